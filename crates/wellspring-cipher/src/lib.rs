@@ -1,0 +1,26 @@
+//! Keystreams for *generation*: AES-256 in counter mode and ChaCha20, each with a 128-bit
+//! little-endian counter that carries over all its bits.
+//!
+//! A keystream cipher that encrypts has a plaintext and an XOR; a generator has neither. The one
+//! bulk call here, [`Keystream::fill`], stores keystream straight into the destination.
+//!
+//! ```text
+//! prf      which function: Prf, its block length, its name
+//! kernel   which implementation of it this CPU runs: Kernel, one detect
+//! keystream  key and counter at work: one match per bulk call
+//! portable   RustCrypto's implementations, the fallback everywhere and the oracle of the others
+//! ```
+//!
+//! The output of every kernel of a function is the same, byte for byte, for every key, counter and
+//! length. Tests and benchmarks force any kernel through the API in one binary.
+
+#![no_std]
+
+mod kernel;
+mod keystream;
+mod portable;
+mod prf;
+
+pub use kernel::Kernel;
+pub use keystream::Keystream;
+pub use prf::{KEY_BYTES, Prf, UnknownPrf};
