@@ -14,6 +14,10 @@ pub struct Keystream {
 }
 
 /// What a kernel makes of a key.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "keys belong in the place their owner chose and locked, not behind a pointer"
+)]
 enum Schedule {
     Aes256Portable(portable::Aes256),
     ChaCha20Portable(portable::ChaCha20),
