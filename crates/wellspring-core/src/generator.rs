@@ -1,0 +1,143 @@
+//! Fortuna's generator: a key K, a counter C, and the three things that happen to them.
+//!
+//! Bit-exact with FreeBSD's random(4), which differs from FS&K in three ways: the hash of a reseed
+//! starts with a block of zeros, the counter steps *before* the first block after a reseed, and a read
+//! may be served outside the lock (`fortuna_concurrent_read`).
+
+use crate::hash::sha_d256;
+use wellspring_cipher::{KEY_BYTES, Kernel, Keystream, Prf};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// A request is never served more than this many bytes under one AES key: 2^20 (FS&K 9.4, where it keeps
+/// the missing block collisions of a permutation unobservable).
+pub const KEY_LIMIT_BYTES: usize = 1 << 20;
+
+/// The bytes a canonical read makes at most under one key and one hold of the lock: FreeBSD's page.
+pub const CHUNK_BYTES: usize = 4096;
+
+/// FreeBSD's `RANDOM_ZERO_BLOCKSIZE`: SHAd-256 as FS&K define it hashes a block of zeros first.
+const ZERO_BLOCK: [u8; 64] = [0; 64];
+
+/// (K, C). A counter of zero means that it was never seeded: FS&K's `C = 0`.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Generator {
+    key: [u8; KEY_BYTES],
+    counter: u128,
+}
+
+impl Generator {
+    /// FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero."
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::from_state([0; KEY_BYTES], 0)
+    }
+
+    /// A generator with a given state: for replaying known answers.
+    #[must_use]
+    pub const fn from_state(key: [u8; KEY_BYTES], counter: u128) -> Self {
+        Self { key, counter }
+    }
+
+    /// Whether a seed ever came.
+    #[must_use]
+    pub const fn is_seeded(&self) -> bool {
+        self.counter != 0
+    }
+
+    /// K and C: for replaying known answers, and for nothing else.
+    #[must_use]
+    pub const fn state(&self) -> (&[u8; KEY_BYTES], u128) {
+        (&self.key, self.counter)
+    }
+
+    /// FS&K 9.4.2, Reseed: "Compute the new key using a hash function: K = SHAd-256(K || s). Increment
+    /// the counter to make it nonzero and mark the generator as seeded: C = C + 1."
+    ///
+    /// The old key is part of the hash only if there is one; FreeBSD asks the counter.
+    pub fn reseed(&mut self, seed: &[u8]) {
+        let old_key: &[u8] = if self.is_seeded() { &self.key } else { &[] };
+        self.key = sha_d256(&[&ZERO_BLOCK, old_key, seed]);
+        self.counter = self.counter.wrapping_add(1);
+    }
+
+    /// One step of a canonical read: makes the first chunk of `destination` under the present key, takes a
+    /// new key from the same keystream, and returns what is still to be filled.
+    ///
+    /// FS&K 9.4.4, PseudoRandomData: "Compute the output. Switch to a new key to avoid later compromises of
+    /// this output: K = GenerateBlocks(G, 2)." Call it until nothing is left, and once for an empty
+    /// request: that rekeys too. At most [`CHUNK_BYTES`] are made. Under AES a last partial block is a chunk
+    /// of its own.
+    pub fn read_chunk<'a>(&mut self, kernel: Kernel, destination: &'a mut [u8]) -> &'a mut [u8] {
+        let length = match (kernel.prf(), destination.len()) {
+            (Prf::Aes256, length @ 16..) => length - length % 16,
+            (_, length) => length,
+        };
+        let (chunk, rest) = destination.split_at_mut(length.min(CHUNK_BYTES));
+        let mut keystream = Keystream::new(kernel, &self.key, self.counter);
+        keystream.fill(chunk);
+        keystream.fill(&mut self.key);
+        self.counter = keystream.counter();
+        rest
+    }
+
+    /// Sets `bytes` of output aside for one reader, who makes them after the lock is released.
+    ///
+    /// FreeBSD's `random_fortuna_read_concurrent`: copy K and C, step C over all the blocks that the request
+    /// will use, take a new K from the keystream there. What the claim holds is then of no use for any
+    /// other output, past or to come.
+    #[must_use]
+    pub fn claim(&mut self, kernel: Kernel, bytes: usize) -> Claim {
+        let claim = Claim {
+            key: self.key,
+            counter: self.counter,
+        };
+        let prf = kernel.prf();
+        let blocks = prf.blocks(bytes);
+        let rekey_blocks = match prf {
+            // "2 * floor(blocks / 65536)": two blocks for each new key in the middle of the request. A
+            // request of exactly k * 2^20 bytes steps over two blocks that it will not use.
+            Prf::Aes256 => blocks / prf.blocks(KEY_LIMIT_BYTES) * prf.blocks(KEY_BYTES),
+            Prf::ChaCha20 => 0,
+        };
+        let next = self.counter.wrapping_add(blocks + rekey_blocks);
+        let mut keystream = Keystream::new(kernel, &self.key, next);
+        keystream.fill(&mut self.key);
+        self.counter = keystream.counter();
+        claim
+    }
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A copy of (K, C) as it was for one request.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Claim {
+    key: [u8; KEY_BYTES],
+    counter: u128,
+}
+
+impl Claim {
+    /// Makes the bytes that were claimed. `destination` has the length that was claimed.
+    ///
+    /// AES-256 changes its key every [`KEY_LIMIT_BYTES`] while bytes remain; ChaCha20 needs no new key at any
+    /// length.
+    pub fn generate(mut self, kernel: Kernel, destination: &mut [u8]) {
+        let limit = match kernel.prf() {
+            Prf::Aes256 => KEY_LIMIT_BYTES,
+            Prf::ChaCha20 => usize::MAX,
+        };
+        let mut chunks = destination.chunks_mut(limit).peekable();
+        while let Some(chunk) = chunks.next() {
+            let mut keystream = Keystream::new(kernel, &self.key, self.counter);
+            keystream.fill(chunk);
+            if chunks.peek().is_some() {
+                keystream.fill(&mut self.key);
+                self.counter = keystream.counter();
+            }
+        }
+    }
+}

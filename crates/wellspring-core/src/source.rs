@@ -1,0 +1,103 @@
+//! The contract of everything that yields noise.
+
+use core::fmt;
+
+/// A source of noise.
+///
+/// # The contract
+///
+/// A source is **cheap and bounded**: one call of [`sample`](Self::sample) ends within about 100
+/// microseconds and never waits for an event, another thread or a lock. It **may return less** than
+/// it was asked for, nothing included, and it **may fail**; the engine goes on with the others.
+///
+/// It is shared between threads, one call at a time as far as one engine is concerned, but several
+/// engines may share one source. State is the source's own affair: whoever keeps some guards it with a
+/// try-lock and says [`SourceError::Busy`] when that fails. In a process made by `fork` such a lock may
+/// stay taken for ever, by a thread that does not exist there; the source is then lost to that process,
+/// which is why no engine should have only sources with state.
+///
+/// It is **never trusted because it exists**: what it returns goes through the health tests of its row
+/// and is credited no more than [`min_entropy`](Self::min_entropy) says.
+pub trait Source: Send + Sync {
+    /// The name in reports: short, lower case, unique within an engine.
+    fn name(&self) -> &'static str;
+
+    /// What the source claims.
+    fn min_entropy(&self) -> MinEntropy;
+
+    /// Writes up to `destination.len()` bytes of raw noise and says how many.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from yielding any now; the engine counts it and asks again at the next
+    /// harvest.
+    fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError>;
+}
+
+/// A claim of min-entropy (SP 800-90B section 2.1), in 1/256 of a bit for each byte of sample.
+///
+/// Fractions matter: scheduler noise may be worth a hundredth of a bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MinEntropy {
+    per_byte: u16,
+}
+
+impl MinEntropy {
+    /// Mixed, but credited nothing.
+    pub const NONE: Self = Self { per_byte: 0 };
+    /// 8 bits a byte: full entropy.
+    pub const FULL: Self = Self::per_byte_256ths(8 * 256);
+
+    /// A claim of `claim` 256ths of a bit for each byte, at most 8 bits.
+    #[must_use]
+    pub const fn per_byte_256ths(claim: u16) -> Self {
+        let full = 8 * 256;
+        Self {
+            per_byte: if claim < full { claim } else { full },
+        }
+    }
+
+    /// The whole bits that `bytes` of sample are worth, rounded down.
+    #[must_use]
+    pub const fn bits(self, bytes: usize) -> u32 {
+        let bits = self.per_byte as u128 * bytes as u128 / 256;
+        if bits < u32::MAX as u128 {
+            bits as u32
+        } else {
+            u32::MAX
+        }
+    }
+
+    /// The claim in 256ths of a bit for each byte.
+    #[must_use]
+    pub const fn as_256ths(self) -> u16 {
+        self.per_byte
+    }
+}
+
+/// Why a source yielded nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// Not on this machine.
+    Absent,
+    /// Nothing now without waiting.
+    Busy,
+    /// A self-test of the source failed.
+    SelfTest,
+    /// The operating system refused; its error number.
+    System(i32),
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SourceError::Absent => f.write_str("not on this machine"),
+            SourceError::Busy => f.write_str("busy"),
+            SourceError::SelfTest => f.write_str("failed its self-test"),
+            SourceError::System(errno) => write!(f, "refused by the system (errno {errno})"),
+        }
+    }
+}
+
+impl core::error::Error for SourceError {}

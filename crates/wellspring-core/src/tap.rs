@@ -1,0 +1,126 @@
+//! A thread's own key and buffer: small reads without a lock, under fast key erasure.
+
+use wellspring_cipher::{KEY_BYTES, Kernel, Keystream};
+use zeroize::Zeroize;
+
+/// The most output that one tap key makes: 2^20 bytes, Fortuna's limit.
+pub const KEY_LIMIT_BYTES: usize = crate::generator::KEY_LIMIT_BYTES;
+
+/// {generation, key, counter, buffer, position}.
+///
+/// A tap belongs to one thread at one nesting depth, and nobody else touches it. All zeros is a tap that
+/// never got a key: its generation is
+/// [`NEVER`](crate::generation::NEVER), which no engine's matches. That is what a new tap is, and
+/// what every tap becomes in a child process, whose copy of this memory the system wipes.
+///
+/// # What remains in memory
+///
+/// Between two reads: the key of the *next* refill and the part of the buffer that was not yet handed out.
+/// Neither tells anything about what was: the key that made the buffer was overwritten by the refill that
+/// used it, and what is taken from the buffer is erased as it is taken.
+#[derive(Zeroize)]
+#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
+#[repr(C, align(64))]
+pub struct Tap<const BUFFER_BYTES: usize> {
+    generation: u64,
+    /// Bytes of the buffer not handed out yet: its end part.
+    left_bytes: usize,
+    counter: u128,
+    key: [u8; KEY_BYTES],
+    buffer: [u8; BUFFER_BYTES],
+}
+
+impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
+    /// Whether the key is of this generation.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_current(&self, generation: u64) -> bool {
+        self.generation == generation
+    }
+
+    /// Begins anew with a key fetched from a node, under the generation read before the fetch. What was
+    /// buffered is discarded.
+    pub fn rekey(&mut self, key: &[u8; KEY_BYTES], generation: u64) {
+        self.buffer.fill(0);
+        self.left_bytes = 0;
+        self.counter = 0;
+        self.key = *key;
+        self.generation = generation;
+    }
+
+    /// The small read: hands out the next `destination.len()` bytes of the buffer and erases them there.
+    ///
+    /// Says whether there were enough; if not, nothing was touched.
+    #[must_use]
+    #[inline(always)]
+    pub fn take(&mut self, destination: &mut [u8]) -> bool {
+        let length = destination.len();
+        // `left_bytes` never exceeds the buffer; saying so spares the reader a second check.
+        if length > self.left_bytes || self.left_bytes > BUFFER_BYTES {
+            return false;
+        }
+        let start = BUFFER_BYTES - self.left_bytes;
+        let taken = &mut self.buffer[start..start + length];
+        destination.copy_from_slice(taken);
+        taken.fill(0);
+        self.left_bytes -= length;
+        true
+    }
+
+    /// The read that the buffer cannot serve alone: hands out what is left, then refills, or makes a long
+    /// rest straight in the caller's memory.
+    ///
+    /// `fresh` writes operating system output to be mixed into every key, so that copies of this process or
+    /// machine part here at the latest; it says whether it had any.
+    pub fn read(
+        &mut self,
+        kernel: Kernel,
+        mut fresh: impl FnMut(&mut [u8; KEY_BYTES]) -> bool,
+        destination: &mut [u8],
+    ) {
+        let (head, rest) = destination.split_at_mut(self.left_bytes.min(destination.len()));
+        let had = self.take(head);
+        debug_assert!(had, "no more than what is left");
+        if rest.len() < BUFFER_BYTES {
+            self.mix(&mut fresh);
+            erase_key_fast(kernel, &mut self.key, &mut self.counter, &mut self.buffer);
+            self.left_bytes = BUFFER_BYTES;
+            let had = self.take(rest);
+            debug_assert!(had, "less than a full buffer");
+        } else {
+            for chunk in rest.chunks_mut(KEY_LIMIT_BYTES) {
+                self.mix(&mut fresh);
+                erase_key_fast(kernel, &mut self.key, &mut self.counter, chunk);
+            }
+        }
+    }
+
+    fn mix(&mut self, fresh: &mut impl FnMut(&mut [u8; KEY_BYTES]) -> bool) {
+        let mut noise = [0; KEY_BYTES];
+        if fresh(&mut noise) {
+            // An XOR is enough: the key is secret and independent of what the system gives, so whoever knows
+            // or chooses the latter still knows nothing of the sum.
+            for (key, noise) in self.key.iter_mut().zip(&noise) {
+                *key ^= noise;
+            }
+        }
+        noise.zeroize();
+    }
+}
+
+/// Fast key erasure (D. J. Bernstein, 2017): the keystream's first bytes are the next key and replace the key
+/// that makes it before any output exists; the bytes after them are the output.
+///
+/// When this returns, the old key is in no register or memory that outlives the call (the key schedule is
+/// wiped on drop), and the new one cannot tell it. The counter goes on over all keys.
+fn erase_key_fast(
+    kernel: Kernel,
+    key: &mut [u8; KEY_BYTES],
+    counter: &mut u128,
+    output: &mut [u8],
+) {
+    let mut keystream = Keystream::new(kernel, key, *counter);
+    keystream.fill(key);
+    keystream.fill(output);
+    *counter = keystream.counter();
+}

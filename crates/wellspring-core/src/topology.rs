@@ -1,0 +1,255 @@
+//! Which CPUs belong to which node.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+/// The most nodes and CPUs that a topology describes.
+pub const MAX_NODES: usize = 64;
+/// The most CPUs that a topology describes.
+pub const MAX_CPUS: usize = 4096;
+
+/// For every CPU the node that serves it.
+///
+/// Nodes are numbered without gaps from 0, whatever their numbers in the system; node 0 holds the root. Read
+/// from sysfs, or given as a description like `nodes=4,cpus=8` for tests and containers, in which every
+/// node gets an equal run of neighbouring CPUs.
+///
+/// ```
+/// use wellspring_core::topology::Topology;
+/// let topology: Topology = "nodes=4,cpus=8".parse()?;
+/// assert_eq!(topology.nodes(), 4);
+/// assert_eq!(topology.node_of(5), 2);
+/// # Ok::<(), wellspring_core::topology::TopologyError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    system_nodes: Vec<Option<u32>>,
+    node_of_cpu: Vec<u16>,
+}
+
+/// A node as the system describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemNode {
+    /// Its number in the system.
+    pub number: u32,
+    /// Its CPUs.
+    pub cpus: Vec<u32>,
+    /// Whether it has memory of its own.
+    pub has_memory: bool,
+    /// The distances to all nodes of the list, in its order (ACPI SLIT: 10 is local). May be empty.
+    pub distances: Vec<u32>,
+}
+
+impl Topology {
+    /// One node that serves every CPU: what most machines are.
+    #[must_use]
+    pub fn single(cpus: usize) -> Self {
+        Self {
+            system_nodes: alloc::vec![None],
+            node_of_cpu: alloc::vec![0; cpus.clamp(1, MAX_CPUS)],
+        }
+    }
+
+    /// `nodes` nodes that share `cpus` CPUs in equal runs.
+    ///
+    /// # Errors
+    ///
+    /// When a number is zero or above the limit, or there are more nodes than CPUs.
+    pub fn even(nodes: usize, cpus: usize) -> Result<Self, TopologyError> {
+        if nodes == 0 || nodes > MAX_NODES {
+            return Err(TopologyError::Nodes);
+        }
+        if cpus < nodes || cpus > MAX_CPUS {
+            return Err(TopologyError::Cpus);
+        }
+        Ok(Self {
+            system_nodes: alloc::vec![None; nodes],
+            node_of_cpu: (0..cpus).map(|cpu| (cpu * nodes / cpus) as u16).collect(),
+        })
+    }
+
+    /// The topology of a machine. A node without memory or without CPUs is not one of ours: its CPUs are
+    /// served by the nearest that has both.
+    ///
+    /// # Errors
+    ///
+    /// When no node has CPUs and memory, or there are too many of either.
+    pub fn from_system(nodes: &[SystemNode]) -> Result<Self, TopologyError> {
+        let serves = |node: &&SystemNode| node.has_memory && !node.cpus.is_empty();
+        let serving: Vec<&SystemNode> = nodes.iter().filter(serves).collect();
+        if serving.is_empty() || serving.len() > MAX_NODES {
+            return Err(TopologyError::Nodes);
+        }
+        let all_cpus = || nodes.iter().flat_map(|node| &node.cpus);
+        let cpus = all_cpus().max().map_or(0, |&last| last as usize + 1);
+        if cpus > MAX_CPUS {
+            return Err(TopologyError::Cpus);
+        }
+        let mut node_of_cpu = alloc::vec![0; cpus];
+        for node in nodes {
+            let nearest = nearest(node, nodes, &serving);
+            for &cpu in &node.cpus {
+                node_of_cpu[cpu as usize] = nearest as u16;
+            }
+        }
+        let system_nodes = serving.iter().map(|node| Some(node.number)).collect();
+        Ok(Self {
+            system_nodes,
+            node_of_cpu,
+        })
+    }
+
+    /// The number of nodes, at least 1.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.system_nodes.len()
+    }
+
+    /// The number of CPUs described, at least 1.
+    #[must_use]
+    pub fn cpus(&self) -> usize {
+        self.node_of_cpu.len()
+    }
+
+    /// The node that serves `cpu`. CPUs beyond the description (added later, or more than a given
+    /// description says) wrap around.
+    #[must_use]
+    pub fn node_of(&self, cpu: usize) -> usize {
+        usize::from(self.node_of_cpu[cpu % self.node_of_cpu.len()])
+    }
+
+    /// The number that the system knows `node` by, for placing memory; `None` for given descriptions.
+    #[must_use]
+    pub fn system_node(&self, node: usize) -> Option<u32> {
+        self.system_nodes.get(node).copied().flatten()
+    }
+}
+
+/// The index in `serving` of the node nearest to `node`: itself, if it serves.
+fn nearest(node: &SystemNode, nodes: &[SystemNode], serving: &[&SystemNode]) -> usize {
+    let distance = |other: &SystemNode| {
+        let position = nodes.iter().position(|n| n.number == other.number);
+        let distance = position.and_then(|position| node.distances.get(position));
+        (
+            other.number != node.number,
+            distance.copied().unwrap_or(u32::MAX),
+        )
+    };
+    let indices = 0..serving.len();
+    indices.min_by_key(|&i| distance(serving[i])).unwrap_or(0)
+}
+
+/// What is wrong with a description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TopologyError {
+    /// Not of the form `nodes=N,cpus=M`.
+    Form,
+    /// The number of nodes is not 1 to 64.
+    Nodes,
+    /// The number of CPUs is below that of nodes or above 4096.
+    Cpus,
+}
+
+impl fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TopologyError::Form => "expected nodes=N,cpus=M",
+            TopologyError::Nodes => "expected 1 to 64 nodes",
+            TopologyError::Cpus => "expected at least as many CPUs as nodes, and at most 4096",
+        })
+    }
+}
+
+impl core::error::Error for TopologyError {}
+
+impl FromStr for Topology {
+    type Err = TopologyError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (mut nodes, mut cpus) = (None, None);
+        for part in text.split(',') {
+            let (name, value) = part.split_once('=').ok_or(TopologyError::Form)?;
+            let place = match name.trim() {
+                "nodes" => &mut nodes,
+                "cpus" => &mut cpus,
+                _ => return Err(TopologyError::Form),
+            };
+            let value = value.trim().parse().map_err(|_| TopologyError::Form)?;
+            if place.replace(value).is_some() {
+                return Err(TopologyError::Form);
+            }
+        }
+        let nodes = nodes.ok_or(TopologyError::Form)?;
+        Self::even(nodes, cpus.ok_or(TopologyError::Form)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn a_description_shares_the_cpus_evenly() {
+        let topology: Topology = "nodes=4,cpus=8".parse().unwrap();
+        let nodes: Vec<usize> = (0..8).map(|cpu| topology.node_of(cpu)).collect();
+        assert_eq!(nodes, [0, 0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!(topology.node_of(9), 0, "CPUs beyond the description wrap");
+        let uneven = Topology::even(3, 4).unwrap();
+        let nodes: Vec<usize> = (0..4).map(|cpu| uneven.node_of(cpu)).collect();
+        assert_eq!(nodes, [0, 0, 1, 2], "no node is left without a CPU");
+    }
+
+    #[test]
+    fn a_wrong_description_is_refused_for_the_right_reason() {
+        let parse = |text: &str| text.parse::<Topology>().unwrap_err();
+        for text in [
+            "",
+            "nodes",
+            "nodes=4",
+            "cpus=8",
+            "nodes=4,cpus=x",
+            "nodes=4,cpus=8,",
+            "nodes=1,nodes=1,cpus=2",
+        ] {
+            assert_eq!(parse(text), TopologyError::Form, "{text}");
+        }
+        for text in ["nodes=0,cpus=8", "nodes=65,cpus=100"] {
+            assert_eq!(parse(text), TopologyError::Nodes, "{text}");
+        }
+        for text in ["nodes=4,cpus=3", "nodes=1,cpus=4097", "nodes=1,cpus=0"] {
+            assert_eq!(parse(text), TopologyError::Cpus, "{text}");
+        }
+    }
+
+    #[test]
+    fn nodes_without_memory_or_cpus_are_served_by_the_nearest() {
+        let node = |number, cpus: &[u32], has_memory, distances: &[u32]| SystemNode {
+            number,
+            cpus: cpus.to_vec(),
+            has_memory,
+            distances: distances.to_vec(),
+        };
+        let topology = Topology::from_system(&[
+            node(0, &[0, 1], true, &[10, 20, 30, 40]),
+            node(2, &[2, 3], false, &[20, 10, 15, 40]),
+            node(5, &[4, 6], true, &[30, 15, 10, 40]),
+            node(6, &[], true, &[40, 40, 40, 10]),
+        ])
+        .unwrap();
+        assert_eq!(topology.nodes(), 2);
+        assert_eq!(
+            (topology.system_node(0), topology.system_node(1)),
+            (Some(0), Some(5))
+        );
+        let nodes: Vec<usize> = (0..7).map(|cpu| topology.node_of(cpu)).collect();
+        assert_eq!(nodes, vec![0, 0, 1, 1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_machine_without_a_serving_node_is_refused() {
+        assert_eq!(Topology::from_system(&[]), Err(TopologyError::Nodes));
+    }
+}
