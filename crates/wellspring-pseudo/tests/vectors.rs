@@ -1,0 +1,160 @@
+//! The known answers in `vectors/`; the head of each file says what its lines mean.
+
+use sha2::{Digest, Sha256};
+use wellspring_pseudo::{
+    Algorithm, Path, SeedSequence, Stream, Xorshift128Plus, Xoshiro256PlusPlus,
+};
+
+const XORSHIFT128PLUS: &str = include_str!("../../../vectors/pseudo-xorshift128+.txt");
+const XOSHIRO256PLUSPLUS: &str = include_str!("../../../vectors/pseudo-xoshiro256++.txt");
+const SEED_SEQUENCE: &str = include_str!("../../../vectors/seed-sequence.txt");
+
+/// A line of a file: its kind, then `name=value` fields.
+struct Line<'a>(&'a str);
+
+impl<'a> Line<'a> {
+    fn kind(&self) -> &'a str {
+        self.0.split(' ').next().unwrap()
+    }
+
+    fn field(&self, name: &str) -> &'a str {
+        self.0
+            .split(' ')
+            .find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
+            .unwrap_or_else(|| panic!("no {name} in: {}", self.0))
+    }
+
+    fn words<const N: usize>(&self, name: &str) -> [u64; N] {
+        let words: Vec<u64> = self
+            .field(name)
+            .split(',')
+            .map(|word| u64::from_str_radix(word, 16).unwrap())
+            .collect();
+        words.try_into().unwrap()
+    }
+}
+
+fn lines(file: &str) -> impl Iterator<Item = Line<'_>> {
+    file.lines().filter(|line| !line.starts_with('#')).map(Line)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn check_stream(algorithm: Algorithm, line: &Line<'_>) {
+    let seed = u128::from_str_radix(line.field("seed"), 16).unwrap();
+    let path: Path = line.field("path").parse().unwrap();
+    let mut bytes = vec![0; line.field("n").parse().unwrap()];
+    Stream::new(algorithm, seed, &path).fill(&mut bytes);
+    let first = &bytes[..bytes.len().min(32)];
+    let last = &bytes[bytes.len().saturating_sub(32)..];
+    assert_eq!(hex(first), line.field("first"), "{}", line.0);
+    assert_eq!(hex(last), line.field("last"), "{}", line.0);
+    assert_eq!(
+        hex(&Sha256::digest(&bytes)),
+        line.field("sha256"),
+        "{}",
+        line.0
+    );
+}
+
+#[test]
+fn xorshift128plus_gives_the_known_answers() {
+    let (mut words, mut jumps, mut streams) = (0, 0, 0);
+    for line in lines(XORSHIFT128PLUS) {
+        match line.kind() {
+            "words" => {
+                let mut engine = Xorshift128Plus::from_words(line.words("state")).unwrap();
+                let expected: [u64; 16] = line.words("out");
+                assert_eq!(expected.map(|_| engine.next_u64()), expected, "{}", line.0);
+                words += 1;
+            }
+            "jump" => {
+                let mut engine = Xorshift128Plus::from_words(line.words("state")).unwrap();
+                engine.jump();
+                assert_eq!(engine.words(), line.words("after"), "{}", line.0);
+                jumps += 1;
+            }
+            "stream" => {
+                check_stream(Algorithm::Xorshift128Plus, &line);
+                streams += 1;
+            }
+            kind => panic!("unknown kind of line: {kind}"),
+        }
+    }
+    assert_eq!((words, jumps, streams), (8, 8, 85));
+}
+
+#[test]
+fn xoshiro256plusplus_gives_the_known_answers() {
+    let (mut words, mut jumps, mut long_jumps, mut streams) = (0, 0, 0, 0);
+    for line in lines(XOSHIRO256PLUSPLUS) {
+        match line.kind() {
+            "words" => {
+                let mut engine = Xoshiro256PlusPlus::from_words(line.words("state")).unwrap();
+                let expected: [u64; 16] = line.words("out");
+                assert_eq!(expected.map(|_| engine.next_u64()), expected, "{}", line.0);
+                words += 1;
+            }
+            "jump" => {
+                let mut engine = Xoshiro256PlusPlus::from_words(line.words("state")).unwrap();
+                engine.jump();
+                assert_eq!(engine.words(), line.words("after"), "{}", line.0);
+                jumps += 1;
+            }
+            "long-jump" => {
+                let mut engine = Xoshiro256PlusPlus::from_words(line.words("state")).unwrap();
+                engine.long_jump();
+                assert_eq!(engine.words(), line.words("after"), "{}", line.0);
+                long_jumps += 1;
+            }
+            "stream" => {
+                check_stream(Algorithm::Xoshiro256PlusPlus, &line);
+                streams += 1;
+            }
+            kind => panic!("unknown kind of line: {kind}"),
+        }
+    }
+    assert_eq!((words, jumps, long_jumps, streams), (10, 10, 10, 85));
+}
+
+/// The 32-bit words of a list of hexadecimal integers of any size, each broken up as NumPy does.
+fn coerced(list: &str) -> Vec<u32> {
+    if list == "-" {
+        return Vec::new();
+    }
+    let broken_up = |digits: &str| -> Vec<u32> {
+        if digits.len() <= 32 {
+            return SeedSequence::coerce(u128::from_str_radix(digits, 16).unwrap()).collect();
+        }
+        digits
+            .as_bytes()
+            .rchunks(8)
+            .map(|word| u32::from_str_radix(str::from_utf8(word).unwrap(), 16).unwrap())
+            .collect()
+    };
+    list.split(',').flat_map(broken_up).collect()
+}
+
+#[test]
+fn seed_sequences_give_numpys_answers() {
+    let mut sequences = 0;
+    for line in lines(SEED_SEQUENCE) {
+        assert_eq!(line.kind(), "sequence");
+        let root = SeedSequence::from_words(&coerced(line.field("entropy")));
+        let sequence = coerced(line.field("key"))
+            .iter()
+            .fold(root, |parent, &key| parent.child(key));
+        let narrow: [u32; 10] = sequence.generate_u32();
+        assert_eq!(narrow.map(u64::from), line.words("u32"), "{}", line.0);
+        assert_eq!(
+            sequence.generate_u64::<5>(),
+            line.words("u64"),
+            "{}",
+            line.0
+        );
+        sequences += 1;
+    }
+    assert_eq!(sequences, 358);
+}
