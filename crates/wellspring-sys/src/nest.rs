@@ -1,0 +1,430 @@
+//! A state for every thread at every nesting depth; and a state that someone owns.
+//!
+//! A read that interrupts a read on the same thread (in a signal handler) is one level deeper and has a
+//! state of its own, so that nothing of the interrupted read's state ever moves under it. The depth is
+//! marked before anything of a state is looked at and cleared after the last change to it, so that the marks
+//! are right at every instruction boundary. A handler left by siglongjmp leaves the mark of what it
+//! interrupted: that state is never used again.
+
+use crate::signals::Blocked;
+use crate::slots::{self, Header, STATES_BYTES, Slot};
+use crate::vdso;
+use bytemuck::Zeroable;
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ptr;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+pub use crate::slots::DEPTHS;
+
+/// How many nests a thread uses at once; one more takes the place of another, which loses its states.
+const ENTRIES: usize = 4;
+
+/// What a thread knows: how deep it is, and which slots are its own.
+struct Local {
+    depth: Cell<usize>,
+    entries: [Entry; ENTRIES],
+}
+
+struct Entry {
+    owner: Cell<u64>,
+    slot: Cell<Slot>,
+}
+
+thread_local! {
+    static LOCAL: Local = const {
+        Local {
+            depth: Cell::new(0),
+            entries: [const {
+                Entry {
+                    owner: Cell::new(0),
+                    slot: Cell::new(Slot::NONE),
+                }
+            }; ENTRIES],
+        }
+    };
+}
+
+impl Entry {
+    /// The slot, if it is still this thread's: one comparison.
+    #[inline(always)]
+    fn slot(&self) -> Option<Slot> {
+        Some(self.slot.get()).filter(Slot::is_ours)
+    }
+}
+
+/// A state `T` for every thread and nesting depth.
+///
+/// All zeros is a state that was never used; it is what a thread starts with and what it finds in a child
+/// process.
+#[derive(Debug)]
+pub struct Nest<T> {
+    owner: u64,
+    states: PhantomData<fn() -> T>,
+}
+
+impl<T: Zeroable> Nest<T> {
+    /// A new nest; every thread's states are zero.
+    #[must_use]
+    pub fn new() -> Self {
+        const {
+            assert!(
+                DEPTHS * size_of::<T>() <= STATES_BYTES,
+                "a thread's states fit into a slot"
+            );
+            assert!(align_of::<T>() <= align_of::<Header>());
+        };
+        static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
+        Self {
+            owner: NEXT_OWNER.fetch_add(1, Ordering::Relaxed),
+            states: PhantomData,
+        }
+    }
+
+    /// Runs `read` on this thread's state at its present depth.
+    ///
+    /// `None`: the thread is [`DEPTHS`] deep already, or the system has no memory; `read` did not run then.
+    /// When the process forked under `read` (in a signal handler), the child finds the state wiped, and
+    /// `read` runs again there: whatever it did before is to be overwritten.
+    ///
+    /// `node` says which node's memory a new state shall be in.
+    #[inline(always)]
+    pub fn with<R>(
+        &self,
+        node: impl Fn() -> u32,
+        mut read: impl FnMut(&mut Level<'_, T>) -> R,
+    ) -> Option<R> {
+        LOCAL.with(|local| {
+            let depth = Depth::enter(local)?;
+            loop {
+                let first = &local.entries[0];
+                let slot = match first.slot() {
+                    Some(slot) if first.owner.get() == self.owner => slot,
+                    _ => self.find(local, depth.level, node())?,
+                };
+                let mut level = Level {
+                    slot,
+                    depth: depth.level,
+                    states: PhantomData,
+                };
+                let result = read(&mut level);
+                compiler_fence(Ordering::SeqCst);
+                if slot.is_ours() {
+                    return Some(result);
+                }
+            }
+        })
+    }
+
+    /// How many threads have states.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        slots::count(self.owner)
+    }
+
+    /// Finds the slot that is not the first entry's, or claims one.
+    #[cold]
+    #[inline(never)]
+    fn find(&self, local: &Local, depth: usize, node: u32) -> Option<Slot> {
+        // A handler that found an entry half written would be lost.
+        let _signals = Blocked::new();
+        let mine = |entry: &&Entry| entry.owner.get() == self.owner && entry.slot().is_some();
+        if let Some(entry) = local.entries.iter().find(mine) {
+            return entry.slot();
+        }
+        let unused = |entry: &&Entry| entry.slot().is_none();
+        let entry = match local.entries.iter().find(unused) {
+            Some(entry) => entry,
+            // What a shallower level uses cannot be taken away.
+            None if depth > 0 => return None,
+            None => {
+                let entry = &local.entries[self.owner as usize % ENTRIES];
+                slots::release(entry.slot()?);
+                entry
+            }
+        };
+        let used_bytes = size_of::<Header>() + DEPTHS * size_of::<T>();
+        let slot = slots::claim(self.owner, node, used_bytes)?;
+        entry.owner.set(self.owner);
+        entry.slot.set(slot);
+        release_at_exit();
+        Some(slot)
+    }
+}
+
+impl<T: Zeroable> Default for Nest<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Drop for Nest<T> {
+    /// Erases every thread's states.
+    fn drop(&mut self) {
+        slots::release_all(self.owner);
+    }
+}
+
+/// One level of nesting, from its mark until it ends, by a panic too.
+struct Depth<'a> {
+    local: &'a Local,
+    level: usize,
+}
+
+impl<'a> Depth<'a> {
+    #[inline(always)]
+    fn enter(local: &'a Local) -> Option<Self> {
+        let level = local.depth.get();
+        if level >= DEPTHS {
+            return None;
+        }
+        local.depth.set(level + 1);
+        compiler_fence(Ordering::SeqCst);
+        Some(Self { local, level })
+    }
+}
+
+impl Drop for Depth<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.local.depth.set(self.level);
+    }
+}
+
+/// A state, held by whoever reads at its depth.
+pub struct Level<'a, T> {
+    slot: Slot,
+    depth: usize,
+    states: PhantomData<&'a mut T>,
+}
+
+impl<T: Zeroable> Level<'_, T> {
+    /// The state.
+    #[inline(always)]
+    pub fn state(&mut self) -> &mut T {
+        let states = self.slot.states().cast::<T>();
+        // SAFETY: in bounds and aligned, as `Nest::new` and `Owned::new` assert; all zeros, which it starts as,
+        // is a `T`. Nobody else has it: the slot is this thread's or owner's, and the depth is marked.
+        unsafe { &mut *states.add(self.depth) }
+    }
+
+    /// The states of this depth and all deeper ones. No handler runs, so nobody uses those.
+    pub fn states(&mut self, _signals: &Blocked) -> &mut [T] {
+        let states = self.slot.states().cast::<T>();
+        // SAFETY: as above, for all depths from this one on.
+        unsafe { core::slice::from_raw_parts_mut(states.add(self.depth), DEPTHS - self.depth) }
+    }
+
+    /// Fills `destination` with operating system output without a system call, where the system has a way
+    /// (Linux 6.11 or later), and says whether it did.
+    pub fn fresh(&mut self, destination: &mut [u8]) -> bool {
+        // SAFETY: the state belongs to this slot and depth.
+        unsafe { vdso::fill(self.slot.header().vdso_state(self.depth), destination) }
+    }
+}
+
+/// A state that someone owns: not tied to a thread, not shared, wiped on fork all the same.
+#[derive(Debug)]
+pub struct Owned<T> {
+    owner: u64,
+    slot: Slot,
+    state: PhantomData<T>,
+}
+
+impl<T: Zeroable> Owned<T> {
+    /// A new state for the owner of `nest`; it takes memory when first used.
+    #[must_use]
+    pub fn new<N>(nest: &Nest<N>) -> Self {
+        const {
+            assert!(size_of::<T>() <= STATES_BYTES, "the state fits into a slot");
+            assert!(align_of::<T>() <= align_of::<Header>());
+        };
+        Self {
+            owner: nest.owner,
+            slot: Slot::NONE,
+            state: PhantomData,
+        }
+    }
+
+    /// As [`Nest::with`]; there is no depth to run out of.
+    #[inline(always)]
+    pub fn with<R>(
+        &mut self,
+        node: impl Fn() -> u32,
+        mut read: impl FnMut(&mut Level<'_, T>) -> R,
+    ) -> Option<R> {
+        loop {
+            if !self.slot.is_ours() {
+                self.claim(node())?;
+            }
+            let mut level = Level {
+                slot: self.slot,
+                depth: 0,
+                states: PhantomData,
+            };
+            let result = read(&mut level);
+            compiler_fence(Ordering::SeqCst);
+            if self.slot.is_ours() {
+                return Some(result);
+            }
+        }
+    }
+
+    #[cold]
+    fn claim(&mut self, node: u32) -> Option<()> {
+        let used_bytes = size_of::<Header>() + size_of::<T>();
+        self.slot = slots::claim(self.owner, node, used_bytes)?;
+        Some(())
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    /// Erases the state.
+    fn drop(&mut self) {
+        slots::release(self.slot);
+    }
+}
+
+// SAFETY: an `Owned<T>` is the only way to its state, as a `Box<T>` is.
+unsafe impl<T: Send> Send for Owned<T> {}
+
+/// Sees to it that this thread's slots are released when it ends.
+///
+/// By a pthread key: its destructor runs after those of `thread_local!` values, which may still draw, and
+/// setting one of the first 32 keys of a process allocates nothing.
+fn release_at_exit() {
+    const NONE: u32 = u32::MAX;
+    static KEY: AtomicU32 = AtomicU32::new(NONE);
+
+    unsafe extern "C" fn release(_: *mut libc::c_void) {
+        LOCAL.with(|local| {
+            let _signals = Blocked::new();
+            local
+                .entries
+                .iter()
+                .filter_map(Entry::slot)
+                .for_each(slots::release);
+        });
+    }
+
+    let mut key = KEY.load(Ordering::Acquire);
+    if key == NONE {
+        // SAFETY: the pointer is to the key, and `release` may be called with any argument.
+        if unsafe { libc::pthread_key_create(&raw mut key, Some(release)) } != 0 {
+            return;
+        }
+        if let Err(first) = KEY.compare_exchange(NONE, key, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: the key is ours, and unused.
+            unsafe { libc::pthread_key_delete(key) };
+            key = first;
+        }
+    }
+    // SAFETY: the key exists. Any value but null has the destructor called.
+    unsafe { libc::pthread_setspecific(key, ptr::dangling()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(nest: &Nest<u64>) -> Option<u64> {
+        nest.with(
+            || 0,
+            |level| {
+                *level.state() += 1;
+                *level.state()
+            },
+        )
+    }
+
+    #[test]
+    fn every_thread_starts_from_zero_and_keeps_its_state() {
+        let nest = Nest::<u64>::new();
+        assert_eq!((next(&nest), next(&nest)), (Some(1), Some(2)));
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!((next(&nest), next(&nest)), (Some(1), Some(2))));
+        });
+        assert_eq!(next(&nest), Some(3));
+    }
+
+    #[test]
+    fn a_nested_use_never_sees_the_state_it_interrupts() {
+        let nest = Nest::<u64>::new();
+        fn descend(nest: &Nest<u64>, depth: usize) -> usize {
+            let below = nest.with(
+                || 0,
+                |level| {
+                    assert_eq!(*level.state(), 0);
+                    *level.state() = 1;
+                    let below = descend(nest, depth + 1);
+                    assert_eq!(*level.state(), 1);
+                    below
+                },
+            );
+            below.unwrap_or(depth)
+        }
+        assert_eq!(descend(&nest, 0), DEPTHS, "the fifth level is refused");
+    }
+
+    #[test]
+    fn a_panic_costs_no_depth() {
+        let nest = Nest::<u64>::new();
+        for _ in 0..2 * DEPTHS {
+            let panics = std::panic::AssertUnwindSafe(|| nest.with(|| 0, |_| panic!("in a read")));
+            assert!(std::panic::catch_unwind(panics).is_err());
+        }
+        assert_eq!(next(&nest), Some(1));
+    }
+
+    #[test]
+    fn more_nests_than_a_thread_keeps_lose_states_and_nothing_else() {
+        let nests: [Nest<u64>; 3 * ENTRIES] = core::array::from_fn(|_| Nest::new());
+        for _ in 0..3 {
+            for nest in &nests {
+                assert!(next(nest).is_some());
+            }
+        }
+        assert!(nests.iter().map(Nest::count).sum::<usize>() <= ENTRIES);
+    }
+
+    #[test]
+    fn slots_of_ended_threads_and_dropped_nests_are_used_again() {
+        let nest = Nest::<u64>::new();
+        for _ in 0..200 {
+            std::thread::scope(|scope| {
+                let first = scope.spawn(|| next(&nest)).join().unwrap();
+                assert_eq!(first, Some(1), "a slot comes back erased");
+            });
+        }
+        assert_eq!(nest.count(), 0);
+        next(&nest);
+        let owner = nest.owner;
+        assert_eq!(slots::count(owner), 1);
+        drop(nest);
+        assert_eq!(slots::count(owner), 0);
+    }
+
+    #[test]
+    fn an_owned_state_moves_between_threads() {
+        let nest = Nest::<u64>::new();
+        let mut owned = Owned::<u64>::new(&nest);
+        let mut next = move || {
+            owned.with(
+                || 0,
+                |level| {
+                    *level.state() += 1;
+                    *level.state()
+                },
+            )
+        };
+        assert_eq!(next(), Some(1));
+        let mut next = std::thread::spawn(move || {
+            assert_eq!(next(), Some(2));
+            next
+        })
+        .join()
+        .unwrap();
+        assert_eq!(next(), Some(3));
+    }
+}

@@ -1,0 +1,55 @@
+//! A stretch of code that no signal handler interrupts.
+
+use core::marker::PhantomData;
+
+/// While this lives, no signal handler runs on this thread.
+///
+/// Whoever holds a lock of ours blocks signals first. A handler that draws random bytes would otherwise
+/// wait for a lock that the code it interrupted holds; and one that leaves by siglongjmp would leave it
+/// locked for ever. Two system calls, on slow paths only.
+#[derive(Debug)]
+pub struct Blocked {
+    before: u64,
+    /// The mask belongs to this thread.
+    _thread: PhantomData<*mut ()>,
+}
+
+impl Blocked {
+    /// Blocks all signals of this thread.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            before: set_mask(u64::MAX),
+            _thread: PhantomData,
+        }
+    }
+}
+
+impl Default for Blocked {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        set_mask(self.before);
+    }
+}
+
+/// Replaces the thread's signal mask (the kernel's, 64 bits) and returns what it was.
+fn set_mask(mask: u64) -> u64 {
+    let mut before = 0u64;
+    // SAFETY: both pointers are to 8 bytes, as the last argument says. Libc's own wrapper would leave two
+    // signals out that it keeps for itself, and whose handlers may fork no less.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const mask,
+            &raw mut before,
+            size_of::<u64>(),
+        )
+    };
+    before
+}

@@ -1,0 +1,57 @@
+//! getrandom(2), the clock, small files, and the CPU this thread runs on.
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::{Errno, read};
+use rustix::rand::{GetRandomFlags, getrandom};
+use rustix::time::{ClockId, clock_gettime};
+
+/// Fills up to 256 bytes from getrandom(2), without waiting for the kernel's generator to be seeded.
+///
+/// # Errors
+///
+/// The system's error number: `EAGAIN` before the kernel's generator is seeded, `ENOSYS` or `EPERM` in a
+/// sandbox that forbids the call.
+pub fn os_random(destination: &mut [u8]) -> Result<usize, i32> {
+    // Up to 256 bytes the call is atomic: never interrupted, never short.
+    let length = destination.len().min(256);
+    getrandom(&mut destination[..length], GetRandomFlags::NONBLOCK).map_err(Errno::raw_os_error)
+}
+
+/// The time since boot in milliseconds, without the time spent asleep. Coarse (about 4 ms) and cheap: no
+/// system call.
+#[must_use]
+pub fn now_ms() -> u64 {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+}
+
+/// The CPU this thread ran on a moment ago. No system call.
+#[must_use]
+pub fn current_cpu() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+/// Lets other threads run for about a millisecond.
+pub fn pause() {
+    let pause = rustix::time::Timespec {
+        tv_sec: 0,
+        tv_nsec: 1_000_000,
+    };
+    // Cut short by a signal is as good.
+    let _ = rustix::thread::nanosleep(&pause);
+}
+
+/// Reads the beginning of a small file, as of sysfs, into `buffer`; `None` if it cannot be read.
+pub fn read_file<'a>(path: &str, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let mut length = 0;
+    while length < buffer.len() {
+        match read(&file, &mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(more) => length += more,
+            Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(&buffer[..length])
+}
