@@ -1,12 +1,25 @@
 //! One enum of implementations, one `detect`.
 
 use crate::Prf;
+#[cfg(target_arch = "x86_64")]
+use crate::x86::features::Features;
 use core::fmt;
 
 /// An implementation of a [`Prf`].
+///
+/// The kernels named after instructions exist on x86-64 only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kernel {
+    /// AES-256 on VAES and AVX-512 (F, BW, VL): 32 blocks in flight.
+    #[cfg(target_arch = "x86_64")]
+    Aes256Vaes512,
+    /// AES-256 on VAES and AVX2: 16 blocks in flight.
+    #[cfg(target_arch = "x86_64")]
+    Aes256Vaes256,
+    /// AES-256 on AES-NI: 8 blocks in flight.
+    #[cfg(target_arch = "x86_64")]
+    Aes256Ni,
     /// AES-256 by RustCrypto's `aes`, on every machine, in constant time.
     Aes256Portable,
     /// ChaCha20 by RustCrypto's `chacha20`, on every machine, in constant time.
@@ -15,7 +28,16 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel, the best of each function first.
-    pub const ALL: &[Kernel] = &[Kernel::Aes256Portable, Kernel::ChaCha20Portable];
+    pub const ALL: &[Kernel] = &[
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Aes256Vaes512,
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Aes256Vaes256,
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Aes256Ni,
+        Kernel::Aes256Portable,
+        Kernel::ChaCha20Portable,
+    ];
 
     /// The best kernel of `prf` that this CPU runs.
     #[must_use]
@@ -30,6 +52,8 @@ impl Kernel {
     #[must_use]
     pub const fn prf(self) -> Prf {
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Vaes512 | Kernel::Aes256Vaes256 | Kernel::Aes256Ni => Prf::Aes256,
             Kernel::Aes256Portable => Prf::Aes256,
             Kernel::ChaCha20Portable => Prf::ChaCha20,
         }
@@ -39,15 +63,31 @@ impl Kernel {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Vaes512 => "aes256-vaes512",
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Vaes256 => "aes256-vaes256",
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Ni => "aes256-ni",
             Kernel::Aes256Portable => "aes256-portable",
             Kernel::ChaCha20Portable => "chacha20-portable",
         }
     }
 
     /// Whether this CPU and its operating system run the kernel's instructions.
+    ///
+    /// CPUID is asked once in a process; later answers cost one load.
     #[must_use]
     pub fn is_available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let runs = |features| Features::of_this_machine().contain(features);
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Vaes512 => runs(Features::AES.and(Features::VAES).and(Features::AVX512)),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Vaes256 => runs(Features::AES.and(Features::VAES).and(Features::AVX2)),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Ni => runs(Features::AES),
             Kernel::Aes256Portable | Kernel::ChaCha20Portable => true,
         }
     }

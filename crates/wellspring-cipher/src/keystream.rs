@@ -1,6 +1,8 @@
 //! A key and a counter at work.
 
-use crate::{KEY_BYTES, Kernel, portable};
+#[cfg(target_arch = "x86_64")]
+use crate::x86::{aes_ni, aes_schedule::RoundKeys, vaes256, vaes512};
+use crate::{KEY_BYTES, Kernel, portable, runs::fill_in_runs};
 use core::fmt;
 
 /// The keystream of one key from one counter on.
@@ -19,6 +21,12 @@ pub struct Keystream {
     reason = "keys belong in the place their owner chose and locked, not behind a pointer"
 )]
 enum Schedule {
+    #[cfg(target_arch = "x86_64")]
+    Aes256Vaes512(RoundKeys),
+    #[cfg(target_arch = "x86_64")]
+    Aes256Vaes256(RoundKeys),
+    #[cfg(target_arch = "x86_64")]
+    Aes256Ni(RoundKeys),
     Aes256Portable(portable::Aes256),
     ChaCha20Portable(portable::ChaCha20),
 }
@@ -33,19 +41,56 @@ impl Keystream {
     pub fn new(kernel: Kernel, key: &[u8; KEY_BYTES], counter: u128) -> Self {
         assert!(kernel.is_available(), "this CPU does not run the kernel");
         let schedule = match kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Vaes512 => Schedule::Aes256Vaes512(RoundKeys::unset()),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Vaes256 => Schedule::Aes256Vaes256(RoundKeys::unset()),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Aes256Ni => Schedule::Aes256Ni(RoundKeys::unset()),
             Kernel::Aes256Portable => Schedule::Aes256Portable(portable::Aes256::new(key)),
             Kernel::ChaCha20Portable => Schedule::ChaCha20Portable(portable::ChaCha20::new(key)),
         };
-        Self { counter, schedule }
+        let mut keystream = Self { counter, schedule };
+        match &mut keystream.schedule {
+            #[cfg(target_arch = "x86_64")]
+            Schedule::Aes256Vaes512(keys)
+            | Schedule::Aes256Vaes256(keys)
+            | Schedule::Aes256Ni(keys) => {
+                // SAFETY: the kernel is available; each of the three includes AES-NI and SSSE3.
+                unsafe { keys.expand(key) }
+            }
+            Schedule::Aes256Portable(_) | Schedule::ChaCha20Portable(_) => {}
+        }
+        keystream
     }
 
     /// Overwrites `destination` with keystream and steps the counter by the blocks that took.
     ///
     /// There is no limit of length here; the limits of use are Fortuna's and the taps' to keep.
     pub fn fill(&mut self, destination: &mut [u8]) {
+        let counter = &mut self.counter;
         match &self.schedule {
-            Schedule::Aes256Portable(aes) => aes.fill(&mut self.counter, destination),
-            Schedule::ChaCha20Portable(chacha) => chacha.fill(&mut self.counter, destination),
+            #[cfg(target_arch = "x86_64")]
+            Schedule::Aes256Vaes512(keys) => {
+                fill_in_runs(counter, 16, destination, |first, run| {
+                    // SAFETY: `new` has seen the kernel available.
+                    unsafe { vaes512::fill(keys, first, run) }
+                })
+            }
+            #[cfg(target_arch = "x86_64")]
+            Schedule::Aes256Vaes256(keys) => {
+                fill_in_runs(counter, 16, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { vaes256::fill(keys, first, run) }
+                })
+            }
+            #[cfg(target_arch = "x86_64")]
+            Schedule::Aes256Ni(keys) => fill_in_runs(counter, 16, destination, |first, run| {
+                // SAFETY: as above.
+                unsafe { aes_ni::fill(keys, first, run) }
+            }),
+            Schedule::Aes256Portable(aes) => aes.fill(counter, destination),
+            Schedule::ChaCha20Portable(chacha) => chacha.fill(counter, destination),
         }
     }
 

@@ -5,10 +5,12 @@
 //! bulk call here, [`Keystream::fill`], stores keystream straight into the destination.
 //!
 //! ```text
-//! prf      which function: Prf, its block length, its name
-//! kernel   which implementation of it this CPU runs: Kernel, one detect
+//! prf        which function: Prf, its block length, its name
+//! kernel     which implementation of it this CPU runs: Kernel, one detect
 //! keystream  key and counter at work: one match per bulk call
+//! runs       the carry out of the counter's low half, in one place for all kernels
 //! portable   RustCrypto's implementations, the fallback everywhere and the oracle of the others
+//! x86        the project's own kernels for x86-64
 //! ```
 //!
 //! The output of every kernel of a function is the same, byte for byte, for every key, counter and
@@ -20,6 +22,9 @@ mod kernel;
 mod keystream;
 mod portable;
 mod prf;
+mod runs;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use kernel::Kernel;
 pub use keystream::Keystream;

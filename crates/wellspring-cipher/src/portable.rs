@@ -2,7 +2,7 @@
 //!
 //! Constant time on every machine, and the oracle that the project's own kernels are tested against.
 
-use crate::KEY_BYTES;
+use crate::{KEY_BYTES, runs::fill_in_runs};
 use aes::cipher::array::Array;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use chacha20::ChaCha20LegacyCore;
@@ -54,25 +54,11 @@ impl ChaCha20 {
         Self(*key)
     }
 
-    pub(crate) fn fill(&self, counter: &mut u128, mut destination: &mut [u8]) {
-        // The crate counts 64 bits (words 12 and 13) and takes words 14 and 15 as a nonce, so that
-        // the carry out of the low half is ours: stop where the low half wraps, go on with the next
-        // nonce.
-        while !destination.is_empty() {
-            let (low, high) = (*counter as u64, (*counter >> 64) as u64);
-            let until_wrap = 0u64.wrapping_sub(low);
-            let bytes = match until_wrap {
-                0 => destination.len(),
-                blocks => usize::try_from(blocks)
-                    .ok()
-                    .and_then(|blocks| blocks.checked_mul(Self::BLOCK_BYTES))
-                    .map_or(destination.len(), |bytes| bytes.min(destination.len())),
-            };
-            let (now, rest) = destination.split_at_mut(bytes);
-            self.fill_low(high, low, now);
-            *counter = counter.wrapping_add(bytes.div_ceil(Self::BLOCK_BYTES) as u128);
-            destination = rest;
-        }
+    pub(crate) fn fill(&self, counter: &mut u128, destination: &mut [u8]) {
+        // The crate counts 64 bits (words 12 and 13) and takes words 14 and 15 as a nonce.
+        fill_in_runs(counter, Self::BLOCK_BYTES, destination, |first, run| {
+            self.fill_low((first >> 64) as u64, first as u64, run);
+        });
     }
 
     /// Fills a run whose block numbers do not carry out of 64 bits.

@@ -1,0 +1,76 @@
+//! Counter-mode generation on AES instructions, for any width of register.
+
+/// Writes `fill` for one width.
+///
+/// The file that uses it brings the vocabulary of the width (`xmm`, `ymm` or `zmm`) and names two
+/// instructions: `round` and `last_round`.
+macro_rules! aes_counter_mode {
+    ($features:literal) => {
+        /// Overwrites `destination` with the encrypted counters from `counter` on; the low half of
+        /// the counter must not wrap before the last block.
+        ///
+        /// A round takes 3 to 4 cycles, and one or two start in each: eight registers in flight
+        /// hide that. What a request leaves after its batches of eight is served by ever smaller
+        /// ones, so that it pays for hardly more blocks than it asked for; as none waits for
+        /// another, the CPU overlaps them.
+        #[target_feature(enable = $features)]
+        pub(crate) fn fill(keys: &RoundKeys, counter: u128, destination: &mut [u8]) {
+            let mut wide_keys = [zero(); ROUNDS + 1];
+            for (wide, key) in wide_keys.iter_mut().zip(&keys.0) {
+                *wide = broadcast(*key);
+            }
+            let mut counters = first_counters(counter);
+            let rest = batches::<8>(&wide_keys, &mut counters, destination);
+            let rest = batches::<4>(&wide_keys, &mut counters, rest);
+            let rest = batches::<2>(&wide_keys, &mut counters, rest);
+            let rest = batches::<1>(&wide_keys, &mut counters, rest);
+            if !rest.is_empty() {
+                let [vector] = encrypt(&wide_keys, counters);
+                store_part(vector, rest);
+            }
+            wipe_registers();
+        }
+
+        /// Fills as much of `destination` as whole batches of `N` registers take; returns the rest.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn batches<'a, const N: usize>(
+            keys: &[Vector; ROUNDS + 1],
+            counters: &mut Vector,
+            destination: &'a mut [u8],
+        ) -> &'a mut [u8] {
+            let batch_bytes = N * VECTOR_BYTES;
+            let whole = destination.len() - destination.len() % batch_bytes;
+            let (now, rest) = destination.split_at_mut(whole);
+            for batch in now.chunks_exact_mut(batch_bytes) {
+                let encrypted = encrypt::<N>(keys, *counters);
+                for (place, vector) in batch.as_chunks_mut().0.iter_mut().zip(encrypted) {
+                    store(vector, place);
+                }
+                *counters = add_low(*counters, step(N));
+            }
+            rest
+        }
+
+        /// Encrypts `N` registers of counters, the first of them `counters`.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn encrypt<const N: usize>(keys: &[Vector; ROUNDS + 1], counters: Vector) -> [Vector; N] {
+            let mut states = [counters; N];
+            for (index, state) in states.iter_mut().enumerate() {
+                *state = xor(add_low(counters, step(index)), keys[0]);
+            }
+            for key in &keys[1..ROUNDS] {
+                for state in &mut states {
+                    *state = round(*state, *key);
+                }
+            }
+            for state in &mut states {
+                *state = last_round(*state, keys[ROUNDS]);
+            }
+            states
+        }
+    };
+}
+
+pub(super) use aes_counter_mode;

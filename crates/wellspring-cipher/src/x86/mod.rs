@@ -1,0 +1,23 @@
+//! The project's own kernels for x86-64.
+//!
+//! ```text
+//! features           what this CPU runs
+//! xmm ymm zmm        the vocabulary of each register width
+//! aes_schedule       the round keys, one schedule for all widths
+//! aes_counter_mode   generation of encrypted counters, for any width
+//!   aes_ni vaes256 vaes512
+//! ```
+//!
+//! Made for generation: nothing is read but key and counter, and registers are stored where the
+//! caller wants the bytes. No branch and no address depends on the key. Every `fill` wipes the
+//! registers it used.
+
+mod aes_counter_mode;
+pub(crate) mod aes_ni;
+pub(crate) mod aes_schedule;
+pub(crate) mod features;
+pub(crate) mod vaes256;
+pub(crate) mod vaes512;
+mod xmm;
+mod ymm;
+mod zmm;
