@@ -22,6 +22,15 @@ pub enum Kernel {
     Aes256Ni,
     /// AES-256 by RustCrypto's `aes`, on every machine, in constant time.
     Aes256Portable,
+    /// ChaCha20 on AVX-512 (F, BW): 16 blocks at a time.
+    #[cfg(target_arch = "x86_64")]
+    ChaCha20Avx512,
+    /// ChaCha20 on AVX2: 8 blocks at a time.
+    #[cfg(target_arch = "x86_64")]
+    ChaCha20Avx2,
+    /// ChaCha20 on SSE2, which every x86-64 CPU has: 4 blocks at a time.
+    #[cfg(target_arch = "x86_64")]
+    ChaCha20Sse2,
     /// ChaCha20 by RustCrypto's `chacha20`, on every machine, in constant time.
     ChaCha20Portable,
 }
@@ -36,6 +45,12 @@ impl Kernel {
         #[cfg(target_arch = "x86_64")]
         Kernel::Aes256Ni,
         Kernel::Aes256Portable,
+        #[cfg(target_arch = "x86_64")]
+        Kernel::ChaCha20Avx512,
+        #[cfg(target_arch = "x86_64")]
+        Kernel::ChaCha20Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Kernel::ChaCha20Sse2,
         Kernel::ChaCha20Portable,
     ];
 
@@ -55,6 +70,8 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Kernel::Aes256Vaes512 | Kernel::Aes256Vaes256 | Kernel::Aes256Ni => Prf::Aes256,
             Kernel::Aes256Portable => Prf::Aes256,
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Avx512 | Kernel::ChaCha20Avx2 | Kernel::ChaCha20Sse2 => Prf::ChaCha20,
             Kernel::ChaCha20Portable => Prf::ChaCha20,
         }
     }
@@ -70,6 +87,12 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Kernel::Aes256Ni => "aes256-ni",
             Kernel::Aes256Portable => "aes256-portable",
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Avx512 => "chacha20-avx512",
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Avx2 => "chacha20-avx2",
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Sse2 => "chacha20-sse2",
             Kernel::ChaCha20Portable => "chacha20-portable",
         }
     }
@@ -88,6 +111,12 @@ impl Kernel {
             Kernel::Aes256Vaes256 => runs(Features::AES.and(Features::VAES).and(Features::AVX2)),
             #[cfg(target_arch = "x86_64")]
             Kernel::Aes256Ni => runs(Features::AES),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Avx512 => runs(Features::AVX512),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Avx2 => runs(Features::AVX2),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Sse2 => true,
             Kernel::Aes256Portable | Kernel::ChaCha20Portable => true,
         }
     }

@@ -1,9 +1,14 @@
 //! A key and a counter at work.
 
 #[cfg(target_arch = "x86_64")]
-use crate::x86::{aes_ni, aes_schedule::RoundKeys, vaes256, vaes512};
+use crate::x86::{
+    aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_sse2, vaes256,
+    vaes512,
+};
 use crate::{KEY_BYTES, Kernel, portable, runs::fill_in_runs};
 use core::fmt;
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroizing;
 
 /// The keystream of one key from one counter on.
 ///
@@ -28,6 +33,12 @@ enum Schedule {
     #[cfg(target_arch = "x86_64")]
     Aes256Ni(RoundKeys),
     Aes256Portable(portable::Aes256),
+    #[cfg(target_arch = "x86_64")]
+    ChaCha20Avx512(Zeroizing<[u8; KEY_BYTES]>),
+    #[cfg(target_arch = "x86_64")]
+    ChaCha20Avx2(Zeroizing<[u8; KEY_BYTES]>),
+    #[cfg(target_arch = "x86_64")]
+    ChaCha20Sse2(Zeroizing<[u8; KEY_BYTES]>),
     ChaCha20Portable(portable::ChaCha20),
 }
 
@@ -48,6 +59,12 @@ impl Keystream {
             #[cfg(target_arch = "x86_64")]
             Kernel::Aes256Ni => Schedule::Aes256Ni(RoundKeys::unset()),
             Kernel::Aes256Portable => Schedule::Aes256Portable(portable::Aes256::new(key)),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Avx512 => Schedule::ChaCha20Avx512(Zeroizing::new(*key)),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Avx2 => Schedule::ChaCha20Avx2(Zeroizing::new(*key)),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ChaCha20Sse2 => Schedule::ChaCha20Sse2(Zeroizing::new(*key)),
             Kernel::ChaCha20Portable => Schedule::ChaCha20Portable(portable::ChaCha20::new(key)),
         };
         let mut keystream = Self { counter, schedule };
@@ -59,7 +76,7 @@ impl Keystream {
                 // SAFETY: the kernel is available; each of the three includes AES-NI and SSSE3.
                 unsafe { keys.expand(key) }
             }
-            Schedule::Aes256Portable(_) | Schedule::ChaCha20Portable(_) => {}
+            _ => {}
         }
         keystream
     }
@@ -90,6 +107,23 @@ impl Keystream {
                 unsafe { aes_ni::fill(keys, first, run) }
             }),
             Schedule::Aes256Portable(aes) => aes.fill(counter, destination),
+            #[cfg(target_arch = "x86_64")]
+            Schedule::ChaCha20Avx512(key) => {
+                fill_in_runs(counter, 64, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { chacha20_avx512::fill(key, first, run) }
+                })
+            }
+            #[cfg(target_arch = "x86_64")]
+            Schedule::ChaCha20Avx2(key) => fill_in_runs(counter, 64, destination, |first, run| {
+                // SAFETY: as above.
+                unsafe { chacha20_avx2::fill(key, first, run) }
+            }),
+            #[cfg(target_arch = "x86_64")]
+            Schedule::ChaCha20Sse2(key) => fill_in_runs(counter, 64, destination, |first, run| {
+                // SAFETY: as above.
+                unsafe { chacha20_sse2::fill(key, first, run) }
+            }),
             Schedule::ChaCha20Portable(chacha) => chacha.fill(counter, destination),
         }
     }

@@ -15,17 +15,13 @@ macro_rules! aes_counter_mode {
         /// another, the CPU overlaps them.
         #[target_feature(enable = $features)]
         pub(crate) fn fill(keys: &RoundKeys, counter: u128, destination: &mut [u8]) {
-            let mut wide_keys = [zero(); ROUNDS + 1];
-            for (wide, key) in wide_keys.iter_mut().zip(&keys.0) {
-                *wide = broadcast(*key);
-            }
             let mut counters = first_counters(counter);
-            let rest = batches::<8>(&wide_keys, &mut counters, destination);
-            let rest = batches::<4>(&wide_keys, &mut counters, rest);
-            let rest = batches::<2>(&wide_keys, &mut counters, rest);
-            let rest = batches::<1>(&wide_keys, &mut counters, rest);
+            let rest = batches::<8>(keys, &mut counters, destination);
+            let rest = batches::<4>(keys, &mut counters, rest);
+            let rest = batches::<2>(keys, &mut counters, rest);
+            let rest = batches::<1>(keys, &mut counters, rest);
             if !rest.is_empty() {
-                let [vector] = encrypt(&wide_keys, counters);
+                let [vector] = encrypt(keys, counters);
                 store_part(vector, rest);
             }
             wipe_registers();
@@ -35,7 +31,7 @@ macro_rules! aes_counter_mode {
         #[inline]
         #[target_feature(enable = $features)]
         fn batches<'a, const N: usize>(
-            keys: &[Vector; ROUNDS + 1],
+            keys: &RoundKeys,
             counters: &mut Vector,
             destination: &'a mut [u8],
         ) -> &'a mut [u8] {
@@ -55,18 +51,19 @@ macro_rules! aes_counter_mode {
         /// Encrypts `N` registers of counters, the first of them `counters`.
         #[inline]
         #[target_feature(enable = $features)]
-        fn encrypt<const N: usize>(keys: &[Vector; ROUNDS + 1], counters: Vector) -> [Vector; N] {
+        fn encrypt<const N: usize>(keys: &RoundKeys, counters: Vector) -> [Vector; N] {
+            let keys = &reread(keys).0;
             let mut states = [counters; N];
             for (index, state) in states.iter_mut().enumerate() {
-                *state = xor(add_low(counters, step(index)), keys[0]);
+                *state = xor(add_low(counters, step(index)), broadcast(keys[0]));
             }
             for key in &keys[1..ROUNDS] {
                 for state in &mut states {
-                    *state = round(*state, *key);
+                    *state = round(*state, broadcast(*key));
                 }
             }
             for state in &mut states {
-                *state = last_round(*state, keys[ROUNDS]);
+                *state = last_round(*state, broadcast(keys[ROUNDS]));
             }
             states
         }

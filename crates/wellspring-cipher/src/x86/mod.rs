@@ -6,6 +6,9 @@
 //! aes_schedule       the round keys, one schedule for all widths
 //! aes_counter_mode   generation of encrypted counters, for any width
 //!   aes_ni vaes256 vaes512
+//! chacha20_rounds    generation of ChaCha20 blocks, for any width
+//!   chacha20_sse2 chacha20_avx2 chacha20_avx512
+//! reread             keeps keys off the stack
 //! ```
 //!
 //! Made for generation: nothing is read but key and counter, and registers are stored where the
@@ -15,7 +18,12 @@
 mod aes_counter_mode;
 pub(crate) mod aes_ni;
 pub(crate) mod aes_schedule;
+pub(crate) mod chacha20_avx2;
+pub(crate) mod chacha20_avx512;
+mod chacha20_rounds;
+pub(crate) mod chacha20_sse2;
 pub(crate) mod features;
+mod reread;
 pub(crate) mod vaes256;
 pub(crate) mod vaes512;
 mod xmm;

@@ -2,14 +2,23 @@
 
 use core::arch::asm;
 pub(super) use core::arch::x86_64::__m256i as Vector;
+use core::arch::x86_64::{_mm_loadu_si128, _mm256_set_epi64x, _mm256_storeu_si256};
 pub(super) use core::arch::x86_64::{
     _mm256_add_epi64 as add_low, _mm256_broadcastsi128_si256 as broadcast,
     _mm256_setzero_si256 as zero, _mm256_xor_si256 as xor,
 };
-use core::arch::x86_64::{_mm256_set_epi64x, _mm256_storeu_si256};
 
 /// Bytes of a register.
 pub(super) const VECTOR_BYTES: usize = size_of::<Vector>();
+
+/// The same 16 bytes in every lane.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn every_lane(bytes: &[u8; 16]) -> Vector {
+    // SAFETY: 16 bytes can be read, and the load asks for no alignment.
+    let vector = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
+    broadcast(vector)
+}
 
 /// Consecutive counters, the first of them `counter`, whose low half must not wrap.
 #[inline]

@@ -2,14 +2,25 @@
 
 use core::arch::asm;
 pub(super) use core::arch::x86_64::__m512i as Vector;
+use core::arch::x86_64::{
+    _mm_loadu_si128, _mm512_mask_storeu_epi8, _mm512_set_epi64, _mm512_storeu_si512,
+};
 pub(super) use core::arch::x86_64::{
     _mm512_add_epi64 as add_low, _mm512_broadcast_i32x4 as broadcast, _mm512_setzero_si512 as zero,
     _mm512_xor_si512 as xor,
 };
-use core::arch::x86_64::{_mm512_mask_storeu_epi8, _mm512_set_epi64, _mm512_storeu_si512};
 
 /// Bytes of a register.
 pub(super) const VECTOR_BYTES: usize = size_of::<Vector>();
+
+/// The same 16 bytes in every lane.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn every_lane(bytes: &[u8; 16]) -> Vector {
+    // SAFETY: 16 bytes can be read, and the load asks for no alignment.
+    let vector = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
+    broadcast(vector)
+}
 
 /// Consecutive counters, the first of them `counter`, whose low half must not wrap.
 #[inline]

@@ -1,0 +1,78 @@
+//! ChaCha20 on AVX2: batches of eight blocks.
+
+use super::chacha20_rounds::{CONSTANTS, chacha20_rounds};
+use super::reread::reread;
+use super::ymm::*;
+use crate::KEY_BYTES;
+use core::arch::x86_64::*;
+use core::arch::x86_64::{
+    _mm256_add_epi32 as add, _mm256_shuffle_epi32 as shuffle,
+    _mm256_unpackhi_epi32 as unpack_high_32, _mm256_unpackhi_epi64 as unpack_high_64,
+    _mm256_unpacklo_epi32 as unpack_low_32, _mm256_unpacklo_epi64 as unpack_low_64,
+};
+
+chacha20_rounds!("avx2");
+
+/// One shuffle of bytes where shifts take three instructions.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rotate_left_16(words: Vector) -> Vector {
+    let bytes = _mm_set_epi32(0x0d0c_0f0e, 0x0908_0b0a, 0x0504_0706, 0x0100_0302);
+    _mm256_shuffle_epi8(words, broadcast(bytes))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rotate_left_12(words: Vector) -> Vector {
+    _mm256_or_si256(
+        _mm256_slli_epi32::<12>(words),
+        _mm256_srli_epi32::<20>(words),
+    )
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rotate_left_8(words: Vector) -> Vector {
+    let bytes = _mm_set_epi32(0x0e0d_0c0f, 0x0a09_080b, 0x0605_0407, 0x0201_0003);
+    _mm256_shuffle_epi8(words, broadcast(bytes))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rotate_left_7(words: Vector) -> Vector {
+    _mm256_or_si256(
+        _mm256_slli_epi32::<7>(words),
+        _mm256_srli_epi32::<25>(words),
+    )
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn every_word(word: u32) -> Vector {
+    _mm256_set1_epi32(word as i32)
+}
+
+/// The low and the high words of the counters `low` to `low` + 7.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn counter_words(low: u64) -> [Vector; 2] {
+    let first = _mm256_set1_epi64x(low as i64);
+    let a = _mm256_castsi256_ps(add_low(first, _mm256_set_epi64x(5, 4, 1, 0)));
+    let b = _mm256_castsi256_ps(add_low(first, _mm256_set_epi64x(7, 6, 3, 2)));
+    [
+        _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(a, b)),
+        _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(a, b)),
+    ]
+}
+
+/// From two blocks' rows side by side to the first block, then the second.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn transpose_lanes([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
+    [
+        _mm256_permute2x128_si256::<0x20>(a, b),
+        _mm256_permute2x128_si256::<0x20>(c, d),
+        _mm256_permute2x128_si256::<0x31>(a, b),
+        _mm256_permute2x128_si256::<0x31>(c, d),
+    ]
+}

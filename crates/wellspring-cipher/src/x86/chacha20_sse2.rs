@@ -1,0 +1,65 @@
+//! ChaCha20 on SSE2: batches of four blocks.
+
+use super::chacha20_rounds::{CONSTANTS, chacha20_rounds};
+use super::reread::reread;
+use super::xmm::*;
+use crate::KEY_BYTES;
+use core::arch::x86_64::*;
+use core::arch::x86_64::{
+    _mm_add_epi32 as add, _mm_shuffle_epi32 as shuffle, _mm_unpackhi_epi32 as unpack_high_32,
+    _mm_unpackhi_epi64 as unpack_high_64, _mm_unpacklo_epi32 as unpack_low_32,
+    _mm_unpacklo_epi64 as unpack_low_64,
+};
+
+chacha20_rounds!("sse2");
+
+/// Swaps the halves of every word.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn rotate_left_16(words: Vector) -> Vector {
+    _mm_shufflehi_epi16::<0b10_11_00_01>(_mm_shufflelo_epi16::<0b10_11_00_01>(words))
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn rotate_left_12(words: Vector) -> Vector {
+    _mm_or_si128(_mm_slli_epi32::<12>(words), _mm_srli_epi32::<20>(words))
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn rotate_left_8(words: Vector) -> Vector {
+    _mm_or_si128(_mm_slli_epi32::<8>(words), _mm_srli_epi32::<24>(words))
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn rotate_left_7(words: Vector) -> Vector {
+    _mm_or_si128(_mm_slli_epi32::<7>(words), _mm_srli_epi32::<25>(words))
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn every_word(word: u32) -> Vector {
+    _mm_set1_epi32(word as i32)
+}
+
+/// The low and the high words of the counters `low` to `low` + 3.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn counter_words(low: u64) -> [Vector; 2] {
+    let first = _mm_set1_epi64x(low as i64);
+    let a = _mm_castsi128_ps(add_low(first, _mm_set_epi64x(1, 0)));
+    let b = _mm_castsi128_ps(add_low(first, _mm_set_epi64x(3, 2)));
+    [
+        _mm_castps_si128(_mm_shuffle_ps::<0b10_00_10_00>(a, b)),
+        _mm_castps_si128(_mm_shuffle_ps::<0b11_01_11_01>(a, b)),
+    ]
+}
+
+/// One lane a register: the rows are in order as they are.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn transpose_lanes(rows: [Vector; 4]) -> [Vector; 4] {
+    rows
+}
