@@ -55,7 +55,9 @@ impl Inlet {
         self.update(|credit| credit.saturating_sub(bits));
     }
 
-    fn post(&self, seed: &Seed) -> bool {
+    /// Posts a seed and counts its credit. Says whether there was room, as [`Mailbox::post`] does.
+    #[must_use]
+    pub fn post(&self, seed: &Seed) -> bool {
         let posted = self.mailbox.post(seed);
         if posted {
             let bits = seed.credit_bits();
@@ -106,6 +108,11 @@ impl Node {
     #[must_use]
     pub const fn reseeds(&self) -> u64 {
         self.reseeds
+    }
+
+    /// Forces the generator's state: for replaying known answers.
+    pub fn force(&mut self, key: [u8; KEY_BYTES], counter: u128) {
+        self.generator = Generator::from_state(key, counter);
     }
 
     /// The generator.

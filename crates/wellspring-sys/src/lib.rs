@@ -8,6 +8,7 @@
 //! nest      a state per thread and nesting depth; an owned state
 //! system    getrandom(2), clock, files, the CPU this thread runs on
 //! vdso      getrandom without a system call
+//! once      a value made once for a process, without a lock
 //! cpu       cycle counter, RDRAND, RDSEED
 //! ```
 //!
@@ -30,6 +31,7 @@ pub mod cpu;
 pub mod lock;
 pub mod memory;
 pub mod nest;
+pub mod once;
 pub mod signals;
 mod slots;
 pub mod system;

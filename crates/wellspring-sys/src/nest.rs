@@ -216,11 +216,28 @@ impl<T: Zeroable> Level<'_, T> {
         unsafe { core::slice::from_raw_parts_mut(states.add(self.depth), DEPTHS - self.depth) }
     }
 
-    /// Fills `destination` with operating system output without a system call, where the system has a way
-    /// (Linux 6.11 or later), and says whether it did.
-    pub fn fresh(&mut self, destination: &mut [u8]) -> bool {
-        // SAFETY: the state belongs to this slot and depth.
-        unsafe { vdso::fill(self.slot.header().vdso_state(self.depth), destination) }
+    /// The state, and the operating system's output for whoever changes it.
+    pub fn state_and_fresh(&mut self) -> (&mut T, Fresh<'_>) {
+        let state = self.slot.header().vdso_state(self.depth);
+        let fresh = Fresh {
+            state,
+            level: PhantomData,
+        };
+        (self.state(), fresh)
+    }
+}
+
+/// Operating system output without a system call, for one level.
+pub struct Fresh<'a> {
+    state: *mut u8,
+    level: PhantomData<&'a mut ()>,
+}
+
+impl Fresh<'_> {
+    /// Fills `destination`, where the system has a way (Linux 6.11 or later), and says whether it did.
+    pub fn fill(&mut self, destination: &mut [u8]) -> bool {
+        // SAFETY: the state belongs to a slot and depth, which whoever has this holds.
+        unsafe { vdso::fill(self.state, destination) }
     }
 }
 

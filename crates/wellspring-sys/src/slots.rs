@@ -126,7 +126,7 @@ impl Slot {
     }
 }
 
-/// Claims a slot near `node`, zeroed, and locks its first `used_bytes`. `None`: the limit is reached, or the
+/// Claims a slot near `node`, and locks and zeroes its first `used_bytes` (less the header). `None`: the limit is reached, or the
 /// system has no memory.
 pub(crate) fn claim(owner: u64, node: u32, used_bytes: usize) -> Option<Slot> {
     let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
@@ -135,7 +135,11 @@ pub(crate) fn claim(owner: u64, node: u32, used_bytes: usize) -> Option<Slot> {
         for step in 0..MAX_CHUNKS {
             let number = (hint / SLOTS_PER_CHUNK + step) % MAX_CHUNKS;
             if let Some(slot) = CHUNKS[number].claim(number, hint, owner, node, serial) {
-                memory::lock(slot.start.cast_mut().cast(), used_bytes.min(SLOT_BYTES));
+                let used_bytes = used_bytes.min(SLOT_BYTES);
+                memory::lock(slot.start.cast_mut().cast(), used_bytes);
+                // A read that a fork interrupted may have written to the slot after it was wiped.
+                // SAFETY: the slot is ours alone; states follow the header.
+                unsafe { erase(slot.states(), used_bytes - size_of::<Header>()) };
                 return Some(slot);
             }
         }

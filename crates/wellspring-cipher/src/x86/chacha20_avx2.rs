@@ -4,6 +4,7 @@ use super::chacha20_rounds::{CONSTANTS, chacha20_rounds};
 use super::reread::reread;
 use super::ymm::*;
 use crate::KEY_BYTES;
+use core::arch::asm;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
     _mm256_add_epi32 as add, _mm256_shuffle_epi32 as shuffle,
@@ -11,14 +12,56 @@ use core::arch::x86_64::{
     _mm256_unpacklo_epi32 as unpack_low_32, _mm256_unpacklo_epi64 as unpack_low_64,
 };
 
+const AT_ONCE: usize = 2;
 chacha20_rounds!("avx2");
 
-/// One shuffle of bytes where shifts take three instructions.
+/// Shuffles the bytes of every word by a mask in memory.
+///
+/// By the intrinsic the compiler knows the mask, and does worse: it swaps halves in two
+/// instructions, and shuffles both operands of the XOR before, in place of its result.
+macro_rules! shuffle_bytes {
+    ($words:expr, $mask:ident) => {{
+        let shuffled: Vector;
+        // SAFETY: AVX2 is enabled here; it reads the 32 bytes of a static and writes a register.
+        unsafe {
+            asm!(
+                "vpshufb {shuffled}, {words}, ymmword ptr [rip + {mask}]",
+                shuffled = lateout(ymm_reg) shuffled,
+                words = in(ymm_reg) $words,
+                mask = sym $mask,
+                options(pure, readonly, nostack, preserves_flags),
+            );
+        }
+        shuffled
+    }};
+}
+
+/// Of the eight words: the bytes that each byte comes from, within its lane.
+static LEFT_16: [u32; 8] = [
+    0x0100_0302,
+    0x0504_0706,
+    0x0908_0b0a,
+    0x0d0c_0f0e,
+    0x0100_0302,
+    0x0504_0706,
+    0x0908_0b0a,
+    0x0d0c_0f0e,
+];
+static LEFT_8: [u32; 8] = [
+    0x0201_0003,
+    0x0605_0407,
+    0x0a09_080b,
+    0x0e0d_0c0f,
+    0x0201_0003,
+    0x0605_0407,
+    0x0a09_080b,
+    0x0e0d_0c0f,
+];
+
 #[inline]
 #[target_feature(enable = "avx2")]
 fn rotate_left_16(words: Vector) -> Vector {
-    let bytes = _mm_set_epi32(0x0d0c_0f0e, 0x0908_0b0a, 0x0504_0706, 0x0100_0302);
-    _mm256_shuffle_epi8(words, broadcast(bytes))
+    shuffle_bytes!(words, LEFT_16)
 }
 
 #[inline]
@@ -33,8 +76,7 @@ fn rotate_left_12(words: Vector) -> Vector {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn rotate_left_8(words: Vector) -> Vector {
-    let bytes = _mm_set_epi32(0x0e0d_0c0f, 0x0a09_080b, 0x0605_0407, 0x0201_0003);
-    _mm256_shuffle_epi8(words, broadcast(bytes))
+    shuffle_bytes!(words, LEFT_8)
 }
 
 #[inline]

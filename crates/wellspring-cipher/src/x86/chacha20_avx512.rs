@@ -11,6 +11,7 @@ use core::arch::x86_64::{
     _mm512_unpacklo_epi32 as unpack_low_32, _mm512_unpacklo_epi64 as unpack_low_64,
 };
 
+const AT_ONCE: usize = 4;
 chacha20_rounds!("avx512f,avx512bw");
 
 #[inline]

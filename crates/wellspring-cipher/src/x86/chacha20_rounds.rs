@@ -42,19 +42,33 @@ macro_rules! chacha20_rounds {
             wipe_registers();
         }
 
-        /// RFC 8439, 2.1, in every word.
+        /// The four rows of `N` states side by side.
+        type Rows<const N: usize> = [[Vector; N]; 4];
+
+        /// RFC 8439, 2.1, down every column; `N` at a time, as each alone is a chain of 12
+        /// instructions that wait for each other.
         #[inline]
         #[target_feature(enable = $features)]
-        fn quarter_round([mut a, mut b, mut c, mut d]: [Vector; 4]) -> [Vector; 4] {
-            a = add(a, b);
-            d = rotate_left_16(xor(d, a));
-            c = add(c, d);
-            b = rotate_left_12(xor(b, c));
-            a = add(a, b);
-            d = rotate_left_8(xor(d, a));
-            c = add(c, d);
-            b = rotate_left_7(xor(b, c));
-            [a, b, c, d]
+        fn quarter_rounds<const N: usize>([a, b, c, d]: &mut Rows<N>) {
+            for from in (0..N).step_by(AT_ONCE) {
+                let together = from..usize::min(from + AT_ONCE, N);
+                for i in together.clone() {
+                    a[i] = add(a[i], b[i]);
+                    d[i] = rotate_left_16(xor(d[i], a[i]));
+                }
+                for i in together.clone() {
+                    c[i] = add(c[i], d[i]);
+                    b[i] = rotate_left_12(xor(b[i], c[i]));
+                }
+                for i in together.clone() {
+                    a[i] = add(a[i], b[i]);
+                    d[i] = rotate_left_8(xor(d[i], a[i]));
+                }
+                for i in together {
+                    c[i] = add(c[i], d[i]);
+                    b[i] = rotate_left_7(xor(b[i], c[i]));
+                }
+            }
         }
 
         /// The blocks of a batch, a register for each of the sixteen words.
@@ -63,22 +77,19 @@ macro_rules! chacha20_rounds {
         fn columns(key: &[u8; KEY_BYTES], counter: u128, destination: &mut [u8; BATCH_BYTES]) {
             let mut state = initial_columns(key, counter);
             for _ in 0..10 {
-                for [a, b, c, d] in [
-                    [0, 4, 8, 12],
-                    [1, 5, 9, 13],
-                    [2, 6, 10, 14],
-                    [3, 7, 11, 15],
-                    [0, 5, 10, 15],
-                    [1, 6, 11, 12],
-                    [2, 7, 8, 13],
-                    [3, 4, 9, 14],
-                ] {
-                    [state[a], state[b], state[c], state[d]] =
-                        quarter_round([state[a], state[b], state[c], state[d]]);
-                }
+                quarter_rounds(&mut state);
+                // Turn row r left by r words: the diagonals become columns, and back.
+                let [a, [b0, b1, b2, b3], [c0, c1, c2, c3], [d0, d1, d2, d3]] = state;
+                state = [a, [b1, b2, b3, b0], [c2, c3, c0, c1], [d3, d0, d1, d2]];
+                quarter_rounds(&mut state);
+                let [a, [b1, b2, b3, b0], [c2, c3, c0, c1], [d3, d0, d1, d2]] = state;
+                state = [a, [b0, b1, b2, b3], [c0, c1, c2, c3], [d0, d1, d2, d3]];
             }
-            for (word, first) in state.iter_mut().zip(initial_columns(key, counter)) {
-                *word = add(*word, first);
+            for (row, first) in state.iter_mut().zip(initial_columns(key, counter)) {
+                for (word, first) in row.iter_mut().zip(first) {
+                    *word = add(*word, first);
+                }
+                *row = transpose_words(*row);
             }
             store_columns(state, destination);
         }
@@ -86,40 +97,41 @@ macro_rules! chacha20_rounds {
         /// The state before the rounds, read from the key each time.
         #[inline]
         #[target_feature(enable = $features)]
-        fn initial_columns(key: &[u8; KEY_BYTES], counter: u128) -> [Vector; 16] {
-            let key = reread(key);
-            let mut state = [zero(); 16];
-            let words = CONSTANTS.as_chunks().0.iter().chain(key.as_chunks().0);
-            for (column, word) in state.iter_mut().zip(words) {
-                *column = every_word(u32::from_le_bytes(*word));
-            }
-            [state[12], state[13]] = counter_words(counter as u64);
-            state[14] = every_word((counter >> 64) as u32);
-            state[15] = every_word((counter >> 96) as u32);
-            state
+        fn initial_columns(key: &[u8; KEY_BYTES], counter: u128) -> Rows<4> {
+            let (key_rows, _) = reread(key).as_chunks();
+            let [low, middle] = counter_words(counter as u64);
+            let [high, highest] = [
+                every_word((counter >> 64) as u32),
+                every_word((counter >> 96) as u32),
+            ];
+            [
+                every_word_of(&CONSTANTS),
+                every_word_of(&key_rows[0]),
+                every_word_of(&key_rows[1]),
+                [low, middle, high, highest],
+            ]
         }
 
-        /// Stores the blocks of a batch in their order.
-        ///
-        /// Transposing the words within the lanes, four registers at a time, leaves in each lane a
-        /// row of one block; the rows of a block are then four registers apart.
         #[inline]
         #[target_feature(enable = $features)]
-        fn store_columns(mut state: [Vector; 16], destination: &mut [u8; BATCH_BYTES]) {
-            for words in state.as_chunks_mut::<4>().0 {
-                *words = transpose_words(*words);
+        fn every_word_of(row: &[u8; 16]) -> [Vector; 4] {
+            let mut vectors = [zero(); 4];
+            for (vector, word) in vectors.iter_mut().zip(row.as_chunks().0) {
+                *vector = every_word(u32::from_le_bytes(*word));
             }
+            vectors
+        }
+
+        /// Stores the blocks of a batch in their order; the words are transposed within the lanes
+        /// already, so that register `i` of a row has that row of block 4 l + i in lane l.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn store_columns([a, b, c, d]: Rows<4>, destination: &mut [u8; BATCH_BYTES]) {
             let (blocks, _) = destination.as_chunks_mut::<BLOCK_BYTES>();
-            for block in 0..4 {
-                let rows = [
-                    state[block],
-                    state[4 + block],
-                    state[8 + block],
-                    state[12 + block],
-                ];
-                let vectors = transpose_lanes(rows);
+            for i in 0..4 {
+                let vectors = transpose_lanes([a[i], b[i], c[i], d[i]]);
                 for (lane, vectors) in vectors.as_chunks::<{ 4 / LANES }>().0.iter().enumerate() {
-                    let (places, _) = blocks[4 * lane + block].as_chunks_mut();
+                    let (places, _) = blocks[4 * lane + i].as_chunks_mut();
                     for (place, vector) in places.iter_mut().zip(vectors) {
                         store(*vector, place);
                     }
@@ -145,51 +157,52 @@ macro_rules! chacha20_rounds {
         #[inline]
         #[target_feature(enable = $features)]
         fn rows<const GROUPS: usize>(key: &[u8; KEY_BYTES], counter: u128, destination: &mut [u8]) {
-            let mut states = initial_rows::<GROUPS>(key, counter);
+            let mut state = initial_rows::<GROUPS>(key, counter);
             for _ in 0..10 {
-                for state in &mut states {
-                    let [a, b, c, d] = quarter_round(*state);
-                    // Turn row r left by r words: the diagonals become columns.
-                    let (b, c) = (shuffle::<0b00_11_10_01>(b), shuffle::<0b01_00_11_10>(c));
-                    *state = [a, b, c, shuffle::<0b10_01_00_11>(d)];
-                }
-                for state in &mut states {
-                    let [a, b, c, d] = quarter_round(*state);
-                    let (b, c) = (shuffle::<0b10_01_00_11>(b), shuffle::<0b01_00_11_10>(c));
-                    *state = [a, b, c, shuffle::<0b00_11_10_01>(d)];
-                }
+                quarter_rounds(&mut state);
+                // Turn row r left by r words: the diagonals become columns, and back.
+                turn::<0b00_11_10_01, 0b01_00_11_10, 0b10_01_00_11, GROUPS>(&mut state);
+                quarter_rounds(&mut state);
+                turn::<0b10_01_00_11, 0b01_00_11_10, 0b00_11_10_01, GROUPS>(&mut state);
             }
+            let first = initial_rows::<GROUPS>(key, counter);
             let mut rest = destination;
-            for (state, first) in states.iter_mut().zip(initial_rows::<GROUPS>(key, counter)) {
-                for (row, first) in state.iter_mut().zip(first) {
-                    *row = add(*row, first);
-                }
-                for vector in transpose_lanes(*state) {
+            for group in 0..GROUPS {
+                let row = |r: usize| add(state[r][group], first[r][group]);
+                for vector in transpose_lanes([row(0), row(1), row(2), row(3)]) {
                     rest = store_first(vector, rest);
                 }
+            }
+        }
+
+        /// Shuffles the words of rows 1, 2 and 3 in every lane.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn turn<const B: i32, const C: i32, const D: i32, const N: usize>(
+            [_, b, c, d]: &mut Rows<N>,
+        ) {
+            for i in 0..N {
+                b[i] = shuffle::<B>(b[i]);
+                c[i] = shuffle::<C>(c[i]);
+                d[i] = shuffle::<D>(d[i]);
             }
         }
 
         /// The states before the rounds, read from the key each time.
         #[inline]
         #[target_feature(enable = $features)]
-        fn initial_rows<const GROUPS: usize>(
-            key: &[u8; KEY_BYTES],
-            counter: u128,
-        ) -> [[Vector; 4]; GROUPS] {
+        fn initial_rows<const GROUPS: usize>(key: &[u8; KEY_BYTES], counter: u128) -> Rows<GROUPS> {
             let (key_rows, _) = reread(key).as_chunks();
-            let [constants, b, c] = [&CONSTANTS, &key_rows[0], &key_rows[1]];
-            let counters = first_counters(counter);
-            let mut states = [[
-                every_lane(constants),
-                every_lane(b),
-                every_lane(c),
-                counters,
-            ]; GROUPS];
-            for (group, state) in states.iter_mut().enumerate() {
-                state[3] = add_low(counters, step(group));
+            let mut counters = [first_counters(counter); GROUPS];
+            for (group, counters) in counters.iter_mut().enumerate() {
+                *counters = add_low(*counters, step(group));
             }
-            states
+            [
+                [every_lane(&CONSTANTS); GROUPS],
+                [every_lane(&key_rows[0]); GROUPS],
+                [every_lane(&key_rows[1]); GROUPS],
+                counters,
+            ]
         }
 
         /// Stores as much of a register as `destination` takes; returns the rest of it.

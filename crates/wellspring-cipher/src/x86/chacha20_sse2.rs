@@ -11,6 +11,7 @@ use core::arch::x86_64::{
     _mm_unpacklo_epi64 as unpack_low_64,
 };
 
+const AT_ONCE: usize = 2;
 chacha20_rounds!("sse2");
 
 /// Swaps the halves of every word.

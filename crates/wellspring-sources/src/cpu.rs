@@ -1,0 +1,122 @@
+//! The processor's instructions.
+
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use wellspring_core::source::{MinEntropy, Source, SourceError};
+use wellspring_sys::cpu::Instruction;
+
+/// RDSEED, or RDRAND where there is no RDSEED.
+///
+/// Claims nothing: no one outside the maker can assess it, and some processors have returned constants (all
+/// ones after a resume, zeros reported as success). Those are caught by a self-test before the first sample
+/// and by a comparison of every word with the last. What passes is mixed in all the same: against an attacker
+/// who knows all but this, it is everything.
+#[derive(Debug, Default)]
+pub struct Cpu {
+    self_test: AtomicU8,
+    last: AtomicU64,
+}
+
+const UNTESTED: u8 = 0;
+const PASSED: u8 = 1;
+const FAILED: u8 = 2;
+
+/// How often an instruction that has nothing is asked again: what Intel's guide (Digital Random Number
+/// Generator, 5.2.1) says for RDRAND. RDSEED may need longer; it then yields nothing this time.
+const TRIES: usize = 10;
+
+/// The most words in one sample: RDSEED takes up to a microsecond a word.
+const SAMPLE_WORDS: usize = 2;
+
+impl Cpu {
+    fn instruction() -> Option<Instruction> {
+        let both = [Instruction::Rdseed, Instruction::Rdrand];
+        both.into_iter()
+            .find(|instruction| instruction.is_available())
+    }
+
+    /// A word that is neither a known failure nor the last one again.
+    fn word(&self, instruction: Instruction) -> Result<u64, SourceError> {
+        let mut tries = (0..TRIES).map(|_| instruction.draw());
+        let word = tries.find_map(|word| word).ok_or(SourceError::Busy)?;
+        self.judge(word)
+    }
+
+    fn judge(&self, word: u64) -> Result<u64, SourceError> {
+        let repeats = self.last.swap(word, Ordering::Relaxed) == word;
+        if repeats || word == 0 || word == u64::MAX {
+            self.self_test.store(FAILED, Ordering::Relaxed);
+            return Err(SourceError::SelfTest);
+        }
+        Ok(word)
+    }
+
+    /// Eight words in a row, each judged; once, before the first sample.
+    fn tested(&self, instruction: Instruction) -> Result<(), SourceError> {
+        match self.self_test.load(Ordering::Relaxed) {
+            PASSED => return Ok(()),
+            FAILED => return Err(SourceError::SelfTest),
+            _ => {}
+        }
+        for _ in 0..8 {
+            self.word(instruction)?;
+        }
+        let relaxed = Ordering::Relaxed;
+        let _ = self
+            .self_test
+            .compare_exchange(UNTESTED, PASSED, relaxed, relaxed);
+        Ok(())
+    }
+}
+
+impl Source for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn min_entropy(&self) -> MinEntropy {
+        MinEntropy::NONE
+    }
+
+    fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        let instruction = Self::instruction().ok_or(SourceError::Absent)?;
+        self.tested(instruction)?;
+        let mut length = 0;
+        for word in destination.chunks_exact_mut(8).take(SAMPLE_WORDS) {
+            word.copy_from_slice(&self.word(instruction)?.to_le_bytes());
+            length += word.len();
+        }
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_and_repetitions_fail_for_good() {
+        for stuck in [0, u64::MAX, 77] {
+            let cpu = Cpu::default();
+            assert_eq!(cpu.judge(76), Ok(76));
+            let _ = cpu.judge(stuck);
+            assert_eq!(cpu.judge(stuck), Err(SourceError::SelfTest), "{stuck}");
+            if Cpu::instruction().is_some() {
+                assert_eq!(cpu.sample(&mut [0; 64]), Err(SourceError::SelfTest));
+            }
+        }
+    }
+
+    #[test]
+    fn samples_differ_where_the_processor_has_the_instruction() {
+        let cpu = Cpu::default();
+        let (mut first, mut second) = ([0; 16], [0; 16]);
+        match (cpu.sample(&mut first), cpu.sample(&mut second)) {
+            (Ok(16), Ok(16)) => assert_ne!(first, second),
+            (Err(SourceError::Absent), _) => println!("SKIPPED: no RDSEED, no RDRAND"),
+            (Err(SourceError::Busy), _) | (_, Err(SourceError::Busy)) => {
+                println!("SKIPPED: exhausted")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

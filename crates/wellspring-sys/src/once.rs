@@ -1,0 +1,78 @@
+//! A value made once for a process, without a lock.
+
+use crate::signals::Blocked;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// A value that whoever comes first makes.
+///
+/// `std`'s `OnceLock` has the others wait for the first; in a child process forked meanwhile, or in a signal
+/// handler that interrupts the first, they would wait for ever. Here they all make one, and all but one drop
+/// theirs.
+pub struct Once<T: 'static>(AtomicPtr<T>);
+
+impl<T: Send + Sync> Once<T> {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// The value, made by `make` if there is none. It lives as long as the process.
+    #[inline(always)]
+    pub fn get_or_make(&self, make: fn() -> T) -> &'static T {
+        // SAFETY: null, or a value that `make` leaked and nobody changes.
+        match unsafe { self.0.load(Ordering::Acquire).as_ref() } {
+            Some(value) => value,
+            None => self.make(make),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&self, make: fn() -> T) -> &'static T {
+        let _signals = Blocked::new();
+        let mine = Box::into_raw(Box::new(make()));
+        let null = ptr::null_mut();
+        let first = match self
+            .0
+            .compare_exchange(null, mine, Ordering::AcqRel, Ordering::Acquire)
+        {
+            Ok(_) => mine,
+            Err(first) => {
+                // SAFETY: made a moment ago, and not published.
+                drop(unsafe { Box::from_raw(mine) });
+                first
+            }
+        };
+        // SAFETY: published, hence never freed or changed.
+        unsafe { &*first }
+    }
+}
+
+impl<T: Send + Sync> Default for Once<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::AtomicU32;
+
+    #[test]
+    fn every_thread_gets_the_same_value() {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        static ONCE: Once<u32> = Once::new();
+        let get = || *ONCE.get_or_make(|| MADE.fetch_add(1, Ordering::Relaxed));
+        let values: Vec<u32> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(get)).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        assert!(values.iter().all(|&value| value == get()));
+    }
+}

@@ -1,0 +1,124 @@
+//! What an engine is made of.
+
+use crate::{Engine, Error, Mode, machine};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use wellspring_core::pool::Seed;
+use wellspring_core::source::Source;
+use wellspring_core::topology::Topology;
+use wellspring_core::{Kernel, Prf};
+use wellspring_sources::{Cpu, Os};
+
+/// The most sources of one engine.
+pub(super) const MAX_SOURCES: usize = 16;
+
+/// Collects what an [`Engine`] is made of; [`build`](Self::build) makes it.
+#[must_use]
+pub struct EngineBuilder {
+    mode: Mode,
+    kernel: Option<Kernel>,
+    topology: Option<Topology>,
+    sources: Option<Vec<Arc<dyn Source>>>,
+    seed: Option<Seed>,
+}
+
+/// The same, with every choice made.
+pub(super) struct Parts {
+    pub(super) mode: Mode,
+    pub(super) kernel: Kernel,
+    pub(super) topology: Topology,
+    pub(super) sources: Vec<Arc<dyn Source>>,
+    pub(super) seed: Option<Seed>,
+}
+
+impl EngineBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            mode: Mode::PerThread,
+            kernel: None,
+            topology: None,
+            sources: None,
+            seed: None,
+        }
+    }
+
+    /// The read mode. Default: [`Mode::PerThread`].
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// The pseudo-random function, in its best implementation for this CPU. Default: AES-256 where the CPU
+    /// has instructions for it, else ChaCha20.
+    pub fn prf(mut self, prf: Prf) -> Self {
+        self.kernel = Some(Kernel::detect(prf));
+        self
+    }
+
+    /// The function in a given implementation: for tests and benchmarks.
+    ///
+    /// # Panics
+    ///
+    /// When this CPU does not run it.
+    pub fn kernel(mut self, kernel: Kernel) -> Self {
+        assert!(kernel.is_available(), "this CPU does not run {kernel}");
+        self.kernel = Some(kernel);
+        self
+    }
+
+    /// The nodes and their CPUs. Default: this machine's.
+    pub fn topology(mut self, topology: Topology) -> Self {
+        self.topology = Some(topology);
+        self
+    }
+
+    /// The sources of noise, up to 16. Default: the operating system and the CPU's instructions.
+    ///
+    /// None at all makes an engine that lives on its [`seed`](Self::seed): deterministic, for tests.
+    pub fn sources(mut self, sources: impl IntoIterator<Item = Arc<dyn Source>>) -> Self {
+        self.sources = Some(sources.into_iter().collect());
+        self
+    }
+
+    /// A secret to start from, credited 8 bits a byte; 16 bytes or more make an engine ready at once.
+    ///
+    /// It does not reach a child process made by `fork`, where everything secret is wiped: a child of an
+    /// engine without sources is not seeded.
+    pub fn seed(mut self, seed: &[u8]) -> Self {
+        let credit_bits = u32::try_from(8 * seed.len()).unwrap_or(u32::MAX);
+        self.seed = Some(match seed.len() {
+            ..=Seed::MAX_BYTES => Seed::new(seed, credit_bits),
+            _ => Seed::new(&Sha256::digest(seed), 256),
+        });
+        self
+    }
+
+    /// Makes the engine. It is seeded by its first read, not before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] when the system has no memory that a child process would find wiped,
+    /// [`Error::TooManySources`] beyond 16 sources.
+    pub fn build(self) -> Result<Engine, Error> {
+        let sources = self.sources.unwrap_or_else(standard_sources);
+        if sources.len() > MAX_SOURCES {
+            return Err(Error::TooManySources);
+        }
+        let topology = match self.mode {
+            // These modes read from the root alone, which is node 0.
+            Mode::Canonical | Mode::Concurrent => Topology::single(machine::cpus()),
+            Mode::PerNode | Mode::PerThread => self.topology.unwrap_or_else(machine::topology),
+        };
+        Engine::new(Parts {
+            mode: self.mode,
+            kernel: self.kernel.unwrap_or_else(machine::best_kernel),
+            topology,
+            sources,
+            seed: self.seed,
+        })
+    }
+}
+
+fn standard_sources() -> Vec<Arc<dyn Source>> {
+    vec![Arc::new(Os), Arc::new(Cpu::default())]
+}

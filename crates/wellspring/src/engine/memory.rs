@@ -1,0 +1,67 @@
+//! Where an engine's secrets live. All of it is wiped on fork, and all zeros is how everything starts.
+
+use super::harvest::HarvestState;
+use bytemuck::Zeroable;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use wellspring_core::node::{Inlet, Node};
+use wellspring_core::tap::Tap;
+use wellspring_sys::lock::Lock;
+
+/// A thread's tap buffers 29 ChaCha20 blocks, so that four depths fit into 8 KiB.
+const THREAD_BUFFER_BYTES: usize = 1856;
+
+/// A node, in that node's memory.
+#[derive(Zeroable)]
+#[repr(C, align(128))]
+pub(super) struct NodeMemory {
+    /// On cache lines of its own: the harvest side writes here, readers next door.
+    pub(super) inlet: Inlet,
+    pub(super) fetches: AtomicU64,
+    incarnation: AtomicU64,
+    pub(super) node: Lock<Node>,
+}
+
+impl NodeMemory {
+    /// A number that changes when a fork wipes the node, and is nobody else's. Read it under the lock; who
+    /// still reads the same after making its bytes has not been forked meanwhile.
+    pub(super) fn incarnation(&self) -> u64 {
+        // In ordinary memory: a child goes on from where its parent was.
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        match self.incarnation.load(Ordering::Relaxed) {
+            0 => {
+                let new = NEXT.fetch_add(1, Ordering::Relaxed);
+                self.incarnation.store(new, Ordering::Relaxed);
+                new
+            }
+            incarnation => incarnation,
+        }
+    }
+
+    /// Whether this is still the node that had the number.
+    pub(super) fn is(&self, incarnation: u64) -> bool {
+        core::sync::atomic::compiler_fence(Ordering::SeqCst);
+        self.incarnation.load(Ordering::Relaxed) == incarnation
+    }
+}
+
+/// The pools, and what the engine knows about its seeding.
+#[derive(Zeroable)]
+#[repr(C)]
+pub(super) struct PoolMemory {
+    /// A [`Phase`](super::Phase).
+    pub(super) phase: AtomicU32,
+    _reserved: AtomicU32,
+    /// When sources were last drawn on, by [`now_ms`](wellspring_sys::system::now_ms); 0: never.
+    pub(super) harvested_ms: AtomicU64,
+    pub(super) harvest: Lock<HarvestState>,
+}
+
+/// What a thread has at each nesting depth.
+#[derive(Zeroable)]
+#[repr(C, align(64))]
+pub(crate) struct ThreadState {
+    pub(crate) tap: Tap<THREAD_BUFFER_BYTES>,
+    /// xoshiro256++ for [`pseudo`](crate::pseudo): all zeros is no state of it.
+    pub(crate) pseudo: [u64; 4],
+    _reserved: [u64; 4],
+}

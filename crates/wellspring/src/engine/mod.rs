@@ -1,0 +1,226 @@
+//! An engine: sources, pools, nodes and the threads' taps, tied together.
+//!
+//! ```text
+//! builder   what an engine is made of
+//! memory    where its secrets live: all of it wiped on fork
+//! harvest   sources -> health -> queues -> pools -> mailboxes, by whoever is due and gets the try-lock
+//! read      the four read modes
+//! pseudo    the threads' generators of the statistical tier
+//! stats     what can be said about it without a secret
+//! ```
+
+mod builder;
+mod harvest;
+mod memory;
+mod pseudo;
+mod read;
+mod stats;
+
+pub use builder::EngineBuilder;
+pub use stats::{NodeStats, Phase, SourceStats, Stats};
+
+use crate::{Error, Mode, Rng};
+use builder::Parts;
+use core::fmt;
+use memory::{NodeMemory, PoolMemory, ThreadState};
+use std::sync::Arc;
+use wellspring_core::generation::Generation;
+use wellspring_core::harvest::Queue;
+use wellspring_core::topology::Topology;
+use wellspring_core::{Kernel, Prf};
+use wellspring_sys::memory::Wiped;
+use wellspring_sys::nest::Nest;
+use wellspring_sys::system;
+
+/// An engine of one's own. Clones share it.
+///
+/// Most programs need none: the functions of the crate's root read from the engine of the process. One of
+/// one's own makes sense for another [`Mode`], [`Prf`] or [`Topology`], for sources of one's own, or for a
+/// test.
+///
+/// ```
+/// use wellspring::{Engine, Mode, Prf};
+/// let engine = Engine::builder().mode(Mode::Concurrent).prf(Prf::ChaCha20).build()?;
+/// let mut key = [0u8; 32];
+/// engine.try_fill(&mut key)?;
+/// # Ok::<(), wellspring::Error>(())
+/// ```
+///
+/// Every method may be called from any thread, from a signal handler, and in a child process after a fork:
+/// no read ever repeats what another read returned.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What the clones of an engine, its threads and its [`Rng`]s share.
+pub(crate) struct Shared {
+    mode: Mode,
+    kernel: Kernel,
+    topology: Topology,
+    /// Whether the operating system's output is mixed into every tap key. Not in an engine without sources,
+    /// which is deterministic.
+    mixes_fresh: bool,
+    /// In ordinary memory: see [`Generation`].
+    pub(crate) generation: Generation,
+    pub(crate) nest: Nest<ThreadState>,
+    nodes: Box<[Wiped<NodeMemory>]>,
+    pools: Wiped<PoolMemory>,
+    queues: Box<[Wiped<Queue>]>,
+    sources: Box<[harvest::Row]>,
+}
+
+impl Engine {
+    /// Begins an engine with the defaults: `PerThread`, the best function for this CPU, this machine's topology,
+    /// the standard sources.
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::new()
+    }
+
+    fn new(parts: Parts) -> Result<Self, Error> {
+        let topology = &parts.topology;
+        let nodes = (0..topology.nodes()).map(|node| Wiped::new(topology.system_node(node)));
+        let queue_of = |cpu| Wiped::new(topology.system_node(topology.node_of(cpu)));
+        let nodes = nodes.collect::<Result<_, _>>().map_err(|_| Error::Memory)?;
+        let queues = (0..topology.cpus()).map(queue_of).collect::<Result<_, _>>();
+        let shared = Shared {
+            mode: parts.mode,
+            kernel: parts.kernel,
+            mixes_fresh: !parts.sources.is_empty(),
+            generation: Generation::new(),
+            nest: Nest::new(),
+            nodes,
+            pools: Wiped::new(topology.system_node(0)).map_err(|_| Error::Memory)?,
+            queues: queues.map_err(|_| Error::Memory)?,
+            sources: parts.sources.into_iter().map(harvest::Row::new).collect(),
+            topology: parts.topology,
+        };
+        if let Some(seed) = &parts.seed {
+            // Into an empty mailbox: nobody else has the engine yet.
+            let _ = shared.nodes[0].inlet.post(seed);
+        }
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Fills `destination`, of any length. Waits for the first seed, if need be.
+    ///
+    /// An engine without a seed and without a source that ever yields credited noise waits for ever; see
+    /// [`try_fill`](Self::try_fill).
+    #[inline]
+    pub fn fill(&self, destination: &mut [u8]) {
+        if !self.shared.take(destination) {
+            self.shared.fill_slowly(destination);
+        }
+    }
+
+    /// Fills `destination`, of any length, without waiting for the first seed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSeeded`]; `destination` is then untouched.
+    #[inline]
+    pub fn try_fill(&self, destination: &mut [u8]) -> Result<(), Error> {
+        if self.shared.take(destination) {
+            return Ok(());
+        }
+        self.shared.read(destination)
+    }
+
+    /// 32 random bits. As [`fill`](Self::fill).
+    #[must_use]
+    #[inline]
+    pub fn u32(&self) -> u32 {
+        u32::from_le_bytes(self.bytes())
+    }
+
+    /// 64 random bits. As [`fill`](Self::fill).
+    #[must_use]
+    #[inline]
+    pub fn u64(&self) -> u64 {
+        u64::from_le_bytes(self.bytes())
+    }
+
+    /// `N` random bytes. As [`fill`](Self::fill).
+    #[must_use]
+    #[inline]
+    pub fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes);
+        bytes
+    }
+
+    /// A generator of one's own on this engine, for hot loops: a tap that is not tied to a thread.
+    #[must_use]
+    pub fn rng(&self) -> Rng {
+        Rng::new(self.clone())
+    }
+
+    /// Hashes `data` into the pools, credited nothing: anyone may, whatever it is.
+    ///
+    /// Lossy, as the harvest is: gives up rather than wait. Takes effect with a later reseed.
+    pub fn mix(&self, data: &[u8]) {
+        self.shared.mix(data);
+    }
+
+    /// Draws on all sources, reseeds the root, and moves every tap to a fresh key at its next read; returns
+    /// the new generation. For an operator who has a reason: the engine reseeds itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSeeded`] when the sources yielded nothing to reseed with. The generation has moved all the
+    /// same, and taps take fresh keys of the present nodes.
+    pub fn reseed(&self) -> Result<u64, Error> {
+        self.shared.reseed()
+    }
+
+    /// The generation: 1 at first, one more with every reseed.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.shared.generation.current()
+    }
+
+    /// The read mode.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.shared.mode
+    }
+
+    /// The pseudo-random function.
+    #[must_use]
+    pub fn prf(&self) -> Prf {
+        self.shared.kernel.prf()
+    }
+
+    /// The implementation of the function that this engine runs.
+    #[must_use]
+    pub fn kernel(&self) -> Kernel {
+        self.shared.kernel
+    }
+
+    /// What can be said of the engine without a secret.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.shared.stats()
+    }
+}
+
+impl Shared {
+    /// The node that serves the CPU this thread runs on.
+    pub(crate) fn local_node(&self) -> usize {
+        match self.nodes.len() {
+            1 => 0,
+            _ => self.topology.node_of(system::current_cpu()),
+        }
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("mode", &self.mode())
+            .field("kernel", &self.kernel())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,129 @@
+//! What can be said of an engine without a secret.
+
+use super::{Shared, harvest};
+use crate::Mode;
+use core::fmt;
+use core::sync::atomic::Ordering;
+use wellspring_core::Kernel;
+use wellspring_core::source::{MinEntropy, SourceError};
+use wellspring_sys::memory::unlocked_bytes;
+
+/// How far an engine is seeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Not at all: a read waits, a try says [`Error::NotSeeded`](crate::Error::NotSeeded).
+    Empty,
+    /// With less than 128 credited bits: node 0 serves every reader.
+    Early,
+    /// With 128 credited bits or more: every node serves its own.
+    Ready,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phase::Empty => "empty",
+            Phase::Early => "early",
+            Phase::Ready => "ready",
+        })
+    }
+}
+
+impl Shared {
+    pub(super) fn phase(&self) -> Phase {
+        match self.pools.phase.load(Ordering::Acquire) {
+            0 => Phase::Empty,
+            1 => Phase::Early,
+            _ => Phase::Ready,
+        }
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        self.pools.phase.store(phase as u32, Ordering::Release);
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        let nodes = self.nodes.iter().map(|memory| NodeStats {
+            credit_bits: memory.inlet.credit_bits(),
+            reseeds: memory.node.lock().reseeds(),
+            fetches: memory.fetches.load(Ordering::Relaxed),
+        });
+        let sources = self.sources.iter().map(|row| SourceStats {
+            name: row.source.name(),
+            claim: row.source.min_entropy(),
+            bytes: row.counts.bytes.load(Ordering::Relaxed),
+            credited_bits: row.counts.credited_bits.load(Ordering::Relaxed),
+            errors: row.counts.errors.load(Ordering::Relaxed),
+            last_error: harvest::decode(row.counts.last_error.load(Ordering::Relaxed)),
+            quarantined: row.counts.quarantined.load(Ordering::Relaxed),
+        });
+        Stats {
+            mode: self.mode,
+            kernel: self.kernel,
+            phase: self.phase(),
+            generation: self.generation.current(),
+            thread_taps: self.nest.count(),
+            nodes: nodes.collect(),
+            sources: sources.collect(),
+            events_dropped: self.queues.iter().map(|queue| queue.dropped()).sum(),
+            unlocked_bytes: unlocked_bytes(),
+        }
+    }
+}
+
+/// What can be said of an engine without a secret. A snapshot; the numbers are not of one instant.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stats {
+    /// The read mode.
+    pub mode: Mode,
+    /// The implementation of the pseudo-random function.
+    pub kernel: Kernel,
+    /// How far the engine is seeded.
+    pub phase: Phase,
+    /// The generation.
+    pub generation: u64,
+    /// The taps in use: one for each thread that has read, one for each [`Rng`](crate::Rng).
+    pub thread_taps: usize,
+    /// The nodes, by number.
+    pub nodes: Vec<NodeStats>,
+    /// The sources, in the order given.
+    pub sources: Vec<SourceStats>,
+    /// The events that the harvest queues gave up because they were full or busy.
+    pub events_dropped: u64,
+    /// The bytes of secret memory, of all engines of this process, that the system refused to lock.
+    pub unlocked_bytes: u64,
+}
+
+/// A node's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeStats {
+    /// What is left of the credit of its seeds, in bits; decides whose turn the next seed is.
+    pub credit_bits: u32,
+    /// The seeds it has taken.
+    pub reseeds: u64,
+    /// How often its lock was taken to read: key fetches, or reads in the modes without taps (in
+    /// `Canonical`, chunks).
+    pub fetches: u64,
+}
+
+/// A source's numbers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SourceStats {
+    /// Its name.
+    pub name: &'static str,
+    /// What it claims.
+    pub claim: MinEntropy,
+    /// The bytes of noise it has yielded.
+    pub bytes: u64,
+    /// What they were credited, in bits.
+    pub credited_bits: u64,
+    /// How often it failed.
+    pub errors: u64,
+    /// Why the last draw failed, if it did.
+    pub last_error: Option<SourceError>,
+    /// Whether a health test took it out of use.
+    pub quarantined: bool,
+}

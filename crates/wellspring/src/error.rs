@@ -1,0 +1,30 @@
+//! The one error.
+
+use core::fmt;
+
+/// Why an engine did not do what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Error {
+    /// No credited noise came yet, and the call was not one that waits.
+    NotSeeded,
+    /// The system has no memory that a child process would find wiped: it is out of memory, or is Linux before
+    /// 4.14.
+    Memory,
+    /// More sources than the 16 an engine takes.
+    TooManySources,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Error::NotSeeded => "not seeded yet: no source has yielded credited noise",
+            Error::Memory => {
+                "no memory that is wiped on fork (out of memory, or Linux before 4.14)"
+            }
+            Error::TooManySources => "more than 16 sources",
+        })
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,243 @@
+//! Known answers: runs the line format of `vectors/` through the real pipeline, with the clock and the
+//! sources replaced by the file.
+//!
+//! ```text
+//! begin name=N cipher=aes|chacha concurrent=0|1   a fresh engine with one node
+//! ev ctr=HHHHHHHH size=S data=HEX dest=D src=other|vmgenid
+//!                                                 an event: into pool D mod 32, or pool 0 from vmgenid
+//! pre STATE                                       a reseed if pool 0 has 64 bytes; then the state
+//! read n=N out=HEX                                a read of N bytes ("-" for none)
+//! read n=N sha256=HEX first=HEX last=HEX          the same, where N is large
+//!   after STATE                                   the state after the last read
+//! gen cipher=.. concurrent=.. K=HEX C=HEX         a fresh generator with this K and C; read and after follow
+//! end
+//! STATE: reseeds=R len0=L C=HEX(16 bytes, little endian) K=HEX(32 bytes)|none
+//! ```
+//!
+//! Lines that start with `#` and empty lines are comments. What stands in a file as an answer may be left out:
+//! [`run`] computes it, and compares it where it is there.
+//!
+//! ```
+//! use wellspring::replay::{Replay, Verdict};
+//! let mut replay = Replay::new();
+//! replay.line("gen cipher=aes concurrent=1 K=0000000000000000000000000000000000000000000000000000000000000000 \
+//!              C=01000000000000000000000000000000")?;
+//! let answer = replay.line("read n=4")?.expect("a read has an answer");
+//! assert_eq!(answer.verdict, Verdict::NothingExpected);
+//! # Ok::<(), wellspring::replay::ReplayError>(())
+//! ```
+
+mod fields;
+mod machine;
+
+use fields::Fields;
+use machine::Machine;
+use std::fmt;
+use std::io::BufRead;
+use wellspring_core::Kernel;
+use wellspring_core::Prf;
+
+/// A replay at work: takes lines, one after the other.
+#[derive(Default)]
+pub struct Replay {
+    machine: Option<Machine>,
+    kernel: Option<Kernel>,
+}
+
+/// What the engine says to a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The line with the engine's results, in the file's format.
+    pub text: String,
+    /// How it compares with what the file says.
+    pub verdict: Verdict,
+}
+
+/// How an answer compares with the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The file has an answer, and it is the same.
+    Same,
+    /// The file has another answer.
+    Different,
+    /// The file has none.
+    NothingExpected,
+}
+
+/// Why a line could not be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The line starts with no known word.
+    UnknownLine,
+    /// A field is missing; its name.
+    Missing(&'static str),
+    /// A field's value is not of its form; its name.
+    Malformed(&'static str),
+    /// An event, read or state before any `begin` or `gen`, or after `end`.
+    NoVector,
+    /// A read of more than 1 GiB.
+    TooLong,
+    /// The file cannot be read, or is not text.
+    Unreadable,
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayError::UnknownLine => f.write_str("unknown kind of line"),
+            ReplayError::Missing(field) => write!(f, "{field}= is missing"),
+            ReplayError::Malformed(field) => write!(f, "{field}= is malformed"),
+            ReplayError::NoVector => f.write_str("no begin or gen before it"),
+            ReplayError::TooLong => f.write_str("a read of more than 1 GiB"),
+            ReplayError::Unreadable => f.write_str("cannot be read as text"),
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// The longest read in bytes, so that a file cannot ask for all memory.
+const MAX_READ_BYTES: usize = 1 << 30;
+
+impl Replay {
+    /// A replay that has seen nothing, with the best kernels of this CPU.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A replay with a given kernel for its function; the other function runs its best.
+    #[must_use]
+    pub fn with_kernel(kernel: Kernel) -> Self {
+        Self {
+            machine: None,
+            kernel: Some(kernel),
+        }
+    }
+
+    /// Runs a line. `None` for lines that have no answer: comments, events, beginnings and ends.
+    ///
+    /// # Errors
+    ///
+    /// When the line cannot be understood or has no place here. The replay can go on with the next.
+    pub fn line(&mut self, line: &str) -> Result<Option<Answer>, ReplayError> {
+        let line = line.trim();
+        if line.starts_with('#') {
+            return Ok(None);
+        }
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let fields = Fields(rest);
+        match word {
+            "" => Ok(None),
+            "begin" => {
+                self.machine = Some(Machine::new(self.kernel(&fields)?, fields.concurrent()?));
+                Ok(None)
+            }
+            "gen" => {
+                let (key, counter) = (fields.key()?, fields.counter()?);
+                let machine = Machine::new(self.kernel(&fields)?, fields.concurrent()?);
+                self.machine = Some(machine.with_state(key, counter));
+                Ok(None)
+            }
+            "end" => {
+                self.machine = None;
+                Ok(None)
+            }
+            "ev" => {
+                let event = fields.event()?;
+                self.machine()?.absorb(&event);
+                Ok(None)
+            }
+            "pre" => {
+                let machine = self.machine()?;
+                machine.reseed_if_due();
+                Ok(Some(compare("pre ", machine.state(), rest)))
+            }
+            "after" => Ok(Some(compare("  after ", self.machine()?.state(), rest))),
+            "read" => {
+                let length = fields.length()?;
+                if length > MAX_READ_BYTES {
+                    return Err(ReplayError::TooLong);
+                }
+                let output = self.machine()?.read(length);
+                Ok(Some(compare("read ", output.describe(fields), rest)))
+            }
+            _ => Err(ReplayError::UnknownLine),
+        }
+    }
+
+    fn machine(&mut self) -> Result<&mut Machine, ReplayError> {
+        self.machine.as_mut().ok_or(ReplayError::NoVector)
+    }
+
+    fn kernel(&self, fields: &Fields<'_>) -> Result<Kernel, ReplayError> {
+        let prf: Prf = fields.parsed("cipher")?;
+        let given = self.kernel.filter(|kernel| kernel.prf() == prf);
+        Ok(given.unwrap_or_else(|| Kernel::detect(prf)))
+    }
+}
+
+/// Compares the engine's fields with those of the file, as many as the file has.
+fn compare(word: &str, computed: String, expected: &str) -> Answer {
+    // The length is the question, not the answer.
+    let expected = || Fields(expected).iter().filter(|(name, _)| *name != "n");
+    let is_same = |(name, value): (&str, &str)| {
+        let computed = Fields(&computed).get(name);
+        computed.is_some_and(|computed| computed.eq_ignore_ascii_case(value))
+    };
+    let verdict = match (expected().next(), expected().all(is_same)) {
+        (None, _) => Verdict::NothingExpected,
+        (Some(_), true) => Verdict::Same,
+        (Some(_), false) => Verdict::Different,
+    };
+    Answer {
+        text: format!("{word}{computed}"),
+        verdict,
+    }
+}
+
+/// What a whole file came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The vectors begun (`begin` and `gen`).
+    pub vectors: u64,
+    /// The answers that are the same.
+    pub same: u64,
+    /// The answers that differ.
+    pub different: u64,
+    /// The answers that the file leaves open.
+    pub open: u64,
+}
+
+/// Runs a file and reports every answer with its line number, from 1.
+///
+/// # Errors
+///
+/// The number of the first line that cannot be replayed, and why.
+pub fn run(
+    mut replay: Replay,
+    file: impl BufRead,
+    mut report: impl FnMut(usize, &str, &Answer),
+) -> Result<Summary, (usize, ReplayError)> {
+    let mut summary = Summary::default();
+    for (number, line) in (1..).zip(file.lines()) {
+        let line = line.map_err(|_| (number, ReplayError::Unreadable))?;
+        let answer = replay.line(&line).map_err(|error| (number, error))?;
+        if line.starts_with("begin") || line.starts_with("gen") {
+            summary.vectors += 1;
+        }
+        if let Some(answer) = answer {
+            match answer.verdict {
+                Verdict::Same => summary.same += 1,
+                Verdict::Different => summary.different += 1,
+                Verdict::NothingExpected => summary.open += 1,
+            }
+            report(number, &line, &answer);
+        }
+    }
+    Ok(summary)
+}
+
+#[cfg(test)]
+mod tests;
