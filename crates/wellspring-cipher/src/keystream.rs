@@ -2,13 +2,11 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::x86::{
-    aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_sse2, vaes256,
-    vaes512,
+    aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_key::ChaCha20Key,
+    chacha20_sse2, vaes256, vaes512,
 };
-use crate::{KEY_BYTES, Kernel, portable, runs::fill_in_runs};
+use crate::{KEY_BYTES, Kernel, portable, runs::fill_in_runs, stack};
 use core::fmt;
-#[cfg(target_arch = "x86_64")]
-use zeroize::Zeroizing;
 
 /// The keystream of one key from one counter on.
 ///
@@ -16,6 +14,7 @@ use zeroize::Zeroizing;
 /// away and costs its whole counter step, which is what FreeBSD's random(4) does. The key schedule
 /// is wiped on drop.
 pub struct Keystream {
+    kernel: Kernel,
     counter: u128,
     schedule: Schedule,
 }
@@ -34,11 +33,11 @@ enum Schedule {
     Aes256Ni(RoundKeys),
     Aes256Portable(portable::Aes256),
     #[cfg(target_arch = "x86_64")]
-    ChaCha20Avx512(Zeroizing<[u8; KEY_BYTES]>),
+    ChaCha20Avx512(ChaCha20Key),
     #[cfg(target_arch = "x86_64")]
-    ChaCha20Avx2(Zeroizing<[u8; KEY_BYTES]>),
+    ChaCha20Avx2(ChaCha20Key),
     #[cfg(target_arch = "x86_64")]
-    ChaCha20Sse2(Zeroizing<[u8; KEY_BYTES]>),
+    ChaCha20Sse2(ChaCha20Key),
     ChaCha20Portable(portable::ChaCha20),
 }
 
@@ -51,40 +50,48 @@ impl Keystream {
     #[must_use]
     pub fn new(kernel: Kernel, key: &[u8; KEY_BYTES], counter: u128) -> Self {
         assert!(kernel.is_available(), "this CPU does not run the kernel");
+        let _copies = stack::WipeAfterSetUp(kernel);
+        Self::set_up(kernel, key, counter)
+    }
+
+    #[inline(never)]
+    fn set_up(kernel: Kernel, key: &[u8; KEY_BYTES], counter: u128) -> Self {
         let schedule = match kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Vaes512 => Schedule::Aes256Vaes512(RoundKeys::unset()),
+            // SAFETY: the kernel is available, and AES-NI and SSSE3 are part of it.
+            Kernel::Aes256Vaes512 => Schedule::Aes256Vaes512(unsafe { RoundKeys::expand(key) }),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Vaes256 => Schedule::Aes256Vaes256(RoundKeys::unset()),
+            // SAFETY: the kernel is available, and AES-NI and SSSE3 are part of it.
+            Kernel::Aes256Vaes256 => Schedule::Aes256Vaes256(unsafe { RoundKeys::expand(key) }),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Ni => Schedule::Aes256Ni(RoundKeys::unset()),
+            // SAFETY: the kernel is available, and AES-NI and SSSE3 are part of it.
+            Kernel::Aes256Ni => Schedule::Aes256Ni(unsafe { RoundKeys::expand(key) }),
             Kernel::Aes256Portable => Schedule::Aes256Portable(portable::Aes256::new(key)),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx512 => Schedule::ChaCha20Avx512(Zeroizing::new(*key)),
+            Kernel::ChaCha20Avx512 => Schedule::ChaCha20Avx512(ChaCha20Key::new(key)),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx2 => Schedule::ChaCha20Avx2(Zeroizing::new(*key)),
+            Kernel::ChaCha20Avx2 => Schedule::ChaCha20Avx2(ChaCha20Key::new(key)),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Sse2 => Schedule::ChaCha20Sse2(Zeroizing::new(*key)),
+            Kernel::ChaCha20Sse2 => Schedule::ChaCha20Sse2(ChaCha20Key::new(key)),
             Kernel::ChaCha20Portable => Schedule::ChaCha20Portable(portable::ChaCha20::new(key)),
         };
-        let mut keystream = Self { counter, schedule };
-        match &mut keystream.schedule {
-            #[cfg(target_arch = "x86_64")]
-            Schedule::Aes256Vaes512(keys)
-            | Schedule::Aes256Vaes256(keys)
-            | Schedule::Aes256Ni(keys) => {
-                // SAFETY: the kernel is available; each of the three includes AES-NI and SSSE3.
-                unsafe { keys.expand(key) }
-            }
-            _ => {}
+        Self {
+            kernel,
+            counter,
+            schedule,
         }
-        keystream
     }
 
     /// Overwrites `destination` with keystream and steps the counter by the blocks that took.
     ///
     /// There is no limit of length here; the limits of use are Fortuna's and the taps' to keep.
     pub fn fill(&mut self, destination: &mut [u8]) {
+        self.generate(destination);
+        stack::wipe_after_fill(self.kernel);
+    }
+
+    #[inline(never)]
+    fn generate(&mut self, destination: &mut [u8]) {
         let counter = &mut self.counter;
         match &self.schedule {
             #[cfg(target_arch = "x86_64")]

@@ -9,6 +9,7 @@
 //! kernel     which implementation of it this CPU runs: Kernel, one detect
 //! keystream  key and counter at work: one match per bulk call
 //! runs       the carry out of the counter's low half, in one place for all kernels
+//! stack      what the kernels leave on the stack, wiped
 //! portable   RustCrypto's implementations, the fallback everywhere and the oracle of the others
 //! x86        the project's own kernels for x86-64
 //! ```
@@ -23,6 +24,7 @@ mod keystream;
 mod portable;
 mod prf;
 mod runs;
+mod stack;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -15,10 +15,12 @@ pub(crate) struct Aes256(aes::Aes256);
 impl Aes256 {
     const BLOCK_BYTES: usize = 16;
 
+    #[inline(never)]
     pub(crate) fn new(key: &[u8; KEY_BYTES]) -> Self {
         Self(aes::Aes256::new(key.into()))
     }
 
+    #[inline(never)]
     pub(crate) fn fill(&self, counter: &mut u128, destination: &mut [u8]) {
         let mut next = || {
             let block = counter.to_le_bytes();
@@ -50,10 +52,12 @@ pub(crate) struct ChaCha20([u8; KEY_BYTES]);
 impl ChaCha20 {
     const BLOCK_BYTES: usize = 64;
 
+    #[inline(never)]
     pub(crate) fn new(key: &[u8; KEY_BYTES]) -> Self {
         Self(*key)
     }
 
+    #[inline(never)]
     pub(crate) fn fill(&self, counter: &mut u128, destination: &mut [u8]) {
         // The crate counts 64 bits (words 12 and 13) and takes words 14 and 15 as a nonce.
         fill_in_runs(counter, Self::BLOCK_BYTES, destination, |first, run| {

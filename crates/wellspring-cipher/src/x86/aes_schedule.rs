@@ -12,28 +12,23 @@ pub(crate) const ROUNDS: usize = 14;
 pub(crate) struct RoundKeys(pub(super) [__m128i; ROUNDS + 1]);
 
 impl RoundKeys {
-    /// No key yet.
-    pub(crate) fn unset() -> RoundKeys {
-        // SAFETY: SSE2 is part of x86-64.
-        RoundKeys([unsafe { _mm_setzero_si128() }; ROUNDS + 1])
-    }
-
-    /// Expands `key`, in place: a value that is moved leaves a copy behind that nobody wipes.
+    /// Expands `key`.
     ///
     /// SubWord is AESENCLAST on a word copied to all four columns: with equal columns ShiftRows
     /// moves nothing, and the round constant is its round key. That takes 4 cycles where
     /// AESKEYGENASSIST takes 7 to 13. The prefix sums do not wait for it.
     #[target_feature(enable = "aes,ssse3")]
-    pub(crate) fn expand(&mut self, key: &[u8; KEY_BYTES]) {
+    #[inline]
+    pub(crate) fn expand(key: &[u8; KEY_BYTES]) -> RoundKeys {
         let halves = key.as_ptr().cast::<__m128i>();
         // SAFETY: 32 bytes can be read from `key`, and the loads ask for no alignment.
         let [mut before, mut last] =
             unsafe { [_mm_loadu_si128(halves), _mm_loadu_si128(halves.add(1))] };
-        self.0[0] = before;
-        self.0[1] = last;
+        let mut keys = [before; ROUNDS + 1];
+        keys[1] = last;
         // Bytes 13, 14, 15, 12 in each column: RotWord of the last word.
         let rotate = _mm_set1_epi32(0x0c0f_0e0d);
-        for round in 2..=ROUNDS {
+        for (round, key) in keys.iter_mut().enumerate().skip(2) {
             let substituted = if round % 2 == 0 {
                 let constant = _mm_set1_epi32(1 << (round / 2 - 1));
                 _mm_aesenclast_si128(_mm_shuffle_epi8(last, rotate), constant)
@@ -42,10 +37,11 @@ impl RoundKeys {
                 _mm_aesenclast_si128(copied, _mm_setzero_si128())
             };
             let next = _mm_xor_si128(prefix_sums(before), substituted);
-            self.0[round] = next;
+            *key = next;
             (before, last) = (last, next);
         }
         xmm::wipe_registers();
+        RoundKeys(keys)
     }
 }
 

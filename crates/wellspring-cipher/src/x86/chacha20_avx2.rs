@@ -1,9 +1,9 @@
 //! ChaCha20 on AVX2: batches of eight blocks.
 
-use super::chacha20_rounds::{CONSTANTS, chacha20_rounds};
+use super::chacha20_key::ChaCha20Key;
+use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
 use super::reread::reread;
 use super::ymm::*;
-use crate::KEY_BYTES;
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
@@ -12,7 +12,6 @@ use core::arch::x86_64::{
     _mm256_unpacklo_epi32 as unpack_low_32, _mm256_unpacklo_epi64 as unpack_low_64,
 };
 
-const AT_ONCE: usize = 2;
 chacha20_rounds!("avx2");
 
 /// Shuffles the bytes of every word by a mask in memory.

@@ -1,9 +1,9 @@
 //! ChaCha20 on AVX-512: batches of sixteen blocks, rotations in one instruction.
 
-use super::chacha20_rounds::{CONSTANTS, chacha20_rounds};
+use super::chacha20_key::ChaCha20Key;
+use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
 use super::reread::reread;
 use super::zmm::*;
-use crate::KEY_BYTES;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
     _mm512_add_epi32 as add, _mm512_rol_epi32, _mm512_shuffle_epi32 as shuffle,
@@ -11,7 +11,6 @@ use core::arch::x86_64::{
     _mm512_unpacklo_epi32 as unpack_low_32, _mm512_unpacklo_epi64 as unpack_low_64,
 };
 
-const AT_ONCE: usize = 4;
 chacha20_rounds!("avx512f,avx512bw");
 
 #[inline]

@@ -3,6 +3,11 @@
 /// The first row of every state, "expand 32-byte k".
 pub(super) const CONSTANTS: [u8; 16] = *b"expand 32-byte k";
 
+/// What `shuffle` takes to turn the four words of a lane to the left.
+pub(super) const LEFT_1: i32 = 0b00_11_10_01;
+pub(super) const LEFT_2: i32 = 0b01_00_11_10;
+pub(super) const LEFT_3: i32 = 0b10_01_00_11;
+
 /// Writes `fill` for one width.
 ///
 /// The file that uses it brings the vocabulary of the width (`xmm`, `ymm` or `zmm`) and the words
@@ -26,7 +31,8 @@ macro_rules! chacha20_rounds {
         /// Overwrites `destination` with the blocks from `counter` on; the low half of the counter
         /// must not wrap before the last block.
         #[target_feature(enable = $features)]
-        pub(crate) fn fill(key: &[u8; KEY_BYTES], counter: u128, destination: &mut [u8]) {
+        #[inline(never)]
+        pub(crate) fn fill(key: &ChaCha20Key, counter: u128, destination: &mut [u8]) {
             let mut counter = counter;
             let (batches, rest) = destination.as_chunks_mut();
             for batch in batches {
@@ -50,31 +56,28 @@ macro_rules! chacha20_rounds {
         #[inline]
         #[target_feature(enable = $features)]
         fn quarter_rounds<const N: usize>([a, b, c, d]: &mut Rows<N>) {
-            for from in (0..N).step_by(AT_ONCE) {
-                let together = from..usize::min(from + AT_ONCE, N);
-                for i in together.clone() {
-                    a[i] = add(a[i], b[i]);
-                    d[i] = rotate_left_16(xor(d[i], a[i]));
-                }
-                for i in together.clone() {
-                    c[i] = add(c[i], d[i]);
-                    b[i] = rotate_left_12(xor(b[i], c[i]));
-                }
-                for i in together.clone() {
-                    a[i] = add(a[i], b[i]);
-                    d[i] = rotate_left_8(xor(d[i], a[i]));
-                }
-                for i in together {
-                    c[i] = add(c[i], d[i]);
-                    b[i] = rotate_left_7(xor(b[i], c[i]));
-                }
+            for i in 0..N {
+                a[i] = add(a[i], b[i]);
+                d[i] = rotate_left_16(xor(d[i], a[i]));
+            }
+            for i in 0..N {
+                c[i] = add(c[i], d[i]);
+                b[i] = rotate_left_12(xor(b[i], c[i]));
+            }
+            for i in 0..N {
+                a[i] = add(a[i], b[i]);
+                d[i] = rotate_left_8(xor(d[i], a[i]));
+            }
+            for i in 0..N {
+                c[i] = add(c[i], d[i]);
+                b[i] = rotate_left_7(xor(b[i], c[i]));
             }
         }
 
         /// The blocks of a batch, a register for each of the sixteen words.
         #[inline]
         #[target_feature(enable = $features)]
-        fn columns(key: &[u8; KEY_BYTES], counter: u128, destination: &mut [u8; BATCH_BYTES]) {
+        fn columns(key: &ChaCha20Key, counter: u128, destination: &mut [u8; BATCH_BYTES]) {
             let mut state = initial_columns(key, counter);
             for _ in 0..10 {
                 quarter_rounds(&mut state);
@@ -97,8 +100,8 @@ macro_rules! chacha20_rounds {
         /// The state before the rounds, read from the key each time.
         #[inline]
         #[target_feature(enable = $features)]
-        fn initial_columns(key: &[u8; KEY_BYTES], counter: u128) -> Rows<4> {
-            let (key_rows, _) = reread(key).as_chunks();
+        fn initial_columns(key: &ChaCha20Key, counter: u128) -> Rows<4> {
+            let [upper, lower] = &reread(key).0;
             let [low, middle] = counter_words(counter as u64);
             let [high, highest] = [
                 every_word((counter >> 64) as u32),
@@ -106,8 +109,8 @@ macro_rules! chacha20_rounds {
             ];
             [
                 every_word_of(&CONSTANTS),
-                every_word_of(&key_rows[0]),
-                every_word_of(&key_rows[1]),
+                every_word_of(upper),
+                every_word_of(lower),
                 [low, middle, high, highest],
             ]
         }
@@ -156,14 +159,15 @@ macro_rules! chacha20_rounds {
         /// Fills `destination`, at most `GROUPS` times `LANES` blocks, a register for each row.
         #[inline]
         #[target_feature(enable = $features)]
-        fn rows<const GROUPS: usize>(key: &[u8; KEY_BYTES], counter: u128, destination: &mut [u8]) {
+        fn rows<const GROUPS: usize>(key: &ChaCha20Key, counter: u128, destination: &mut [u8]) {
             let mut state = initial_rows::<GROUPS>(key, counter);
             for _ in 0..10 {
                 quarter_rounds(&mut state);
-                // Turn row r left by r words: the diagonals become columns, and back.
-                turn::<0b00_11_10_01, 0b01_00_11_10, 0b10_01_00_11, GROUPS>(&mut state);
+                // Row b is the last to be ready: it stays, and the diagonals become columns by
+                // turning the others against it, left by 3, 1 and 2 words; then back.
+                turn::<LEFT_3, LEFT_1, LEFT_2, GROUPS>(&mut state);
                 quarter_rounds(&mut state);
-                turn::<0b10_01_00_11, 0b01_00_11_10, 0b00_11_10_01, GROUPS>(&mut state);
+                turn::<LEFT_1, LEFT_3, LEFT_2, GROUPS>(&mut state);
             }
             let first = initial_rows::<GROUPS>(key, counter);
             let mut rest = destination;
@@ -175,14 +179,14 @@ macro_rules! chacha20_rounds {
             }
         }
 
-        /// Shuffles the words of rows 1, 2 and 3 in every lane.
+        /// Turns the words of rows a, c and d within every lane.
         #[inline]
         #[target_feature(enable = $features)]
-        fn turn<const B: i32, const C: i32, const D: i32, const N: usize>(
-            [_, b, c, d]: &mut Rows<N>,
+        fn turn<const A: i32, const C: i32, const D: i32, const N: usize>(
+            [a, _, c, d]: &mut Rows<N>,
         ) {
             for i in 0..N {
-                b[i] = shuffle::<B>(b[i]);
+                a[i] = shuffle::<A>(a[i]);
                 c[i] = shuffle::<C>(c[i]);
                 d[i] = shuffle::<D>(d[i]);
             }
@@ -191,16 +195,16 @@ macro_rules! chacha20_rounds {
         /// The states before the rounds, read from the key each time.
         #[inline]
         #[target_feature(enable = $features)]
-        fn initial_rows<const GROUPS: usize>(key: &[u8; KEY_BYTES], counter: u128) -> Rows<GROUPS> {
-            let (key_rows, _) = reread(key).as_chunks();
+        fn initial_rows<const GROUPS: usize>(key: &ChaCha20Key, counter: u128) -> Rows<GROUPS> {
+            let [upper, lower] = &reread(key).0;
             let mut counters = [first_counters(counter); GROUPS];
             for (group, counters) in counters.iter_mut().enumerate() {
                 *counters = add_low(*counters, step(group));
             }
             [
                 [every_lane(&CONSTANTS); GROUPS],
-                [every_lane(&key_rows[0]); GROUPS],
-                [every_lane(&key_rows[1]); GROUPS],
+                [every_lane(upper); GROUPS],
+                [every_lane(lower); GROUPS],
                 counters,
             ]
         }

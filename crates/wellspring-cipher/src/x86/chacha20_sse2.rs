@@ -1,9 +1,9 @@
 //! ChaCha20 on SSE2: batches of four blocks.
 
-use super::chacha20_rounds::{CONSTANTS, chacha20_rounds};
+use super::chacha20_key::ChaCha20Key;
+use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
 use super::reread::reread;
 use super::xmm::*;
-use crate::KEY_BYTES;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
     _mm_add_epi32 as add, _mm_shuffle_epi32 as shuffle, _mm_unpackhi_epi32 as unpack_high_32,
@@ -11,7 +11,6 @@ use core::arch::x86_64::{
     _mm_unpacklo_epi64 as unpack_low_64,
 };
 
-const AT_ONCE: usize = 2;
 chacha20_rounds!("sse2");
 
 /// Swaps the halves of every word.

@@ -74,26 +74,32 @@ pub(crate) fn keystream_and_counter(
 
 /// The block function of RFC 8439, 2.3, with all of words 12 to 15 as the input.
 pub(crate) fn chacha20_block(key: &[u8; KEY_BYTES], input: &[u8; 16]) -> [u8; 64] {
-    let words = [b"expand 32-byte k".as_slice(), key, input].concat();
-    let mut initial = [0u32; 16];
-    for (word, bytes) in initial.iter_mut().zip(words.chunks_exact(4)) {
-        *word = u32::from_le_bytes(bytes.try_into().unwrap());
-    }
-    let mut state = initial;
-    for _ in 0..10 {
-        for column in 0..4 {
-            quarter_round(&mut state, [column, 4 + column, 8 + column, 12 + column]);
-        }
-        for column in 0..4 {
-            let [b, c, d] = [1, 2, 3].map(|row| 4 * row + (column + row) % 4);
-            quarter_round(&mut state, [column, b, c, d]);
-        }
-    }
+    let states = chacha20_states(key, input);
     let mut block = [0; 64];
-    for (bytes, (word, first)) in block.chunks_exact_mut(4).zip(state.iter().zip(initial)) {
-        bytes.copy_from_slice(&word.wrapping_add(first).to_le_bytes());
+    for (index, bytes) in block.chunks_exact_mut(4).enumerate() {
+        let word = states[20][index].wrapping_add(states[0][index]);
+        bytes.copy_from_slice(&word.to_le_bytes());
     }
     block
+}
+
+/// The state before the first of the twenty rounds and after each.
+pub(crate) fn chacha20_states(key: &[u8; KEY_BYTES], input: &[u8; 16]) -> [[u32; 16]; 21] {
+    let words = [b"expand 32-byte k".as_slice(), key, input].concat();
+    let mut state = [0u32; 16];
+    for (word, bytes) in state.iter_mut().zip(words.chunks_exact(4)) {
+        *word = u32::from_le_bytes(bytes.try_into().unwrap());
+    }
+    let mut states = [state; 21];
+    for (round, after) in states.iter_mut().enumerate().skip(1) {
+        let diagonal = (round + 1) % 2;
+        for column in 0..4 {
+            let words = [0, 1, 2, 3].map(|row| 4 * row + (column + row * diagonal) % 4);
+            quarter_round(&mut state, words);
+        }
+        *after = state;
+    }
+    states
 }
 
 /// RFC 8439, 2.1.

@@ -1,0 +1,119 @@
+//! After a keystream is dropped, the stack that it worked on holds neither its key, nor what it
+//! gave, nor a state of the rounds, from which ChaCha20 can be run backwards to the key.
+//!
+//! The stack is read through `/proc/self/mem`, as a debugger or a core dump would see it.
+
+#![cfg(target_os = "linux")]
+
+mod model;
+
+use model::{COUNTER, Counter, KEY, chacha20_states, kernels, keystream};
+use std::collections::HashSet;
+use std::fs::File;
+use std::hint::black_box;
+use std::os::unix::fs::FileExt;
+use wellspring_cipher::{Kernel, Keystream, Prf};
+
+const STACK_BYTES: usize = 64 << 10;
+/// Room for the frames of the search itself, above those that it searches.
+const ROOM_BYTES: usize = 16 << 10;
+/// Whole batches, rows and a part of a block.
+const OUTPUT_BYTES: usize = 2048 + 512 + 64 + 13;
+
+/// What may not be found: eight bytes at a time, too many to be met by chance.
+type Secrets = HashSet<[u8; 8]>;
+
+fn insert_words(secrets: &mut Secrets, bytes: &[u8]) {
+    for pair in bytes.windows(8).step_by(4) {
+        secrets.insert(pair.try_into().unwrap());
+    }
+}
+
+fn secrets(kernel: Kernel) -> Secrets {
+    let mut secrets = Secrets::new();
+    insert_words(&mut secrets, &KEY);
+    for word in KEY.chunks_exact(4) {
+        insert_words(&mut secrets, &word.repeat(2)); // in every lane of a vector
+    }
+    let stream = keystream(kernel.prf(), &KEY, COUNTER, OUTPUT_BYTES);
+    insert_words(&mut secrets, &stream);
+    if kernel.prf() == Prf::ChaCha20 {
+        let blocks = (0..48).map(|block| Counter((COUNTER + block).to_le_bytes()));
+        let states: Vec<_> = blocks
+            .map(|counter| chacha20_states(&KEY, &counter.0))
+            .collect();
+        for round in 1..=20 {
+            for (block, states_of_block) in states.iter().enumerate() {
+                let bytes = |block: usize, word: usize| states[block][round][word].to_le_bytes();
+                // Side by side where a register holds a row, and where it holds one word.
+                let rows: Vec<u8> = (0..16).flat_map(|word| bytes(block, word)).collect();
+                rows.chunks_exact(16)
+                    .for_each(|row| insert_words(&mut secrets, row));
+                for word in (0..16).filter(|_| block + 1 < states.len()) {
+                    let pair = [bytes(block, word), bytes(block + 1, word)].concat();
+                    insert_words(&mut secrets, &pair);
+                }
+                assert_eq!(states_of_block.len(), 21);
+            }
+        }
+    }
+    secrets
+}
+
+/// Runs `action` on a part of the stack that the search will not write to.
+#[inline(never)]
+fn with_room(action: impl FnOnce()) {
+    let room = black_box([0u8; ROOM_BYTES]);
+    action();
+    black_box(&room);
+}
+
+/// How many of the secrets lie below the caller's frame.
+#[inline(never)]
+fn found_below(secrets: &Secrets, memory: &File, stack: &mut [u8]) -> usize {
+    let here = black_box(0u8);
+    let top = (&raw const here as usize) & !7;
+    memory
+        .read_exact_at(stack, (top - stack.len()) as u64)
+        .unwrap();
+    let pairs = stack.windows(8).step_by(4);
+    pairs.filter(|pair| secrets.contains(*pair)).count()
+}
+
+#[test]
+fn the_search_finds_a_key_that_is_left() {
+    let memory = File::open("/proc/self/mem").unwrap();
+    let mut stack = vec![0; STACK_BYTES];
+    let secrets = secrets(Kernel::Aes256Portable);
+    with_room(|| {
+        let copy = black_box(KEY);
+        black_box(&copy);
+    });
+    assert_ne!(found_below(&secrets, &memory, &mut stack), 0);
+}
+
+#[test]
+fn no_key_and_no_output_stays_on_the_stack() {
+    let memory = File::open("/proc/self/mem").unwrap();
+    let mut stack = vec![0; STACK_BYTES];
+    let mut output = vec![0; OUTPUT_BYTES];
+    let mut left = Vec::new();
+    for kernel in kernels() {
+        let secrets = secrets(kernel);
+        with_room(|| {
+            black_box([0u8; STACK_BYTES]);
+        });
+        assert_eq!(
+            found_below(&secrets, &memory, &mut stack),
+            0,
+            "{kernel}: before"
+        );
+        with_room(|| {
+            let mut stream = Keystream::new(kernel, &KEY, COUNTER);
+            stream.fill(&mut output);
+        });
+        let found = found_below(&secrets, &memory, &mut stack);
+        left.extend((found > 0).then_some((kernel, found)));
+    }
+    assert_eq!(left, [], "pieces of secrets left on the stack");
+}
