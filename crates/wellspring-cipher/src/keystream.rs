@@ -1,11 +1,13 @@
 //! A key and a counter at work.
 
 #[cfg(target_arch = "x86_64")]
+use crate::runs::fill_in_runs;
+#[cfg(target_arch = "x86_64")]
 use crate::x86::{
     aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_key::ChaCha20Key,
     chacha20_sse2, vaes256, vaes512,
 };
-use crate::{KEY_BYTES, Kernel, portable, runs::fill_in_runs, stack};
+use crate::{KEY_BYTES, Kernel, portable, stack};
 use core::fmt;
 
 /// The keystream of one key from one counter on.
