@@ -119,7 +119,9 @@ impl<const CAPACITY: usize> Queue<CAPACITY> {
     /// An empty queue.
     #[must_use]
     pub fn new() -> Self {
-        const { assert!(CAPACITY.is_power_of_two(), "positions wrap at 2^32") };
+        // A power of two, because positions wrap at 2^32; two, because a slot's turn must tell the pop of
+        // this round from the push of the next.
+        const { assert!(CAPACITY.is_power_of_two() && CAPACITY >= 2) };
         Self {
             next_push: AtomicU32::new(0),
             next_pop: AtomicU32::new(0),

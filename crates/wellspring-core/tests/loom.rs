@@ -1,0 +1,153 @@
+//! The lock-free parts under every interleaving that the C++ memory model allows, for a few threads.
+//!
+//! Runs with `RUSTFLAGS="--cfg loom" cargo test --release -p wellspring-core --test loom`.
+
+#![cfg(loom)]
+
+use loom::sync::Arc;
+use loom::thread;
+use wellspring_core::generation::Generation;
+use wellspring_core::harvest::{Event, Queue};
+use wellspring_core::mailbox::Mailbox;
+use wellspring_core::pool::Seed;
+
+fn event(number: u32) -> Event {
+    Event::new(number, number as usize, &[number as u8; 32], number)
+}
+
+// In each model the one who takes is a thread of its own and the one who gives is the first thread: loom
+// keeps only the last load of an atomic in mind, and explores too little where the taker looks first.
+
+#[test]
+fn no_event_is_torn_doubled_or_lost_without_being_counted() {
+    loom::model(|| {
+        let queue = Arc::new(Queue::<2>::new());
+        let owner = {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || queue.pop())
+        };
+        let feeder = {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || u64::from(queue.push(&event(1))))
+        };
+        let pushed = u64::from(queue.push(&event(2))) + feeder.join().unwrap();
+        let mut popped: Vec<Event> = owner.join().unwrap().into_iter().collect();
+        popped.extend(std::iter::from_fn(|| queue.pop()));
+
+        assert_eq!(popped.len() as u64, pushed);
+        assert_eq!(pushed + queue.dropped(), 2);
+        assert!(
+            popped
+                .iter()
+                .all(|popped| *popped == event(1) || *popped == event(2))
+        );
+        assert!(popped.len() < 2 || popped[0] != popped[1]);
+    });
+}
+
+#[test]
+fn a_slot_is_used_again_only_after_it_was_emptied() {
+    loom::model(|| {
+        let queue = Arc::new(Queue::<2>::new());
+        let owner = {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || [queue.pop(), queue.pop()])
+        };
+        let pushed = [1, 2, 3].map(|number| queue.push(&event(number)));
+        let mut popped: Vec<Event> = owner.join().unwrap().into_iter().flatten().collect();
+        popped.extend(std::iter::from_fn(|| queue.pop()));
+
+        assert!(
+            pushed[0] && pushed[1],
+            "a queue with room and one feeder drops nothing"
+        );
+        let expected = [1, 2, 3]
+            .into_iter()
+            .zip(pushed)
+            .filter(|(_, pushed)| *pushed);
+        let expected: Vec<Event> = expected.map(|(number, _)| event(number)).collect();
+        assert_eq!(popped, expected);
+    });
+}
+
+#[test]
+fn a_seed_is_taken_whole_and_once() {
+    loom::model(|| {
+        let mailbox = Arc::new(Mailbox::<2>::new());
+        let node = {
+            let mailbox = Arc::clone(&mailbox);
+            thread::spawn(move || [mailbox.take(), mailbox.take()])
+        };
+        let posted = [1, 2].map(|n| mailbox.post(&Seed::new(&[n; 16], u32::from(n))));
+        let mut taken: Vec<Seed> = node.join().unwrap().into_iter().flatten().collect();
+        taken.extend(mailbox.take());
+
+        assert!(posted[0]);
+        assert_eq!(taken.len(), posted.iter().filter(|posted| **posted).count());
+        for (seed, n) in taken.iter().zip([1u8, 2]) {
+            assert_eq!(
+                (seed.bytes(), seed.credit_bits()),
+                (&[n; 16][..], u32::from(n))
+            );
+        }
+    });
+}
+
+/// The poster stands for the harvest side, the reader for a tap: it reads the generation, then fetches a key
+/// from its node, which empties the mailbox first.
+#[test]
+fn a_tap_of_a_generation_has_a_key_drawn_after_that_generations_seed() {
+    loom::model(|| {
+        let shared = Arc::new((Generation::new(), Mailbox::<1>::new()));
+        let first = shared.0.current();
+        let harvest = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                assert!(shared.1.post(&Seed::new(&[7; 8], 1)));
+                shared.0.bump();
+            })
+        };
+        let generation = shared.0.current();
+        let seeded = shared.1.take().is_some();
+        assert!(
+            generation == first || seeded,
+            "the tap would carry the new number and an old key"
+        );
+        harvest.join().unwrap();
+    });
+}
+
+/// Two threads fetch from one node under its lock; who comes second finds the mailbox emptied by the other,
+/// and must still have a key that the seed went into.
+#[test]
+fn who_finds_the_mailbox_emptied_reads_from_a_generator_that_took_the_seed() {
+    // Three threads and a mutex: all interleavings with up to three preemptions.
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let generation = Arc::new(Generation::new());
+        let mailbox = Arc::new(Mailbox::<1>::new());
+        let node = Arc::new(loom::sync::Mutex::new(false));
+        let first = generation.current();
+        let fetch = || {
+            let shared = (
+                Arc::clone(&generation),
+                Arc::clone(&mailbox),
+                Arc::clone(&node),
+            );
+            thread::spawn(move || {
+                let (generation, mailbox, node) = shared;
+                let generation = generation.current();
+                let mut seeded = node.lock().unwrap();
+                *seeded |= mailbox.take().is_some();
+                assert!(generation == first || *seeded);
+            })
+        };
+        let readers = [fetch(), fetch()];
+        assert!(mailbox.post(&Seed::new(&[7; 8], 1)));
+        generation.bump();
+        readers
+            .into_iter()
+            .for_each(|reader| reader.join().unwrap());
+    });
+}

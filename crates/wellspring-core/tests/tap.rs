@@ -1,0 +1,123 @@
+//! The tap: what it hands out, and what it keeps.
+
+#![cfg(not(loom))]
+
+use proptest::prelude::*;
+use wellspring_cipher::Keystream;
+use wellspring_core::tap::{KEY_LIMIT_BYTES, Tap};
+use wellspring_core::{KEY_BYTES, Kernel};
+
+const BUFFER_BYTES: usize = 192;
+const GENERATION: u64 = 3;
+const KERNEL: Kernel = Kernel::ChaCha20Portable;
+
+type SmallTap = Tap<BUFFER_BYTES>;
+
+fn tap(key: [u8; KEY_BYTES]) -> SmallTap {
+    let mut tap: SmallTap = bytemuck::Zeroable::zeroed();
+    tap.rekey(&key, GENERATION);
+    tap
+}
+
+/// A read as an engine makes it: from the buffer, else the long way.
+fn read(tap: &mut SmallTap, fresh: &[u8; KEY_BYTES], length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    if !tap.take(&mut bytes) {
+        let fresh = |noise: &mut [u8; KEY_BYTES]| {
+            *noise = *fresh;
+            true
+        };
+        tap.read(KERNEL, fresh, &mut bytes);
+    }
+    bytes
+}
+
+/// The same by the definition: a key makes the next key, then output; every byte is handed out once.
+struct Model {
+    key: [u8; KEY_BYTES],
+    counter: u128,
+    buffer: Vec<u8>,
+}
+
+impl Model {
+    fn make(&mut self, fresh: &[u8; KEY_BYTES], length: usize) -> Vec<u8> {
+        for (key, fresh) in self.key.iter_mut().zip(fresh) {
+            *key ^= fresh;
+        }
+        let mut keystream = Keystream::new(KERNEL, &self.key, self.counter);
+        let mut output = vec![0; length];
+        keystream.fill(&mut self.key);
+        keystream.fill(&mut output);
+        self.counter = keystream.counter();
+        output
+    }
+
+    fn read(&mut self, fresh: &[u8; KEY_BYTES], length: usize) -> Vec<u8> {
+        let from_buffer = length.min(self.buffer.len());
+        let mut bytes: Vec<u8> = self.buffer.drain(..from_buffer).collect();
+        let rest = length - from_buffer;
+        if rest == 0 && from_buffer > 0 {
+            return bytes;
+        }
+        if rest > 0 && rest < BUFFER_BYTES {
+            self.buffer = self.make(fresh, BUFFER_BYTES);
+            bytes.extend(self.buffer.drain(..rest));
+        } else {
+            while bytes.len() < length {
+                let chunk = (length - bytes.len()).min(KEY_LIMIT_BYTES);
+                bytes.extend(self.make(fresh, chunk));
+            }
+        }
+        bytes
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_byte_is_handed_out_once_and_in_order(
+        key in any::<[u8; KEY_BYTES]>(),
+        fresh in any::<[u8; KEY_BYTES]>(),
+        lengths in prop::collection::vec(0usize..500, 1..40),
+    ) {
+        let mut tap = tap(key);
+        let mut model = Model { key, counter: 0, buffer: Vec::new() };
+        for length in lengths {
+            prop_assert_eq!(read(&mut tap, &fresh, length), model.read(&fresh, length));
+        }
+    }
+}
+
+#[test]
+fn a_long_read_changes_its_key_every_2_to_the_20_bytes() {
+    let (key, fresh) = ([5; KEY_BYTES], [0; KEY_BYTES]);
+    let length = 2 * KEY_LIMIT_BYTES + 5;
+    let mut model = Model {
+        key,
+        counter: 0,
+        buffer: Vec::new(),
+    };
+    assert!(read(&mut tap(key), &fresh, length) == model.read(&fresh, length));
+}
+
+#[test]
+fn a_new_key_discards_what_was_buffered() {
+    let mut tap = tap([1; KEY_BYTES]);
+    read(&mut tap, &[0; KEY_BYTES], 16);
+    tap.rekey(&[2; KEY_BYTES], GENERATION + 1);
+    assert!(tap.is_current(GENERATION + 1) && !tap.is_current(GENERATION));
+    assert!(!tap.take(&mut [0; 1]));
+    let mut model = Model {
+        key: [2; KEY_BYTES],
+        counter: 0,
+        buffer: Vec::new(),
+    };
+    let fresh = [0; KEY_BYTES];
+    assert_eq!(read(&mut tap, &fresh, 16), model.read(&fresh, 16));
+}
+
+#[test]
+fn wiped_memory_is_a_tap_that_matches_no_generation_and_has_nothing() {
+    let mut tap: SmallTap = bytemuck::Zeroable::zeroed();
+    assert!(!tap.is_current(GENERATION));
+    assert!(!tap.take(&mut [0; 1]));
+}
