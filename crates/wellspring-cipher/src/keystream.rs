@@ -7,7 +7,7 @@ use crate::x86::{
     aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_key::ChaCha20Key,
     chacha20_sse2, vaes256, vaes512,
 };
-use crate::{KEY_BYTES, Kernel, portable, stack};
+use crate::{KEY_BYTES, Kernel, Prf, portable, stack};
 use core::fmt;
 
 /// The keystream of one key from one counter on.
@@ -58,24 +58,85 @@ impl Keystream {
 
     #[inline(never)]
     fn set_up(kernel: Kernel, key: &[u8; KEY_BYTES], counter: u128) -> Self {
-        let schedule = match kernel {
+        match kernel {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel is available, and AES-NI and SSSE3 are part of it.
-            Kernel::Aes256Vaes512 => Schedule::Aes256Vaes512(unsafe { RoundKeys::expand(key) }),
+            Kernel::Aes256Vaes512 => unsafe {
+                Self::with_round_keys(kernel, key, counter, Schedule::Aes256Vaes512)
+            },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel is available, and AES-NI and SSSE3 are part of it.
-            Kernel::Aes256Vaes256 => Schedule::Aes256Vaes256(unsafe { RoundKeys::expand(key) }),
+            Kernel::Aes256Vaes256 => unsafe {
+                Self::with_round_keys(kernel, key, counter, Schedule::Aes256Vaes256)
+            },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel is available, and AES-NI and SSSE3 are part of it.
-            Kernel::Aes256Ni => Schedule::Aes256Ni(unsafe { RoundKeys::expand(key) }),
-            Kernel::Aes256Portable => Schedule::Aes256Portable(portable::Aes256::new(key)),
+            Kernel::Aes256Ni => unsafe {
+                Self::with_round_keys(kernel, key, counter, Schedule::Aes256Ni)
+            },
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx512 => Schedule::ChaCha20Avx512(ChaCha20Key::new(key)),
+            Kernel::ChaCha20Avx512 => {
+                let schedule = Schedule::ChaCha20Avx512(ChaCha20Key::new(key));
+                Self {
+                    kernel,
+                    counter,
+                    schedule,
+                }
+            }
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx2 => Schedule::ChaCha20Avx2(ChaCha20Key::new(key)),
+            Kernel::ChaCha20Avx2 => {
+                let schedule = Schedule::ChaCha20Avx2(ChaCha20Key::new(key));
+                Self {
+                    kernel,
+                    counter,
+                    schedule,
+                }
+            }
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Sse2 => Schedule::ChaCha20Sse2(ChaCha20Key::new(key)),
-            Kernel::ChaCha20Portable => Schedule::ChaCha20Portable(portable::ChaCha20::new(key)),
+            Kernel::ChaCha20Sse2 => {
+                let schedule = Schedule::ChaCha20Sse2(ChaCha20Key::new(key));
+                Self {
+                    kernel,
+                    counter,
+                    schedule,
+                }
+            }
+            Kernel::Aes256Portable | Kernel::ChaCha20Portable => {
+                Self::set_up_portable(kernel.prf(), key, counter)
+            }
+        }
+    }
+
+    /// With AES enabled, so that the round keys go from the registers to where they stay.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(never)]
+    #[target_feature(enable = "aes,ssse3")]
+    fn with_round_keys(
+        kernel: Kernel,
+        key: &[u8; KEY_BYTES],
+        counter: u128,
+        schedule: impl FnOnce(RoundKeys) -> Schedule,
+    ) -> Self {
+        let schedule = schedule(RoundKeys::expand(key));
+        Self {
+            kernel,
+            counter,
+            schedule,
+        }
+    }
+
+    /// Apart from the others, whose stack is so small without it that its wipe is cheap.
+    #[inline(never)]
+    fn set_up_portable(prf: Prf, key: &[u8; KEY_BYTES], counter: u128) -> Self {
+        let (kernel, schedule) = match prf {
+            Prf::Aes256 => (
+                Kernel::Aes256Portable,
+                Schedule::Aes256Portable(portable::Aes256::new(key)),
+            ),
+            Prf::ChaCha20 => (
+                Kernel::ChaCha20Portable,
+                Schedule::ChaCha20Portable(portable::ChaCha20::new(key)),
+            ),
         };
         Self {
             kernel,

@@ -5,12 +5,15 @@
 //! spare, and tests read the stack for what may be left.
 
 use crate::Kernel;
+#[cfg(target_arch = "x86_64")]
+use crate::x86::xmm::wipe_registers;
 use zeroize::zeroize_stack;
 
 /// What any kernel takes where the compiler keeps nothing in registers.
 const UNOPTIMISED_BYTES: usize = 16 << 10;
 
-/// Wipes the stack when it is dropped, after a key has been set up: values that move leave copies.
+/// Wipes the stack and the registers when it is dropped, after a key has been set up: values that
+/// move leave copies.
 ///
 /// A guard, so that the function that holds it can return the keystream straight from the call that
 /// makes it; a keystream with a name would be moved once more, out of the frame that nobody wipes.
@@ -23,8 +26,10 @@ impl Drop for WipeAfterSetUp {
             _ if cfg!(debug_assertions) => zeroize_stack::<UNOPTIMISED_BYTES>(),
             Kernel::Aes256Portable | Kernel::ChaCha20Portable => zeroize_stack::<4096>(),
             #[cfg(target_arch = "x86_64")]
-            _ => zeroize_stack::<2048>(),
+            _ => zeroize_stack::<256>(),
         }
+        #[cfg(target_arch = "x86_64")]
+        wipe_registers();
     }
 }
 

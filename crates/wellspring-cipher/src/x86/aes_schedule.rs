@@ -1,6 +1,5 @@
 //! The key schedule of AES-256 (FIPS 197, 5.2) for every AES kernel.
 
-use super::xmm;
 use crate::KEY_BYTES;
 use core::arch::x86_64::*;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -40,7 +39,6 @@ impl RoundKeys {
             *key = next;
             (before, last) = (last, next);
         }
-        xmm::wipe_registers();
         RoundKeys(keys)
     }
 }

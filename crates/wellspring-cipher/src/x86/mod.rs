@@ -28,6 +28,6 @@ pub(crate) mod features;
 mod reread;
 pub(crate) mod vaes256;
 pub(crate) mod vaes512;
-mod xmm;
+pub(crate) mod xmm;
 mod ymm;
 mod zmm;
