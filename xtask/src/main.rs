@@ -1,3 +1,67 @@
-//! To come.
+//! The project's own chores: `cargo xtask CHORE`.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod tidy;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+usage: cargo xtask CHORE
+  tidy   check the house rules that a program can check
+  loom   run the lock-free parts under every interleaving
+  deny   check the dependency tree (needs cargo-deny)";
+
+fn main() -> ExitCode {
+    let chore = env::args().nth(1);
+    let done = match chore.as_deref() {
+        Some("tidy") => tidy::run(&root()),
+        Some("loom") => loom(),
+        Some("deny") => run(cargo().args(["deny", "check", "bans", "licenses", "sources"])),
+        _ => Err(USAGE.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The folder of the repository.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?}: {status}")),
+        Err(error) => Err(format!("{command:?}: {error}")),
+    }
+}
+
+/// A target folder of its own, since `cfg(loom)` changes every crate.
+fn loom() -> Result<(), String> {
+    run(cargo()
+        .env("RUSTFLAGS", "--cfg loom")
+        .args([
+            "test",
+            "--release",
+            "--package",
+            "wellspring-core",
+            "--test",
+            "loom",
+        ])
+        .args(["--target-dir", "target/loom"]))
+}
