@@ -7,7 +7,7 @@ use crate::x86::{
     aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_key::ChaCha20Key,
     chacha20_sse2, vaes256, vaes512,
 };
-use crate::{KEY_BYTES, Kernel, Prf, portable, stack};
+use crate::{KEY_BYTES, Kernel, portable, stack};
 use core::fmt;
 
 /// The keystream of one key from one counter on.
@@ -65,45 +65,44 @@ impl Keystream {
                 Self::with_round_keys(kernel, key, counter, Schedule::Aes256Vaes512)
             },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel is available, and AES-NI and SSSE3 are part of it.
+            // SAFETY: as above.
             Kernel::Aes256Vaes256 => unsafe {
                 Self::with_round_keys(kernel, key, counter, Schedule::Aes256Vaes256)
             },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel is available, and AES-NI and SSSE3 are part of it.
+            // SAFETY: as above.
             Kernel::Aes256Ni => unsafe {
                 Self::with_round_keys(kernel, key, counter, Schedule::Aes256Ni)
             },
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx512 => {
-                let schedule = Schedule::ChaCha20Avx512(ChaCha20Key::new(key));
-                Self {
-                    kernel,
-                    counter,
-                    schedule,
-                }
-            }
+            Kernel::ChaCha20Avx512 => Self::made(kernel, counter, || {
+                Schedule::ChaCha20Avx512(ChaCha20Key::new(key))
+            }),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx2 => {
-                let schedule = Schedule::ChaCha20Avx2(ChaCha20Key::new(key));
-                Self {
-                    kernel,
-                    counter,
-                    schedule,
-                }
-            }
+            Kernel::ChaCha20Avx2 => Self::made(kernel, counter, || {
+                Schedule::ChaCha20Avx2(ChaCha20Key::new(key))
+            }),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Sse2 => {
-                let schedule = Schedule::ChaCha20Sse2(ChaCha20Key::new(key));
-                Self {
-                    kernel,
-                    counter,
-                    schedule,
-                }
-            }
-            Kernel::Aes256Portable | Kernel::ChaCha20Portable => {
-                Self::set_up_portable(kernel.prf(), key, counter)
-            }
+            Kernel::ChaCha20Sse2 => Self::made(kernel, counter, || {
+                Schedule::ChaCha20Sse2(ChaCha20Key::new(key))
+            }),
+            Kernel::Aes256Portable => Self::made(kernel, counter, || {
+                Schedule::Aes256Portable(portable::Aes256::new(key))
+            }),
+            Kernel::ChaCha20Portable => Self::made(kernel, counter, || {
+                Schedule::ChaCha20Portable(portable::ChaCha20::new(key))
+            }),
+        }
+    }
+
+    /// A function for each schedule, so that the stack of a small one is small.
+    #[inline(never)]
+    fn made(kernel: Kernel, counter: u128, schedule: impl FnOnce() -> Schedule) -> Self {
+        let schedule = schedule();
+        Self {
+            kernel,
+            counter,
+            schedule,
         }
     }
 
@@ -118,26 +117,6 @@ impl Keystream {
         schedule: impl FnOnce(RoundKeys) -> Schedule,
     ) -> Self {
         let schedule = schedule(RoundKeys::expand(key));
-        Self {
-            kernel,
-            counter,
-            schedule,
-        }
-    }
-
-    /// Apart from the others, whose stack is so small without it that its wipe is cheap.
-    #[inline(never)]
-    fn set_up_portable(prf: Prf, key: &[u8; KEY_BYTES], counter: u128) -> Self {
-        let (kernel, schedule) = match prf {
-            Prf::Aes256 => (
-                Kernel::Aes256Portable,
-                Schedule::Aes256Portable(portable::Aes256::new(key)),
-            ),
-            Prf::ChaCha20 => (
-                Kernel::ChaCha20Portable,
-                Schedule::ChaCha20Portable(portable::ChaCha20::new(key)),
-            ),
-        };
         Self {
             kernel,
             counter,
