@@ -1,20 +1,37 @@
 //! A key and a counter at work.
 
 #[cfg(target_arch = "x86_64")]
-use crate::runs::fill_in_runs;
-#[cfg(target_arch = "x86_64")]
 use crate::x86::{
     aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_key::ChaCha20Key,
     chacha20_sse2, vaes256, vaes512,
 };
 use crate::{KEY_BYTES, Kernel, portable, stack};
+#[cfg(target_arch = "x86_64")]
+use crate::{Prf, runs::fill_in_runs};
 use core::fmt;
+
+#[cfg(target_arch = "x86_64")]
+const AES_BLOCK_BYTES: usize = Prf::Aes256.block_bytes();
+#[cfg(target_arch = "x86_64")]
+const CHACHA_BLOCK_BYTES: usize = Prf::ChaCha20.block_bytes();
 
 /// The keystream of one key from one counter on.
 ///
 /// Every [`fill`](Self::fill) starts on a block boundary: the rest of a partly used block is thrown
-/// away and costs its whole counter step, which is what FreeBSD's random(4) does. The key schedule
-/// is wiped on drop.
+/// away and costs its whole counter step, which is what FreeBSD's random(4) does.
+///
+/// The key schedule is wiped on drop. After [`new`](Self::new) and after every `fill` neither the
+/// stack nor, with the kernels of this crate, the registers hold key, state or output.
+///
+/// ```
+/// use wellspring_cipher::{Kernel, Keystream, Prf};
+///
+/// let kernel = Kernel::detect(Prf::ChaCha20);
+/// let mut stream = Keystream::new(kernel, &[7; 32], 0);
+/// let mut bytes = [0; 100];
+/// stream.fill(&mut bytes);
+/// assert_eq!(stream.counter(), 2); // blocks of 64 bytes, the second one in part
+/// ```
 pub struct Keystream {
     kernel: Kernel,
     counter: u128,
@@ -138,41 +155,47 @@ impl Keystream {
         match &self.schedule {
             #[cfg(target_arch = "x86_64")]
             Schedule::Aes256Vaes512(keys) => {
-                fill_in_runs(counter, 16, destination, |first, run| {
+                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
                     // SAFETY: `new` has seen the kernel available.
                     unsafe { vaes512::fill(keys, first, run) }
                 })
             }
             #[cfg(target_arch = "x86_64")]
             Schedule::Aes256Vaes256(keys) => {
-                fill_in_runs(counter, 16, destination, |first, run| {
+                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
                     // SAFETY: as above.
                     unsafe { vaes256::fill(keys, first, run) }
                 })
             }
             #[cfg(target_arch = "x86_64")]
-            Schedule::Aes256Ni(keys) => fill_in_runs(counter, 16, destination, |first, run| {
-                // SAFETY: as above.
-                unsafe { aes_ni::fill(keys, first, run) }
-            }),
+            Schedule::Aes256Ni(keys) => {
+                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { aes_ni::fill(keys, first, run) }
+                })
+            }
             Schedule::Aes256Portable(aes) => aes.fill(counter, destination),
             #[cfg(target_arch = "x86_64")]
             Schedule::ChaCha20Avx512(key) => {
-                fill_in_runs(counter, 64, destination, |first, run| {
+                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
                     // SAFETY: as above.
                     unsafe { chacha20_avx512::fill(key, first, run) }
                 })
             }
             #[cfg(target_arch = "x86_64")]
-            Schedule::ChaCha20Avx2(key) => fill_in_runs(counter, 64, destination, |first, run| {
-                // SAFETY: as above.
-                unsafe { chacha20_avx2::fill(key, first, run) }
-            }),
+            Schedule::ChaCha20Avx2(key) => {
+                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { chacha20_avx2::fill(key, first, run) }
+                })
+            }
             #[cfg(target_arch = "x86_64")]
-            Schedule::ChaCha20Sse2(key) => fill_in_runs(counter, 64, destination, |first, run| {
-                // SAFETY: as above.
-                unsafe { chacha20_sse2::fill(key, first, run) }
-            }),
+            Schedule::ChaCha20Sse2(key) => {
+                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { chacha20_sse2::fill(key, first, run) }
+                })
+            }
             Schedule::ChaCha20Portable(chacha) => chacha.fill(counter, destination),
         }
     }

@@ -73,8 +73,16 @@ fn the_model_carries_as_wide_integers_do() {
     }
 }
 
+/// 400 cases, and no file of failed seeds beside the tests: a failure prints its values.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(400)
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #![proptest_config(config())]
 
     #[test]
     fn any_key_and_length_carries_at_every_boundary(

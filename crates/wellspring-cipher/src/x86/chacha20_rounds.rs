@@ -16,8 +16,8 @@ pub(super) const LEFT_3: i32 = 0b10_01_00_11;
 ///
 /// States are arranged in two ways. In `columns` a register holds one word of many blocks: no
 /// shuffles in the rounds, but batches of a fixed size only. In `rows` each lane of a register
-/// holds a row of one block: two shuffles beside eight other instructions, but any number of
-/// blocks. It serves what the batches leave, and all small requests.
+/// holds a row of one block: three shuffles beside the twelve instructions of a quarter round, but
+/// any number of blocks. It serves what the batches leave, and all small requests.
 macro_rules! chacha20_rounds {
     ($features:literal) => {
         const BLOCK_BYTES: usize = 64;
