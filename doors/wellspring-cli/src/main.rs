@@ -1,3 +1,44 @@
-//! To come.
+//! The command `wellspring`.
+//!
+//! ```text
+//! args      what the user may say: help, completions and man page come from here
+//! size      amounts of bytes, as text
+//! bytes     bytes [SIZE]
+//! replay    replay FILE...
+//! check     check: self-tests by name
+//! stats     stats: what can be said of an engine
+//! manual    completions SHELL, man
+//! output    where bytes go, and what went wrong on the way
+//! failure   how a run ends that does not end well
+//! ```
+//!
+//! Exit status: 0 for success, which includes that the reader of a pipe has gone; 1 for what went wrong at
+//! work; 2 for bad input.
 
-fn main() {}
+mod args;
+mod bytes;
+mod check;
+mod failure;
+mod manual;
+mod output;
+mod replay;
+mod size;
+mod stats;
+
+use args::Command;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let result = args::parse().and_then(|command| match command {
+        Command::Bytes(request) => bytes::run(&request),
+        Command::Replay(request) => replay::run(&request),
+        Command::Check(request) => check::run(&request),
+        Command::Stats(request) => stats::run(&request),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man(request) => manual::man(&request),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

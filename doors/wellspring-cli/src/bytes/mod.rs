@@ -1,0 +1,89 @@
+//! `bytes [SIZE]`: random bytes, or the bytes of a reproducible stream.
+//!
+//! ```text
+//! encoding   bytes as text
+//! pump       workers that make blocks and take turns to write them
+//! progress   the bar
+//! summary    the line at the end
+//! ```
+
+mod encoding;
+mod progress;
+mod pump;
+mod summary;
+
+use crate::args::BytesRequest;
+use crate::failure::{Failure, say};
+use crate::output::Output;
+use crate::size::Size;
+use encoding::Encoding;
+use progress::Progress;
+use pump::{Filler, Pump};
+use std::io::{IsTerminal, stderr};
+use std::time::Instant;
+use summary::{Origin, Summary};
+use wellspring::pseudo::{Path, Stream};
+
+/// From here on a run is worth a bar and a line at the end.
+const WORTHWHILE_BYTES: u64 = 1 << 20;
+
+/// Runs the command.
+pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
+    let start = Instant::now();
+    let encoding = match (request.hex, request.base64) {
+        (true, _) => Encoding::Hex,
+        (_, true) => Encoding::Base64,
+        _ => Encoding::Raw,
+    };
+    let size_bytes = request.size.map(|Size(bytes)| bytes);
+    let engine;
+    let (fillers, origin): (Vec<Filler<'_>>, Origin) = match request.pseudo {
+        None => {
+            engine = request.engine.build()?;
+            let workers = pump::useful_workers(size_bytes, request.threads);
+            let filler = || Box::new(|block: &mut [u8]| engine.fill(block)) as Filler<'_>;
+            let fillers: Vec<_> = (0..workers).map(|_| filler()).collect();
+            (fillers, Origin::Engine(engine.clone(), workers))
+        }
+        Some(algorithm) => {
+            // The command line has both whenever it has an algorithm.
+            let seed = request.seed.unwrap_or_default();
+            let path = request.stream.clone().unwrap_or(Path::ROOT);
+            let mut stream = Stream::new(algorithm, seed, &path);
+            let filler: Filler<'_> = Box::new(move |block| stream.fill(block));
+            (vec![filler], Origin::Stream(algorithm, seed, path))
+        }
+    };
+    let output = open(request, encoding)?;
+    let shows_progress = !request.quiet
+        && !output.is_terminal()
+        && stderr().is_terminal()
+        && size_bytes.is_none_or(|bytes| bytes >= WORTHWHILE_BYTES);
+    let pump = Pump {
+        size_bytes,
+        encoding,
+        progress: &Progress::new(size_bytes, shows_progress),
+    };
+    let written_bytes = pump.run(fillers, output)?;
+    if !request.quiet && (written_bytes >= WORTHWHILE_BYTES || stderr().is_terminal()) {
+        let summary = Summary {
+            written_bytes,
+            elapsed: start.elapsed(),
+            origin,
+        };
+        say(&summary.to_string());
+    }
+    Ok(())
+}
+
+fn open(request: &BytesRequest, encoding: Encoding) -> Result<Output, Failure> {
+    let Some(path) = &request.output else {
+        let output = Output::standard()?;
+        if encoding == Encoding::Raw && output.is_terminal() {
+            let reason = "standard output is a terminal: try --hex, --base64, --output FILE, or --output - if you mean it";
+            return Err(Failure::input(reason));
+        }
+        return Ok(output);
+    };
+    Output::create(path)
+}

@@ -1,0 +1,169 @@
+//! Workers that make blocks and take turns to write them.
+//!
+//! A worker fills a block, encodes it, takes the output and writes, and lets the next worker have the output:
+//! blocks are made while others are written, each block stays in the cache of the CPU that made it, and there
+//! is one for each worker and no more. Which block comes first does not matter, as long as one worker is
+//! enough for a stream whose order does. What does not fill a block comes last, for the sake of padding.
+
+use super::encoding::Encoding;
+use super::progress::Progress;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::size::Size;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+/// A worker's block: of a multiple of 3 bytes, for Base64, and small enough for a CPU's own cache.
+const BLOCK_BYTES: usize = 192 << 10;
+
+/// Makes the next bytes.
+pub(super) type Filler<'a> = Box<dyn FnMut(&mut [u8]) + Send + 'a>;
+
+/// What is to be pumped.
+pub(super) struct Pump<'a> {
+    /// How much, before it is encoded; endless if `None`.
+    pub(super) size_bytes: Option<u64>,
+    pub(super) encoding: Encoding,
+    pub(super) progress: &'a Progress,
+}
+
+/// How many of the workers that a user wants would get a block.
+pub(super) fn useful_workers(size_bytes: Option<u64>, wanted: u64) -> usize {
+    let blocks = size_bytes.map_or(u64::MAX, |bytes| bytes / BLOCK_BYTES as u64);
+    wanted.min(blocks).max(1) as usize
+}
+
+/// What workers share.
+struct Turns {
+    /// The blocks that nobody has claimed.
+    blocks: AtomicU64,
+    output: Mutex<Output>,
+    /// A worker could not go on, so that the others need not.
+    stopped: AtomicBool,
+}
+
+impl Pump<'_> {
+    /// Pumps from the fillers, each in a thread of its own, the first in this one. Returns the bytes written,
+    /// as they were before they were encoded.
+    pub(super) fn run(&self, mut fillers: Vec<Filler<'_>>, output: Output) -> Result<u64, Failure> {
+        let turns = Turns {
+            blocks: AtomicU64::new(
+                self.size_bytes
+                    .map_or(u64::MAX, |bytes| bytes / BLOCK_BYTES as u64),
+            ),
+            output: Mutex::new(output),
+            stopped: AtomicBool::new(false),
+        };
+        let (first, others) = fillers.split_first_mut().expect("someone makes bytes");
+        let result = self.work_together(first, others, &turns);
+        let mut output = turns
+            .output
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let result = result.and_then(|()| self.finish(first, &mut output));
+        self.progress.finish();
+        let written_bytes = self.encoding.bytes_of_text(output.written_bytes());
+        match result {
+            Ok(()) => Ok(written_bytes),
+            Err(Stop::Write(error)) => Err(output.failure(&error, &self.how_far(written_bytes))),
+            Err(Stop::Thread(error)) => Err(Failure::work(format!(
+                "cannot start so many threads: {error}"
+            ))),
+        }
+    }
+
+    /// All whole blocks.
+    fn work_together(
+        &self,
+        first: &mut Filler<'_>,
+        others: &mut [Filler<'_>],
+        turns: &Turns,
+    ) -> Result<(), Stop> {
+        thread::scope(|scope| {
+            let mut workers = Vec::with_capacity(others.len());
+            for filler in others {
+                let worker =
+                    thread::Builder::new().spawn_scoped(scope, || self.work(filler, turns));
+                workers.push(worker.map_err(|error| turns.stop(Stop::Thread(error)))?);
+            }
+            let result = self.work(first, turns);
+            workers
+                .into_iter()
+                .fold(result, |result, worker| match worker.join() {
+                    Ok(other) => result.and(other),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                })
+        })
+    }
+
+    /// A worker: block after block, until there is none left or another worker has stopped.
+    fn work(&self, filler: &mut Filler<'_>, turns: &Turns) -> Result<(), Stop> {
+        let (mut block, mut text) = (vec![0; BLOCK_BYTES], Vec::new());
+        while turns.claim() {
+            filler(&mut block);
+            let encoded = self.encoding.encode(&block, &mut text);
+            let mut output = turns
+                .output
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            if turns.stopped.load(Ordering::Relaxed) {
+                break;
+            }
+            let written = output.write(encoded);
+            drop(output);
+            written.map_err(|error| turns.stop(Stop::Write(error)))?;
+            self.progress.add(BLOCK_BYTES);
+        }
+        Ok(())
+    }
+
+    /// What is left when all whole blocks are written.
+    fn finish(&self, filler: &mut Filler<'_>, output: &mut Output) -> Result<(), Stop> {
+        let rest_bytes = self.size_bytes.unwrap_or_default() % BLOCK_BYTES as u64;
+        let (mut block, mut text) = (vec![0; rest_bytes as usize], Vec::new());
+        filler(&mut block);
+        let encoded = self.encoding.encode(&block, &mut text);
+        output.write(encoded).map_err(Stop::Write)?;
+        output.write(self.encoding.end()).map_err(Stop::Write)?;
+        self.progress.add(block.len());
+        Ok(())
+    }
+
+    fn how_far(&self, written_bytes: u64) -> String {
+        let unit = if written_bytes == 1 { "byte" } else { "bytes" };
+        match self.size_bytes {
+            Some(bytes) => format!(" after {written_bytes} {unit} of {}", Size(bytes)),
+            None => format!(" after {written_bytes} {unit}"),
+        }
+    }
+}
+
+/// Why a worker stopped.
+enum Stop {
+    Write(io::Error),
+    Thread(io::Error),
+}
+
+impl Turns {
+    /// Claims a block to make.
+    fn claim(&self) -> bool {
+        let take = |blocks: u64| match blocks {
+            0 => None,
+            // Endless, or as good: nobody ever makes 2^64 blocks.
+            u64::MAX => Some(u64::MAX),
+            _ => Some(blocks - 1),
+        };
+        !self.stopped.load(Ordering::Relaxed)
+            && self
+                .blocks
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+                .is_ok()
+    }
+
+    fn stop(&self, reason: Stop) -> Stop {
+        self.stopped.store(true, Ordering::Relaxed);
+        reason
+    }
+}

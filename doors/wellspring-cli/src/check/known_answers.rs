@@ -1,0 +1,88 @@
+//! FreeBSD's answers and counters that carry, for every kernel.
+
+use super::{Check, Outcome, broken, failed, skipped};
+use wellspring::replay::{Replay, Verdict};
+use wellspring::{Kernel, Prf};
+use wellspring_cipher::{KEY_BYTES, Keystream};
+
+const FREEBSD: &str = include_str!("../../../../vectors/fortuna-freebsd.txt");
+
+/// Two tests for each kernel, also for those that this CPU does not run: they say so.
+pub(super) fn checks() -> Vec<Check> {
+    type Test = fn(Kernel) -> Outcome;
+    let groups: [(&str, Test); 2] = [
+        ("known-answers", gives_freebsds_answers),
+        ("counter-carry", carries),
+    ];
+    let checks_of = |(group, test): (&str, Test)| {
+        let check = move |&kernel: &Kernel| {
+            Check::new(format!("{group}/{kernel}"), move || {
+                match kernel.is_available() {
+                    true => test(kernel),
+                    false => skipped("this CPU does not run it"),
+                }
+            })
+        };
+        Kernel::ALL.iter().map(check).collect::<Vec<_>>()
+    };
+    groups.into_iter().flat_map(checks_of).collect()
+}
+
+/// Replays the vectors of the kernel's function.
+fn gives_freebsds_answers(kernel: Kernel) -> Outcome {
+    let ours = match kernel.prf() {
+        Prf::Aes256 => "cipher=aes ",
+        Prf::ChaCha20 => "cipher=chacha ",
+    };
+    let mut replay = Replay::with_kernel(kernel);
+    let (mut is_ours, mut compared) = (false, 0);
+    for (number, line) in (1..).zip(FREEBSD.lines()) {
+        if line.starts_with("begin ") || line.starts_with("gen ") {
+            is_ours = line.contains(ours);
+        }
+        if !is_ours {
+            continue;
+        }
+        let answer = replay
+            .line(line)
+            .map_err(|error| broken(&format!("line {number}"), error))?;
+        match answer.map(|answer| answer.verdict) {
+            Some(Verdict::Different) => return failed(format!("another answer to line {number}")),
+            Some(Verdict::Same) => compared += 1,
+            _ => {}
+        }
+    }
+    match compared {
+        0 => failed("there was nothing to compare"),
+        _ => Ok(()),
+    }
+}
+
+/// Compares a run of blocks across each carry with single blocks of the portable kernel. In every lane of the
+/// widest kernel, which has 32 blocks in flight, the counter once passes the boundary.
+fn carries(kernel: Kernel) -> Outcome {
+    let portable = match kernel.prf() {
+        Prf::Aes256 => Kernel::Aes256Portable,
+        Prf::ChaCha20 => Kernel::ChaCha20Portable,
+    };
+    let key: [u8; KEY_BYTES] = core::array::from_fn(|index| index as u8);
+    let block_bytes = kernel.prf().block_bytes();
+    let mut run = vec![0; 70 * block_bytes];
+    let mut block = vec![0; block_bytes];
+    for bits in [32, 64, 96, 128] {
+        let boundary = 1u128.checked_shl(bits).unwrap_or(0);
+        for lane in 0..=33 {
+            let start = boundary.wrapping_sub(lane);
+            Keystream::new(kernel, &key, start).fill(&mut run);
+            for (index, got) in (0..).zip(run.chunks(block_bytes)) {
+                Keystream::new(portable, &key, start.wrapping_add(index)).fill(&mut block);
+                if got != block {
+                    return failed(format!(
+                        "block {index} after counter 2^{bits} - {lane} is wrong"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Where bytes go, and what went wrong on the way.
+
+use crate::failure::Failure;
+use rustix::event::{PollFd, PollFlags, poll};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// What a pipe is asked to hold, so that writer and reader take turns less often. The system's limit for
+/// users without privileges.
+const PIPE_BYTES: usize = 1 << 20;
+
+/// A file or the standard output, without a buffer in between.
+pub(crate) struct Output {
+    file: File,
+    name: String,
+    written_bytes: u64,
+}
+
+impl Output {
+    /// The standard output itself: the standard library's would look for line breaks in all that is written.
+    pub(crate) fn standard() -> Result<Self, Failure> {
+        let name = "standard output".to_string();
+        let own = io::stdout().as_fd().try_clone_to_owned();
+        let own = own.map_err(|error| Failure::work(format!("{name}: {error}")))?;
+        // Not a pipe, or not allowed: then not.
+        let _ = rustix::pipe::fcntl_setpipe_size(&own, PIPE_BYTES);
+        Ok(Self::new(own.into(), name))
+    }
+
+    /// A file, made or emptied; `-` is the standard output. What is made is for its owner alone, since the
+    /// bytes may be a key.
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Self::standard();
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let name = path.display().to_string();
+        match options.open(path) {
+            Ok(file) => Ok(Self::new(file, name)),
+            Err(error) => Err(Failure::input(format!("{name}: {error}"))),
+        }
+    }
+
+    fn new(file: File, name: String) -> Self {
+        Self {
+            file,
+            name,
+            written_bytes: 0,
+        }
+    }
+
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.file.is_terminal()
+    }
+
+    /// How much has been written, also when a write failed half-way.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Writes all of it, or as much as goes.
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.file.write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(length) => {
+                    self.written_bytes += length as u64;
+                    bytes = &bytes[length..];
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait()?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes text, all of it.
+    pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.write(text.as_bytes())
+            .map_err(|error| self.failure(&error, ""))
+    }
+
+    /// What a failed write means for the command; `how_far` says what had been written.
+    pub(crate) fn failure(&self, error: &io::Error, how_far: &str) -> Failure {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Failure::ReaderGone,
+            _ => Failure::work(format!("{}: {error}{how_far}", self.name)),
+        }
+    }
+
+    /// Waits for room, where whoever gave us the output made it one that does not wait by itself.
+    fn wait(&self) -> io::Result<()> {
+        let mut room = [PollFd::new(&self.file, PollFlags::OUT)];
+        match poll(&mut room, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
