@@ -47,7 +47,6 @@ impl Features {
     }
 
     fn ask() -> Features {
-        let has = |register: u32, bit: u32| register >> bit & 1 == 1;
         #[allow(unused_unsafe, reason = "safe functions from Rust 1.94 on")]
         // SAFETY: every x86-64 CPU has CPUID; leaf 7 is read where leaf 0 says that it exists.
         let (basic, extended) = unsafe {
@@ -56,29 +55,44 @@ impl Features {
             }
             (__cpuid(1), __cpuid_count(7, 0))
         };
-        let [ssse3, aes, os_uses_xsave] = [9, 25, 27].map(|bit| has(basic.ecx, bit));
-        // Without it the operating system saves none of the wide registers.
-        let saved = match os_uses_xsave {
+        let saved = match has(basic.ecx, OSXSAVE) {
             // SAFETY: OSXSAVE says that XGETBV exists and user code may run it.
             true => unsafe { saved_registers() },
+            // Without it the operating system saves none of the wide registers.
             false => 0,
         };
-        const XMM_YMM: u64 = 1 << 1 | 1 << 2;
-        const OPMASK_ZMM: u64 = 1 << 5 | 1 << 6 | 1 << 7;
-        let wide = saved & XMM_YMM == XMM_YMM;
-        let widest = wide && saved & OPMASK_ZMM == OPMASK_ZMM;
-        let avx2 = wide && has(extended.ebx, 5);
-        let avx512 = [16, 30, 31].into_iter().all(|bit| has(extended.ebx, bit));
+        Features::of(basic.ecx, extended.ebx, extended.ecx, saved)
+    }
+
+    /// The features that leaf 1 (`basic_c`), leaf 7 (`extended_b`, `extended_c`) and XCR0 announce.
+    fn of(basic_c: u32, extended_b: u32, extended_c: u32, saved: u64) -> Features {
+        let ymm = saved & SAVES_YMM == SAVES_YMM;
+        let zmm = saved & SAVES_ZMM == SAVES_ZMM;
+        let avx2 = ymm && has(extended_b, 5);
+        let avx512 = [16, 30, 31].into_iter().all(|bit| has(extended_b, bit)); // F, BW, VL
         [
-            (aes && ssse3, Features::AES),
+            (has(basic_c, SSSE3) && has(basic_c, AES_NI), Features::AES),
             (avx2, Features::AVX2),
-            (avx2 && widest && avx512, Features::AVX512),
-            (avx2 && has(extended.ecx, 9), Features::VAES),
+            (avx2 && zmm && avx512, Features::AVX512),
+            (avx2 && has(extended_c, 9), Features::VAES),
         ]
         .into_iter()
         .filter(|(present, _)| *present)
         .fold(Features(0), |set, (_, feature)| set.and(feature))
     }
+}
+
+/// Bits of ECX of leaf 1.
+const SSSE3: u32 = 9;
+const AES_NI: u32 = 25;
+const OSXSAVE: u32 = 27;
+
+/// Bits of XCR0: XMM and the upper halves of YMM; with them the masks and both parts of ZMM.
+const SAVES_YMM: u64 = 0b0000_0110;
+const SAVES_ZMM: u64 = 0b1110_0110;
+
+fn has(register: u32, bit: u32) -> bool {
+    register >> bit & 1 == 1
 }
 
 /// XCR0: the register files that the operating system saves.
@@ -90,7 +104,7 @@ fn saved_registers() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Features;
+    use super::{AES_NI, Features, SAVES_YMM, SAVES_ZMM, SSSE3};
 
     extern crate std;
 
@@ -113,6 +127,38 @@ mod tests {
         for (present, feature) in expected {
             let found = Features::of_this_machine().contain(feature);
             assert_eq!(found, present, "{feature:?}");
+        }
+    }
+
+    const AES: u32 = 1 << SSSE3 | 1 << AES_NI;
+    const AVX2: u32 = 1 << 5;
+    const AVX512: u32 = 1 << 16 | 1 << 30 | 1 << 31;
+    const VAES: u32 = 1 << 9;
+
+    #[test]
+    fn vaes_is_found_on_a_cpu_without_avx512() {
+        let features = Features::of(AES, AVX2, VAES, SAVES_YMM);
+        assert_eq!(
+            features,
+            Features::AES.and(Features::AVX2).and(Features::VAES)
+        );
+    }
+
+    #[test]
+    fn registers_that_are_not_saved_are_not_used() {
+        let everything = |saved| Features::of(AES, AVX2 | AVX512, VAES, saved);
+        let without_zmm = Features::AES.and(Features::AVX2).and(Features::VAES);
+        assert_eq!(everything(SAVES_ZMM), without_zmm.and(Features::AVX512));
+        assert_eq!(everything(SAVES_YMM), without_zmm);
+        assert_eq!(everything(SAVES_ZMM & !SAVES_YMM), Features::AES);
+        assert_eq!(everything(0), Features::AES);
+    }
+
+    #[test]
+    fn no_part_of_avx512_may_be_missing() {
+        for part in [16, 30, 31] {
+            let features = Features::of(AES, AVX2 | AVX512 & !(1 << part), VAES, SAVES_ZMM);
+            assert!(!features.contain(Features::AVX512), "without bit {part}");
         }
     }
 
