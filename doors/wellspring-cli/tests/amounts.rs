@@ -1,0 +1,173 @@
+//! `bytes` writes exactly what was asked for, in every form.
+
+mod common;
+
+use common::{Scratch, run, stderr, stdout_of, text_of, wellspring};
+use std::collections::HashSet;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// Around the block that a worker makes, 192 KiB, and its multiples.
+const LENGTHS: [usize; 12] = [
+    0, 1, 2, 3, 16, 4095, 196_607, 196_608, 196_609, 393_218, 1_000_000, 5_000_001,
+];
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap() as u8;
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    assert!(rest.is_empty());
+    pairs
+        .iter()
+        .map(|&[high, low]| digit(high) << 4 | digit(low))
+        .collect()
+}
+
+fn from_base64(text: &str) -> Vec<u8> {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (quads, rest) = text.as_bytes().as_chunks::<4>();
+    assert!(rest.is_empty(), "not padded");
+    let value = |byte: u8| match ALPHABET.iter().position(|&digit| digit == byte) {
+        Some(value) => value as u32,
+        None => panic!("{byte} in the middle"),
+    };
+    let mut bytes = Vec::new();
+    for (index, quad) in quads.iter().enumerate() {
+        let digits = quad.iter().take_while(|&&byte| byte != b'=').count();
+        assert!(digits == 4 || index == quads.len() - 1 && digits > 1);
+        let bits = quad[..digits]
+            .iter()
+            .fold(0, |bits, &byte| bits << 6 | value(byte));
+        let bits = bits << (6 * (4 - digits));
+        bytes.extend_from_slice(&bits.to_be_bytes()[1..digits]);
+    }
+    bytes
+}
+
+#[test]
+fn every_amount_is_exact_at_every_number_of_threads() {
+    for length in LENGTHS {
+        for threads in [1, 2, 7] {
+            let bytes = stdout_of(&format!("bytes {length} --threads {threads}"));
+            assert_eq!(bytes.len(), length, "{threads} threads");
+        }
+    }
+    assert_eq!(stdout_of("bytes 10k").len(), 10_240);
+    assert_eq!(stdout_of("bytes 10kB").len(), 10_000);
+    assert_eq!(stdout_of("bytes 3MiB --threads 1024").len(), 3 << 20);
+}
+
+#[test]
+fn no_bytes_come_twice_whatever_makes_them() {
+    for options in [
+        "",
+        "--threads 4",
+        "--threads 3 --mode canonical",
+        "--threads 3 --mode concurrent",
+        "--threads 3 --mode per-node --topology nodes=2,cpus=2",
+        "--prf chacha20",
+        "--kernel aes256-portable",
+    ] {
+        let bytes = stdout_of(&format!("bytes 3M {options}"));
+        let (blocks, _) = bytes.as_chunks::<16>();
+        let distinct: HashSet<_> = blocks.iter().collect();
+        assert_eq!(distinct.len(), blocks.len(), "{options}");
+        assert!(!distinct.contains(&[0; 16]), "{options}");
+    }
+}
+
+#[test]
+fn text_stands_for_the_same_bytes_in_one_line() {
+    for length in LENGTHS {
+        let stream = format!("bytes {length} --pseudo xoshiro256++ --seed 7");
+        let raw = stdout_of(&stream);
+        let hex = text_of(&format!("{stream} --hex"));
+        let base64 = text_of(&format!("{stream} --base64"));
+        assert_eq!(from_hex(hex.strip_suffix('\n').unwrap()), raw);
+        assert_eq!(from_base64(base64.strip_suffix('\n').unwrap()), raw);
+    }
+}
+
+#[test]
+fn text_of_many_threads_is_padded_at_its_end_only() {
+    let hex = text_of("bytes 3000001 --threads 5 --hex");
+    assert_eq!(from_hex(hex.trim_end()).len(), 3_000_001);
+    let base64 = text_of("bytes 3000001 --threads 5 --base64");
+    assert_eq!(from_base64(base64.trim_end()).len(), 3_000_001);
+}
+
+#[test]
+fn a_file_that_is_made_is_for_its_owner_alone() {
+    let file = Scratch::new("made");
+    let output = run(&format!("bytes 100000 --output {}", file.path()));
+    assert!(output.status.success() && output.stdout.is_empty());
+    let metadata = file.0.metadata().unwrap();
+    assert_eq!(metadata.len(), 100_000);
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    stdout_of(&format!("bytes 10 -o {}", file.path()));
+    assert_eq!(file.0.metadata().unwrap().len(), 10, "it is emptied first");
+}
+
+#[test]
+fn a_dash_is_the_standard_output() {
+    assert_eq!(stdout_of("bytes 10 --output -").len(), 10);
+}
+
+#[test]
+fn a_run_that_is_worth_it_says_how_much_how_fast_and_by_what() {
+    let output = run("bytes 2MiB --threads 2 --kernel aes256-portable");
+    let line = stderr(&output);
+    assert!(line.starts_with("2 MiB in "), "{line}");
+    assert!(line.contains("B/s, aes256-portable, 2 taps, "), "{line}");
+    assert!(
+        line.trim_end().ends_with(" node") || line.contains(" nodes"),
+        "{line}"
+    );
+    assert_eq!(line.lines().count(), 1);
+
+    let output = run("bytes 1MiB --mode per-node --topology nodes=4,cpus=8");
+    assert!(
+        stderr(&output).contains(", per-node, 1 thread, 4 nodes"),
+        "{output:?}"
+    );
+    let output = run("bytes 1M --pseudo xorshift128+ --seed 0x10 --stream 3/0/17");
+    let name = "B/s, xorshift128+, seed 16, stream 3/0/17\n";
+    assert!(stderr(&output).ends_with(name), "{}", stderr(&output));
+}
+
+#[test]
+fn a_small_or_quiet_run_says_nothing_where_nobody_looks() {
+    assert_eq!(stderr(&run("bytes 1000")), "");
+    assert_eq!(stderr(&run("bytes 2MiB --quiet")), "");
+}
+
+#[test]
+fn memory_does_not_grow_with_the_amount() {
+    let binary = env!("CARGO_BIN_EXE_wellspring");
+    let command = format!("ulimit -v 65536 && exec {binary} bytes 100M --hex > /dev/null");
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn an_endless_run_ends_with_an_interrupt() {
+    let mut endless = wellspring("bytes")
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let kill = format!("kill -INT {}", endless.id());
+    // Not before there is a process that could have ended by itself.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert!(endless.try_wait().unwrap().is_none());
+    assert!(
+        Command::new("sh")
+            .args(["-c", &kill])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let status = endless.wait().unwrap();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(2)
+    );
+}

@@ -1,0 +1,137 @@
+//! Bad input gets one clear line and exit status 2.
+
+mod common;
+
+use common::{Scratch, run, stderr};
+
+/// Expects one line on stderr that has `reason` in it, nothing on stdout, and exit status 2.
+fn is_refused(arguments: &str, reason: &str) {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+    assert_eq!(output.stdout, b"", "{arguments}");
+    let line = stderr(&output);
+    assert!(line.starts_with("wellspring: "), "{arguments}: {line}");
+    assert!(
+        line.ends_with('\n') && line.lines().count() == 1,
+        "{arguments}: {line}"
+    );
+    assert!(line.contains(reason), "{arguments}: {line}");
+}
+
+#[test]
+fn a_command_that_is_none() {
+    is_refused("", "subcommand");
+    is_refused("frob", "'frob'");
+    is_refused("--frob", "'--frob'");
+    is_refused("byte", "'bytes'");
+}
+
+#[test]
+fn amounts_that_are_none() {
+    for size in ["x", "1x", "1.5G", "k", "0x10", "1kib"] {
+        is_refused(
+            &format!("bytes {size}"),
+            "expected an amount like 64, 10k, 1GiB or 1GB",
+        );
+    }
+    is_refused("bytes -1", "'-1'");
+    is_refused("bytes 16EiB", "expected less than 16 EiB");
+    is_refused("bytes 18446744073709551616", "expected less than 16 EiB");
+    is_refused("bytes 1 2", "'2'");
+}
+
+#[test]
+fn engines_that_are_none() {
+    is_refused(
+        "bytes 1 --mode fast",
+        "canonical, concurrent, per-node, per-thread",
+    );
+    is_refused("bytes 1 --prf rc4", "aes256, chacha20");
+    is_refused("bytes 1 --kernel aes256", "aes256-portable");
+    is_refused(
+        "bytes 1 --prf aes256 --kernel aes256-portable",
+        "cannot be used with",
+    );
+    is_refused("bytes 1 --topology nodes=4", "expected nodes=N,cpus=M");
+    is_refused("bytes 1 --topology nodes=0,cpus=1", "1 to 64 nodes");
+    is_refused("stats --topology nodes=4,cpus=2", "at least as many CPUs");
+    let canonical = "bytes 1 --mode canonical --topology nodes=1,cpus=1";
+    is_refused(canonical, "--mode canonical knows no nodes");
+    for threads in ["0", "1025", "-1", "many"] {
+        is_refused(&format!("bytes 1 --threads {threads}"), threads);
+    }
+}
+
+#[test]
+fn streams_that_are_none() {
+    let stream = "bytes 1 --pseudo xoshiro256++ --seed";
+    is_refused("bytes 1 --pseudo xoshiro256++", "--seed <N>");
+    is_refused("bytes 1 --seed 1", "--pseudo <ALGORITHM>");
+    is_refused("bytes 1 --stream 1", "--pseudo <ALGORITHM>");
+    is_refused(
+        "bytes 1 --pseudo rand --seed 1",
+        "xoshiro256++, xorshift128+",
+    );
+    is_refused(&format!("{stream} x"), "expected a number like");
+    is_refused(&format!("{stream} -1"), "expected a number like");
+    is_refused(
+        &format!("{stream} 340282366920938463463374607431768211456"),
+        "below 2^128",
+    );
+    is_refused(&format!("{stream} 1 --stream 1//2"), "element 2");
+    is_refused(&format!("{stream} 1 --stream 4294967296"), "element 1");
+    for option in [
+        "--mode canonical",
+        "--prf aes256",
+        "--kernel aes256-portable",
+        "--topology nodes=1,cpus=1",
+    ] {
+        is_refused(&format!("{stream} 1 {option}"), "cannot be used with");
+    }
+}
+
+#[test]
+fn outputs_that_are_none() {
+    is_refused("bytes 1 --hex --base64", "cannot be used with");
+    is_refused(
+        "bytes 1 --output /no/such/folder/file",
+        "/no/such/folder/file: No such file",
+    );
+    is_refused("bytes 1 --output /", "/: Is a directory");
+}
+
+#[test]
+fn other_commands_refuse_what_they_do_not_know() {
+    is_refused("replay", "<FILE>");
+    is_refused("replay /no/such/file", "/no/such/file: No such file");
+    is_refused("replay /", "/: Is a directory");
+    is_refused("replay --kernel x -", "aes256-portable");
+    is_refused("check --only fork,frob", "'frob'");
+    is_refused("check --list --only frob", "'frob'");
+    is_refused("completions tcsh", "bash");
+    is_refused("man frob", "'frob'");
+    is_refused("man bytes --output .", "cannot be used with");
+    is_refused("stats 1", "'1'");
+}
+
+#[test]
+fn a_hint_names_the_help_of_the_command_that_was_meant() {
+    is_refused("bytes --thread 3", "a similar argument exists: '--threads'");
+    is_refused("bytes 1x", "(try 'wellspring bytes --help')");
+    is_refused("frob", "(try 'wellspring --help')");
+}
+
+#[test]
+fn a_name_with_line_breaks_and_escapes_still_makes_one_line() {
+    let folder = Scratch::new("odd\n\x1b[31mname");
+    std::fs::create_dir(&folder.0).unwrap();
+    let mut command = common::wellspring("replay");
+    let output = command.arg(&folder.0).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stderr(&output).lines().count(), 1);
+    assert!(
+        stderr(&output).contains(r"odd\n\u{1b}[31mname"),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -1,0 +1,78 @@
+//! Running the real command.
+
+#![allow(dead_code, reason = "no file of tests uses all of this")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The command with arguments as one would type them, without quotes.
+pub(crate) fn wellspring(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wellspring"));
+    command
+        .args(arguments.split_whitespace())
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn run(arguments: &str) -> Output {
+    wellspring(arguments).output().unwrap()
+}
+
+/// Runs it, expects success, and returns what it wrote.
+pub(crate) fn stdout_of(arguments: &str) -> Vec<u8> {
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments}: {output:?}");
+    output.stdout
+}
+
+/// The same, as text.
+pub(crate) fn text_of(arguments: &str) -> String {
+    String::from_utf8(stdout_of(arguments)).unwrap()
+}
+
+/// What was said on stderr.
+pub(crate) fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+/// A file of the project's vectors.
+pub(crate) fn vectors(name: &str) -> PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors");
+    [folder, name].iter().collect()
+}
+
+/// A file of this test's own, removed at its end.
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    /// A name that no other test uses; there is no such file yet.
+    pub(crate) fn new(name: &str) -> Self {
+        let name = format!("wellspring-{}-{name}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    /// The path as an argument.
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whether a tool is installed; says so if a test has to do without.
+pub(crate) fn is_installed(tool: &str) -> bool {
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {tool}")])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("SKIPPED: {tool} is not installed");
+    }
+    found
+}

@@ -1,0 +1,128 @@
+//! How a run ends when the output does: a reader that has gone, a disk that is full.
+
+mod common;
+
+use common::{Scratch, run, stderr, wellspring};
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::process::Stdio;
+
+#[test]
+fn a_reader_that_goes_ends_the_command_quietly_with_success() {
+    let file = common::vectors("fortuna-freebsd.txt");
+    let replay = format!("replay {0} {0} {0}", file.display());
+    for arguments in [
+        "bytes",
+        "bytes --threads 4 --hex",
+        "bytes 1GiB --base64",
+        replay.as_str(),
+    ] {
+        let mut command = wellspring(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut reader = child.stdout.take().unwrap();
+        reader.read_exact(&mut [0; 10]).unwrap();
+        drop(reader);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{arguments}: {output:?}");
+        assert_eq!(stderr(&output), "", "{arguments}");
+    }
+}
+
+#[test]
+fn a_reader_that_was_never_there_is_no_error_either() {
+    for arguments in [
+        "bytes 10",
+        "check --list",
+        "stats",
+        "man",
+        "completions zsh",
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = wellspring(arguments).stdout(writer).output().unwrap();
+        assert!(output.status.success(), "{arguments}: {output:?}");
+        assert_eq!(stderr(&output), "", "{arguments}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_reported_with_what_was_written() {
+    let output = run("bytes 1MiB --output /dev/full");
+    assert_eq!(output.status.code(), Some(1));
+    let expected =
+        "wellspring: /dev/full: No space left on device (os error 28) after 0 bytes of 1 MiB\n";
+    assert_eq!(stderr(&output), expected);
+
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = wellspring("bytes --threads 3")
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let expected =
+        "wellspring: standard output: No space left on device (os error 28) after 0 bytes\n";
+    assert_eq!(stderr(&output), expected);
+}
+
+#[test]
+fn what_was_written_before_the_disk_was_full_is_counted_in_bytes_asked_for() {
+    // A file may have no more than 100 blocks of 512 bytes; the signal that comes with it is ignored.
+    for (options, bytes) in [("", 51_200), ("--hex", 25_600), ("--base64", 38_400)] {
+        let file = Scratch::new(&format!("full{options}"));
+        let binary = env!("CARGO_BIN_EXE_wellspring");
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 100; exec {binary} bytes 1MiB {options} --output {}",
+            file.path()
+        );
+        let output = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let expected = format!("File too large (os error 27) after {bytes} bytes of 1 MiB\n");
+        assert!(stderr(&output).ends_with(&expected), "{}", stderr(&output));
+        assert_eq!(file.0.metadata().unwrap().len(), 51_200);
+    }
+}
+
+#[test]
+fn other_commands_report_a_full_disk_too() {
+    for arguments in ["check --list", "stats", "man", "completions bash"] {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = wellspring(arguments).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments}");
+        let expected = "wellspring: standard output: No space left on device (os error 28)\n";
+        assert_eq!(stderr(&output), expected);
+    }
+}
+
+#[test]
+fn an_output_that_does_not_wait_by_itself_is_waited_for() {
+    let (mut reader, writer) = UnixStream::pair().unwrap();
+    writer.set_nonblocking(true).unwrap();
+    let mut command = wellspring("bytes 3000000");
+    command
+        .stdout(std::os::fd::OwnedFd::from(writer))
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    // The parent's copy of the writing end is in the command.
+    drop(command);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(bytes.len(), 3_000_000);
+}
+
+#[test]
+fn nobody_to_report_to_is_no_reason_to_panic() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let status = wellspring("bytes 2MiB")
+        .stdout(full())
+        .stderr(full())
+        .status();
+    assert_eq!(status.unwrap().code(), Some(1));
+}
