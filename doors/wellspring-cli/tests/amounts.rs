@@ -129,6 +129,8 @@ fn a_run_that_is_worth_it_says_how_much_how_fast_and_by_what() {
         stderr(&output).contains(", per-node, 1 thread, 4 nodes"),
         "{output:?}"
     );
+    let output = run("bytes 1MiB --base64");
+    assert!(stderr(&output).starts_with("1 MiB in "), "{output:?}");
     let output = run("bytes 1M --pseudo xorshift128+ --seed 0x10 --stream 3/0/17");
     let name = "B/s, xorshift128+, seed 16, stream 3/0/17\n";
     assert!(stderr(&output).ends_with(name), "{}", stderr(&output));

@@ -39,7 +39,7 @@ impl Encoding {
         }
     }
 
-    /// How many whole bytes `text_bytes` of text stand for.
+    /// How many whole bytes `text_bytes` of text stand for, without what ends it.
     pub(super) fn bytes_of_text(self, text_bytes: u64) -> u64 {
         match self {
             Encoding::Raw => text_bytes,
@@ -61,19 +61,25 @@ fn encode_base64(bytes: &[u8], text: &mut [u8]) {
     let (triples, rest) = bytes.as_chunks::<3>();
     let (quads, _) = text.as_chunks_mut::<4>();
     for (quad, triple) in quads.iter_mut().zip(triples) {
-        *quad = base64_quad(*triple);
+        *quad = six_bits_each(*triple);
     }
     if let Some(last) = quads.last_mut().filter(|_| !rest.is_empty()) {
         let mut triple = [0; 3];
         triple[..rest.len()].copy_from_slice(rest);
-        *last = base64_quad(triple);
-        last[rest.len() + 1..].fill(b'=');
+        *last = six_bits_each(triple);
     }
+    // A pass of its own, which compiles to SIMD.
+    for value in text.iter_mut() {
+        *value = base64_digit(*value);
+    }
+    let padding = (3 - rest.len()) % 3;
+    let end = text.len() - padding;
+    text[end..].fill(b'=');
 }
 
-fn base64_quad([a, b, c]: [u8; 3]) -> [u8; 4] {
+fn six_bits_each([a, b, c]: [u8; 3]) -> [u8; 4] {
     let bits = u32::from_be_bytes([0, a, b, c]);
-    [18, 12, 6, 0].map(|shift| base64_digit((bits >> shift) as u8 & 63))
+    [18, 12, 6, 0].map(|shift| (bits >> shift) as u8 & 63)
 }
 
 /// `A`..`Z`, `a`..`z`, `0`..`9`, `+`, `/`: five runs, each of which begins with a step from the run before.

@@ -64,10 +64,11 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
         encoding,
         progress: &Progress::new(size_bytes, shows_progress),
     };
-    let written_bytes = pump.run(fillers, output)?;
-    if !request.quiet && (written_bytes >= WORTHWHILE_BYTES || stderr().is_terminal()) {
+    pump.run(fillers, output)?;
+    let size_bytes = size_bytes.unwrap_or(u64::MAX);
+    if !request.quiet && (size_bytes >= WORTHWHILE_BYTES || stderr().is_terminal()) {
         let summary = Summary {
-            written_bytes,
+            size_bytes,
             elapsed: start.elapsed(),
             origin,
         };

@@ -45,9 +45,8 @@ struct Turns {
 }
 
 impl Pump<'_> {
-    /// Pumps from the fillers, each in a thread of its own, the first in this one. Returns the bytes written,
-    /// as they were before they were encoded.
-    pub(super) fn run(&self, mut fillers: Vec<Filler<'_>>, output: Output) -> Result<u64, Failure> {
+    /// Pumps from the fillers, each in a thread of its own, the first in this one.
+    pub(super) fn run(&self, mut fillers: Vec<Filler<'_>>, output: Output) -> Result<(), Failure> {
         let turns = Turns {
             blocks: AtomicU64::new(
                 self.size_bytes
@@ -64,14 +63,10 @@ impl Pump<'_> {
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         let result = result.and_then(|()| self.finish(first, &mut output));
         self.progress.finish();
-        let written_bytes = self.encoding.bytes_of_text(output.written_bytes());
-        match result {
-            Ok(()) => Ok(written_bytes),
-            Err(Stop::Write(error)) => Err(output.failure(&error, &self.how_far(written_bytes))),
-            Err(Stop::Thread(error)) => Err(Failure::work(format!(
-                "cannot start so many threads: {error}"
-            ))),
-        }
+        result.map_err(|stop| match stop {
+            Stop::Write(error) => output.failure(&error, &self.how_far(output.written_bytes())),
+            Stop::Thread(error) => Failure::work(format!("cannot start so many threads: {error}")),
+        })
     }
 
     /// All whole blocks.
@@ -131,10 +126,16 @@ impl Pump<'_> {
         Ok(())
     }
 
-    fn how_far(&self, written_bytes: u64) -> String {
+    fn how_far(&self, text_bytes: u64) -> String {
+        let written_bytes = self.encoding.bytes_of_text(text_bytes);
         let unit = if written_bytes == 1 { "byte" } else { "bytes" };
         match self.size_bytes {
-            Some(bytes) => format!(" after {written_bytes} {unit} of {}", Size(bytes)),
+            // The text may have its end already.
+            Some(bytes) => format!(
+                " after {} {unit} of {}",
+                written_bytes.min(bytes),
+                Size(bytes)
+            ),
             None => format!(" after {written_bytes} {unit}"),
         }
     }

@@ -8,7 +8,7 @@ use wellspring::{Engine, Mode};
 
 /// What a run came to.
 pub(super) struct Summary {
-    pub(super) written_bytes: u64,
+    pub(super) size_bytes: u64,
     pub(super) elapsed: Duration,
     pub(super) origin: Origin,
 }
@@ -23,9 +23,9 @@ pub(super) enum Origin {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = Size(self.written_bytes);
+        let size = Size(self.size_bytes);
         let elapsed = duration(self.elapsed);
-        let rate = rate(self.written_bytes, self.elapsed);
+        let rate = rate(self.size_bytes, self.elapsed);
         write!(f, "{size} in {elapsed}, {rate}, ")?;
         match &self.origin {
             Origin::Engine(engine, threads) => {
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_stream_is_named_so_that_it_can_be_made_again() {
         let summary = Summary {
-            written_bytes: 1 << 20,
+            size_bytes: 1 << 20,
             elapsed: Duration::from_millis(100),
             origin: Origin::Stream(
                 Algorithm::Xoshiro256PlusPlus,

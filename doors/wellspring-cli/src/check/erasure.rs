@@ -69,13 +69,13 @@ fn is_found(inverted: &[u8], memory: &File, piece: &mut [u8]) -> Result<bool, St
     Ok(false)
 }
 
-/// Whether the inversion is in a piece of memory that was read from `address`.
+/// Whether what `inverted` is the inversion of is in a piece of memory that was read from `address`.
 fn find(inverted: &[u8], piece: &[u8], address: u64, own: &std::ops::Range<u64>) -> bool {
     let is_here = |window: &[u8]| {
         window
             .iter()
             .zip(inverted)
-            .all(|(byte, inverted)| *byte == !inverted)
+            .all(|(byte, inverted)| *byte == !black_box(*inverted))
     };
     let windows = (address..).zip(piece.windows(inverted.len()));
     windows
