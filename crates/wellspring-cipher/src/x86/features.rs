@@ -1,6 +1,6 @@
 //! What the CPU runs and the operating system saves, asked once.
 //!
-//! Done here because the usual helpers ask too much of VAES: they want the 512-bit registers for
+//! Done here because the usual crate asks too much of VAES: it wants the 512-bit registers for
 //! it, and so would never choose the 256-bit kernel on a CPU that has AVX2 and VAES alone.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
