@@ -112,8 +112,20 @@ impl<T: Zeroable> Nest<T> {
                 if slot.is_ours() {
                     return Some(result);
                 }
+                self.start_over(local, depth.level, node())?;
             }
         })
+    }
+
+    /// Erases this level's state in a child that was forked under `read`, which went on with what it knew
+    /// from before and may have written that to the state after the wipe.
+    #[cold]
+    #[inline(never)]
+    fn start_over(&self, local: &Local, depth: usize, node: u32) -> Option<()> {
+        let slot = self.find(local, depth, node)?;
+        // SAFETY: in bounds, and this level's own, as in `Level::state`; all zeros is a `T`.
+        unsafe { slot.states().cast::<T>().add(depth).write_bytes(0, 1) };
+        Some(())
     }
 
     /// How many threads have states.
@@ -132,19 +144,25 @@ impl<T: Zeroable> Nest<T> {
         if let Some(entry) = local.entries.iter().find(mine) {
             return entry.slot();
         }
+        let lost = |entry: &&Entry| entry.owner.get() == self.owner;
         let unused = |entry: &&Entry| entry.slot().is_none();
-        let entry = match local.entries.iter().find(unused) {
+        let mut entries = local.entries.iter();
+        let entry = match entries.clone().find(lost).or_else(|| entries.find(unused)) {
             Some(entry) => entry,
             // What a shallower level uses cannot be taken away.
             None if depth > 0 => return None,
-            None => {
-                let entry = &local.entries[self.owner as usize % ENTRIES];
-                slots::release(entry.slot()?);
-                entry
-            }
+            None => &local.entries[self.owner as usize % ENTRIES],
         };
+        let before = entry.slot.get();
         let used_bytes = size_of::<Header>() + DEPTHS * size_of::<T>();
-        let slot = slots::claim(self.owner, node, used_bytes)?;
+        let slot = if entry.owner.get() == self.owner {
+            slots::claim(self.owner, node, used_bytes, before)?
+        } else {
+            if depth == 0 {
+                slots::release(before);
+            }
+            slots::claim(self.owner, node, used_bytes, Slot::NONE)?
+        };
         entry.owner.set(self.owner);
         entry.slot.set(slot);
         release_at_exit();
@@ -218,7 +236,7 @@ impl<T: Zeroable> Level<'_, T> {
 
     /// The state, and the operating system's output for whoever changes it.
     pub fn state_and_fresh(&mut self) -> (&mut T, Fresh<'_>) {
-        let state = self.slot.header().vdso_state(self.depth);
+        let state = self.slot.vdso_state(self.depth);
         let fresh = Fresh {
             state,
             level: PhantomData,
@@ -291,7 +309,7 @@ impl<T: Zeroable> Owned<T> {
     #[cold]
     fn claim(&mut self, node: u32) -> Option<()> {
         let used_bytes = size_of::<Header>() + size_of::<T>();
-        self.slot = slots::claim(self.owner, node, used_bytes)?;
+        self.slot = slots::claim(self.owner, node, used_bytes, self.slot)?;
         Some(())
     }
 }
@@ -317,11 +335,8 @@ fn release_at_exit() {
     unsafe extern "C" fn release(_: *mut libc::c_void) {
         LOCAL.with(|local| {
             let _signals = Blocked::new();
-            local
-                .entries
-                .iter()
-                .filter_map(Entry::slot)
-                .for_each(slots::release);
+            let slots = local.entries.iter().map(|entry| entry.slot.get());
+            slots.for_each(slots::release);
         });
     }
 

@@ -2,8 +2,11 @@
 //!
 //! A slot is claimed by writing a serial number into its header that was never used before, and whoever
 //! claimed it keeps the number. As long as the two agree, the slot is theirs. A fork zeroes the header with
-//! all the rest, and the child can claim the slot again, for any thread, under a number that the old owner
-//! does not have: one comparison notices a fork, a release, and a second owner.
+//! all the rest: one comparison notices a fork and a release.
+//!
+//! Who holds a slot is noted in ordinary memory too, which a fork copies. In the child a slot that the fork
+//! took from its holder is not free: a read that the fork interrupted, in a signal handler, still writes to
+//! it when the handler returns. Only the holder, who starts that read over, claims it again.
 //!
 //! Claiming and releasing take no lock and allocate nothing but mappings, so that a signal handler can do
 //! both. Mappings are kept for ever and used again: their number is bounded by the most slots that were ever
@@ -37,32 +40,46 @@ const LEAVING: u64 = u64::MAX;
 #[repr(C, align(64))]
 pub(crate) struct Header {
     serial: AtomicU64,
-    owner: AtomicU64,
-    vdso_states: AtomicPtr<u8>,
-    vdso_stride_bytes: AtomicUsize,
 }
 
 /// What serves as a slot where there is none: its serial is nobody's.
 static NOWHERE: Header = Header {
     serial: AtomicU64::new(LEAVING),
-    owner: AtomicU64::new(0),
-    vdso_states: AtomicPtr::new(ptr::null_mut()),
-    vdso_stride_bytes: AtomicUsize::new(0),
 };
+
+/// Who holds a slot, or held it when a fork wiped it. In ordinary memory.
+#[derive(Debug)]
+struct Holder {
+    serial: AtomicU64,
+    owner: AtomicU64,
+    /// The states of the vDSO's getrandom, one for each depth; or null.
+    vdso_states: AtomicPtr<u8>,
+}
+
+impl Holder {
+    const fn new(serial: u64) -> Self {
+        Self {
+            serial: AtomicU64::new(serial),
+            owner: AtomicU64::new(0),
+            vdso_states: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Passes the slot on, if `before` is who holds it.
+    fn pass(&self, before: u64, after: u64) -> bool {
+        self.serial
+            .compare_exchange(before, after, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+}
+
+/// Who holds what serves as a slot.
+static NOBODY: Holder = Holder::new(LEAVING);
 
 impl Header {
     #[inline(always)]
     fn serial(&self) -> u64 {
         self.serial.load(Ordering::Relaxed)
-    }
-
-    /// The state of the vDSO's getrandom for a depth, or null.
-    pub(crate) fn vdso_state(&self, depth: usize) -> *mut u8 {
-        let states = self.vdso_states.load(Ordering::Relaxed);
-        match states.is_null() {
-            true => states,
-            false => states.wrapping_add(depth * self.vdso_stride_bytes.load(Ordering::Relaxed)),
-        }
     }
 }
 
@@ -70,8 +87,7 @@ impl Header {
 struct Chunk {
     taken: AtomicBool,
     node: AtomicU32,
-    vdso_states: AtomicPtr<u8>,
-    vdso_stride_bytes: AtomicUsize,
+    holders: [Holder; SLOTS_PER_CHUNK],
     /// Written last; null until the chunk can be used.
     start: AtomicPtr<u8>,
 }
@@ -80,8 +96,7 @@ static CHUNKS: [Chunk; MAX_CHUNKS] = [const {
     Chunk {
         taken: AtomicBool::new(false),
         node: AtomicU32::new(0),
-        vdso_states: AtomicPtr::new(ptr::null_mut()),
-        vdso_stride_bytes: AtomicUsize::new(0),
+        holders: [const { Holder::new(FREE) }; SLOTS_PER_CHUNK],
         start: AtomicPtr::new(ptr::null_mut()),
     }
 }; MAX_CHUNKS];
@@ -97,6 +112,7 @@ static HINT: AtomicUsize = AtomicUsize::new(0);
 pub(crate) struct Slot {
     /// The beginning of a slot, or [`NOWHERE`]. With the right to all of the slot.
     start: *const Header,
+    holder: &'static Holder,
     serial: u64,
 }
 
@@ -104,6 +120,7 @@ impl Slot {
     /// No slot: never ours.
     pub(crate) const NONE: Self = Self {
         start: &raw const NOWHERE,
+        holder: &NOBODY,
         serial: FREE,
     };
 
@@ -124,22 +141,41 @@ impl Slot {
     pub(crate) fn states(&self) -> *mut u8 {
         self.start.wrapping_add(1).cast_mut().cast()
     }
+
+    /// The state of the vDSO's getrandom for a depth, or null.
+    pub(crate) fn vdso_state(&self, depth: usize) -> *mut u8 {
+        let states = self.holder.vdso_states.load(Ordering::Relaxed);
+        match states.is_null() {
+            true => states,
+            false => states.wrapping_add(depth * vdso::stride_bytes()),
+        }
+    }
 }
 
-/// Claims a slot near `node`, and locks and zeroes its first `used_bytes` (less the header). `None`: the limit is reached, or the
-/// system has no memory.
-pub(crate) fn claim(owner: u64, node: u32, used_bytes: usize) -> Option<Slot> {
+/// Claims `lost` again, if a fork took it from its holder; else a free slot near `node`. Locks and zeroes its
+/// first `used_bytes` (less the header). `None`: the limit is reached, or the system has no memory.
+pub(crate) fn claim(owner: u64, node: u32, used_bytes: usize, lost: Slot) -> Option<Slot> {
     let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
+    let slot = match lost.holder.pass(lost.serial, serial) {
+        true => Slot { serial, ..lost },
+        false => claim_free(node, serial)?,
+    };
+    slot.holder.owner.store(owner, Ordering::Relaxed);
+    slot.header().serial.store(serial, Ordering::Relaxed);
+    let used_bytes = used_bytes.min(SLOT_BYTES);
+    memory::lock(slot.start.cast_mut().cast(), used_bytes);
+    // A read that a fork interrupted may have written to the slot after it was wiped.
+    // SAFETY: the slot is ours alone; states follow the header.
+    unsafe { erase(slot.states(), used_bytes - size_of::<Header>()) };
+    Some(slot)
+}
+
+fn claim_free(node: u32, serial: u64) -> Option<Slot> {
     let hint = HINT.load(Ordering::Relaxed);
     loop {
         for step in 0..MAX_CHUNKS {
             let number = (hint / SLOTS_PER_CHUNK + step) % MAX_CHUNKS;
-            if let Some(slot) = CHUNKS[number].claim(number, hint, owner, node, serial) {
-                let used_bytes = used_bytes.min(SLOT_BYTES);
-                memory::lock(slot.start.cast_mut().cast(), used_bytes);
-                // A read that a fork interrupted may have written to the slot after it was wiped.
-                // SAFETY: the slot is ours alone; states follow the header.
-                unsafe { erase(slot.states(), used_bytes - size_of::<Header>()) };
+            if let Some(slot) = CHUNKS[number].claim(number, hint, node, serial) {
                 return Some(slot);
             }
         }
@@ -149,81 +185,58 @@ pub(crate) fn claim(owner: u64, node: u32, used_bytes: usize) -> Option<Slot> {
 }
 
 impl Chunk {
-    fn claim(
-        &self,
-        number: usize,
-        hint: usize,
-        owner: u64,
-        node: u32,
-        serial: u64,
-    ) -> Option<Slot> {
+    fn claim(&'static self, number: usize, hint: usize, node: u32, serial: u64) -> Option<Slot> {
         if self.node.load(Ordering::Relaxed) != node {
             return None;
         }
         let slots = self.slots()?;
-        for step in 0..SLOTS_PER_CHUNK {
-            let index = (hint + step) % SLOTS_PER_CHUNK;
-            let start = slots(index);
-            let slot = Slot { start, serial };
-            let header = slot.header();
-            let relaxed = Ordering::Relaxed;
-            if header
-                .serial
-                .compare_exchange(FREE, serial, Ordering::Acquire, relaxed)
-                .is_ok()
-            {
-                let stride_bytes = self.vdso_stride_bytes.load(relaxed);
-                let states = self.vdso_states.load(relaxed);
-                if !states.is_null() {
-                    let states = states.wrapping_add(index * DEPTHS * stride_bytes);
-                    header.vdso_stride_bytes.store(stride_bytes, relaxed);
-                    header.vdso_states.store(states, relaxed);
-                }
-                header.owner.store(owner, relaxed);
-                HINT.store(number * SLOTS_PER_CHUNK + index + 1, relaxed);
-                return Some(slot);
-            }
-        }
-        None
+        let mut indices = (0..SLOTS_PER_CHUNK).map(|step| (hint + step) % SLOTS_PER_CHUNK);
+        let index = indices.find(|&index| self.holders[index].pass(FREE, serial))?;
+        HINT.store(number * SLOTS_PER_CHUNK + index + 1, Ordering::Relaxed);
+        Some(Slot {
+            serial,
+            ..slots(index)
+        })
     }
 
     /// Maps the memory of a chunk that is ours to map.
     fn map(&self, node: u32) -> Option<()> {
         let pages = Pages::map(SLOTS_PER_CHUNK * SLOT_BYTES).ok()?;
-        let (states, stride_bytes) = vdso::map_states(SLOTS_PER_CHUNK * DEPTHS);
-        self.vdso_states.store(states, Ordering::Relaxed);
-        self.vdso_stride_bytes
-            .store(stride_bytes, Ordering::Relaxed);
+        let states = vdso::map_states(SLOTS_PER_CHUNK * DEPTHS);
+        if !states.is_null() {
+            for (index, holder) in self.holders.iter().enumerate() {
+                let states = states.wrapping_add(index * DEPTHS * vdso::stride_bytes());
+                holder.vdso_states.store(states, Ordering::Relaxed);
+            }
+        }
         self.node.store(node, Ordering::Relaxed);
         self.start.store(pages.leak().as_ptr(), Ordering::Release);
         Some(())
     }
 
-    /// The chunk's slots by their index, once it is mapped.
-    fn slots(&self) -> Option<impl Fn(usize) -> *const Header> {
+    /// The chunk's slots by their index, once it is mapped, with the serials of their holders.
+    fn slots(&'static self) -> Option<impl Fn(usize) -> Slot> {
         let start = NonNull::new(self.start.load(Ordering::Acquire))?.as_ptr();
         Some(move |index: usize| {
-            start
-                .wrapping_add(index * SLOT_BYTES)
-                .cast::<Header>()
-                .cast_const()
+            let holder = &self.holders[index];
+            let start = start.wrapping_add(index * SLOT_BYTES).cast_const();
+            Slot {
+                start: start.cast(),
+                holder,
+                serial: holder.serial.load(Ordering::Relaxed),
+            }
         })
     }
 }
 
-/// Erases a slot and gives it back, if it is still the one that was claimed.
+/// Erases a slot and gives it back, if it is still the one that was claimed, or was when a fork wiped it.
 pub(crate) fn release(slot: Slot) {
-    let (header, relaxed) = (slot.header(), Ordering::Relaxed);
-    if header
-        .serial
-        .compare_exchange(slot.serial, LEAVING, Ordering::Acquire, relaxed)
-        .is_ok()
-    {
-        // SAFETY: the slot is a real one, since its serial was in it, and now nobody's; states follow the header.
+    if slot.holder.pass(slot.serial, LEAVING) {
+        slot.header().serial.store(FREE, Ordering::Relaxed);
+        // SAFETY: the slot is a real one, since it had a holder, and now nobody's; states follow the header.
         unsafe { erase(slot.states(), STATES_BYTES) };
-        header.owner.store(0, relaxed);
-        header.vdso_states.store(ptr::null_mut(), relaxed);
-        header.serial.store(FREE, Ordering::Release);
+        slot.holder.owner.store(0, Ordering::Relaxed);
+        slot.holder.serial.store(FREE, Ordering::Release);
     }
 }
 
@@ -232,30 +245,17 @@ pub(crate) fn release_all(owner: u64) {
     slots_of(owner).for_each(release);
 }
 
-/// How many slots `owner` has.
+/// How many slots `owner` has, without those that a fork took.
 pub(crate) fn count(owner: u64) -> usize {
-    slots_of(owner).count()
+    slots_of(owner).filter(Slot::is_ours).count()
 }
 
 fn slots_of(owner: u64) -> impl Iterator<Item = Slot> {
     let chunks = CHUNKS.iter().filter_map(Chunk::slots);
-    let starts = chunks.flat_map(|slots| (0..SLOTS_PER_CHUNK).map(slots));
-    let all = starts.map(|start| {
-        let header = Slot {
-            start,
-            ..Slot::NONE
-        }
-        .header();
-        (
-            header.owner.load(Ordering::Relaxed),
-            Slot {
-                start,
-                serial: header.serial(),
-            },
-        )
-    });
-    let is_owned = move |(slot_owner, slot): &(u64, Slot)| {
-        *slot_owner == owner && slot.serial != FREE && slot.serial != LEAVING
-    };
-    all.filter(is_owned).map(|(_, slot)| slot)
+    let slots = chunks.flat_map(|slots| (0..SLOTS_PER_CHUNK).map(slots));
+    slots.filter(move |slot| {
+        slot.holder.owner.load(Ordering::Relaxed) == owner
+            && slot.serial != FREE
+            && slot.serial != LEAVING
+    })
 }

@@ -41,29 +41,28 @@ static FUNCTION: AtomicUsize = AtomicUsize::new(UNKNOWN);
 static STATE_BYTES: AtomicU32 = AtomicU32::new(0);
 
 /// The distance between states: none may straddle two pages, so a power of two.
-fn stride_bytes(parameters: &Parameters) -> usize {
-    (parameters.state_bytes as usize).next_power_of_two()
+pub(crate) fn stride_bytes() -> usize {
+    (STATE_BYTES.load(Ordering::Relaxed) as usize).next_power_of_two()
 }
 
-/// Maps `count` states. Null where the system has no such function, with a stride of zero.
-pub(crate) fn map_states(count: usize) -> (*mut u8, usize) {
+/// Maps `count` states. Null where the system has no such function.
+pub(crate) fn map_states(count: usize) -> *mut u8 {
     let Some((function, parameters)) = find() else {
         FUNCTION.store(ABSENT, Ordering::Release);
-        return (ptr::null_mut(), 0);
+        return ptr::null_mut();
     };
-    let stride_bytes = stride_bytes(&parameters);
+    STATE_BYTES.store(parameters.state_bytes, Ordering::Relaxed);
     // SAFETY: a new mapping where the kernel likes, of the kind the kernel asked for.
     let states = unsafe {
         rustix::mm::mmap_anonymous(
             ptr::null_mut(),
-            count * stride_bytes,
+            count * stride_bytes(),
             ProtFlags::from_bits_retain(parameters.map_protection),
             MapFlags::from_bits_retain(parameters.map_flags),
         )
     };
-    STATE_BYTES.store(parameters.state_bytes, Ordering::Relaxed);
     FUNCTION.store(function as usize, Ordering::Release);
-    (states.unwrap_or(ptr::null_mut()).cast(), stride_bytes)
+    states.unwrap_or(ptr::null_mut()).cast()
 }
 
 /// Fills `destination` with the operating system's output and says whether it did. Never waits.

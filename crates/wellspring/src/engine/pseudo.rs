@@ -25,17 +25,21 @@ impl Engine {
     /// Seeds the thread's generator first; where the thread has none (too deep), one for this call alone.
     #[cold]
     fn pseudo_seeded<R>(&self, draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
-        let mut generator = loop {
+        loop {
+            let incarnation = self.shared.incarnation();
             let words = core::array::from_fn(|_| self.u64());
-            if let Some(generator) = Xoshiro256PlusPlus::from_words(words) {
-                break generator;
+            let Some(mut generator) = Xoshiro256PlusPlus::from_words(words) else {
+                continue;
+            };
+            let result = draw(&mut generator);
+            let node = || self.shared.local_node() as u32;
+            self.shared
+                .nest
+                .with(node, |level| level.state().pseudo = generator.words());
+            // In a child that was forked meanwhile, by a signal handler, the parent has the same seed.
+            if self.shared.is(incarnation) {
+                return result;
             }
-        };
-        let result = draw(&mut generator);
-        let node = || self.shared.local_node() as u32;
-        self.shared
-            .nest
-            .with(node, |level| level.state().pseudo = generator.words());
-        result
+        }
     }
 }

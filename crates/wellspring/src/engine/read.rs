@@ -195,6 +195,18 @@ impl Shared {
         }
     }
 
+    /// A number that changes in a child process.
+    pub(super) fn incarnation(&self) -> u64 {
+        let root = &self.nodes[0];
+        let _node = root.node.lock();
+        root.incarnation()
+    }
+
+    /// Whether this is still the process that had the number.
+    pub(super) fn is(&self, incarnation: u64) -> bool {
+        self.nodes[0].is(incarnation)
+    }
+
     /// Has node 0 take what the harvest side posted, so that the phase is known.
     pub(super) fn receive_root(&self) {
         let mut node = self.nodes[0].node.lock();

@@ -1,0 +1,14 @@
+//! What the tests of taps share.
+#![allow(dead_code, reason = "each test file uses its part of this")]
+
+pub(crate) mod door;
+pub(crate) mod process;
+pub(crate) mod repeats;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod stepping;
+pub(crate) mod timer;
+
+/// Says that a test did not run, and why.
+pub(crate) fn skipped(reason: &str) {
+    println!("SKIPPED: {reason}");
+}

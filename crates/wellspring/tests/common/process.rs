@@ -1,0 +1,156 @@
+//! Children: made in two ways, heard through shared memory, never waited for without end.
+
+use core::fmt::{self, Write};
+use core::ptr;
+use libc::pid_t;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// After how many seconds a child that still runs is one that hangs.
+const CHILD_SECONDS: u32 = 10;
+
+/// What makes a child.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fork {
+    /// fork(3), with what libc hangs on it.
+    Library,
+    /// clone(2), of which libc learns nothing.
+    RawClone,
+}
+
+impl Fork {
+    pub(crate) const BOTH: [Fork; 2] = [Fork::Library, Fork::RawClone];
+
+    /// Forks; 0 in the child.
+    pub(crate) fn call(self) -> pid_t {
+        end_children_that_panic();
+        // SAFETY: the children of these tests do nothing but draw, write to memory of theirs, and exit.
+        let pid = unsafe {
+            match self {
+                Fork::Library => libc::fork(),
+                Fork::RawClone => {
+                    libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as pid_t
+                }
+            }
+        };
+        assert!(pid >= 0, "no child: {}", std::io::Error::last_os_error());
+        if pid == 0 {
+            IS_CHILD.store(true, Ordering::Relaxed);
+            // SAFETY: alarm may be called in any child.
+            unsafe { libc::alarm(CHILD_SECONDS) };
+        }
+        pid
+    }
+}
+
+/// Runs `work` in a child, which then ends.
+pub(crate) fn start(fork: Fork, work: impl FnOnce()) -> Child {
+    match fork.call() {
+        0 => run_and_exit(work),
+        pid => Child(pid),
+    }
+}
+
+/// What a child does from the fork to its end.
+pub(crate) fn run_and_exit(work: impl FnOnce()) -> ! {
+    work();
+    // SAFETY: _exit may be called in any child.
+    unsafe { libc::_exit(0) }
+}
+
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// Has a panic in a child say why and end it: standard error may be locked there for ever, by a thread that
+/// does not exist.
+fn end_children_that_panic() {
+    struct StandardError;
+
+    impl Write for StandardError {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            // SAFETY: the pointer and the length are those of `text`.
+            unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+            Ok(())
+        }
+    }
+
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let otherwise = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if IS_CHILD.load(Ordering::Relaxed) {
+                let _ = writeln!(StandardError, "in a child: {panic}");
+                // SAFETY: as above.
+                unsafe { libc::_exit(1) };
+            }
+            otherwise(panic);
+        }));
+    });
+}
+
+/// A child that runs.
+#[must_use]
+pub(crate) struct Child(pub(crate) pid_t);
+
+impl Child {
+    /// Waits for its end, which has to be a good one.
+    pub(crate) fn join(self) {
+        let mut status = 0;
+        // SAFETY: the pointer is to the status, and the child is ours.
+        while unsafe { libc::waitpid(self.0, &raw mut status, 0) } != self.0 {}
+        let hung = libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM;
+        assert!(!hung, "the child hung for {CHILD_SECONDS} s");
+        assert_eq!(status, 0, "the child failed");
+    }
+}
+
+/// Memory that parent and children share.
+pub(crate) struct Shared {
+    start: *mut u8,
+    bytes: usize,
+}
+
+impl Shared {
+    pub(crate) fn new(bytes: usize) -> Self {
+        // SAFETY: a new mapping where the kernel likes.
+        let start = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        assert_ne!(start, libc::MAP_FAILED);
+        let start = start.cast();
+        Self { start, bytes }
+    }
+
+    /// All of it. A child has written what it had to when it was joined.
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping is ours and initialised; in every process one reference is in use at a time,
+        // and the processes write to different parts.
+        unsafe { core::slice::from_raw_parts_mut(self.start, self.bytes) }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: nobody in this process uses the mapping any more.
+        unsafe { libc::munmap(self.start.cast(), self.bytes) };
+    }
+}
+
+/// How many mappings this process has.
+pub(crate) fn mappings() -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines().count()
+}
+
+/// A number of `/proc/self/status`, in KiB.
+pub(crate) fn status_kib(name: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}

@@ -1,0 +1,254 @@
+//! A fork in a signal handler, at every instruction of a read.
+#![cfg(target_arch = "x86_64")]
+
+mod common;
+
+use common::door::{Door, engine};
+use common::process::{self, Fork, Shared};
+use common::repeats::{assert_no_zero_run, assert_nothing_in_common};
+use common::stepping::{Next, step};
+use std::cell::RefCell;
+use std::sync::Mutex;
+use wellspring::{Mode, Rng};
+
+/// The read that is interrupted.
+const READ_BYTES: usize = 16;
+
+/// What parent and child read after it, so that what it left in a buffer is seen.
+const AFTER_BYTES: usize = 2560;
+
+const REPORT_BYTES: usize = READ_BYTES + AFTER_BYTES;
+
+/// The steps at the end of a read that each get a child: all of a short read. Of the rest of a long one,
+/// keystream for the most part, [`SPREAD_FORKS`] do.
+const LAST_STEPS: usize = 230;
+const SPREAD_FORKS: usize = 20;
+const MOST_FORKS: usize = LAST_STEPS + 2 * SPREAD_FORKS;
+
+/// From the last look at what a fork wipes to the return of the read.
+const MOST_LATE_FORKS: usize = 60;
+
+/// The buffers of a thread's tap and of an owned one.
+const THREAD_BUFFER_BYTES: usize = 1856;
+const OWNED_BUFFER_BYTES: usize = 3840;
+
+/// Forks at every step of `read`, on a state from `make`; the child runs `in_handler` before it goes on with
+/// its copy of the read.
+fn fork_at_every_step<S>(
+    what: &str,
+    make: impl Fn() -> S + Sync,
+    read: impl Fn(&mut S, &mut [u8]) + Sync,
+    in_handler: impl Fn(&mut S) + Sync,
+) {
+    // What a process does once, as looking for what its CPU can do, is done before anything is counted. Each
+    // on a thread of its own, which may draw for the first time.
+    on_new_thread(|| read(&mut make(), &mut [0; READ_BYTES]));
+    let steps = on_new_thread(|| {
+        let mut state = make();
+        let mut steps = 0;
+        let mut count = |number| {
+            steps = number;
+            Next::Step
+        };
+        step(&mut count, || read(&mut state, &mut [0; READ_BYTES]));
+        steps
+    });
+    on_new_thread(|| {
+        let stride = steps.div_ceil(SPREAD_FORKS);
+        let is_due = |number: usize| number + LAST_STEPS > steps || number.is_multiple_of(stride);
+        let mut shared = Shared::new(MOST_FORKS * REPORT_BYTES);
+        let mut reports = shared.bytes().chunks_exact_mut(REPORT_BYTES);
+        let mut state = make();
+        let interrupted = &raw mut state;
+        let (mut forks, mut is_child) = (0, false);
+        let mut fork = |number: usize| {
+            if !is_due(number) || forks == MOST_FORKS {
+                return Next::Step;
+            }
+            match Fork::RawClone.call() {
+                0 => {
+                    is_child = true;
+                    // SAFETY: `in_handler` leaves alone what the interrupted read uses.
+                    unsafe { in_handler(&mut *interrupted) };
+                    Next::Run
+                }
+                pid => {
+                    process::Child(pid).join();
+                    forks += 1;
+                    Next::Step
+                }
+            }
+        };
+        let mut value = [0; READ_BYTES];
+        step(&mut fork, || read(&mut state, &mut value));
+        let mut finish = |report: &mut [u8]| {
+            let (first, after) = report.split_at_mut(READ_BYTES);
+            first.copy_from_slice(&value);
+            after
+                .chunks_mut(64)
+                .for_each(|after| read(&mut state, after));
+        };
+        if is_child {
+            process::run_and_exit(|| finish(reports.nth(forks).unwrap()));
+        }
+        let mut parent = vec![0; REPORT_BYTES];
+        finish(&mut parent);
+        assert!(forks > 100, "{what}: {forks} forks");
+        let children = shared.bytes().chunks_exact(REPORT_BYTES).take(forks);
+        // A fork after the last look at what a fork wipes is one after the read: both have what it returned.
+        let late = children
+            .clone()
+            .position(|child| child[..READ_BYTES] == parent[..READ_BYTES]);
+        let late_forks = forks - late.unwrap_or(forks);
+        println!("{what}: {forks} forks in {steps} steps, {late_forks} of them too late");
+        assert!(late_forks < MOST_LATE_FORKS, "{what}");
+        let drawn = children
+            .enumerate()
+            .map(|(number, child)| match number < forks - late_forks {
+                true => child,
+                false => &child[READ_BYTES..],
+            });
+        let drawn: Vec<&[u8]> = drawn.chain([&*parent]).collect();
+        assert_nothing_in_common(&drawn, what);
+    });
+}
+
+/// One at a time: a fork has every other thread of a process copy its pages.
+fn on_new_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock();
+    std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+}
+
+fn nothing<S>(_: &mut S) {}
+
+/// A door of `mode` whose tap, if it has one, has `left_bytes` in its buffer.
+fn with_left(mode: Mode, left_bytes: usize) -> Door {
+    warm(Door::Engine(engine(mode)), THREAD_BUFFER_BYTES - left_bytes)
+}
+
+/// The same for a tap that someone owns.
+fn owned_with_left(left_bytes: usize) -> Door {
+    let door = Door::Owned(engine(Mode::PerThread).rng());
+    warm(door, OWNED_BUFFER_BYTES - left_bytes)
+}
+
+/// Has the door filled a buffer of which `taken_bytes` are gone.
+fn warm(mut door: Door, taken_bytes: usize) -> Door {
+    // The first read seeds the engine, after which the tap's key is of the generation before.
+    door.fill(&mut [0; 1]);
+    door.fill(&mut vec![0; taken_bytes]);
+    door
+}
+
+#[test]
+fn a_read_from_the_buffer_is_not_repeated() {
+    let make = || with_left(Mode::PerThread, 64);
+    fork_at_every_step("a read from the buffer", make, Door::fill, nothing);
+}
+
+#[test]
+fn a_read_that_refills_the_buffer_is_not_repeated() {
+    let make = || with_left(Mode::PerThread, 8);
+    fork_at_every_step("a refill", make, Door::fill, nothing);
+}
+
+#[test]
+fn a_read_in_another_mode_is_not_repeated() {
+    for mode in [Mode::Canonical, Mode::PerNode] {
+        let make = || with_left(mode, 0);
+        fork_at_every_step(&format!("mode {mode}"), make, Door::fill, nothing);
+    }
+}
+
+#[test]
+fn the_first_read_of_an_engine_is_not_repeated() {
+    for mode in [Mode::Canonical, Mode::PerThread] {
+        let make = || Door::Engine(engine(mode));
+        fork_at_every_step(&format!("first in mode {mode}"), make, Door::fill, nothing);
+    }
+}
+
+#[test]
+fn a_read_of_a_generator_of_ones_own_is_not_repeated() {
+    for left_bytes in [64, 8] {
+        let what = format!("an owned generator with {left_bytes} bytes left");
+        fork_at_every_step(&what, || owned_with_left(left_bytes), Door::fill, nothing);
+    }
+    let new = || Door::Owned(engine(Mode::PerThread).rng());
+    fork_at_every_step("a new generator", new, Door::fill, nothing);
+}
+
+#[test]
+fn a_statistical_read_is_not_repeated() {
+    let seeded = || {
+        Door::Pseudo.fill(&mut [0; 8]);
+        Door::Pseudo
+    };
+    fork_at_every_step("statistical", seeded, Door::fill, nothing);
+    let unseeded = || {
+        Door::Global.fill(&mut [0; 8]);
+        Door::Pseudo
+    };
+    fork_at_every_step("statistical, first", unseeded, Door::fill, nothing);
+}
+
+#[test]
+fn a_read_whose_slot_is_taken_again_in_the_child_disturbs_nobody() {
+    /// More than any chunk of slots has.
+    const GENERATORS: usize = 130;
+
+    struct Crowd {
+        door: Door,
+        generators: RefCell<Vec<Rng>>,
+        turn: usize,
+        next: usize,
+    }
+
+    let others = engine(Mode::PerThread);
+    for (what, make) in [
+        (
+            "buffered",
+            &(|| with_left(Mode::PerThread, 64)) as &(dyn Fn() -> Door + Sync),
+        ),
+        ("refilling", &|| with_left(Mode::PerThread, 8)),
+        ("owned, buffered", &|| owned_with_left(64)),
+        ("owned, refilling", &|| owned_with_left(8)),
+        ("statistical", &|| {
+            Door::Pseudo.fill(&mut [0; 8]);
+            Door::Pseudo
+        }),
+    ] {
+        let make = || Crowd {
+            door: make(),
+            generators: RefCell::new(Vec::with_capacity(GENERATORS)),
+            turn: 0,
+            next: 0,
+        };
+        let read = |crowd: &mut Crowd, destination: &mut [u8]| {
+            crowd.turn += 1;
+            let generators = crowd.generators.get_mut();
+            if generators.is_empty() || crowd.turn % 8 == 0 {
+                return crowd.door.fill(destination);
+            }
+            for destination in destination.chunks_mut(16) {
+                let generator = &mut generators[crowd.next];
+                generator.fill(destination);
+                // What is left in its buffer, without a trace of anybody else.
+                let mut rest = [0; OWNED_BUFFER_BYTES - 32];
+                generator.fill(&mut rest);
+                assert_no_zero_run(&rest, what);
+                crowd.next = (crowd.next + 1) % GENERATORS;
+            }
+        };
+        let crowd_in = |crowd: &mut Crowd| {
+            let mut generators = crowd.generators.borrow_mut();
+            for _ in 0..GENERATORS {
+                let mut generator = others.rng();
+                generator.fill(&mut [0; 1]);
+                generators.push(generator);
+            }
+        };
+        fork_at_every_step(&format!("crowded, {what}"), make, read, crowd_in);
+    }
+}
