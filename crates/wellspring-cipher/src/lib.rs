@@ -12,10 +12,14 @@
 //! stack      what the kernels leave on the stack, wiped
 //! portable   RustCrypto's implementations, the fallback everywhere and the oracle of the others
 //! x86        the project's own kernels for x86-64
+//! width      safe code of others, compiled for several widths of registers
 //! ```
 //!
 //! The output of every kernel of a function is the same, byte for byte, for every key, counter and
 //! length. Tests and benchmarks force any kernel through the API in one binary.
+//!
+//! This is also where the instructions of a CPU are chosen for others: [`Width::run`] does work that
+//! needs no key, such as that of the statistical tier, at the widest registers there are.
 
 #![no_std]
 
@@ -25,9 +29,11 @@ mod portable;
 mod prf;
 mod runs;
 mod stack;
+mod width;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use kernel::Kernel;
 pub use keystream::Keystream;
 pub use prf::{KEY_BYTES, Prf, UnknownPrf};
+pub use width::{Width, Work};
