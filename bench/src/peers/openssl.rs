@@ -1,0 +1,92 @@
+//! The system's OpenSSL.
+
+use openssl_sys::{
+    EVP_CIPHER, EVP_CIPHER_CTX, EVP_CIPHER_CTX_free, EVP_CIPHER_CTX_new, EVP_EncryptInit_ex,
+    EVP_EncryptUpdate, EVP_aes_256_ctr, EVP_chacha20, RAND_bytes,
+};
+use std::ptr;
+use wellspring_bench::contender::{Contender, Family, Subject, Work};
+use wellspring_bench::subjects::SIZES;
+use wellspring_bench::targets::peer;
+
+struct Rand;
+
+impl Subject for Rand {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        // SAFETY: the buffer is ours and as long as we say; no work here is longer than an int holds.
+        let answer = unsafe { RAND_bytes(destination.as_mut_ptr(), destination.len() as i32) };
+        assert_eq!(answer, 1, "OpenSSL's generator does not fail");
+    }
+}
+
+/// A keystream is what encrypting zeros gives; OpenSSL has no call that spares them. They lie in a buffer of
+/// their own, as `openssl speed` has it, so that the destination is written only.
+struct Cipher {
+    context: *mut EVP_CIPHER_CTX,
+    zeros: Vec<u8>,
+}
+
+impl Cipher {
+    fn new(cipher: unsafe extern "C" fn() -> *const EVP_CIPHER) -> Self {
+        let (key, counter) = ([0x42; 32], [0; 16]);
+        // SAFETY: a new context of our own, which takes a key of 32 and a counter of 16 bytes for either of
+        // the ciphers that this is called with; both are copied.
+        let (context, answer) = unsafe {
+            let context = EVP_CIPHER_CTX_new();
+            let answer = EVP_EncryptInit_ex(
+                context,
+                cipher(),
+                ptr::null_mut(),
+                key.as_ptr(),
+                counter.as_ptr(),
+            );
+            (context, answer)
+        };
+        assert_eq!(answer, 1, "OpenSSL has the cipher");
+        let zeros = vec![0; SIZES[SIZES.len() - 1]];
+        Self { context, zeros }
+    }
+}
+
+impl Subject for Cipher {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        let input = &self.zeros[..destination.len()];
+        let mut written = 0;
+        // SAFETY: the context is ours and set up; both buffers have the length we say, and a stream cipher
+        // writes as much as it reads.
+        let answer = unsafe {
+            let output = destination.as_mut_ptr();
+            EVP_EncryptUpdate(
+                self.context,
+                output,
+                &mut written,
+                input.as_ptr(),
+                input.len() as i32,
+            )
+        };
+        assert_eq!(answer, 1, "OpenSSL's ciphers do not fail");
+    }
+}
+
+impl Drop for Cipher {
+    fn drop(&mut self) {
+        // SAFETY: the context is ours, and nobody uses it after this.
+        unsafe { EVP_CIPHER_CTX_free(self.context) }
+    }
+}
+
+pub(super) fn peers() -> Vec<Contender> {
+    let fills: Vec<Work> = SIZES.map(Work::Fill).to_vec();
+    let peer = Family::Peer;
+    vec![
+        Contender::new("OpenSSL RAND_bytes", peer, &fills, || Rand),
+        Contender::new(peer::OPENSSL_AES, peer, &fills, || {
+            Cipher::new(EVP_aes_256_ctr)
+        }),
+        Contender::new(peer::OPENSSL_CHACHA20, peer, &fills, || {
+            Cipher::new(EVP_chacha20)
+        }),
+    ]
+}

@@ -1,0 +1,125 @@
+//! How soon the first byte comes, and what a tap weighs.
+
+use crate::statistics::median;
+use crate::subjects;
+use std::ffi::OsString;
+use std::process::Command;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+use wellspring::Mode;
+
+/// Engines or processes started for the first byte.
+const STARTS: usize = 21;
+/// Threads held at once for the weight of a tap, so that what is shared among them hardly counts.
+const THREADS: usize = 64;
+
+/// The engine's small change.
+#[derive(Clone, Debug)]
+pub struct Footprint {
+    /// The engine's own time to its first 32 bytes, in microseconds: the median.
+    pub first_byte_us: f64,
+    /// Whether every start was a fresh process; if not, a fresh engine in this one.
+    pub in_fresh_processes: bool,
+    /// Locked memory for each thread that has read, in bytes; `None` where the system does not say.
+    pub tap_bytes: Option<f64>,
+}
+
+/// Times the first bytes of the process's engine. To be called by a process that has just begun and has not
+/// read before, which prints the nanoseconds: see [`Options::first_byte_command`](crate::Options).
+#[must_use]
+pub fn first_byte() -> Duration {
+    let start = Instant::now();
+    wellspring::fill(std::hint::black_box(&mut [0; 32]));
+    start.elapsed()
+}
+
+/// To be run before anything else has used and given back taps.
+pub(crate) fn run(first_byte_command: Option<&[OsString]>) -> Footprint {
+    let tap_bytes = tap_bytes();
+    let of_processes = first_byte_command.and_then(in_processes);
+    Footprint {
+        in_fresh_processes: of_processes.is_some(),
+        first_byte_us: of_processes.unwrap_or_else(in_engines),
+        tap_bytes,
+    }
+}
+
+/// `None` when the command does not do what it should.
+fn in_processes(command: &[OsString]) -> Option<f64> {
+    let (program, arguments) = command.split_first()?;
+    let start = || {
+        let output = Command::new(program).args(arguments).output().ok()?;
+        let ns: f64 = String::from_utf8(output.stdout).ok()?.trim().parse().ok()?;
+        Some(ns / 1e3)
+    };
+    let samples: Option<Vec<f64>> = (0..STARTS).map(|_| start()).collect();
+    Some(median(&samples?))
+}
+
+fn in_engines() -> f64 {
+    let start = |_| {
+        let start = Instant::now();
+        let engine = subjects::engine(Mode::PerThread);
+        engine.fill(std::hint::black_box(&mut [0; 32]));
+        start.elapsed().as_nanos() as f64 / 1e3
+    };
+    median(&(0..STARTS).map(start).collect::<Vec<_>>())
+}
+
+/// The growth of locked memory while many threads hold taps.
+fn tap_bytes() -> Option<f64> {
+    let engine = subjects::engine(Mode::PerThread);
+    // What the engine itself locks.
+    engine.fill(&mut [0; 32]);
+    let before = secret_bytes(&engine)?;
+    let (arrived, leave) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
+    let after = std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                engine.fill(&mut [0; 32]);
+                arrived.wait();
+                leave.wait();
+            });
+        }
+        arrived.wait();
+        let after = secret_bytes(&engine);
+        leave.wait();
+        after
+    })?;
+    Some((after - before) / THREADS as f64)
+}
+
+/// Locked bytes of this process, and those that the system refused to lock.
+fn secret_bytes(engine: &wellspring::Engine) -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmLck:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024.0 + engine.stats().unlocked_bytes as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tap_weighs_something_and_a_first_byte_takes_some_time() {
+        let footprint = run(None);
+        assert!(footprint.first_byte_us > 0.0);
+        assert!(!footprint.in_fresh_processes);
+        assert!(
+            footprint.tap_bytes.is_none_or(|bytes| bytes > 1000.0),
+            "{footprint:?}"
+        );
+    }
+
+    #[test]
+    fn a_command_that_prints_no_number_is_not_believed() {
+        let command = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(in_processes(&command(&["echo", "12000"])), Some(12.0));
+        assert_eq!(in_processes(&command(&["echo", "nonsense"])), None);
+        assert_eq!(in_processes(&command(&["/does/not/exist"])), None);
+        assert_eq!(in_processes(&[]), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! Figures for people: three digits and a unit.
+
+/// A duration of so many nanoseconds: `5.72 ns`, `1.50 us`.
+pub(crate) fn duration(ns: f64) -> String {
+    with_unit(ns, &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")])
+}
+
+/// Bytes per second, by powers of ten: `12.3 GB/s`.
+pub(crate) fn rate(bytes_per_second: f64) -> String {
+    with_unit(
+        bytes_per_second,
+        &[(1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")],
+    )
+}
+
+/// A share: `3.16 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", digits(share * 100.0))
+}
+
+/// A figure of a target in its unit.
+pub(crate) fn figure(value: f64, unit: &str) -> String {
+    match unit {
+        "x" => format!("{}x", digits(value)),
+        "ns" => duration(value),
+        "us" => duration(value * 1e3),
+        unit => format!("{} {unit}", digits(value)),
+    }
+}
+
+/// Three digits, or all there are before the point.
+pub(crate) fn digits(value: f64) -> String {
+    match value.abs() {
+        _ if !value.is_finite() => "-".into(),
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        0.01.. => format!("{value:.2}"),
+        0.0 => "0".into(),
+        _ => format!("{value:.4}"),
+    }
+}
+
+fn with_unit(value: f64, units: &[(f64, &str)]) -> String {
+    let fitting = units
+        .iter()
+        .rev()
+        .find(|(scale, _)| value >= scale * 0.9995);
+    let (scale, unit) = fitting.or(units.first()).expect("there are units");
+    format!("{} {unit}", digits(value / scale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits_and_the_unit_that_fits() {
+        assert_eq!(duration(5.718), "5.72 ns");
+        assert_eq!(duration(0.5), "0.50 ns");
+        assert_eq!(duration(999.9), "1.00 us");
+        assert_eq!(duration(62_500.0), "62.5 us");
+        assert_eq!(rate(12.34e9), "12.3 GB/s");
+        assert_eq!(rate(391e6), "391 MB/s");
+        assert_eq!(percent(0.0316), "3.16 %");
+        assert_eq!(figure(27.96, "x"), "28.0x");
+        assert_eq!(figure(150.0, "us"), "150 us");
+        assert_eq!(digits(f64::NAN), "-");
+    }
+}

@@ -1,0 +1,118 @@
+//! What the harvest side loses while readers hammer: it feeds the pools and reseeds, on a thread of its own,
+//! alone and beside readers.
+
+use crate::contender::{Runner, Work};
+use crate::progress::Progress;
+use crate::race::Pace;
+use crate::statistics::median;
+use crate::subjects;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use wellspring::{Engine, Mode};
+
+/// What the readers ask for: long enough that whoever holds a lock while making it holds it long.
+pub const READ_BYTES: usize = 65_536;
+
+/// Events of 32 bytes that a step of the harvester offers before it reseeds, and so empties the queues.
+const EVENTS: usize = 8;
+
+/// The harvest side of a mode.
+#[derive(Clone, Debug)]
+pub struct HarvestLoss {
+    /// The mode.
+    pub mode: Mode,
+    /// How many readers hammered.
+    pub readers: usize,
+    /// Steps of the harvester (8 events offered, one reseed) per second, alone.
+    pub alone_per_second: f64,
+    /// The same while readers hammer.
+    pub hammered_per_second: f64,
+    /// Events that the queues gave up in the whole run, as a share of those offered.
+    pub dropped_share: f64,
+}
+
+impl HarvestLoss {
+    /// What is left of its pace.
+    #[must_use]
+    pub fn kept_share(&self) -> f64 {
+        self.hammered_per_second / self.alone_per_second
+    }
+}
+
+pub(crate) fn steps(rounds: usize) -> usize {
+    Mode::ALL.len() * rounds
+}
+
+/// Measures every mode, with as many readers as leave the harvester a CPU, but at least one.
+pub(crate) fn run(cpus: usize, pace: Pace, progress: &mut dyn Progress) -> Vec<HarvestLoss> {
+    let readers = (cpus - 1).max(1);
+    let engines = Mode::ALL.map(subjects::engine);
+    let mut alone = vec![Vec::new(); engines.len()];
+    let mut hammered = alone.clone();
+    let mut offered = vec![0; engines.len()];
+    for _ in 0..pace.rounds {
+        for (place, engine) in engines.iter().enumerate() {
+            for (readers, rates) in [(0, &mut alone), (readers, &mut hammered)] {
+                let (steps, time) = hammer(engine, readers, pace.slice);
+                rates[place].push(steps as f64 / time.as_secs_f64());
+                offered[place] += steps * EVENTS as u64;
+            }
+            progress.step("harvest");
+        }
+    }
+    let summary = |(place, engine): (usize, &Engine)| HarvestLoss {
+        mode: engine.mode(),
+        readers,
+        alone_per_second: median(&alone[place]),
+        hammered_per_second: median(&hammered[place]),
+        dropped_share: engine.stats().events_dropped as f64 / offered[place] as f64,
+    };
+    engines.iter().enumerate().map(summary).collect()
+}
+
+/// The harvester's steps in a slice, beside so many readers.
+fn hammer(engine: &Engine, readers: usize, slice: Duration) -> (u64, Duration) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..readers {
+            scope.spawn(|| {
+                let mut buffer = vec![0; READ_BYTES];
+                while !stop.load(Ordering::Relaxed) {
+                    subjects::reader(engine).run(Work::Fill(READ_BYTES), 8, &mut buffer);
+                }
+            });
+        }
+        let start = Instant::now();
+        let mut steps = 0_u64;
+        while start.elapsed() < slice {
+            for event in 0..EVENTS {
+                engine.mix(&[event as u8; 32]);
+            }
+            // Without a source there is nothing to reseed with; the pools are emptied in any case.
+            let _ = engine.reseed();
+            steps += 1;
+        }
+        let time = start.elapsed();
+        stop.store(true, Ordering::Relaxed);
+        (steps, time)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_harvester_makes_steps_in_every_mode_beside_readers() {
+        let pace = Pace {
+            rounds: 1,
+            slice: Duration::from_millis(20),
+        };
+        let losses = run(2, pace, &mut ());
+        assert_eq!(losses.len(), 4);
+        for loss in losses {
+            assert!(loss.hammered_per_second > 0.0, "{}", loss.mode);
+            assert!((0.0..=1.0).contains(&loss.dropped_share), "{}", loss.mode);
+        }
+    }
+}

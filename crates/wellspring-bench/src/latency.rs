@@ -1,0 +1,257 @@
+//! What single calls cost: the distribution, not the mean.
+
+use crate::clock::Clock;
+use crate::contender::{Contender, Family, Runner};
+use crate::histogram::Histogram;
+use crate::progress::Progress;
+use crate::race::Pace;
+use crate::subjects::{self, Nothing, SystemCall, name};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+use wellspring::{Engine, MinEntropy, Mode, Source, SourceError};
+use wellspring_sources::{Cpu, Os};
+
+/// The empty loop, which every distribution is to be held against: what it shows beyond the clock's own cost
+/// is the machine's doing (interrupts, the hypervisor, other processes), not a reader's.
+pub const EMPTY: &str = "empty loop";
+/// Reads on a tap whose generation has just passed.
+pub const AFTER_RESEED: &str = "first read after a reseed";
+/// Reads on which the harvest fell due.
+pub const HARVESTING: &str = "a read that harvests";
+
+/// Calls timed between two looks at the time.
+const PORTION: u64 = 2000;
+
+/// The distribution of one kind of call.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    /// Whose.
+    pub name: String,
+    /// On how many threads at once.
+    pub threads: usize,
+    /// How many calls were timed.
+    pub calls: u64,
+    /// Nanoseconds by nines: at place `n` the latency that a share of 10^(-n/4) of the calls exceeds. As far
+    /// as there were ten calls beyond.
+    pub by_quarter_nines: Vec<f64>,
+    /// The longest, in nanoseconds.
+    pub max_ns: f64,
+}
+
+impl Latency {
+    fn new(name: &str, threads: usize, histogram: &Histogram, clock: &Clock) -> Self {
+        let calls = histogram.total();
+        let exceeding = |place: usize| 10_f64.powf(-(place as f64) / 4.0);
+        let places = (1..=24).take_while(|&place| exceeding(place) * calls as f64 >= 10.0);
+        let at = |place| clock.ns(histogram.quantile(1.0 - exceeding(place)));
+        let median = clock.ns(histogram.quantile(0.5));
+        Self {
+            name: name.into(),
+            threads,
+            calls,
+            // Place 0 would be the shortest call; the middle one says more.
+            by_quarter_nines: std::iter::once(median).chain(places.map(at)).collect(),
+            max_ns: clock.ns(histogram.max()),
+        }
+    }
+
+    /// The median, in nanoseconds.
+    #[must_use]
+    pub fn median_ns(&self) -> f64 {
+        self.by_quarter_nines[0]
+    }
+
+    /// The latency that all but 10^-`nines` of the calls keep within; `None` where too few were timed.
+    #[must_use]
+    pub fn nines_ns(&self, nines: usize) -> Option<f64> {
+        self.by_quarter_nines.get(4 * nines).copied()
+    }
+}
+
+/// The contenders of this part.
+fn contenders() -> Vec<Contender> {
+    let mut contenders: Vec<Contender> = Mode::ALL
+        .into_iter()
+        .map(|mode| subjects::mode(mode, &[]))
+        .collect();
+    contenders.push(Contender::new(name::GETRANDOM, Family::System, &[], || {
+        SystemCall
+    }));
+    contenders.push(Contender::new(EMPTY, Family::Roof, &[], || Nothing));
+    contenders
+}
+
+/// How many steps [`run`] will take.
+pub(crate) fn steps(threads: &[usize], rounds: usize) -> usize {
+    6 * threads.len() * rounds + 2
+}
+
+/// Times 32-byte reads on each number of threads, all taking turns, and then the reads that are rare.
+pub(crate) fn run(threads: &[usize], pace: Pace, progress: &mut dyn Progress) -> Vec<Latency> {
+    let clock = Clock::calibrate();
+    let contenders = contenders();
+    let mut cases: Vec<(&Contender, usize, Histogram)> = threads
+        .iter()
+        .flat_map(|&threads| {
+            contenders
+                .iter()
+                .map(move |contender| (contender, threads, Histogram::new()))
+        })
+        .collect();
+    for _ in 0..pace.rounds {
+        for (contender, threads, histogram) in &mut cases {
+            turn(contender, *threads, pace.slice, &clock, histogram);
+            progress.step(&contender.name);
+        }
+    }
+    let summary = |(contender, threads, histogram): &(&Contender, usize, Histogram)| {
+        Latency::new(&contender.name, *threads, histogram, &clock)
+    };
+    let mut latencies: Vec<Latency> = cases.iter().map(summary).collect();
+    let whole = pace.slice * pace.rounds as u32;
+    for (name, rare) in [
+        (AFTER_RESEED, after_reseed(&clock, whole)),
+        (HARVESTING, harvesting(&clock, 4 * whole)),
+    ] {
+        latencies.push(Latency::new(name, 1, &rare, &clock));
+        progress.step(name);
+    }
+    latencies
+}
+
+fn turn(
+    contender: &Contender,
+    threads: usize,
+    slice: Duration,
+    clock: &Clock,
+    histogram: &mut Histogram,
+) {
+    let start = Barrier::new(threads);
+    let work = || {
+        let mut runner: Box<dyn Runner> = contender.runner();
+        let (mut warm_up, mut counted) = (Histogram::new(), Histogram::new());
+        runner.time_calls(clock, PORTION, &mut warm_up);
+        start.wait();
+        let end = Instant::now() + slice;
+        while Instant::now() < end {
+            runner.time_calls(clock, PORTION, &mut counted);
+        }
+        counted
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            histogram.merge(&thread.join().expect("a contender does not panic"));
+        }
+    });
+}
+
+/// A read that finds another generation: it fetches keys for all depths from the node, which first takes
+/// the seed from its mailbox, and fills its buffer.
+fn after_reseed(clock: &Clock, time: Duration) -> Histogram {
+    let engine = subjects::engine(Mode::PerThread);
+    let mut histogram = Histogram::new();
+    let mut key = [0; 32];
+    engine.fill(&mut key);
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        // Without a source there is nothing to reseed with, but the generation moves in any case.
+        let _ = engine.reseed();
+        let start = clock.ticks();
+        engine.fill(black_box(&mut key));
+        histogram.add(clock.ticks().wrapping_sub(start));
+    }
+    histogram
+}
+
+/// A read that finds the harvest due, which it is ten times a second: draws on every source, now and then
+/// reseeds, and goes on.
+fn harvesting(clock: &Clock, time: Duration) -> Histogram {
+    let bell = Arc::new(Bell::default());
+    let sources: [Arc<dyn Source>; 3] = [Arc::new(Os), Arc::new(Cpu::default()), bell.clone()];
+    let engine = Engine::builder()
+        .sources(sources)
+        .build()
+        .expect("there was memory for others");
+    let mut histogram = Histogram::new();
+    let mut key = [0; 32];
+    engine.fill(&mut key);
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        for _ in 0..PORTION {
+            let before = bell.rung();
+            let start = clock.ticks();
+            engine.fill(black_box(&mut key));
+            let ticks = clock.ticks().wrapping_sub(start);
+            if bell.rung() != before {
+                histogram.add(ticks);
+            }
+        }
+    }
+    histogram
+}
+
+/// Yields nothing and counts how often it was asked, beside the standard sources: tells which read harvested.
+#[derive(Default)]
+struct Bell(AtomicU64);
+
+impl Bell {
+    fn rung(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Source for Bell {
+    fn name(&self) -> &'static str {
+        "bell"
+    }
+
+    fn min_entropy(&self) -> MinEntropy {
+        MinEntropy::NONE
+    }
+
+    fn sample(&self, _: &mut [u8]) -> Result<usize, SourceError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_go_as_far_as_there_were_calls_to_tell() {
+        let clock = Clock::calibrate();
+        let mut histogram = Histogram::new();
+        (1..=10_000).for_each(|ticks| histogram.add(ticks));
+        let latency = Latency::new("x", 1, &histogram, &clock);
+        let p99 = latency.nines_ns(2).unwrap() / clock.ns(9900);
+        assert!((0.98..1.02).contains(&p99), "{p99}");
+        assert!(latency.nines_ns(3).is_some());
+        assert!(latency.nines_ns(4).is_none());
+    }
+
+    #[test]
+    fn every_kind_of_call_is_found() {
+        let pace = Pace {
+            rounds: 2,
+            slice: Duration::from_millis(15),
+        };
+        let latencies = run(&[1, 2], pace, &mut ());
+        assert_eq!(latencies.len(), 14);
+        for latency in latencies
+            .iter()
+            .filter(|latency| latency.name != HARVESTING)
+        {
+            assert!(latency.calls > 0, "{}", latency.name);
+            assert!(
+                latency.median_ns() > 0.0 && latency.median_ns() <= latency.max_ns,
+                "{}",
+                latency.name
+            );
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! How far a run has come, for whoever shows it.
+
+/// Told of every step of a run.
+pub trait Progress {
+    /// The run will have so many steps.
+    fn begin(&mut self, steps: usize);
+
+    /// A step is done, of the measurement of `what`.
+    fn step(&mut self, what: &str);
+}
+
+/// Nobody looks.
+impl Progress for () {
+    fn begin(&mut self, _: usize) {}
+    fn step(&mut self, _: &str) {}
+}

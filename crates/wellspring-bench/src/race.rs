@@ -1,0 +1,218 @@
+//! The measurement: all cases in turn, in short slices, round after round, so that whatever slows the
+//! machine down hits all alike.
+
+use crate::contender::{Contender, Family, Runner, Work};
+use crate::progress::Progress;
+use crate::statistics::{coefficient_of_variation, median, spread};
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+/// How the time is cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// How often each case has its turn.
+    pub rounds: usize,
+    /// How long a turn is.
+    pub slice: Duration,
+}
+
+/// A contender at one work on so many threads.
+pub(crate) struct Case<'a> {
+    pub(crate) contender: &'a Contender,
+    pub(crate) work: Work,
+    pub(crate) threads: usize,
+}
+
+/// What came out of a case.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// Who.
+    pub name: String,
+    /// Where from.
+    pub family: Family,
+    /// What was asked.
+    pub work: Work,
+    /// On how many threads at once.
+    pub threads: usize,
+    /// For each round the requests per second of each thread.
+    pub rounds: Vec<Vec<f64>>,
+}
+
+impl Measurement {
+    /// For each round the requests per second of all threads together.
+    #[must_use]
+    pub fn totals(&self) -> Vec<f64> {
+        self.rounds
+            .iter()
+            .map(|threads| threads.iter().sum())
+            .collect()
+    }
+
+    /// All threads together: the median of bytes per second.
+    #[must_use]
+    pub fn bytes_per_second(&self) -> f64 {
+        median(&self.totals()) * self.work.bytes() as f64
+    }
+
+    /// What one request costs its thread, in nanoseconds: the median.
+    #[must_use]
+    pub fn ns_per_request(&self) -> f64 {
+        self.threads as f64 * 1e9 / median(&self.totals())
+    }
+
+    /// See [`spread`].
+    #[must_use]
+    pub fn spread(&self) -> f64 {
+        spread(&self.totals())
+    }
+
+    /// How unequal the threads' shares were: the median of the rounds' coefficients of variation.
+    #[must_use]
+    pub fn unfairness(&self) -> f64 {
+        let rounds = self.rounds.iter();
+        median(
+            &rounds
+                .map(|threads| coefficient_of_variation(threads))
+                .collect::<Vec<_>>(),
+        )
+    }
+}
+
+/// Runs all cases; one step of progress for each turn.
+pub(crate) fn run(cases: &[Case<'_>], pace: Pace, progress: &mut dyn Progress) -> Vec<Measurement> {
+    let mut measurements: Vec<Measurement> = cases
+        .iter()
+        .map(|case| Measurement {
+            name: case.contender.name.clone(),
+            family: case.contender.family,
+            work: case.work,
+            threads: case.threads,
+            rounds: Vec::with_capacity(pace.rounds),
+        })
+        .collect();
+    for _ in 0..pace.rounds {
+        for (case, measurement) in cases.iter().zip(&mut measurements) {
+            measurement.rounds.push(turn(case, pace.slice));
+            progress.step(&case.contender.name);
+        }
+    }
+    measurements
+}
+
+/// One turn: the requests per second of each thread.
+fn turn(case: &Case<'_>, slice: Duration) -> Vec<f64> {
+    let start = Barrier::new(case.threads);
+    let work = || {
+        let mut runner = case.contender.runner();
+        let mut buffer = vec![0; case.work.bytes()];
+        let requests = portion(&mut *runner, case.work, slice, &mut buffer);
+        start.wait();
+        rate(&mut *runner, case.work, slice, requests, &mut buffer)
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..case.threads).map(|_| scope.spawn(work)).collect();
+        let rates = threads.into_iter().map(|thread| thread.join());
+        rates
+            .map(|rate| rate.expect("a contender does not panic"))
+            .collect()
+    })
+}
+
+/// How many requests take about a sixteenth of a slice. Also warms up: caches, the thread's tap.
+///
+/// Portions bound the time that one thread is at work after the others ended their slice, when it would see
+/// less contention than it should.
+fn portion(runner: &mut dyn Runner, work: Work, slice: Duration, buffer: &mut [u8]) -> u64 {
+    let wanted_ns = slice.as_nanos() as f64 / 16.0;
+    runner.run(work, 1, buffer);
+    let mut requests = 1;
+    loop {
+        let ns = runner.run(work, requests, buffer).as_nanos() as f64;
+        if ns >= wanted_ns / 8.0 {
+            let scaled = requests as f64 * wanted_ns / ns;
+            return (scaled as u64).max(1);
+        }
+        requests *= 4;
+    }
+}
+
+/// Requests per second over a slice.
+fn rate(
+    runner: &mut dyn Runner,
+    work: Work,
+    slice: Duration,
+    portion: u64,
+    buffer: &mut [u8],
+) -> f64 {
+    let end = Instant::now() + slice;
+    let (mut requests, mut busy) = (0, Duration::ZERO);
+    while requests == 0 || Instant::now() < end {
+        busy += runner.run(work, portion, buffer);
+        requests += portion;
+    }
+    requests as f64 / busy.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contender::Subject;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Takes a known time for a request.
+    struct Sleeper(Duration);
+
+    impl Subject for Sleeper {
+        fn fill(&mut self, _: &mut [u8]) {
+            std::thread::sleep(self.0);
+        }
+    }
+
+    const PACE: Pace = Pace {
+        rounds: 3,
+        slice: Duration::from_millis(20),
+    };
+
+    fn sleeper(name: &str, ms: u64) -> Contender {
+        let make = move || Sleeper(Duration::from_millis(ms));
+        Contender::new(name, Family::Peer, &[Work::Fill(64)], make).on_threads()
+    }
+
+    fn case(contender: &Contender, threads: usize) -> Case<'_> {
+        Case {
+            contender,
+            work: contender.works[0],
+            threads,
+        }
+    }
+
+    #[test]
+    fn a_request_of_known_length_is_measured_as_such_on_any_number_of_threads() {
+        let contender = sleeper("two milliseconds", 2);
+        let measured = run(&[case(&contender, 1), case(&contender, 3)], PACE, &mut ());
+        for (measurement, threads) in measured.iter().zip([1.0, 3.0]) {
+            let ms = measurement.ns_per_request() / 1e6;
+            assert!((2.0..4.0).contains(&ms), "{ms}");
+            let expected = threads * 64.0 / (ms / 1e3);
+            assert!((measurement.bytes_per_second() / expected - 1.0).abs() < 1e-9);
+            assert!(measurement.unfairness() < 0.5);
+        }
+    }
+
+    #[test]
+    fn all_cases_take_their_turn_in_every_round() {
+        static TURNS: AtomicUsize = AtomicUsize::new(0);
+        struct Order;
+        impl Progress for Order {
+            fn begin(&mut self, _: usize) {}
+            fn step(&mut self, what: &str) {
+                let turn = TURNS.fetch_add(1, Ordering::Relaxed);
+                assert_eq!(what, ["first", "second"][turn % 2]);
+            }
+        }
+        let (first, second) = (sleeper("first", 1), sleeper("second", 1));
+        let measured = run(&[case(&first, 1), case(&second, 2)], PACE, &mut Order);
+        assert_eq!(TURNS.load(Ordering::Relaxed), 6);
+        assert!(measured[1].rounds.iter().all(|threads| threads.len() == 2));
+    }
+}

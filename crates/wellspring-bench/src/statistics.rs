@@ -1,0 +1,99 @@
+//! What a handful of samples says: order statistics, because a busy machine makes outliers and no bell
+//! curve.
+
+/// The `fraction`-quantile (0 to 1) of `samples`, interpolated; `None` of nothing.
+#[must_use]
+pub fn quantile(samples: &[f64], fraction: f64) -> Option<f64> {
+    let mut sorted: Vec<f64> = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = fraction.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
+    let (below, above) = (
+        sorted[place.floor() as usize],
+        sorted[place.ceil() as usize],
+    );
+    Some(below + (above - below) * place.fract())
+}
+
+/// The middle of `samples`; NaN of nothing.
+#[must_use]
+pub fn median(samples: &[f64]) -> f64 {
+    quantile(samples, 0.5).unwrap_or(f64::NAN)
+}
+
+/// Half the distance between the quartiles, as a share of the median: what to add to and subtract from a
+/// median to cover the middle half of the samples. Zero of nothing.
+#[must_use]
+pub fn spread(samples: &[f64]) -> f64 {
+    let quartiles = (quantile(samples, 0.25), quantile(samples, 0.75));
+    let (Some(lower), Some(upper)) = quartiles else {
+        return 0.0;
+    };
+    (upper - lower) / 2.0 / median(samples)
+}
+
+/// The median of `numerators[i] / denominators[i]`. Both of one round were measured within a moment of each
+/// other, so what slowed the machine down in that round cancels.
+#[must_use]
+pub fn median_ratio(numerators: &[f64], denominators: &[f64]) -> f64 {
+    let pairs = numerators.iter().zip(denominators);
+    let ratios: Vec<f64> = pairs.map(|(over, under)| over / under).collect();
+    median(&ratios)
+}
+
+/// The standard deviation of `samples` as a share of their mean: 0 when all got the same. Zero of nothing.
+#[must_use]
+pub fn coefficient_of_variation(samples: &[f64]) -> f64 {
+    if samples.is_empty() {
+        return 0.0;
+    }
+    let count = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / count;
+    let variance = samples
+        .iter()
+        .map(|sample| (sample - mean).powi(2))
+        .sum::<f64>()
+        / count;
+    variance.sqrt() / mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_ignores_an_outlier_and_the_order() {
+        assert_eq!(median(&[3.0, 1e9, 1.0, 2.0, 2.5]), 2.5);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn quantiles_are_interpolated_between_samples() {
+        let samples = [10.0, 20.0, 30.0, 40.0, 50.0];
+        assert_eq!(quantile(&samples, 0.0), Some(10.0));
+        assert_eq!(quantile(&samples, 0.1), Some(14.0));
+        assert_eq!(quantile(&samples, 1.0), Some(50.0));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn a_spread_is_relative_to_the_median() {
+        assert_eq!(spread(&[80.0, 90.0, 100.0, 110.0, 120.0]), 0.1);
+        assert_eq!(spread(&[7.0]), 0.0);
+        assert_eq!(spread(&[]), 0.0);
+    }
+
+    #[test]
+    fn what_slows_a_whole_round_down_does_not_move_a_ratio() {
+        let calm = median_ratio(&[30.0, 30.0, 30.0], &[10.0, 10.0, 10.0]);
+        let noisy = median_ratio(&[30.0, 3.0, 15.0], &[10.0, 1.0, 5.0]);
+        assert_eq!(calm, noisy);
+    }
+
+    #[test]
+    fn fairness_is_zero_for_equals_and_one_when_one_of_two_starves() {
+        assert_eq!(coefficient_of_variation(&[5.0, 5.0, 5.0]), 0.0);
+        assert_eq!(coefficient_of_variation(&[10.0, 0.0]), 1.0);
+        assert_eq!(coefficient_of_variation(&[]), 0.0);
+    }
+}

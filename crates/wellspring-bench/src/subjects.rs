@@ -1,0 +1,275 @@
+//! The engine, the operating system, and what bounds them.
+
+use crate::contender::{Contender, Family, Runner, Subject, Work};
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::hint::black_box;
+use wellspring::{Engine, Kernel, Mode, Prf, Rng, pseudo};
+use wellspring_cipher::Keystream;
+use wellspring_sys::nest::{Nest, Owned};
+
+/// The sizes of the ladder: a key, a small message, a page, a pipe, a lot.
+pub const SIZES: [usize; 5] = [32, 256, 4096, 65_536, 1 << 20];
+
+/// Fits into the first-level cache of every machine of the last twenty years.
+pub const CACHED_BYTES: usize = 16_384;
+
+/// The names that targets and plots look for.
+pub mod name {
+    /// The function of the crate's root.
+    pub const GLOBAL: &str = "wellspring::u64()";
+    /// A handle of one's own.
+    pub const OWNED: &str = "owned Rng";
+    /// The engine on ChaCha20.
+    pub const CHACHA20: &str = "per-thread, chacha20";
+    /// The statistical tier.
+    pub const PSEUDO: &str = "pseudo";
+    /// The system call.
+    pub const GETRANDOM: &str = "getrandom(2)";
+    /// The same without one.
+    pub const VDSO: &str = "vDSO getrandom";
+    /// What memory does at best.
+    pub const MEMSET: &str = "memset";
+}
+
+struct Read(Engine);
+
+impl Subject for Read {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        self.0.fill(destination);
+    }
+}
+
+struct Global;
+
+impl Subject for Global {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        wellspring::fill(destination);
+    }
+
+    #[inline(always)]
+    fn word(&mut self) -> u64 {
+        wellspring::u64()
+    }
+}
+
+struct Handle(Rng);
+
+impl Subject for Handle {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        self.0.fill(destination);
+    }
+}
+
+struct Pseudo;
+
+impl Subject for Pseudo {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        pseudo::fill(destination);
+    }
+
+    #[inline(always)]
+    fn word(&mut self) -> u64 {
+        pseudo::u64()
+    }
+}
+
+/// A keystream that goes on under one key.
+struct Bare(Keystream);
+
+impl Subject for Bare {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        self.0.fill(destination);
+    }
+}
+
+/// getrandom(2), as a C program would call it.
+pub(crate) struct SystemCall;
+
+impl Subject for SystemCall {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        let mut done = 0;
+        while done < destination.len() {
+            // A signal cuts a long request short.
+            done += getrandom(&mut destination[done..], GetRandomFlags::empty()).unwrap_or(0);
+        }
+    }
+}
+
+/// The kernel's function in user space, by way of the engine's own states for it: about 1 ns is theirs.
+struct Vdso(Owned<u64>);
+
+impl Vdso {
+    fn new() -> Self {
+        Self(Owned::new(&Nest::<u64>::new()))
+    }
+
+    fn try_fill(&mut self, destination: &mut [u8]) -> bool {
+        self.0
+            .with(|| 0, |level| level.state_and_fresh().1.fill(destination))
+            == Some(true)
+    }
+}
+
+impl Subject for Vdso {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        assert!(self.try_fill(destination), "the vDSO answered a moment ago");
+    }
+}
+
+struct Memset;
+
+impl Subject for Memset {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        destination.fill(black_box(0x5a));
+    }
+}
+
+/// A loop that reads nothing: what a latency consists of before anything is read.
+pub(crate) struct Nothing;
+
+impl Subject for Nothing {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        black_box(destination);
+    }
+}
+
+/// An engine in a mode, on the default function.
+///
+/// # Panics
+///
+/// When the system has no memory that is wiped on fork: then there is no engine to measure.
+#[must_use]
+pub fn engine(mode: Mode) -> Engine {
+    Engine::builder()
+        .mode(mode)
+        .build()
+        .expect("the system has memory for an engine")
+}
+
+/// A reader on `engine`.
+pub(crate) fn reader(engine: &Engine) -> impl Runner {
+    Read(engine.clone())
+}
+
+/// A mode of the engine, at `works`, on threads.
+pub(crate) fn mode(mode: Mode, works: &[Work]) -> Contender {
+    let engine = engine(mode);
+    Contender::new(mode.name(), Family::Mode, works, move || {
+        Read(engine.clone())
+    })
+    .on_threads()
+}
+
+/// Everything that is measured without peers.
+#[must_use]
+pub fn standard() -> Vec<Contender> {
+    let fills: Vec<Work> = SIZES.map(Work::Fill).to_vec();
+    let all: Vec<Work> = [&[Work::Word], fills.as_slice()].concat();
+    let mut contenders: Vec<Contender> = Mode::ALL
+        .into_iter()
+        .map(|rung| mode(rung, &fills))
+        .collect();
+    contenders.push(Contender::new(
+        name::GLOBAL,
+        Family::Handle,
+        &[Work::Word],
+        || Global,
+    ));
+    let small = [Work::Word, Work::Fill(32), Work::Fill(4096)];
+    contenders.push(Contender::new(name::OWNED, Family::Handle, &small, || {
+        Handle(Rng::default())
+    }));
+    let chacha20 = Engine::builder()
+        .prf(Prf::ChaCha20)
+        .build()
+        .expect("there was memory for others");
+    let chacha20 = move || Read(chacha20.clone());
+    contenders.push(Contender::new(
+        name::CHACHA20,
+        Family::Handle,
+        &fills,
+        chacha20,
+    ));
+    contenders.extend(kernels());
+    contenders.push(Contender::new(
+        name::PSEUDO,
+        Family::Statistical,
+        &all,
+        || Pseudo,
+    ));
+    contenders
+        .push(Contender::new(name::GETRANDOM, Family::System, &all, || SystemCall).on_threads());
+    if Vdso::new().try_fill(&mut [0; 32]) {
+        let works = [
+            Work::Word,
+            Work::Fill(32),
+            Work::Fill(256),
+            Work::Fill(4096),
+        ];
+        contenders.push(Contender::new(
+            name::VDSO,
+            Family::System,
+            &works,
+            Vdso::new,
+        ));
+    }
+    contenders.push(Contender::new(name::MEMSET, Family::Roof, &fills, || {
+        Memset
+    }));
+    contenders
+}
+
+/// Every kernel that this CPU runs, in the cache and out of it.
+fn kernels() -> impl Iterator<Item = Contender> {
+    let available = Kernel::ALL
+        .iter()
+        .copied()
+        .filter(|kernel| kernel.is_available());
+    available.map(|kernel| {
+        let works = [CACHED_BYTES, 1 << 20].map(Work::Fill);
+        let make = move || Bare(Keystream::new(kernel, &[0x42; 32], 0));
+        Contender::new(kernel.name(), Family::Kernel, &works, make)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_contenders_share_a_name() {
+        let contenders = standard();
+        let names: HashSet<&str> = contenders
+            .iter()
+            .map(|contender| contender.name.as_str())
+            .collect();
+        assert_eq!(names.len(), contenders.len());
+    }
+
+    #[test]
+    fn every_contender_does_the_work_it_is_measured_at() {
+        for contender in standard()
+            .iter()
+            .filter(|contender| contender.name != name::MEMSET)
+        {
+            for &work in &contender.works {
+                let mut buffer = vec![0; work.bytes()];
+                contender.runner().run(work, 2, &mut buffer);
+                if let Work::Fill(bytes) = work {
+                    let tail = &buffer[bytes - 32..];
+                    assert_ne!(tail, [0; 32], "{} {}", contender.name, work.name());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! What the project set itself, as ratios within one run.
+
+use crate::contender::{Family, Work};
+use crate::latency::{AFTER_RESEED, HARVESTING};
+use crate::race::Measurement;
+use crate::report::Report;
+use crate::subjects::{CACHED_BYTES, SIZES, name};
+use wellspring::Mode;
+
+/// The names of peers that targets are about; whoever brings such a peer names it so.
+pub mod peer {
+    /// `rand::rng()`.
+    pub const RAND: &str = "rand::rng()";
+    /// ChaCha20Rng of the chacha20 crate.
+    pub const CHACHA20: &str = "chacha20 crate";
+    /// The aes and ctr crates.
+    pub const AES_CTR: &str = "aes+ctr crates";
+    /// aws-lc-rs, `rand::fill`.
+    pub const AWS_LC: &str = "aws-lc-rs";
+    /// OpenSSL's AES-256-CTR.
+    pub const OPENSSL_AES: &str = "OpenSSL AES-256-CTR";
+    /// OpenSSL's ChaCha20.
+    pub const OPENSSL_CHACHA20: &str = "OpenSSL ChaCha20";
+    /// fastrand.
+    pub const FASTRAND: &str = "fastrand";
+}
+
+const MIB: Work = Work::Fill(1 << 20);
+const KEY: Work = Work::Fill(32);
+
+/// Which side of the figure is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// This or more.
+    AtLeast,
+    /// This or less.
+    AtMost,
+}
+
+/// A figure the project wants to reach.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Of what.
+    pub what: String,
+    /// The side of it.
+    pub bound: Bound,
+    /// The figure.
+    pub wanted: f64,
+    /// `x` for ratios, else a unit.
+    pub unit: &'static str,
+    /// What this run found; `None` if it did not measure that.
+    pub found: Option<f64>,
+}
+
+impl Target {
+    fn at_least(what: impl Into<String>, wanted: f64, found: Option<f64>) -> Self {
+        Self {
+            what: what.into(),
+            bound: Bound::AtLeast,
+            wanted,
+            unit: "x",
+            found,
+        }
+    }
+
+    fn at_most(
+        what: impl Into<String>,
+        wanted: f64,
+        unit: &'static str,
+        found: Option<f64>,
+    ) -> Self {
+        Self {
+            what: what.into(),
+            bound: Bound::AtMost,
+            wanted,
+            unit,
+            found,
+        }
+    }
+
+    /// Whether it was reached; `None` if this run cannot tell.
+    #[must_use]
+    pub fn is_met(&self) -> Option<bool> {
+        let found = self.found?;
+        Some(match self.bound {
+            Bound::AtLeast => found >= self.wanted,
+            Bound::AtMost => found <= self.wanted,
+        })
+    }
+}
+
+pub(crate) fn of(report: &Report) -> Vec<Target> {
+    let mut targets = bulk(report);
+    targets.extend(small(report));
+    targets.extend(scaling(report));
+    targets.extend(statistical(report));
+    targets.extend(edges(report));
+    targets
+}
+
+/// Both at the same work on one thread.
+fn ratio(report: &Report, fast: &str, slow: &str, work: Work) -> Option<f64> {
+    let (fast, slow) = (report.find(fast, work, 1)?, report.find(slow, work, 1)?);
+    Some(report.ratio(fast, slow))
+}
+
+fn bulk(report: &Report) -> Vec<Target> {
+    let ours = Mode::PerThread.name();
+    let against = |name: &str, wanted| {
+        Target::at_least(
+            format!("1 MiB, over {name}"),
+            wanted,
+            ratio(report, ours, name, MIB),
+        )
+    };
+    let chacha20 = |name: &str, wanted| {
+        let found = ratio(report, name::CHACHA20, name, MIB);
+        Target::at_least(format!("1 MiB on ChaCha20, over {name}"), wanted, found)
+    };
+    let in_cache = || {
+        let ours = report.find(ours, MIB, 1)?;
+        let kernel = report.find(report.machine.kernel, Work::Fill(CACHED_BYTES), 1)?;
+        Some(report.ratio(ours, kernel))
+    };
+    vec![
+        against(name::GETRANDOM, 28.0),
+        against(peer::RAND, 5.5),
+        against(peer::AES_CTR, 2.4),
+        against(peer::AWS_LC, 2.4),
+        against(peer::OPENSSL_AES, 1.9),
+        Target::at_least(
+            "1 MiB, over the bare kernel looping in L1",
+            0.95,
+            in_cache(),
+        ),
+        chacha20(peer::CHACHA20, 3.0),
+        chacha20(peer::OPENSSL_CHACHA20, 1.0),
+    ]
+}
+
+fn small(report: &Report) -> Vec<Target> {
+    let ours = Mode::PerThread.name();
+    let key = |name: &str, wanted| {
+        Target::at_least(
+            format!("32 bytes, over {name}"),
+            wanted,
+            ratio(report, ours, name, KEY),
+        )
+    };
+    let word = |what: &str, name: &str, wanted| {
+        let found = ratio(report, name, peer::RAND, Work::Word);
+        Target::at_least(format!("u64 {what}, over {}", peer::RAND), wanted, found)
+    };
+    vec![
+        key(name::VDSO, 12.0),
+        key(peer::RAND, 8.0),
+        word("by the global function", name::GLOBAL, 2.0),
+        word("by an owned handle", name::OWNED, 2.5),
+    ]
+}
+
+fn scaling(report: &Report) -> Vec<Target> {
+    let doubled = |mode: Mode, bytes| {
+        let at = |threads| report.find(mode.name(), Work::Fill(bytes), threads);
+        Some(report.ratio(at(2)?, at(1)?))
+    };
+    let mut targets: Vec<Target> = SIZES
+        .iter()
+        .map(|&bytes| {
+            let what = format!(
+                "per-thread, {}, two threads over one",
+                Work::Fill(bytes).name()
+            );
+            Target::at_least(what, 1.9, doubled(Mode::PerThread, bytes))
+        })
+        .collect();
+    targets.push(Target::at_least(
+        "concurrent, 64 KiB, two threads over one",
+        1.8,
+        doubled(Mode::Concurrent, 65_536),
+    ));
+    targets
+}
+
+fn statistical(report: &Report) -> Vec<Target> {
+    let bulk = ratio(report, name::PSEUDO, peer::FASTRAND, MIB);
+    let word = report.find(name::PSEUDO, Work::Word, 1);
+    let cheaper = ratio(report, name::PSEUDO, name::GETRANDOM, Work::Word);
+    vec![
+        Target::at_least("pseudo, 1 MiB, over fastrand", 4.0, bulk),
+        Target::at_most(
+            "pseudo::u64()",
+            1.5,
+            "ns",
+            word.map(Measurement::ns_per_request),
+        ),
+        Target::at_least("pseudo::u64(), over getrandom(2)", 150.0, cheaper),
+    ]
+}
+
+/// First bytes, weight, and the reads that have more to do than others.
+fn edges(report: &Report) -> Vec<Target> {
+    let latency = |name: &str| {
+        report
+            .latencies
+            .iter()
+            .find(|one| one.name == name && one.threads == 1)
+    };
+    let p999 = |name: &str| latency(name)?.nines_ns(3);
+    let footprint = report.footprint.as_ref();
+    let start = match footprint {
+        Some(footprint) if footprint.in_fresh_processes => "first byte of a fresh process",
+        _ => "first byte of a fresh engine",
+    };
+    vec![
+        Target::at_most(
+            start,
+            200.0,
+            "us",
+            footprint.map(|footprint| footprint.first_byte_us),
+        ),
+        Target::at_most(
+            "a thread's tap",
+            8192.0,
+            "B",
+            footprint.and_then(|footprint| footprint.tap_bytes),
+        ),
+        Target::at_most(
+            "32 bytes with refills, p99.9",
+            2000.0,
+            "ns",
+            p999(Mode::PerThread.name()),
+        ),
+        Target::at_most(
+            format!("{AFTER_RESEED}, p99.9"),
+            2000.0,
+            "ns",
+            p999(AFTER_RESEED),
+        ),
+        Target::at_most(
+            format!("{HARVESTING}, median"),
+            2000.0,
+            "ns",
+            latency(HARVESTING)
+                .filter(|one| one.calls > 0)
+                .map(|one| one.median_ns()),
+        ),
+    ]
+}
+
+/// The families in the order in which a reader wants to see them.
+pub(crate) const FAMILIES: [Family; 7] = [
+    Family::Mode,
+    Family::Handle,
+    Family::System,
+    Family::Peer,
+    Family::Kernel,
+    Family::Statistical,
+    Family::Roof,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_target_is_met_on_its_good_side_and_open_without_a_figure() {
+        let at_least = |found| Target::at_least("x", 2.0, found).is_met();
+        let at_most = |found| Target::at_most("x", 2.0, "ns", found).is_met();
+        assert_eq!(
+            [at_least(Some(1.9)), at_least(Some(2.0)), at_least(None)],
+            [Some(false), Some(true), None]
+        );
+        assert_eq!(
+            [at_most(Some(2.1)), at_most(Some(2.0)), at_most(None)],
+            [Some(false), Some(true), None]
+        );
+    }
+
+    #[test]
+    fn ratios_are_taken_between_the_cases_they_name() {
+        let mut report = sample::report();
+        report.measurements = vec![
+            sample::measurement(Mode::PerThread.name(), Family::Mode, MIB, 1, 280.0),
+            sample::measurement(name::GETRANDOM, Family::System, MIB, 1, 10.0),
+            sample::measurement(
+                report.machine.kernel,
+                Family::Kernel,
+                Work::Fill(CACHED_BYTES),
+                1,
+                64.0 * 280.0,
+            ),
+        ];
+        let targets = of(&report);
+        let found = |what: &str| {
+            targets
+                .iter()
+                .find(|target| target.what.contains(what))
+                .unwrap()
+        };
+        assert_eq!(found("1 MiB, over getrandom(2)").found, Some(28.0));
+        assert_eq!(found("1 MiB, over getrandom(2)").is_met(), Some(true));
+        assert_eq!(found("looping in L1").found, Some(1.0));
+        assert_eq!(found("over rand::rng()").is_met(), None);
+    }
+}
