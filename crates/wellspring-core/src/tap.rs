@@ -62,9 +62,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
             return false;
         }
         let start = BUFFER_BYTES - left_bytes;
-        let taken = &mut self.buffer[start..start + length];
-        destination.copy_from_slice(taken);
-        taken.fill(0);
+        hand_out(destination, &mut self.buffer[start..start + length]);
         self.left_bytes = left_bytes - length;
         true
     }
@@ -107,6 +105,36 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         }
         noise.zeroize();
     }
+}
+
+/// Moves bytes out: copies them and erases the original, both of one length.
+///
+/// Up to 64 bytes as two pieces that may overlap, in registers: two calls of libc would cost more than all the
+/// rest of a small read.
+#[inline(always)]
+fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
+    let done = match taken.len() {
+        4..8 => hand_out_pieces::<4>(destination, taken),
+        8..16 => hand_out_pieces::<8>(destination, taken),
+        16..32 => hand_out_pieces::<16>(destination, taken),
+        32..=64 => hand_out_pieces::<32>(destination, taken),
+        _ => None,
+    };
+    if done.is_none() {
+        destination.copy_from_slice(taken);
+        taken.fill(0);
+    }
+}
+
+/// The same for `N` to `2 * N` bytes.
+#[inline(always)]
+fn hand_out_pieces<const N: usize>(destination: &mut [u8], taken: &mut [u8]) -> Option<()> {
+    let (first, last) = (*taken.first_chunk::<N>()?, *taken.last_chunk::<N>()?);
+    *taken.first_chunk_mut()? = [0; N];
+    *taken.last_chunk_mut()? = [0; N];
+    *destination.first_chunk_mut()? = first;
+    *destination.last_chunk_mut()? = last;
+    Some(())
 }
 
 /// Fast key erasure (D. J. Bernstein, 2017): the keystream's first bytes are the next key and replace the key

@@ -24,8 +24,8 @@ const FAILED: u8 = 2;
 /// Generator, 5.2.1) says for RDRAND. RDSEED may need longer; it then yields nothing this time.
 const TRIES: usize = 10;
 
-/// The most words in one sample: RDSEED takes up to a microsecond a word.
-const SAMPLE_WORDS: usize = 2;
+/// The words in one sample: RDSEED takes up to a microsecond a word.
+const SAMPLE_WORDS: usize = 1;
 
 impl Cpu {
     fn instruction() -> Option<Instruction> {

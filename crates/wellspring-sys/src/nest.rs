@@ -45,6 +45,17 @@ thread_local! {
     };
 }
 
+/// What the calling thread knows.
+///
+/// A reference that leaves the closure: the body of a hot path inside it would be left out of line.
+#[inline(always)]
+fn local<'a>() -> &'a Local {
+    let local = LOCAL.with(ptr::from_ref);
+    // SAFETY: it has no destructor and lasts as long as the thread, and this reference never leaves the thread:
+    // a `Local` is not `Sync`, and nothing here keeps one.
+    unsafe { &*local }
+}
+
 impl Entry {
     /// The slot, if it is still this thread's: one comparison.
     #[inline(always)]
@@ -53,32 +64,64 @@ impl Entry {
     }
 }
 
-/// A state `T` for every thread and nesting depth.
+/// The states of a thread: one for the outermost depth, where almost all reads are, and smaller ones for the
+/// depths of signal handlers.
+#[repr(C)]
+struct States<O, I> {
+    outermost: O,
+    nested: [I; DEPTHS - 1],
+}
+
+/// States for every thread: an `O` for the outermost depth, an `I` for each deeper one.
 ///
 /// All zeros is a state that was never used; it is what a thread starts with and what it finds in a child
 /// process.
 #[derive(Debug)]
-pub struct Nest<T> {
+pub struct Nest<O, I> {
     owner: u64,
-    states: PhantomData<fn() -> T>,
+    states: PhantomData<fn() -> (O, I)>,
 }
 
-impl<T: Zeroable> Nest<T> {
+impl<O: Zeroable, I: Zeroable> Nest<O, I> {
     /// A new nest; every thread's states are zero.
     #[must_use]
     pub fn new() -> Self {
         const {
             assert!(
-                DEPTHS * size_of::<T>() <= STATES_BYTES,
+                size_of::<States<O, I>>() <= STATES_BYTES,
                 "a thread's states fit into a slot"
             );
-            assert!(align_of::<T>() <= align_of::<Header>());
+            assert!(align_of::<States<O, I>>() <= align_of::<Header>());
         };
         static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
         Self {
             owner: NEXT_OWNER.fetch_add(1, Ordering::Relaxed),
             states: PhantomData,
         }
+    }
+
+    /// The hot path: runs `read` on this thread's outermost state, if the thread is at that depth and has states.
+    ///
+    /// `None`: it is not or has none, or the process forked under `read` (in a signal handler); whatever `read`
+    /// did is then to be done again by way of [`with`](Self::with).
+    #[inline(always)]
+    pub fn outermost<R>(&self, read: impl FnOnce(&mut O) -> R) -> Option<R> {
+        let local = local();
+        if local.depth.get() != 0 {
+            return None;
+        }
+        let depth = Depth::enter(local, 0);
+        let entry = &local.entries[0];
+        let slot = entry.slot().filter(|_| entry.owner.get() == self.owner)?;
+        // SAFETY: in bounds and aligned, as `new` asserts; all zeros, which it starts as, is an `O`. Nobody else
+        // has it: the slot is this thread's, and the depth is marked.
+        let result = read(unsafe { &mut *slot.states().cast::<O>() });
+        compiler_fence(Ordering::SeqCst);
+        if slot.is_ours() {
+            return Some(result);
+        }
+        self.start_over(local, depth.level, &|| 0);
+        None
     }
 
     /// Runs `read` on this thread's state at its present depth.
@@ -88,43 +131,47 @@ impl<T: Zeroable> Nest<T> {
     /// `read` runs again there: whatever it did before is to be overwritten.
     ///
     /// `node` says which node's memory a new state shall be in.
-    #[inline(always)]
     pub fn with<R>(
         &self,
         node: impl Fn() -> u32,
-        mut read: impl FnMut(&mut Level<'_, T>) -> R,
+        mut read: impl FnMut(&mut Level<'_, O, I>) -> R,
     ) -> Option<R> {
-        LOCAL.with(|local| {
-            let depth = Depth::enter(local)?;
-            loop {
-                let first = &local.entries[0];
-                let slot = match first.slot() {
-                    Some(slot) if first.owner.get() == self.owner => slot,
-                    _ => self.find(local, depth.level, node())?,
-                };
-                let mut level = Level {
-                    slot,
-                    depth: depth.level,
-                    states: PhantomData,
-                };
-                let result = read(&mut level);
-                compiler_fence(Ordering::SeqCst);
-                if slot.is_ours() {
-                    return Some(result);
-                }
-                self.start_over(local, depth.level, node())?;
+        let local = local();
+        let level = local.depth.get();
+        if level >= DEPTHS {
+            return None;
+        }
+        let depth = Depth::enter(local, level);
+        loop {
+            let slot = self.find(local, depth.level, &node)?;
+            let result = read(&mut Level {
+                slot,
+                depth: depth.level,
+                states: PhantomData,
+            });
+            compiler_fence(Ordering::SeqCst);
+            if slot.is_ours() {
+                return Some(result);
             }
-        })
+            self.start_over(local, depth.level, &node)?;
+        }
     }
 
     /// Erases this level's state in a child that was forked under `read`, which went on with what it knew
     /// from before and may have written that to the state after the wipe.
     #[cold]
     #[inline(never)]
-    fn start_over(&self, local: &Local, depth: usize, node: u32) -> Option<()> {
+    fn start_over(&self, local: &Local, depth: usize, node: &impl Fn() -> u32) -> Option<()> {
         let slot = self.find(local, depth, node)?;
-        // SAFETY: in bounds, and this level's own, as in `Level::state`; all zeros is a `T`.
-        unsafe { slot.states().cast::<T>().add(depth).write_bytes(0, 1) };
+        let mut level = Level::<O, I> {
+            slot,
+            depth,
+            states: PhantomData,
+        };
+        match level.state() {
+            State::Outermost(state) => *state = O::zeroed(),
+            State::Nested(state) => *state = I::zeroed(),
+        }
         Some(())
     }
 
@@ -134,15 +181,27 @@ impl<T: Zeroable> Nest<T> {
         slots::count(self.owner)
     }
 
-    /// Finds the slot that is not the first entry's, or claims one.
+    /// Finds this thread's slot, or claims one.
+    fn find(&self, local: &Local, depth: usize, node: &impl Fn() -> u32) -> Option<Slot> {
+        self.mine(local)
+            .or_else(|| self.claim(local, depth, node()))
+    }
+
+    /// This thread's slot.
+    fn mine(&self, local: &Local) -> Option<Slot> {
+        // The slot before the owner: no handler replaces the entry of a slot that was found to be ours.
+        let is_mine = |entry: &Entry| entry.slot().filter(|_| entry.owner.get() == self.owner);
+        local.entries.iter().find_map(is_mine)
+    }
+
     #[cold]
     #[inline(never)]
-    fn find(&self, local: &Local, depth: usize, node: u32) -> Option<Slot> {
+    fn claim(&self, local: &Local, depth: usize, node: u32) -> Option<Slot> {
         // A handler that found an entry half written would be lost.
         let _signals = Blocked::new();
-        let mine = |entry: &&Entry| entry.owner.get() == self.owner && entry.slot().is_some();
-        if let Some(entry) = local.entries.iter().find(mine) {
-            return entry.slot();
+        // One that came before may have claimed what we want.
+        if let Some(slot) = self.mine(local) {
+            return Some(slot);
         }
         let lost = |entry: &&Entry| entry.owner.get() == self.owner;
         let unused = |entry: &&Entry| entry.slot().is_none();
@@ -154,7 +213,7 @@ impl<T: Zeroable> Nest<T> {
             None => &local.entries[self.owner as usize % ENTRIES],
         };
         let before = entry.slot.get();
-        let used_bytes = size_of::<Header>() + DEPTHS * size_of::<T>();
+        let used_bytes = size_of::<Header>() + size_of::<States<O, I>>();
         let slot = if entry.owner.get() == self.owner {
             slots::claim(self.owner, node, used_bytes, before)?
         } else {
@@ -170,13 +229,13 @@ impl<T: Zeroable> Nest<T> {
     }
 }
 
-impl<T: Zeroable> Default for Nest<T> {
+impl<O: Zeroable, I: Zeroable> Default for Nest<O, I> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Drop for Nest<T> {
+impl<O, I> Drop for Nest<O, I> {
     /// Erases every thread's states.
     fn drop(&mut self) {
         slots::release_all(self.owner);
@@ -191,14 +250,10 @@ struct Depth<'a> {
 
 impl<'a> Depth<'a> {
     #[inline(always)]
-    fn enter(local: &'a Local) -> Option<Self> {
-        let level = local.depth.get();
-        if level >= DEPTHS {
-            return None;
-        }
+    fn enter(local: &'a Local, level: usize) -> Self {
         local.depth.set(level + 1);
         compiler_fence(Ordering::SeqCst);
-        Some(Self { local, level })
+        Self { local, level }
     }
 }
 
@@ -210,37 +265,51 @@ impl Drop for Depth<'_> {
     }
 }
 
-/// A state, held by whoever reads at its depth.
-pub struct Level<'a, T> {
+/// A depth's states, held by whoever reads at it.
+pub struct Level<'a, O, I> {
     slot: Slot,
     depth: usize,
-    states: PhantomData<&'a mut T>,
+    states: PhantomData<&'a mut (O, I)>,
 }
 
-impl<T: Zeroable> Level<'_, T> {
+/// The state of a depth.
+pub enum State<'a, O, I> {
+    /// Of a read that interrupts none.
+    Outermost(&'a mut O),
+    /// Of a read that interrupts another.
+    Nested(&'a mut I),
+}
+
+impl<O: Zeroable, I: Zeroable> Level<'_, O, I> {
     /// The state.
-    #[inline(always)]
-    pub fn state(&mut self) -> &mut T {
-        let states = self.slot.states().cast::<T>();
-        // SAFETY: in bounds and aligned, as `Nest::new` and `Owned::new` assert; all zeros, which it starts as,
-        // is a `T`. Nobody else has it: the slot is this thread's or owner's, and the depth is marked.
-        unsafe { &mut *states.add(self.depth) }
+    pub fn state(&mut self) -> State<'_, O, I> {
+        let states = self.slot.states().cast::<States<O, I>>();
+        // SAFETY: in bounds and aligned, as `Nest::new` asserts; all zeros, which it starts as, is a state.
+        // Nobody else has it: the slot is this thread's, and the depth is marked.
+        unsafe {
+            match self.depth {
+                0 => State::Outermost(&mut (*states).outermost),
+                deeper => State::Nested(&mut (*states).nested[deeper - 1]),
+            }
+        }
     }
 
-    /// The states of this depth and all deeper ones. No handler runs, so nobody uses those.
-    pub fn states(&mut self, _signals: &Blocked) -> &mut [T] {
-        let states = self.slot.states().cast::<T>();
+    /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler
+    /// runs, so nobody uses those.
+    pub fn states(&mut self, _signals: &Blocked) -> (Option<&mut O>, &mut [I]) {
+        let states = self.slot.states().cast::<States<O, I>>();
         // SAFETY: as above, for all depths from this one on.
-        unsafe { core::slice::from_raw_parts_mut(states.add(self.depth), DEPTHS - self.depth) }
+        unsafe {
+            match self.depth {
+                0 => (Some(&mut (*states).outermost), &mut (*states).nested),
+                deeper => (None, &mut (&mut (*states).nested)[deeper - 1..]),
+            }
+        }
     }
 
     /// The state, and the operating system's output for whoever changes it.
-    pub fn state_and_fresh(&mut self) -> (&mut T, Fresh<'_>) {
-        let state = self.slot.vdso_state(self.depth);
-        let fresh = Fresh {
-            state,
-            level: PhantomData,
-        };
+    pub fn state_and_fresh(&mut self) -> (State<'_, O, I>, Fresh<'_>) {
+        let fresh = Fresh::new(&self.slot, self.depth);
         (self.state(), fresh)
     }
 }
@@ -252,6 +321,13 @@ pub struct Fresh<'a> {
 }
 
 impl Fresh<'_> {
+    fn new(slot: &Slot, depth: usize) -> Self {
+        Self {
+            state: slot.vdso_state(depth),
+            level: PhantomData,
+        }
+    }
+
     /// Fills `destination`, where the system has a way (Linux 6.11 or later), and says whether it did.
     pub fn fill(&mut self, destination: &mut [u8]) -> bool {
         // SAFETY: the state belongs to a slot and depth, which whoever has this holds.
@@ -270,7 +346,7 @@ pub struct Owned<T> {
 impl<T: Zeroable> Owned<T> {
     /// A new state for the owner of `nest`; it takes memory when first used.
     #[must_use]
-    pub fn new<N>(nest: &Nest<N>) -> Self {
+    pub fn new<O, I>(nest: &Nest<O, I>) -> Self {
         const {
             assert!(size_of::<T>() <= STATES_BYTES, "the state fits into a slot");
             assert!(align_of::<T>() <= align_of::<Header>());
@@ -282,35 +358,34 @@ impl<T: Zeroable> Owned<T> {
         }
     }
 
-    /// As [`Nest::with`]; there is no depth to run out of.
+    /// The hot path: as [`Nest::outermost`].
     #[inline(always)]
+    pub fn at_hand<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let slot = Some(self.slot).filter(Slot::is_ours)?;
+        // SAFETY: in bounds and aligned, as `new` asserts; all zeros, which it starts as, is a `T`. Nobody else
+        // has it: the slot is ours, and we are borrowed.
+        let result = read(unsafe { &mut *slot.states().cast::<T>() });
+        compiler_fence(Ordering::SeqCst);
+        Some(result).filter(|_| slot.is_ours())
+    }
+
+    /// As [`Nest::with`]; there is no depth to run out of.
     pub fn with<R>(
         &mut self,
         node: impl Fn() -> u32,
-        mut read: impl FnMut(&mut Level<'_, T>) -> R,
+        mut read: impl FnMut(&mut T, Fresh<'_>) -> R,
     ) -> Option<R> {
         loop {
             if !self.slot.is_ours() {
-                self.claim(node())?;
+                let used_bytes = size_of::<Header>() + size_of::<T>();
+                self.slot = slots::claim(self.owner, node(), used_bytes, self.slot)?;
             }
-            let mut level = Level {
-                slot: self.slot,
-                depth: 0,
-                states: PhantomData,
-            };
-            let result = read(&mut level);
-            compiler_fence(Ordering::SeqCst);
-            if self.slot.is_ours() {
+            let fresh = Fresh::new(&self.slot, 0);
+            let read = |state: &mut T| read(state, fresh);
+            if let Some(result) = self.at_hand(read) {
                 return Some(result);
             }
         }
-    }
-
-    #[cold]
-    fn claim(&mut self, node: u32) -> Option<()> {
-        let used_bytes = size_of::<Header>() + size_of::<T>();
-        self.slot = slots::claim(self.owner, node, used_bytes, self.slot)?;
-        Some(())
     }
 }
 
@@ -360,19 +435,25 @@ fn release_at_exit() {
 mod tests {
     use super::*;
 
-    fn next(nest: &Nest<u64>) -> Option<u64> {
+    fn value<'a>(level: &'a mut Level<'_, u64, u64>) -> &'a mut u64 {
+        match level.state() {
+            State::Outermost(value) | State::Nested(value) => value,
+        }
+    }
+
+    fn next(nest: &Nest<u64, u64>) -> Option<u64> {
         nest.with(
             || 0,
             |level| {
-                *level.state() += 1;
-                *level.state()
+                *value(level) += 1;
+                *value(level)
             },
         )
     }
 
     #[test]
     fn every_thread_starts_from_zero_and_keeps_its_state() {
-        let nest = Nest::<u64>::new();
+        let nest = Nest::<u64, u64>::new();
         assert_eq!((next(&nest), next(&nest)), (Some(1), Some(2)));
         std::thread::scope(|scope| {
             scope.spawn(|| assert_eq!((next(&nest), next(&nest)), (Some(1), Some(2))));
@@ -382,15 +463,15 @@ mod tests {
 
     #[test]
     fn a_nested_use_never_sees_the_state_it_interrupts() {
-        let nest = Nest::<u64>::new();
-        fn descend(nest: &Nest<u64>, depth: usize) -> usize {
+        let nest = Nest::<u64, u64>::new();
+        fn descend(nest: &Nest<u64, u64>, depth: usize) -> usize {
             let below = nest.with(
                 || 0,
                 |level| {
-                    assert_eq!(*level.state(), 0);
-                    *level.state() = 1;
+                    assert_eq!(*value(level), 0);
+                    *value(level) = 1;
                     let below = descend(nest, depth + 1);
-                    assert_eq!(*level.state(), 1);
+                    assert_eq!(*value(level), 1);
                     below
                 },
             );
@@ -401,7 +482,7 @@ mod tests {
 
     #[test]
     fn a_panic_costs_no_depth() {
-        let nest = Nest::<u64>::new();
+        let nest = Nest::<u64, u64>::new();
         for _ in 0..2 * DEPTHS {
             let panics = std::panic::AssertUnwindSafe(|| nest.with(|| 0, |_| panic!("in a read")));
             assert!(std::panic::catch_unwind(panics).is_err());
@@ -411,7 +492,7 @@ mod tests {
 
     #[test]
     fn more_nests_than_a_thread_keeps_lose_states_and_nothing_else() {
-        let nests: [Nest<u64>; 3 * ENTRIES] = core::array::from_fn(|_| Nest::new());
+        let nests: [Nest<u64, u64>; 3 * ENTRIES] = core::array::from_fn(|_| Nest::new());
         for _ in 0..3 {
             for nest in &nests {
                 assert!(next(nest).is_some());
@@ -422,7 +503,7 @@ mod tests {
 
     #[test]
     fn slots_of_ended_threads_and_dropped_nests_are_used_again() {
-        let nest = Nest::<u64>::new();
+        let nest = Nest::<u64, u64>::new();
         for _ in 0..200 {
             std::thread::scope(|scope| {
                 let first = scope.spawn(|| next(&nest)).join().unwrap();
@@ -439,14 +520,14 @@ mod tests {
 
     #[test]
     fn an_owned_state_moves_between_threads() {
-        let nest = Nest::<u64>::new();
+        let nest = Nest::<u64, u64>::new();
         let mut owned = Owned::<u64>::new(&nest);
         let mut next = move || {
             owned.with(
                 || 0,
-                |level| {
-                    *level.state() += 1;
-                    *level.state()
+                |value, _| {
+                    *value += 1;
+                    *value
                 },
             )
         };

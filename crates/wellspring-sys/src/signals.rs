@@ -53,3 +53,30 @@ fn set_mask(mask: u64) -> u64 {
     };
     before
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The signals that the thread blocks, by libc's account.
+    fn blocked() -> Vec<i32> {
+        // SAFETY: an empty set is a valid value, and pthread_sigmask fills it in.
+        unsafe {
+            let mut set = core::mem::zeroed();
+            libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), &raw mut set);
+            let is_blocked = |signal: &i32| libc::sigismember(&raw const set, *signal) == 1;
+            (1..65).filter(is_blocked).collect()
+        }
+    }
+
+    #[test]
+    fn the_mask_is_as_before_afterwards() {
+        let before = blocked();
+        let outer = Blocked::new();
+        assert!(blocked().len() > 50);
+        drop(Blocked::new());
+        assert!(blocked().len() > 50, "still blocked by the outer one");
+        drop(outer);
+        assert_eq!(blocked(), before);
+    }
+}

@@ -38,7 +38,7 @@ impl Rng {
     }
 
     /// Fills `destination`, of any length. Waits for the first seed, if need be.
-    #[inline]
+    #[inline(always)]
     pub fn fill(&mut self, destination: &mut [u8]) {
         if !self.take(destination) {
             self.engine
@@ -52,7 +52,7 @@ impl Rng {
     /// # Errors
     ///
     /// [`Error::NotSeeded`]; `destination` is then untouched.
-    #[inline]
+    #[inline(always)]
     pub fn try_fill(&mut self, destination: &mut [u8]) -> Result<(), Error> {
         if self.take(destination) {
             return Ok(());
@@ -62,12 +62,9 @@ impl Rng {
 
     #[inline(always)]
     fn take(&mut self, destination: &mut [u8]) -> bool {
-        let shared = &self.engine.shared;
-        let node = || shared.local_node() as u32;
-        self.tap.with(node, |level| {
-            let tap = level.state();
-            tap.is_current(shared.generation.current()) && tap.take(destination)
-        }) == Some(true)
+        let generation = self.engine.shared.generation.current();
+        let from_tap = |tap: &mut Tap<_>| tap.is_current(generation) && tap.take(destination);
+        self.tap.at_hand(from_tap) == Some(true)
     }
 }
 

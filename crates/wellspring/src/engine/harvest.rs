@@ -1,7 +1,8 @@
 //! The lazy harvest: sources -> health -> queues -> pools -> mailboxes.
 //!
 //! There is no thread. Whoever is on a slow path when 100 ms have passed since the last harvest tries the
-//! pools' lock; who gets it draws once on each source, and the others go on.
+//! pools' lock; who gets it either reseeds or draws once on one source, whose turn it is, and the others go on.
+//! That keeps what the harvest costs a reader below a microsecond.
 
 use super::builder::MAX_SOURCES;
 use super::{Phase, Shared};
@@ -14,15 +15,17 @@ use wellspring_core::health::RepetitionCount;
 use wellspring_core::node::{Harvest, Pace};
 use wellspring_core::pool::RESEED_INTERVAL_MS;
 use wellspring_core::source::{Source, SourceError};
+use wellspring_sys::memory::Wiped;
+use wellspring_sys::signals::Blocked;
 use wellspring_sys::{cpu, system};
 use zeroize::Zeroize;
 
-/// What a source is asked for at a time: 8 events, a quarter round of the pools.
-const SAMPLE_BYTES: usize = 256;
+/// What a source is asked for at a time: 2 events. getrandom(2) takes half a microsecond for it.
+const SAMPLE_BYTES: usize = 64;
 
-/// The draws after which pool 0 has its 64 bytes, from one source that yields all it is asked for: events 0
-/// and 32 go there. Twice that is enough for a source that yields half.
-const FIRST_DRAWS: usize = 10;
+/// The draws that take a source once around the pools and past pool 0 again, which then has its 64 bytes, if the
+/// source yields all that it is asked for. Twice as many are enough for one that yields half.
+const ROUND_DRAWS: usize = 17;
 
 /// A source and what became of its samples.
 pub(super) struct Row {
@@ -55,6 +58,8 @@ impl Row {
 pub(super) struct HarvestState {
     pub(super) harvest: Harvest,
     rows: [RowState; MAX_SOURCES],
+    /// Whose turn the next draw is.
+    next_row: usize,
 }
 
 /// The owner's side of a source.
@@ -67,59 +72,67 @@ struct RowState {
 }
 
 impl Shared {
-    /// Harvests, if it is time and nobody else is at it.
+    /// The time, if it is time to harvest.
     #[inline]
-    pub(super) fn freshen(&self) {
+    pub(super) fn harvest_due(&self) -> Option<u64> {
         let now_ms = system::now_ms();
         let last_ms = self.pools.harvested_ms.load(Ordering::Relaxed);
-        if now_ms.saturating_sub(last_ms) >= RESEED_INTERVAL_MS {
-            self.freshen_now(now_ms);
-        }
+        (now_ms.saturating_sub(last_ms) >= RESEED_INTERVAL_MS).then_some(now_ms)
     }
 
-    #[cold]
-    fn freshen_now(&self, now_ms: u64) {
-        if let Some(mut state) = self.pools.harvest.try_lock() {
-            self.draw(&mut state, now_ms);
-            self.deliver(&mut state, now_ms, Pace::Fortuna);
+    /// Harvests, if nobody else is at it: reseeds if that is due, else draws on one source.
+    pub(super) fn freshen(&self, now_ms: u64, signals: &Blocked) {
+        let Some(mut state) = self.pools.harvest.try_lock(signals) else {
+            return;
+        };
+        self.pools
+            .harvested_ms
+            .store(now_ms.max(1), Ordering::Relaxed);
+        if !self.deliver(&mut state, now_ms, Pace::Fortuna) && !self.sources.is_empty() {
+            let row = state.next_row % self.sources.len();
+            state.next_row = row + 1;
+            self.draw(&mut state, row);
         }
     }
 
     /// Seeds an engine that is not seeded, as far as its sources go.
     #[cold]
-    pub(super) fn seed(&self) -> Result<(), Error> {
-        let mut state = self.pools.harvest.lock();
-        for _ in 0..FIRST_DRAWS {
-            self.receive_root();
+    pub(super) fn seed(&self, signals: &Blocked) -> Result<(), Error> {
+        self.lock_pages_in_child();
+        let mut state = self.pools.harvest.lock(signals);
+        for _ in 0..2 * ROUND_DRAWS {
+            self.receive_root(signals);
             if self.phase() != Phase::Empty {
                 return Ok(());
             }
-            let now_ms = system::now_ms();
-            self.draw(&mut state, now_ms);
-            self.deliver(&mut state, now_ms, Pace::Fortuna);
+            self.draw_on_all(&mut state);
+            self.deliver(&mut state, system::now_ms(), Pace::Fortuna);
         }
         Err(Error::NotSeeded)
     }
 
+    /// Locks the engine's pages in a child process, whose first read comes by here.
+    fn lock_pages_in_child(&self) {
+        if self.pools.locked.swap(1, Ordering::Relaxed) == 0 {
+            self.pools.lock_pages();
+            self.nodes.iter().for_each(Wiped::lock_pages);
+            self.queues.iter().for_each(Wiped::lock_pages);
+        }
+    }
+
     pub(super) fn reseed(&self) -> Result<u64, Error> {
-        let mut state = self.pools.harvest.lock();
-        let mut delivered = false;
-        for _ in 0..FIRST_DRAWS {
-            self.receive_root();
-            let now_ms = system::now_ms();
-            self.draw(&mut state, now_ms);
-            delivered = self.deliver(&mut state, now_ms, Pace::Ordered);
-            if delivered {
-                break;
+        let signals = Blocked::new();
+        let mut state = self.pools.harvest.lock(&signals);
+        for _ in 0..2 {
+            self.receive_root(&signals);
+            // A whole round, so that every source has a part in pool 0, which every seed is made of.
+            (0..ROUND_DRAWS).for_each(|_| self.draw_on_all(&mut state));
+            if self.deliver(&mut state, system::now_ms(), Pace::Ordered) {
+                return Ok(self.generation.current());
             }
         }
-        match delivered {
-            true => Ok(self.generation.current()),
-            false => {
-                self.generation.bump();
-                Err(Error::NotSeeded)
-            }
-        }
+        self.generation.bump();
+        Err(Error::NotSeeded)
     }
 
     pub(super) fn mix(&self, data: &[u8]) {
@@ -132,16 +145,14 @@ impl Shared {
         self.push(&event);
     }
 
-    /// Draws once on every source, and moves what all queues hold to the pools.
-    fn draw(&self, state: &mut HarvestState, now_ms: u64) {
-        self.pools
-            .harvested_ms
-            .store(now_ms.max(1), Ordering::Relaxed);
-        for (row, row_state) in self.sources.iter().zip(&mut state.rows) {
-            self.draw_on(row, row_state);
-            // Between sources, so that no queue of 64 events overflows by our own doing.
-            self.drain(&mut state.harvest);
-        }
+    fn draw_on_all(&self, state: &mut HarvestState) {
+        (0..self.sources.len()).for_each(|row| self.draw(state, row));
+    }
+
+    /// Draws once on a source, and moves what all queues hold to the pools.
+    fn draw(&self, state: &mut HarvestState, row: usize) {
+        self.draw_on(&self.sources[row], &mut state.rows[row]);
+        self.drain(&mut state.harvest);
     }
 
     fn draw_on(&self, row: &Row, state: &mut RowState) {

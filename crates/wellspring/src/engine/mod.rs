@@ -22,14 +22,14 @@ pub use stats::{NodeStats, Phase, SourceStats, Stats};
 use crate::{Error, Mode, Rng};
 use builder::Parts;
 use core::fmt;
-use memory::{NodeMemory, PoolMemory, ThreadState};
+use core::sync::atomic::Ordering;
+use memory::{NodeMemory, PoolMemory, ThreadStates};
 use std::sync::Arc;
 use wellspring_core::generation::Generation;
 use wellspring_core::harvest::Queue;
 use wellspring_core::topology::Topology;
 use wellspring_core::{Kernel, Prf};
 use wellspring_sys::memory::Wiped;
-use wellspring_sys::nest::Nest;
 use wellspring_sys::system;
 
 /// An engine of one's own. Clones share it.
@@ -63,7 +63,7 @@ pub(crate) struct Shared {
     mixes_fresh: bool,
     /// In ordinary memory: see [`Generation`].
     pub(crate) generation: Generation,
-    pub(crate) nest: Nest<ThreadState>,
+    pub(crate) nest: ThreadStates,
     nodes: Box<[Wiped<NodeMemory>]>,
     pools: Wiped<PoolMemory>,
     queues: Box<[Wiped<Queue>]>,
@@ -88,13 +88,14 @@ impl Engine {
             kernel: parts.kernel,
             mixes_fresh: !parts.sources.is_empty(),
             generation: Generation::new(),
-            nest: Nest::new(),
+            nest: ThreadStates::new(),
             nodes,
             pools: Wiped::new(topology.system_node(0)).map_err(|_| Error::Memory)?,
             queues: queues.map_err(|_| Error::Memory)?,
             sources: parts.sources.into_iter().map(harvest::Row::new).collect(),
             topology: parts.topology,
         };
+        shared.pools.locked.store(1, Ordering::Relaxed);
         if let Some(seed) = &parts.seed {
             // Into an empty mailbox: nobody else has the engine yet.
             let _ = shared.nodes[0].inlet.post(seed);
@@ -108,7 +109,7 @@ impl Engine {
     ///
     /// An engine without a seed and without a source that ever yields credited noise waits for ever; see
     /// [`try_fill`](Self::try_fill).
-    #[inline]
+    #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
         if !self.shared.take(destination) {
             self.shared.fill_slowly(destination);
@@ -120,7 +121,7 @@ impl Engine {
     /// # Errors
     ///
     /// [`Error::NotSeeded`]; `destination` is then untouched.
-    #[inline]
+    #[inline(always)]
     pub fn try_fill(&self, destination: &mut [u8]) -> Result<(), Error> {
         if self.shared.take(destination) {
             return Ok(());

@@ -1,6 +1,6 @@
 //! The four read modes.
 
-use super::memory::ThreadState;
+use super::memory::{NestedState, OutermostState};
 use super::{Phase, Shared};
 use crate::{Error, Mode};
 use core::sync::atomic::Ordering;
@@ -8,23 +8,19 @@ use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Claim;
 use wellspring_core::node::Node;
 use wellspring_core::tap::Tap;
-use wellspring_sys::nest::{DEPTHS, Level, Owned};
+use wellspring_sys::nest::{DEPTHS, Fresh, Level, Owned, State};
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::system;
 use zeroize::Zeroize;
 
 impl Shared {
-    /// The hot path of `PerThread`: from the thread's tap, if that has enough of this generation.
+    /// The hot path of `PerThread`: from the thread's outermost tap, if that has enough of this generation.
     #[inline(always)]
     pub(crate) fn take(&self, destination: &mut [u8]) -> bool {
-        self.mode == Mode::PerThread
-            && self.nest.with(
-                || self.local_node() as u32,
-                |level| {
-                    let tap = &mut level.state().tap;
-                    tap.is_current(self.generation.current()) && tap.take(destination)
-                },
-            ) == Some(true)
+        let from_tap = |state: &mut OutermostState| {
+            state.tap.is_current(self.generation.current()) && state.tap.take(destination)
+        };
+        self.mode == Mode::PerThread && self.nest.outermost(from_tap) == Some(true)
     }
 
     /// Any read, waiting for the first seed.
@@ -40,26 +36,51 @@ impl Shared {
     #[cold]
     #[inline(never)]
     pub(crate) fn read(&self, destination: &mut [u8]) -> Result<(), Error> {
-        self.freshen();
+        if self.mode == Mode::PerThread {
+            let node = || self.local_node() as u32;
+            let tapped = self
+                .nest
+                .with(node, |level| self.read_level(level, destination));
+            // Deeper than the thread has taps, or out of memory: a key for this read alone.
+            return tapped.unwrap_or_else(|| self.read_claimed(self.local_node(), destination));
+        }
+        if let Some(now_ms) = self.harvest_due() {
+            self.freshen(now_ms, &Blocked::new());
+        }
         match self.mode {
             Mode::Canonical => self.read_canonical(destination),
             Mode::Concurrent => self.read_claimed(0, destination),
-            Mode::PerNode => self.read_claimed(self.local_node(), destination),
-            Mode::PerThread => {
-                let node = || self.local_node() as u32;
-                let tapped = self.nest.with(node, |level| {
-                    let generation = self.generation.current();
-                    if !level.state().tap.is_current(generation) {
-                        self.rekey_depths(level, generation)?;
-                    }
-                    let (state, mut fresh) = level.state_and_fresh();
-                    self.read_tap(&mut state.tap, |noise| fresh.fill(noise), destination);
-                    Ok(())
-                });
-                // Deeper than the thread has taps, or out of memory: a key for this read alone.
-                tapped.unwrap_or_else(|| self.read_claimed(self.local_node(), destination))
+            Mode::PerNode | Mode::PerThread => self.read_claimed(self.local_node(), destination),
+        }
+    }
+
+    fn read_level(
+        &self,
+        level: &mut Level<'_, OutermostState, NestedState>,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        let is_current = |level: &mut Level<'_, _, _>| {
+            let generation = self.generation.current();
+            match level.state() {
+                State::Outermost(OutermostState { tap, .. }) => tap.is_current(generation),
+                State::Nested(NestedState { tap, .. }) => tap.is_current(generation),
+            }
+        };
+        let due = self.harvest_due();
+        if due.is_some() || !is_current(level) {
+            let signals = Blocked::new();
+            if let Some(now_ms) = due {
+                self.freshen(now_ms, &signals);
+            }
+            if !is_current(level) {
+                self.rekey_depths(level, &signals)?;
             }
         }
+        match level.state_and_fresh() {
+            (State::Outermost(state), fresh) => self.read_tap(&mut state.tap, fresh, destination),
+            (State::Nested(state), fresh) => self.read_tap(&mut state.tap, fresh, destination),
+        }
+        Ok(())
     }
 
     /// Any read of a tap that someone owns, waiting for the first seed.
@@ -83,18 +104,23 @@ impl Shared {
         tap: &mut Owned<Tap<B>>,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        self.freshen();
         let node = || self.local_node() as u32;
-        let tapped = tap.with(node, |level| {
-            let generation = self.generation.current();
-            if !level.state().is_current(generation) {
-                let mut key = [[0; KEY_BYTES]];
-                self.fetch_keys(&mut key)?;
-                level.state().rekey(&key[0], generation);
-                key.as_flattened_mut().zeroize();
+        let tapped = tap.with(node, |tap, fresh| {
+            let due = self.harvest_due();
+            if due.is_some() || !tap.is_current(self.generation.current()) {
+                let signals = Blocked::new();
+                if let Some(now_ms) = due {
+                    self.freshen(now_ms, &signals);
+                }
+                let generation = self.generation.current();
+                if !tap.is_current(generation) {
+                    let mut keys = [[0; KEY_BYTES]];
+                    self.fetch_keys(&mut keys, &signals)?;
+                    tap.rekey(&keys[0], generation);
+                    keys.as_flattened_mut().zeroize();
+                }
             }
-            let (tap, mut fresh) = level.state_and_fresh();
-            self.read_tap(tap, |noise| fresh.fill(noise), destination);
+            self.read_tap(tap, fresh, destination);
             Ok(())
         });
         tapped.unwrap_or_else(|| self.read_claimed(self.local_node(), destination))
@@ -104,28 +130,27 @@ impl Shared {
     fn read_tap<const B: usize>(
         &self,
         tap: &mut Tap<B>,
-        mut fresh: impl FnMut(&mut [u8; KEY_BYTES]) -> bool,
+        mut fresh: Fresh<'_>,
         destination: &mut [u8],
     ) {
-        tap.read(
-            self.kernel,
-            |noise| self.mixes_fresh && fresh(noise),
-            destination,
-        );
+        let mix = |noise: &mut [u8; KEY_BYTES]| self.mixes_fresh && fresh.fill(noise);
+        tap.read(self.kernel, mix, destination);
     }
 
     /// Fetches keys for this depth and all deeper ones at once, so that a signal handler finds its tap ready.
     fn rekey_depths(
         &self,
-        level: &mut Level<'_, ThreadState>,
-        generation: u64,
+        level: &mut Level<'_, OutermostState, NestedState>,
+        signals: &Blocked,
     ) -> Result<(), Error> {
-        let signals = Blocked::new();
-        let states = level.states(&signals);
+        let generation = self.generation.current();
         let mut keys = [[0; KEY_BYTES]; DEPTHS];
-        let keys_needed = &mut keys[..states.len()];
-        self.fetch_keys(keys_needed)?;
-        for (state, key) in states.iter_mut().zip(keys_needed) {
+        self.fetch_keys(&mut keys, signals)?;
+        let (outermost, nested) = level.states(signals);
+        if let Some(state) = outermost {
+            state.tap.rekey(&keys[0], generation);
+        }
+        for (state, key) in nested.iter_mut().zip(&keys[1..]) {
             state.tap.rekey(key, generation);
         }
         keys.as_flattened_mut().zeroize();
@@ -133,14 +158,19 @@ impl Shared {
     }
 
     /// Keys for taps, from the node of the CPU this thread runs on. The generation was read before.
-    fn fetch_keys(&self, keys: &mut [[u8; KEY_BYTES]]) -> Result<(), Error> {
-        self.read_claimed(self.local_node(), keys.as_flattened_mut())
+    fn fetch_keys(&self, keys: &mut [[u8; KEY_BYTES]], signals: &Blocked) -> Result<(), Error> {
+        let keys = keys.as_flattened_mut();
+        let (_, _, claim) = self.claim(self.local_node(), keys.len(), signals)?;
+        // No handler runs, so nobody forks meanwhile.
+        claim.generate(self.kernel, keys);
+        Ok(())
     }
 
     /// random(4) with concurrent_read=1, on a node: the lock is held to set the output aside, not to make it.
     fn read_claimed(&self, number: usize, destination: &mut [u8]) -> Result<(), Error> {
         loop {
-            let (number, incarnation, claim) = self.claim(number, destination.len())?;
+            let (number, incarnation, claim) =
+                self.claim(number, destination.len(), &Blocked::new())?;
             claim.generate(self.kernel, destination);
             // In a child that was forked meanwhile, by a signal handler, the parent makes the same bytes.
             if self.nodes[number].is(incarnation) {
@@ -149,12 +179,17 @@ impl Shared {
         }
     }
 
-    fn claim(&self, number: usize, bytes: usize) -> Result<(usize, u64, Claim), Error> {
+    fn claim(
+        &self,
+        number: usize,
+        bytes: usize,
+        signals: &Blocked,
+    ) -> Result<(usize, u64, Claim), Error> {
         loop {
             let ready = self.phase() == Phase::Ready;
             let number = if ready { number } else { 0 };
             let memory = &self.nodes[number];
-            let mut node = memory.node.lock();
+            let mut node = memory.node.lock(signals);
             self.receive(number, &mut node);
             if node.is_seeded() {
                 memory.fetches.fetch_add(1, Ordering::Relaxed);
@@ -162,7 +197,7 @@ impl Shared {
                 return Ok((number, memory.incarnation(), claim));
             }
             drop(node);
-            self.seed()?;
+            self.seed(signals)?;
         }
     }
 
@@ -173,11 +208,12 @@ impl Shared {
             let mut incarnation = None;
             let mut rest = &mut *destination;
             loop {
-                let mut node = memory.node.lock();
+                let signals = Blocked::new();
+                let mut node = memory.node.lock(&signals);
                 self.receive(0, &mut node);
                 if !node.is_seeded() {
                     drop(node);
-                    self.seed()?;
+                    self.seed(&signals)?;
                     continue;
                 }
                 if *incarnation.get_or_insert(memory.incarnation()) != memory.incarnation() {
@@ -197,8 +233,8 @@ impl Shared {
 
     /// A number that changes in a child process.
     pub(super) fn incarnation(&self) -> u64 {
-        let root = &self.nodes[0];
-        let _node = root.node.lock();
+        let (root, signals) = (&self.nodes[0], Blocked::new());
+        let _node = root.node.lock(&signals);
         root.incarnation()
     }
 
@@ -208,8 +244,8 @@ impl Shared {
     }
 
     /// Has node 0 take what the harvest side posted, so that the phase is known.
-    pub(super) fn receive_root(&self) {
-        let mut node = self.nodes[0].node.lock();
+    pub(super) fn receive_root(&self, signals: &Blocked) {
+        let mut node = self.nodes[0].node.lock(signals);
         self.receive(0, &mut node);
     }
 

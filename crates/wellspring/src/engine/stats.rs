@@ -7,6 +7,7 @@ use core::sync::atomic::Ordering;
 use wellspring_core::Kernel;
 use wellspring_core::source::{MinEntropy, SourceError};
 use wellspring_sys::memory::unlocked_bytes;
+use wellspring_sys::signals::Blocked;
 
 /// How far an engine is seeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,9 +44,10 @@ impl Shared {
     }
 
     pub(super) fn stats(&self) -> Stats {
+        let signals = Blocked::new();
         let nodes = self.nodes.iter().map(|memory| NodeStats {
             credit_bits: memory.inlet.credit_bits(),
-            reseeds: memory.node.lock().reseeds(),
+            reseeds: memory.node.lock(&signals).reseeds(),
             fetches: memory.fetches.load(Ordering::Relaxed),
         });
         let sources = self.sources.iter().map(|row| SourceStats {
