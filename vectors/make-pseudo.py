@@ -21,7 +21,21 @@ def rotate_left(x, k):
     return (x << k | x >> (64 - k)) & MASK
 
 
-class Xorshift128Plus:
+class Engine:
+    outputs_shown = 16
+    # Of streams, in bytes, besides those that all engines have.
+    lengths = ()
+    words_meaning = "      the first outputs of the engine from that state"
+    state_meaning = "the state"
+
+    @classmethod
+    def outputs(cls, state, count):
+        for _ in range(count):
+            yield cls.output(state)
+            state = cls.step(state)
+
+
+class Xorshift128Plus(Engine):
     name, words = "xorshift128+", 2
     jumps = {"jump": 64}
 
@@ -36,7 +50,7 @@ class Xorshift128Plus:
         return (s[0] + s[1]) & MASK
 
 
-class Xoshiro256PlusPlus:
+class Xoshiro256PlusPlus(Engine):
     name, words = "xoshiro256++", 4
     jumps = {"jump": 128, "long-jump": 192}
 
@@ -57,10 +71,25 @@ class Xoshiro256PlusPlus:
         return (rotate_left((s[0] + s[3]) & MASK, 23) + s[0]) & MASK
 
 
-def outputs(engine, state, count):
-    for _ in range(count):
-        yield engine.output(state)
-        state = engine.step(state)
+class Xoshiro256PlusPlusX16(Xoshiro256PlusPlus):
+    name = "xoshiro256++x16"
+    jumps = {}
+    lanes = 16
+    outputs_shown = 3 * lanes
+    lengths = (120, 127, 128, 129, 135, 136, 255, 256, 2048, 65536)
+    words_meaning = """
+#       the first outputs of 16 lanes of xoshiro256++: lane 0 begins in that state, lane i begins 2^128 steps
+#       ahead of lane i - 1 (i jumps ahead of lane 0), and output k is output k div 16 of lane k mod 16"""
+    state_meaning = "the state of lane 0"
+
+    @classmethod
+    def outputs(cls, state, count):
+        lanes = []
+        for _ in range(cls.lanes):
+            lanes.append(Xoshiro256PlusPlus.outputs(state, count))
+            state = jump_2_128(state)
+        for k in range(count):
+            yield next(lanes[k % cls.lanes])
 
 
 def jumper(engine, doublings):
@@ -86,6 +115,9 @@ def jumper(engine, doublings):
     return lambda state: unpack(apply(images, pack(state)))
 
 
+jump_2_128 = jumper(Xoshiro256PlusPlus, 128)
+
+
 def hex_list(values, digits):
     return ",".join(f"{int(value):0{digits}x}" for value in values)
 
@@ -99,14 +131,14 @@ def states(engine, rng):
         yield tuple(rng.getrandbits(64) for _ in range(engine.words))
 
 
-def names(rng):
+def names(engine, rng):
     """Seed, path and length in bytes of streams."""
     for seed in (0, 1, 12345, 2**32 - 1, 2**32, 2**64 - 1, 2**64, 2**96, 2**128 - 1):
         for path in ((), (0,), (1,), (0, 0), (3, 0, 17), (2**32 - 1,)):
             yield seed, path, 1000
     yield 2026, tuple(range(32)), 1000
     yield 2026, (2**32 - 1,) * 32, 1000
-    for length in (1, 7, 8, 9, 63, 64, 65, 4096, 1_000_003):
+    for length in (1, 7, 8, 9, 63, 64, 65, 4096, 1_000_003, *engine.lengths):
         yield 2026, (3, 0, 17), length
     for _ in range(20):
         path = tuple(rng.getrandbits(rng.choice((4, 32))) for _ in range(rng.randrange(6)))
@@ -118,21 +150,25 @@ PSEUDO_HEAD = """\
 # Made by vectors/make-pseudo.py with NumPy {numpy}, independently of this project's implementation.
 #
 # Lines; state words and out words are 64-bit numbers in hexadecimal:
-#  words state=W,.. out=W,..      the first outputs of the engine from that state
-#  jump state=W,.. after=W,..     the state 2^{jump} steps ahead
-{long}#  stream seed=HEX path=P n=N first=HEX last=HEX sha256=HEX
-#       the state is SeedSequence(seed, spawn_key=P).generate_state({words}, uint64) of NumPy; the stream is the
+{kinds}#  stream seed=HEX path=P n=N first=HEX last=HEX sha256=HEX
+#       {state_meaning} is SeedSequence(seed, spawn_key=P).generate_state({words}, uint64) of NumPy; the stream is the
 #       outputs as little-endian bytes. P is decimal numbers separated by /, the root is /. Of the first N bytes:
 #       the first and last 32 of them (all, if there are fewer), and the SHA-256 of all.
-# The order of the lines does not matter. There are {words_cases} words, {jump_cases} jump, {long_cases}{stream_cases} stream lines.
+# The order of the lines does not matter. There are {counts} lines.
 """
+
+KINDS = {
+    "words": "#  words state=W,.. out=W,..{words_meaning}\n",
+    "jump": "#  jump state=W,.. after=W,..     the state 2^{steps} steps ahead\n",
+    "long-jump": "#  long-jump state=W,.. after=W,..  the state 2^{steps} steps ahead\n",
+}
 
 
 def make_pseudo(engine):
     rng = random.Random(engine.name)
     lines = {"words": [], "stream": []}
     for state in states(engine, rng):
-        out = hex_list(outputs(engine, state, 16), 16)
+        out = hex_list(engine.outputs(state, engine.outputs_shown), 16)
         lines["words"].append(f"words state={hex_list(state, 16)} out={out}")
     for kind, doublings in engine.jumps.items():
         jump = jumper(engine, doublings)
@@ -140,25 +176,27 @@ def make_pseudo(engine):
             f"{kind} state={hex_list(state, 16)} after={hex_list(jump(state), 16)}"
             for state in states(engine, rng)
         ]
-    for seed, path, length in names(rng):
+    for seed, path, length in names(engine, rng):
         sequence = numpy.random.SeedSequence(seed, spawn_key=path)
         state = tuple(int(word) for word in sequence.generate_state(engine.words, numpy.uint64))
-        words = outputs(engine, state, -(-length // 8))
+        words = engine.outputs(state, -(-length // 8))
         data = b"".join(word.to_bytes(8, "little") for word in words)[:length]
         lines["stream"].append(
             f"stream seed={seed:x} path={'/'.join(map(str, path)) or '/'} n={length}"
             f" first={data[:32].hex()} last={data[-32:].hex()} sha256={hashlib.sha256(data).hexdigest()}"
         )
+    kinds = "".join(
+        meaning.format(words_meaning=engine.words_meaning, steps=engine.jumps.get(kind))
+        for kind, meaning in KINDS.items()
+        if kind in lines
+    )
     head = PSEUDO_HEAD.format(
         name=engine.name,
         numpy=numpy.__version__,
         words=engine.words,
-        jump=engine.jumps["jump"],
-        long="#  long-jump state=W,.. after=W,..  the state 2^192 steps ahead\n" if "long-jump" in lines else "",
-        words_cases=len(lines["words"]),
-        jump_cases=len(lines["jump"]),
-        long_cases=f"{len(lines['long-jump'])} long-jump, " if "long-jump" in lines else "",
-        stream_cases=len(lines["stream"]),
+        kinds=kinds,
+        state_meaning=engine.state_meaning,
+        counts=", ".join(f"{len(lines[kind])} {kind}" for kind in [*KINDS, "stream"] if kind in lines),
     )
     text = head + "".join(line + "\n" for kind in lines.values() for line in kind)
     (HERE / f"pseudo-{engine.name}.txt").write_text(text)
@@ -210,4 +248,5 @@ def make_seed_sequence():
 if __name__ == "__main__":
     make_pseudo(Xorshift128Plus)
     make_pseudo(Xoshiro256PlusPlus)
+    make_pseudo(Xoshiro256PlusPlusX16)
     make_seed_sequence()

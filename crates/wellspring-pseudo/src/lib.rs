@@ -4,13 +4,14 @@
 //! ```text
 //! (seed, path) --SeedSequence--> state words --engine--> words --little endian--> bytes
 //!
-//! splitmix64          one word becomes the words of a state
-//! linear              an engine's jumps, as polynomials of its step
-//! xorshift128plus     the engine with 128 bits of state
-//! xoshiro256plusplus  the engine with 256 bits of state, the better default
-//! seed_sequence       a seed and a path become the words of a state, exactly as in NumPy
-//! path                the path as text: 3/0/17
-//! stream              a sequence of bytes that has a name
+//! splitmix64              one word becomes the words of a state
+//! linear                  an engine's jumps, as polynomials of its step
+//! xorshift128plus         the engine with 128 bits of state
+//! xoshiro256plusplus      the engine with 256 bits of state, the better default
+//! xoshiro256plusplus_x16  sixteen of it in lanes, for bulk
+//! seed_sequence           a seed and a path become the words of a state, exactly as in NumPy
+//! path                    the path as text: 3/0/17
+//! stream                  a sequence of bytes that has a name
 //! ```
 //!
 //! # No secrecy
@@ -35,9 +36,12 @@ mod splitmix64;
 mod stream;
 mod xorshift128plus;
 mod xoshiro256plusplus;
+mod xoshiro256plusplus_x16;
 
 pub use path::{MAX_DEPTH, Path, PathError};
 pub use seed_sequence::SeedSequence;
 pub use stream::{Algorithm, Stream, UnknownAlgorithm};
+pub use wellspring_cipher::Width;
 pub use xorshift128plus::Xorshift128Plus;
 pub use xoshiro256plusplus::Xoshiro256PlusPlus;
+pub use xoshiro256plusplus_x16::Xoshiro256PlusPlusX16;

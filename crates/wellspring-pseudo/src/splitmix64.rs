@@ -11,12 +11,18 @@ pub(crate) const fn state_words<const N: usize>(seed: u64) -> [u64; N] {
     let mut i = 0;
     while i < N {
         counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (counter ^ (counter >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        words[i] = z ^ (z >> 31);
+        words[i] = output(counter);
         i += 1;
     }
     words
+}
+
+/// The output for a counter: a bijection under which a changed bit changes any other with a
+/// probability near one half.
+pub(crate) const fn output(counter: u64) -> u64 {
+    let z = (counter ^ (counter >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -82,9 +82,9 @@ impl Xoshiro256PlusPlus {
     /// The next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        let [a, _, _, d] = self.words;
+        let word = output(self.words);
         self.words = step(self.words);
-        a.wrapping_add(d).rotate_left(23).wrapping_add(a)
+        word
     }
 
     /// Fills `destination` with words in little-endian order.
@@ -109,8 +109,14 @@ impl Xoshiro256PlusPlus {
     }
 }
 
+/// The scrambler: the word that a state yields.
+#[inline(always)]
+pub(crate) fn output([a, _, _, d]: [u64; 4]) -> u64 {
+    a.wrapping_add(d).rotate_left(23).wrapping_add(a)
+}
+
 /// The linear part: one step of xoshiro256.
-#[inline]
+#[inline(always)]
 pub(crate) fn step([a, b, c, d]: [u64; 4]) -> [u64; 4] {
     let ac = a ^ c;
     let bd = b ^ d;

@@ -2,11 +2,13 @@
 
 use sha2::{Digest, Sha256};
 use wellspring_pseudo::{
-    Algorithm, Path, SeedSequence, Stream, Xorshift128Plus, Xoshiro256PlusPlus,
+    Algorithm, Path, SeedSequence, Stream, Width, Xorshift128Plus, Xoshiro256PlusPlus,
+    Xoshiro256PlusPlusX16,
 };
 
 const XORSHIFT128PLUS: &str = include_str!("../../../vectors/pseudo-xorshift128+.txt");
 const XOSHIRO256PLUSPLUS: &str = include_str!("../../../vectors/pseudo-xoshiro256++.txt");
+const XOSHIRO256PLUSPLUS_X16: &str = include_str!("../../../vectors/pseudo-xoshiro256++x16.txt");
 const SEED_SEQUENCE: &str = include_str!("../../../vectors/seed-sequence.txt");
 
 /// A line of a file: its kind, then `name=value` fields.
@@ -42,11 +44,22 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn check_stream(algorithm: Algorithm, line: &Line<'_>) {
+fn name(line: &Line<'_>) -> (u128, Path) {
     let seed = u128::from_str_radix(line.field("seed"), 16).unwrap();
-    let path: Path = line.field("path").parse().unwrap();
+    let path = line.field("path").parse().unwrap();
+    (seed, path)
+}
+
+fn check_stream(algorithm: Algorithm, line: &Line<'_>) {
+    let (seed, path) = name(line);
+    check_bytes(line, |bytes| {
+        Stream::new(algorithm, seed, &path).fill(bytes);
+    });
+}
+
+fn check_bytes(line: &Line<'_>, fill: impl FnOnce(&mut [u8])) {
     let mut bytes = vec![0; line.field("n").parse().unwrap()];
-    Stream::new(algorithm, seed, &path).fill(&mut bytes);
+    fill(&mut bytes);
     let first = &bytes[..bytes.len().min(32)];
     let last = &bytes[bytes.len().saturating_sub(32)..];
     assert_eq!(hex(first), line.field("first"), "{}", line.0);
@@ -117,6 +130,48 @@ fn xoshiro256plusplus_gives_the_known_answers() {
         }
     }
     assert_eq!((words, jumps, long_jumps, streams), (10, 10, 10, 85));
+}
+
+fn widths() -> impl Iterator<Item = Width> {
+    let available = |width: &Width| width.is_available();
+    Width::ALL.iter().copied().filter(available)
+}
+
+#[test]
+fn sixteen_lanes_give_the_known_answers_at_every_width() {
+    let (mut words, mut streams) = (0, 0);
+    for line in lines(XOSHIRO256PLUSPLUS_X16) {
+        match line.kind() {
+            "words" => {
+                let lane_0 = Xoshiro256PlusPlus::from_words(line.words("state")).unwrap();
+                let lanes = Xoshiro256PlusPlusX16::jumping_from(&lane_0);
+                let expected: [u64; 48] = line.words("out");
+                let mut singly = lanes.clone();
+                assert_eq!(expected.map(|_| singly.next_u64()), expected, "{}", line.0);
+                for width in widths() {
+                    let mut bytes = [0; 8 * 48];
+                    lanes.clone().fill_at(width, &mut bytes);
+                    let expected = expected.map(u64::to_le_bytes);
+                    assert_eq!(bytes, expected.as_flattened(), "{width} {}", line.0);
+                }
+                words += 1;
+            }
+            "stream" => {
+                check_stream(Algorithm::Xoshiro256PlusPlusX16, &line);
+                let (seed, path) = name(&line);
+                let root = SeedSequence::new(seed);
+                let name = path.iter().fold(root, |parent, &key| parent.child(key));
+                let lane_0 = Xoshiro256PlusPlus::from_words(name.generate_u64()).unwrap();
+                let lanes = Xoshiro256PlusPlusX16::jumping_from(&lane_0);
+                for width in widths() {
+                    check_bytes(&line, |bytes| lanes.clone().fill_at(width, bytes));
+                }
+                streams += 1;
+            }
+            kind => panic!("unknown kind of line: {kind}"),
+        }
+    }
+    assert_eq!((words, streams), (10, 95));
 }
 
 /// The 32-bit words of a list of hexadecimal integers of any size, each broken up as NumPy does.

@@ -70,7 +70,7 @@ fn streams_that_are_none() {
     is_refused("bytes 1 --stream 1", "--pseudo <ALGORITHM>");
     is_refused(
         "bytes 1 --pseudo rand --seed 1",
-        "xoshiro256++, xorshift128+",
+        "xoshiro256++, xoshiro256++x16, xorshift128+",
     );
     is_refused(&format!("{stream} x"), "expected a number like");
     is_refused(&format!("{stream} -1"), "expected a number like");

@@ -35,6 +35,11 @@ fn xoshiro256plusplus_gives_the_known_streams() {
 }
 
 #[test]
+fn sixteen_lanes_of_xoshiro256plusplus_give_the_known_streams() {
+    assert_eq!(check("xoshiro256++x16"), 95);
+}
+
+#[test]
 fn xorshift128plus_gives_the_known_streams() {
     assert_eq!(check("xorshift128+"), 85);
 }

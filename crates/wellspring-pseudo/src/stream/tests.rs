@@ -26,6 +26,7 @@ enum Read {
 fn reads() -> impl Strategy<Value = Vec<Read>> {
     let read = prop_oneof![
         (0..40usize).prop_map(Read::Fill),
+        (100..600usize).prop_map(Read::Fill),
         Just(Read::U32),
         Just(Read::U64),
     ];
@@ -99,6 +100,11 @@ proptest! {
         prop_assert_eq!(stream.next_u64(), xoshiro.next_u64());
         let mut stream = Stream::new(Algorithm::Xorshift128Plus, seed, &[key]);
         prop_assert_eq!(stream.next_u64(), xorshift.next_u64());
+        let mut lane_1 = Xoshiro256PlusPlus::from_words(name.generate_u64()).unwrap();
+        lane_1.jump();
+        let mut stream = Stream::new(Algorithm::Xoshiro256PlusPlusX16, seed, &[key]);
+        stream.next_u64();
+        prop_assert_eq!(stream.next_u64(), lane_1.next_u64());
     }
 }
 
@@ -137,7 +143,14 @@ fn an_algorithm_is_read_back_from_its_name_only() {
     for algorithm in Algorithm::ALL {
         assert_eq!(format!("{algorithm}").parse(), Ok(algorithm));
     }
-    for text in ["", "xoshiro256+", "XOSHIRO256++", "xoshiro256++ ", "aes256"] {
+    for text in [
+        "",
+        "xoshiro256+",
+        "XOSHIRO256++",
+        "xoshiro256++ ",
+        "xoshiro256++x8",
+        "aes256",
+    ] {
         assert_eq!(text.parse::<Algorithm>(), Err(UnknownAlgorithm), "{text:?}");
     }
 }
@@ -153,5 +166,5 @@ fn debug_output_shows_no_state() {
 
 #[test]
 fn a_stream_is_no_larger_than_documented() {
-    assert!(size_of::<Stream>() <= 80);
+    assert!(size_of::<Stream>() <= 576);
 }

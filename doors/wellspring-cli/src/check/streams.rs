@@ -6,12 +6,14 @@ use wellspring::pseudo::{Algorithm, Path, Stream};
 
 const XORSHIFT128PLUS: &str = include_str!("../../../../vectors/pseudo-xorshift128+.txt");
 const XOSHIRO256PLUSPLUS: &str = include_str!("../../../../vectors/pseudo-xoshiro256++.txt");
+const XOSHIRO256PLUSPLUS_X16: &str = include_str!("../../../../vectors/pseudo-xoshiro256++x16.txt");
 
 /// Makes every stream of the files and compares its digest.
 pub(super) fn give_known_answers() -> Outcome {
     for (algorithm, file) in [
         (Algorithm::Xorshift128Plus, XORSHIFT128PLUS),
         (Algorithm::Xoshiro256PlusPlus, XOSHIRO256PLUSPLUS),
+        (Algorithm::Xoshiro256PlusPlusX16, XOSHIRO256PLUSPLUS_X16),
     ] {
         let mut compared = 0;
         for line in file.lines().filter_map(|line| line.strip_prefix("stream ")) {
