@@ -106,12 +106,12 @@ struct Vdso(Owned<u64>);
 
 impl Vdso {
     fn new() -> Self {
-        Self(Owned::new(&Nest::<u64>::new()))
+        Self(Owned::new(&Nest::<u64, u64>::new()))
     }
 
     fn try_fill(&mut self, destination: &mut [u8]) -> bool {
         self.0
-            .with(|| 0, |level| level.state_and_fresh().1.fill(destination))
+            .with(|| 0, |_, mut fresh| fresh.fill(destination))
             == Some(true)
     }
 }
