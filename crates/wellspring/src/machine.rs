@@ -31,6 +31,11 @@ pub(crate) fn cpus() -> usize {
 /// The topology that a folder in the form of `/sys/devices/system` describes.
 fn topology_below(system: &str) -> Option<Topology> {
     let numbers = read_list(&format!("{system}/node/online"))?;
+    if let [only] = numbers[..] {
+        // What most machines are; the first read of a process need not read more files.
+        let cpus = read_list(&format!("{system}/node/node{only}/cpulist"))?;
+        return cpus.last().map(|&last| Topology::single(last as usize + 1));
+    }
     let with_memory = read_list(&format!("{system}/node/has_memory"));
     let nodes: Vec<SystemNode> = numbers
         .iter()
