@@ -12,7 +12,8 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
   tidy   check the house rules that a program can check
   loom   run the lock-free parts under every interleaving
-  deny   check the dependency tree (needs cargo-deny)";
+  deny   check the dependency tree (needs cargo-deny)
+  bench  measure the ladder with everyone else's generators on it; further words go to it (--quick, ..)";
 
 fn main() -> ExitCode {
     let chore = env::args().nth(1);
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("loom") => loom(),
         Some("deny") => run(cargo().args(["deny", "check", "bans", "licenses", "sources"])),
+        Some("bench") => bench(),
         _ => Err(USAGE.into()),
     };
     match done {
@@ -64,4 +66,18 @@ fn loom() -> Result<(), String> {
             "loom",
         ])
         .args(["--target-dir", "target/loom"]))
+}
+
+/// Outside the workspace, so that the peers stay out of the product's dependency tree.
+fn bench() -> Result<(), String> {
+    run(cargo()
+        .args([
+            "run",
+            "--release",
+            "--locked",
+            "--manifest-path",
+            "bench/Cargo.toml",
+            "--",
+        ])
+        .args(env::args_os().skip(2)))
 }
