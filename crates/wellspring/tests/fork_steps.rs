@@ -228,7 +228,7 @@ fn a_read_whose_slot_is_taken_again_in_the_child_disturbs_nobody() {
         let read = |crowd: &mut Crowd, destination: &mut [u8]| {
             crowd.turn += 1;
             let generators = crowd.generators.get_mut();
-            if generators.is_empty() || crowd.turn % 8 == 0 {
+            if generators.is_empty() || crowd.turn.is_multiple_of(8) {
                 return crowd.door.fill(destination);
             }
             for destination in destination.chunks_mut(16) {

@@ -67,7 +67,8 @@ fn install() {
         unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
             action.sa_sigaction = on_trap as *const () as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            // A handler may step through code itself.
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
             assert_eq!(libc::sigaction(libc::SIGTRAP, &action, ptr::null_mut()), 0);
         }
     });

@@ -1,0 +1,163 @@
+//! The hot path makes no system call: counted, and forbidden.
+#![cfg(target_arch = "x86_64")]
+
+mod common;
+
+use common::process::{Fork, run_and_exit};
+use core::ptr;
+use libc::pid_t;
+use std::time::Instant;
+use wellspring::{Engine, Mode};
+
+/// A call that nobody else makes, and that fails: what lies between two of these is counted.
+const MARKER: libc::c_long = 100_000;
+
+/// A harvest of two sources, every 100 ms; then new keys for the tap.
+const CALLS_PER_HARVEST: usize = 60;
+
+fn mark() {
+    // SAFETY: there is no such call.
+    unsafe { libc::syscall(MARKER) };
+}
+
+/// Runs `work` in a traced child and counts its system calls between marks. `None`: tracing is not permitted.
+fn count_calls(work: impl FnOnce()) -> Option<usize> {
+    let pid = match Fork::Library.call() {
+        0 => run_and_exit(|| {
+            // SAFETY: asks to be traced by the parent, which waits for the stop.
+            unsafe {
+                if libc::ptrace(libc::PTRACE_TRACEME, 0, ptr::null_mut::<u8>(), 0) != 0 {
+                    libc::_exit(0);
+                }
+                libc::raise(libc::SIGSTOP);
+            }
+            work();
+        }),
+        pid => pid,
+    };
+    if !libc::WIFSTOPPED(wait(pid)) {
+        return None;
+    }
+    let (mut marks, mut stops) = (0, 0);
+    loop {
+        // SAFETY: the child is stopped and ours to trace.
+        unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, ptr::null_mut::<u8>(), 0) };
+        let status = wait(pid);
+        if libc::WIFEXITED(status) {
+            assert_eq!((libc::WEXITSTATUS(status), marks), (0, 4));
+            // Each call stops twice, when it begins and when it ends.
+            return Some(stops / 2);
+        }
+        assert!(libc::WIFSTOPPED(status), "the child failed: {status:#x}");
+        // SAFETY: all zeros is a value of the registers, which the call fills in.
+        let registers = unsafe {
+            let mut registers: libc::user_regs_struct = core::mem::zeroed();
+            libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers);
+            registers
+        };
+        match registers.orig_rax as libc::c_long == MARKER {
+            true => marks += 1,
+            false if marks == 2 => stops += 1,
+            false => {}
+        }
+    }
+}
+
+fn wait(pid: pid_t) -> i32 {
+    let mut status = 0;
+    // SAFETY: the pointer is to the status.
+    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+    status
+}
+
+/// An engine of this thread whose buffer is full but for a little.
+fn full() -> Engine {
+    let engine = Engine::builder().mode(Mode::PerThread).build().unwrap();
+    // The first read seeds; the second takes a key of the generation after that.
+    (0..2).for_each(|_| engine.fill(&mut [0; 8]));
+    engine
+}
+
+#[test]
+fn reads_from_a_buffer_make_no_system_call() {
+    let calls = count_calls(|| {
+        let engine = full();
+        let mut rng = engine.rng();
+        rng.fill(&mut [0; 8]);
+        let _ = (
+            wellspring::u64(),
+            wellspring::u64(),
+            wellspring::pseudo::u64(),
+        );
+        mark();
+        for _ in 0..25 {
+            assert_ne!(engine.u64(), wellspring::u64());
+            engine.fill(&mut [0; 16]);
+            engine.fill(&mut [0; 32]);
+            rng.fill(&mut [0; 32]);
+        }
+        for _ in 0..100_000 {
+            assert_ne!(wellspring::pseudo::u64(), 0);
+        }
+        mark();
+    });
+    match calls {
+        Some(calls) => assert_eq!(calls, 0),
+        None => common::skipped("ptrace is not permitted"),
+    }
+}
+
+#[test]
+fn a_million_reads_make_the_system_calls_of_a_few_harvests() {
+    let begin = Instant::now();
+    let calls = count_calls(|| {
+        let engine = full();
+        mark();
+        for _ in 0..1_000_000 {
+            assert_ne!(engine.u64(), 0);
+        }
+        for _ in 0..100_000 {
+            engine.fill(&mut [0; 16]);
+            engine.fill(&mut [0; 32]);
+        }
+        engine.fill(&mut vec![0; 1 << 16]);
+        mark();
+    });
+    let harvests = begin.elapsed().as_millis() as usize / 100 + 1;
+    match calls {
+        Some(calls) => {
+            println!("{calls} system calls in 1,200,000 reads, with {harvests} harvests at most");
+            assert!(calls <= harvests * CALLS_PER_HARVEST, "{calls} calls");
+        }
+        None => common::skipped("ptrace is not permitted"),
+    }
+}
+
+#[test]
+fn a_child_that_may_make_no_system_call_draws_on() {
+    let pid = match Fork::Library.call() {
+        0 => {
+            let engine = full();
+            let _ = wellspring::pseudo::u64();
+            let mut drawn = 0;
+            // SAFETY: from here on the child may read, write, return from a signal and exit; a call of
+            // another kind kills it.
+            unsafe {
+                if libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_STRICT, 0, 0, 0) != 0 {
+                    libc::_exit(2);
+                }
+                for _ in 0..100 {
+                    drawn |= engine.u64() ^ wellspring::pseudo::u64();
+                }
+                libc::syscall(libc::SYS_exit, i64::from(drawn == 0));
+            }
+            unreachable!("the process has ended");
+        }
+        pid => pid,
+    };
+    let status = wait(pid);
+    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 2 {
+        return common::skipped("seccomp is not there");
+    }
+    assert_eq!(status, 0, "killed for a system call, if this is 9");
+}

@@ -1,0 +1,335 @@
+//! A read that interrupts a read on the same thread: neither repeats the other, whatever the depth, and
+//! however the handler ends.
+#![cfg(target_arch = "x86_64")]
+
+mod common;
+
+use common::door::{Door, engine};
+use common::repeats::assert_no_value_twice;
+use common::stepping::{self, Next, step};
+use common::timer::{Timer, handle};
+use core::cell::Cell;
+use core::ffi::c_int;
+use core::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use wellspring::{Engine, Mode};
+
+const VALUE_BYTES: usize = 16;
+type Value = [u8; VALUE_BYTES];
+
+/// Draws from an engine, or from what lies beside it.
+type Draw = fn(&Engine, &mut [u8]);
+
+/// What handlers draw from, and where they keep the values: in memory that was there before.
+struct Nested {
+    door: Draw,
+    engine: Engine,
+    values: Box<[Cell<Value>]>,
+    next: AtomicUsize,
+    handled: AtomicUsize,
+    depth: Cell<usize>,
+    deepest: Cell<usize>,
+}
+
+/// Where handlers stop drawing, or a slow machine would never come out of them.
+const MOST_TIMER_DEPTHS: usize = 7;
+
+thread_local! {
+    static NESTED: Cell<*const Nested> = const { Cell::new(ptr::null()) };
+}
+
+impl Nested {
+    fn new(engine: Engine, door: Draw, most_values: usize) -> Self {
+        Self {
+            door,
+            engine,
+            values: vec![Cell::default(); most_values].into(),
+            next: AtomicUsize::new(0),
+            handled: AtomicUsize::new(0),
+            depth: Cell::new(0),
+            deepest: Cell::new(0),
+        }
+    }
+
+    /// Draws a value and keeps it. Says whether there was room for it.
+    fn draw(&self) -> bool {
+        let mut value = [0; VALUE_BYTES];
+        (self.door)(&self.engine, &mut value);
+        self.keep(value)
+    }
+
+    /// Draws more than any buffer holds.
+    fn draw_long(&self) {
+        let mut long = [0; 4096];
+        (self.door)(&self.engine, &mut long);
+        for &value in long.as_chunks().0 {
+            self.keep(value);
+        }
+    }
+
+    fn keep(&self, value: Value) -> bool {
+        // A handler in between takes the next place.
+        let place = self.values.get(self.next.fetch_add(1, Ordering::Relaxed));
+        place.inspect(|place| place.set(value)).is_some()
+    }
+
+    /// Runs `work` while the handlers of this thread draw from this.
+    fn while_handled(&self, work: impl FnOnce()) {
+        NESTED.set(self);
+        work();
+        NESTED.set(ptr::null());
+    }
+
+    /// The values so far, none of which came twice.
+    fn check(&self, what: &str) -> usize {
+        let count = self.next.load(Ordering::Relaxed).min(self.values.len());
+        let mut values: Vec<Value> = self.values[..count].iter().map(Cell::get).collect();
+        assert_no_value_twice(&mut values, what);
+        count
+    }
+}
+
+extern "C" fn draw_on_signal(_: c_int) {
+    // SAFETY: null, or what lives while this thread's handlers run.
+    let Some(nested) = (unsafe { NESTED.get().as_ref() }) else {
+        return;
+    };
+    let depth = nested.depth.get() + 1;
+    if depth > MOST_TIMER_DEPTHS {
+        return;
+    }
+    nested.depth.set(depth);
+    nested.deepest.set(nested.deepest.get().max(depth));
+    let handled = nested.handled.fetch_add(1, Ordering::Relaxed);
+    nested.draw();
+    if handled.is_multiple_of(64) {
+        nested.draw_long();
+    }
+    nested.depth.set(depth - 1);
+}
+
+/// An engine that lives on its seed: nothing from outside hides a repetition, and no harvest is stepped through.
+fn seeded(mode: Mode) -> Engine {
+    let builder = Engine::builder()
+        .mode(mode)
+        .sources([])
+        .seed(&[mode as u8; 32]);
+    builder.build().unwrap()
+}
+
+fn doors(engine: fn(Mode) -> Engine) -> Vec<(String, Engine, Draw)> {
+    let modes = Mode::ALL.map(|mode| {
+        let fill: Draw = Engine::fill;
+        (format!("mode {mode}"), engine(mode), fill)
+    });
+    let pseudo: Draw = |_, destination| Door::Pseudo.fill(destination);
+    let pseudo = ("statistical".into(), engine(Mode::PerThread), pseudo);
+    modes.into_iter().chain([pseudo]).collect()
+}
+
+#[test]
+fn handlers_at_more_than_ten_kilohertz_repeat_nothing_of_what_they_interrupt() {
+    const MOST_VALUES: usize = 1_000_000;
+    const FOR: Duration = Duration::from_millis(1000);
+    handle(libc::SIGUSR1, draw_on_signal);
+    handle(libc::SIGUSR2, draw_on_signal);
+    for (what, engine, door) in doors(engine) {
+        let nested = Nested::new(engine, door, MOST_VALUES);
+        let begin = Instant::now();
+        nested.while_handled(|| {
+            // Two, of which the one interrupts the other's handler.
+            let _often = Timer::start(libc::SIGUSR1, 30_000, 30_000);
+            let _seldom = Timer::start(libc::SIGUSR2, 47_000, 47_000);
+            for round in 1.. {
+                let has_room = nested.draw();
+                if round % 1000 == 0 {
+                    nested.draw_long();
+                    if !has_room || begin.elapsed() > FOR {
+                        break;
+                    }
+                }
+            }
+        });
+        let seconds = begin.elapsed().as_secs_f64();
+        let handled = nested.handled.load(Ordering::Relaxed);
+        let rate = handled as f64 / seconds;
+        let deepest = nested.deepest.get();
+        let values = nested.check(&what);
+        println!("{what}: {values} values, {handled} handlers at {rate:.0} Hz, {deepest} deep");
+        // What a CPU shared with other tests still has to reach.
+        assert!(rate > 5_000.0, "{what}: {rate:.0} Hz tests little");
+    }
+}
+
+#[test]
+fn a_handler_at_every_instruction_repeats_nothing_of_what_it_interrupts() {
+    for (what, engine, door) in doors(seeded) {
+        let nested = Nested::new(engine, door, 1 << 20);
+        nested.draw();
+        let mut handlers = 0;
+        // Short reads, of which each handler takes some of the buffers below, down to a refill.
+        for _ in 0..4 {
+            let mut draw = |number: usize| {
+                // Everywhere in a short read and in the beginning of a long one; then here and there.
+                if number < 600 || number.is_multiple_of(97) {
+                    handlers += 1;
+                    nested.draw();
+                }
+                Next::Step
+            };
+            step(&mut draw, || nested.draw());
+        }
+        let values = nested.check(&what);
+        println!("{what}: {values} values, {handlers} of them by handlers");
+        assert!(handlers > 500);
+    }
+}
+
+#[test]
+fn a_handler_that_raises_itself_eight_times_repeats_nothing() {
+    const DEPTH: usize = 8;
+
+    extern "C" fn descend(signal: c_int) {
+        // SAFETY: as in `draw_on_signal`.
+        let Some(nested) = (unsafe { NESTED.get().as_ref() }) else {
+            return;
+        };
+        let depth = nested.depth.get() + 1;
+        nested.depth.set(depth);
+        nested.draw();
+        if depth < DEPTH {
+            // In the middle of a read of this level, so that each level has a depth of the engine.
+            let mut raise = |number: usize| {
+                if number == 40 {
+                    // SAFETY: raise may be called in a handler.
+                    unsafe { libc::raise(signal) };
+                    return Next::Run;
+                }
+                Next::Step
+            };
+            step(&mut raise, || nested.draw());
+        }
+        nested.draw();
+        nested.deepest.set(nested.deepest.get().max(depth));
+        nested.depth.set(depth - 1);
+    }
+
+    handle(libc::SIGALRM, descend);
+    for (what, engine, door) in doors(seeded) {
+        let nested = Nested::new(engine, door, 1 << 16);
+        for _ in 0..20 {
+            nested.while_handled(|| {
+                // SAFETY: the handler is installed.
+                unsafe { libc::raise(libc::SIGALRM) };
+            });
+            nested.draw_long();
+        }
+        assert_eq!(nested.deepest.get(), DEPTH);
+        let values = nested.check(&what);
+        println!("{what}: {values} values, {DEPTH} deep");
+    }
+}
+
+/// Where a handler goes instead of returning, and where `abandoned` runs.
+struct Contexts {
+    back: libc::ucontext_t,
+    abandoned: libc::ucontext_t,
+    stack: Vec<u8>,
+}
+
+/// Runs `code` on a stack of its own and abandons it, at its step `number`, as siglongjmp from the handler
+/// would; says whether it had ended before.
+fn abandon(nested: &Nested, number: usize) -> bool {
+    thread_local! {
+        static WORK: Cell<*const Work> = const { Cell::new(ptr::null()) };
+    }
+    struct Work {
+        nested: *const Nested,
+        number: usize,
+        back: *const libc::ucontext_t,
+        ended: Cell<bool>,
+    }
+    extern "C" fn run() {
+        // SAFETY: `abandon` set it and waits.
+        let work = unsafe { &*WORK.get() };
+        let mut leave = |number: usize| {
+            if number == work.number {
+                // SAFETY: the context was saved by the swap that runs this.
+                unsafe { libc::setcontext(work.back) };
+            }
+            Next::Step
+        };
+        step(&mut leave, || {
+            // SAFETY: as above.
+            let nested = unsafe { &*work.nested };
+            (nested.door)(&nested.engine, &mut [0; VALUE_BYTES]);
+        });
+        work.ended.set(true);
+        // SAFETY: as above.
+        unsafe { libc::setcontext(work.back) };
+    }
+
+    // SAFETY: all zeros is a value of it, which the calls below fill in before they use it.
+    let unset = || unsafe { core::mem::zeroed() };
+    let mut contexts = Box::new(Contexts {
+        back: unset(),
+        abandoned: unset(),
+        stack: vec![0; 256 << 10],
+    });
+    let work = Work {
+        nested,
+        number,
+        back: &raw const contexts.back,
+        ended: Cell::new(false),
+    };
+    WORK.set(&raw const work);
+    // SAFETY: the contexts live until the swap returns, which it does once: when `run` goes back.
+    unsafe {
+        assert_eq!(libc::getcontext(&raw mut contexts.abandoned), 0);
+        contexts.abandoned.uc_stack.ss_sp = contexts.stack.as_mut_ptr().cast();
+        contexts.abandoned.uc_stack.ss_size = contexts.stack.len();
+        libc::makecontext(&raw mut contexts.abandoned, run, 0);
+        libc::swapcontext(&raw mut contexts.back, &raw const contexts.abandoned);
+    }
+    stepping::stop();
+    work.ended.get()
+}
+
+#[test]
+fn a_handler_that_never_returns_costs_a_depth_and_nothing_else() {
+    const READS_AFTER: usize = 40;
+    for (what, engine, door) in doors(seeded) {
+        let mut abandoned = 0;
+        let mut all: Vec<Value> = Vec::new();
+        // Each on a thread of its own, which has all its depths; every third thread loses more than it has.
+        let stride = if engine.mode() == Mode::PerThread {
+            1
+        } else {
+            11
+        };
+        for number in (1..230).step_by(stride).chain([500, 2000]) {
+            let (engine, what) = (engine.clone(), what.clone());
+            let values = std::thread::spawn(move || {
+                let nested = Nested::new(engine, door, 1 << 10);
+                nested.draw();
+                let times = if number % 3 == 0 { 6 } else { 1 };
+                let ended = (0..times).filter(|_| abandon(&nested, number)).count();
+                let before = nested.next.load(Ordering::Relaxed);
+                (0..READS_AFTER).for_each(|_| assert!(nested.draw()));
+                nested.draw_long();
+                assert!(before + READS_AFTER <= nested.check(&what));
+                (
+                    times - ended,
+                    nested.values.iter().map(Cell::get).collect::<Vec<_>>(),
+                )
+            });
+            let (times, values) = values.join().unwrap();
+            abandoned += times;
+            all.extend(values.iter().filter(|&&value| value != [0; VALUE_BYTES]));
+        }
+        assert_no_value_twice(&mut all, &what);
+        println!("{what}: {abandoned} reads abandoned, {} values", all.len());
+        assert!(abandoned > 20, "{what}: {abandoned}");
+    }
+}
