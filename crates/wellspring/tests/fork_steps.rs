@@ -29,7 +29,7 @@ const MOST_FORKS: usize = LAST_STEPS + 2 * SPREAD_FORKS;
 const MOST_LATE_FORKS: usize = 60;
 
 /// The buffers of a thread's tap and of an owned one.
-const THREAD_BUFFER_BYTES: usize = 1856;
+const THREAD_BUFFER_BYTES: usize = 5120;
 const OWNED_BUFFER_BYTES: usize = 3840;
 
 /// Forks at every step of `read`, on a state from `make`; the child runs `in_handler` before it goes on with
