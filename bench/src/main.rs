@@ -10,7 +10,7 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use wellspring_bench::{Options, Progress, first_byte, run};
+use wellspring_bench::{Options, Progress, first_byte, model, run};
 
 const USAGE: &str = "usage: wellspring-peers [--quick] [--model] [--json FILE] [--report FILE.html] \
                      [--section throughput|latency|harvest|blocks|footprint]";
@@ -79,8 +79,16 @@ fn main() -> ExitCode {
 
 fn bench(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut bar = Bar(ProgressBar::hidden());
-    let report = run(&arguments.options()?, peers::all(), &mut bar);
-    let (table, json, html) = (report.table(), report.json(), report.html());
+    let (table, json, html) = match arguments.model {
+        true => {
+            let report = model::run(&model::Costs::measure());
+            (report.table(), report.json(), report.html())
+        }
+        false => {
+            let report = run(&arguments.options()?, peers::all(), &mut bar);
+            (report.table(), report.json(), report.html())
+        }
+    };
     bar.0.finish_and_clear();
     print!("{table}");
     for (file, text) in [(&arguments.json, json), (&arguments.report, html)] {

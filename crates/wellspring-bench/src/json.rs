@@ -77,6 +77,7 @@ macro_rules! object {
         $crate::json::Value::Object(vec![$((stringify!($name), $value.into())),*])
     };
 }
+pub(crate) use object;
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -112,7 +112,7 @@ pub(crate) fn run(threads: &[usize], pace: Pace, progress: &mut dyn Progress) ->
     let mut latencies: Vec<Latency> = cases.iter().map(summary).collect();
     let whole = pace.slice * pace.rounds as u32;
     for (name, rare) in [
-        (AFTER_RESEED, after_reseed(&clock, whole)),
+        (AFTER_RESEED, after_reseed(&clock, 3 * whole)),
         (HARVESTING, harvesting(&clock, 4 * whole)),
     ] {
         latencies.push(Latency::new(name, 1, &rare, &clock));

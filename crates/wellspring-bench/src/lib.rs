@@ -35,6 +35,7 @@ pub mod histogram;
 mod json;
 pub mod latency;
 pub mod machine;
+pub mod model;
 mod options;
 mod page;
 mod progress;

@@ -70,10 +70,10 @@ pub fn run(options: &Options, peers: Vec<Contender>, progress: &mut dyn Progress
         rounds,
         measurements: race::run(&cases, pace(shares.throughput, cases.len()), progress),
         latencies: match options.includes(Section::Latency) {
-            // Eight shares for the turns, five for the rare reads.
+            // The turns, and seven times as much for the rare reads.
             true => latency::run(
                 &latency_threads,
-                pace(shares.latency, 6 * latency_threads.len() + 5),
+                pace(shares.latency, 6 * latency_threads.len() + 7),
                 progress,
             ),
             false => Vec::new(),

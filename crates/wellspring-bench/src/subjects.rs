@@ -110,9 +110,7 @@ impl Vdso {
     }
 
     fn try_fill(&mut self, destination: &mut [u8]) -> bool {
-        self.0
-            .with(|| 0, |_, mut fresh| fresh.fill(destination))
-            == Some(true)
+        self.0.with(|| 0, |_, mut fresh| fresh.fill(destination)) == Some(true)
     }
 }
 

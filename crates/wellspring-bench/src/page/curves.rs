@@ -25,21 +25,20 @@ fn color(name: &str, next: &mut usize) -> usize {
     }
 }
 
-/// Curves of whoever was measured at three sizes or more on one thread.
-fn by_size(report: &Report) -> Vec<Series> {
-    let mut names: Vec<(&str, Family)> = Vec::new();
-    for one in report
-        .measurements
-        .iter()
-        .filter(|one| one.family != Family::Kernel)
-    {
-        if !names.iter().any(|(name, _)| *name == one.name) {
-            names.push((&one.name, one.family));
+/// Curves of the members of `families` that were measured at three sizes or more on one thread, and of the
+/// default mode and memset, which all others are held against.
+fn by_size(report: &Report, families: &[Family]) -> Vec<Series> {
+    let mut members: Vec<(&str, Family)> = Vec::new();
+    for one in &report.measurements {
+        let is_reference = one.name == Mode::PerThread.name() || one.family == Family::Roof;
+        let is_new = !members.iter().any(|(name, _)| *name == one.name);
+        if is_new && (is_reference || families.contains(&one.family)) {
+            members.push((&one.name, one.family));
         }
     }
-    names.sort_by_key(|(_, family)| tables::place(*family));
+    members.sort_by_key(|(_, family)| tables::place(*family));
     let mut next = 0;
-    let curves = names.into_iter().filter_map(|(name, family)| {
+    let curves = members.into_iter().filter_map(|(name, family)| {
         let found = SIZES
             .iter()
             .filter_map(|&bytes| report.find(name, Work::Fill(bytes), 1));
@@ -79,29 +78,46 @@ fn size_axis() -> Axis {
 }
 
 pub(super) fn throughput(report: &Report) -> String {
-    let series = by_size(report);
-    if series.is_empty() {
+    let ladder = by_size(report, &[Family::Mode, Family::Handle, Family::System]);
+    if ladder.is_empty() {
         return String::new();
     }
+    let mut figures = by_size_plot("The ladder", ladder);
+    let has_peers = report
+        .measurements
+        .iter()
+        .any(|one| one.family == Family::Peer);
+    let others = by_size(report, &[Family::Peer, Family::Statistical]);
+    figures += &by_size_plot(
+        if has_peers {
+            "Peers"
+        } else {
+            "The statistical tier"
+        },
+        others,
+    );
+    let words = "Up is better. Dashed: no secrecy, or no random numbers at all (memset). Point at a dot for its figures.";
+    markup::section("Throughput by size", words, &figures)
+}
+
+fn by_size_plot(title: &str, series: Vec<Series>) -> String {
     let rates = series
         .iter()
         .flat_map(|one| one.points.iter().map(|point| point.1));
     let plot = Plot {
-        title: None,
+        title: Some(title.into()),
         width: 900.0,
-        height: 470.0,
+        height: 400.0,
         x: size_axis(),
         y: Axis::logarithmic("bytes per second, one thread (logarithmic)", rates, rate),
         series,
         ideal: Vec::new(),
     };
-    let words = "Up is better. Dashed: no secrecy, or no random numbers at all (memset). Point at a dot for its figures.";
-    let figure = format!(
+    format!(
         "<figure>\n{}{}</figure>\n",
         plot.svg(),
         plot::legend(&plot.series)
-    );
-    markup::section("Throughput by size", words, &figure)
+    )
 }
 
 pub(super) fn scaling(report: &Report) -> String {

@@ -1,0 +1,180 @@
+//! What the model is fed with, measured on this machine.
+
+use crate::contender::{Contender, Family, Subject, Work};
+use crate::machine;
+use crate::model::queue::Handover;
+use crate::race::{self, Case, Pace};
+use crate::statistics::quantile;
+use crate::subjects::{self, CACHED_BYTES};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use wellspring::{Engine, Kernel, Mode};
+use wellspring_cipher::Keystream;
+
+/// Lines that move with a node's lock: its word, the key and counter, the mailbox's head.
+pub const LINES: f64 = 3.0;
+/// Where the cost of a line between sockets is not measured: so many times what it costs within one.
+pub const REMOTE_FACTOR: f64 = 2.4;
+/// Where there is one CPU and nothing to measure between two.
+const ASSUMED_LINE_NS: f64 = 50.0;
+
+/// What reads consist of, in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// The engine's kernel, of which these are the costs.
+    pub kernel: &'static str,
+    /// A byte of keystream, in a long read.
+    pub generation_ns_per_byte: f64,
+    /// Setting up a key and making the next one: what a claim does under the lock, and what making the
+    /// output begins with.
+    pub key_ns: f64,
+    /// What a locked read costs besides: signals, clock, the lock itself when nobody else wants it.
+    pub around_lock_ns: f64,
+    /// A 32-byte read from a tap, refills included.
+    pub tap_read_ns: f64,
+    /// A cache line between two cores of this machine.
+    pub local_line_ns: f64,
+    /// Whether that was measured.
+    pub is_line_measured: bool,
+}
+
+impl Costs {
+    /// Takes about two seconds.
+    #[must_use]
+    pub fn measure() -> Self {
+        let kernel = Engine::process().kernel();
+        let key = [Work::Fill(32)];
+        let contenders = [
+            Contender::new(
+                "bulk",
+                Family::Kernel,
+                &[Work::Fill(CACHED_BYTES)],
+                move || Stream(Keystream::new(kernel, &[7; 32], 0)),
+            ),
+            Contender::new("key", Family::Kernel, &key, move || Keyed(kernel)),
+            subjects::mode(Mode::Concurrent, &key),
+            subjects::mode(Mode::PerThread, &key),
+        ];
+        let case = |contender| Case {
+            contender,
+            work: contender.works[0],
+            threads: 1,
+        };
+        let pace = Pace {
+            rounds: 15,
+            slice: Duration::from_millis(15),
+        };
+        let measured = race::run(
+            &contenders.iter().map(case).collect::<Vec<_>>(),
+            pace,
+            &mut (),
+        );
+        let [bulk_ns, key_ns, locked_ns, tap_read_ns] =
+            [0, 1, 2, 3].map(|place| measured[place].ns_per_request());
+        let line_ns = line_ns();
+        Self {
+            kernel: kernel.name(),
+            generation_ns_per_byte: bulk_ns / CACHED_BYTES as f64,
+            key_ns,
+            around_lock_ns: (locked_ns - 2.0 * key_ns).max(0.0),
+            tap_read_ns,
+            local_line_ns: line_ns.unwrap_or(ASSUMED_LINE_NS),
+            is_line_measured: line_ns.is_some(),
+        }
+    }
+
+    /// The handover of a node's lock. Its waiters poll one word; that they sleep after a while is not part of
+    /// the model.
+    #[must_use]
+    pub fn handover(&self) -> Handover {
+        Handover {
+            local_line_ns: self.local_line_ns,
+            remote_line_ns: self.local_line_ns * REMOTE_FACTOR,
+            lines: LINES,
+            polling_share: 0.5,
+            wake_ns: 0.0,
+        }
+    }
+}
+
+struct Stream(Keystream);
+
+impl Subject for Stream {
+    fn fill(&mut self, destination: &mut [u8]) {
+        self.0.fill(destination);
+    }
+}
+
+struct Keyed(Kernel);
+
+impl Subject for Keyed {
+    fn fill(&mut self, destination: &mut [u8]) {
+        Keystream::new(self.0, black_box(&[7; 32]), 0).fill(destination);
+    }
+}
+
+/// A cache line between two cores: two threads answer each other through one word. `None` with one CPU.
+fn line_ns() -> Option<f64> {
+    const ROUND_TRIPS: u64 = 500;
+    const BATCHES: usize = 40;
+    if machine::cpus() < 2 {
+        return None;
+    }
+    let ball = Ball(AtomicU64::new(0));
+    let last = 2 * ROUND_TRIPS * BATCHES as u64;
+    let samples: Vec<f64> = std::thread::scope(|scope| {
+        scope.spawn(|| (0..last / 2).for_each(|turn| ball.answer(2 * turn + 1)));
+        let batch = |batch: u64| {
+            let start = Instant::now();
+            (0..ROUND_TRIPS).for_each(|turn| ball.answer(2 * (batch * ROUND_TRIPS + turn)));
+            start.elapsed().as_nanos() as f64 / (2 * ROUND_TRIPS) as f64
+        };
+        (0..BATCHES as u64).map(batch).collect()
+    });
+    // Both threads ran undisturbed in the fast batches; in the others somebody had to wait for a CPU.
+    quantile(&samples, 0.1)
+}
+
+/// A word on cache lines of its own.
+#[repr(align(128))]
+struct Ball(AtomicU64);
+
+impl Ball {
+    /// Waits for `turn` and makes it the next.
+    fn answer(&self, turn: u64) {
+        let mut looks = 0;
+        while self.0.load(Ordering::Acquire) != turn {
+            looks += 1;
+            match looks % 10_000 {
+                // The other one may be waiting for this very CPU.
+                0 => std::thread::yield_now(),
+                _ => std::hint::spin_loop(),
+            }
+        }
+        self.0.store(turn + 1, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cost_is_a_time() {
+        let costs = Costs::measure();
+        for ns in [
+            costs.generation_ns_per_byte,
+            costs.key_ns,
+            costs.tap_read_ns,
+            costs.local_line_ns,
+        ] {
+            assert!(ns > 0.0 && ns.is_finite(), "{costs:?}");
+        }
+        assert!(costs.around_lock_ns >= 0.0);
+        assert!(
+            costs.tap_read_ns < costs.key_ns + costs.around_lock_ns + 1000.0,
+            "{costs:?}"
+        );
+    }
+}

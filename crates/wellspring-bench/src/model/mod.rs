@@ -1,0 +1,140 @@
+//! Machines that are not here: sockets and threads as a queue for locks, on paper that runs.
+//!
+//! ```text
+//! costs      what reads consist of, measured on this machine
+//! queue      the discrete-event simulation
+//! modes      what a read is in each mode, as steps of it
+//! published  two published tables beside the model, and what had to be assumed
+//! report     tables, JSON and page
+//! ```
+
+pub mod costs;
+pub mod modes;
+pub mod published;
+pub mod queue;
+mod report;
+
+pub use costs::Costs;
+
+use modes::predict;
+use published::{Comparison, comparisons};
+use queue::Shape;
+use wellspring::Mode;
+
+/// Threads on a socket of the machines predicted.
+pub const THREADS_PER_SOCKET: usize = 16;
+/// The sizes predicted.
+pub const SIZES: [usize; 3] = [32, 4096, 65_536];
+/// The machines predicted: one socket filling up, then more of them.
+pub const SHAPES: [Shape; 8] = [
+    shape(1, 1),
+    shape(1, 2),
+    shape(1, 4),
+    shape(1, 8),
+    shape(1, THREADS_PER_SOCKET),
+    shape(2, THREADS_PER_SOCKET),
+    shape(4, THREADS_PER_SOCKET),
+    shape(8, THREADS_PER_SOCKET),
+];
+
+const fn shape(sockets: usize, threads_per_socket: usize) -> Shape {
+    Shape {
+        sockets,
+        threads_per_socket,
+    }
+}
+
+/// What a machine would do in a mode.
+#[derive(Clone, Copy, Debug)]
+pub struct Prediction {
+    /// The mode.
+    pub mode: Mode,
+    /// The bytes of one read.
+    pub bytes: usize,
+    /// The machine.
+    pub shape: Shape,
+    /// All threads together.
+    pub bytes_per_second: f64,
+    /// Over one thread alone.
+    pub speedup: f64,
+    /// The share of the threads' time that goes into waiting for the lock.
+    pub waiting_share: f64,
+}
+
+/// What the model says.
+#[derive(Clone, Debug)]
+pub struct ModelReport {
+    /// What it was fed with.
+    pub costs: Costs,
+    /// How far it can be believed.
+    pub comparisons: Vec<Comparison>,
+    /// What it predicts.
+    pub predictions: Vec<Prediction>,
+}
+
+/// Compares the model with the publications, and predicts every mode at every shape and size.
+#[must_use]
+pub fn run(costs: &Costs) -> ModelReport {
+    let mut predictions = Vec::new();
+    for bytes in SIZES {
+        for mode in Mode::ALL {
+            let alone = predict(costs, SHAPES[0], mode, bytes).bytes_per_second;
+            predictions.extend(SHAPES.map(|shape| {
+                let outcome = predict(costs, shape, mode, bytes);
+                Prediction {
+                    mode,
+                    bytes,
+                    shape,
+                    bytes_per_second: outcome.bytes_per_second,
+                    speedup: outcome.bytes_per_second / alone,
+                    waiting_share: outcome.waiting_share,
+                }
+            }));
+        }
+    }
+    ModelReport {
+        costs: costs.clone(),
+        comparisons: comparisons(),
+        predictions,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::page::markup::tests::assert_well_formed;
+
+    /// Round figures of no machine in particular.
+    pub(crate) const COSTS: Costs = Costs {
+        kernel: "aes256-vaes512",
+        generation_ns_per_byte: 0.1,
+        key_ns: 50.0,
+        around_lock_ns: 400.0,
+        tap_read_ns: 10.0,
+        local_line_ns: 50.0,
+        is_line_measured: true,
+    };
+
+    #[test]
+    fn a_model_is_reported_in_every_form() {
+        let report = run(&COSTS);
+        assert_eq!(
+            report.predictions.len(),
+            SIZES.len() * Mode::ALL.len() * SHAPES.len()
+        );
+        let table = report.table();
+        for part in [
+            "per-thread",
+            "8 x 16",
+            "Linux 2015",
+            "FreeBSD 2019",
+            "assumed",
+        ] {
+            assert!(table.contains(part), "{part}");
+        }
+        assert_well_formed(&report.html());
+        let json = report.json();
+        assert_eq!(json.matches('{').count(), json.matches('}').count());
+        assert!(json.contains("\"predictions\": [{"));
+    }
+}
