@@ -4,7 +4,7 @@
 //! the command's tree for that.
 
 use crate::latency::Latency;
-use crate::race::Measurement;
+use crate::race::{Measurement, Speed};
 use crate::report::Report;
 use std::fmt::{self, Write};
 
@@ -171,6 +171,7 @@ pub(crate) fn report(report: &Report) -> Value {
 }
 
 fn measurement(one: &Measurement) -> Value {
+    let means = |threads: &Vec<Speed>| array(threads.iter().map(|speed| speed.mean));
     object! {
         name: &one.name,
         family: one.family.name(),
@@ -181,7 +182,8 @@ fn measurement(one: &Measurement) -> Value {
         ns_per_request: one.ns_per_request(),
         spread: one.spread(),
         unfairness: one.unfairness(),
-        requests_per_second_by_round_and_thread: one.rounds.clone(),
+        requests_per_second_by_round: one.totals(),
+        mean_requests_per_second_by_round_and_thread: array(one.rounds.iter().map(means)),
     }
 }
 

@@ -21,6 +21,11 @@ pub const AFTER_RESEED: &str = "first read after a reseed";
 /// Reads on which the harvest fell due.
 pub const HARVESTING: &str = "a read that harvests";
 
+/// Some ten thousand reseeds, as many as a p99.9 takes.
+const RESEED_TIME: Duration = Duration::from_millis(1000);
+/// Some fifteen harvests.
+const HARVEST_TIME: Duration = Duration::from_millis(1600);
+
 /// Calls timed between two looks at the time.
 const PORTION: u64 = 2000;
 
@@ -110,10 +115,9 @@ pub(crate) fn run(threads: &[usize], pace: Pace, progress: &mut dyn Progress) ->
         Latency::new(&contender.name, *threads, histogram, &clock)
     };
     let mut latencies: Vec<Latency> = cases.iter().map(summary).collect();
-    let whole = pace.slice * pace.rounds as u32;
     for (name, rare) in [
-        (AFTER_RESEED, after_reseed(&clock, 3 * whole)),
-        (HARVESTING, harvesting(&clock, 4 * whole)),
+        (AFTER_RESEED, after_reseed(&clock, RESEED_TIME)),
+        (HARVESTING, harvesting(&clock, HARVEST_TIME)),
     ] {
         latencies.push(Latency::new(name, 1, &rare, &clock));
         progress.step(name);

@@ -86,7 +86,7 @@ impl Options {
     #[must_use]
     pub fn quick() -> Self {
         Self {
-            time: Duration::from_secs(7),
+            time: Duration::from_secs(6),
             rounds: 5,
             ..Self::default()
         }

@@ -34,18 +34,39 @@ pub struct Measurement {
     pub work: Work,
     /// On how many threads at once.
     pub threads: usize,
-    /// For each round the requests per second of each thread.
-    pub rounds: Vec<Vec<f64>>,
+    /// For each round the pace of each thread.
+    pub rounds: Vec<Vec<Speed>>,
+}
+
+/// How fast a thread was in a turn, in requests per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// Over the whole turn.
+    pub mean: f64,
+    /// In the middle one of the turn's portions, which leaves out those in which the thread was taken off its
+    /// CPU.
+    pub usual: f64,
 }
 
 impl Measurement {
     /// For each round the requests per second of all threads together.
+    ///
+    /// Of one thread the usual speed, since nobody but the machine makes it slower. Of several the mean: a
+    /// thread that waits for another is part of what is measured.
     #[must_use]
     pub fn totals(&self) -> Vec<f64> {
-        self.rounds
-            .iter()
-            .map(|threads| threads.iter().sum())
-            .collect()
+        match self.threads {
+            1 => self.rounds.iter().map(|threads| threads[0].usual).collect(),
+            _ => self.means(),
+        }
+    }
+
+    /// For each round the mean speeds of all threads together. What compares numbers of threads compares
+    /// these.
+    #[must_use]
+    pub fn means(&self) -> Vec<f64> {
+        let total = |threads: &Vec<Speed>| threads.iter().map(|speed| speed.mean).sum();
+        self.rounds.iter().map(total).collect()
     }
 
     /// All threads together: the median of bytes per second.
@@ -69,10 +90,12 @@ impl Measurement {
     /// How unequal the threads' shares were: the median of the rounds' coefficients of variation.
     #[must_use]
     pub fn unfairness(&self) -> f64 {
-        let rounds = self.rounds.iter();
+        let shares =
+            |threads: &Vec<Speed>| threads.iter().map(|speed| speed.mean).collect::<Vec<_>>();
+        let rounds = self.rounds.iter().map(shares);
         median(
             &rounds
-                .map(|threads| coefficient_of_variation(threads))
+                .map(|shares| coefficient_of_variation(&shares))
                 .collect::<Vec<_>>(),
         )
     }
@@ -99,21 +122,21 @@ pub(crate) fn run(cases: &[Case<'_>], pace: Pace, progress: &mut dyn Progress) -
     measurements
 }
 
-/// One turn: the requests per second of each thread.
-fn turn(case: &Case<'_>, slice: Duration) -> Vec<f64> {
+/// One turn: the speed of each thread.
+fn turn(case: &Case<'_>, slice: Duration) -> Vec<Speed> {
     let start = Barrier::new(case.threads);
     let work = || {
         let mut runner = case.contender.runner();
         let mut buffer = vec![0; case.work.bytes()];
         let requests = portion(&mut *runner, case.work, slice, &mut buffer);
         start.wait();
-        rate(&mut *runner, case.work, slice, requests, &mut buffer)
+        speed(&mut *runner, case.work, slice, requests, &mut buffer)
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..case.threads).map(|_| scope.spawn(work)).collect();
-        let rates = threads.into_iter().map(|thread| thread.join());
-        rates
-            .map(|rate| rate.expect("a contender does not panic"))
+        let speeds = threads.into_iter().map(|thread| thread.join());
+        speeds
+            .map(|speed| speed.expect("a contender does not panic"))
             .collect()
     })
 }
@@ -136,21 +159,24 @@ fn portion(runner: &mut dyn Runner, work: Work, slice: Duration, buffer: &mut [u
     }
 }
 
-/// Requests per second over a slice.
-fn rate(
+/// The speed over a slice, portion by portion.
+fn speed(
     runner: &mut dyn Runner,
     work: Work,
     slice: Duration,
     portion: u64,
     buffer: &mut [u8],
-) -> f64 {
+) -> Speed {
     let end = Instant::now() + slice;
-    let (mut requests, mut busy) = (0, Duration::ZERO);
-    while requests == 0 || Instant::now() < end {
-        busy += runner.run(work, portion, buffer);
-        requests += portion;
+    let mut seconds = Vec::with_capacity(64);
+    while seconds.is_empty() || Instant::now() < end {
+        seconds.push(runner.run(work, portion, buffer).as_secs_f64());
     }
-    requests as f64 / busy.as_secs_f64()
+    let requests = (portion * seconds.len() as u64) as f64;
+    Speed {
+        mean: requests / seconds.iter().sum::<f64>(),
+        usual: portion as f64 / median(&seconds),
+    }
 }
 
 #[cfg(test)]
@@ -197,6 +223,27 @@ mod tests {
             assert!((measurement.bytes_per_second() / expected - 1.0).abs() < 1e-9);
             assert!(measurement.unfairness() < 0.5);
         }
+    }
+
+    #[test]
+    fn a_turn_off_the_cpu_slows_the_mean_and_not_the_usual_speed() {
+        struct Stumbler(u32);
+        impl Subject for Stumbler {
+            fn fill(&mut self, _: &mut [u8]) {
+                self.0 += 1;
+                let ms = if self.0.is_multiple_of(10) { 40 } else { 2 };
+                std::thread::sleep(Duration::from_millis(ms));
+            }
+        }
+        let works = [Work::Fill(64)];
+        let stumbler = Contender::new("stumbler", Family::Peer, &works, || Stumbler(0));
+        let pace = Pace {
+            rounds: 1,
+            slice: Duration::from_millis(60),
+        };
+        let speed = run(&[case(&stumbler, 1)], pace, &mut ())[0].rounds[0][0];
+        assert!(speed.usual > 1.5 * speed.mean, "{speed:?}");
+        assert!(speed.usual > 200.0, "{speed:?}");
     }
 
     #[test]

@@ -70,10 +70,9 @@ pub fn run(options: &Options, peers: Vec<Contender>, progress: &mut dyn Progress
         rounds,
         measurements: race::run(&cases, pace(shares.throughput, cases.len()), progress),
         latencies: match options.includes(Section::Latency) {
-            // The turns, and seven times as much for the rare reads.
             true => latency::run(
                 &latency_threads,
-                pace(shares.latency, 6 * latency_threads.len() + 7),
+                pace(shares.latency, 6 * latency_threads.len()),
                 progress,
             ),
             false => Vec::new(),
@@ -103,8 +102,8 @@ impl Shares {
     fn of(options: &Options) -> Self {
         match options.only {
             None => Self {
-                throughput: 0.68,
-                latency: 0.18,
+                throughput: 0.74,
+                latency: 0.12,
                 harvest: 0.1,
                 blocks: 0.04,
             },
@@ -167,6 +166,12 @@ impl Report {
     pub fn ratio(&self, fast: &Measurement, slow: &Measurement) -> f64 {
         let scale = fast.work.bytes() as f64 / slow.work.bytes() as f64;
         scale * median_ratio(&fast.totals(), &slow.totals())
+    }
+
+    /// How many times the throughput of one thread that of `many` is: the median of the rounds' ratios.
+    #[must_use]
+    pub fn scaling(&self, many: &Measurement, one: &Measurement) -> f64 {
+        median_ratio(&many.means(), &one.means())
     }
 
     /// The largest number of threads that was measured.

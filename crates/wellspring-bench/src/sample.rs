@@ -6,7 +6,7 @@ use crate::footprint::Footprint;
 use crate::harvest::HarvestLoss;
 use crate::latency::Latency;
 use crate::machine::Machine;
-use crate::race::Measurement;
+use crate::race::{Measurement, Speed};
 use crate::report::Report;
 use crate::subjects::SIZES;
 use wellspring::Mode;
@@ -23,7 +23,16 @@ pub(crate) fn measurement(
         family,
         work,
         threads,
-        rounds: vec![vec![rate; threads]; 3],
+        rounds: vec![
+            vec![
+                Speed {
+                    mean: rate,
+                    usual: rate,
+                };
+                threads
+            ];
+            3
+        ],
     }
 }
 

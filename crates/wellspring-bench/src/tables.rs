@@ -150,7 +150,8 @@ fn throughput(report: &Report) -> Table {
             one.spread() * 100.0
         )
     })
-    .note("Medians over the rounds; ± covers the middle half of them.")
+    .note("Medians over the rounds; ± covers the middle half of them. A round counts with the middle one of")
+    .note("its portions, which leaves out those in which the thread was off its CPU.")
 }
 
 fn costs(report: &Report) -> Table {
@@ -189,7 +190,7 @@ fn scaling(report: &Report) -> Table {
             many.work.name(),
             many.threads.to_string(),
             rate(many.bytes_per_second()),
-            format!("{}x", digits(report.ratio(many, one))),
+            format!("{}x", digits(report.scaling(many, one))),
             percent(many.unfairness()),
         ]);
     }

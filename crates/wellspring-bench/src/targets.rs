@@ -162,7 +162,7 @@ fn small(report: &Report) -> Vec<Target> {
 fn scaling(report: &Report) -> Vec<Target> {
     let doubled = |mode: Mode, bytes| {
         let at = |threads| report.find(mode.name(), Work::Fill(bytes), threads);
-        Some(report.ratio(at(2)?, at(1)?))
+        Some(report.scaling(at(2)?, at(1)?))
     };
     let mut targets: Vec<Target> = SIZES
         .iter()

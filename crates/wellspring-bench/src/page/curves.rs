@@ -157,7 +157,7 @@ fn scaling_at(report: &Report, work: Work, most: usize) -> Plot {
         let many = all.filter(|one| one.name == alone.name && one.work == work);
         let points: Vec<_> = many
             .map(|one| {
-                let factor = report.ratio(one, alone);
+                let factor = report.scaling(one, alone);
                 let words = format!(
                     "{} threads, {}x, {}",
                     one.threads,
