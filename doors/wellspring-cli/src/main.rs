@@ -7,6 +7,7 @@
 //! replay    replay FILE...
 //! check     check: self-tests by name
 //! stats     stats: what can be said of an engine
+//! bench     bench: the ladder, measured or modelled
 //! manual    completions SHELL, man
 //! output    where bytes go, and what went wrong on the way
 //! failure   how a run ends that does not end well
@@ -16,6 +17,7 @@
 //! work; 2 for bad input.
 
 mod args;
+mod bench;
 mod bytes;
 mod check;
 mod failure;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Command::Replay(request) => replay::run(&request),
         Command::Check(request) => check::run(&request),
         Command::Stats(request) => stats::run(&request),
+        Command::Bench(request) => bench::run(&request),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man(request) => manual::man(&request),
     });

@@ -1,0 +1,31 @@
+//! `bench`: quick runs of it, as its users make them.
+
+mod common;
+
+use common::{Scratch, stdout_of, text_of};
+
+#[test]
+fn a_part_of_the_ladder_is_printed_and_written_as_json_and_as_a_page() {
+    let (json, page) = (Scratch::new("bench.json"), Scratch::new("bench.html"));
+    let files = format!("--json {} --report {}", json.path(), page.path());
+    assert!(!stdout_of(&format!("bench --quick --only footprint {files}")).is_empty());
+    let json = std::fs::read_to_string(&json.0).unwrap();
+    assert!(json.starts_with('{') && json.trim_end().ends_with('}'));
+    let page = std::fs::read_to_string(&page.0).unwrap();
+    assert!(page.contains("<html") && page.trim_end().ends_with("</html>"));
+}
+
+#[test]
+fn the_first_byte_of_a_fresh_process_is_a_number_of_nanoseconds() {
+    let nanoseconds: u64 = text_of("bench --first-byte").trim().parse().unwrap();
+    assert!(
+        (1000..1_000_000_000).contains(&nanoseconds),
+        "{nanoseconds}"
+    );
+}
+
+#[test]
+fn the_model_says_what_it_assumes() {
+    let text = text_of("bench --model").to_lowercase();
+    assert!(text.contains("assum"), "{text}");
+}
