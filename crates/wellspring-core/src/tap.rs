@@ -81,7 +81,9 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         let (head, rest) = destination.split_at_mut(self.left_bytes.min(destination.len()));
         // There is as much as that, except in such a child.
         let _ = self.take(head);
-        if rest.len() < BUFFER_BYTES {
+        // From half a buffer on, making the rest in place beats a refill that is then copied and erased: 4096
+        // bytes measured 378 ns against 430.
+        if rest.len() < BUFFER_BYTES / 2 {
             self.mix(&mut fresh);
             erase_key_fast(kernel, &mut self.key, &mut self.counter, &mut self.buffer);
             self.left_bytes = BUFFER_BYTES;

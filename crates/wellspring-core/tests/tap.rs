@@ -59,7 +59,7 @@ impl Model {
         if rest == 0 && from_buffer > 0 {
             return bytes;
         }
-        if rest > 0 && rest < BUFFER_BYTES {
+        if rest > 0 && rest < BUFFER_BYTES / 2 {
             self.buffer = self.make(fresh, BUFFER_BYTES);
             bytes.extend(self.buffer.drain(..rest));
         } else {
