@@ -12,7 +12,7 @@ use crate::subjects::SystemCall;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::pwrite;
 use std::os::fd::OwnedFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use wellspring::pseudo;
 
 /// The length of a block.
@@ -25,7 +25,7 @@ pub const PUBLISHED_FACTOR: f64 = 3.16 / 0.06;
 /// Blocks of the file: 4 MiB, so that it stays in some cache.
 const BLOCKS: u64 = 1024;
 /// Blocks written between two looks at the time.
-const PORTION: u64 = 64;
+const PORTION: u32 = 64;
 
 /// What the numbers of the loop cost.
 #[derive(Clone, Debug)]
@@ -76,33 +76,33 @@ pub(crate) fn run(pace: Pace, progress: &mut dyn Progress) -> Vec<BlockLoop> {
 /// drown in the noise of a difference.
 fn turn(file: &OwnedFd, pace: Pace, mut number: impl FnMut() -> u64) -> (f64, f64) {
     let mut block = [0; BLOCK_BYTES];
-    let (mut blocks, start) = (0, Instant::now());
-    while start.elapsed() < pace.slice {
-        for _ in 0..PORTION {
-            let place = number() % BLOCKS;
-            block.fill(number() as u8);
-            // A full memory is the only error there is, and 4 MiB do not fill it.
-            let _ = pwrite(file, &block, place * BLOCK_BYTES as u64);
-        }
-        blocks += PORTION;
-    }
-    let block_ns = start.elapsed().as_nanos() as f64 / blocks as f64;
-    let (mut numbers, start) = (0, Instant::now());
-    while start.elapsed() < pace.slice / 2 {
-        for _ in 0..PORTION {
-            std::hint::black_box(number());
-        }
-        numbers += PORTION;
-    }
-    let number_ns = start.elapsed().as_nanos() as f64 / numbers as f64;
+    let block_ns = usual_ns(pace.slice, PORTION, || {
+        let place = number() % BLOCKS;
+        block.fill(number() as u8);
+        // A full memory is the only error there is, and 4 MiB do not fill it.
+        let _ = pwrite(file, &block, place * BLOCK_BYTES as u64);
+    });
+    let number_ns = usual_ns(pace.slice / 2, 32 * PORTION, || {
+        std::hint::black_box(number());
+    });
     (block_ns, number_ns * NUMBERS as f64)
+}
+
+/// What `step` costs in the middle one of the portions that fit into `time`.
+fn usual_ns(time: Duration, portion: u32, mut step: impl FnMut()) -> f64 {
+    let end = Instant::now() + time;
+    let mut portions_ns = Vec::new();
+    while portions_ns.is_empty() || Instant::now() < end {
+        let start = Instant::now();
+        (0..portion).for_each(|_| step());
+        portions_ns.push(start.elapsed().as_nanos() as f64 / f64::from(portion));
+    }
+    median(&portions_ns)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-
     #[test]
     fn a_system_call_takes_a_larger_share_than_the_statistical_tier() {
         let pace = Pace {

@@ -16,6 +16,9 @@ pub const READ_BYTES: usize = 65_536;
 /// Events of 32 bytes that a step of the harvester offers before it reseeds, and so empties the queues.
 const EVENTS: usize = 8;
 
+/// Steps timed together.
+const PORTION: usize = 8;
+
 /// The harvest side of a mode.
 #[derive(Clone, Debug)]
 pub struct HarvestLoss {
@@ -53,9 +56,9 @@ pub(crate) fn run(cpus: usize, pace: Pace, progress: &mut dyn Progress) -> Vec<H
     for _ in 0..pace.rounds {
         for (place, engine) in engines.iter().enumerate() {
             for (readers, rates) in [(0, &mut alone), (readers, &mut hammered)] {
-                let (steps, time) = hammer(engine, readers, pace.slice);
-                rates[place].push(steps as f64 / time.as_secs_f64());
-                offered[place] += steps * EVENTS as u64;
+                let (steps, per_second) = hammer(engine, readers, pace.slice);
+                rates[place].push(per_second);
+                offered[place] += steps * EVENTS;
             }
             progress.step("harvest");
         }
@@ -70,8 +73,9 @@ pub(crate) fn run(cpus: usize, pace: Pace, progress: &mut dyn Progress) -> Vec<H
     engines.iter().enumerate().map(summary).collect()
 }
 
-/// The harvester's steps in a slice, beside so many readers.
-fn hammer(engine: &Engine, readers: usize, slice: Duration) -> (u64, Duration) {
+/// The harvester's steps in a slice beside so many readers, and the steps per second of the middle portion,
+/// which leaves out those in which the harvester was off its CPU.
+fn hammer(engine: &Engine, readers: usize, slice: Duration) -> (usize, f64) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..readers {
@@ -82,20 +86,24 @@ fn hammer(engine: &Engine, readers: usize, slice: Duration) -> (u64, Duration) {
                 }
             });
         }
-        let start = Instant::now();
-        let mut steps = 0_u64;
-        while start.elapsed() < slice {
-            for event in 0..EVENTS {
-                engine.mix(&[event as u8; 32]);
-            }
-            // Without a source there is nothing to reseed with; the pools are emptied in any case.
-            let _ = engine.reseed();
-            steps += 1;
+        let end = Instant::now() + slice;
+        let mut portions = Vec::new();
+        while portions.is_empty() || Instant::now() < end {
+            let start = Instant::now();
+            (0..PORTION).for_each(|_| step(engine));
+            portions.push(start.elapsed().as_secs_f64());
         }
-        let time = start.elapsed();
         stop.store(true, Ordering::Relaxed);
-        (steps, time)
+        (PORTION * portions.len(), PORTION as f64 / median(&portions))
     })
+}
+
+fn step(engine: &Engine) {
+    for event in 0..EVENTS {
+        engine.mix(&[event as u8; 32]);
+    }
+    // Without a source there is nothing to reseed with; the pools are emptied in any case.
+    let _ = engine.reseed();
 }
 
 #[cfg(test)]

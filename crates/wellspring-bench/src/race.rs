@@ -52,7 +52,8 @@ impl Measurement {
     /// For each round the requests per second of all threads together.
     ///
     /// Of one thread the usual speed, since nobody but the machine makes it slower. Of several the mean: a
-    /// thread that waits for another is part of what is measured.
+    /// thread that waits for another is part of what is measured, and a lock that lets threads in by turns
+    /// would make all of them look fast.
     #[must_use]
     pub fn totals(&self) -> Vec<f64> {
         match self.threads {
@@ -61,8 +62,7 @@ impl Measurement {
         }
     }
 
-    /// For each round the mean speeds of all threads together. What compares numbers of threads compares
-    /// these.
+    /// For each round the mean speeds of all threads together.
     #[must_use]
     pub fn means(&self) -> Vec<f64> {
         let total = |threads: &Vec<Speed>| threads.iter().map(|speed| speed.mean).sum();

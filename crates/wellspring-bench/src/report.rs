@@ -168,7 +168,8 @@ impl Report {
         scale * median_ratio(&fast.totals(), &slow.totals())
     }
 
-    /// How many times the throughput of one thread that of `many` is: the median of the rounds' ratios.
+    /// How many times the throughput of one thread that of `many` is: the median of the rounds' ratios, by
+    /// means on both sides.
     #[must_use]
     pub fn scaling(&self, many: &Measurement, one: &Measurement) -> f64 {
         median_ratio(&many.means(), &one.means())

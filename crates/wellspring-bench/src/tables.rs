@@ -178,9 +178,9 @@ fn scaling(report: &Report) -> Table {
         "over one thread",
         "unequal by",
     ];
-    let mut table = Table::new("Scaling and fairness", &head).note(
-        "Unequal by: the standard deviation of the threads' throughput as a share of their mean.",
-    );
+    let mut table = Table::new("Scaling and fairness", &head)
+        .note("By whole turns, time off the CPU included: with other processes about, this says more about them.")
+        .note("Unequal by: the standard deviation of the threads' throughput as a share of their mean.");
     for many in report.measurements.iter().filter(|one| one.threads > 1) {
         let Some(one) = report.find(&many.name, many.work, 1) else {
             continue;
