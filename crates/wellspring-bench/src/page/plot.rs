@@ -55,7 +55,7 @@ impl Axis {
         Self {
             label: label.into(),
             is_logarithmic: true,
-            ticks: shown.map(|mark| (mark, name(mark))).collect(),
+            ticks: shown.map(|mark| (mark, short(&name(mark)))).collect(),
             from,
             to,
         }
@@ -79,7 +79,7 @@ impl Axis {
         Self {
             label: label.into(),
             is_logarithmic: false,
-            ticks: marks.map(|mark| (mark, name(mark))).collect(),
+            ticks: marks.map(|mark| (mark, short(&name(mark)))).collect(),
             from: 0.0,
             to: f64::from(count) * step,
         }
@@ -100,6 +100,18 @@ impl Axis {
         } else {
             0.0
         }
+    }
+}
+
+/// A figure without the zeros after its point: marks are round.
+fn short(figure: &str) -> String {
+    let end = figure.find(|character: char| !character.is_ascii_digit() && character != '.');
+    match figure.split_at(end.unwrap_or(figure.len())) {
+        (number, unit) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number}{unit}")
+        }
+        _ => figure.into(),
     }
 }
 
@@ -321,6 +333,12 @@ mod tests {
             (axis.place(0.0), axis.place(20.0), axis.place(99.0)),
             (0.0, 0.5, 1.0)
         );
+    }
+
+    #[test]
+    fn marks_lose_zeros_after_the_point_and_no_others() {
+        let figures = ["10.0 GB/s", "2.50x", "0x", "100 ns", "0.10x", "1.00 us"].map(short);
+        assert_eq!(figures, ["10 GB/s", "2.5x", "0x", "100 ns", "0.1x", "1 us"]);
     }
 
     #[test]
