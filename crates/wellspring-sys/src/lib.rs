@@ -5,7 +5,9 @@
 //! signals   a stretch of code that no signal handler interrupts
 //! lock      a lock that a child process never waits for
 //! slots     8 KiB of such memory for whoever asks, found again by a serial number
-//! nest      a state per thread and nesting depth; an owned state
+//! thread    what a thread knows: its depth, its slots
+//! nest      a state per thread and nesting depth
+//! owned     a state that someone owns
 //! system    getrandom(2), clock, files, the CPU this thread runs on
 //! vdso      getrandom without a system call
 //! once      a value made once for a process, without a lock
@@ -32,7 +34,9 @@ pub mod lock;
 pub mod memory;
 pub mod nest;
 pub mod once;
+mod owned;
 pub mod signals;
 mod slots;
 pub mod system;
+mod thread;
 mod vdso;

@@ -1,4 +1,4 @@
-//! A state for every thread at every nesting depth; and a state that someone owns.
+//! A state for every thread at every nesting depth.
 //!
 //! A read that interrupts a read on the same thread (in a signal handler) is one level deeper and has a
 //! state of its own, so that nothing of the interrupted read's state ever moves under it. The depth is
@@ -8,61 +8,14 @@
 
 use crate::signals::Blocked;
 use crate::slots::{self, Header, STATES_BYTES, Slot};
-use crate::vdso;
+use crate::thread::{Depth, ENTRIES, Entry, Local, local, release_at_exit};
 use bytemuck::Zeroable;
-use core::cell::Cell;
 use core::marker::PhantomData;
-use core::ptr;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
+pub use crate::owned::Owned;
 pub use crate::slots::DEPTHS;
-
-/// How many nests a thread uses at once; one more takes the place of another, which loses its states.
-const ENTRIES: usize = 4;
-
-/// What a thread knows: how deep it is, and which slots are its own.
-struct Local {
-    depth: Cell<usize>,
-    entries: [Entry; ENTRIES],
-}
-
-struct Entry {
-    owner: Cell<u64>,
-    slot: Cell<Slot>,
-}
-
-thread_local! {
-    static LOCAL: Local = const {
-        Local {
-            depth: Cell::new(0),
-            entries: [const {
-                Entry {
-                    owner: Cell::new(0),
-                    slot: Cell::new(Slot::NONE),
-                }
-            }; ENTRIES],
-        }
-    };
-}
-
-/// What the calling thread knows.
-///
-/// A reference that leaves the closure: the body of a hot path inside it would be left out of line.
-#[inline(always)]
-fn local<'a>() -> &'a Local {
-    let local = LOCAL.with(ptr::from_ref);
-    // SAFETY: it has no destructor and lasts as long as the thread, and this reference never leaves the thread:
-    // a `Local` is not `Sync`, and nothing here keeps one.
-    unsafe { &*local }
-}
-
-impl Entry {
-    /// The slot, if it is still this thread's: one comparison.
-    #[inline(always)]
-    fn slot(&self) -> Option<Slot> {
-        Some(self.slot.get()).filter(Slot::is_ours)
-    }
-}
+pub use crate::vdso::Fresh;
 
 /// The states of a thread: one for the outermost depth, where almost all reads are, and smaller ones for the
 /// depths of signal handlers.
@@ -175,6 +128,11 @@ impl<O: Zeroable, I: Zeroable> Nest<O, I> {
         Some(())
     }
 
+    /// What the slots of this nest are held by.
+    pub(crate) fn owner(&self) -> u64 {
+        self.owner
+    }
+
     /// How many threads have states.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -242,29 +200,6 @@ impl<O, I> Drop for Nest<O, I> {
     }
 }
 
-/// One level of nesting, from its mark until it ends, by a panic too.
-struct Depth<'a> {
-    local: &'a Local,
-    level: usize,
-}
-
-impl<'a> Depth<'a> {
-    #[inline(always)]
-    fn enter(local: &'a Local, level: usize) -> Self {
-        local.depth.set(level + 1);
-        compiler_fence(Ordering::SeqCst);
-        Self { local, level }
-    }
-}
-
-impl Drop for Depth<'_> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        compiler_fence(Ordering::SeqCst);
-        self.local.depth.set(self.level);
-    }
-}
-
 /// A depth's states, held by whoever reads at it.
 pub struct Level<'a, O, I> {
     slot: Slot,
@@ -309,126 +244,9 @@ impl<O: Zeroable, I: Zeroable> Level<'_, O, I> {
 
     /// The state, and the operating system's output for whoever changes it.
     pub fn state_and_fresh(&mut self) -> (State<'_, O, I>, Fresh<'_>) {
-        let fresh = Fresh::new(&self.slot, self.depth);
+        let fresh = Fresh::new(self.slot.vdso_state(self.depth));
         (self.state(), fresh)
     }
-}
-
-/// Operating system output without a system call, for one level.
-pub struct Fresh<'a> {
-    state: *mut u8,
-    level: PhantomData<&'a mut ()>,
-}
-
-impl Fresh<'_> {
-    fn new(slot: &Slot, depth: usize) -> Self {
-        Self {
-            state: slot.vdso_state(depth),
-            level: PhantomData,
-        }
-    }
-
-    /// Fills `destination`, where the system has a way (Linux 6.11 or later), and says whether it did.
-    pub fn fill(&mut self, destination: &mut [u8]) -> bool {
-        // SAFETY: the state belongs to a slot and depth, which whoever has this holds.
-        unsafe { vdso::fill(self.state, destination) }
-    }
-}
-
-/// A state that someone owns: not tied to a thread, not shared, wiped on fork all the same.
-#[derive(Debug)]
-pub struct Owned<T> {
-    owner: u64,
-    slot: Slot,
-    state: PhantomData<T>,
-}
-
-impl<T: Zeroable> Owned<T> {
-    /// A new state for the owner of `nest`; it takes memory when first used.
-    #[must_use]
-    pub fn new<O, I>(nest: &Nest<O, I>) -> Self {
-        const {
-            assert!(size_of::<T>() <= STATES_BYTES, "the state fits into a slot");
-            assert!(align_of::<T>() <= align_of::<Header>());
-        };
-        Self {
-            owner: nest.owner,
-            slot: Slot::NONE,
-            state: PhantomData,
-        }
-    }
-
-    /// The hot path: as [`Nest::outermost`].
-    #[inline(always)]
-    pub fn at_hand<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let slot = Some(self.slot).filter(Slot::is_ours)?;
-        // SAFETY: in bounds and aligned, as `new` asserts; all zeros, which it starts as, is a `T`. Nobody else
-        // has it: the slot is ours, and we are borrowed.
-        let result = read(unsafe { &mut *slot.states().cast::<T>() });
-        compiler_fence(Ordering::SeqCst);
-        Some(result).filter(|_| slot.is_ours())
-    }
-
-    /// As [`Nest::with`]; there is no depth to run out of.
-    pub fn with<R>(
-        &mut self,
-        node: impl Fn() -> u32,
-        mut read: impl FnMut(&mut T, Fresh<'_>) -> R,
-    ) -> Option<R> {
-        loop {
-            if !self.slot.is_ours() {
-                let used_bytes = size_of::<Header>() + size_of::<T>();
-                self.slot = slots::claim(self.owner, node(), used_bytes, self.slot)?;
-            }
-            let fresh = Fresh::new(&self.slot, 0);
-            let read = |state: &mut T| read(state, fresh);
-            if let Some(result) = self.at_hand(read) {
-                return Some(result);
-            }
-        }
-    }
-}
-
-impl<T> Drop for Owned<T> {
-    /// Erases the state.
-    fn drop(&mut self) {
-        slots::release(self.slot);
-    }
-}
-
-// SAFETY: an `Owned<T>` is the only way to its state, as a `Box<T>` is.
-unsafe impl<T: Send> Send for Owned<T> {}
-
-/// Sees to it that this thread's slots are released when it ends.
-///
-/// By a pthread key: its destructor runs after those of `thread_local!` values, which may still draw, and
-/// setting one of the first 32 keys of a process allocates nothing.
-fn release_at_exit() {
-    const NONE: u32 = u32::MAX;
-    static KEY: AtomicU32 = AtomicU32::new(NONE);
-
-    unsafe extern "C" fn release(_: *mut libc::c_void) {
-        LOCAL.with(|local| {
-            let _signals = Blocked::new();
-            let slots = local.entries.iter().map(|entry| entry.slot.get());
-            slots.for_each(slots::release);
-        });
-    }
-
-    let mut key = KEY.load(Ordering::Acquire);
-    if key == NONE {
-        // SAFETY: the pointer is to the key, and `release` may be called with any argument.
-        if unsafe { libc::pthread_key_create(&raw mut key, Some(release)) } != 0 {
-            return;
-        }
-        if let Err(first) = KEY.compare_exchange(NONE, key, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: the key is ours, and unused.
-            unsafe { libc::pthread_key_delete(key) };
-            key = first;
-        }
-    }
-    // SAFETY: the key exists. Any value but null has the destructor called.
-    unsafe { libc::pthread_setspecific(key, ptr::dangling()) };
 }
 
 #[cfg(test)]
@@ -516,28 +334,5 @@ mod tests {
         assert_eq!(slots::count(owner), 1);
         drop(nest);
         assert_eq!(slots::count(owner), 0);
-    }
-
-    #[test]
-    fn an_owned_state_moves_between_threads() {
-        let nest = Nest::<u64, u64>::new();
-        let mut owned = Owned::<u64>::new(&nest);
-        let mut next = move || {
-            owned.with(
-                || 0,
-                |value, _| {
-                    *value += 1;
-                    *value
-                },
-            )
-        };
-        assert_eq!(next(), Some(1));
-        let mut next = std::thread::spawn(move || {
-            assert_eq!(next(), Some(2));
-            next
-        })
-        .join()
-        .unwrap();
-        assert_eq!(next(), Some(3));
     }
 }

@@ -9,6 +9,7 @@
 //! its symbols, and `dlopen` may not be called from where we are.
 
 use core::ffi::{CStr, c_int, c_void};
+use core::marker::PhantomData;
 use core::mem::transmute;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -70,7 +71,7 @@ pub(crate) fn map_states(count: usize) -> *mut u8 {
 /// # Safety
 ///
 /// `state` is null or a state from [`map_states`] that nobody else uses now.
-pub(crate) unsafe fn fill(state: *mut u8, destination: &mut [u8]) -> bool {
+unsafe fn fill(state: *mut u8, destination: &mut [u8]) -> bool {
     let address = FUNCTION.load(Ordering::Acquire);
     if state.is_null() || address == UNKNOWN || address == ABSENT {
         return false;
@@ -91,6 +92,27 @@ pub(crate) unsafe fn fill(state: *mut u8, destination: &mut [u8]) -> bool {
         )
     };
     usize::try_from(written) == Ok(length)
+}
+
+/// Operating system output without a system call, for one level.
+pub struct Fresh<'a> {
+    state: *mut u8,
+    level: PhantomData<&'a mut ()>,
+}
+
+impl Fresh<'_> {
+    pub(crate) fn new(state: *mut u8) -> Self {
+        Self {
+            state,
+            level: PhantomData,
+        }
+    }
+
+    /// Fills `destination`, where the system has a way (Linux 6.11 or later), and says whether it did.
+    pub fn fill(&mut self, destination: &mut [u8]) -> bool {
+        // SAFETY: the state belongs to a slot and depth, which whoever has this holds.
+        unsafe { fill(self.state, destination) }
+    }
 }
 
 /// The function and what it wants its states to be.

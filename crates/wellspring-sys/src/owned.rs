@@ -1,0 +1,100 @@
+//! A state that someone owns.
+
+use crate::nest::Nest;
+use crate::slots::{self, Header, STATES_BYTES, Slot};
+use crate::vdso::Fresh;
+use bytemuck::Zeroable;
+use core::marker::PhantomData;
+use core::sync::atomic::{Ordering, compiler_fence};
+
+/// A state that someone owns: not tied to a thread, not shared, wiped on fork all the same.
+#[derive(Debug)]
+pub struct Owned<T> {
+    owner: u64,
+    slot: Slot,
+    state: PhantomData<T>,
+}
+
+impl<T: Zeroable> Owned<T> {
+    /// A new state for the owner of `nest`; it takes memory when first used.
+    #[must_use]
+    pub fn new<O: Zeroable, I: Zeroable>(nest: &Nest<O, I>) -> Self {
+        const {
+            assert!(size_of::<T>() <= STATES_BYTES, "the state fits into a slot");
+            assert!(align_of::<T>() <= align_of::<Header>());
+        };
+        Self {
+            owner: nest.owner(),
+            slot: Slot::NONE,
+            state: PhantomData,
+        }
+    }
+
+    /// The hot path: as [`Nest::outermost`].
+    #[inline(always)]
+    pub fn at_hand<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let slot = Some(self.slot).filter(Slot::is_ours)?;
+        // SAFETY: in bounds and aligned, as `new` asserts; all zeros, which it starts as, is a `T`. Nobody else
+        // has it: the slot is ours, and we are borrowed.
+        let result = read(unsafe { &mut *slot.states().cast::<T>() });
+        compiler_fence(Ordering::SeqCst);
+        Some(result).filter(|_| slot.is_ours())
+    }
+
+    /// As [`Nest::with`]; there is no depth to run out of.
+    pub fn with<R>(
+        &mut self,
+        node: impl Fn() -> u32,
+        mut read: impl FnMut(&mut T, Fresh<'_>) -> R,
+    ) -> Option<R> {
+        loop {
+            if !self.slot.is_ours() {
+                let used_bytes = size_of::<Header>() + size_of::<T>();
+                self.slot = slots::claim(self.owner, node(), used_bytes, self.slot)?;
+            }
+            let fresh = Fresh::new(self.slot.vdso_state(0));
+            let read = |state: &mut T| read(state, fresh);
+            if let Some(result) = self.at_hand(read) {
+                return Some(result);
+            }
+        }
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    /// Erases the state.
+    fn drop(&mut self) {
+        slots::release(self.slot);
+    }
+}
+
+// SAFETY: an `Owned<T>` is the only way to its state, as a `Box<T>` is.
+unsafe impl<T: Send> Send for Owned<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owned_state_moves_between_threads() {
+        let nest = Nest::<u64, u64>::new();
+        let mut owned = Owned::<u64>::new(&nest);
+        let mut next = move || {
+            owned.with(
+                || 0,
+                |value, _| {
+                    *value += 1;
+                    *value
+                },
+            )
+        };
+        assert_eq!(next(), Some(1));
+        let mut next = std::thread::spawn(move || {
+            assert_eq!(next(), Some(2));
+            next
+        })
+        .join()
+        .unwrap();
+        assert_eq!(next(), Some(3));
+    }
+}
