@@ -82,9 +82,10 @@ impl Xoshiro256PlusPlus {
     /// The next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        let word = output(self.words);
-        self.words = step(self.words);
-        word
+        // In this order. In the other one the compiler's `fill` takes 5.3 cycles a word instead of 4.
+        let words = self.words;
+        self.words = step(words);
+        output(words)
     }
 
     /// Fills `destination` with words in little-endian order.
