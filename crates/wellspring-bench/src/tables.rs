@@ -287,7 +287,10 @@ fn targets(targets: &[Target]) -> Table {
         ]);
     }
     if targets.iter().any(|target| target.found.is_none()) {
-        table = table.note("Not measured: other sections of the run, too few calls, or peers, which take part in `cargo xtask bench`.");
+        table = table.note(
+            "Not measured: other sections of the run, too few calls, or peers, which take part in `cargo xtask \
+             bench`.",
+        );
     }
     table.note("Ratios are medians of the rounds' ratios.")
 }
