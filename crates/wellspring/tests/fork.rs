@@ -65,6 +65,14 @@ fn children_of_children_repeat_neither_their_parents_nor_each_other() {
     }
 }
 
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_child_forked_under_eight_busy_threads_draws_at_once_and_repeats_none_of_them() {
     const THREADS: usize = 8;
@@ -98,7 +106,9 @@ fn a_child_forked_under_eight_busy_threads_draws_at_once_and_repeats_none_of_the
         let mut slowest = Duration::ZERO;
         let mut drawn: Vec<Vec<u8>> = std::thread::scope(|scope| {
             let busy = &busy;
-            let threads = [(); THREADS].map(|()| scope.spawn(move || busy(0)));
+            let threads: [_; THREADS] = std::array::from_fn(|n| scope.spawn(move || busy(n)));
+            // When a child fails, too: the scope waits for the threads.
+            let stop = StopOnDrop(&stop);
             for (number, report) in reports.bytes().chunks_mut(REPORT_BYTES).enumerate() {
                 let fork = Fork::BOTH[number % 2];
                 let begin = Instant::now();
@@ -111,7 +121,7 @@ fn a_child_forked_under_eight_busy_threads_draws_at_once_and_repeats_none_of_the
                 .join();
                 slowest = slowest.max(begin.elapsed());
             }
-            stop.store(true, Ordering::Relaxed);
+            drop(stop);
             threads.map(|thread| thread.join().unwrap()).into()
         });
         println!("{mode}: the slowest of {FORKS} children took {slowest:?}");

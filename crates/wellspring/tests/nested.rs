@@ -302,18 +302,18 @@ fn a_handler_that_never_returns_costs_a_depth_and_nothing_else() {
     for (what, engine, door) in doors(seeded) {
         let mut abandoned = 0;
         let mut all: Vec<Value> = Vec::new();
-        // Each on a thread of its own, which has all its depths; every third thread loses more than it has.
+        // Each on a thread of its own, which has all its depths; every tenth thread loses more than it has.
         let stride = if engine.mode() == Mode::PerThread {
             1
         } else {
             11
         };
-        for number in (1..230).step_by(stride).chain([500, 2000]) {
+        for number in (1..230usize).step_by(stride) {
             let (engine, what) = (engine.clone(), what.clone());
             let values = std::thread::spawn(move || {
                 let nested = Nested::new(engine, door, 1 << 10);
                 nested.draw();
-                let times = if number % 3 == 0 { 6 } else { 1 };
+                let times = if number.is_multiple_of(10) { 6 } else { 1 };
                 let ended = (0..times).filter(|_| abandon(&nested, number)).count();
                 let before = nested.next.load(Ordering::Relaxed);
                 (0..READS_AFTER).for_each(|_| assert!(nested.draw()));
@@ -330,6 +330,6 @@ fn a_handler_that_never_returns_costs_a_depth_and_nothing_else() {
         }
         assert_no_value_twice(&mut all, &what);
         println!("{what}: {abandoned} reads abandoned, {} values", all.len());
-        assert!(abandoned > 20, "{what}: {abandoned}");
+        assert!(abandoned > 15, "{what}: {abandoned}");
     }
 }

@@ -5,9 +5,10 @@ use core::ptr;
 use libc::pid_t;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-/// After how many seconds a child that still runs is one that hangs.
-const CHILD_SECONDS: u32 = 10;
+/// A child that runs for longer is one that hangs.
+const CHILD_TIME: Duration = Duration::from_secs(10);
 
 /// What makes a child.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +37,6 @@ impl Fork {
         assert!(pid >= 0, "no child: {}", std::io::Error::last_os_error());
         if pid == 0 {
             IS_CHILD.store(true, Ordering::Relaxed);
-            // SAFETY: alarm may be called in any child.
-            unsafe { libc::alarm(CHILD_SECONDS) };
         }
         pid
     }
@@ -92,13 +91,24 @@ fn end_children_that_panic() {
 pub(crate) struct Child(pub(crate) pid_t);
 
 impl Child {
-    /// Waits for its end, which has to be a good one.
+    /// Waits for its end, which has to be a good one, and ends it where it hangs: with all signals blocked, as a
+    /// rule, so that no alarm would.
     pub(crate) fn join(self) {
-        let mut status = 0;
+        let begin = Instant::now();
+        let (mut status, mut pause) = (0, Duration::from_micros(50));
         // SAFETY: the pointer is to the status, and the child is ours.
-        while unsafe { libc::waitpid(self.0, &raw mut status, 0) } != self.0 {}
-        let hung = libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM;
-        assert!(!hung, "the child hung for {CHILD_SECONDS} s");
+        while unsafe { libc::waitpid(self.0, &raw mut status, libc::WNOHANG) } != self.0 {
+            if begin.elapsed() > CHILD_TIME {
+                // SAFETY: as above.
+                unsafe {
+                    libc::kill(self.0, libc::SIGKILL);
+                    libc::waitpid(self.0, &raw mut status, 0);
+                }
+                panic!("the child hung for {CHILD_TIME:?}");
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
         assert_eq!(status, 0, "the child failed");
     }
 }
