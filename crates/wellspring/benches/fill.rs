@@ -16,10 +16,16 @@ fn fill(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("fill {size} bytes"));
         group.throughput(Throughput::Bytes(size as u64));
         let mut buffer = vec![0; size];
-        group.bench_function("wellspring", |b| b.iter(|| wellspring::fill(black_box(&mut buffer))));
+        group.bench_function("wellspring", |b| {
+            b.iter(|| wellspring::fill(black_box(&mut buffer)))
+        });
         let mut owned = wellspring::Rng::default();
-        group.bench_function("wellspring Rng", |b| b.iter(|| owned.fill(black_box(&mut buffer))));
-        group.bench_function("rand::rng", |b| b.iter(|| rand::rng().fill_bytes(black_box(&mut buffer))));
+        group.bench_function("wellspring Rng", |b| {
+            b.iter(|| owned.fill(black_box(&mut buffer)))
+        });
+        group.bench_function("rand::rng", |b| {
+            b.iter(|| rand::rng().fill_bytes(black_box(&mut buffer)))
+        });
         group.bench_function("getrandom", |b| {
             b.iter(|| getrandom::fill(black_box(&mut buffer)).expect("the system has randomness"));
         });
@@ -51,7 +57,9 @@ fn together(engine: &Engine, threads: usize, size_bytes: usize, reads: u64) -> D
         let readers: Vec<_> = (0..threads).map(|_| scope.spawn(reader)).collect();
         barrier.wait();
         let start = Instant::now();
-        readers.into_iter().for_each(|reader| reader.join().expect("no reader panics"));
+        readers
+            .into_iter()
+            .for_each(|reader| reader.join().expect("no reader panics"));
         start.elapsed()
     })
 }

@@ -20,12 +20,19 @@ use wellspring_sys::signals::Blocked;
 use wellspring_sys::{cpu, system};
 use zeroize::Zeroize;
 
-/// What a source is asked for at a time: 2 events. getrandom(2) takes half a microsecond for it.
+/// What a source is asked for on a reader's call: 2 events. getrandom(2) takes half a microsecond for it.
 const SAMPLE_BYTES: usize = 64;
 
+/// What a source is asked for by a seeding: 8 events.
+const SEEDING_SAMPLE_BYTES: usize = 256;
+
 /// The draws that take a source once around the pools and past pool 0 again, which then has its 64 bytes, if the
-/// source yields all that it is asked for. Twice as many are enough for one that yields half.
-const ROUND_DRAWS: usize = 17;
+/// source yields all that a seeding asks for.
+const ROUND_DRAWS: usize = 5;
+
+/// The draws on all sources before an engine gives up seeding itself for now: enough for a source that yields
+/// an event of 32 bytes at a time.
+const FIRST_DRAWS: usize = 34;
 
 /// A source and what became of its samples.
 pub(super) struct Row {
@@ -91,7 +98,7 @@ impl Shared {
         if !self.deliver(&mut state, now_ms, Pace::Fortuna) && !self.sources.is_empty() {
             let row = state.next_row % self.sources.len();
             state.next_row = row + 1;
-            self.draw(&mut state, row);
+            self.draw(&mut state, row, SAMPLE_BYTES);
         }
     }
 
@@ -100,7 +107,7 @@ impl Shared {
     pub(super) fn seed(&self, signals: &Blocked) -> Result<(), Error> {
         self.lock_pages_in_child();
         let mut state = self.pools.harvest.lock(signals);
-        for _ in 0..2 * ROUND_DRAWS {
+        for _ in 0..FIRST_DRAWS {
             self.receive_root(signals);
             if self.phase() != Phase::Empty {
                 return Ok(());
@@ -146,23 +153,23 @@ impl Shared {
     }
 
     fn draw_on_all(&self, state: &mut HarvestState) {
-        (0..self.sources.len()).for_each(|row| self.draw(state, row));
+        (0..self.sources.len()).for_each(|row| self.draw(state, row, SEEDING_SAMPLE_BYTES));
     }
 
     /// Draws once on a source, and moves what all queues hold to the pools.
-    fn draw(&self, state: &mut HarvestState, row: usize) {
-        self.draw_on(&self.sources[row], &mut state.rows[row]);
+    fn draw(&self, state: &mut HarvestState, row: usize, bytes: usize) {
+        self.draw_on(&self.sources[row], &mut state.rows[row], bytes);
         self.drain(&mut state.harvest);
     }
 
-    fn draw_on(&self, row: &Row, state: &mut RowState) {
+    fn draw_on(&self, row: &Row, state: &mut RowState, bytes: usize) {
         let counts = &row.counts;
         if counts.quarantined.load(Ordering::Relaxed) {
             return;
         }
-        let mut sample = [0; SAMPLE_BYTES];
-        let length = match row.source.sample(&mut sample) {
-            Ok(length) => length.min(SAMPLE_BYTES),
+        let mut sample = [0; SEEDING_SAMPLE_BYTES];
+        let length = match row.source.sample(&mut sample[..bytes]) {
+            Ok(length) => length.min(bytes),
             Err(error) => {
                 counts.errors.fetch_add(1, Ordering::Relaxed);
                 counts.last_error.store(encode(error), Ordering::Relaxed);
