@@ -3,7 +3,7 @@
 
 use crate::contender::{Contender, Family, Runner, Work};
 use crate::progress::Progress;
-use crate::statistics::{coefficient_of_variation, median, spread};
+use crate::statistics::{coefficient_of_variation, median, median_ratio, spread};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -51,21 +51,40 @@ pub struct Speed {
 impl Measurement {
     /// For each round the requests per second of all threads together.
     ///
-    /// Of one thread the usual speed, since nobody but the machine makes it slower. Of several the mean: a
-    /// thread that waits for another is part of what is measured, and a lock that lets threads in by turns
-    /// would make all of them look fast.
+    /// Of threads that never wait for each other the usual speeds, since nobody but the machine makes them
+    /// slower. Of others the means: waiting is part of what is measured, and a lock that lets threads in by
+    /// turns would make all of them look fast.
     #[must_use]
     pub fn totals(&self) -> Vec<f64> {
-        match self.threads {
-            1 => self.rounds.iter().map(|threads| threads[0].usual).collect(),
-            _ => self.means(),
+        match self.waits() {
+            true => self.means(),
+            false => self.sums(|speed| speed.usual),
+        }
+    }
+
+    /// Whether its threads wait for each other: several do, on a lock of the engine's or the kernel's.
+    fn waits(&self) -> bool {
+        let behind_a_lock = ["canonical", "concurrent", "per-node", "getrandom(2)"];
+        self.threads > 1 && behind_a_lock.contains(&self.name.as_str())
+    }
+
+    /// This one's throughput over `one`'s: the median of the rounds' ratios, by the same kind of speed on both sides.
+    #[must_use]
+    pub fn over(&self, one: &Measurement) -> f64 {
+        match self.waits() {
+            true => median_ratio(&self.means(), &one.means()),
+            false => median_ratio(&self.totals(), &one.totals()),
         }
     }
 
     /// For each round the mean speeds of all threads together.
     #[must_use]
     pub fn means(&self) -> Vec<f64> {
-        let total = |threads: &Vec<Speed>| threads.iter().map(|speed| speed.mean).sum();
+        self.sums(|speed| speed.mean)
+    }
+
+    fn sums(&self, pick: impl Fn(&Speed) -> f64) -> Vec<f64> {
+        let total = |threads: &Vec<Speed>| threads.iter().map(&pick).sum();
         self.rounds.iter().map(total).collect()
     }
 

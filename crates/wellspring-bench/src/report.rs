@@ -168,11 +168,10 @@ impl Report {
         scale * median_ratio(&fast.totals(), &slow.totals())
     }
 
-    /// How many times the throughput of one thread that of `many` is: the median of the rounds' ratios, by
-    /// means on both sides.
+    /// How many times the throughput of one thread that of `many` is: the median of the rounds' ratios.
     #[must_use]
     pub fn scaling(&self, many: &Measurement, one: &Measurement) -> f64 {
-        median_ratio(&many.means(), &one.means())
+        many.over(one)
     }
 
     /// The largest number of threads that was measured.

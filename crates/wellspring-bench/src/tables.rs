@@ -179,7 +179,7 @@ fn scaling(report: &Report) -> Table {
         "unequal by",
     ];
     let mut table = Table::new("Scaling and fairness", &head)
-        .note("By whole turns, time off the CPU included: with other processes about, this says more about them.")
+        .note("Where threads wait for a lock by whole turns, time off the CPU included; elsewhere by the middle portions.")
         .note("Unequal by: the standard deviation of the threads' throughput as a share of their mean.");
     for many in report.measurements.iter().filter(|one| one.threads > 1) {
         let Some(one) = report.find(&many.name, many.work, 1) else {
