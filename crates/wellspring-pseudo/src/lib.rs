@@ -9,6 +9,7 @@
 //! xorshift128plus         the engine with 128 bits of state
 //! xoshiro256plusplus      the engine with 256 bits of state, the better default
 //! xoshiro256plusplus_x16  sixteen of it in lanes, for bulk
+//! infallible              rand_core's trait for all of them
 //! seed_sequence           a seed and a path become the words of a state, exactly as in NumPy
 //! path                    the path as text: 3/0/17
 //! stream                  a sequence of bytes that has a name
@@ -29,6 +30,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod infallible;
 mod linear;
 mod path;
 mod seed_sequence;

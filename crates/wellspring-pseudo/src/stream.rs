@@ -1,10 +1,9 @@
 //! Reproducible streams: sequences of bytes that have a name.
 
-use core::convert::Infallible;
 use core::fmt;
 use core::str::FromStr;
 
-use rand_core::TryRng;
+use crate::infallible::infallible_rng;
 
 use crate::{SeedSequence, Xorshift128Plus, Xoshiro256PlusPlus, Xoshiro256PlusPlusX16};
 
@@ -272,25 +271,7 @@ impl Stream {
     }
 }
 
-impl TryRng for Stream {
-    type Error = Infallible;
-
-    #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(self.next_u32())
-    }
-
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.next_u64())
-    }
-
-    #[inline]
-    fn try_fill_bytes(&mut self, destination: &mut [u8]) -> Result<(), Infallible> {
-        self.fill(destination);
-        Ok(())
-    }
-}
+infallible_rng!(Stream, fn Stream::next_u32);
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,8 +1,8 @@
 //! xorshift128+ (Vigna, "Further scramblings of Marsaglia's xorshift generators", 2014).
 
-use core::convert::Infallible;
 use core::fmt;
 
+use crate::infallible::infallible_rng;
 use rand_core::{SeedableRng, TryRng, utils};
 
 use crate::{linear, splitmix64};
@@ -102,26 +102,11 @@ pub(crate) fn step([x, y]: [u64; 2]) -> [u64; 2] {
     [y, x ^ y ^ (x >> 18) ^ (y >> 5)]
 }
 
-impl TryRng for Xorshift128Plus {
-    type Error = Infallible;
-
+infallible_rng!(
+    Xorshift128Plus,
     /// The upper half of the next word: its lowest bits are the weakest.
-    #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok((self.next_u64() >> 32) as u32)
-    }
-
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.next_u64())
-    }
-
-    #[inline]
-    fn try_fill_bytes(&mut self, destination: &mut [u8]) -> Result<(), Infallible> {
-        self.fill(destination);
-        Ok(())
-    }
-}
+    fn |rng| (rng.next_u64() >> 32) as u32
+);
 
 impl SeedableRng for Xorshift128Plus {
     type Seed = [u8; 16];

@@ -1,8 +1,8 @@
 //! xoshiro256++ 1.0 (Blackman & Vigna, "Scrambled linear pseudorandom number generators", 2021).
 
-use core::convert::Infallible;
 use core::fmt;
 
+use crate::infallible::infallible_rng;
 use rand_core::{SeedableRng, TryRng, utils};
 
 use crate::{linear, splitmix64};
@@ -124,26 +124,11 @@ pub(crate) fn step([a, b, c, d]: [u64; 4]) -> [u64; 4] {
     [a ^ bd, b ^ ac, ac ^ (b << 17), bd.rotate_left(45)]
 }
 
-impl TryRng for Xoshiro256PlusPlus {
-    type Error = Infallible;
-
+infallible_rng!(
+    Xoshiro256PlusPlus,
     /// The upper half of the next word, as `rand_xoshiro` does.
-    #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok((self.next_u64() >> 32) as u32)
-    }
-
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.next_u64())
-    }
-
-    #[inline]
-    fn try_fill_bytes(&mut self, destination: &mut [u8]) -> Result<(), Infallible> {
-        self.fill(destination);
-        Ok(())
-    }
-}
+    fn |rng| (rng.next_u64() >> 32) as u32
+);
 
 impl SeedableRng for Xoshiro256PlusPlus {
     type Seed = [u8; 32];

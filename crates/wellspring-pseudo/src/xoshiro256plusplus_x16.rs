@@ -1,8 +1,8 @@
 //! Sixteen xoshiro256++ side by side, so that registers of any width step several at once.
 
-use core::convert::Infallible;
 use core::fmt;
 
+use crate::infallible::infallible_rng;
 use rand_core::{TryRng, utils};
 use wellspring_cipher::{Width, Work};
 
@@ -179,26 +179,11 @@ fn set_state(words: &mut Words, lane: usize, state: [u64; 4]) {
     }
 }
 
-impl TryRng for Xoshiro256PlusPlusX16 {
-    type Error = Infallible;
-
+infallible_rng!(
+    Xoshiro256PlusPlusX16,
     /// The upper half of the next word, as of a single generator.
-    #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok((self.next_u64() >> 32) as u32)
-    }
-
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.next_u64())
-    }
-
-    #[inline]
-    fn try_fill_bytes(&mut self, destination: &mut [u8]) -> Result<(), Infallible> {
-        self.fill(destination);
-        Ok(())
-    }
-}
+    fn |rng| (rng.next_u64() >> 32) as u32
+);
 
 impl fmt::Debug for Xoshiro256PlusPlusX16 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
