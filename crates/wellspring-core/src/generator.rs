@@ -6,7 +6,7 @@
 
 use crate::hash::sha_d256;
 use wellspring_cipher::{KEY_BYTES, Kernel, Keystream, Prf};
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, zeroize_stack};
 
 /// A request is never served more than this many bytes under one AES key: 2^20 (FS&K 9.4, where it keeps
 /// the missing block collisions of a permutation unobservable).
@@ -17,6 +17,9 @@ pub const CHUNK_BYTES: usize = 4096;
 
 /// FreeBSD's `RANDOM_ZERO_BLOCKSIZE`: SHAd-256 as FS&K define it hashes a block of zeros first.
 const ZERO_BLOCK: [u8; 64] = [0; 64];
+
+/// What a hash takes of the stack, with room to spare.
+const STACK_BYTES: usize = 1024;
 
 /// (K, C). A counter of zero means that it was never seeded: FS&K's `C = 0`.
 #[derive(Zeroize, ZeroizeOnDrop)]
@@ -55,6 +58,13 @@ impl Generator {
     ///
     /// The old key is part of the hash only if there is one; FreeBSD asks the counter.
     pub fn reseed(&mut self, seed: &[u8]) {
+        self.hash_in(seed);
+        // A digest that is returned leaves copies, and this one makes the next output.
+        zeroize_stack::<STACK_BYTES>();
+    }
+
+    #[inline(never)]
+    fn hash_in(&mut self, seed: &[u8]) {
         let old_key: &[u8] = if self.is_seeded() { &self.key } else { &[] };
         self.key = sha_d256(&[&ZERO_BLOCK, old_key, seed]);
         self.counter = self.counter.wrapping_add(1);
@@ -85,12 +95,11 @@ impl Generator {
     /// FreeBSD's `random_fortuna_read_concurrent`: copy K and C, step C over all the blocks that the request
     /// will use, take a new K from the keystream there. What the claim holds is then of no use for any
     /// other output, past or to come.
-    #[must_use]
-    pub fn claim(&mut self, kernel: Kernel, bytes: usize) -> Claim {
-        let claim = Claim {
-            key: self.key,
-            counter: self.counter,
-        };
+    ///
+    /// `claim` is written where it is: a key that moves leaves copies behind that nobody wipes.
+    pub fn claim(&mut self, kernel: Kernel, bytes: usize, claim: &mut Claim) {
+        claim.key.copy_from_slice(&self.key);
+        claim.counter = self.counter;
         let prf = kernel.prf();
         let blocks = prf.blocks(bytes);
         let rekey_blocks = match prf {
@@ -103,7 +112,6 @@ impl Generator {
         let mut keystream = Keystream::new(kernel, &self.key, next);
         keystream.fill(&mut self.key);
         self.counter = keystream.counter();
-        claim
     }
 }
 
@@ -113,8 +121,8 @@ impl Default for Generator {
     }
 }
 
-/// A copy of (K, C) as it was for one request.
-#[derive(Zeroize, ZeroizeOnDrop)]
+/// A copy of (K, C) as it was for one request, wiped on drop.
+#[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub struct Claim {
     key: [u8; KEY_BYTES],
     counter: u128,
@@ -125,7 +133,7 @@ impl Claim {
     ///
     /// AES-256 changes its key every [`KEY_LIMIT_BYTES`] while bytes remain; ChaCha20 needs no new key at any
     /// length.
-    pub fn generate(mut self, kernel: Kernel, destination: &mut [u8]) {
+    pub fn generate(&mut self, kernel: Kernel, destination: &mut [u8]) {
         let limit = match kernel.prf() {
             Prf::Aes256 => KEY_LIMIT_BYTES,
             Prf::ChaCha20 => usize::MAX,

@@ -121,16 +121,17 @@ impl Node {
     }
 
     /// Sets output aside, as [`Generator::claim`] does.
-    #[must_use]
-    pub fn claim(&mut self, kernel: Kernel, bytes: usize) -> Claim {
-        self.generator.claim(kernel, bytes)
+    pub fn claim(&mut self, kernel: Kernel, bytes: usize, claim: &mut Claim) {
+        self.generator.claim(kernel, bytes, claim);
     }
 
     /// Initialises node `number` (not 0) from this one, node 0: through the node's mailbox, with the node's
     /// number hashed in, so that no two nodes ever run in lock-step.
     pub fn initialise(&mut self, kernel: Kernel, number: usize, inlet: &Inlet) {
         let mut drawn = [0; KEY_BYTES];
-        self.claim(kernel, drawn.len()).generate(kernel, &mut drawn);
+        let mut claim = Claim::default();
+        self.claim(kernel, drawn.len(), &mut claim);
+        claim.generate(kernel, &mut drawn);
         let bits = self.credited_bits.min(8 * KEY_BYTES as u64) as u32;
         let seed = separated(b"wellspring node first seed", number, &drawn, bits);
         drawn.zeroize();

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use wellspring_cipher::Keystream;
-use wellspring_core::generator::{CHUNK_BYTES, Generator, KEY_LIMIT_BYTES};
+use wellspring_core::generator::{CHUNK_BYTES, Claim, Generator, KEY_LIMIT_BYTES};
 use wellspring_core::{KEY_BYTES, Kernel, Prf};
 
 /// Fortuna as random(4) runs it, without a thought for speed.
@@ -94,7 +94,9 @@ fn read_locked(generator: &mut Generator, kernel: Kernel, length: usize) -> Vec<
 
 fn read_concurrent(generator: &mut Generator, kernel: Kernel, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    generator.claim(kernel, length).generate(kernel, &mut bytes);
+    let mut claim = Claim::default();
+    generator.claim(kernel, length, &mut claim);
+    claim.generate(kernel, &mut bytes);
     bytes
 }
 

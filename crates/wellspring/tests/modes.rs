@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wellspring::{Engine, Error, MinEntropy, Mode, Phase, Prf, Source, SourceError};
 use wellspring_core::Kernel;
-use wellspring_core::generator::Generator;
+use wellspring_core::generator::{Claim, Generator};
 
 const SEED: [u8; 32] = *b"a seed of thirty-two octets long";
 
@@ -99,9 +99,9 @@ fn canonical_and_concurrent_reads_are_fortunas() {
             }
             assert!(drawn == expected, "canonical, {prf:?}, {length} bytes");
             engines[1].fill(&mut drawn);
-            concurrent
-                .claim(kernel, length)
-                .generate(kernel, &mut expected);
+            let mut claim = Claim::default();
+            concurrent.claim(kernel, length, &mut claim);
+            claim.generate(kernel, &mut expected);
             assert!(drawn == expected, "concurrent, {prf:?}, {length} bytes");
         }
     }

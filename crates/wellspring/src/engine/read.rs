@@ -160,7 +160,8 @@ impl Shared {
     /// Keys for taps, from the node of the CPU this thread runs on. The generation was read before.
     fn fetch_keys(&self, keys: &mut [[u8; KEY_BYTES]], signals: &Blocked) -> Result<(), Error> {
         let keys = keys.as_flattened_mut();
-        let (_, _, claim) = self.claim(self.local_node(), keys.len(), signals)?;
+        let mut claim = Claim::default();
+        self.claim(self.local_node(), keys.len(), signals, &mut claim)?;
         // No handler runs, so nobody forks meanwhile.
         claim.generate(self.kernel, keys);
         Ok(())
@@ -169,8 +170,9 @@ impl Shared {
     /// random(4) with concurrent_read=1, on a node: the lock is held to set the output aside, not to make it.
     fn read_claimed(&self, number: usize, destination: &mut [u8]) -> Result<(), Error> {
         loop {
-            let (number, incarnation, claim) =
-                self.claim(number, destination.len(), &Blocked::new())?;
+            let mut claim = Claim::default();
+            let (number, incarnation) =
+                self.claim(number, destination.len(), &Blocked::new(), &mut claim)?;
             claim.generate(self.kernel, destination);
             // In a child that was forked meanwhile, by a signal handler, the parent makes the same bytes.
             if self.nodes[number].is(incarnation) {
@@ -179,12 +181,14 @@ impl Shared {
         }
     }
 
+    /// Sets output aside on a node, and says on which and in which incarnation of it.
     fn claim(
         &self,
         number: usize,
         bytes: usize,
         signals: &Blocked,
-    ) -> Result<(usize, u64, Claim), Error> {
+        claim: &mut Claim,
+    ) -> Result<(usize, u64), Error> {
         loop {
             let ready = self.phase() == Phase::Ready;
             let number = if ready { number } else { 0 };
@@ -193,8 +197,8 @@ impl Shared {
             self.receive(number, &mut node);
             if node.is_seeded() {
                 memory.fetches.fetch_add(1, Ordering::Relaxed);
-                let claim = node.claim(self.kernel, bytes);
-                return Ok((number, memory.incarnation(), claim));
+                node.claim(self.kernel, bytes, claim);
+                return Ok((number, memory.incarnation()));
             }
             drop(node);
             self.seed(signals)?;

@@ -2,6 +2,7 @@
 
 use super::fields::{Fields, encode_hex};
 use sha2::{Digest, Sha256};
+use wellspring_core::generator::Claim;
 use wellspring_core::harvest::Event;
 use wellspring_core::node::{Harvest, Inlet, Node, Pace};
 use wellspring_core::pool::RESEED_INTERVAL_MS;
@@ -51,9 +52,9 @@ impl Machine {
     pub(super) fn read(&mut self, length: usize) -> Output {
         let mut bytes = vec![0; length];
         if self.concurrent {
-            self.node
-                .claim(self.kernel, length)
-                .generate(self.kernel, &mut bytes);
+            let mut claim = Claim::default();
+            self.node.claim(self.kernel, length, &mut claim);
+            claim.generate(self.kernel, &mut bytes);
         } else {
             let mut rest = bytes.as_mut_slice();
             loop {
