@@ -170,10 +170,14 @@ impl Shared {
     /// random(4) with concurrent_read=1, on a node: the lock is held to set the output aside, not to make it.
     fn read_claimed(&self, number: usize, destination: &mut [u8]) -> Result<(), Error> {
         loop {
-            let mut claim = Claim::default();
-            let (number, incarnation) =
-                self.claim(number, destination.len(), &Blocked::new(), &mut claim)?;
-            claim.generate(self.kernel, destination);
+            let (number, incarnation) = {
+                let mut claim = Claim::default();
+                let signals = Blocked::new();
+                let found = self.claim(number, destination.len(), &signals, &mut claim)?;
+                drop(signals);
+                claim.generate(self.kernel, destination);
+                found
+            };
             // In a child that was forked meanwhile, by a signal handler, the parent makes the same bytes.
             if self.nodes[number].is(incarnation) {
                 return Ok(());
