@@ -276,3 +276,15 @@ fn no_value_of_long_reads_comes_twice() {
         }
     }
 }
+
+#[test]
+fn an_engine_that_was_never_reseeded_is_so_by_its_next_slow_read() {
+    let engine = Engine::builder().seed(&[3; 32]).build().unwrap();
+    assert_eq!(engine.generation(), 1);
+    engine.fill(&mut [0; 16]);
+    assert_eq!(
+        engine.generation(),
+        2,
+        "the seed alone is older than a minute"
+    );
+}

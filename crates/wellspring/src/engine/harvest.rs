@@ -2,7 +2,8 @@
 //!
 //! There is no thread. Whoever is on a slow path when 100 ms have passed since the last harvest tries the
 //! pools' lock; who gets it either reseeds or draws once on one source, whose turn it is, and the others go on.
-//! That keeps what the harvest costs a reader below a microsecond.
+//! That keeps it to three system calls on a reader's call. Where reads are so rare that a minute passed without a
+//! reseed, all sources are drawn on at once, and the reseed follows in the same call.
 
 use super::builder::MAX_SOURCES;
 use super::{Phase, Shared};
@@ -20,7 +21,8 @@ use wellspring_sys::signals::Blocked;
 use wellspring_sys::{cpu, system};
 use zeroize::Zeroize;
 
-/// What a source is asked for on a reader's call: 2 events. getrandom(2) takes half a microsecond for it.
+/// What a source is asked for on a reader's call: 2 events. getrandom(2) takes half a microsecond for it
+/// when warm.
 const SAMPLE_BYTES: usize = 64;
 
 /// What a source is asked for by a seeding: 8 events.
@@ -33,6 +35,9 @@ const ROUND_DRAWS: usize = 5;
 /// The draws on all sources before an engine gives up seeding itself for now: enough for a source that yields
 /// an event of 32 bytes at a time.
 const FIRST_DRAWS: usize = 34;
+
+/// How old the last reseed may be before a harvest makes the next one due: a minute of use.
+const STALE_MS: u64 = 60_000;
 
 /// A source and what became of its samples.
 pub(super) struct Row {
@@ -67,6 +72,8 @@ pub(super) struct HarvestState {
     rows: [RowState; MAX_SOURCES],
     /// Whose turn the next draw is.
     next_row: usize,
+    /// When a reseed was last made or tried for being overdue.
+    reseeded_ms: u64,
 }
 
 /// The owner's side of a source.
@@ -95,6 +102,12 @@ impl Shared {
         self.pools
             .harvested_ms
             .store(now_ms.max(1), Ordering::Relaxed);
+        if now_ms.saturating_sub(state.reseeded_ms) >= STALE_MS {
+            state.reseeded_ms = now_ms;
+            self.lock_pages_in_child();
+            self.receive_root(signals);
+            (0..ROUND_DRAWS).for_each(|_| self.draw_on_all(&mut state));
+        }
         if !self.deliver(&mut state, now_ms, Pace::Fortuna) && !self.sources.is_empty() {
             let row = state.next_row % self.sources.len();
             state.next_row = row + 1;
@@ -220,6 +233,7 @@ impl Shared {
         let inlet = |number: usize| &self.nodes[number].inlet;
         let delivered = state.harvest.deliver(now_ms, pace, nodes, inlet);
         if delivered {
+            state.reseeded_ms = now_ms;
             self.generation.bump();
         }
         delivered
