@@ -3,6 +3,7 @@
 //! ```text
 //! builder   what an engine is made of
 //! memory    where its secrets live: all of it wiped on fork
+//! rows      a source in an engine: health, pools' turn, counts
 //! harvest   sources -> health -> queues -> pools -> mailboxes, by whoever is due and gets the try-lock
 //! read      the four read modes
 //! pseudo    the threads' generators of the statistical tier
@@ -14,6 +15,7 @@ mod harvest;
 mod memory;
 mod pseudo;
 mod read;
+mod rows;
 mod stats;
 
 pub use builder::EngineBuilder;
@@ -67,7 +69,7 @@ pub(crate) struct Shared {
     nodes: Box<[Wiped<NodeMemory>]>,
     pools: Wiped<PoolMemory>,
     queues: Box<[Wiped<Queue>]>,
-    sources: Box<[harvest::Row]>,
+    sources: Box<[rows::Row]>,
 }
 
 impl Engine {
@@ -92,7 +94,7 @@ impl Engine {
             nodes,
             pools: Wiped::new(topology.system_node(0)).map_err(|_| Error::Memory)?,
             queues: queues.map_err(|_| Error::Memory)?,
-            sources: parts.sources.into_iter().map(harvest::Row::new).collect(),
+            sources: parts.sources.into_iter().map(rows::Row::new).collect(),
             topology: parts.topology,
         };
         shared.pools.locked.store(1, Ordering::Relaxed);

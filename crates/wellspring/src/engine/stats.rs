@@ -1,6 +1,6 @@
 //! What can be said of an engine without a secret.
 
-use super::{Shared, harvest};
+use super::{Shared, rows};
 use crate::Mode;
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -56,7 +56,7 @@ impl Shared {
             bytes: row.counts.bytes.load(Ordering::Relaxed),
             credited_bits: row.counts.credited_bits.load(Ordering::Relaxed),
             errors: row.counts.errors.load(Ordering::Relaxed),
-            last_error: harvest::decode(row.counts.last_error.load(Ordering::Relaxed)),
+            last_error: rows::decode(row.counts.last_error.load(Ordering::Relaxed)),
             quarantined: row.counts.quarantined.load(Ordering::Relaxed),
         });
         Stats {
