@@ -1,5 +1,6 @@
 //! What an engine is made of.
 
+use super::chore::Chore;
 use crate::{Engine, Error, Mode, machine};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -29,6 +30,9 @@ pub(super) struct Parts {
     pub(super) topology: Topology,
     pub(super) sources: Vec<Arc<dyn Source>>,
     pub(super) seed: Option<Seed>,
+    /// What the harvester's thread does beside harvesting.
+    #[allow(dead_code)] // Until there is that thread.
+    pub(super) chores: Vec<Box<dyn Chore>>,
 }
 
 impl EngineBuilder {
@@ -115,6 +119,7 @@ impl EngineBuilder {
             topology,
             sources,
             seed: self.seed,
+            chores: Vec::new(),
         })
     }
 }
