@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Tracepoints: what happens seldom enough to be worth a line each. A read of a
+ * tap is not among them; debugfs counts those.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM wellspring
+
+#if !defined(WELLSPRING_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define WELLSPRING_TRACE_H
+
+#include <linux/tracepoint.h>
+
+/* The pools gave a seed: reseed number @reseeds, made of @pools pools. */
+TRACE_EVENT(wellspring_reseed,
+	TP_PROTO(u64 reseeds, unsigned int pools),
+	TP_ARGS(reseeds, pools),
+	TP_STRUCT__entry(
+		__field(u64, reseeds)
+		__field(unsigned int, pools)
+	),
+	TP_fast_assign(
+		__entry->reseeds = reseeds;
+		__entry->pools = pools;
+	),
+	TP_printk("reseeds=%llu pools=%u", __entry->reseeds, __entry->pools)
+);
+
+/* All taps have to take a fresh key before their next byte. */
+TRACE_EVENT(wellspring_generation,
+	TP_PROTO(u64 generation),
+	TP_ARGS(generation),
+	TP_STRUCT__entry(
+		__field(u64, generation)
+	),
+	TP_fast_assign(
+		__entry->generation = generation;
+	),
+	TP_printk("generation=%llu", __entry->generation)
+);
+
+/* A tap of this CPU took a fresh key from @node; @softirq says which tap. */
+TRACE_EVENT(wellspring_fetch,
+	TP_PROTO(int node, bool softirq, u64 generation),
+	TP_ARGS(node, softirq, generation),
+	TP_STRUCT__entry(
+		__field(int, node)
+		__field(bool, softirq)
+		__field(u64, generation)
+	),
+	TP_fast_assign(
+		__entry->node = node;
+		__entry->softirq = softirq;
+		__entry->generation = generation;
+	),
+	TP_printk("node=%d tap=%s generation=%llu", __entry->node,
+		  __entry->softirq ? "softirq" : "task", __entry->generation)
+);
+
+/* The FPU was not to be had: @bytes were made by the scalar path. */
+TRACE_EVENT(wellspring_refusal,
+	TP_PROTO(size_t bytes),
+	TP_ARGS(bytes),
+	TP_STRUCT__entry(
+		__field(size_t, bytes)
+	),
+	TP_fast_assign(
+		__entry->bytes = bytes;
+	),
+	TP_printk("bytes=%zu", __entry->bytes)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * /dev/wellspring, as a program sees it.
+ *
+ * read, poll, splice and write are those of random(4): a read waits until the
+ * generator is seeded (EAGAIN with O_NONBLOCK), is never short before its first
+ * 4096 bytes, and returns what it has if a signal comes after them; a write
+ * mixes and earns no credit.
+ *
+ * The ioctls of <linux/random.h> that make sense here, with its numbers, its
+ * arguments and its errors:
+ *
+ *	RNDGETENTCNT	bits of credit that node 0 has received, at most 256
+ *	RNDADDTOENTCNT	credits what was written before; CAP_SYS_ADMIN
+ *	RNDADDENTROPY	mixes and credits; CAP_SYS_ADMIN
+ *	RNDZAPENTCNT, RNDCLEARPOOL
+ *			change nothing, as in Linux since 5.18; CAP_SYS_ADMIN
+ *	RNDRESEEDCRNG	reseeds and bumps the generation; CAP_SYS_ADMIN;
+ *			ENODATA before the first seed
+ *
+ * and the two below. Any other is EINVAL, as random(4) says it, not ENOTTY.
+ */
+#ifndef WELLSPRING_UAPI_H
+#define WELLSPRING_UAPI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* Bytes of a node's seed: what a generator can hold twice over. */
+#define WELLSPRING_SEED_BYTES 64
+
+/**
+ * struct wellspring_seed - what one node hands over to its next life
+ * @node:	whose seed, counted from 0
+ * @credit_bits: restore: what the seed is worth, at most 256, and 0 for a seed
+ *		that may have been used before; save: 0
+ * @bytes:	the seed
+ */
+struct wellspring_seed {
+	__u32 node;
+	__u32 credit_bits;
+	__u8 bytes[WELLSPRING_SEED_BYTES];
+};
+
+/*
+ * Fills in @bytes from the generator of @node, which rekeys itself: the seed
+ * does not tell what was read before. CAP_SYS_ADMIN. EAGAIN before the node is
+ * seeded; ENODATA if this number has no generator; ENXIO past the last number.
+ */
+#define WELLSPRING_IOC_SAVE	_IOWR('R', 0x60, struct wellspring_seed)
+
+/*
+ * Mixes @bytes into the generator of @node, before its next key is made, and
+ * bumps the generation. CAP_SYS_ADMIN. EINVAL for more credit than 256; ENODATA
+ * and ENXIO as above.
+ */
+#define WELLSPRING_IOC_RESTORE	_IOW('R', 0x61, struct wellspring_seed)
+
+#endif
