@@ -7,8 +7,10 @@ use core::fmt;
 /// # The contract
 ///
 /// A source is **cheap and bounded**: one call of [`sample`](Self::sample) ends within about 100
-/// microseconds and never waits for an event, another thread or a lock. It **may return less** than
-/// it was asked for, nothing included, and it **may fail**; the engine goes on with the others.
+/// microseconds and never waits for an event, another thread or a lock. One that cannot promise that says
+/// [`Speed::Slow`]: it may take some milliseconds and sleep meanwhile, and is drawn on by a harvester's thread
+/// alone, never on a reader's call. A source **may return less** than it was asked for, nothing included, and
+/// it **may fail**; the engine goes on with the others.
 ///
 /// It is shared between threads, one call at a time as far as one engine is concerned, but several
 /// engines may share one source. State is the source's own affair: whoever keeps some guards it with a
@@ -25,6 +27,21 @@ pub trait Source: Send + Sync {
     /// What the source claims.
     fn min_entropy(&self) -> MinEntropy;
 
+    /// Why the claim is what it is, in a sentence for reports.
+    fn reason(&self) -> &'static str {
+        "not said"
+    }
+
+    /// What one sample is, for the health tests.
+    fn symbol(&self) -> Symbol {
+        Symbol::Byte
+    }
+
+    /// Who may draw on it, and how often.
+    fn speed(&self) -> Speed {
+        Speed::Fast
+    }
+
     /// Writes up to `destination.len()` bytes of raw noise and says how many.
     ///
     /// # Errors
@@ -32,6 +49,54 @@ pub trait Source: Send + Sync {
     /// Whatever keeps it from yielding any now; the engine counts it and asks again at the next
     /// harvest.
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError>;
+}
+
+/// Who may draw on a source, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Speed {
+    /// Anyone, on a reader's call too: a draw ends within about 100 microseconds.
+    Fast,
+    /// A harvester's thread alone: a draw may take up to about 10 milliseconds, and may sleep.
+    ///
+    /// An engine without a harvester never draws on it. One draw each interval keeps its share of a CPU below a
+    /// thousandth.
+    Slow {
+        /// How long to wait from one draw to the next.
+        interval_ms: u64,
+    },
+}
+
+/// What one sample of a source is: the unit that the health tests compare (SP 800-90B 4.4 takes the raw
+/// output of the noise source, symbol by symbol).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Symbol {
+    /// A byte that is 0 or 1.
+    Bit,
+    /// A byte.
+    Byte,
+    /// 8 bytes.
+    Word,
+}
+
+impl Symbol {
+    /// The bytes of one.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Symbol::Bit | Symbol::Byte => 1,
+            Symbol::Word => 8,
+        }
+    }
+
+    /// The name in reports and traces: `bit`, `byte` or `word`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Symbol::Bit => "bit",
+            Symbol::Byte => "byte",
+            Symbol::Word => "word",
+        }
+    }
 }
 
 /// A claim of min-entropy (SP 800-90B section 2.1), in 1/256 of a bit for each byte of sample.

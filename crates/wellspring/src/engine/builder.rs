@@ -124,6 +124,7 @@ impl EngineBuilder {
     }
 }
 
+/// What an engine draws on that has no thread of its own: fast sources only.
 fn standard_sources() -> Vec<Arc<dyn Source>> {
     vec![Arc::new(Os), Arc::new(Cpu::default())]
 }

@@ -45,31 +45,50 @@ pub(super) struct RowState {
     destination: usize,
 }
 
-impl Shared {
-    /// Draws once on a source: its sample through its health test, in events, to this CPU's queue.
-    pub(super) fn draw_on(&self, row: &Row, state: &mut RowState, bytes: usize) {
-        let counts = &row.counts;
+impl Row {
+    /// Draws once, without a lock: writes raw noise to `destination` and says how much; `None` if it failed.
+    ///
+    /// What it wrote goes to [`Shared::admit`]. Between the two a slow source may take its time while nobody
+    /// waits for the pools.
+    pub(super) fn sample(&self, destination: &mut [u8]) -> Option<usize> {
+        let counts = &self.counts;
         if counts.quarantined.load(Ordering::Relaxed) {
-            return;
+            return None;
         }
-        let mut sample = [0; SEEDING_SAMPLE_BYTES];
-        let length = match row.source.sample(&mut sample[..bytes]) {
-            Ok(length) => length.min(bytes),
+        match self.source.sample(destination) {
+            Ok(length) => {
+                counts.last_error.store(0, Ordering::Relaxed);
+                Some(length.min(destination.len()))
+            }
             Err(error) => {
                 counts.errors.fetch_add(1, Ordering::Relaxed);
                 counts.last_error.store(encode(error), Ordering::Relaxed);
-                return;
+                None
             }
-        };
-        counts.last_error.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Shared {
+    /// Draws once on a source: its sample through its health test, in events, to this CPU's queue.
+    pub(super) fn draw_on(&self, row: &Row, state: &mut RowState, bytes: usize) {
+        let mut sample = [0; SEEDING_SAMPLE_BYTES];
+        if let Some(length) = row.sample(&mut sample[..bytes]) {
+            self.admit(row, state, &mut sample[..length]);
+        }
+    }
+
+    /// Takes a sample through the health test of its row, and in events to this CPU's queue; wipes it.
+    pub(super) fn admit(&self, row: &Row, state: &mut RowState, sample: &mut [u8]) {
+        let counts = &row.counts;
         let claim = row.source.min_entropy();
         let health = state
             .health
             .get_or_insert_with(|| RepetitionCount::new(claim));
-        if !health.passes(&sample[..length]) {
+        if !health.passes(sample) {
             counts.quarantined.store(true, Ordering::Relaxed);
         } else {
-            for data in sample[..length].chunks(Event::MAX_BYTES) {
+            for data in sample.chunks(Event::MAX_BYTES) {
                 let bits = claim.bits(data.len());
                 let event = Event::new(cpu::cycles() as u32, state.destination, data, bits);
                 state.destination = state.destination.wrapping_add(1);
