@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Where kernels from 6.1 to 7.2 differ. Nothing else in the module asks for a
+ * version.
+ */
+#ifndef WELLSPRING_COMPAT_H
+#define WELLSPRING_COMPAT_H
+
+#include <crypto/chacha.h>
+#include <crypto/sha2.h>
+#include <linux/export.h>
+#include <linux/version.h>
+
+/* 6.13: the namespace of an export is a string. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define WS_TEST_NAMESPACE "WELLSPRING_TEST"
+#else
+#define WS_TEST_NAMESPACE WELLSPRING_TEST
+#endif
+
+/* What the test module needs beyond wellspring.h; it says WS_IMPORT_FOR_TEST. */
+#define WS_EXPORT_FOR_TEST(symbol) \
+	EXPORT_SYMBOL_NS_GPL(symbol, WS_TEST_NAMESPACE)
+#define WS_IMPORT_FOR_TEST() MODULE_IMPORT_NS(WS_TEST_NAMESPACE)
+
+/* 6.16: kernel_fpu_begin() disables softirqs; before, a section could be hit by one. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define WS_SECTION_HOLDS_SOFTIRQS true
+#else
+#define WS_SECTION_HOLDS_SOFTIRQS false
+#endif
+
+/* 6.17: the state of a SHA-256 got a type of its own. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define sha256_ctx sha256_state
+#endif
+
+/* 6.16: so did that of a ChaCha. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+struct chacha_state {
+	u32 x[CHACHA_STATE_WORDS];
+};
+
+static inline void ws_chacha20(struct chacha_state *state, u8 *data,
+			       unsigned int bytes)
+{
+	chacha20_crypt(state->x, data, data, bytes);
+}
+#else
+static inline void ws_chacha20(struct chacha_state *state, u8 *data,
+			       unsigned int bytes)
+{
+	chacha20_crypt(state, data, data, bytes);
+}
+#endif
+
+#endif

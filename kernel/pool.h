@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Fortuna's accumulator: 32 pools that fill at the same pace and are emptied at
+ * very different ones. One owner at a time; see harvest.h for the lock.
+ */
+#ifndef WELLSPRING_POOL_H
+#define WELLSPRING_POOL_H
+
+#include "compat.h"
+
+/* At ten reseeds a second the last is used once in 6.8 years (FS&K 9.5.2). */
+#define WS_POOLS 32
+/* The bytes in pool 0 below which no reseed happens (FS&K's MinPoolSize). */
+#define WS_MIN_POOL_BYTES 64
+/* The least time between two reseeds (FS&K 9.5.5). */
+#define WS_RESEED_INTERVAL_MS 100
+/* The most data an event carries (FS&K 9.5.3.1). */
+#define WS_EVENT_BYTES 32
+#define WS_SEED_BYTES (WS_POOLS * SHA256_DIGEST_SIZE)
+
+/* Noise on its way to a pool. */
+struct ws_event {
+	u32 counter;		/* low bits of a cycle counter */
+	u8 source;		/* enum ws_source */
+	u8 bytes;
+	u16 credit_bits;
+	u8 data[WS_EVENT_BYTES];
+};
+
+/* The material of one reseed: 32 bytes for each pool used. */
+struct ws_seed {
+	u32 bytes;
+	u32 credit_bits;
+	u8 data[WS_SEED_BYTES];
+};
+
+struct ws_pool {
+	struct sha256_ctx hash;
+	u32 bytes;
+	u32 credit_bits;
+};
+
+struct ws_accumulator {
+	struct ws_pool pools[WS_POOLS];
+	u32 reseeds;		/* FS&K's ReseedCnt */
+	bool reseeded;
+	u64 reseeded_ms;
+};
+
+/* The accumulator's functions run where its owner may sleep or not: any context. */
+void ws_accumulator_init(struct ws_accumulator *accumulator);
+void ws_accumulator_absorb(struct ws_accumulator *accumulator,
+			   const struct ws_event *event, unsigned int pool);
+/*
+ * The seed of the next reseed: false if pool 0 holds less than 64 bytes, or if the
+ * last was less than 100 ms before @now_ms (unless @unpaced).
+ */
+bool ws_accumulator_take_seed(struct ws_accumulator *accumulator, u64 now_ms,
+			      bool unpaced, struct ws_seed *seed);
+
+/* SHA256(SHA256(first | second | third)). NULL parts are empty. */
+void ws_sha_d256(u8 digest[SHA256_DIGEST_SIZE], const void *first,
+		 size_t first_bytes, const void *second, size_t second_bytes,
+		 const void *third, size_t third_bytes);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * wellspring for other modules: secret bytes, and bytes without secrecy.
+ */
+#ifndef WELLSPRING_H
+#define WELLSPRING_H
+
+#include <linux/types.h>
+
+int wellspring_get_bytes(void *destination, size_t bytes);
+int wellspring_wait_until_seeded(void);
+void wellspring_get_pseudo_bytes(void *destination, size_t bytes);
+
+#endif
