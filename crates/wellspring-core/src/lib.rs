@@ -19,6 +19,7 @@
 //! | [`topology`] | which CPUs belong to which node |
 //! | [`generation`] | the one number that tells every tap to take a fresh key |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
+//! | [`seed_file`] | what outlives a boot, and when it is worth anything |
 //!
 //! Fortuna is bit-exact with FreeBSD's random(4) (`sys/dev/random/fortuna.c`), which follows
 //! Ferguson, Schneier and Kohno, *Cryptography Engineering*, chapter 9 ("FS&K" below).
@@ -35,6 +36,7 @@ pub mod health;
 pub mod mailbox;
 pub mod node;
 pub mod pool;
+pub mod seed_file;
 pub mod source;
 pub mod tap;
 pub mod topology;
