@@ -9,6 +9,7 @@
 #include <crypto/chacha.h>
 #include <crypto/sha2.h>
 #include <linux/export.h>
+#include <linux/uio.h>
 #include <linux/version.h>
 
 /* 6.13: the namespace of an export is a string. */
@@ -46,12 +47,40 @@ static inline void ws_chacha20(struct chacha_state *state, u8 *data,
 {
 	chacha20_crypt(state->x, data, data, bytes);
 }
+
+static inline void ws_chacha20_block(struct chacha_state *state, u8 *block)
+{
+	chacha20_block(state->x, block);
+}
 #else
 static inline void ws_chacha20(struct chacha_state *state, u8 *data,
 			       unsigned int bytes)
 {
 	chacha20_crypt(state, data, data, bytes);
 }
+
+static inline void ws_chacha20_block(struct chacha_state *state, u8 *block)
+{
+	chacha20_block(state, block);
+}
 #endif
+
+/* 6.5: files without pages of their own splice through a copy. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define ws_splice_read copy_splice_read
+#else
+#define ws_splice_read generic_file_splice_read
+#endif
+
+/* 6.6: one piece of a user's memory needs no vector any more. */
+static inline int ws_import_user(void __user *memory, size_t bytes,
+				 struct iovec *vector, struct iov_iter *iter)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	return import_ubuf(ITER_SOURCE, memory, bytes, iter);
+#else
+	return import_single_range(ITER_SOURCE, memory, bytes, vector, iter);
+#endif
+}
 
 #endif

@@ -26,8 +26,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* Bytes of a node's seed: what a generator can hold twice over. */
-#define WELLSPRING_SEED_BYTES 64
+/* Bytes of a node's seed: a key's length. */
+#define WELLSPRING_SEED_BYTES 32
 
 /**
  * struct wellspring_seed - what one node hands over to its next life

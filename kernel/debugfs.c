@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * /sys/kernel/debug/wellspring: what can be said without a secret. Tables of words
+ * and numbers with their names in the first line; figures are since the module was
+ * loaded.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+#include "internal.h"
+
+static const char *const phase_names[] = {
+	[WS_EMPTY] = "empty",
+	[WS_EARLY] = "early",
+	[WS_READY] = "ready",
+};
+
+static const char *const context_names[WS_CONTEXTS] = {
+	[WS_TASK] = "task",
+	[WS_SOFTIRQ] = "softirq",
+	[WS_HARDIRQ] = "hardirq",
+};
+
+static int state_show(struct seq_file *file, void *unused)
+{
+	struct ws_harvest_statistics harvest;
+
+	ws_harvest_statistics(&harvest);
+	seq_printf(file, "phase %s\n", phase_names[ws_phase()]);
+	seq_printf(file, "generation %llu\n", ws_generation());
+	seq_printf(file, "mode %s\n", ws_mode_name(ws_mode()));
+	seq_printf(file, "cipher %s\n", ws_cipher_name(ws_cipher));
+	seq_printf(file, "path %s\n",
+		   ws_path_name(ws_cipher, ws_best_path(ws_cipher)));
+	seq_printf(file, "harvest_rounds %llu\n", harvest.rounds);
+	seq_printf(file, "harvest_given_up %llu\n", harvest.given_up);
+	seq_printf(file, "reseeds %llu\n", harvest.reseeds);
+	seq_printf(file, "reseeds_held_back %llu\n", harvest.held_back);
+	seq_printf(file, "first_pool_bytes %u\n", harvest.first_pool_bytes);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(state);
+
+static int nodes_show(struct seq_file *file, void *unused)
+{
+	struct ws_node_statistics node;
+	unsigned int number;
+
+	seq_puts(file, "node numa_node claims contended lock_wait_ns reseeds");
+	seq_puts(file, " reseed_age_ms credit_bits credited_bits mailbox\n");
+	for (number = 0; number < ws_node_numbers(); number++) {
+		if (!ws_node_statistics(number, &node))
+			continue;
+		seq_printf(file, "%u %d %llu %llu %llu %llu", number,
+			   node.numa_node, node.claims, node.contended,
+			   node.lock_wait_ns, node.reseeds);
+		if (node.reseed_age_ms == U64_MAX)
+			seq_puts(file, " never");
+		else
+			seq_printf(file, " %llu", node.reseed_age_ms);
+		seq_printf(file, " %u %llu %s\n", node.credit_bits,
+			   node.credited_bits,
+			   node.mailbox_full ? "full" : "empty");
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(nodes);
+
+static int cpus_show(struct seq_file *file, void *unused)
+{
+	struct ws_queue_statistics queue;
+	int cpu;
+
+	seq_puts(file, "cpu events dropped\n");
+	for_each_possible_cpu(cpu) {
+		ws_queue_statistics(cpu, &queue);
+		seq_printf(file, "%d %llu %llu\n", cpu, queue.events,
+			   queue.dropped);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(cpus);
+
+static int taps_show(struct seq_file *file, void *unused)
+{
+	struct ws_simd_statistics simd;
+	struct ws_tap_statistics tap;
+	enum ws_context context;
+	int cpu;
+
+	seq_puts(file, "cpu context reads fetches refills deeper sections");
+	seq_puts(file, " refusals\n");
+	for_each_possible_cpu(cpu) {
+		ws_simd_statistics(cpu, &simd);
+		for (context = 0; context < WS_CONTEXTS; context++) {
+			ws_tap_statistics(cpu, context, &tap);
+			seq_printf(file,
+				   "%d %s %llu %llu %llu %llu %llu %llu\n", cpu,
+				   context_names[context], tap.reads,
+				   tap.fetches, tap.refills, tap.deeper,
+				   simd.sections[context],
+				   simd.refusals[context]);
+		}
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(taps);
+
+static int sources_show(struct seq_file *file, void *unused)
+{
+	struct ws_source_statistics source;
+	enum ws_source number;
+
+	seq_puts(file, "source state events credit_bits\n");
+	for (number = 0; number < WS_SOURCES; number++) {
+		ws_source_statistics(number, &source);
+		seq_printf(file, "%s %s %llu %llu\n", source.name,
+			   source.quarantined ? "quarantined" :
+			   source.present     ? "present" :
+						"absent",
+			   source.events, source.credit_bits);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(sources);
+
+static struct dentry *folder;
+
+/* A kernel without debugfs gives errors for folders, and takes them back. */
+int ws_debugfs_init(void)
+{
+	if (ws_step_fails())
+		return -ENOMEM;
+	folder = debugfs_create_dir("wellspring", NULL);
+	debugfs_create_file("state", 0444, folder, NULL, &state_fops);
+	debugfs_create_file("nodes", 0444, folder, NULL, &nodes_fops);
+	debugfs_create_file("cpus", 0444, folder, NULL, &cpus_fops);
+	debugfs_create_file("taps", 0444, folder, NULL, &taps_fops);
+	debugfs_create_file("sources", 0444, folder, NULL, &sources_fops);
+	return 0;
+}
+
+void ws_debugfs_exit(void)
+{
+	debugfs_remove_recursive(folder);
+}

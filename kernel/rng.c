@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The crypto API's rng "wellspring". Not "stdrng": nobody gets it who did not ask for
+ * it by name. From user space it is AF_ALG's { type = "rng", name = "wellspring" }.
+ */
+#include <crypto/internal/rng.h>
+
+#include "internal.h"
+
+#if IS_REACHABLE(CONFIG_CRYPTO_RNG2)
+
+/* May sleep, as other algorithms of this type: what is mixed waits for the pools. */
+static int rng_generate(struct crypto_rng *rng, const u8 *source,
+			unsigned int source_bytes, u8 *destination,
+			unsigned int bytes)
+{
+	if (source_bytes)
+		ws_mix(WS_SOURCE_MIX, source, source_bytes, 0);
+	return wellspring_get_bytes(destination, bytes);
+}
+
+/* A seed is mixed, without credit; the state is everyone's and is never set. */
+static int rng_seed(struct crypto_rng *rng, const u8 *seed, unsigned int bytes)
+{
+	if (bytes)
+		ws_mix(WS_SOURCE_MIX, seed, bytes, 0);
+	return 0;
+}
+
+static struct rng_alg algorithm = {
+	.generate = rng_generate,
+	.seed = rng_seed,
+	.seedsize = 0,
+	.base = {
+		.cra_name = "wellspring",
+		.cra_driver_name = "wellspring-fortuna",
+		.cra_priority = 100,
+		.cra_module = THIS_MODULE,
+	},
+};
+
+int ws_rng_init(void)
+{
+	if (ws_step_fails())
+		return -ENOMEM;
+	return crypto_register_rng(&algorithm);
+}
+
+void ws_rng_exit(void)
+{
+	crypto_unregister_rng(&algorithm);
+}
+
+#else
+
+int ws_rng_init(void)
+{
+	return 0;
+}
+
+void ws_rng_exit(void)
+{
+}
+
+#endif
