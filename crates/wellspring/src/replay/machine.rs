@@ -1,17 +1,14 @@
-//! The pipeline that a replay drives: the harvest side, one inlet, one node, as an engine has them.
+//! The engine's pipeline, as a replay drives it: the harvest side, one inlet, one node.
 
-use super::fields::{Fields, encode_hex};
-use sha2::{Digest, Sha256};
+use super::{Event, Pipeline, ReplayError, State};
 use wellspring_core::generator::Claim;
-use wellspring_core::harvest::Event;
 use wellspring_core::node::{Harvest, Inlet, Node, Pace};
 use wellspring_core::pool::RESEED_INTERVAL_MS;
-use wellspring_core::{KEY_BYTES, Kernel};
-
-/// Reads up to this length are shown whole, unless the file asks for a digest.
-const MAX_SHOWN_BYTES: usize = 300;
+use wellspring_core::{KEY_BYTES, Kernel, Prf};
 
 pub(super) struct Machine {
+    /// The kernel asked for, for its function.
+    wanted: Option<Kernel>,
     kernel: Kernel,
     concurrent: bool,
     harvest: Harvest,
@@ -22,41 +19,55 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(kernel: Kernel, concurrent: bool) -> Self {
+    pub(super) fn new(wanted: Option<Kernel>) -> Self {
         Self {
-            kernel,
-            concurrent,
+            wanted,
+            kernel: Kernel::detect(Prf::Aes256),
+            concurrent: false,
             harvest: Harvest::default(),
             inlet: Inlet::default(),
             node: Node::default(),
             now_ms: 0,
         }
     }
+}
 
-    pub(super) fn with_state(mut self, key: [u8; KEY_BYTES], counter: u128) -> Self {
+impl Pipeline for Machine {
+    fn begin(&mut self, prf: Prf, concurrent: bool) -> Result<(), ReplayError> {
+        let given = self.wanted.filter(|kernel| kernel.prf() == prf);
+        *self = Self {
+            kernel: given.unwrap_or_else(|| Kernel::detect(prf)),
+            concurrent,
+            ..Self::new(self.wanted)
+        };
+        Ok(())
+    }
+
+    fn force(&mut self, key: [u8; KEY_BYTES], counter: u128) -> Result<(), ReplayError> {
         self.node.force(key, counter);
-        self
+        Ok(())
     }
 
-    pub(super) fn absorb(&mut self, event: &Event) {
+    fn absorb(&mut self, event: &Event) -> Result<(), ReplayError> {
         self.harvest.absorb(event);
+        Ok(())
     }
 
-    pub(super) fn reseed_if_due(&mut self) {
+    fn reseed_if_due(&mut self) -> Result<(), ReplayError> {
         self.now_ms += RESEED_INTERVAL_MS;
         self.harvest
             .deliver(self.now_ms, Pace::Fortuna, 1, |_| &self.inlet);
         self.node.receive(&self.inlet);
+        Ok(())
     }
 
-    pub(super) fn read(&mut self, length: usize) -> Output {
-        let mut bytes = vec![0; length];
+    fn read(&mut self, bytes: &mut [u8]) -> Result<(), ReplayError> {
         if self.concurrent {
             let mut claim = Claim::default();
-            self.node.claim(self.kernel, length, &mut claim);
-            claim.generate(self.kernel, &mut bytes);
+            self.node.claim(self.kernel, bytes.len(), &mut claim);
+            claim.generate(self.kernel, bytes);
         } else {
-            let mut rest = bytes.as_mut_slice();
+            let mut rest = bytes;
             loop {
                 rest = self.node.generator().read_chunk(self.kernel, rest);
                 if rest.is_empty() {
@@ -64,46 +75,18 @@ impl Machine {
                 }
             }
         }
-        Output(bytes)
+        Ok(())
     }
 
-    pub(super) fn state(&mut self) -> String {
+    fn state(&mut self) -> Result<State, ReplayError> {
         let accumulator = self.harvest.accumulator();
-        let (reseeds, length) = (accumulator.reseeds(), accumulator.first_pool_bytes());
+        let (reseeds, first_pool_bytes) = (accumulator.reseeds(), accumulator.first_pool_bytes());
         let (key, counter) = self.node.generator().state();
-        let counter = encode_hex(&counter.to_le_bytes());
-        let key = match (reseeds, key.iter().all(|&byte| byte == 0)) {
-            (0, true) => "none".into(),
-            _ => encode_hex(key),
-        };
-        format!("reseeds={reseeds} len0={length} C={counter} K={key}")
-    }
-}
-
-/// What a read returned.
-pub(super) struct Output(Vec<u8>);
-
-impl Output {
-    /// The bytes in the form that a line asks for; if it asks for none, in the form that suits their number.
-    pub(super) fn describe(&self, asked: Fields<'_>) -> String {
-        let bytes = &self.0;
-        let asked = |names: &[&str]| names.iter().any(|name| asked.get(name).is_some());
-        let (whole, digest) = (asked(&["out"]), asked(&["sha256", "first", "last"]));
-        let is_short = bytes.len() <= MAX_SHOWN_BYTES;
-        let mut text = format!("n={}", bytes.len());
-        if whole || !digest && is_short {
-            text += &format!(" out={}", encode_hex(bytes));
-        }
-        if digest || !whole && !is_short {
-            let end = bytes.len().min(32);
-            let digest = encode_hex(&Sha256::digest(bytes));
-            let (first, last) = (&bytes[..end], &bytes[bytes.len() - end..]);
-            text += &format!(
-                " sha256={digest} first={} last={}",
-                encode_hex(first),
-                encode_hex(last)
-            );
-        }
-        text
+        Ok(State {
+            reseeds: reseeds.into(),
+            first_pool_bytes: first_pool_bytes.into(),
+            counter,
+            key: *key,
+        })
     }
 }

@@ -29,19 +29,22 @@
 
 mod fields;
 mod machine;
+mod output;
+mod pipeline;
+
+pub use pipeline::{Event, Pipeline, State};
 
 use fields::Fields;
 use machine::Machine;
+use output::Output;
 use std::fmt;
 use std::io::BufRead;
 use wellspring_core::Kernel;
-use wellspring_core::Prf;
 
 /// A replay at work: takes lines, one after the other.
-#[derive(Default)]
 pub struct Replay {
-    machine: Option<Machine>,
-    kernel: Option<Kernel>,
+    pipeline: Box<dyn Pipeline>,
+    is_begun: bool,
 }
 
 /// What the engine says to a line.
@@ -80,6 +83,8 @@ pub enum ReplayError {
     TooLong,
     /// The file cannot be read, or is not text.
     Unreadable,
+    /// The [`Pipeline`] cannot do what the line asks for.
+    Refused,
 }
 
 impl fmt::Display for ReplayError {
@@ -91,6 +96,7 @@ impl fmt::Display for ReplayError {
             ReplayError::NoVector => f.write_str("no begin or gen before it"),
             ReplayError::TooLong => f.write_str("a read of more than 1 GiB"),
             ReplayError::Unreadable => f.write_str("cannot be read as text"),
+            ReplayError::Refused => f.write_str("refused by what is replayed on"),
         }
     }
 }
@@ -104,15 +110,21 @@ impl Replay {
     /// A replay that has seen nothing, with the best kernels of this CPU.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::on(Machine::new(None))
     }
 
     /// A replay with a given kernel for its function; the other function runs its best.
     #[must_use]
     pub fn with_kernel(kernel: Kernel) -> Self {
+        Self::on(Machine::new(Some(kernel)))
+    }
+
+    /// A replay on another implementation than the engine's.
+    #[must_use]
+    pub fn on(pipeline: impl Pipeline + 'static) -> Self {
         Self {
-            machine: None,
-            kernel: Some(kernel),
+            pipeline: Box::new(pipeline),
+            is_begun: false,
         }
     }
 
@@ -130,51 +142,62 @@ impl Replay {
         let fields = Fields(rest);
         match word {
             "" => Ok(None),
-            "begin" => {
-                self.machine = Some(Machine::new(self.kernel(&fields)?, fields.concurrent()?));
-                Ok(None)
-            }
-            "gen" => {
-                let (key, counter) = (fields.key()?, fields.counter()?);
-                let machine = Machine::new(self.kernel(&fields)?, fields.concurrent()?);
-                self.machine = Some(machine.with_state(key, counter));
+            "begin" | "gen" => {
+                let state = match word {
+                    "gen" => Some((fields.key()?, fields.counter()?)),
+                    _ => None,
+                };
+                let (prf, concurrent) = (fields.parsed("cipher")?, fields.concurrent()?);
+                self.pipeline.begin(prf, concurrent)?;
+                self.is_begun = true;
+                if let Some((key, counter)) = state {
+                    self.pipeline.force(key, counter)?;
+                }
                 Ok(None)
             }
             "end" => {
-                self.machine = None;
+                self.is_begun = false;
                 Ok(None)
             }
             "ev" => {
                 let event = fields.event()?;
-                self.machine()?.absorb(&event);
+                self.pipeline()?.absorb(&event)?;
                 Ok(None)
             }
             "pre" => {
-                let machine = self.machine()?;
-                machine.reseed_if_due();
-                Ok(Some(compare("pre ", machine.state(), rest)))
+                let pipeline = self.pipeline()?;
+                pipeline.reseed_if_due()?;
+                Ok(Some(compare("pre ", pipeline.state()?.to_string(), rest)))
             }
-            "after" => Ok(Some(compare("  after ", self.machine()?.state(), rest))),
+            "after" => {
+                let state = self.pipeline()?.state()?;
+                Ok(Some(compare("  after ", state.to_string(), rest)))
+            }
             "read" => {
                 let length = fields.length()?;
                 if length > MAX_READ_BYTES {
                     return Err(ReplayError::TooLong);
                 }
-                let output = self.machine()?.read(length);
+                let pipeline = self.pipeline()?;
+                let mut output = Output(vec![0; length]);
+                pipeline.read(&mut output.0)?;
                 Ok(Some(compare("read ", output.describe(fields), rest)))
             }
             _ => Err(ReplayError::UnknownLine),
         }
     }
 
-    fn machine(&mut self) -> Result<&mut Machine, ReplayError> {
-        self.machine.as_mut().ok_or(ReplayError::NoVector)
+    fn pipeline(&mut self) -> Result<&mut dyn Pipeline, ReplayError> {
+        match self.is_begun {
+            true => Ok(&mut *self.pipeline),
+            false => Err(ReplayError::NoVector),
+        }
     }
+}
 
-    fn kernel(&self, fields: &Fields<'_>) -> Result<Kernel, ReplayError> {
-        let prf: Prf = fields.parsed("cipher")?;
-        let given = self.kernel.filter(|kernel| kernel.prf() == prf);
-        Ok(given.unwrap_or_else(|| Kernel::detect(prf)))
+impl Default for Replay {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -1,0 +1,35 @@
+//! What a read returned, as a line asks for it.
+
+use super::fields::{Fields, encode_hex};
+use sha2::{Digest, Sha256};
+
+/// Reads up to this length are shown whole, unless the file asks for a digest.
+const MAX_SHOWN_BYTES: usize = 300;
+
+/// What a read returned.
+pub(super) struct Output(pub(super) Vec<u8>);
+
+impl Output {
+    /// The bytes in the form that a line asks for; if it asks for none, in the form that suits their number.
+    pub(super) fn describe(&self, asked: Fields<'_>) -> String {
+        let bytes = &self.0;
+        let asked = |names: &[&str]| names.iter().any(|name| asked.get(name).is_some());
+        let (whole, digest) = (asked(&["out"]), asked(&["sha256", "first", "last"]));
+        let is_short = bytes.len() <= MAX_SHOWN_BYTES;
+        let mut text = format!("n={}", bytes.len());
+        if whole || !digest && is_short {
+            text += &format!(" out={}", encode_hex(bytes));
+        }
+        if digest || !whole && !is_short {
+            let end = bytes.len().min(32);
+            let digest = encode_hex(&Sha256::digest(bytes));
+            let (first, last) = (&bytes[..end], &bytes[bytes.len() - end..]);
+            text += &format!(
+                " sha256={digest} first={} last={}",
+                encode_hex(first),
+                encode_hex(last)
+            );
+        }
+        text
+    }
+}
