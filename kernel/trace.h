@@ -39,37 +39,35 @@ TRACE_EVENT(wellspring_generation,
 	TP_printk("generation=%llu", __entry->generation)
 );
 
-/* This CPU's tap of a context took a fresh key from its node. */
+/* A tap of this CPU took a fresh key from @node; @softirq says which tap. */
 TRACE_EVENT(wellspring_fetch,
-	TP_PROTO(int context, u64 generation),
-	TP_ARGS(context, generation),
+	TP_PROTO(int node, bool softirq, u64 generation),
+	TP_ARGS(node, softirq, generation),
 	TP_STRUCT__entry(
-		__field(int, context)
+		__field(int, node)
+		__field(bool, softirq)
 		__field(u64, generation)
 	),
 	TP_fast_assign(
-		__entry->context = context;
+		__entry->node = node;
+		__entry->softirq = softirq;
 		__entry->generation = generation;
 	),
-	TP_printk("context=%s generation=%llu",
-		  __print_symbolic(__entry->context, { 0, "task" },
-				   { 1, "softirq" }, { 2, "hardirq" }),
-		  __entry->generation)
+	TP_printk("node=%d tap=%s generation=%llu", __entry->node,
+		  __entry->softirq ? "softirq" : "task", __entry->generation)
 );
 
-/* The FPU was not to be had in this context: the scalar path makes the bytes. */
+/* The FPU was not to be had: @bytes were made by the scalar path. */
 TRACE_EVENT(wellspring_refusal,
-	TP_PROTO(int context),
-	TP_ARGS(context),
+	TP_PROTO(size_t bytes),
+	TP_ARGS(bytes),
 	TP_STRUCT__entry(
-		__field(int, context)
+		__field(size_t, bytes)
 	),
 	TP_fast_assign(
-		__entry->context = context;
+		__entry->bytes = bytes;
 	),
-	TP_printk("context=%s",
-		  __print_symbolic(__entry->context, { 0, "task" },
-				   { 1, "softirq" }, { 2, "hardirq" }))
+	TP_printk("bytes=%zu", __entry->bytes)
 );
 
 #endif
