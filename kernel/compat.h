@@ -9,6 +9,7 @@
 #include <crypto/chacha.h>
 #include <crypto/sha2.h>
 #include <linux/export.h>
+#include <linux/hrtimer.h>
 #include <linux/uio.h>
 #include <linux/version.h>
 
@@ -80,6 +81,19 @@ static inline int ws_import_user(void __user *memory, size_t bytes,
 	return import_ubuf(ITER_SOURCE, memory, bytes, iter);
 #else
 	return import_single_range(ITER_SOURCE, memory, bytes, vector, iter);
+#endif
+}
+
+/* 6.13: a timer is set up in one step. */
+static inline void ws_hrtimer_setup(struct hrtimer *timer,
+				    enum hrtimer_restart (*function)(struct hrtimer *),
+				    clockid_t clock, enum hrtimer_mode mode)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, function, clock, mode);
+#else
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
 #endif
 }
 
