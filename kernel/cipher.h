@@ -81,6 +81,11 @@ void ws_keystream_wipe(struct ws_keystream *keystream);
 const char *ws_cipher_name(enum ws_cipher cipher);
 const char *ws_path_name(enum ws_cipher cipher, enum ws_path path);
 enum ws_path ws_best_path(enum ws_cipher cipher);
+/*
+ * Makes @path the one that keystreams are given from now on, for tests: the bytes are
+ * the same. At most what was detected. Returns the one before.
+ */
+enum ws_path ws_path_use(enum ws_cipher cipher, enum ws_path path);
 
 void ws_cipher_detect(void);
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * AES-256 counter mode with a little endian counter. Registers:
+ *
+ *	%rdi	60 words of round keys
+ *	%rsi	destination
+ *	%rdx	blocks left
+ *	%rcx	counter, low word; a run never wraps it
+ *	%r8	counter, high word
+ *
+ * Eight registers of blocks hide the latency of a round, which is 3 to 8 cycles at
+ * one or two rounds a cycle. All registers are wiped: they held keys and output.
+ */
+#include <linux/linkage.h>
+
+#define COUNTER	%xmm8
+#define STEP	%xmm9
+#define KEY	%xmm10
+
+/* The next blocks, one in each of the registers xmm\numbers. */
+.macro encrypt count:req, numbers:vararg
+	.irp	i, \numbers
+	movdqa	COUNTER, %xmm\i
+	paddq	STEP, COUNTER
+	.endr
+	movdqu	(%rdi), KEY
+	.irp	i, \numbers
+	pxor	KEY, %xmm\i
+	.endr
+	.irp	round, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+	movdqu	16 * \round(%rdi), KEY
+	.irp	i, \numbers
+	aesenc	KEY, %xmm\i
+	.endr
+	.endr
+	movdqu	16 * 14(%rdi), KEY
+	.irp	i, \numbers
+	aesenclast KEY, %xmm\i
+	movdqu	%xmm\i, 16 * \i(%rsi)
+	.endr
+	add	$16 * \count, %rsi
+	sub	$\count, %rdx
+.endm
+
+SYM_FUNC_START(ws_aes256_ctr_ni)
+	movq	%rcx, COUNTER
+	pinsrq	$1, %r8, COUNTER
+	mov	$1, %eax
+	movq	%rax, STEP
+	cmp	$8, %rdx
+	jb	.Lrest
+.Leight:
+	encrypt	8, 0, 1, 2, 3, 4, 5, 6, 7
+	cmp	$8, %rdx
+	jae	.Leight
+.Lrest:
+	test	%rdx, %rdx
+	jz	.Ldone
+.Lone:
+	encrypt	1, 0
+	jnz	.Lone
+.Ldone:
+	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+	pxor	%xmm\i, %xmm\i
+	.endr
+	RET
+SYM_FUNC_END(ws_aes256_ctr_ni)
+
+#define WIDE_COUNTER	%ymm8
+#define WIDE_STEP	%ymm9
+#define WIDE_KEY	%ymm10
+
+.macro on_wide_blocks instruction:req
+	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7
+	\instruction WIDE_KEY, %ymm\i, %ymm\i
+	.endr
+.endm
+
+/* Two neighbouring blocks in a register, sixteen in a turn. */
+SYM_FUNC_START(ws_aes256_ctr_vaes)
+	vmovq	%rcx, COUNTER
+	vpinsrq	$1, %r8, COUNTER, COUNTER
+	mov	$1, %eax
+	vmovq	%rax, STEP
+	vpaddq	STEP, COUNTER, %xmm0
+	vinserti128 $1, %xmm0, WIDE_COUNTER, WIDE_COUNTER
+	vpaddq	STEP, STEP, STEP
+	vinserti128 $1, STEP, WIDE_STEP, WIDE_STEP
+.Lsixteen:
+	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7
+	vmovdqa	WIDE_COUNTER, %ymm\i
+	vpaddq	WIDE_STEP, WIDE_COUNTER, WIDE_COUNTER
+	.endr
+	vbroadcasti128 (%rdi), WIDE_KEY
+	on_wide_blocks vpxor
+	.irp	round, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+	vbroadcasti128 16 * \round(%rdi), WIDE_KEY
+	on_wide_blocks vaesenc
+	.endr
+	vbroadcasti128 16 * 14(%rdi), WIDE_KEY
+	on_wide_blocks vaesenclast
+	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7
+	vmovdqu	%ymm\i, 32 * \i(%rsi)
+	.endr
+	add	$16 * 16, %rsi
+	sub	$16, %rdx
+	jnz	.Lsixteen
+	vzeroall
+	RET
+SYM_FUNC_END(ws_aes256_ctr_vaes)
