@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Fortuna's generator (FS&K 9.4), bit-exact with FreeBSD's random(4), which differs
+ * from FS&K in three ways: the hash of a reseed starts with a block of zeros, the
+ * counter steps before the first block after a reseed, and a read may be served
+ * outside the lock (kern.random.fortuna.concurrent_read).
+ */
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "generator.h"
+#include "pool.h"
+
+/* FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero." */
+void ws_generator_init(struct ws_generator *generator, enum ws_cipher cipher)
+{
+	memset(generator, 0, sizeof(*generator));
+	generator->cipher = cipher;
+}
+WS_EXPORT_FOR_TEST(ws_generator_init);
+
+/*
+ * FS&K 9.4.2, Reseed: "Compute the new key using a hash function:
+ * K = SHAd-256(K || s). Increment the counter to make it nonzero and mark the
+ * generator as seeded: C = C + 1." The old key is part of it only if there is one;
+ * FreeBSD asks the counter.
+ */
+void ws_generator_reseed(struct ws_generator *generator, const void *seed,
+			 size_t bytes)
+{
+	static const u8 zero_block[64];
+	size_t key_bytes = ws_generator_is_seeded(generator) ? WS_KEY_BYTES : 0;
+
+	ws_sha_d256(generator->key, zero_block, sizeof(zero_block),
+		    generator->key, key_bytes, seed, bytes);
+	ws_counter_add(&generator->counter, 1);
+}
+WS_EXPORT_FOR_TEST(ws_generator_reseed);
+
+/*
+ * FS&K 9.4.4, PseudoRandomData: "Compute the output. Switch to a new key to avoid
+ * later compromises of this output: K = GenerateBlocks(G, 2)." Under AES a last
+ * partial block is a chunk of its own.
+ */
+size_t ws_generator_read_chunk(struct ws_generator *generator,
+			       void *destination, size_t bytes)
+{
+	struct ws_keystream keystream;
+	size_t chunk = bytes;
+
+	if (generator->cipher == WS_AES256 && chunk >= ws_block_bytes(WS_AES256))
+		chunk = round_down(chunk, ws_block_bytes(WS_AES256));
+	chunk = min_t(size_t, chunk, WS_CHUNK_BYTES);
+	ws_keystream_init(&keystream, generator->cipher, generator->key,
+			  &generator->counter);
+	ws_keystream_fill(&keystream, destination, chunk);
+	ws_keystream_fill(&keystream, generator->key, WS_KEY_BYTES);
+	generator->counter = keystream.counter;
+	ws_keystream_wipe(&keystream);
+	return chunk;
+}
+WS_EXPORT_FOR_TEST(ws_generator_read_chunk);
+
+/*
+ * FreeBSD's random_fortuna_read_concurrent: copy K and C, step C over all the blocks
+ * that the request will use, take a new K from the keystream there.
+ */
+void ws_generator_claim(struct ws_generator *generator, size_t bytes,
+			struct ws_claim *claim)
+{
+	struct ws_keystream keystream;
+	u64 blocks = ws_blocks(generator->cipher, bytes);
+
+	claim->cipher = generator->cipher;
+	claim->counter = generator->counter;
+	memcpy(claim->key, generator->key, WS_KEY_BYTES);
+	/*
+	 * Two blocks for each new key in the middle of the request. One of exactly
+	 * k * 2^20 bytes steps over two blocks that it will not use.
+	 */
+	if (generator->cipher == WS_AES256)
+		blocks += blocks / ws_blocks(WS_AES256, WS_KEY_LIMIT_BYTES) *
+			  ws_blocks(WS_AES256, WS_KEY_BYTES);
+	ws_counter_add(&generator->counter, blocks);
+	ws_keystream_init(&keystream, generator->cipher, generator->key,
+			  &generator->counter);
+	ws_keystream_fill(&keystream, generator->key, WS_KEY_BYTES);
+	generator->counter = keystream.counter;
+	ws_keystream_wipe(&keystream);
+}
+WS_EXPORT_FOR_TEST(ws_generator_claim);
+
+/*
+ * AES-256 changes its key every WS_KEY_LIMIT_BYTES while bytes remain; ChaCha20 needs
+ * no new key at any length.
+ */
+void ws_claim_generate(struct ws_claim *claim, void *destination, size_t bytes)
+{
+	size_t limit = claim->cipher == WS_AES256 ? WS_KEY_LIMIT_BYTES : SIZE_MAX;
+	struct ws_keystream keystream;
+
+	for (;;) {
+		size_t step = min(bytes, limit);
+
+		ws_keystream_init(&keystream, claim->cipher, claim->key,
+				  &claim->counter);
+		ws_keystream_fill(&keystream, destination, step);
+		destination += step;
+		bytes -= step;
+		if (!bytes)
+			break;
+		ws_keystream_fill(&keystream, claim->key, WS_KEY_BYTES);
+		claim->counter = keystream.counter;
+	}
+	ws_keystream_wipe(&keystream);
+	memzero_explicit(claim, sizeof(*claim));
+}
+WS_EXPORT_FOR_TEST(ws_claim_generate);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Fortuna's accumulator (FS&K 9.5), bit-exact with FreeBSD's random(4).
+ *
+ * Whoever feeds the pools with events that an attacker knows can follow pool 0, and
+ * perhaps pool 1, from reseed to reseed. Pool i is used in every 2^i-th reseed only,
+ * so that some pool gathers enough of what the attacker does not know before it is
+ * used.
+ */
+#include <asm/byteorder.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "pool.h"
+
+/* What a digest can carry at most. */
+#define POOL_CREDIT_BITS (8 * SHA256_DIGEST_SIZE)
+
+static void pool_init(struct ws_pool *pool)
+{
+	sha256_init(&pool->hash);
+	pool->bytes = 0;
+	pool->credit_bits = 0;
+}
+
+void ws_accumulator_init(struct ws_accumulator *accumulator)
+{
+	unsigned int i;
+
+	memset(accumulator, 0, sizeof(*accumulator));
+	for (i = 0; i < WS_POOLS; i++)
+		pool_init(&accumulator->pools[i]);
+}
+WS_EXPORT_FOR_TEST(ws_accumulator_init);
+
+/* FS&K 9.5.6, AddRandomEvent; the time stamp of an event is hashed as 4 bytes. */
+void ws_accumulator_absorb(struct ws_accumulator *accumulator,
+			   const struct ws_event *event, unsigned int pool_number)
+{
+	struct ws_pool *pool = &accumulator->pools[pool_number % WS_POOLS];
+	__le32 counter = cpu_to_le32(event->counter);
+	u32 bytes = sizeof(counter) + event->bytes;
+
+	sha256_update(&pool->hash, (const u8 *)&counter, sizeof(counter));
+	sha256_update(&pool->hash, event->data, event->bytes);
+	pool->bytes = min(pool->bytes, U32_MAX - bytes) + bytes;
+	pool->credit_bits = min_t(u32, pool->credit_bits + event->credit_bits,
+				  POOL_CREDIT_BITS);
+}
+WS_EXPORT_FOR_TEST(ws_accumulator_absorb);
+
+static void pool_empty(struct ws_pool *pool, struct ws_seed *seed)
+{
+	u8 *digest = seed->data + seed->bytes;
+
+	sha256_final(&pool->hash, digest);
+	sha256(digest, SHA256_DIGEST_SIZE, digest);
+	seed->bytes += SHA256_DIGEST_SIZE;
+	seed->credit_bits += pool->credit_bits;
+	pool_init(pool);
+}
+
+/*
+ * FS&K 9.5.5, RandomData: "if length(P0) >= MinPoolSize and the last reseed is more
+ * than 100 ms ago: we need to reseed. ReseedCnt = ReseedCnt + 1; append the hashes
+ * of all the pools we will use: for i in 0..31, if 2^i divides ReseedCnt:
+ * s = s || SHAd-256(P_i), P_i = empty".
+ */
+bool ws_accumulator_take_seed(struct ws_accumulator *accumulator, u64 now_ms,
+			      bool unpaced, struct ws_seed *seed)
+{
+	unsigned int i;
+
+	if (accumulator->pools[0].bytes < WS_MIN_POOL_BYTES)
+		return false;
+	if (!unpaced && accumulator->reseeded &&
+	    now_ms - accumulator->reseeded_ms < WS_RESEED_INTERVAL_MS)
+		return false;
+	accumulator->reseeded = true;
+	accumulator->reseeded_ms = now_ms;
+	accumulator->reseeds++;
+	seed->bytes = 0;
+	seed->credit_bits = 0;
+	for (i = 0; i < WS_POOLS; i++) {
+		if (accumulator->reseeds & ((1ULL << i) - 1))
+			break;
+		pool_empty(&accumulator->pools[i], seed);
+	}
+	return true;
+}
+WS_EXPORT_FOR_TEST(ws_accumulator_take_seed);
+
+void ws_sha_d256(u8 digest[SHA256_DIGEST_SIZE], const void *first,
+		 size_t first_bytes, const void *second, size_t second_bytes,
+		 const void *third, size_t third_bytes)
+{
+	struct sha256_ctx hash;
+
+	sha256_init(&hash);
+	sha256_update(&hash, first, first_bytes);
+	sha256_update(&hash, second, second_bytes);
+	sha256_update(&hash, third, third_bytes);
+	sha256_final(&hash, digest);
+	sha256(digest, SHA256_DIGEST_SIZE, digest);
+	memzero_explicit(&hash, sizeof(hash));
+}
