@@ -9,6 +9,8 @@
 
 #include "compat.h"
 #include "source.h"
+#include "health.h"
+#include "timing.h"
 #include "harvest.h"
 #include "pool.h"
 #include "cipher.h"

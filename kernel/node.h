@@ -5,6 +5,9 @@
 #ifndef WELLSPRING_NODE_H
 #define WELLSPRING_NODE_H
 
+#include <linux/atomic.h>
+#include <linux/cache.h>
+#include <linux/ktime.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
@@ -27,22 +30,18 @@ enum ws_phase {
 	WS_READY,
 };
 
-enum ws_mailbox_state {
-	WS_MAILBOX_EMPTY,
-	WS_MAILBOX_POSTING,
-	WS_MAILBOX_FULL,
-};
-
-/* How a seed reaches a node without anyone waiting: it holds one. */
+/*
+ * How a seed reaches a node without anyone waiting. It holds one; while it is full,
+ * what the pools have gathered stays there, where it is safest.
+ */
 struct ws_mailbox {
-	atomic_t state;
-	atomic_t credit_bits;	/* of the node, not of the seed */
+	bool full;
 	struct ws_seed seed;
 };
 
 /*
- * In its own NUMA node's memory. The readers' lines and the harvest thread's are
- * different ones.
+ * A generator in its own NUMA node's memory, behind its own lock. The readers' lines
+ * and the harvest thread's are different ones.
  */
 struct ws_node {
 	raw_spinlock_t lock;
@@ -57,7 +56,9 @@ struct ws_node {
 	u64 lock_wait_ns;
 
 	struct ws_mailbox mailbox ____cacheline_aligned_in_smp;
-};
+	/* Left of what the seeds brought; says whose turn the next one is. */
+	atomic_t credit_bits;
+} ____cacheline_aligned_in_smp;
 
 struct ws_node_statistics {
 	int numa_node;
@@ -114,11 +115,52 @@ int ws_node_restore(unsigned int number, const void *seed, size_t bytes,
  */
 void ws_nodes_stir(const void *data, size_t bytes);
 
-/* The harvest side; the pools' lock is held. */
-bool ws_nodes_root_is_hungry(void);
-void ws_nodes_deliver(const struct ws_seed *seed);
-/* Has node 0 take what was posted, so that the phase is known. Gives up if busy. */
-void ws_nodes_receive_root(void);
+static inline u64 ws_now_ms(void)
+{
+	return ktime_to_ms(ktime_get());
+}
+
+/* Below: for node.c, distribution.c and topology.c, and for the harvest side. */
+
+void ws_node_prepare(struct ws_node *node, unsigned int number, int numa_node);
+/*
+ * Puts a seed in, unless one is there: one caller at a time, the owner of the pools
+ * or whoever makes the node. Says whether it went in.
+ */
+bool ws_node_post(struct ws_node *node, const void *seed, size_t bytes,
+		  u32 credit_bits);
+bool ws_node_is_hungry(const struct ws_node *node);
+bool ws_node_has_room(const struct ws_node *node);
+/* A claim on one node. Any context but NMI. */
+int ws_node_claim_on(struct ws_node *node, size_t bytes,
+		     struct ws_claim *claim);
+/* The credit that the root received, in all. */
+u64 ws_root_credited_bits(void);
+
+/* Under rcu_read_lock(): the root; the node of this CPU; a node or NULL. */
+struct ws_node *ws_node_root(void);
+struct ws_node *ws_node_here(void);
+struct ws_node *ws_node_numbered(unsigned int number);
+
+/*
+ * A seed for a new node, drawn from the root: its number is hashed in, so that no two
+ * nodes ever run in lock-step. -EAGAIN before the root is ready.
+ */
+int ws_node_initialise(struct ws_node *node);
+/* Initialises all nodes once the root has received its 128 bits. Task context. */
+void ws_nodes_grow(void);
+
+/* The pools' lock is held: a seed to the root, another to the node whose turn it is. */
+void ws_distribution_deliver(const struct ws_seed *seed);
+
+/*
+ * Has the root take what was posted. Gives up if a reader is there, who does it. Says
+ * whether there is room for the next.
+ */
+bool ws_node_receive_root(void);
+void ws_phase_set(enum ws_phase next);
+/* Wakes who waits for the phase there is now. Task context. */
+void ws_phase_announce(void);
 
 int ws_nodes_init(void);
 void ws_nodes_exit(void);
