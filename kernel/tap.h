@@ -9,16 +9,18 @@
 #include "generator.h"
 #include "simd.h"
 
-/* The output of one refill. */
-#define WS_TAP_BUFFER_BYTES 1024
+/* The output of one refill: with the next key, 1024 bytes in one FPU section. */
+#define WS_TAP_BUFFER_BYTES (1024 - WS_KEY_BYTES)
 
 struct ws_tap {
 	u64 generation;
 	bool busy;
 	u32 left_bytes;		/* of the buffer's end, not handed out yet */
 	struct ws_counter counter;
-	u8 key[WS_KEY_BYTES];
-	u8 buffer[WS_TAP_BUFFER_BYTES];
+	struct {
+		u8 key[WS_KEY_BYTES];
+		u8 buffer[WS_TAP_BUFFER_BYTES];
+	} made;			/* by one refill */
 
 	u64 reads;
 	u64 fetches;		/* of a key from the node */

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * A read, in each of the four modes, and the parameters that choose one at run time.
+ */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+
+#include "internal.h"
+
+static const char *const mode_names[WS_MODES] = {
+	[WS_CANONICAL] = "canonical",
+	[WS_CONCURRENT] = "concurrent",
+	[WS_PER_NODE] = "per-node",
+	[WS_PER_CPU] = "per-cpu",
+};
+
+static enum ws_mode mode = WS_PER_CPU;
+
+enum ws_mode ws_mode(void)
+{
+	return READ_ONCE(mode);
+}
+
+const char *ws_mode_name(enum ws_mode mode)
+{
+	return mode_names[mode];
+}
+
+static int set_mode(const char *value, const struct kernel_param *parameter)
+{
+	int found = sysfs_match_string(mode_names, value);
+
+	if (found < 0)
+		return found;
+	WRITE_ONCE(mode, found);
+	return 0;
+}
+
+static int get_mode(char *buffer, const struct kernel_param *parameter)
+{
+	return sysfs_emit(buffer, "%s\n", mode_names[ws_mode()]);
+}
+
+static const struct kernel_param_ops mode_ops = {
+	.set = set_mode,
+	.get = get_mode,
+};
+module_param_cb(mode, &mode_ops, NULL, 0644);
+MODULE_PARM_DESC(mode,
+		 "canonical: output is made under the root's lock; concurrent: outside it; per-node: on the reader's own node; per-cpu: from its tap (default)");
+
+/* random(4)'s knob, on the same ladder: 0 is canonical, 1 is anything above. */
+static int set_concurrent_read(const char *value,
+			       const struct kernel_param *parameter)
+{
+	bool concurrent;
+	int error = kstrtobool(value, &concurrent);
+
+	if (error)
+		return error;
+	if (!concurrent)
+		WRITE_ONCE(mode, WS_CANONICAL);
+	else if (ws_mode() == WS_CANONICAL)
+		WRITE_ONCE(mode, WS_CONCURRENT);
+	return 0;
+}
+
+static int get_concurrent_read(char *buffer,
+			       const struct kernel_param *parameter)
+{
+	return sysfs_emit(buffer, "%d\n", ws_mode() != WS_CANONICAL);
+}
+
+static const struct kernel_param_ops concurrent_read_ops = {
+	.set = set_concurrent_read,
+	.get = get_concurrent_read,
+};
+module_param_cb(concurrent_read, &concurrent_read_ops, NULL, 0644);
+MODULE_PARM_DESC(concurrent_read,
+		 "0: mode=canonical; 1: mode=concurrent, unless the mode is above it already");
+
+static int read_canonical(u8 *destination, size_t bytes)
+{
+	do {
+		ssize_t made = ws_node_read_chunk(destination, bytes);
+
+		if (made < 0)
+			return made;
+		destination += made;
+		bytes -= made;
+	} while (bytes);
+	return 0;
+}
+
+static int read_claimed(bool root, void *destination, size_t bytes)
+{
+	struct ws_claim claim;
+	int error = ws_node_claim(root, bytes, &claim);
+
+	if (!error)
+		ws_claim_generate(&claim, destination, bytes);
+	return error;
+}
+
+int ws_read(enum ws_mode mode, void *destination, size_t bytes)
+{
+	if (in_nmi())
+		return -EOPNOTSUPP;
+	switch (mode) {
+	case WS_CANONICAL:
+		return read_canonical(destination, bytes);
+	case WS_CONCURRENT:
+		return read_claimed(true, destination, bytes);
+	case WS_PER_NODE:
+		return read_claimed(false, destination, bytes);
+	default:
+		return ws_tap_read(destination, bytes);
+	}
+}
+WS_EXPORT_FOR_TEST(ws_read);
+
+/**
+ * wellspring_get_bytes() - secret bytes
+ * @destination: where to; kernel memory
+ * @bytes: how many
+ *
+ * Output of Fortuna (Ferguson, Schneier and Kohno, Cryptography Engineering,
+ * chapter 9) with AES-256 or ChaCha20: by default from the tap of this CPU and
+ * context, without a lock. After the call returns, nothing in the kernel can compute
+ * what it returned. It never sleeps and never waits for a seed; a caller that can
+ * wait calls wellspring_wait_until_seeded() once, before its first read.
+ *
+ * Every byte that the caller holds interrupts or preemption off for is time that
+ * others wait: about 1 us for 4 KiB with SIMD, 50 us without.
+ *
+ * Context: Task, softirq and hard interrupt, with any lock held. Not NMI.
+ * Return: 0; -EAGAIN before the first seed; -EOPNOTSUPP in an NMI. After an error
+ * @destination holds nothing of use.
+ */
+int wellspring_get_bytes(void *destination, size_t bytes)
+{
+	return ws_read(ws_mode(), destination, bytes);
+}
+EXPORT_SYMBOL_GPL(wellspring_get_bytes);
+
+/**
+ * wellspring_wait_until_seeded() - wait for the first seed
+ *
+ * Usually there is one when the module is loaded.
+ *
+ * Context: Task; may sleep.
+ * Return: 0, or -ERESTARTSYS if a signal came first.
+ */
+int wellspring_wait_until_seeded(void)
+{
+	return wait_event_interruptible(ws_seeded_wait, ws_phase() != WS_EMPTY);
+}
+EXPORT_SYMBOL_GPL(wellspring_wait_until_seeded);
