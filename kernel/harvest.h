@@ -8,6 +8,9 @@
 
 #include "source.h"
 
+/* The events that a queue holds. */
+#define WS_QUEUE_EVENTS 32
+
 struct ws_queue_statistics {
 	u64 events;		/* taken in */
 	u64 dropped;		/* given up: full, or this CPU was at it already */

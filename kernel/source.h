@@ -33,7 +33,9 @@ void ws_source_statistics(enum ws_source source,
 void ws_sources_draw(unsigned int turn);
 void ws_sources_draw_all(void);
 
+/* Books an event, and says which pool is next: a round robin for each source. */
+unsigned int ws_source_book(enum ws_source source, u32 credit_bits);
+
 int ws_sources_init(void);
-void ws_sources_exit(void);
 
 #endif
