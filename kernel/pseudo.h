@@ -16,6 +16,5 @@ u64 ws_pseudo_step(struct ws_pseudo *state);
 void ws_pseudo_jump(struct ws_pseudo *state);
 
 int ws_pseudo_init(void);
-void ws_pseudo_exit(void);
 
 #endif
