@@ -36,13 +36,24 @@ impl Drop for Timer {
     }
 }
 
-/// Has `handler` run on `signal`, on top of itself too.
+/// Has `handler` run on `signal`, which waits while its own handler runs. So each signal costs the stack one
+/// frame at most, even where the delivery of a signal takes longer than a timer's period.
 pub(crate) fn handle(signal: c_int, handler: extern "C" fn(c_int)) {
+    install(signal, handler, libc::SA_RESTART);
+}
+
+/// Has `handler` run on `signal`, on top of itself too: for signals that someone raises so many times and
+/// no more.
+pub(crate) fn handle_nested(signal: c_int, handler: extern "C" fn(c_int)) {
+    install(signal, handler, libc::SA_NODEFER | libc::SA_RESTART);
+}
+
+fn install(signal: c_int, handler: extern "C" fn(c_int), flags: c_int) {
     // SAFETY: all zeros is an empty sigaction, and the handler has the type it asks for.
     unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
-        action.sa_flags = libc::SA_NODEFER | libc::SA_RESTART;
+        action.sa_flags = flags;
         assert_eq!(libc::sigaction(signal, &action, ptr::null_mut()), 0);
     }
 }
