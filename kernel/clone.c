@@ -66,8 +66,6 @@ int ws_clone_init(void)
 {
 	int error;
 
-	if (ws_step_fails())
-		return -ENOMEM;
 	error = register_pm_notifier(&power_notifier);
 	if (error)
 		return error;

@@ -129,8 +129,6 @@ static struct dentry *folder;
 /* A kernel without debugfs gives errors for folders, and takes them back. */
 int ws_debugfs_init(void)
 {
-	if (ws_step_fails())
-		return -ENOMEM;
 	folder = debugfs_create_dir("wellspring", NULL);
 	debugfs_create_file("state", 0444, folder, NULL, &state_fops);
 	debugfs_create_file("nodes", 0444, folder, NULL, &nodes_fops);

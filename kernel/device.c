@@ -161,8 +161,6 @@ static struct miscdevice device = {
 
 int ws_device_init(void)
 {
-	if (ws_step_fails())
-		return -ENOMEM;
 	return misc_register(&device);
 }
 

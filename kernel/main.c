@@ -13,6 +13,7 @@
 #include "internal.h"
 
 enum ws_cipher ws_cipher = WS_CHACHA20;
+WS_EXPORT_FOR_TEST(ws_cipher);
 
 static char *cipher = "chacha20";
 module_param(cipher, charp, 0444);

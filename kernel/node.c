@@ -234,6 +234,7 @@ int ws_node_save(unsigned int number, void *seed, size_t bytes)
 		ws_claim_generate(&claim, seed, bytes);
 	return error;
 }
+WS_EXPORT_FOR_TEST(ws_node_save);
 
 int ws_node_restore(unsigned int number, const void *seed, size_t bytes,
 		    u32 credit_bits)
@@ -254,6 +255,7 @@ int ws_node_restore(unsigned int number, const void *seed, size_t bytes,
 	rcu_read_unlock();
 	return error;
 }
+WS_EXPORT_FOR_TEST(ws_node_restore);
 
 void ws_nodes_stir(const void *data, size_t bytes)
 {

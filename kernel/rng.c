@@ -41,8 +41,6 @@ static struct rng_alg algorithm = {
 
 int ws_rng_init(void)
 {
-	if (ws_step_fails())
-		return -ENOMEM;
 	return crypto_register_rng(&algorithm);
 }
 

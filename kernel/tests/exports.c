@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What other modules use, used by another module: both exported functions, of any
+ * length, and the crypto API's rng.
+ */
+#include <crypto/rng.h>
+#include <linux/delay.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "test.h"
+
+#define MOST_BYTES ((1 << 20) + 4099)
+#define MARK 0xa5
+
+static int get_pseudo(void *destination, size_t bytes)
+{
+	wellspring_get_pseudo_bytes(destination, bytes);
+	return 0;
+}
+
+/* Exactly so many bytes are written, the last of them too. */
+static const char *lengths(int (*get)(void *, size_t), u8 *bytes)
+{
+	static const size_t some[] = { 0, 1, 7, 15, 16, 17, 63, 64, 511, 512, 513,
+				       1023, 1024, 4095, 4096, 4097, 65536,
+				       1 << 20, MOST_BYTES - 16 };
+	unsigned int index, again;
+
+	for (index = 0; index < ARRAY_SIZE(some); index++) {
+		bool last_written = !some[index];
+
+		for (again = 0; again < 8; again++) {
+			memset(bytes, MARK, MOST_BYTES);
+			if (get(bytes, some[index]))
+				return "an error";
+			if (memchr_inv(bytes + some[index], MARK, 16))
+				return "too many bytes";
+			if (some[index] && bytes[some[index] - 1] != MARK)
+				last_written = true;
+		}
+		if (!last_written)
+			return "too few bytes";
+	}
+	return NULL;
+}
+
+/* A megabyte in pieces and in one, every 16 bytes of it. */
+static long repeats(int (*get)(void *, size_t), u8 *bytes)
+{
+	struct collector collector;
+	size_t offset;
+	long found;
+
+	if (collector_init(&collector, MOST_BYTES / 8))
+		return -ENOMEM;
+	for (offset = 0; offset < 1 << 19; offset += 16) {
+		get(bytes, 16);
+		collector_add(&collector, bytes);
+	}
+	get(bytes, 1 << 20);
+	for (offset = 0; offset < 1 << 20; offset += 16)
+		collector_add(&collector, bytes + offset);
+	found = collectors_repeats(&collector, 1);
+	collector_exit(&collector);
+	return found;
+}
+
+static int both(struct report *report, int (*get)(void *, size_t))
+{
+	u8 *bytes = vmalloc(MOST_BYTES);
+	const char *wrong = bytes ? lengths(get, bytes) : "no memory";
+	long found = wrong ? 0 : repeats(get, bytes);
+
+	vfree(bytes);
+	if (wrong)
+		return failed(report, "%s", wrong);
+	if (found)
+		return failed(report, "%ld values came twice", found);
+	return passed(report, "up to 1 MiB, in pieces and in one");
+}
+
+static int secret(struct report *report)
+{
+	return both(report, wellspring_get_bytes);
+}
+
+static int pseudo(struct report *report)
+{
+	return both(report, get_pseudo);
+}
+
+/* From vectors/pseudo-xorshift128+.txt. */
+static int pseudo_answers(struct report *report)
+{
+	static const u64 outputs[] = { 0x0d8eed848fc92ae3, 0xf35ca41af0776a77,
+				       0x20ae743d6085a2c4, 0x31cd73f512ad52f4 };
+	struct ws_pseudo state = { { 0xaa65fcb4cf896d9f, 0x6328f0cfc03fbd44 } };
+	struct ws_pseudo jumped = { { 0xf06188b59ccc8e84, 0x23e2b2d5c2e68e06 } };
+	unsigned int index;
+
+	for (index = 0; index < ARRAY_SIZE(outputs); index++)
+		if (ws_pseudo_step(&state) != outputs[index])
+			return failed(report, "output %u is wrong", index);
+	ws_pseudo_jump(&jumped);
+	if (jumped.words[0] != 0xc8b38f6ee7ecde4f ||
+	    jumped.words[1] != 0x46309b4f8f2f18f6)
+		return failed(report, "the jump ends elsewhere");
+	return passed(report, "%zu outputs and a jump", ARRAY_SIZE(outputs));
+}
+
+/* With interrupts off, where a bottom half must not be enabled. */
+static int irqs_off(struct report *report)
+{
+	unsigned long flags;
+	u8 *bytes = kmalloc(2 * 4096, GFP_KERNEL);
+	int error;
+
+	if (!bytes)
+		return failed(report, "no memory");
+	memset(bytes, 0, 2 * 4096);
+	local_irq_save(flags);
+	error = wellspring_get_bytes(bytes, 16);
+	error |= wellspring_get_bytes(bytes, 4096);
+	wellspring_get_pseudo_bytes(bytes + 4096, 4096);
+	local_irq_restore(flags);
+	if (!error && (!memchr_inv(bytes, 0, 4096) ||
+		       !memchr_inv(bytes + 4096, 0, 4096)))
+		error = -ENODATA;
+	kfree(bytes);
+	return error ? failed(report, "error %d", error) : passed(report, " ");
+}
+
+static int crypto_rng(struct report *report)
+{
+	struct crypto_rng *rng;
+	u8 bytes[2][64] = {};
+	int error;
+
+	if (!IS_REACHABLE(CONFIG_CRYPTO_RNG2))
+		return skipped(report, "this kernel has no rng in its crypto API");
+	rng = crypto_alloc_rng("wellspring", 0, 0);
+	if (IS_ERR(rng))
+		return failed(report, "no such rng: %ld", PTR_ERR(rng));
+	error = crypto_rng_reset(rng, bytes[0], sizeof(bytes[0]));
+	if (!error)
+		error = crypto_rng_get_bytes(rng, bytes[0], sizeof(bytes[0]));
+	if (!error)
+		error = crypto_rng_generate(rng, bytes[0], sizeof(bytes[0]),
+					    bytes[1], sizeof(bytes[1]));
+	crypto_free_rng(rng);
+	if (error)
+		return failed(report, "error %d", error);
+	if (!memcmp(bytes[0], bytes[1], sizeof(bytes[0])) ||
+	    !memchr_inv(bytes[0], 0, 64) || !memchr_inv(bytes[1], 0, 64))
+		return failed(report, "the bytes are not random");
+	return passed(report, "seeded and read");
+}
+
+/* Each mode, and no two give the same. */
+static int modes(struct report *report)
+{
+	struct collector collector;
+	enum ws_mode mode;
+	u8 bytes[1024];
+	unsigned int offset;
+	long found;
+	int error = collector_init(&collector, WS_MODES * 64 * 8);
+
+	for (mode = 0; !error && mode < WS_MODES * 8; mode++) {
+		error = ws_read(mode % WS_MODES, bytes, sizeof(bytes));
+		for (offset = 0; offset < sizeof(bytes); offset += 16)
+			collector_add(&collector, bytes + offset);
+	}
+	if (error)
+		return failed(report, "error %d", error);
+	found = collectors_repeats(&collector, 1);
+	collector_exit(&collector);
+	if (found)
+		return failed(report, "%ld values came twice", found);
+	return passed(report, "%u modes", WS_MODES);
+}
+
+/* A bump makes every tap take a fresh key, before its next byte. */
+static int generation(struct report *report)
+{
+	struct ws_tap_statistics before, after;
+	u64 old = ws_generation(), next;
+	u8 bytes[16];
+	int cpu, error;
+
+	error = ws_read(WS_PER_CPU, bytes, sizeof(bytes));
+	preempt_disable();
+	cpu = smp_processor_id();
+	ws_tap_statistics(cpu, WS_TASK, &before);
+	next = ws_generation_bump();
+	error |= ws_read(WS_PER_CPU, bytes, sizeof(bytes));
+	ws_tap_statistics(cpu, WS_TASK, &after);
+	preempt_enable();
+	if (error || next <= old)
+		return failed(report, "error %d, generation %llu", error, next);
+	if (after.fetches == before.fetches)
+		return failed(report, "the tap kept its key");
+	return passed(report, "generation %llu", next);
+}
+
+const struct test exports_tests[] = {
+	{ "exports/get-bytes", secret },
+	{ "exports/get-pseudo-bytes", pseudo },
+	{ "exports/interrupts-off", irqs_off },
+	{ "pseudo-answers", pseudo_answers },
+	{ "crypto-rng", crypto_rng },
+	{ "modes", modes },
+	{ "generation", generation },
+	{}
+};

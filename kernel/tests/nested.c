@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Reads that are interrupted by reads: on each CPU a task reads without a pause, and
+ * a hard interrupt and a softirq come at their own pace and read as well. No 16 bytes
+ * may come twice, neither secret nor pseudo-random.
+ */
+#include <linux/cpu.h>
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "test.h"
+#include "timers.h"
+#include "workers.h"
+
+#define VALUES 32768
+/* Not a multiple of one another: interruptions find refills and long reads. */
+#define SOFTIRQ_PERIOD_NS 310000
+#define HARDIRQ_PERIOD_NS 470000
+#define TIME_MS 1500
+
+struct reader {
+	struct collector values[WS_CONTEXTS];
+	/* Marked by the task alone: it is inside of a read. */
+	bool inside;
+	u32 hits[WS_CONTEXTS];
+	u32 errors;
+	unsigned int next_length;
+	u8 bytes[WS_CONTEXTS][4096];
+};
+
+struct readers {
+	struct reader **of_cpu;
+	int (*get)(void *destination, size_t bytes);
+};
+
+static int get_pseudo(void *destination, size_t bytes)
+{
+	wellspring_get_pseudo_bytes(destination, bytes);
+	return 0;
+}
+
+static void read(struct readers *readers, int cpu, size_t bytes)
+{
+	struct reader *reader = readers->of_cpu[cpu];
+	enum ws_context context = ws_context();
+	u8 *destination = reader->bytes[context];
+	size_t offset;
+
+	if (readers->get(destination, bytes))
+		reader->errors++;
+	for (offset = 0; offset < bytes; offset += 16)
+		collector_add(&reader->values[context], destination + offset);
+}
+
+/* Multiples of 16, so that bytes handed out twice are whole values. */
+static const size_t lengths[] = { 16, 16, 48, 16, 496, 16, 1024, 16, 4096 };
+
+static void task_reads(struct worker *worker)
+{
+	struct readers *readers = worker->argument;
+	struct reader *reader = readers->of_cpu[worker->cpu];
+	size_t bytes = lengths[reader->next_length++ % ARRAY_SIZE(lengths)];
+
+	WRITE_ONCE(reader->inside, true);
+	barrier();
+	read(readers, worker->cpu, bytes);
+	barrier();
+	WRITE_ONCE(reader->inside, false);
+}
+
+static void interrupt_reads(int cpu, void *argument)
+{
+	struct readers *readers = argument;
+	struct reader *reader = readers->of_cpu[cpu];
+
+	reader->hits[ws_context()] += READ_ONCE(reader->inside);
+	read(readers, cpu, 16);
+}
+
+static void readers_exit(struct readers *readers)
+{
+	unsigned int context;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (!readers->of_cpu[cpu])
+			continue;
+		for (context = 0; context < WS_CONTEXTS; context++)
+			collector_exit(&readers->of_cpu[cpu]->values[context]);
+		vfree(readers->of_cpu[cpu]);
+	}
+	kfree(readers->of_cpu);
+}
+
+static int readers_init(struct readers *readers)
+{
+	unsigned int context;
+	int cpu, error = 0;
+
+	readers->of_cpu = kcalloc(nr_cpu_ids, sizeof(void *), GFP_KERNEL);
+	if (!readers->of_cpu)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct reader *reader = vzalloc(sizeof(*reader));
+
+		readers->of_cpu[cpu] = reader;
+		for (context = 0; reader && context < WS_CONTEXTS; context++)
+			error |= collector_init(&reader->values[context], VALUES);
+		if (error || !reader) {
+			readers_exit(readers);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int judge(struct report *report, struct readers *readers)
+{
+	u32 counts[WS_CONTEXTS] = {}, hits[WS_CONTEXTS] = {}, errors = 0;
+	struct collector *all;
+	unsigned int context, count = 0;
+	long repeats;
+	int cpu;
+
+	all = kcalloc(nr_cpu_ids * WS_CONTEXTS, sizeof(*all), GFP_KERNEL);
+	if (!all)
+		return failed(report, "no memory");
+	for_each_possible_cpu(cpu) {
+		struct reader *reader = readers->of_cpu[cpu];
+
+		errors += reader->errors;
+		for (context = 0; context < WS_CONTEXTS; context++) {
+			all[count++] = reader->values[context];
+			counts[context] += reader->values[context].count;
+			hits[context] += reader->hits[context];
+		}
+	}
+	repeats = collectors_repeats(all, count);
+	kfree(all);
+	if (errors || repeats)
+		return failed(report, "%ld values came twice, %u errors", repeats,
+			      errors);
+	if (!hits[WS_SOFTIRQ] || !hits[WS_HARDIRQ])
+		return failed(report, "no read was interrupted: nothing is shown");
+	return passed(report,
+		      "%u task, %u softirq, %u hardirq values; task reads interrupted by %u softirqs, %u hardirqs",
+		      counts[WS_TASK], counts[WS_SOFTIRQ], counts[WS_HARDIRQ],
+		      hits[WS_SOFTIRQ], hits[WS_HARDIRQ]);
+}
+
+static int run(struct report *report, int (*get)(void *, size_t))
+{
+	struct readers readers = { .get = get };
+	struct timers softirqs = { .function = interrupt_reads,
+				   .argument = &readers,
+				   .softirq = true,
+				   .period_ns = SOFTIRQ_PERIOD_NS };
+	struct timers hardirqs = { .function = interrupt_reads,
+				   .argument = &readers,
+				   .period_ns = HARDIRQ_PERIOD_NS };
+	int verdict, error = readers_init(&readers);
+
+	if (error)
+		return failed(report, "error %d", error);
+	error = timers_start(&softirqs);
+	if (!error) {
+		error = timers_start(&hardirqs);
+		if (!error) {
+			error = workers_run(1, task_reads, &readers, TIME_MS);
+			timers_stop(&hardirqs);
+		}
+		timers_stop(&softirqs);
+	}
+	verdict = error ? failed(report, "error %d", error) :
+			  judge(report, &readers);
+	readers_exit(&readers);
+	return verdict;
+}
+
+static int secret(struct report *report)
+{
+	return run(report, wellspring_get_bytes);
+}
+
+static int pseudo(struct report *report)
+{
+	return run(report, get_pseudo);
+}
+
+const struct test nested_tests[] = {
+	{ "nested/secret", secret },
+	{ "nested/pseudo", pseudo },
+	{}
+};

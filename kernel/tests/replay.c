@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * A private Fortuna, driven from user space: the pools and the generator of the module
+ * itself, with the clock and the sources taken away. So the project's vector files run
+ * through the very code that serves readers.
+ */
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "test.h"
+
+/* The longest read, so that a file cannot ask for all memory. */
+#define MAX_READ_BYTES (1UL << 30)
+
+/* Of all files: the path is the module's, not a file's. */
+static DEFINE_MUTEX(replay_lock);
+
+struct replay {
+	bool begun;
+	bool concurrent;
+	enum ws_path path;
+	struct ws_accumulator accumulator;
+	struct ws_generator generator;
+};
+
+struct replay *replay_create(void)
+{
+	return kvzalloc(sizeof(struct replay), GFP_KERNEL);
+}
+
+void replay_destroy(struct replay *replay)
+{
+	kvfree(replay);
+}
+
+static void store_counter(const struct ws_counter *counter, u8 bytes[16])
+{
+	__le64 words[2] = { cpu_to_le64(counter->low),
+			    cpu_to_le64(counter->high) };
+
+	memcpy(bytes, words, sizeof(words));
+}
+
+static void load_counter(struct ws_counter *counter, const u8 bytes[16])
+{
+	__le64 words[2];
+
+	memcpy(words, bytes, sizeof(words));
+	counter->low = le64_to_cpu(words[0]);
+	counter->high = le64_to_cpu(words[1]);
+}
+
+static long begin(struct replay *replay,
+		  const struct wellspring_replay_begin __user *argument)
+{
+	struct wellspring_replay_begin request;
+
+	if (copy_from_user(&request, argument, sizeof(request)))
+		return -EFAULT;
+	if (request.cipher >= WS_CIPHERS || request.path >= WS_PATHS ||
+	    request.concurrent > 1 || request.forced > 1)
+		return -EINVAL;
+	if (request.path > ws_best_path(request.cipher))
+		return -EOPNOTSUPP;
+	replay->begun = true;
+	replay->concurrent = request.concurrent;
+	replay->path = request.path;
+	ws_accumulator_init(&replay->accumulator);
+	ws_generator_init(&replay->generator, request.cipher);
+	if (request.forced) {
+		memcpy(replay->generator.key, request.key, WS_KEY_BYTES);
+		load_counter(&replay->generator.counter, request.counter);
+	}
+	return 0;
+}
+
+static long absorb(struct replay *replay,
+		   const struct wellspring_replay_event __user *argument)
+{
+	struct wellspring_replay_event request;
+	struct ws_event event = { .source = WS_SOURCE_MIX };
+
+	if (copy_from_user(&request, argument, sizeof(request)))
+		return -EFAULT;
+	if (request.bytes > WS_EVENT_BYTES || request.pool >= WS_POOLS)
+		return -EINVAL;
+	event.counter = request.counter;
+	event.bytes = request.bytes;
+	memcpy(event.data, request.data, request.bytes);
+	ws_accumulator_absorb(&replay->accumulator, &event, request.pool);
+	return 0;
+}
+
+static long reseed(struct replay *replay)
+{
+	struct ws_seed *seed = kzalloc(sizeof(*seed), GFP_KERNEL);
+
+	if (!seed)
+		return -ENOMEM;
+	if (ws_accumulator_take_seed(&replay->accumulator, 0, true, seed))
+		ws_generator_reseed(&replay->generator, seed->data,
+				    seed->bytes);
+	kfree_sensitive(seed);
+	return 0;
+}
+
+static void read_canonical(struct ws_generator *generator, u8 *bytes,
+			   size_t length)
+{
+	do {
+		size_t made = ws_generator_read_chunk(generator, bytes, length);
+
+		bytes += made;
+		length -= made;
+		cond_resched();
+	} while (length);
+}
+
+static long read(struct replay *replay,
+		 const struct wellspring_replay_read __user *argument)
+{
+	struct wellspring_replay_read request;
+	struct ws_claim claim;
+	long error = 0;
+	u8 *bytes;
+
+	if (copy_from_user(&request, argument, sizeof(request)))
+		return -EFAULT;
+	if (request.bytes > MAX_READ_BYTES)
+		return -EINVAL;
+	/* A byte more, so that there is something for a read of none. */
+	bytes = vmalloc(request.bytes + 1);
+	if (!bytes)
+		return -ENOMEM;
+	if (replay->concurrent) {
+		ws_generator_claim(&replay->generator, request.bytes, &claim);
+		ws_claim_generate(&claim, bytes, request.bytes);
+	} else {
+		read_canonical(&replay->generator, bytes, request.bytes);
+	}
+	if (copy_to_user(u64_to_user_ptr(request.destination), bytes,
+			 request.bytes))
+		error = -EFAULT;
+	vfree(bytes);
+	return error;
+}
+
+static long state(struct replay *replay,
+		  struct wellspring_replay_state __user *argument)
+{
+	struct wellspring_replay_state answer = {
+		.reseeds = replay->accumulator.reseeds,
+		.first_pool_bytes = replay->accumulator.pools[0].bytes,
+	};
+
+	memcpy(answer.key, replay->generator.key, sizeof(answer.key));
+	store_counter(&replay->generator.counter, answer.counter);
+	return copy_to_user(argument, &answer, sizeof(answer)) ? -EFAULT : 0;
+}
+
+static long dispatch(struct replay *replay, unsigned int command,
+		     void __user *argument)
+{
+	switch (command) {
+	case WELLSPRING_REPLAY_EVENT:
+		return absorb(replay, argument);
+	case WELLSPRING_REPLAY_RESEED:
+		return reseed(replay);
+	case WELLSPRING_REPLAY_READ:
+		return read(replay, argument);
+	case WELLSPRING_REPLAY_STATE:
+		return state(replay, argument);
+	default:
+		return -ENOTTY;
+	}
+}
+
+long replay_ioctl(struct replay *replay, unsigned int command,
+		  void __user *argument)
+{
+	enum ws_cipher cipher = replay->generator.cipher;
+	enum ws_path before;
+	long error;
+
+	error = mutex_lock_interruptible(&replay_lock);
+	if (error)
+		return error;
+	if (command == WELLSPRING_REPLAY_BEGIN) {
+		error = begin(replay, argument);
+	} else if (!replay->begun) {
+		error = -EINVAL;
+	} else {
+		before = ws_path_use(cipher, replay->path);
+		error = dispatch(replay, command, argument);
+		ws_path_use(cipher, before);
+	}
+	mutex_unlock(&replay_lock);
+	return error;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * SIMD in softirqs. All CPUs spend their time in FPU sections, and a thousand times a
+ * second a softirq comes and wants the FPU too: behind the kernel's bare sections, and
+ * behind the module's.
+ */
+#include <asm/fpu/api.h>
+#include <linux/delay.h>
+#include <linux/percpu.h>
+
+#include "test.h"
+#include "timers.h"
+#include "workers.h"
+
+/* Much longer than the module's own, so that nearly every softirq finds one. */
+#define SECTION_US 900
+#define PERIOD_NS 1000000
+#define TIME_MS 1000
+
+struct counts {
+	u64 softirqs;
+	u64 refused;
+};
+
+struct sections {
+	bool bare;
+	struct counts __percpu *counts;
+};
+
+static void spend(struct worker *worker)
+{
+	const struct sections *sections = worker->argument;
+	struct ws_simd simd;
+
+	if (sections->bare) {
+		kernel_fpu_begin();
+		udelay(SECTION_US);
+		kernel_fpu_end();
+	} else if (ws_simd_begin(&simd)) {
+		udelay(SECTION_US);
+		ws_simd_end(&simd);
+	}
+}
+
+static void want(int cpu, void *argument)
+{
+	const struct sections *sections = argument;
+	struct counts *counts = per_cpu_ptr(sections->counts, cpu);
+	struct ws_simd simd;
+
+	counts->softirqs++;
+	if (ws_simd_begin(&simd))
+		ws_simd_end(&simd);
+	else
+		counts->refused++;
+}
+
+static int count(bool bare, struct counts *total)
+{
+	struct sections sections = { .bare = bare };
+	struct timers timers = { .function = want, .argument = &sections,
+				 .softirq = true, .period_ns = PERIOD_NS };
+	int cpu, error;
+
+	memset(total, 0, sizeof(*total));
+	sections.counts = alloc_percpu(struct counts);
+	if (!sections.counts)
+		return -ENOMEM;
+	error = timers_start(&timers);
+	if (!error) {
+		error = workers_run(1, spend, &sections, TIME_MS);
+		timers_stop(&timers);
+	}
+	for_each_possible_cpu(cpu) {
+		const struct counts *counts = per_cpu_ptr(sections.counts, cpu);
+
+		total->softirqs += counts->softirqs;
+		total->refused += counts->refused;
+	}
+	free_percpu(sections.counts);
+	return error;
+}
+
+static int held_back(struct report *report)
+{
+	struct counts bare, ours;
+	int error = count(true, &bare);
+
+	if (!error)
+		error = count(false, &ours);
+	if (error)
+		return failed(report, "error %d", error);
+	if (ours.refused)
+		return failed(report, "%llu of %llu softirqs refused", ours.refused,
+			      ours.softirqs);
+	if (!ours.softirqs)
+		return failed(report, "no softirq came");
+	if (!bare.refused && !WS_SECTION_HOLDS_SOFTIRQS)
+		return failed(report, "bare sections refuse none: nothing is shown");
+	return passed(report,
+		      "refused: %llu of %llu behind bare sections, %llu of %llu behind ours",
+		      bare.refused, bare.softirqs, ours.refused, ours.softirqs);
+}
+
+static u64 softirq_refusals(u64 *sections)
+{
+	struct ws_simd_statistics statistics;
+	u64 refusals = 0;
+	int cpu;
+
+	*sections = 0;
+	for_each_possible_cpu(cpu) {
+		ws_simd_statistics(cpu, &statistics);
+		*sections += statistics.sections[WS_SOFTIRQ];
+		refusals += statistics.refusals[WS_SOFTIRQ];
+	}
+	return refusals;
+}
+
+static void read_long(struct worker *worker)
+{
+	u8 bytes[512];
+
+	wellspring_get_bytes(bytes, sizeof(bytes));
+}
+
+static void read_in_softirq(int cpu, void *argument)
+{
+	u8 bytes[256];
+
+	wellspring_get_bytes(bytes, sizeof(bytes));
+}
+
+/* The same with real reads on both sides: what debugfs shows of them. */
+static int reads(struct report *report)
+{
+	struct timers timers = { .function = read_in_softirq, .softirq = true,
+				 .period_ns = PERIOD_NS / 4 };
+	u64 before, sections_before, refused, sections;
+	int error;
+
+	before = softirq_refusals(&sections_before);
+	error = timers_start(&timers);
+	if (!error) {
+		error = workers_run(1, read_long, NULL, TIME_MS);
+		timers_stop(&timers);
+	}
+	if (error)
+		return failed(report, "error %d", error);
+	refused = softirq_refusals(&sections) - before;
+	sections -= sections_before;
+	if (ws_best_path(ws_cipher) == WS_SCALAR)
+		return skipped(report, "the scalar path needs no sections");
+	if (refused || !sections)
+		return failed(report, "%llu refusals, %llu sections in softirqs",
+			      refused, sections);
+	return passed(report, "0 refusals, %llu sections in softirqs", sections);
+}
+
+const struct test sections_tests[] = {
+	{ "simd-in-softirqs/sections", held_back },
+	{ "simd-in-softirqs/reads", reads },
+	{}
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What every test has: a name, a function, and one line to say how it went.
+ */
+#ifndef WELLSPRING_TEST_H
+#define WELLSPRING_TEST_H
+
+#include <linux/compiler.h>
+#include <linux/fs.h>
+#include <linux/types.h>
+
+#include "../internal.h"
+#include "uapi.h"
+
+struct report {
+	char text[WELLSPRING_TEST_REPORT_BYTES];
+};
+
+/* Each returns its verdict, so that a test ends with `return failed(...)`. */
+__printf(2, 3) int passed(struct report *report, const char *format, ...);
+__printf(2, 3) int failed(struct report *report, const char *format, ...);
+__printf(2, 3) int skipped(struct report *report, const char *format, ...);
+
+struct test {
+	const char *name;
+	int (*run)(struct report *report);
+};
+
+/* Each ends with an empty entry. */
+extern const struct test answers_tests[];
+extern const struct test counters_tests[];
+extern const struct test distribution_tests[];
+extern const struct test hotplug_tests[];
+extern const struct test nested_tests[];
+extern const struct test sections_tests[];
+extern const struct test detour_tests[];
+extern const struct test readers_tests[];
+extern const struct test exports_tests[];
+
+/* The private Fortuna of an open file (replay.c). */
+struct replay;
+struct replay *replay_create(void);
+void replay_destroy(struct replay *replay);
+long replay_ioctl(struct replay *replay, unsigned int command,
+		  void __user *argument);
+
+/*
+ * 16-byte values by the thousands, and whether one comes twice (distinct.c). Values
+ * may be added from any context, each collector from one at a time.
+ */
+struct collector {
+	u64 (*values)[2];
+	u32 capacity;
+	u32 count;
+};
+
+int collector_init(struct collector *collector, u32 capacity);
+void collector_exit(struct collector *collector);
+/* False when it is full. */
+bool collector_add(struct collector *collector, const void *value);
+/*
+ * Sorts all values of several collectors together. How many came twice, or were
+ * zero; a negative errno if there was no memory.
+ */
+long collectors_repeats(struct collector *collectors, unsigned int count);
+
+#endif

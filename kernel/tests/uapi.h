@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * /dev/wellspring-test: the module's tests by name, and a private Fortuna for each
+ * open file, to which a program sends what a vector file says. For root alone.
+ */
+#ifndef WELLSPRING_TEST_UAPI_H
+#define WELLSPRING_TEST_UAPI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define WELLSPRING_TEST_NAME_BYTES 64
+#define WELLSPRING_TEST_REPORT_BYTES 444
+
+/* The name of test @index, from 0; ENXIO past the last. */
+struct wellspring_test_name {
+	__u32 index;
+	char name[WELLSPRING_TEST_NAME_BYTES];
+};
+#define WELLSPRING_TEST_LIST	_IOWR('R', 0x70, struct wellspring_test_name)
+
+enum wellspring_test_verdict {
+	WELLSPRING_TEST_OK,
+	WELLSPRING_TEST_FAILED,
+	WELLSPRING_TEST_SKIPPED,
+};
+
+/*
+ * Runs test @index, one at a time. @report is a line, with figures or the reason, or
+ * empty.
+ */
+struct wellspring_test_run {
+	__u32 index;
+	__u32 verdict;
+	char report[WELLSPRING_TEST_REPORT_BYTES];
+};
+#define WELLSPRING_TEST_RUN	_IOWR('R', 0x71, struct wellspring_test_run)
+
+/* Ways to make the same bytes, as cipher.h numbers them. */
+enum wellspring_replay_path {
+	WELLSPRING_REPLAY_SCALAR,
+	WELLSPRING_REPLAY_SIMD128,
+	WELLSPRING_REPLAY_SIMD256,
+};
+
+/*
+ * A fresh private Fortuna: empty pools; with @forced, this key and counter (little
+ * endian). @cipher: 0 for AES-256, 1 for ChaCha20. @path: the fastest to use.
+ * EOPNOTSUPP if this CPU, or this cipher, has no such path.
+ */
+struct wellspring_replay_begin {
+	__u32 cipher;
+	__u32 concurrent;
+	__u32 path;
+	__u32 forced;
+	__u8 key[32];
+	__u8 counter[16];
+};
+#define WELLSPRING_REPLAY_BEGIN	_IOW('R', 0x72, struct wellspring_replay_begin)
+
+/* An event of @bytes data, at most 32, into @pool. */
+struct wellspring_replay_event {
+	__u32 counter;
+	__u32 pool;
+	__u32 bytes;
+	__u8 data[32];
+};
+#define WELLSPRING_REPLAY_EVENT	_IOW('R', 0x73, struct wellspring_replay_event)
+
+/* Reseeds if pool 0 holds 64 bytes, however soon. */
+#define WELLSPRING_REPLAY_RESEED _IO('R', 0x74)
+
+/* One read of @bytes, at most 1 GiB, to @destination. */
+struct wellspring_replay_read {
+	__u64 bytes;
+	__u64 destination;
+};
+#define WELLSPRING_REPLAY_READ	_IOW('R', 0x75, struct wellspring_replay_read)
+
+struct wellspring_replay_state {
+	__u64 reseeds;
+	__u64 first_pool_bytes;
+	__u8 counter[16];
+	__u8 key[32];
+};
+#define WELLSPRING_REPLAY_STATE	_IOR('R', 0x76, struct wellspring_replay_state)
+
+#endif

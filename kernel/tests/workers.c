@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Threads bound to CPUs, which work until they are told to stop.
+ */
+#include <linux/cpu.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+
+#include "test.h"
+#include "workers.h"
+
+struct assignment {
+	struct worker worker;
+	work_function function;
+};
+
+static int work(void *data)
+{
+	struct assignment *assignment = data;
+
+	while (!kthread_should_stop()) {
+		assignment->function(&assignment->worker);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Threads are made first and woken last, so that none has a start. */
+int workers_start(struct workers *workers, unsigned int per_cpu,
+		  work_function function, void *argument)
+{
+	struct assignment *all;
+	unsigned int number;
+	int cpu, error = 0;
+
+	workers->count = 0;
+	all = kcalloc(per_cpu * num_possible_cpus(), sizeof(*all), GFP_KERNEL);
+	if (!all)
+		return -ENOMEM;
+	workers->all = &all->worker;
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		for (number = 0; number < per_cpu && !error; number++) {
+			struct assignment *one = all + workers->count;
+			struct task_struct *task;
+
+			one->function = function;
+			one->worker.cpu = cpu;
+			one->worker.number = workers->count;
+			one->worker.argument = argument;
+			task = kthread_create_on_node(work, one, cpu_to_node(cpu),
+						      "wellspring-test/%d", cpu);
+			if (IS_ERR(task)) {
+				error = PTR_ERR(task);
+				break;
+			}
+			kthread_bind(task, cpu);
+			one->worker.task = task;
+			workers->count++;
+		}
+	}
+	cpus_read_unlock();
+	for (number = 0; number < workers->count; number++)
+		wake_up_process(all[number].worker.task);
+	if (error)
+		workers_stop(workers);
+	return error;
+}
+
+void workers_stop(struct workers *workers)
+{
+	struct assignment *all =
+		container_of(workers->all, struct assignment, worker);
+	unsigned int number;
+
+	for (number = 0; number < workers->count; number++)
+		kthread_stop(all[number].worker.task);
+	kfree(all);
+}
+
+int workers_run(unsigned int per_cpu, work_function function, void *argument,
+		unsigned int time_ms)
+{
+	struct workers workers;
+	int error = workers_start(&workers, per_cpu, function, argument);
+
+	if (error)
+		return error;
+	msleep(time_ms);
+	workers_stop(&workers);
+	return 0;
+}
