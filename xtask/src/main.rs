@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+mod guest;
+mod kernel_test;
+mod rig;
 mod tidy;
 
 use std::env;
@@ -13,7 +16,10 @@ usage: cargo xtask CHORE
   tidy   check the house rules that a program can check
   loom   run the lock-free parts under every interleaving
   deny   check the dependency tree (needs cargo-deny)
-  bench  measure the ladder with everyone else's generators on it; further words go to it (--quick, ..)";
+  bench  measure the ladder with everyone else's generators on it; further words go to it (--quick, ..)
+  rig    the command in a machine of four nodes, over a reboot, and in two copies of a machine
+  kernel-test [6.1|6.12|7.2|debug].. [--boots N]
+         the kernel module on these kernels (6.1 and 6.12 if none is named), each booted N times";
 
 fn main() -> ExitCode {
     let chore = env::args().nth(1);
@@ -22,6 +28,8 @@ fn main() -> ExitCode {
         Some("loom") => loom(),
         Some("deny") => run(cargo().args(["deny", "check", "bans", "licenses", "sources"])),
         Some("bench") => bench(),
+        Some("rig") => guest::verdict(rig::run(&root())),
+        Some("kernel-test") => guest::verdict(kernel_test::run(&root(), env::args().skip(2))),
         _ => Err(USAGE.into()),
     };
     match done {

@@ -1,0 +1,139 @@
+//! A kernel of our own that watches locks and memory: Debian's source, as small as it can be, with lockdep, KASAN,
+//! kmemleak, checks of sleeping where there may be none, and failures of allocations to be ordered.
+
+use super::cache::{Cache, entry, run};
+use super::chroot::Chroot;
+use super::packages::Apt;
+use super::{Result, at, failed};
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+
+/// What it is, beyond `tinyconfig`.
+const OPTIONS: &str = "\
+64BIT SMP NUMA ACPI ACPI_NUMA X86_64_ACPI_NUMA NUMA_BALANCING HOTPLUG_CPU MEMORY_HOTPLUG MEMORY_HOTREMOVE PCI TTY
+SERIAL_8250 SERIAL_8250_CONSOLE PRINTK PRINTK_TIME BLK_DEV_INITRD BINFMT_ELF BINFMT_SCRIPT MULTIUSER SYSFS PROC_FS
+PROC_SYSCTL DEVTMPFS TMPFS SHMEM FUTEX EPOLL EVENTFD SIGNALFD TIMERFD POSIX_TIMERS ADVISE_SYSCALLS MEMBARRIER RSEQ
+HIGH_RES_TIMERS NO_HZ_IDLE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL NET UNIX FILE_LOCKING AIO PM PM_SLEEP SUSPEND
+CRYPTO CRYPTO_RNG CRYPTO_RNG2 CRYPTO_AES CRYPTO_LIB_AES CRYPTO_CHACHA20 CRYPTO_LIB_CHACHA CRYPTO_SHA256
+CRYPTO_LIB_SHA256 CRYPTO_USER_API CRYPTO_USER_API_RNG HW_RANDOM VIRT_DRIVERS VMGENID RANDOM_TRUST_CPU HYPERVISOR_GUEST
+DEBUG_KERNEL DEBUG_FS DEBUG_INFO_NONE BUG DEBUG_BUGVERBOSE STACKTRACE FRAME_POINTER UNWINDER_FRAME_POINTER FTRACE
+TRACEPOINTS EVENT_TRACING ENABLE_DEFAULT_TRACERS PROVE_LOCKING PROVE_RCU DEBUG_ATOMIC_SLEEP DEBUG_LIST DEBUG_PREEMPT
+PREEMPT DEBUG_RT_MUTEXES DEBUG_SPINLOCK DEBUG_MUTEXES DEBUG_LOCK_ALLOC DEBUG_OBJECTS DEBUG_OBJECTS_FREE
+DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK DEBUG_OBJECTS_PERCPU_COUNTER KASAN KASAN_GENERIC KASAN_OUTLINE KASAN_STACK
+DEBUG_KMEMLEAK DETECT_HUNG_TASK FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC SLUB_DEBUG
+SLUB_DEBUG_ON WQ_WATCHDOG DEBUG_NOTIFIERS DEBUG_SG X86_DEBUG_FPU NVME_CORE BLK_DEV BLK_DEV_NVME EXT4_FS BLOCK";
+
+/// What a debug kernel must have, or it is not worth its time.
+const ESSENTIAL: [&str; 12] = [
+    "SMP",
+    "NUMA",
+    "MODULES",
+    "MODULE_UNLOAD",
+    "PROVE_LOCKING",
+    "DEBUG_ATOMIC_SLEEP",
+    "KASAN",
+    "DEBUG_KMEMLEAK",
+    "FAILSLAB",
+    "FAULT_INJECTION_DEBUG_FS",
+    "CRYPTO_RNG",
+    "SERIAL_8250_CONSOLE",
+];
+
+/// What a build asks for, and Debian's source.
+const PACKAGES: [&str; 9] = [
+    "gcc",
+    "make",
+    "flex",
+    "bison",
+    "bc",
+    "libelf-dev",
+    "xz-utils",
+    "perl-base",
+    "python3-minimal",
+];
+
+/// Builds it, once; gives its tree, in which modules for it are built, and the system with its compiler. About
+/// ten minutes on two cores.
+pub(super) fn build(cache: &Cache) -> Result<(PathBuf, Chroot)> {
+    let chroot = Chroot::fetch(cache, "bookworm", &PACKAGES)?;
+    let folder = cache.once("kernel-debug", |folder| {
+        let apt = Apt::new(folder, &["bookworm-backports"])?;
+        apt.unpack(["linux-source-6.12"], folder)?;
+        let archive = entry(&folder.join("usr/src"), "linux-source-", ".tar.xz")?;
+        let tree = folder.join("tree");
+        fs::create_dir_all(&tree).map_err(at(tree.display()))?;
+        run(chroot
+            .command("tar")
+            .arg("-xf")
+            .arg(&archive)
+            .arg("-C")
+            .arg(&tree)
+            .arg("--strip-components=1"))?;
+        fs::remove_file(&archive).map_err(at(archive.display()))?;
+        let make = || {
+            let mut make = chroot.command("make");
+            make.arg("-C").arg(&tree);
+            make
+        };
+        run(make().arg("tinyconfig"))?;
+        configure(&tree.join(".config"))?;
+        run(make().arg("olddefconfig"))?;
+        let config = fs::read_to_string(tree.join(".config")).map_err(at(".config"))?;
+        let is_set = |option: &&&str| {
+            config
+                .lines()
+                .any(|line| line == format!("CONFIG_{option}=y"))
+        };
+        if let Some(option) = ESSENTIAL.iter().find(|option| !is_set(option)) {
+            return failed(format!("the debug kernel would have no {option}"));
+        }
+        let jobs = thread::available_parallelism().map_or(2, usize::from);
+        run(make().arg(format!("-j{jobs}")).args(["bzImage", "modules"])).map(drop)
+    })?;
+    Ok((folder.join("tree"), chroot))
+}
+
+/// Adds the options to a configuration, in place of what it says of them.
+fn configure(path: &PathBuf) -> Result {
+    let old = fs::read_to_string(path).map_err(at(path.display()))?;
+    let options: Vec<&str> = OPTIONS.split_whitespace().collect();
+    let mut new: String = old
+        .lines()
+        .filter(|line| !mentions(line, &options))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    for option in options {
+        new += &format!("CONFIG_{option}=y\n");
+    }
+    // Processors' bugs are not what is looked for, and their detours need a tool that needs more.
+    new += "# CONFIG_CPU_MITIGATIONS is not set\nCONFIG_FRAME_WARN=4096\nCONFIG_DEBUG_KMEMLEAK_MEM_POOL_SIZE=64000\n";
+    new += "CONFIG_DEFAULT_HUNG_TASK_TIMEOUT=240\nCONFIG_NODES_SHIFT=6\nCONFIG_NR_CPUS=64\n";
+    fs::write(path, new).map_err(at(path.display()))
+}
+
+/// Whether a line of a configuration sets one of the options, or says that it is not set.
+fn mentions(line: &str, options: &[&str]) -> bool {
+    let words = line
+        .strip_prefix("# ")
+        .unwrap_or(line)
+        .strip_prefix("CONFIG_");
+    let name = words.and_then(|words| words.split(['=', ' ']).next());
+    name.is_some_and(|name| options.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_found_set_and_not_set_and_not_in_another_name() {
+        let options = ["SMP", "NUMA"];
+        for line in ["CONFIG_SMP=y", "# CONFIG_NUMA is not set"] {
+            assert!(mentions(line, &options), "{line}");
+        }
+        for line in ["CONFIG_SMPX=y", "# SMP", "CONFIG_X_SMP=y", ""] {
+            assert!(!mentions(line, &options), "{line}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What every guest has: a shell that obeys.
+
+use super::cache::Cache;
+use super::initramfs::Initramfs;
+use super::packages::Apt;
+use super::shell::END;
+use super::{Result, at};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Mounts what programs expect, and does what the serial line says, a line at a time in one and the same shell.
+/// Errors come with the answers; what a file system says of itself belongs to nobody.
+const INIT: &str = r#"#!/bin/sh
+export PATH=/bin HOME=/
+/bin/busybox --install -s /bin
+mount -t devtmpfs none /dev
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t tmpfs none /tmp
+mount -t tmpfs none /run
+mount -t debugfs none /sys/kernel/debug 2>/dev/null
+mount -t tracefs none /sys/kernel/tracing 2>/dev/null
+stty -F /dev/ttyS1 raw -echo
+exec </dev/ttyS1 >/dev/ttyS1 2>&1
+echo =ready
+while read -r line; do
+    eval "$line"
+    echo "=ended $?"
+done
+"#;
+
+/// The files of a guest, as they are collected.
+#[derive(Clone)]
+pub(crate) struct Files {
+    initramfs: Initramfs,
+}
+
+impl Files {
+    /// A shell, and nothing else.
+    pub(crate) fn fetch(cache: &Cache) -> Result<Self> {
+        debug_assert!(INIT.contains(END));
+        let busybox = cache.once("busybox", |folder| {
+            Apt::new(folder, &["bookworm"])?.unpack(["busybox-static"], folder)
+        })?;
+        let mut initramfs = Initramfs::new();
+        for folder in ["bin", "dev", "proc", "sys", "tmp", "run", "mnt"] {
+            initramfs.folder(folder);
+        }
+        initramfs.copy("bin/busybox", &busybox.join("bin/busybox"))?;
+        initramfs.link("bin/sh", "busybox");
+        initramfs.program("init", INIT.as_bytes());
+        Ok(Self { initramfs })
+    }
+
+    /// A file of this machine, under a path of the guest.
+    pub(crate) fn copy(mut self, path: &str, from: &Path) -> Result<Self> {
+        self.initramfs.copy(path, from)?;
+        Ok(self)
+    }
+
+    /// All files of a folder, without those below it, in a folder of the guest.
+    pub(crate) fn copy_folder(mut self, path: &str, from: &Path) -> Result<Self> {
+        self.initramfs.folder(path);
+        for entry in fs::read_dir(from).map_err(at(from.display()))?.flatten() {
+            if entry.path().is_file() {
+                let name = entry.file_name();
+                self.initramfs
+                    .copy(&format!("{path}/{}", name.to_string_lossy()), &entry.path())?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// A folder of the guest with these files of this machine, each under its own name.
+    pub(crate) fn collect(mut self, path: &str, from: &[PathBuf]) -> Result<Self> {
+        self.initramfs.folder(path);
+        for file in from {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            self.initramfs.copy(&format!("{path}/{name}"), file)?;
+        }
+        Ok(self)
+    }
+
+    /// A script in the guest's `/bin`.
+    pub(crate) fn script(mut self, name: &str, text: &str) -> Self {
+        self.initramfs
+            .program(&format!("bin/{name}"), text.as_bytes());
+        self
+    }
+
+    /// Writes the archive.
+    pub(crate) fn write(self, path: PathBuf) -> Result<PathBuf> {
+        fs::write(&path, self.initramfs.finish()).map_err(at(path.display()))?;
+        Ok(path)
+    }
+}

@@ -1,0 +1,69 @@
+//! `rig`: the command in machines that are not here.
+//!
+//! ```text
+//! nodes    memory on its node, readers served by theirs, the first 128 bits, shares of seeds
+//! clones   one state of a machine, gone on from twice
+//! ```
+
+mod clones;
+
+use crate::guest::{Cache, Files, Kernel, Machine, Qemu, Release, Result, Table, command, failed};
+use clones::Notice;
+use std::path::{Path, PathBuf};
+
+/// What all parts use.
+struct Rig {
+    qemu: Qemu,
+    initramfs: PathBuf,
+    /// For files of this run.
+    folder: PathBuf,
+}
+
+/// Runs the chore.
+pub(crate) fn run(root: &Path) -> Result {
+    let cache = Cache::open(root)?;
+    let qemu = Qemu::fetch(&cache)?;
+    let (old, new) = (
+        Kernel::fetch_image(&cache, Release::V6_1)?,
+        Kernel::fetch_image(&cache, Release::V6_12)?,
+    );
+    let folder = cache.fresh("rig")?;
+    let files = Files::fetch(&cache)?.copy("bin/wellspring", &command(root)?)?;
+    let initramfs = files.write(folder.join("initramfs"))?;
+    let rig = Rig {
+        qemu,
+        initramfs,
+        folder,
+    };
+    let mut table = Table::new();
+    table.add_outcome("self-tests on 4 nodes", self_tests(&rig, &new))?;
+    for (name, kernel, notice) in [
+        ("copies, 6.1, no notice", &old, Notice::None),
+        ("copies, 6.12, no notice", &new, Notice::None),
+        ("copies, 6.12, vmgenid", &new, Notice::Device),
+    ] {
+        table.add_outcome(name, copies(&rig, kernel, notice))?;
+    }
+    table.end()
+}
+
+fn self_tests(rig: &Rig, kernel: &Path) -> Result<String> {
+    let mut guest = rig
+        .qemu
+        .start(&Machine::new(kernel, &rig.initramfs, 4, 8))?;
+    let check = guest.run("wellspring check")?;
+    let last = check.text.lines().last().unwrap_or_default().to_owned();
+    guest.end()?;
+    match check.status {
+        0 => Ok(last),
+        _ => failed(check.text),
+    }
+}
+
+fn copies(rig: &Rig, kernel: &Path, notice: Notice) -> Result<String> {
+    let window = clones::window(rig, kernel, notice)?;
+    Ok(format!(
+        "{} bytes in common, {} ms",
+        window.repeated_bytes, window.repeated_ms
+    ))
+}
