@@ -49,6 +49,12 @@ impl Inlet {
         self.credit_bits.load(Ordering::Relaxed)
     }
 
+    /// Whether the node has taken what was posted last.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.mailbox.is_empty()
+    }
+
     /// Counts `bytes` that a reader drew from the node.
     pub fn spend(&self, bytes: usize) {
         let bits = u32::try_from(bytes.saturating_mul(8)).unwrap_or(u32::MAX);

@@ -11,6 +11,7 @@
 //! system    getrandom(2), clock, files, the CPU this thread runs on
 //! vdso      getrandom without a system call
 //! once      a value made once for a process, without a lock
+//! bell      how a thread that sleeps is woken
 //! cpu       cycle counter, RDRAND, RDSEED
 //! ```
 //!
@@ -29,6 +30,7 @@
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 
+pub mod bell;
 pub mod cpu;
 pub mod lock;
 pub mod memory;

@@ -37,6 +37,20 @@ impl Drop for Blocked {
     }
 }
 
+/// Blocks all signals of this thread for as long as it lives: for a thread that the program does not know of, and
+/// whose signals are for others.
+///
+/// Unlike [`Blocked`], by way of libc, which leaves out the signals that it keeps for itself: setuid(3) sends one
+/// to every thread and waits until each has heard it.
+pub fn block_for_good() {
+    // SAFETY: an empty set is a valid value, which sigfillset fills in.
+    unsafe {
+        let mut all = core::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, core::ptr::null_mut());
+    }
+}
+
 /// Replaces the thread's signal mask (the kernel's, 64 bits) and returns what it was.
 fn set_mask(mask: u64) -> u64 {
     let mut before = 0u64;
@@ -78,5 +92,21 @@ mod tests {
         assert!(blocked().len() > 50, "still blocked by the outer one");
         drop(outer);
         assert_eq!(blocked(), before);
+    }
+
+    #[test]
+    fn a_thread_without_signals_still_hears_what_libc_tells_every_thread() {
+        let blocked = std::thread::spawn(|| {
+            block_for_good();
+            let before = set_mask(0);
+            set_mask(before);
+            before
+        });
+        let mask = blocked.join().unwrap();
+        let is_blocked = |signal: i32| mask >> (signal - 1) & 1 == 1;
+        let stoppable = |signal: &i32| ![libc::SIGKILL, libc::SIGSTOP].contains(signal);
+        let usual = (1..32).chain(libc::SIGRTMIN()..=libc::SIGRTMAX());
+        assert!(usual.filter(stoppable).all(is_blocked), "{mask:x}");
+        assert!(!is_blocked(33), "glibc's SIGSETXID, musl's SIGCANCEL");
     }
 }

@@ -25,6 +25,13 @@ pub fn now_ms() -> u64 {
     now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
 }
 
+/// The time this thread has spent on a CPU, in microseconds. A system call.
+#[must_use]
+pub fn thread_cpu_time_us() -> u64 {
+    let spent = clock_gettime(ClockId::ThreadCPUTime);
+    spent.tv_sec as u64 * 1_000_000 + spent.tv_nsec as u64 / 1000
+}
+
 /// The CPU this thread ran on a moment ago. No system call.
 #[must_use]
 pub fn current_cpu() -> usize {
