@@ -13,6 +13,8 @@ pub enum Error {
     Memory,
     /// More sources than the 16 an engine takes.
     TooManySources,
+    /// The system has no thread, or no descriptor, for a harvester.
+    Thread,
 }
 
 impl fmt::Display for Error {
@@ -23,6 +25,7 @@ impl fmt::Display for Error {
                 "no memory that is wiped on fork (out of memory, or Linux before 4.14)"
             }
             Error::TooManySources => "more than 16 sources",
+            Error::Thread => "no thread for a harvester (too many threads or open files)",
         })
     }
 }

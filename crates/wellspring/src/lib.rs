@@ -43,11 +43,13 @@ pub mod pseudo;
 pub mod replay;
 mod rng;
 
-pub use engine::{Engine, EngineBuilder, NodeStats, Phase, SourceStats, Stats};
+pub use engine::{
+    Engine, EngineBuilder, Harvester, HarvesterStats, NodeStats, Phase, SourceStats, Stats,
+};
 pub use error::Error;
 pub use mode::{Mode, UnknownMode};
 pub use rng::{Rng, ThreadRng};
-pub use wellspring_core::source::{MinEntropy, Source, SourceError};
+pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 pub use wellspring_core::topology::{Topology, TopologyError};
 pub use wellspring_core::{Kernel, Prf};
 
@@ -122,6 +124,19 @@ pub fn rng() -> ThreadRng {
 /// [`Error::NotSeeded`] when the sources yielded nothing to reseed with.
 pub fn reseed() -> Result<u64, Error> {
     process::engine().reseed()
+}
+
+/// Starts a [harvester](EngineBuilder::harvester) for the process's engine, which lasts as long as the process; has no
+/// effect while one is at work.
+///
+/// For programs, not for libraries: whether there shall be a thread more is the program's to say, and without one
+/// the engine keeps itself fresh on its readers' calls. A child process made by `fork` has none until it starts its own.
+///
+/// # Errors
+///
+/// [`Error::Thread`] when the system has no thread for it.
+pub fn start_harvester(harvester: Harvester) -> Result<(), Error> {
+    process::engine().start_harvester(harvester)
 }
 
 /// The generation of the process's engine: 1 at first, one more with every reseed.

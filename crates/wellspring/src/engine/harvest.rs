@@ -1,6 +1,6 @@
-//! The lazy harvest: sources -> health -> queues -> pools -> mailboxes.
+//! The harvest: sources -> health -> queues -> pools -> mailboxes.
 //!
-//! There is no thread. Whoever is on a slow path when 100 ms have passed since the last harvest tries the
+//! Where there is a [harvester](super::harvester), its thread makes a round every 100 ms. Else whoever is on a slow path when 100 ms have passed since the last harvest tries the
 //! pools' lock; who gets it either reseeds or draws once on one source, whose turn it is, and the others go on.
 //! That keeps it to three system calls on a reader's call. Where reads are so rare that a minute passed without a
 //! reseed, all sources are drawn on at once, and the reseed follows in the same call.
@@ -17,6 +17,7 @@ use wellspring_core::pool::RESEED_INTERVAL_MS;
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::{cpu, system};
+use zeroize::Zeroize;
 
 /// What a source is asked for on a reader's call: 2 events. getrandom(2) takes half a microsecond for it
 /// when warm.
@@ -33,6 +34,9 @@ const ROUND_DRAWS: usize = 5;
 /// an event of 32 bytes at a time.
 const FIRST_DRAWS: usize = 34;
 
+/// What a queue holds.
+const QUEUE_EVENTS: usize = 64;
+
 /// How old the last reseed may be before a harvest makes the next one due: a minute of use.
 const STALE_MS: u64 = 60_000;
 
@@ -47,13 +51,37 @@ pub(super) struct HarvestState {
     reseeded_ms: u64,
 }
 
+/// What the queues held.
+#[derive(Default)]
+struct Drained {
+    fullest: usize,
+    all: usize,
+}
+
+/// What a round of the harvester found.
+#[derive(Default)]
+pub(super) struct Round {
+    /// How many events it moved to the pools.
+    pub(super) events: u64,
+    /// Whether a queue was half full.
+    pub(super) is_flooded: bool,
+    /// Whether someone has read since the last reseed: node 0 took its seed.
+    pub(super) is_read: bool,
+}
+
+impl Round {
+    fn add(&mut self, drained: Drained) {
+        self.events += drained.all as u64;
+        self.is_flooded |= drained.fullest >= QUEUE_EVENTS / 2;
+    }
+}
+
 impl Shared {
-    /// The time, if it is time to harvest.
+    /// The time, if it is time to harvest on a reader's call. Never, while a harvester keeps its pace.
     #[inline]
     pub(super) fn harvest_due(&self) -> Option<u64> {
         let now_ms = system::now_ms();
-        let last_ms = self.pools.harvested_ms.load(Ordering::Relaxed);
-        (now_ms.saturating_sub(last_ms) >= RESEED_INTERVAL_MS).then_some(now_ms)
+        (now_ms >= self.pools.lazy_from_ms.load(Ordering::Relaxed)).then_some(now_ms)
     }
 
     /// Harvests, if nobody else is at it: reseeds if that is due, else draws on one source.
@@ -62,19 +90,84 @@ impl Shared {
             return;
         };
         self.pools
-            .harvested_ms
-            .store(now_ms.max(1), Ordering::Relaxed);
+            .lazy_from_ms
+            .store(now_ms + RESEED_INTERVAL_MS, Ordering::Relaxed);
         if now_ms.saturating_sub(state.reseeded_ms) >= STALE_MS {
             state.reseeded_ms = now_ms;
             self.lock_pages_in_child();
             self.receive_root(signals);
             (0..ROUND_DRAWS).for_each(|_| self.draw_on_all(&mut state));
         }
-        if !self.deliver(&mut state, now_ms, Pace::Fortuna) && !self.sources.is_empty() {
-            let row = state.next_row % self.sources.len();
-            state.next_row = row + 1;
-            self.draw(&mut state, row, SAMPLE_BYTES);
+        if !self.deliver(&mut state, now_ms, Pace::Fortuna) {
+            let in_turn = (0..self.sources.len()).map(|step| state.next_row + step);
+            let mut rows = in_turn.map(|row| row % self.sources.len());
+            if let Some(row) = rows.find(|&row| self.sources[row].is_fast()) {
+                state.next_row = row + 1;
+                self.draw(&mut state, row, SAMPLE_BYTES);
+            }
         }
+    }
+
+    /// A round of the harvester: empties the queues, reseeds if that is due, and, if it `draws`, draws on the fast
+    /// sources.
+    ///
+    /// An engine without a seed is left to its readers, who may be at the pools at this moment: unless its fast
+    /// sources alone did not suffice them.
+    pub(super) fn harvest_round(&self, now_ms: u64, draws: bool) -> Round {
+        let mut round = Round {
+            is_read: true,
+            ..Round::default()
+        };
+        if !self.is_helped() {
+            return round;
+        }
+        let signals = Blocked::new();
+        let Some(mut state) = self.pools.harvest.try_lock(&signals) else {
+            return round;
+        };
+        round.is_read = self.nodes[0].inlet.is_empty();
+        if draws {
+            let is_stale = round.is_read && now_ms.saturating_sub(state.reseeded_ms) >= STALE_MS;
+            let draws = if is_stale { ROUND_DRAWS } else { 1 };
+            if is_stale {
+                state.reseeded_ms = now_ms;
+            }
+            for _ in 0..draws {
+                let bytes = if is_stale {
+                    SEEDING_SAMPLE_BYTES
+                } else {
+                    SAMPLE_BYTES
+                };
+                for row in self.fast_rows() {
+                    self.draw_on(&self.sources[row], &mut state.rows[row], bytes);
+                }
+                round.add(self.drain(&mut state.harvest));
+            }
+        } else {
+            round.add(self.drain(&mut state.harvest));
+        }
+        self.deliver(&mut state, now_ms, Pace::Fortuna);
+        round
+    }
+
+    /// Draws on a slow source, without a lock, and takes what it yielded to the pools.
+    pub(super) fn draw_slowly(&self, row: usize) {
+        let source = &self.sources[row];
+        let mut sample = [0; SEEDING_SAMPLE_BYTES];
+        if let Some(length) = source.sample(&mut sample) {
+            let signals = Blocked::new();
+            // Taken: an operator reseeds. Noise is lossy.
+            if let Some(mut state) = self.pools.harvest.try_lock(&signals) {
+                self.admit(source, &mut state.rows[row], &mut sample[..length]);
+                self.drain(&mut state.harvest);
+            }
+        }
+        sample.zeroize();
+    }
+
+    /// Whether the pools are the harvester's too.
+    pub(super) fn is_helped(&self) -> bool {
+        self.phase() != Phase::Empty || self.pools.starves.load(Ordering::Relaxed) != 0
     }
 
     /// Seeds an engine that is not seeded, as far as its sources go.
@@ -90,6 +183,7 @@ impl Shared {
             self.draw_on_all(&mut state);
             self.deliver(&mut state, system::now_ms(), Pace::Fortuna);
         }
+        self.pools.starves.store(1, Ordering::Relaxed);
         Err(Error::NotSeeded)
     }
 
@@ -128,7 +222,14 @@ impl Shared {
     }
 
     fn draw_on_all(&self, state: &mut HarvestState) {
-        (0..self.sources.len()).for_each(|row| self.draw(state, row, SEEDING_SAMPLE_BYTES));
+        for row in self.fast_rows() {
+            self.draw(state, row, SEEDING_SAMPLE_BYTES);
+        }
+    }
+
+    /// The sources that may be drawn on by anyone.
+    fn fast_rows(&self) -> impl Iterator<Item = usize> {
+        (0..self.sources.len()).filter(|&row| self.sources[row].is_fast())
     }
 
     /// Draws once on a source, and moves what all queues hold to the pools.
@@ -137,12 +238,17 @@ impl Shared {
         self.drain(&mut state.harvest);
     }
 
-    fn drain(&self, harvest: &mut Harvest) {
+    /// Moves what all queues hold to the pools, and says how many events the fullest held, and all.
+    fn drain(&self, harvest: &mut Harvest) -> Drained {
+        let mut drained = Drained::default();
         for queue in &self.queues {
-            while let Some(event) = queue.pop() {
-                harvest.absorb(&event);
-            }
+            // Not more than it holds: whoever feeds it as fast as this empties it shall not keep us here.
+            let events = (0..QUEUE_EVENTS).map_while(|_| queue.pop());
+            let count = events.map(|event| harvest.absorb(&event)).count();
+            drained.fullest = drained.fullest.max(count);
+            drained.all += count;
         }
+        drained
     }
 
     /// Reseeds if it is due, and tells the taps.

@@ -1,6 +1,7 @@
 //! Where an engine's secrets live. All of it is wiped on fork, and all zeros is how everything starts.
 
 use super::harvest::HarvestState;
+use super::harvester::HarvesterMemory;
 use bytemuck::Zeroable;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wellspring_core::node::{Inlet, Node};
@@ -50,8 +51,12 @@ pub(super) struct PoolMemory {
     pub(super) phase: AtomicU32,
     /// 1 when this process has locked the engine's pages: a child does not inherit that.
     pub(super) locked: AtomicU32,
-    /// When sources were last drawn on, by [`now_ms`](wellspring_sys::system::now_ms); 0: never.
-    pub(super) harvested_ms: AtomicU64,
+    /// From when on readers harvest on their own calls, by [`now_ms`](wellspring_sys::system::now_ms).
+    pub(super) lazy_from_ms: AtomicU64,
+    /// 1 when the fast sources did not suffice for a seed.
+    pub(super) starves: AtomicU32,
+    _reserved: AtomicU32,
+    pub(super) harvester: HarvesterMemory,
     pub(super) harvest: Lock<HarvestState>,
 }
 

@@ -5,17 +5,17 @@
 //! memory    where its secrets live: all of it wiped on fork
 //! chore     what the harvester's thread does beside harvesting
 //! rows      a source in an engine: health, pools' turn, counts
-//! harvest   sources -> health -> queues -> pools -> mailboxes, by whoever is due and gets the try-lock
+//! harvest   sources -> health -> queues -> pools -> mailboxes
+//! harvester a thread for it; without one, whoever is due and gets the try-lock
 //! read      the four read modes
 //! pseudo    the threads' generators of the statistical tier
 //! stats     what can be said about it without a secret
 //! ```
 
 mod builder;
-// Until the harvester's thread runs them.
-#[allow(dead_code)]
 mod chore;
 mod harvest;
+mod harvester;
 mod memory;
 mod pseudo;
 mod read;
@@ -23,12 +23,14 @@ mod rows;
 mod stats;
 
 pub use builder::EngineBuilder;
+pub use harvester::{Harvester, HarvesterStats};
 pub use stats::{NodeStats, Phase, SourceStats, Stats};
 
 use crate::{Error, Mode, Rng};
 use builder::Parts;
 use core::fmt;
 use core::sync::atomic::Ordering;
+use harvester::Tether;
 use memory::{NodeMemory, PoolMemory, ThreadStates};
 use std::sync::Arc;
 use wellspring_core::generation::Generation;
@@ -56,6 +58,8 @@ use wellspring_sys::system;
 /// no read ever repeats what another read returned.
 #[derive(Clone)]
 pub struct Engine {
+    /// Before what its thread works on.
+    _tether: Option<Arc<Tether>>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -106,9 +110,18 @@ impl Engine {
             // Into an empty mailbox: nobody else has the engine yet.
             let _ = shared.nodes[0].inlet.post(seed);
         }
+        let shared = Arc::new(shared);
+        let start = |harvester| Tether::start(&shared, harvester, parts.chores);
+        let tether = parts.harvester.map(start).transpose()?.flatten();
         Ok(Self {
-            shared: Arc::new(shared),
+            _tether: tether.map(Arc::new),
+            shared,
         })
+    }
+
+    /// Starts a harvester that ends with the process, unless one is at work.
+    pub(crate) fn start_harvester(&self, harvester: Harvester) -> Result<(), Error> {
+        Tether::start(&self.shared, harvester, Vec::new()).map(core::mem::forget)
     }
 
     /// Fills `destination`, of any length. Waits for the first seed, if need be.

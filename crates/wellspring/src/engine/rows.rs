@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 use wellspring_core::harvest::Event;
 use wellspring_core::health::RepetitionCount;
-use wellspring_core::source::{Source, SourceError};
+use wellspring_core::source::{Source, SourceError, Speed};
 use wellspring_sys::{cpu, system};
 use zeroize::Zeroize;
 
@@ -46,6 +46,11 @@ pub(super) struct RowState {
 }
 
 impl Row {
+    /// Whether anyone may draw on it.
+    pub(super) fn is_fast(&self) -> bool {
+        self.source.speed() == Speed::Fast
+    }
+
     /// Draws once, without a lock: writes raw noise to `destination` and says how much; `None` if it failed.
     ///
     /// What it wrote goes to [`Shared::admit`]. Between the two a slow source may take its time while nobody

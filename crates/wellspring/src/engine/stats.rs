@@ -1,6 +1,6 @@
 //! What can be said of an engine without a secret.
 
-use super::{Shared, rows};
+use super::{HarvesterStats, Shared, rows};
 use crate::Mode;
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -67,6 +67,7 @@ impl Shared {
             thread_taps: self.nest.count(),
             nodes: nodes.collect(),
             sources: sources.collect(),
+            harvester: self.harvester_stats(),
             events_dropped: self.queues.iter().map(|queue| queue.dropped()).sum(),
             unlocked_bytes: unlocked_bytes(),
         }
@@ -91,6 +92,8 @@ pub struct Stats {
     pub nodes: Vec<NodeStats>,
     /// The sources, in the order given.
     pub sources: Vec<SourceStats>,
+    /// The harvester, if this process has one at work on this engine.
+    pub harvester: Option<HarvesterStats>,
     /// The events that the harvest queues gave up because they were full or busy.
     pub events_dropped: u64,
     /// The bytes of secret memory, of all engines of this process, that the system refused to lock.
