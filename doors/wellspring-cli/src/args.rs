@@ -1,6 +1,8 @@
 //! What the user may say: help, completions and man page come from here.
 
+use crate::engine::EngineRequest;
 use crate::failure::Failure;
+use crate::seed::SeedRequest;
 use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
@@ -8,7 +10,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 use wellspring::pseudo::{Algorithm, Path};
-use wellspring::{Engine, Error, Kernel, Mode, Prf, Topology};
+use wellspring::{Kernel, Mode, Prf};
 use wellspring_bench::Section;
 
 /// The most worker threads: each has a block in memory.
@@ -43,6 +45,7 @@ pub(crate) enum Command {
     Check(CheckRequest),
     Stats(StatsRequest),
     Bench(BenchRequest),
+    Seed(SeedRequest),
     /// Print the completions of a shell
     Completions {
         /// The shell
@@ -63,6 +66,7 @@ Examples:
   wellspring bytes 32 --hex                   a key
   wellspring bytes 10M --output noise         a file of its owner
   wellspring bytes | head -c 1000             endless
+  wellspring bytes 16 --hex --each-line       a number whenever Enter is pressed
   wellspring bytes 1M --pseudo xoshiro256++ --seed 7 --stream 3/0/17 > data")]
 pub(crate) struct BytesRequest {
     /// How much: 64, 10k, 1GiB; endless without
@@ -81,6 +85,12 @@ pub(crate) struct BytesRequest {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..=MAX_THREADS))]
     pub(crate) threads: u64,
+
+    /// Write SIZE bytes for each line of the standard input, at most 1 MiB, until it ends
+    ///
+    /// For a program that keeps this one beside it: a line asks, and the answer comes at once.
+    #[arg(long, requires = "size", conflicts_with = "threads")]
+    pub(crate) each_line: bool,
 
     /// Write hexadecimal digits in one line, with a line break at the end
     #[arg(long, conflicts_with = "base64")]
@@ -238,66 +248,6 @@ pub(crate) struct ManRequest {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Which engine.
-#[derive(Args)]
-pub(crate) struct EngineRequest {
-    /// What happens on a read [default: per-thread]
-    ///
-    /// canonical: bytes are made under the lock of the root, 4096 at a time. concurrent: the lock is held to set
-    /// them aside. per-node: the same, on the generator of the reader's NUMA node. per-thread: from the thread's
-    /// own tap, without a lock.
-    #[arg(long, value_name = "MODE", value_parser = modes())]
-    pub(crate) mode: Option<Mode>,
-
-    /// The cipher [default: aes256 where the CPU has instructions for it]
-    #[arg(long, value_name = "PRF", value_parser = prfs(), conflicts_with = "kernel")]
-    pub(crate) prf: Option<Prf>,
-
-    /// The implementation of the cipher [default: the best on this CPU]
-    #[arg(long, value_name = "NAME", value_parser = kernels())]
-    pub(crate) kernel: Option<Kernel>,
-
-    /// Nodes and CPUs, like nodes=4,cpus=8 [default: this machine's]
-    ///
-    /// Each node gets an equal run of neighbouring CPUs. The modes canonical and concurrent know no nodes.
-    #[arg(long, value_name = "TOPOLOGY")]
-    pub(crate) topology: Option<Topology>,
-}
-
-impl EngineRequest {
-    /// Makes the engine.
-    pub(crate) fn build(&self) -> Result<Engine, Failure> {
-        let mut builder = Engine::builder();
-        if let Some(mode) = self.mode {
-            if self.topology.is_some() && matches!(mode, Mode::Canonical | Mode::Concurrent) {
-                let reason = format!("--mode {mode} knows no nodes: --topology has no use");
-                return Err(Failure::Input(reason));
-            }
-            builder = builder.mode(mode);
-        }
-        if let Some(prf) = self.prf {
-            builder = builder.prf(prf);
-        }
-        if let Some(kernel) = self.kernel {
-            builder = builder.kernel(available(kernel)?);
-        }
-        if let Some(topology) = self.topology.clone() {
-            builder = builder.topology(topology);
-        }
-        builder.build().map_err(|error: Error| Failure::work(error))
-    }
-}
-
-/// The kernel, if this CPU runs it.
-pub(crate) fn available(kernel: Kernel) -> Result<Kernel, Failure> {
-    match kernel.is_available() {
-        true => Ok(kernel),
-        false => Err(Failure::Input(format!(
-            "--kernel {kernel}: this CPU does not run it"
-        ))),
-    }
-}
-
 /// The definitions, for whoever writes about them.
 pub(crate) fn definitions() -> clap::Command {
     Arguments::command()
@@ -351,15 +301,15 @@ fn named<T: Copy + Send + Sync + 'static>(
     })
 }
 
-fn modes() -> impl TypedValueParser<Value = Mode> {
+pub(crate) fn modes() -> impl TypedValueParser<Value = Mode> {
     named(&Mode::ALL, Mode::name)
 }
 
-fn prfs() -> impl TypedValueParser<Value = Prf> {
+pub(crate) fn prfs() -> impl TypedValueParser<Value = Prf> {
     named(&Prf::ALL, Prf::name)
 }
 
-fn kernels() -> impl TypedValueParser<Value = Kernel> {
+pub(crate) fn kernels() -> impl TypedValueParser<Value = Kernel> {
     named(Kernel::ALL, Kernel::name)
 }
 

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! encoding   bytes as text
+//! lines      bytes on demand
 //! pump       workers that make blocks and take turns to write them
 //! progress   the bar
 //! summary    the line at the end
 //! ```
 
 mod encoding;
+mod lines;
 mod progress;
 mod pump;
 mod summary;
@@ -55,6 +57,9 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
         }
     };
     let output = open(request, encoding)?;
+    if request.each_line {
+        return answer_lines(request, fillers, encoding, output);
+    }
     let shows_progress = !request.quiet
         && !output.is_terminal()
         && stderr().is_terminal()
@@ -75,6 +80,26 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
         say(&summary.to_string());
     }
     Ok(())
+}
+
+/// Bytes for each line of the standard input.
+fn answer_lines(
+    request: &BytesRequest,
+    fillers: Vec<Filler<'_>>,
+    encoding: Encoding,
+    output: Output,
+) -> Result<(), Failure> {
+    let size_bytes = request.size.map_or(0, |Size(bytes)| bytes);
+    if size_bytes > lines::MAX_BYTES {
+        let most = Size(lines::MAX_BYTES);
+        return Err(Failure::Input(format!(
+            "--each-line: at most {most} for a line"
+        )));
+    }
+    match fillers.into_iter().next() {
+        Some(fill) => lines::answer(fill, size_bytes as usize, encoding, output),
+        None => Ok(()),
+    }
 }
 
 fn open(request: &BytesRequest, encoding: Encoding) -> Result<Output, Failure> {
