@@ -39,7 +39,7 @@ WS_EXPORT_FOR_TEST(ws_phase);
 /* A reader of the root finds Early, under its lock; whoever grows the nodes says Ready. */
 void ws_phase_set(enum ws_phase next)
 {
-	if (phase < next)
+	if (READ_ONCE(phase) < next)
 		smp_store_release(&phase, next);
 }
 

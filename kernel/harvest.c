@@ -37,7 +37,11 @@ static struct task_struct *thread;
 static DEFINE_MUTEX(pools_lock);
 static struct ws_accumulator accumulator;
 static struct ws_seed seed;
-static struct ws_harvest_statistics statistics;
+static u64 held_back;
+
+/* The thread's alone. */
+static u64 rounds;
+static u64 given_up;
 
 static void event_init(struct ws_event *event, enum ws_source source,
 		       const void *data, size_t bytes, u32 credit_bits)
@@ -143,7 +147,7 @@ WS_EXPORT_FOR_TEST(ws_mix);
 static bool deliver(bool unpaced)
 {
 	if (!ws_node_receive_root()) {
-		statistics.held_back++;
+		held_back++;
 		return false;
 	}
 	if (!ws_accumulator_take_seed(&accumulator, ws_now_ms(), unpaced, &seed))
@@ -181,16 +185,16 @@ int ws_reseed(void)
 }
 WS_EXPORT_FOR_TEST(ws_reseed);
 
-static void harvest(unsigned int round)
+static void harvest(void)
 {
-	statistics.rounds++;
+	WRITE_ONCE(rounds, rounds + 1);
 	if (!mutex_trylock(&pools_lock)) {
-		statistics.given_up++;
+		WRITE_ONCE(given_up, given_up + 1);
 		return;
 	}
 	drain_all();
 	if (ws_phase() == WS_READY)
-		ws_sources_draw(round);
+		ws_sources_draw(rounds);
 	else
 		ws_sources_draw_all();
 	deliver(false);
@@ -200,31 +204,33 @@ static void harvest(unsigned int round)
 
 static int run(void *unused)
 {
-	unsigned int round = 0;
-
 	while (!kthread_should_stop()) {
-		harvest(round++);
+		harvest();
 		schedule_timeout_interruptible(
 			msecs_to_jiffies(WS_RESEED_INTERVAL_MS));
 	}
 	return 0;
 }
 
-void ws_queue_statistics(int cpu, struct ws_queue_statistics *queue_statistics)
+void ws_queue_statistics(int cpu, struct ws_queue_statistics *statistics)
 {
 	const struct queue *queue = per_cpu_ptr(queues, cpu);
 
-	queue_statistics->events = READ_ONCE(queue->pushed);
-	queue_statistics->dropped = READ_ONCE(queue->dropped);
+	statistics->events = READ_ONCE(queue->pushed);
+	statistics->dropped = READ_ONCE(queue->dropped);
 }
 WS_EXPORT_FOR_TEST(ws_queue_statistics);
 
-void ws_harvest_statistics(struct ws_harvest_statistics *copy)
+void ws_harvest_statistics(struct ws_harvest_statistics *statistics)
 {
 	mutex_lock(&pools_lock);
-	*copy = statistics;
-	copy->reseeds = accumulator.reseeds;
-	copy->first_pool_bytes = accumulator.pools[0].bytes;
+	*statistics = (struct ws_harvest_statistics) {
+		.rounds = READ_ONCE(rounds),
+		.given_up = READ_ONCE(given_up),
+		.reseeds = accumulator.reseeds,
+		.held_back = held_back,
+		.first_pool_bytes = accumulator.pools[0].bytes,
+	};
 	mutex_unlock(&pools_lock);
 }
 WS_EXPORT_FOR_TEST(ws_harvest_statistics);

@@ -107,9 +107,9 @@ void wellspring_get_pseudo_bytes(void *destination, size_t bytes)
 		struct ws_pseudo old, next;
 
 		do {
-			/* Two halves of different states are never the state of a CPU. */
-			old.words[0] = raw_cpu_read(state_of_cpu.words[0]);
-			old.words[1] = raw_cpu_read(state_of_cpu.words[1]);
+			/* Halves of two states are no state, and are not replaced. */
+			old.words[0] = this_cpu_read(state_of_cpu.words[0]);
+			old.words[1] = this_cpu_read(state_of_cpu.words[1]);
 			next = old;
 			make(&next, destination, step);
 		} while (!replace(&old, &next));

@@ -133,8 +133,8 @@ WS_EXPORT_FOR_TEST(ws_read);
  * what it returned. It never sleeps and never waits for a seed; a caller that can
  * wait calls wellspring_wait_until_seeded() once, before its first read.
  *
- * Every byte that the caller holds interrupts or preemption off for is time that
- * others wait: about 1 us for 4 KiB with SIMD, 50 us without.
+ * It does not yield the CPU either: who wants megabytes asks for them in pieces, and
+ * who holds interrupts off asks for little.
  *
  * Context: Task, softirq and hard interrupt, with any lock held. Not NMI.
  * Return: 0; -EAGAIN before the first seed; -EOPNOTSUPP in an NMI. After an error

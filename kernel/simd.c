@@ -26,6 +26,7 @@
  */
 #include <asm/fpu/api.h>
 #include <linux/bottom_half.h>
+#include <linux/compiler.h>
 #include <linux/irqflags.h>
 #include <linux/percpu.h>
 
@@ -73,6 +74,6 @@ WS_EXPORT_FOR_TEST(ws_simd_end);
 
 void ws_simd_statistics(int cpu, struct ws_simd_statistics *statistics)
 {
-	*statistics = per_cpu(statistics_of_cpu, cpu);
+	*statistics = data_race(per_cpu(statistics_of_cpu, cpu));
 }
 WS_EXPORT_FOR_TEST(ws_simd_statistics);

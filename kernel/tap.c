@@ -37,18 +37,14 @@ static struct cpu_taps __percpu *taps;
  */
 static void mix_fresh(struct ws_tap *tap)
 {
-	unsigned long words[WS_KEY_BYTES / sizeof(long)];
+	unsigned long fresh[2] = { random_get_entropy(), 0 };
+	unsigned int i;
 
-	memcpy(words, tap->made.key, WS_KEY_BYTES);
-	words[0] ^= random_get_entropy();
-	{
-		unsigned long word;
-
-		if (arch_get_random_longs(&word, 1))
-			words[1] ^= word;
-	}
-	memcpy(tap->made.key, words, WS_KEY_BYTES);
-	memzero_explicit(words, sizeof(words));
+	if (!arch_get_random_longs(&fresh[1], 1))
+		fresh[1] = 0;
+	for (i = 0; i < sizeof(fresh); i++)
+		tap->made.key[i] ^= ((const u8 *)fresh)[i];
+	memzero_explicit(fresh, sizeof(fresh));
 }
 
 /*

@@ -30,6 +30,12 @@ static void on_interrupt(void *unused, int irq, struct irqaction *action)
 	feed(WS_SOURCE_INTERRUPT, irq);
 }
 
+/* The local timer is no irq with a handler, and where devices are quiet it is all. */
+static void on_timer(void *unused, int vector)
+{
+	feed(WS_SOURCE_INTERRUPT, vector);
+}
+
 static void on_switch(void *unused, bool preempt, struct task_struct *previous,
 		      struct task_struct *next, unsigned int previous_state)
 {
@@ -43,6 +49,7 @@ static struct hook {
 	struct tracepoint *tracepoint;
 } hooks[] = {
 	{ "irq_handler_entry", on_interrupt, WS_SOURCE_INTERRUPT },
+	{ "local_timer_entry", on_timer, WS_SOURCE_INTERRUPT },
 	{ "sched_switch", on_switch, WS_SOURCE_SCHEDULER },
 };
 
@@ -68,8 +75,8 @@ bool ws_timing_is_hooked(enum ws_source source)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (hooks[i].source == source)
-			return hooks[i].tracepoint;
+		if (hooks[i].source == source && hooks[i].tracepoint)
+			return true;
 	return source == WS_SOURCE_HWRNG && hwrng_is_hooked;
 }
 
