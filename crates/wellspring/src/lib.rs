@@ -28,6 +28,7 @@
 //! | hot loops | [`Rng`], owned and `Send` |
 //! | another mode, function, topology, sources of one's own | [`Engine::builder`] |
 //! | numbers without secrecy; numbers that come again | [`pseudo`] |
+//! | seeds that outlive a reboot | [`seed_file`] |
 //! | known answers | [`replay`] |
 //!
 //! Linux 4.14 or later.
@@ -38,10 +39,12 @@ mod engine;
 mod error;
 mod machine;
 mod mode;
+mod noise;
 mod process;
 pub mod pseudo;
 pub mod replay;
 mod rng;
+pub mod seed_file;
 
 pub use engine::{
     Engine, EngineBuilder, Harvester, HarvesterStats, NodeStats, Phase, SourceStats, Stats,

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! args      what the user may say: help, completions and man page come from here
+//! engine    which engine a command uses
 //! size      amounts of bytes, as text
 //! bytes     bytes [SIZE]
 //! replay    replay FILE...
 //! check     check: self-tests by name
 //! stats     stats: what can be said of an engine
+//! seed      seed show FILE, seed save FILE
 //! bench     bench: the ladder, measured or modelled
 //! manual    completions SHELL, man
 //! output    where bytes go, and what went wrong on the way
@@ -20,10 +22,12 @@ mod args;
 mod bench;
 mod bytes;
 mod check;
+mod engine;
 mod failure;
 mod manual;
 mod output;
 mod replay;
+mod seed;
 mod size;
 mod stats;
 
@@ -37,6 +41,7 @@ fn main() -> ExitCode {
         Command::Check(request) => check::run(&request),
         Command::Stats(request) => stats::run(&request),
         Command::Bench(request) => bench::run(&request),
+        Command::Seed(request) => seed::run(&request),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man(request) => manual::man(&request),
     });

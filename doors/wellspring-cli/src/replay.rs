@@ -1,6 +1,7 @@
 //! `replay FILE...`: known answers through the real pipeline.
 
-use crate::args::{ReplayRequest, available};
+use crate::args::ReplayRequest;
+use crate::engine::available;
 use crate::failure::Failure;
 use crate::output::Output;
 use std::fmt::Write;

@@ -36,6 +36,7 @@ fn tables(stats: &Stats) -> String {
         ["taps", &stats.thread_taps.to_string()],
         ["secret memory", &memory],
         ["events dropped", &stats.events_dropped.to_string()],
+        ["seed file", &seed_file(stats)],
     ];
     let mut nodes = vec![["node", "reseeds", "fetches", "credit"].map(String::from)];
     nodes.extend(stats.nodes.iter().enumerate().map(|(number, node)| {
@@ -114,9 +115,10 @@ fn json(stats: &Stats) -> String {
         )
     });
     format!(
-        "{{\"phase\": {}, \"mode\": {}, \"kernel\": {}, \"generation\": {}, \"taps\": {}, \"unlocked_bytes\": {}, \
-         \"events_dropped\": {},\n \"nodes\": [{}],\n \"sources\": [{}]}}\n",
+        "{{\"phase\": {}, \"seed_file\": {}, \"mode\": {}, \"kernel\": {}, \"generation\": {}, \"taps\": {}, \
+         \"unlocked_bytes\": {}, \"events_dropped\": {},\n \"nodes\": [{}],\n \"sources\": [{}]}}\n",
         quoted(&stats.phase.to_string()),
+        quoted(&seed_file(stats)),
         quoted(stats.mode.name()),
         quoted(stats.kernel.name()),
         stats.generation,
@@ -126,6 +128,24 @@ fn json(stats: &Stats) -> String {
         nodes.collect::<Vec<_>>().join(", "),
         sources.collect::<Vec<_>>().join(",\n  ")
     )
+}
+
+/// What became of the seed file, as a line.
+fn seed_file(stats: &Stats) -> String {
+    let Some(seed_file) = &stats.seed_file else {
+        return "none".into();
+    };
+    let mut line = format!(
+        "found {}, written {} times",
+        seed_file.found, seed_file.writes
+    );
+    if let Some(error) = seed_file.last_error {
+        line += &format!(", then not: {error}");
+    }
+    if seed_file.removed_unfinished {
+        line += ", an unfinished one removed";
+    }
+    line
 }
 
 fn claimed_bits(source: &SourceStats) -> f64 {

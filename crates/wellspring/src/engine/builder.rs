@@ -2,8 +2,11 @@
 
 use super::Harvester;
 use super::chore::Chore;
+use super::keep::Save;
+use crate::seed_file::Identity;
 use crate::{Engine, Error, Mode, machine};
 use sha2::{Digest, Sha256};
+use std::path::PathBuf;
 use std::sync::Arc;
 use wellspring_core::pool::Seed;
 use wellspring_core::source::Source;
@@ -22,6 +25,8 @@ pub struct EngineBuilder {
     topology: Option<Topology>,
     sources: Option<Vec<Arc<dyn Source>>>,
     seed: Option<Seed>,
+    seed_file: Option<PathBuf>,
+    identity: Option<Identity>,
     harvester: Option<Harvester>,
 }
 
@@ -32,6 +37,7 @@ pub(super) struct Parts {
     pub(super) topology: Topology,
     pub(super) sources: Vec<Arc<dyn Source>>,
     pub(super) seed: Option<Seed>,
+    pub(super) seed_file: Option<(PathBuf, Identity)>,
     pub(super) harvester: Option<Harvester>,
     /// What the harvester's thread does beside harvesting.
     pub(super) chores: Vec<Box<dyn Chore>>,
@@ -45,6 +51,8 @@ impl EngineBuilder {
             topology: None,
             sources: None,
             seed: None,
+            seed_file: None,
+            identity: None,
             harvester: None,
         }
     }
@@ -100,6 +108,22 @@ impl EngineBuilder {
         self
     }
 
+    /// A file that carries seeds over a reboot: see [`seed_file`](crate::seed_file). Default: none.
+    ///
+    /// It is read, replaced and mixed in by [`build`](Self::build), which takes as long as the disk needs to
+    /// make a file and its folder durable: milliseconds. An engine never fails for its seed file; what became
+    /// of it is in the [`Stats`](crate::Stats).
+    pub fn seed_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.seed_file = Some(path.into());
+        self
+    }
+
+    /// The machine and the boot that the seed file is tied to. Default: [`Identity::system`].
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.identity = Some(identity);
+        self
+    }
+
     /// Starts a thread, named `wellspring`, that harvests, and ends with the last clone of the engine. Default:
     /// none, and readers harvest on their own calls, ten times a second at most.
     ///
@@ -128,14 +152,21 @@ impl EngineBuilder {
             Mode::Canonical | Mode::Concurrent => Topology::single(machine::cpus()),
             Mode::PerNode | Mode::PerThread => self.topology.unwrap_or_else(machine::topology),
         };
+        let mut chores: Vec<Box<dyn Chore>> = Vec::new();
+        if self.seed_file.is_some() {
+            chores.push(Box::new(Save::default()));
+        }
         Engine::new(Parts {
             mode: self.mode,
             kernel: self.kernel.unwrap_or_else(machine::best_kernel),
             topology,
             sources,
             seed: self.seed,
+            seed_file: self
+                .seed_file
+                .map(|path| (path, self.identity.unwrap_or_else(Identity::system))),
+            chores,
             harvester: self.harvester,
-            chores: Vec::new(),
         })
     }
 }

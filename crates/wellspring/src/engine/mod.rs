@@ -8,6 +8,7 @@
 //! harvest   sources -> health -> queues -> pools -> mailboxes
 //! harvester a thread for it; without one, whoever is due and gets the try-lock
 //! read      the four read modes
+//! keep      the seed file: at the beginning, every ten minutes, at the end
 //! pseudo    the threads' generators of the statistical tier
 //! stats     what can be said about it without a secret
 //! ```
@@ -16,6 +17,7 @@ mod builder;
 mod chore;
 mod harvest;
 mod harvester;
+mod keep;
 mod memory;
 mod pseudo;
 mod read;
@@ -26,6 +28,7 @@ pub use builder::EngineBuilder;
 pub use harvester::{Harvester, HarvesterStats};
 pub use stats::{NodeStats, Phase, SourceStats, Stats};
 
+use crate::seed_file::{Keeper, SeedFileError};
 use crate::{Error, Mode, Rng};
 use builder::Parts;
 use core::fmt;
@@ -78,6 +81,7 @@ pub(crate) struct Shared {
     pools: Wiped<PoolMemory>,
     queues: Box<[Wiped<Queue>]>,
     sources: Box<[rows::Row]>,
+    seed_file: Option<Keeper>,
 }
 
 impl Engine {
@@ -93,6 +97,13 @@ impl Engine {
         let queue_of = |cpu| Wiped::new(topology.system_node(topology.node_of(cpu)));
         let nodes = nodes.collect::<Result<_, _>>().map_err(|_| Error::Memory)?;
         let queues = (0..topology.cpus()).map(queue_of).collect::<Result<_, _>>();
+        let (seed_file, kept) = match parts.seed_file {
+            Some((path, identity)) => {
+                let (keeper, seed) = Keeper::start(path, identity, topology.nodes());
+                (Some(keeper), seed)
+            }
+            None => (None, None),
+        };
         let shared = Shared {
             mode: parts.mode,
             kernel: parts.kernel,
@@ -103,12 +114,16 @@ impl Engine {
             pools: Wiped::new(topology.system_node(0)).map_err(|_| Error::Memory)?,
             queues: queues.map_err(|_| Error::Memory)?,
             sources: parts.sources.into_iter().map(rows::Row::new).collect(),
+            seed_file,
             topology: parts.topology,
         };
         shared.pools.locked.store(1, Ordering::Relaxed);
         if let Some(seed) = &parts.seed {
             // Into an empty mailbox: nobody else has the engine yet.
             let _ = shared.nodes[0].inlet.post(seed);
+        }
+        if let Some(kept) = &kept {
+            shared.mix_into_root(kept);
         }
         let shared = Arc::new(shared);
         let start = |harvester| Tether::start(&shared, harvester, parts.chores);
@@ -193,6 +208,16 @@ impl Engine {
     /// same, and taps take fresh keys of the present nodes.
     pub fn reseed(&self) -> Result<u64, Error> {
         self.shared.reseed()
+    }
+
+    /// Writes the engine's [seed file](crate::seed_file) now, from fresh output of every node. An engine does so by
+    /// itself when its last handle goes, and every ten minutes if it has a harvester.
+    ///
+    /// # Errors
+    ///
+    /// Why it was not written; the old file stands.
+    pub fn save_seed(&self) -> Result<(), SeedFileError> {
+        self.shared.save_seed()
     }
 
     /// The generation: 1 at first, one more with every reseed.

@@ -186,7 +186,7 @@ impl Shared {
     }
 
     /// Sets output aside on a node, and says on which and in which incarnation of it.
-    fn claim(
+    pub(super) fn claim(
         &self,
         number: usize,
         bytes: usize,

@@ -2,6 +2,7 @@
 
 use super::{HarvesterStats, Shared, rows};
 use crate::Mode;
+use crate::seed_file::{Keeper, SeedFileStats};
 use core::fmt;
 use core::sync::atomic::Ordering;
 use wellspring_core::Kernel;
@@ -70,6 +71,7 @@ impl Shared {
             harvester: self.harvester_stats(),
             events_dropped: self.queues.iter().map(|queue| queue.dropped()).sum(),
             unlocked_bytes: unlocked_bytes(),
+            seed_file: self.seed_file.as_ref().map(Keeper::stats),
         }
     }
 }
@@ -98,6 +100,8 @@ pub struct Stats {
     pub events_dropped: u64,
     /// The bytes of secret memory, of all engines of this process, that the system refused to lock.
     pub unlocked_bytes: u64,
+    /// What became of the seed file, if the engine has one.
+    pub seed_file: Option<SeedFileStats>,
 }
 
 /// A node's numbers.

@@ -1,0 +1,174 @@
+//! What tells a seed file from its copies: the machine, the boot, the file system, the file.
+
+use rustix::fs::{AtFlags, StatxFlags, fstatfs, fstatvfs, statx};
+use sha2::{Digest, Sha256};
+use std::os::fd::BorrowedFd;
+use wellspring_core::seed_file::{Boot, Place, UNPLACED};
+use wellspring_sys::system::read_file;
+
+/// What a machine's firmware or hypervisor says it is: not on a disk, so not copied with one.
+const HARDWARE: [&str; 4] = [
+    "/sys/class/dmi/id/product_uuid",
+    "/sys/hypervisor/uuid",
+    "/proc/device-tree/vm,uuid",
+    "/proc/device-tree/serial-number",
+];
+
+/// `OVERLAYFS_SUPER_MAGIC`: what containers' layers are made of. Any number of containers find the same file in one
+/// layer, under the same inode.
+const OVERLAY: u64 = 0x794c_7630;
+
+/// Which machine this is, and which boot of it.
+///
+/// [`system`](Self::system) is what an engine takes by itself: `/etc/machine-id`, hashed with whatever identifies the
+/// hardware (DMI's product UUID, which root alone can read; Xen's; the device tree's), and the kernel's boot id. Where
+/// the hardware has no identity that can be read, seeds are mixed and never credited. Who knows more (a TPM's key,
+/// a cloud's instance id) says it with [`new`](Self::new).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    machine: Option<[u8; 32]>,
+    pub(super) boot: Boot,
+}
+
+impl Identity {
+    /// This machine and this boot, as the system tells.
+    #[must_use]
+    pub fn system() -> Self {
+        let mut hash = Sha256::new();
+        let mut buffer = [0; 256];
+        let mut is_known = false;
+        for path in HARDWARE {
+            if let Some(text) = read_file(path, &mut buffer).filter(|text| identifies(text)) {
+                is_known = true;
+                hash.update(text.trim_ascii());
+            }
+            hash.update([0]);
+        }
+        // It is on the disk, and copied with it: not enough alone.
+        if let Some(text) = read_file("/etc/machine-id", &mut buffer) {
+            hash.update(text.trim_ascii());
+        }
+        let boot = read_file("/proc/sys/kernel/random/boot_id", &mut buffer);
+        Self {
+            machine: is_known.then(|| hash.finalize().into()),
+            boot: boot.and_then(parse_uuid).unwrap_or_default(),
+        }
+    }
+
+    /// A machine whose identity is `machine`, of any length, in the boot `boot`. No copy of the machine may have
+    /// the same identity, and no other boot the same `boot`.
+    #[must_use]
+    pub fn new(machine: &[u8], boot: [u8; 16]) -> Self {
+        Self {
+            machine: Some(Sha256::digest(machine).into()),
+            boot,
+        }
+    }
+
+    /// The place of an open file on this machine.
+    pub(super) fn place_of(&self, file: BorrowedFd<'_>) -> Place {
+        self.known_place_of(file).unwrap_or(UNPLACED)
+    }
+
+    fn known_place_of(&self, file: BorrowedFd<'_>) -> Option<Place> {
+        let machine = self.machine?;
+        if fstatfs(file).ok()?.f_type as u64 == OVERLAY {
+            return None;
+        }
+        let wanted = StatxFlags::INO | StatxFlags::BTIME;
+        let status = statx(file, c"", AtFlags::EMPTY_PATH, wanted).ok()?;
+        if !StatxFlags::from_bits_retain(status.stx_mask).contains(wanted) {
+            return None;
+        }
+        let mut hash = Sha256::new();
+        hash.update(b"wellspring seed file place");
+        hash.update(machine);
+        hash.update(fstatvfs(file).ok()?.f_fsid.to_le_bytes());
+        hash.update(status.stx_ino.to_le_bytes());
+        hash.update(status.stx_btime.tv_sec.to_le_bytes());
+        hash.update(status.stx_btime.tv_nsec.to_le_bytes());
+        Some(hash.finalize().into())
+    }
+}
+
+/// Whether a text can be an identity. Firmware without one says zeros, ones, or that it was not specified.
+fn identifies(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let is_hexadecimal = |byte: &&u8| byte.is_ascii_hexdigit();
+    let mut digits: Vec<u8> = text.iter().filter(is_hexadecimal).copied().collect();
+    digits.sort_unstable();
+    digits.dedup();
+    // "Not Specified" and "To Be Filled By O.E.M." have letters that no number has, and no figure.
+    text.len() >= 8 && digits.len() >= 3 && text.iter().any(u8::is_ascii_digit)
+}
+
+fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
+    let digits: Vec<u8> = text
+        .trim_ascii()
+        .iter()
+        .filter(|&&byte| byte != b'-')
+        .map(|&byte| (byte as char).to_digit(16).map(|digit| digit as u8))
+        .collect::<Option<_>>()?;
+    let bytes: Vec<u8> = digits
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair.get(1).unwrap_or(&0))
+        .collect();
+    bytes.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn firmware_that_knows_no_identity_identifies_nothing() {
+        for text in [
+            "",
+            "00000000-0000-0000-0000-000000000000\n",
+            "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF\n",
+            "Not Specified\n",
+            "To Be Filled By O.E.M.\n",
+            "0\n",
+        ] {
+            assert!(!identifies(text.as_bytes()), "{text}");
+        }
+        assert!(identifies(b"4c4c4544-0042-3510-8059-b4c04f433532\n"));
+    }
+
+    #[test]
+    fn a_boot_id_is_sixteen_bytes_or_none() {
+        let uuid = b"00112233-4455-6677-8899-aabbccddeeff\n";
+        let expected = core::array::from_fn(|i| 0x11 * i as u8);
+        assert_eq!(parse_uuid(uuid), Some(expected));
+        for wrong in [&b""[..], b"0011", b"x", &uuid[..30]] {
+            assert_eq!(parse_uuid(wrong), None);
+        }
+        assert_ne!(Identity::system().boot, [0; 16]);
+    }
+
+    #[test]
+    fn a_copy_of_a_file_is_in_another_place() {
+        use std::os::fd::AsFd;
+        let path = std::env::temp_dir().join(format!("wellspring-place-{}", std::process::id()));
+        let copy = path.with_extension("copy");
+        std::fs::write(&path, "x").unwrap();
+        std::fs::copy(&path, &copy).unwrap();
+        let here = Identity::new(b"machine", [1; 16]);
+        let elsewhere = Identity::new(b"another", [1; 16]);
+        let place = |identity: Identity, path| {
+            let file = std::fs::File::open(path).unwrap();
+            identity.place_of(file.as_fd())
+        };
+        let original = place(here, &path);
+        if original == UNPLACED {
+            eprintln!("SKIPPED: the file system does not know when a file was born");
+        } else {
+            assert_eq!(original, place(here, &path));
+            assert_ne!(original, place(here, &copy));
+            assert_ne!(original, place(elsewhere, &path));
+        }
+        for path in [path, copy] {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}

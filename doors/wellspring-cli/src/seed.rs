@@ -1,0 +1,87 @@
+//! `seed show FILE`, `seed save FILE`: the file that carries seeds over a reboot.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use clap::{Args, Subcommand};
+use std::path::{Path, PathBuf};
+use wellspring::Engine;
+use wellspring::seed_file::{Identity, inspect};
+
+/// Look after a file that carries seeds over a reboot
+///
+/// An engine that is given one (--seed-file of bytes and stats) reads it, replaces it and mixes it in before its
+/// first use, and writes it again at its end. It has a section for each NUMA node, is for its owner alone, and is
+/// credited at most once: in another boot of the machine that wrote it, in the place where it was written. A copy
+/// is mixed in without credit.
+#[derive(Args)]
+#[command(
+    arg_required_else_help = false,
+    after_help = "\
+Examples:
+  wellspring seed save /var/lib/wellspring/seed
+  wellspring seed show /var/lib/wellspring/seed
+  wellspring stats --seed-file /var/lib/wellspring/seed"
+)]
+pub(crate) struct SeedRequest {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What to do with it.
+#[derive(Subcommand)]
+enum Action {
+    /// Say what the file says, without a secret, and what it is worth now; nothing is changed
+    Show {
+        /// The seed file
+        file: PathBuf,
+    },
+    /// Read the file, mix it in, and write it from fresh output of every node
+    ///
+    /// Makes the file if there is none. Says what was found.
+    Save {
+        /// The seed file
+        file: PathBuf,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn run(request: &SeedRequest) -> Result<(), Failure> {
+    match &request.action {
+        Action::Show { file } => show(file),
+        Action::Save { file } => save(file),
+    }
+}
+
+fn show(file: &Path) -> Result<(), Failure> {
+    let report = inspect(file, &Identity::system());
+    let report = report.map_err(|found| Failure::work(format!("{}: {found}", file.display())))?;
+    let written = match report.is_of_this_boot {
+        true => "in this boot",
+        false => "in another boot",
+    };
+    let place = match report.is_placed {
+        true => "known",
+        false => "not told from copies",
+    };
+    let text = format!(
+        "sections  {}\nwritten   {} times, last {written}\nplace     {place}\nclaim     {} bits\nnow       {}\n",
+        report.sections, report.counter, report.claimed_bits, report.found
+    );
+    Output::standard()?.print(&text)
+}
+
+fn save(file: &Path) -> Result<(), Failure> {
+    let fault =
+        |reason: &dyn std::fmt::Display| Failure::work(format!("{}: {reason}", file.display()));
+    let engine = Engine::builder().seed_file(file).build();
+    let engine = engine.map_err(Failure::work)?;
+    // A first read seeds the engine: before that it has nothing to keep.
+    engine.try_fill(&mut [0; 32]).map_err(Failure::work)?;
+    engine.save_seed().map_err(|error| fault(&error))?;
+    let stats = engine.stats().seed_file;
+    let found = stats.map_or("nothing".to_string(), |stats| stats.found.to_string());
+    Output::standard()?.print(&format!(
+        "found     {found}\nwritten   {}\n",
+        file.display()
+    ))
+}
