@@ -53,7 +53,7 @@ static void blocks_simd(const struct ws_keystream *keystream,
 			struct ws_counter *counter, u8 *destination,
 			unsigned int blocks)
 {
-	const u32 *round_keys = keystream->aes.key_enc;
+	const u32 *round_keys = ws_aes_round_keys(&keystream->aes);
 
 	while (blocks) {
 		unsigned long run = blocks;

@@ -15,8 +15,6 @@
 /* More than a section, and not whole blocks. */
 #define STREAM_BYTES 5000
 
-#define HEX_CHARACTERS (2 * SHA256_DIGEST_SIZE)
-
 /*
  * SHA-256 of the first 5000 bytes under the key 00 01 .. 1f. Made with OpenSSL's AES
  * and ChaCha20, a block at a time.
@@ -93,10 +91,10 @@ struct workshop {
 
 static bool is_hex(const u8 *bytes, const char *expected)
 {
-	char hex[HEX_CHARACTERS];
+	char hex[2 * SHA256_DIGEST_SIZE + 1];
 
-	bin2hex(hex, bytes, SHA256_DIGEST_SIZE);
-	return !memcmp(hex, expected, HEX_CHARACTERS);
+	snprintf(hex, sizeof(hex), "%*phN", SHA256_DIGEST_SIZE, bytes);
+	return !strcmp(hex, expected);
 }
 
 static bool has_digest(const u8 *bytes, size_t length, const char *expected)

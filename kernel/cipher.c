@@ -60,7 +60,7 @@ void ws_keystream_init(struct ws_keystream *keystream, enum ws_cipher cipher,
 	if (cipher == WS_CHACHA20)
 		memcpy(keystream->chacha_key, key, WS_KEY_BYTES);
 	else	/* It fails for other lengths of the key. */
-		WARN_ON_ONCE(aes_expandkey(&keystream->aes, key, WS_KEY_BYTES));
+		WARN_ON_ONCE(aes_prepareenckey(&keystream->aes, key, WS_KEY_BYTES));
 }
 WS_EXPORT_FOR_TEST(ws_keystream_init);
 

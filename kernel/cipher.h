@@ -6,8 +6,9 @@
 #ifndef WELLSPRING_CIPHER_H
 #define WELLSPRING_CIPHER_H
 
-#include <crypto/aes.h>
 #include <linux/types.h>
+
+#include "compat.h"
 
 #define WS_KEY_BYTES 32
 
@@ -43,15 +44,15 @@ static inline bool ws_counter_is_zero(const struct ws_counter *counter)
 }
 
 /*
- * A key at work. Lives on the stack of whoever makes output, about 530 bytes;
- * ws_keystream_wipe() ends it.
+ * A key at work. Lives on the stack of whoever makes output, 300 bytes (550 before
+ * 7.0); ws_keystream_wipe() ends it.
  */
 struct ws_keystream {
 	enum ws_cipher cipher;
 	enum ws_path path;
 	struct ws_counter counter;
 	union {
-		struct crypto_aes_ctx aes;
+		struct aes_enckey aes;
 		u32 chacha_key[WS_KEY_BYTES / 4];
 	};
 };

@@ -6,6 +6,7 @@
 #ifndef WELLSPRING_COMPAT_H
 #define WELLSPRING_COMPAT_H
 
+#include <crypto/aes.h>
 #include <crypto/chacha.h>
 #include <crypto/sha2.h>
 #include <linux/export.h>
@@ -63,6 +64,22 @@ static inline void ws_chacha20(struct chacha_state *state, u8 *data,
 static inline void ws_chacha20_block(struct chacha_state *state, u8 *block)
 {
 	chacha20_block(state, block);
+}
+#endif
+
+/* 7.0: a key that only encrypts has a type of its own, half the size. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+#define aes_enckey crypto_aes_ctx
+#define aes_prepareenckey aes_expandkey
+
+static inline const u32 *ws_aes_round_keys(const struct aes_enckey *key)
+{
+	return key->key_enc;
+}
+#else
+static inline const u32 *ws_aes_round_keys(const struct aes_enckey *key)
+{
+	return key->k.rndkeys;
 }
 #endif
 
