@@ -79,13 +79,13 @@ impl<const WORDS: usize> Mailbox<WORDS> {
             return None;
         }
         let length = self.length_bytes.load(Ordering::Relaxed) as usize;
-        let mut bytes = [0; Seed::MAX_BYTES];
-        for (word, bytes) in self.words.iter().zip(bytes[..length].chunks_mut(8)) {
-            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()[..bytes.len()]);
-            word.store(0, Ordering::Relaxed);
-        }
-        let seed = Seed::new(&bytes[..length], self.credit_bits.load(Ordering::Relaxed));
-        bytes[..length].zeroize();
+        let credit_bits = self.credit_bits.load(Ordering::Relaxed);
+        let seed = Seed::written(length, credit_bits, |bytes| {
+            for (word, bytes) in self.words.iter().zip(bytes.chunks_mut(8)) {
+                bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()[..bytes.len()]);
+                word.store(0, Ordering::Relaxed);
+            }
+        });
         self.state.store(EMPTY, Ordering::Release);
         Some(seed)
     }

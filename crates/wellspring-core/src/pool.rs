@@ -106,8 +106,8 @@ impl Accumulator {
 }
 
 /// The material of one reseed: 32 bytes for each pool used, at most 1024, wiped on drop.
-#[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Seed {
+    /// Zeros from `length_bytes` on.
     bytes: [u8; Self::MAX_BYTES],
     length_bytes: usize,
     credit_bits: u32,
@@ -122,6 +122,21 @@ impl Seed {
     pub fn new(bytes: &[u8], credit_bits: u32) -> Self {
         let mut seed = Self::default();
         seed.append(&bytes[..bytes.len().min(Self::MAX_BYTES)], credit_bits);
+        seed
+    }
+
+    /// A seed of `length_bytes`, which `write` writes in its place.
+    pub(crate) fn written(
+        length_bytes: usize,
+        credit_bits: u32,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Self {
+        let mut seed = Self {
+            length_bytes,
+            credit_bits,
+            ..Self::default()
+        };
+        write(&mut seed.bytes[..length_bytes]);
         seed
     }
 
@@ -144,6 +159,15 @@ impl Seed {
         self.credit_bits
     }
 }
+
+impl Drop for Seed {
+    /// Wipes what it has, which is one pool's or two's as a rule: a node waits for it.
+    fn drop(&mut self) {
+        self.bytes[..self.length_bytes].zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Seed {}
 
 impl Default for Seed {
     fn default() -> Self {

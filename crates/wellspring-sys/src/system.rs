@@ -32,6 +32,30 @@ pub fn thread_cpu_time_us() -> u64 {
     spent.tv_sec as u64 * 1_000_000 + spent.tv_nsec as u64 / 1000
 }
 
+/// How often a thread left its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextSwitches {
+    /// To wait for something.
+    pub voluntary: u64,
+    /// Because it was another's turn.
+    pub involuntary: u64,
+}
+
+/// How often this thread has left its CPU. A system call.
+#[must_use]
+pub fn context_switches() -> ContextSwitches {
+    // SAFETY: all zeros is a `rusage`, and the pointer is to one.
+    let usage = unsafe {
+        let mut usage: libc::rusage = core::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage
+    };
+    ContextSwitches {
+        voluntary: usage.ru_nvcsw as u64,
+        involuntary: usage.ru_nivcsw as u64,
+    }
+}
+
 /// The CPU this thread ran on a moment ago. No system call.
 #[must_use]
 pub fn current_cpu() -> usize {

@@ -1,9 +1,10 @@
 //! The harvest: sources -> health -> queues -> pools -> mailboxes.
 //!
-//! Where there is a [harvester](super::harvester), its thread makes a round every 100 ms. Else whoever is on a slow path when 100 ms have passed since the last harvest tries the
-//! pools' lock; who gets it either reseeds or draws once on one source, whose turn it is, and the others go on.
-//! That keeps it to three system calls on a reader's call. Where reads are so rare that a minute passed without a
-//! reseed, all sources are drawn on at once, and the reseed follows in the same call.
+//! Where there is a [harvester](super::harvester), its thread makes a round every 100 ms. Without one, whoever is on
+//! a slow path when 100 ms have passed since the last harvest tries the pools' lock; who gets it either reseeds or
+//! draws once on one source, whose turn it is, and the others go on. That keeps it to three system calls on a reader's
+//! call. Where reads are so rare that a minute passed without a reseed, all sources are drawn on at once, and the
+//! reseed follows in the same call.
 
 use super::builder::MAX_SOURCES;
 use super::rows::RowState;
