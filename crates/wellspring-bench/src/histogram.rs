@@ -7,7 +7,7 @@ const OCTAVES: usize = 40;
 
 /// Counts of durations in ticks, in buckets whose width grows with the value. Adding is a few instructions
 /// and a store.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Box<[u64]>,
     total: u64,

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::contender::{Contender, Family, Runner};
+use crate::herd;
 use crate::histogram::Histogram;
 use crate::progress::Progress;
 use crate::race::Pace;
@@ -18,11 +19,17 @@ use wellspring_sources::{Cpu, Os};
 pub const EMPTY: &str = "empty loop";
 /// Reads on a tap whose generation has just passed.
 pub const AFTER_RESEED: &str = "first read after a reseed";
+/// The same, of many threads at once on one engine.
+pub const OF_A_HERD: &str = "the same, of a herd";
+/// The same, of many threads at once, each on an engine of its own: what the machine adds to the read of a herd.
+pub const OF_NO_HERD: &str = "the same, each on an engine of its own";
 /// Reads on which the harvest fell due.
 pub const HARVESTING: &str = "a read that harvests";
 
 /// Reads after a reseed, as many as a p99.9 takes: half a second on a quiet machine.
 const RESEEDS: u64 = 11_000;
+/// Reads of a herd after a reseed, as many as a p99.9 takes: two seconds on a quiet machine.
+const HERD_READS: u64 = 12_000;
 /// Reads that harvest: a second and a half on a quiet machine.
 const HARVESTS: u64 = 15;
 /// What either may take at most, on a machine that is not quiet.
@@ -92,7 +99,7 @@ fn contenders() -> Vec<Contender> {
 
 /// How many steps [`run`] will take.
 pub(crate) fn steps(threads: &[usize], rounds: usize) -> usize {
-    6 * threads.len() * rounds + 2
+    6 * threads.len() * rounds + 4
 }
 
 /// Times 32-byte reads on each number of threads, all taking turns, and then the reads that are rare.
@@ -117,11 +124,14 @@ pub(crate) fn run(threads: &[usize], pace: Pace, progress: &mut dyn Progress) ->
         Latency::new(&contender.name, *threads, histogram, &clock)
     };
     let mut latencies: Vec<Latency> = cases.iter().map(summary).collect();
-    for (name, rare) in [
-        (AFTER_RESEED, after_reseed(&clock)),
-        (HARVESTING, harvesting(&clock)),
+    let herd = herd::measure(&clock, HERD_READS, PATIENCE);
+    for (name, threads, rare) in [
+        (AFTER_RESEED, 1, after_reseed(&clock)),
+        (OF_A_HERD, herd::THREADS, herd.shared.histogram),
+        (OF_NO_HERD, herd::THREADS, herd.alone.histogram),
+        (HARVESTING, 1, harvesting(&clock)),
     ] {
-        latencies.push(Latency::new(name, 1, &rare, &clock));
+        latencies.push(Latency::new(name, threads, &rare, &clock));
         progress.step(name);
     }
     latencies
@@ -247,7 +257,7 @@ mod tests {
             slice: Duration::from_millis(15),
         };
         let latencies = run(&[1, 2], pace, &mut ());
-        assert_eq!(latencies.len(), 14);
+        assert_eq!(latencies.len(), 16);
         for latency in latencies
             .iter()
             .filter(|latency| latency.name != HARVESTING)

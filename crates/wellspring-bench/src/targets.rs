@@ -1,7 +1,8 @@
 //! What the project set itself, as ratios within one run.
 
 use crate::contender::{Family, Work};
-use crate::latency::{AFTER_RESEED, HARVESTING};
+use crate::herd;
+use crate::latency::{AFTER_RESEED, HARVESTING, OF_A_HERD};
 use crate::race::Measurement;
 use crate::report::Report;
 use crate::subjects::{CACHED_BYTES, SIZES, name};
@@ -207,6 +208,7 @@ fn edges(report: &Report) -> Vec<Target> {
             .find(|one| one.name == name && one.threads == 1)
     };
     let p999 = |name: &str| latency(name)?.nines_ns(3);
+    let herd = report.latencies.iter().find(|one| one.name == OF_A_HERD);
     let footprint = report.footprint.as_ref();
     let start = match footprint {
         Some(footprint) if footprint.in_fresh_processes => "first byte of a fresh process",
@@ -236,6 +238,12 @@ fn edges(report: &Report) -> Vec<Target> {
             2000.0,
             "ns",
             p999(AFTER_RESEED),
+        ),
+        Target::at_most(
+            format!("{AFTER_RESEED}, of {} threads, p99.9", herd::THREADS),
+            20.0,
+            "us",
+            herd.and_then(|one| one.nines_ns(3)).map(|ns| ns / 1000.0),
         ),
         Target::at_most(
             format!("{HARVESTING}, median"),
