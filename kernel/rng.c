@@ -4,6 +4,8 @@
  * it by name. From user space it is AF_ALG's { type = "rng", name = "wellspring" }.
  */
 #include <crypto/internal/rng.h>
+#include <linux/delay.h>
+#include <linux/refcount.h>
 
 #include "internal.h"
 
@@ -46,6 +48,9 @@ int ws_rng_init(void)
 
 void ws_rng_exit(void)
 {
+	/* The crypto API's own test may hold it for a moment after it was registered. */
+	while (refcount_read(&algorithm.base.cra_refcnt) > 1)
+		msleep(1);
 	crypto_unregister_rng(&algorithm);
 }
 
