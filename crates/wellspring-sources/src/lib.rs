@@ -9,8 +9,15 @@
 
 #![forbid(unsafe_code)]
 
+mod clock;
 mod cpu;
+mod interrupts;
+mod jitter;
 mod os;
+mod wakeups;
 
 pub use cpu::Cpu;
+pub use interrupts::Interrupts;
+pub use jitter::Jitter;
 pub use os::Os;
+pub use wakeups::Wakeups;

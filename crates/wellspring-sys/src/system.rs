@@ -56,6 +56,13 @@ pub fn context_switches() -> ContextSwitches {
     }
 }
 
+/// The time since boot in nanoseconds, without the time spent asleep. No system call.
+#[must_use]
+pub fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 /// The CPU this thread ran on a moment ago. No system call.
 #[must_use]
 pub fn current_cpu() -> usize {
@@ -64,12 +71,17 @@ pub fn current_cpu() -> usize {
 
 /// Lets other threads run for about a millisecond.
 pub fn pause() {
-    let pause = rustix::time::Timespec {
+    sleep_ns(1_000_000);
+}
+
+/// Sleeps for less than a second, or until a signal comes.
+pub fn sleep_ns(nanoseconds: u32) {
+    let time = rustix::time::Timespec {
         tv_sec: 0,
-        tv_nsec: 1_000_000,
+        tv_nsec: i64::from(nanoseconds.min(999_999_999)),
     };
     // Cut short by a signal is as good.
-    let _ = rustix::thread::nanosleep(&pause);
+    let _ = rustix::thread::nanosleep(&time);
 }
 
 /// Reads the beginning of a small file, as of sysfs, into `buffer`; `None` if it cannot be read.

@@ -1,0 +1,82 @@
+//! When the scheduler wakes a thread.
+
+use crate::clock::{Steps, stamp};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
+use wellspring_sys::system::sleep_ns;
+
+/// How much too late a thread wakes that wanted to sleep for a microsecond.
+///
+/// A sample is a byte: the time from one wake-up to the next in steps of the cycle counter, modulo 256. The
+/// noise is that of the timer hardware, of the idle states that the processor leaves, of other threads and of
+/// interrupts. A byte takes some 60 to 80 microseconds, nearly all of it asleep.
+#[derive(Debug, Default)]
+pub struct Wakeups {
+    steps: Mutex<Steps>,
+}
+
+/// What a thread asks to sleep; the kernel adds its timer slack, 50 microseconds.
+const SLEEP_NS: u32 = 1_000;
+
+/// The samples of one draw.
+const SAMPLES: usize = 32;
+
+/// When a draw ends in any case: with timers that tick at 100 Hz a single sleep takes this long.
+const LONGEST: Duration = Duration::from_millis(10);
+
+impl Source for Wakeups {
+    fn name(&self) -> &'static str {
+        "wakeups"
+    }
+
+    fn min_entropy(&self) -> MinEntropy {
+        MinEntropy::per_byte_256ths(128)
+    }
+
+    fn reason(&self) -> &'static str {
+        "assessed with NIST's tool, docs/entropy.md"
+    }
+
+    fn speed(&self) -> Speed {
+        Speed::Slow { interval_ms: 1000 }
+    }
+
+    fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        let mut steps = self.steps.try_lock().map_err(|_| SourceError::Busy)?;
+        let begin = Instant::now();
+        let mut last = stamp();
+        let mut length = 0;
+        while length < destination.len().min(SAMPLES) && begin.elapsed() < LONGEST {
+            sleep_ns(SLEEP_NS);
+            let now = stamp();
+            if let Some(symbol) = steps.symbol(now.wrapping_sub(last)) {
+                destination[length] = symbol;
+                length += 1;
+            }
+            last = now;
+        }
+        match steps.is_stuck() {
+            true => Err(SourceError::Absent),
+            false => Ok(length),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wake_ups_come_at_different_times_and_a_draw_ends() {
+        let wakeups = Wakeups::default();
+        let (mut all, mut sample) = (Vec::new(), [0; 64]);
+        let begin = Instant::now();
+        while all.len() < 64 && begin.elapsed() < Duration::from_secs(5) {
+            let length = wakeups.sample(&mut sample).unwrap();
+            assert!(length <= SAMPLES);
+            all.extend_from_slice(&sample[..length]);
+        }
+        assert!(all.iter().any(|&symbol| symbol != all[0]), "{all:?}");
+    }
+}
