@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cutoffs;
 mod guest;
 mod kernel_test;
 mod rig;
@@ -15,6 +16,8 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
   tidy   check the house rules that a program can check
   loom   run the lock-free parts under every interleaving
+  cutoffs [--check]
+         compute the table of the adaptive proportion test's cutoffs; --check compares it only
   deny   check the dependency tree (needs cargo-deny)
   bench  measure the ladder with everyone else's generators on it; further words go to it (--quick, ..)
   rig    the command in a machine of four nodes, over a reboot, and in two copies of a machine
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
     let done = match chore.as_deref() {
         Some("tidy") => tidy::run(&root()),
         Some("loom") => loom(),
+        Some("cutoffs") => cutoffs::run(&root(), env::args().any(|word| word == "--check")),
         Some("deny") => run(cargo().args(["deny", "check", "bans", "licenses", "sources"])),
         Some("bench") => bench(),
         Some("rig") => guest::verdict(rig::run(&root())),

@@ -150,6 +150,8 @@ pub enum SourceError {
     Busy,
     /// A self-test of the source failed.
     SelfTest,
+    /// What yielded the noise has ended: a command, the other end of a pipe.
+    Ended,
     /// The operating system refused; its error number.
     System(i32),
 }
@@ -160,6 +162,7 @@ impl fmt::Display for SourceError {
             SourceError::Absent => f.write_str("not on this machine"),
             SourceError::Busy => f.write_str("busy"),
             SourceError::SelfTest => f.write_str("failed its self-test"),
+            SourceError::Ended => f.write_str("has ended"),
             SourceError::System(errno) => write!(f, "refused by the system (errno {errno})"),
         }
     }

@@ -52,6 +52,7 @@ pub use engine::{
 pub use error::Error;
 pub use mode::{Mode, UnknownMode};
 pub use rng::{Rng, ThreadRng};
+pub use wellspring_core::health::Standing;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 pub use wellspring_core::topology::{Topology, TopologyError};
 pub use wellspring_core::{Kernel, Prf};

@@ -5,7 +5,7 @@ mod common;
 use common::repeats::{assert_no_value_twice, assert_nothing_in_common};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use wellspring::{Engine, Error, MinEntropy, Mode, Phase, Prf, Source, SourceError};
+use wellspring::{Engine, Error, MinEntropy, Mode, Phase, Prf, Source, SourceError, Standing};
 use wellspring_core::Kernel;
 use wellspring_core::generator::{Claim, Generator};
 
@@ -173,7 +173,7 @@ fn before_128_bits_every_cpu_is_served_by_the_first_node() {
 }
 
 #[test]
-fn a_source_that_is_stuck_is_quarantined_and_the_other_goes_on() {
+fn a_source_that_is_stuck_is_put_out_and_the_other_goes_on() {
     let mut stuck = Counter::claiming(MinEntropy::FULL);
     stuck.stuck = true;
     let sources: [Arc<dyn Source>; 2] = [
@@ -189,8 +189,9 @@ fn a_source_that_is_stuck_is_quarantined_and_the_other_goes_on() {
         assert_ne!(engine.u64(), 0);
         engine.reseed().unwrap();
         let stats = engine.stats();
-        let quarantined = stats.sources.iter().map(|source| source.quarantined);
-        assert_eq!(quarantined.collect::<Vec<_>>(), [true, false]);
+        let standing = stats.sources.iter().map(|source| source.standing);
+        let expected = [Standing::Out, Standing::InUse];
+        assert_eq!(standing.collect::<Vec<_>>(), expected);
         assert_eq!(stats.sources[0].credited_bits, 0);
         assert!(stats.sources[1].credited_bits > 0);
     }

@@ -67,7 +67,7 @@ fn tables(stats: &Stats) -> String {
             source
                 .last_error
                 .map_or("-".into(), |error| error.to_string()),
-            state(source).to_string(),
+            source.standing.name().to_string(),
         ]
     }));
     format!(
@@ -105,13 +105,17 @@ fn json(stats: &Stats) -> String {
         let last_error = source.last_error.map_or("null".into(), |error| quoted(&error.to_string()));
         format!(
             "{{\"name\": {}, \"claim_bits_per_byte\": {}, \"bytes\": {}, \"credited_bits\": {}, \"errors\": {}, \
-             \"last_error\": {last_error}, \"quarantined\": {}}}",
+             \"last_error\": {last_error}, \"standing\": {}, \"intermittent_failures\": {}, \"permanent_failures\": {}, \
+             \"discarded_bytes\": {}}}",
             quoted(source.name),
             claimed_bits(source),
             source.bytes,
             source.credited_bits,
             source.errors,
-            source.quarantined
+            quoted(source.standing.name()),
+            source.intermittent_failures,
+            source.permanent_failures,
+            source.discarded_bytes
         )
     });
     format!(
@@ -150,13 +154,6 @@ fn seed_file(stats: &Stats) -> String {
 
 fn claimed_bits(source: &SourceStats) -> f64 {
     f64::from(source.claim.as_256ths()) / 256.0
-}
-
-fn state(source: &SourceStats) -> &'static str {
-    match source.quarantined {
-        true => "quarantined",
-        false => "in use",
-    }
 }
 
 /// A JSON string.

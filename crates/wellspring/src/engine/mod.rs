@@ -226,6 +226,12 @@ impl Engine {
         self.shared.generation.current()
     }
 
+    /// Starts a source again that its health tests put in quarantine or out of use: its next 1024 samples are a
+    /// start-up. For an operator who knows what was wrong. Says whether there is a source of this name.
+    pub fn restart_source(&self, name: &str) -> bool {
+        self.shared.restart_source(name)
+    }
+
     /// The read mode.
     #[must_use]
     pub fn mode(&self) -> Mode {

@@ -5,10 +5,14 @@ use super::harvest::SEEDING_SAMPLE_BYTES;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 use wellspring_core::harvest::Event;
-use wellspring_core::health::RepetitionCount;
+use wellspring_core::health::{Grade, Health, Ruling, START_UP_SYMBOLS, Standing, Verdict};
 use wellspring_core::source::{Source, SourceError, Speed};
 use wellspring_sys::{cpu, system};
 use zeroize::Zeroize;
+
+/// The draws in a row that a seeding spends on a source's start-up: enough for one that yields an event of 32
+/// bytes at a time, and one more.
+const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
 
 /// A source and what became of its samples.
 pub(super) struct Row {
@@ -20,11 +24,35 @@ pub(super) struct Row {
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) bytes: AtomicU64,
+    pub(super) discarded_bytes: AtomicU64,
     pub(super) credited_bits: AtomicU64,
     pub(super) errors: AtomicU64,
     /// Why the last draw yielded nothing: 0 if it did, else a [`SourceError`], see [`encode`].
     pub(super) last_error: AtomicU32,
-    pub(super) quarantined: AtomicBool,
+    /// A [`Standing`]. What is out stays out in a child process, whose tests know of nothing.
+    standing: AtomicU32,
+    pub(super) intermittent_failures: AtomicU64,
+    pub(super) permanent_failures: AtomicU64,
+    /// Whether an operator wants it to start again.
+    restart: AtomicBool,
+}
+
+impl Counts {
+    pub(super) fn standing(&self) -> Standing {
+        let number = self.standing.load(Ordering::Relaxed) as usize;
+        Standing::ALL[number % Standing::ALL.len()]
+    }
+
+    fn note(&self, ruling: &Ruling, standing: Standing) {
+        self.standing.store(standing as u32, Ordering::Relaxed);
+        for (count, grade) in [
+            (&self.intermittent_failures, Grade::Intermittent),
+            (&self.permanent_failures, Grade::Permanent),
+        ] {
+            let failures = ruling.findings.of_grade(grade);
+            count.fetch_add(u64::from(failures), Ordering::Relaxed);
+        }
+    }
 }
 
 impl Row {
@@ -34,18 +62,7 @@ impl Row {
             counts: Counts::default(),
         }
     }
-}
 
-/// The owner's side of a source.
-#[derive(Default)]
-pub(super) struct RowState {
-    health: Option<RepetitionCount>,
-    /// The pool of the next event: a round robin of its own for each source, so that no source can choose
-    /// the pools of another (FS&K 9.5.6).
-    destination: usize,
-}
-
-impl Row {
     /// Whether anyone may draw on it.
     pub(super) fn is_fast(&self) -> bool {
         self.source.speed() == Speed::Fast
@@ -57,7 +74,7 @@ impl Row {
     /// waits for the pools.
     pub(super) fn sample(&self, destination: &mut [u8]) -> Option<usize> {
         let counts = &self.counts;
-        if counts.quarantined.load(Ordering::Relaxed) {
+        if counts.standing() == Standing::Out && !counts.restart.load(Ordering::Relaxed) {
             return None;
         }
         match self.source.sample(destination) {
@@ -72,40 +89,93 @@ impl Row {
             }
         }
     }
+
+    /// Starts a source again that is quarantined or out.
+    pub(super) fn restart(&self) {
+        self.counts.restart.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The owner's side of a source: 64 bytes.
+#[derive(Default)]
+pub(super) struct RowState {
+    health: Health,
+    /// The pool of the next event: a round robin of its own for each source, so that no source can choose
+    /// the pools of another (FS&K 9.5.6).
+    destination: usize,
+    /// What was claimed and not yet credited, below a bit: an event of a byte may be worth less.
+    credit_256ths: u32,
+}
+
+impl RowState {
+    /// The whole bits that the next `bytes` are credited.
+    fn credit(&mut self, claim_256ths: u16, bytes: usize) -> u32 {
+        let claimed = self.credit_256ths + u32::from(claim_256ths) * bytes as u32;
+        self.credit_256ths = claimed % 256;
+        claimed / 256
+    }
 }
 
 impl Shared {
-    /// Draws once on a source: its sample through its health test, in events, to this CPU's queue.
+    /// Draws on a source: its sample through its health tests, in events, to this CPU's queue.
+    ///
+    /// Once; but a seeding goes on until the start-up of the source is over and a sample was used.
     pub(super) fn draw_on(&self, row: &Row, state: &mut RowState, bytes: usize) {
+        let draws = match bytes < SEEDING_SAMPLE_BYTES {
+            true => 1,
+            false => START_UP_DRAWS,
+        };
         let mut sample = [0; SEEDING_SAMPLE_BYTES];
-        if let Some(length) = row.sample(&mut sample[..bytes]) {
-            self.admit(row, state, &mut sample[..length]);
+        for _ in 0..draws {
+            let Some(length) = row.sample(&mut sample[..bytes]) else {
+                return;
+            };
+            if self.admit(row, state, &mut sample[..length]) || length == 0 {
+                return;
+            }
         }
     }
 
-    /// Takes a sample through the health test of its row, and in events to this CPU's queue; wipes it.
-    pub(super) fn admit(&self, row: &Row, state: &mut RowState, sample: &mut [u8]) {
+    /// Takes a sample through the health tests of its row, and in events to this CPU's queue; wipes it. Says
+    /// whether it was used.
+    pub(super) fn admit(&self, row: &Row, state: &mut RowState, sample: &mut [u8]) -> bool {
         let counts = &row.counts;
-        let claim = row.source.min_entropy();
-        let health = state
-            .health
-            .get_or_insert_with(|| RepetitionCount::new(claim));
-        if !health.passes(sample) {
-            counts.quarantined.store(true, Ordering::Relaxed);
-        } else {
-            for data in sample.chunks(Event::MAX_BYTES) {
-                let bits = claim.bits(data.len());
+        if counts.restart.swap(false, Ordering::Relaxed) {
+            state.health.restart();
+        }
+        let (claim, symbol) = (row.source.min_entropy(), row.source.symbol());
+        let whole = sample.len() - sample.len() % symbol.bytes();
+        let ruling = state.health.judge(claim, symbol, &sample[..whole]);
+        counts.note(&ruling, state.health.standing());
+        let claim_256ths = match ruling.verdict {
+            Verdict::Credit => claim.as_256ths(),
+            Verdict::Mix | Verdict::Discard => 0,
+        };
+        let used = ruling.verdict != Verdict::Discard;
+        if used {
+            for data in sample[..whole].chunks(Event::MAX_BYTES) {
+                let bits = state.credit(claim_256ths, data.len());
                 let event = Event::new(cpu::cycles() as u32, state.destination, data, bits);
                 state.destination = state.destination.wrapping_add(1);
                 if self.push(&event) {
                     counts.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
                     counts
                         .credited_bits
-                        .fetch_add(u64::from(bits), Ordering::Relaxed);
+                        .fetch_add(u64::from(event.credit_bits()), Ordering::Relaxed);
                 }
             }
+        } else {
+            counts
+                .discarded_bytes
+                .fetch_add(whole as u64, Ordering::Relaxed);
         }
         sample.zeroize();
+        used
+    }
+
+    pub(super) fn restart_source(&self, name: &str) -> bool {
+        let row = self.sources.iter().find(|row| row.source.name() == name);
+        row.inspect(|row| row.restart()).is_some()
     }
 
     pub(super) fn push(&self, event: &Event) -> bool {
@@ -119,7 +189,8 @@ fn encode(error: SourceError) -> u32 {
         SourceError::Absent => 1,
         SourceError::Busy => 2,
         SourceError::SelfTest => 3,
-        SourceError::System(errno) => 4 + errno.unsigned_abs(),
+        SourceError::Ended => 4,
+        SourceError::System(errno) => 5 + errno.unsigned_abs(),
         _ => 2,
     }
 }
@@ -131,6 +202,7 @@ pub(super) fn decode(number: u32) -> Option<SourceError> {
         1 => Some(SourceError::Absent),
         2 => Some(SourceError::Busy),
         3 => Some(SourceError::SelfTest),
-        errno => Some(SourceError::System((errno - 4) as i32)),
+        4 => Some(SourceError::Ended),
+        errno => Some(SourceError::System((errno - 5) as i32)),
     }
 }

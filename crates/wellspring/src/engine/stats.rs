@@ -6,6 +6,7 @@ use crate::seed_file::{Keeper, SeedFileStats};
 use core::fmt;
 use core::sync::atomic::Ordering;
 use wellspring_core::Kernel;
+use wellspring_core::health::Standing;
 use wellspring_core::source::{MinEntropy, SourceError};
 use wellspring_sys::memory::unlocked_bytes;
 use wellspring_sys::signals::Blocked;
@@ -58,7 +59,10 @@ impl Shared {
             credited_bits: row.counts.credited_bits.load(Ordering::Relaxed),
             errors: row.counts.errors.load(Ordering::Relaxed),
             last_error: rows::decode(row.counts.last_error.load(Ordering::Relaxed)),
-            quarantined: row.counts.quarantined.load(Ordering::Relaxed),
+            discarded_bytes: row.counts.discarded_bytes.load(Ordering::Relaxed),
+            standing: row.counts.standing(),
+            intermittent_failures: row.counts.intermittent_failures.load(Ordering::Relaxed),
+            permanent_failures: row.counts.permanent_failures.load(Ordering::Relaxed),
         });
         Stats {
             mode: self.mode,
@@ -125,7 +129,7 @@ pub struct SourceStats {
     pub name: &'static str,
     /// What it claims.
     pub claim: MinEntropy,
-    /// The bytes of noise it has yielded.
+    /// The bytes of noise it has given to the pools.
     pub bytes: u64,
     /// What they were credited, in bits.
     pub credited_bits: u64,
@@ -133,6 +137,12 @@ pub struct SourceStats {
     pub errors: u64,
     /// Why the last draw failed, if it did.
     pub last_error: Option<SourceError>,
-    /// Whether a health test took it out of use.
-    pub quarantined: bool,
+    /// The bytes that were tested and thrown away: of start-ups, and of failures.
+    pub discarded_bytes: u64,
+    /// Where its health tests have put it.
+    pub standing: Standing,
+    /// How often a health test failed that a sound source fails once in 2^30 samples.
+    pub intermittent_failures: u64,
+    /// How often one failed that a sound source fails once in 2^60.
+    pub permanent_failures: u64,
 }

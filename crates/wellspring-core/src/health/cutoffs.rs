@@ -1,0 +1,142 @@
+//! From a claim and a chance of false alarm to the counts that fail.
+
+use super::continuous::Grade;
+use super::table;
+use crate::source::{MinEntropy, Symbol};
+
+/// The counts at which a test fails a source of a given claim, for both grades.
+///
+/// The repetition count fails at C = 1 + ceil(-log2(alpha) / H) (SP 800-90B 4.4.1). The adaptive proportion test
+/// fails at C = 1 + critbinom(W, 2^-H, 1 - alpha) (4.4.2): the least count that a source with H bits a symbol
+/// reaches in a window of W symbols with a chance of at most alpha. Those stand in a table that `cargo xtask
+/// cutoffs` computes exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cutoffs {
+    /// Whether there is a claim to hold the source to.
+    pub(super) claims: bool,
+    pub(super) window: u16,
+    pub(super) repetition_count: [u32; 2],
+    pub(super) adaptive_proportion: [u16; 2],
+}
+
+impl Cutoffs {
+    /// The cutoffs for a claim. Without a claim there is nothing to hold a source to, and no test fails.
+    ///
+    /// A bit can claim no more than a bit, whatever its byte claims; a word is held to 8 bits by the adaptive
+    /// proportion test, which is the weaker and therefore the safe side.
+    #[must_use]
+    pub const fn new(claim: MinEntropy, symbol: Symbol) -> Self {
+        let byte = claim.as_256ths();
+        let (claim, window) = match symbol {
+            Symbol::Bit if byte > 256 => (256, Self::BINARY_WINDOW),
+            Symbol::Bit => (byte, Self::BINARY_WINDOW),
+            Symbol::Byte => (byte, Self::WINDOW),
+            Symbol::Word => (8 * byte, Self::WINDOW),
+        };
+        if claim == 0 {
+            return Self {
+                claims: false,
+                window,
+                repetition_count: [u32::MAX; 2],
+                adaptive_proportion: [u16::MAX; 2],
+            };
+        }
+        let row = if claim < 2048 { claim as usize } else { 2048 } - 1;
+        let adaptive_proportion = match symbol {
+            Symbol::Bit => table::WINDOW_1024[row],
+            Symbol::Byte | Symbol::Word => table::WINDOW_512[row],
+        };
+        Self {
+            claims: true,
+            window,
+            repetition_count: [
+                1 + (256 * Grade::Intermittent.false_alarm_exponent()).div_ceil(claim as u32),
+                1 + (256 * Grade::Permanent.false_alarm_exponent()).div_ceil(claim as u32),
+            ],
+            adaptive_proportion,
+        }
+    }
+
+    /// The symbols of a window of the adaptive proportion test (SP 800-90B 4.4.2).
+    pub const WINDOW: u16 = 512;
+
+    /// The same, where a symbol is a bit.
+    pub const BINARY_WINDOW: u16 = 1024;
+
+    /// The run length that fails.
+    #[must_use]
+    pub const fn repetition_count(&self, grade: Grade) -> u32 {
+        self.repetition_count[grade as usize]
+    }
+
+    /// The count that fails among [`window`](Self::window) symbols. Above it, no count does: below a claim of
+    /// 30/512 of a bit even a window of one value is no news.
+    #[must_use]
+    pub const fn adaptive_proportion(&self, grade: Grade) -> u16 {
+        self.adaptive_proportion[grade as usize]
+    }
+
+    /// The symbols of a window.
+    #[must_use]
+    pub const fn window(&self) -> u16 {
+        self.window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetition_cutoffs_are_those_of_the_formula() {
+        for (claim, symbol, expected) in [
+            (2048, Symbol::Byte, [5, 9]),
+            (128, Symbol::Byte, [61, 121]),
+            (2048, Symbol::Bit, [31, 61]),
+            (2048, Symbol::Word, [2, 2]),
+            (1, Symbol::Byte, [7681, 15361]),
+        ] {
+            let cutoffs = Cutoffs::new(MinEntropy::per_byte_256ths(claim), symbol);
+            let grades = [Grade::Intermittent, Grade::Permanent];
+            assert_eq!(
+                grades.map(|grade| cutoffs.repetition_count(grade)),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn a_higher_claim_is_never_held_to_less() {
+        let at = |claim, symbol| Cutoffs::new(MinEntropy::per_byte_256ths(claim), symbol);
+        for symbol in [Symbol::Bit, Symbol::Byte, Symbol::Word] {
+            for claim in 1..2048 {
+                let (low, high) = (at(claim, symbol), at(claim + 1, symbol));
+                for grade in [Grade::Intermittent, Grade::Permanent] {
+                    assert!(low.adaptive_proportion(grade) >= high.adaptive_proportion(grade));
+                    assert!(low.repetition_count(grade) >= high.repetition_count(grade));
+                }
+                let [intermittent, permanent] = low.adaptive_proportion;
+                assert!(intermittent <= permanent);
+            }
+        }
+    }
+
+    #[test]
+    fn tables_hold_what_an_independent_implementation_computes() {
+        // Python's decimal module with 400 digits, term by term.
+        for (claim, symbol, expected) in [
+            (2048, Symbol::Byte, [16, 25]),
+            (1000, Symbol::Byte, [74, 94]),
+            (256, Symbol::Byte, [325, 355]),
+            (128, Symbol::Byte, [422, 447]),
+            (64, Symbol::Byte, [477, 494]),
+            (16, Symbol::Byte, [512, 513]),
+            (256, Symbol::Bit, [609, 652]),
+            (100, Symbol::Bit, [861, 894]),
+            (8, Symbol::Bit, [1024, 1025]),
+        ] {
+            let cutoffs = Cutoffs::new(MinEntropy::per_byte_256ths(claim), symbol);
+            assert_eq!(cutoffs.adaptive_proportion, expected, "{claim} {symbol:?}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What becomes of a source's samples: start-up and continuous tests (SP 800-90B sections 4.3 and 4.4), pure
+//! functions of the samples.
+//!
+//! They catch a source that has died, got stuck or lost its noise, not one that is subtly weak; what a source
+//! is worth is its claim, and these tests tell when the claim has become absurd.
+//!
+//! ```text
+//! cutoffs      from a claim and a chance of false alarm to the counts that fail; the table is computed
+//! continuous   the repetition count and the adaptive proportion test, both grades of each
+//! standing     start-up, in use, quarantined, out
+//! ```
+//!
+//! ```
+//! use wellspring_core::health::{Health, Standing, Verdict};
+//! use wellspring_core::source::{MinEntropy, Symbol};
+//! let claim = MinEntropy::per_byte_256ths(256);
+//! let mut health = Health::default();
+//! let samples: Vec<u8> = (0..1024u32).map(|n| (n * n / 7) as u8).collect();
+//! assert_eq!(health.judge(claim, Symbol::Byte, &samples).verdict, Verdict::Discard, "start-up");
+//! assert_eq!(health.judge(claim, Symbol::Byte, &samples).verdict, Verdict::Credit);
+//! let stuck = health.judge(claim, Symbol::Byte, &[7; 40]);
+//! assert_eq!(stuck.verdict, Verdict::Discard);
+//! assert_eq!(health.standing(), Standing::Quarantined);
+//! ```
+
+mod continuous;
+mod cutoffs;
+mod standing;
+// Written by a program.
+#[rustfmt::skip]
+mod table;
+
+pub use continuous::{Findings, Grade, Test};
+pub use cutoffs::Cutoffs;
+pub use standing::{Health, Ruling, START_UP_SYMBOLS, Standing, Verdict};

@@ -1,0 +1,315 @@
+//! Start-up, in use, quarantined, out.
+
+use super::continuous::{Continuous, Findings, Grade};
+use super::cutoffs::Cutoffs;
+use crate::source::{MinEntropy, Symbol};
+
+/// The symbols that pass in a row before a source with a claim counts (SP 800-90B 4.3, requirement 10 asks for
+/// 1024 at least).
+pub const START_UP_SYMBOLS: u32 = 1024;
+
+/// The intermittent failures in a row that are as bad as a permanent one.
+const MAX_IN_A_ROW: u8 = 3;
+
+/// The symbols without a failure after which the next one begins a new row.
+const FORGOTTEN_AFTER: u32 = 1 << 16;
+
+/// Where a source stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Standing {
+    /// It has not passed 1024 symbols yet: its samples are tested and thrown away.
+    #[default]
+    StartUp,
+    /// Its samples are used.
+    InUse,
+    /// It failed, and has to pass 1024 symbols again.
+    Quarantined,
+    /// It failed for good: an operator may start it again.
+    Out,
+}
+
+impl Standing {
+    /// All of them, as their numbers count them.
+    pub const ALL: [Self; 4] = [Self::StartUp, Self::InUse, Self::Quarantined, Self::Out];
+
+    /// The name in reports and traces: `start-up`, `in-use`, `quarantined` or `out`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Standing::StartUp => "start-up",
+            Standing::InUse => "in-use",
+            Standing::Quarantined => "quarantined",
+            Standing::Out => "out",
+        }
+    }
+}
+
+/// What to do with samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Mix them, and credit the claim.
+    Credit,
+    /// Mix them, and credit nothing: the credit given in a window that failed later is being paid back.
+    Mix,
+    /// Throw them away.
+    Discard,
+}
+
+/// A judgement on some samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// What to do with them: all of them.
+    pub verdict: Verdict,
+    /// What the tests found in them.
+    pub findings: Findings,
+}
+
+/// The health of a source. All zeros, which is the default, is a source that nothing is known of.
+#[derive(Clone, Debug, Default)]
+pub struct Health {
+    tests: Continuous,
+    standing: Standing,
+    /// The symbols since the start-up began or the last failure came.
+    passed: u32,
+    failures_in_a_row: u8,
+    /// The symbols still to be mixed without credit.
+    owed: u32,
+}
+
+impl Health {
+    /// Where the source stands.
+    #[must_use]
+    pub const fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// Judges the next samples of a source with this claim, whole symbols of them; rules on all of them at once.
+    ///
+    /// A failure throws away this call's samples. Those of the same window that earlier calls let through are in
+    /// the pools, where they harm nothing; their credit is paid back by a window of samples that get none, after
+    /// the source was re-admitted.
+    ///
+    /// A source without a claim is in use at once and never fails: there is nothing to hold it to.
+    #[must_use]
+    pub fn judge(&mut self, claim: MinEntropy, symbol: Symbol, samples: &[u8]) -> Ruling {
+        let cutoffs = Cutoffs::new(claim, symbol);
+        let mut findings = Findings::default();
+        if self.standing == Standing::Out {
+            return Ruling {
+                verdict: Verdict::Discard,
+                findings,
+            };
+        }
+        if !cutoffs.claims {
+            self.standing = Standing::InUse;
+            return Ruling {
+                verdict: Verdict::Credit,
+                findings,
+            };
+        }
+        let mut symbols = 0u32;
+        for symbol in self::symbols(symbol, samples) {
+            let before = findings;
+            self.tests.step(&cutoffs, symbol, &mut findings);
+            symbols = symbols.saturating_add(1);
+            if findings != before {
+                self.fail(&cutoffs, findings.of_grade(Grade::Permanent) > 0);
+                symbols = 0;
+            }
+        }
+        let verdict = match (findings.is_empty(), self.standing) {
+            (true, Standing::InUse) => self.pay_back(symbols),
+            _ => Verdict::Discard,
+        };
+        self.pass(symbols);
+        Ruling { verdict, findings }
+    }
+
+    /// Starts a source again, as an operator may who knows why.
+    pub fn restart(&mut self) {
+        *self = Self::default();
+    }
+
+    fn fail(&mut self, cutoffs: &Cutoffs, for_good: bool) {
+        if self.passed >= FORGOTTEN_AFTER {
+            self.failures_in_a_row = 0;
+        }
+        self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
+        self.passed = 0;
+        self.owed = u32::from(cutoffs.window());
+        self.standing = match for_good || self.failures_in_a_row >= MAX_IN_A_ROW {
+            true => Standing::Out,
+            false => Standing::Quarantined,
+        };
+    }
+
+    fn pass(&mut self, symbols: u32) {
+        self.passed = self.passed.saturating_add(symbols);
+        let waits = matches!(self.standing, Standing::StartUp | Standing::Quarantined);
+        if waits && self.passed >= START_UP_SYMBOLS {
+            self.standing = Standing::InUse;
+        }
+    }
+
+    fn pay_back(&mut self, symbols: u32) -> Verdict {
+        let owed = self.owed;
+        self.owed = owed.saturating_sub(symbols);
+        match owed {
+            0 => Verdict::Credit,
+            _ => Verdict::Mix,
+        }
+    }
+}
+
+/// The symbols of some samples.
+fn symbols(symbol: Symbol, samples: &[u8]) -> impl Iterator<Item = u64> {
+    let bytes = samples.chunks_exact(symbol.bytes());
+    bytes.map(|bytes| {
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    const CLAIM: MinEntropy = MinEntropy::per_byte_256ths(256);
+
+    /// Samples that pass.
+    fn sound(length: usize) -> Vec<u8> {
+        let mut state = 1u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    fn judge(health: &mut Health, samples: &[u8]) -> Verdict {
+        health.judge(CLAIM, Symbol::Byte, samples).verdict
+    }
+
+    fn in_use() -> Health {
+        let mut health = Health::default();
+        assert_eq!(judge(&mut health, &sound(1024)), Verdict::Discard);
+        assert_eq!(health.standing(), Standing::InUse);
+        health
+    }
+
+    #[test]
+    fn nothing_of_the_start_up_is_used() {
+        let mut health = Health::default();
+        for piece in sound(1024).chunks(64) {
+            assert_eq!(health.standing(), Standing::StartUp);
+            assert_eq!(judge(&mut health, piece), Verdict::Discard);
+        }
+        assert_eq!(judge(&mut health, &sound(64)), Verdict::Credit);
+    }
+
+    #[test]
+    fn a_source_that_is_stuck_from_the_start_never_counts() {
+        let mut health = Health::default();
+        for _ in 0..100 {
+            assert_eq!(judge(&mut health, &[0; 20]), Verdict::Discard);
+        }
+        assert_eq!(health.standing(), Standing::Out);
+    }
+
+    #[test]
+    fn a_failure_costs_a_start_up_and_a_window_of_credit() {
+        let mut health = in_use();
+        assert_eq!(judge(&mut health, &[7; 31]), Verdict::Discard);
+        assert_eq!(health.standing(), Standing::Quarantined);
+        assert_eq!(judge(&mut health, &sound(1023)), Verdict::Discard);
+        assert_eq!(health.standing(), Standing::Quarantined);
+        assert_eq!(judge(&mut health, &sound(1)), Verdict::Discard);
+        assert_eq!(health.standing(), Standing::InUse);
+        assert_eq!(judge(&mut health, &sound(511)), Verdict::Mix);
+        assert_eq!(judge(&mut health, &sound(1)), Verdict::Mix);
+        assert_eq!(judge(&mut health, &sound(1)), Verdict::Credit);
+    }
+
+    #[test]
+    fn what_follows_a_failure_in_the_same_sample_is_part_of_the_next_start_up() {
+        let mut health = in_use();
+        let samples: Vec<u8> = [7; 40].into_iter().chain(sound(1024)).collect();
+        assert_eq!(judge(&mut health, &samples), Verdict::Discard);
+        assert_eq!(health.standing(), Standing::InUse);
+        assert_eq!(judge(&mut health, &sound(1)), Verdict::Mix);
+    }
+
+    #[test]
+    fn a_run_reaches_the_permanent_grade_through_a_quarantine() {
+        let mut health = in_use();
+        assert_eq!(judge(&mut health, &[7; 31]), Verdict::Discard);
+        assert_eq!(health.standing(), Standing::Quarantined);
+        assert_eq!(judge(&mut health, &[7; 31]), Verdict::Discard);
+        assert_eq!(health.standing(), Standing::Out);
+        assert_eq!(judge(&mut health, &sound(5000)), Verdict::Discard);
+        health.restart();
+        assert_eq!(health.standing(), Standing::StartUp);
+    }
+
+    #[test]
+    fn three_failures_in_a_row_are_one_too_many_but_not_over_a_long_time() {
+        let mut health = in_use();
+        for standing in [Standing::Quarantined, Standing::Quarantined, Standing::Out] {
+            let _ = judge(&mut health, &[7; 40]);
+            assert_eq!(health.standing(), standing);
+            let _ = judge(&mut health, &sound(2000));
+        }
+        let mut health = in_use();
+        for _ in 0..10 {
+            let _ = judge(&mut health, &[7; 40]);
+            let _ = judge(&mut health, &sound(1 << 16));
+            assert_eq!(health.standing(), Standing::InUse);
+        }
+    }
+
+    #[test]
+    fn how_samples_are_cut_changes_no_standing() {
+        let samples: Vec<u8> = sound(1500)
+            .into_iter()
+            .chain([7; 40])
+            .chain(sound(1200))
+            .collect();
+        for piece in [1, 7, 64, 256] {
+            let mut health = Health::default();
+            let mut findings = Findings::default();
+            for piece in samples.chunks(piece) {
+                findings.add(&health.judge(CLAIM, Symbol::Byte, piece).findings);
+            }
+            assert_eq!(findings.of_grade(Grade::Intermittent), 1);
+            assert_eq!(health.standing(), Standing::InUse);
+        }
+    }
+
+    #[test]
+    fn a_source_that_claims_nothing_is_held_to_nothing() {
+        let mut health = Health::default();
+        let ruling = health.judge(MinEntropy::NONE, Symbol::Byte, &[0; 10_000]);
+        assert_eq!(ruling.verdict, Verdict::Credit);
+        assert!(ruling.findings.is_empty());
+    }
+
+    #[test]
+    fn words_are_compared_as_words() {
+        let mut health = Health::default();
+        let claim = MinEntropy::per_byte_256ths(32);
+        // 1 bit a word: bytes that repeat in different words are no repetition.
+        let words: Vec<u8> = (0..200u64).flat_map(u64::to_le_bytes).collect();
+        assert!(
+            health
+                .judge(claim, Symbol::Word, &words)
+                .findings
+                .is_empty()
+        );
+        let findings = health.judge(claim, Symbol::Word, &[9; 31 * 8]).findings;
+        assert_eq!(findings.of_grade(Grade::Intermittent), 1);
+    }
+}
