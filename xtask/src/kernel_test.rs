@@ -126,6 +126,7 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
         let files = Files::fetch(&cache)?
             .copy("bin/wellspring", &command)?
             .collect("modules", &modules)?
+            .contents("needed", &kernel.needed_by(&cache, &modules)?)
             .copy_folder("vectors", &root.join("vectors"))?
             .script("reload", RELOAD);
         let initramfs = files.write(cache.fresh(&format!("guest-{release}"))?.join("initramfs"))?;
@@ -154,7 +155,8 @@ fn drill(mut guest: Guest, release: Release) -> Result<String> {
         Release::Debug => "4096",
         _ => "12288",
     };
-    guest.must("cd / && insmod /modules/wellspring.ko")?;
+    guest.must("for file in /needed/*; do [ ! -e $file ] || insmod $file || break; done")?;
+    guest.must("insmod /modules/wellspring.ko")?;
     guest.must("for file in /modules/*.ko; do [ $file = /modules/wellspring.ko ] || insmod $file || break; done")?;
     let check = guest.run_within("wellspring check --kernel", CHECK)?;
     let last = check.text.lines().last().unwrap_or_default().to_owned();

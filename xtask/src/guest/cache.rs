@@ -54,23 +54,21 @@ impl Cache {
     }
 }
 
-/// Runs a command that is silent if it succeeds, and gives its output.
+/// Runs a command that is silent if it succeeds, and gives its output as text.
 pub(super) fn run(command: &mut Command) -> Result<String> {
+    run_bytes(command).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Runs a command that is silent if it succeeds, and gives its output.
+pub(super) fn run_bytes(command: &mut Command) -> Result<Vec<u8>> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(at(format!("{:?}", command.get_program())))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    match output.status.success() {
-        true => Ok(text),
-        false => {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            failed(format!(
-                "{command:?}: {}\n{}{}",
-                output.status,
-                last_lines(&text),
-                last_lines(&errors)
-            ))
-        }
+    if output.status.success() {
+        return Ok(output.stdout);
     }
+    let last = |text: &[u8]| last_lines(&String::from_utf8_lossy(text));
+    let (text, errors) = (last(&output.stdout), last(&output.stderr));
+    failed(format!("{command:?}: {}\n{text}{errors}", output.status))
 }
 
 /// What tells most about a failure.

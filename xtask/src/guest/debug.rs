@@ -6,7 +6,7 @@ use super::chroot::Chroot;
 use super::packages::Apt;
 use super::{Result, at, failed};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 /// What it is, beyond `tinyconfig`.
@@ -23,6 +23,17 @@ PREEMPT DEBUG_RT_MUTEXES DEBUG_SPINLOCK DEBUG_MUTEXES DEBUG_LOCK_ALLOC DEBUG_OBJ
 DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK DEBUG_OBJECTS_PERCPU_COUNTER KASAN KASAN_GENERIC KASAN_OUTLINE KASAN_STACK
 DEBUG_KMEMLEAK DETECT_HUNG_TASK FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC SLUB_DEBUG
 SLUB_DEBUG_ON WQ_WATCHDOG DEBUG_NOTIFIERS DEBUG_SG X86_DEBUG_FPU NVME_CORE BLK_DEV BLK_DEV_NVME EXT4_FS BLOCK";
+
+/// The smallest allocator knows no KASAN. Processors' bugs are not what is looked for.
+const SETTINGS: &str = "\
+# CONFIG_SLUB_TINY is not set
+# CONFIG_CPU_MITIGATIONS is not set
+CONFIG_FRAME_WARN=4096
+CONFIG_DEBUG_KMEMLEAK_MEM_POOL_SIZE=64000
+CONFIG_DEFAULT_HUNG_TASK_TIMEOUT=240
+CONFIG_NODES_SHIFT=6
+CONFIG_NR_CPUS=64
+";
 
 /// What a debug kernel must have, or it is not worth its time.
 const ESSENTIAL: [&str; 12] = [
@@ -94,46 +105,12 @@ pub(super) fn build(cache: &Cache) -> Result<(PathBuf, Chroot)> {
     Ok((folder.join("tree"), chroot))
 }
 
-/// Adds the options to a configuration, in place of what it says of them.
-fn configure(path: &PathBuf) -> Result {
-    let old = fs::read_to_string(path).map_err(at(path.display()))?;
-    let options: Vec<&str> = OPTIONS.split_whitespace().collect();
-    let mut new: String = old
-        .lines()
-        .filter(|line| !mentions(line, &options))
-        .flat_map(|line| [line, "\n"])
-        .collect();
-    for option in options {
-        new += &format!("CONFIG_{option}=y\n");
+/// Adds the options to a configuration. What is said last counts.
+fn configure(path: &Path) -> Result {
+    let mut config = fs::read_to_string(path).map_err(at(path.display()))?;
+    for option in OPTIONS.split_whitespace() {
+        config += &format!("CONFIG_{option}=y\n");
     }
-    // Processors' bugs are not what is looked for, and their detours need a tool that needs more.
-    new += "# CONFIG_CPU_MITIGATIONS is not set\nCONFIG_FRAME_WARN=4096\nCONFIG_DEBUG_KMEMLEAK_MEM_POOL_SIZE=64000\n";
-    new += "CONFIG_DEFAULT_HUNG_TASK_TIMEOUT=240\nCONFIG_NODES_SHIFT=6\nCONFIG_NR_CPUS=64\n";
-    fs::write(path, new).map_err(at(path.display()))
-}
-
-/// Whether a line of a configuration sets one of the options, or says that it is not set.
-fn mentions(line: &str, options: &[&str]) -> bool {
-    let words = line
-        .strip_prefix("# ")
-        .unwrap_or(line)
-        .strip_prefix("CONFIG_");
-    let name = words.and_then(|words| words.split(['=', ' ']).next());
-    name.is_some_and(|name| options.contains(&name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_option_is_found_set_and_not_set_and_not_in_another_name() {
-        let options = ["SMP", "NUMA"];
-        for line in ["CONFIG_SMP=y", "# CONFIG_NUMA is not set"] {
-            assert!(mentions(line, &options), "{line}");
-        }
-        for line in ["CONFIG_SMPX=y", "# SMP", "CONFIG_X_SMP=y", ""] {
-            assert!(!mentions(line, &options), "{line}");
-        }
-    }
+    config += SETTINGS;
+    fs::write(path, config).map_err(at(path.display()))
 }

@@ -39,14 +39,12 @@ impl Files {
     /// A shell, and nothing else.
     pub(crate) fn fetch(cache: &Cache) -> Result<Self> {
         debug_assert!(INIT.contains(END));
-        let busybox = cache.once("busybox", |folder| {
-            Apt::new(folder, &["bookworm"])?.unpack(["busybox-static"], folder)
-        })?;
+        let busybox = busybox(cache)?;
         let mut initramfs = Initramfs::new();
         for folder in ["bin", "dev", "proc", "sys", "tmp", "run", "mnt"] {
             initramfs.folder(folder);
         }
-        initramfs.copy("bin/busybox", &busybox.join("bin/busybox"))?;
+        initramfs.copy("bin/busybox", &busybox)?;
         initramfs.link("bin/sh", "busybox");
         initramfs.program("init", INIT.as_bytes());
         Ok(Self { initramfs })
@@ -81,6 +79,16 @@ impl Files {
         Ok(self)
     }
 
+    /// A folder of the guest with these contents, named in their order.
+    pub(crate) fn contents(mut self, path: &str, files: &[(String, Vec<u8>)]) -> Self {
+        self.initramfs.folder(path);
+        for (number, (name, bytes)) in files.iter().enumerate() {
+            self.initramfs
+                .program(&format!("{path}/{number:02}-{name}"), bytes);
+        }
+        self
+    }
+
     /// A script in the guest's `/bin`.
     pub(crate) fn script(mut self, name: &str, text: &str) -> Self {
         self.initramfs
@@ -93,4 +101,12 @@ impl Files {
         fs::write(&path, self.initramfs.finish()).map_err(at(path.display()))?;
         Ok(path)
     }
+}
+
+/// A shell and all small tools, in one program that needs no library.
+pub(super) fn busybox(cache: &Cache) -> Result<PathBuf> {
+    let folder = cache.once("busybox", |folder| {
+        Apt::new(folder, &["bookworm"])?.unpack(["busybox-static"], folder)
+    })?;
+    Ok(folder.join("bin/busybox"))
 }

@@ -2,6 +2,8 @@
 
 use super::cache::{Cache, entry, run};
 use super::chroot::Chroot;
+use super::files::busybox;
+use super::modules::Modules;
 use super::packages::Apt;
 use super::{Result, Stop, at, debug, failed};
 use std::fmt;
@@ -58,6 +60,8 @@ pub(crate) struct Kernel {
     pub(crate) image: PathBuf,
     /// The folder that a module's Makefile is run in.
     headers: PathBuf,
+    /// Where the distribution's modules are; nowhere, if all is in the kernel.
+    modules: Option<PathBuf>,
     /// Where the compiler is, if it is not this system's.
     chroot: Option<Chroot>,
 }
@@ -72,6 +76,7 @@ impl Kernel {
                 release,
                 image,
                 headers: tree,
+                modules: None,
                 chroot: Some(chroot),
             });
         }
@@ -100,6 +105,7 @@ impl Kernel {
             release,
             image,
             headers,
+            modules: Some(folder),
             chroot,
         })
     }
@@ -107,6 +113,18 @@ impl Kernel {
     /// Fetches the image alone.
     pub(crate) fn fetch_image(cache: &Cache, release: Release) -> Result<PathBuf> {
         Self::fetch(cache, release).map(|kernel| kernel.image)
+    }
+
+    /// What `modules` need of the distribution's, by name, in the order to load them.
+    pub(crate) fn needed_by(
+        &self,
+        cache: &Cache,
+        modules: &[PathBuf],
+    ) -> Result<Vec<(String, Vec<u8>)>> {
+        match &self.modules {
+            Some(folder) => Modules::below(folder, busybox(cache)?)?.needed_by(modules),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Builds the modules in `source`, a folder with a Makefile for the kernel's build system, and gives the

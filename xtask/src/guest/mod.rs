@@ -5,6 +5,7 @@
 //! packages    a private apt: Debian packages of any suite, unpacked and not installed
 //! chroot      a small system of another suite, for its compiler
 //! kernel      kernels, their headers, and modules built for them
+//! modules     what a module needs of the distribution's
 //! debug       a kernel of our own that watches locks and memory
 //! initramfs   the guest's files, as a cpio archive
 //! files       what every guest has: a shell that obeys
@@ -26,6 +27,7 @@ mod debug;
 mod files;
 mod initramfs;
 mod kernel;
+mod modules;
 mod packages;
 mod qemu;
 mod shell;

@@ -2,10 +2,13 @@
 //!
 //! ```text
 //! nodes    memory on its node, readers served by theirs, the first 128 bits, shares of seeds
+//! seeds    a seed file over a reboot
 //! clones   one state of a machine, gone on from twice
 //! ```
 
 mod clones;
+mod nodes;
+mod seeds;
 
 use crate::guest::{Cache, Files, Kernel, Machine, Qemu, Release, Result, Table, command, failed};
 use clones::Notice;
@@ -37,6 +40,9 @@ pub(crate) fn run(root: &Path) -> Result {
     };
     let mut table = Table::new();
     table.add_outcome("self-tests on 4 nodes", self_tests(&rig, &new))?;
+    table.add_outcome("memory of 4 nodes", nodes::memory(&rig, &new))?;
+    table.add_outcome("readers of 4 nodes", nodes::readers(&rig, &new))?;
+    table.add_outcome("seed file, 3 boots", seeds::over_a_reboot(&rig, &new))?;
     for (name, kernel, notice) in [
         ("copies, 6.1, no notice", &old, Notice::None),
         ("copies, 6.12, no notice", &new, Notice::None),
