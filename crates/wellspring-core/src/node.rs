@@ -110,6 +110,15 @@ impl Node {
         self.credited_bits >= READY_BITS
     }
 
+    /// Hashes `noise` in, separately for each node, and credits nothing; a node that was never seeded stays so. For a
+    /// moment when there may be a copy of this node.
+    pub fn stir(&mut self, number: usize, noise: &[u8]) {
+        if self.generator.is_seeded() {
+            let seed = separated(b"wellspring node stir", number, noise, 0);
+            self.generator.reseed(seed.bytes());
+        }
+    }
+
     /// The seeds received so far.
     #[must_use]
     pub const fn reseeds(&self) -> u64 {

@@ -10,6 +10,7 @@
 //! owned     a state that someone owns
 //! system    getrandom(2), clock, files, the CPU this thread runs on
 //! vdso      getrandom without a system call
+//! watched   words that another process or a hypervisor changes
 //! once      a value made once for a process, without a lock
 //! bell      how a thread that sleeps is woken
 //! cpu       cycle counter, RDRAND, RDSEED
@@ -42,3 +43,4 @@ mod slots;
 pub mod system;
 mod thread;
 mod vdso;
+pub mod watched;

@@ -28,6 +28,7 @@
 //! | hot loops | [`Rng`], owned and `Send` |
 //! | another mode, function, topology, sources of one's own | [`Engine::builder`] |
 //! | numbers without secrecy; numbers that come again | [`pseudo`] |
+//! | clones of the machine, for all processes at once | [`generation_page`] |
 //! | seeds that outlive a reboot | [`seed_file`] |
 //! | known answers | [`replay`] |
 //!
@@ -35,8 +36,10 @@
 
 #![forbid(unsafe_code)]
 
+mod copies;
 mod engine;
 mod error;
+pub mod generation_page;
 mod machine;
 mod mode;
 mod noise;
@@ -46,6 +49,7 @@ pub mod replay;
 mod rng;
 pub mod seed_file;
 
+pub use copies::{Notice, Notices};
 pub use engine::{
     Engine, EngineBuilder, Harvester, HarvesterStats, NodeStats, Phase, SourceStats, Stats,
 };
@@ -141,6 +145,11 @@ pub fn reseed() -> Result<u64, Error> {
 /// [`Error::Thread`] when the system has no thread for it.
 pub fn start_harvester(harvester: Harvester) -> Result<(), Error> {
     process::engine().start_harvester(harvester)
+}
+
+/// Parts the process's engine from all copies of it: see [`Engine::part_from_copies`].
+pub fn part_from_copies() -> u64 {
+    process::engine().part_from_copies()
 }
 
 /// The generation of the process's engine: 1 at first, one more with every reseed.

@@ -62,9 +62,10 @@ impl Rng {
 
     #[inline(always)]
     fn take(&mut self, destination: &mut [u8]) -> bool {
+        let seen = self.engine.shared.copies.watched.seen();
         let generation = self.engine.shared.generation.current();
         let from_tap = |tap: &mut Tap<_>| tap.is_current(generation) && tap.take(destination);
-        self.tap.at_hand(from_tap) == Some(true)
+        self.tap.at_hand(from_tap) == Some(true) && self.engine.shared.copies.watched.now() == seen
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::Harvester;
 use super::chore::Chore;
+use super::clones::{Listen, Places};
 use super::keep::Save;
 use crate::seed_file::Identity;
-use crate::{Engine, Error, Mode, machine};
+use crate::{Engine, Error, Mode, copies, generation_page, machine};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub struct EngineBuilder {
     seed: Option<Seed>,
     seed_file: Option<PathBuf>,
     identity: Option<Identity>,
+    places: Places,
     harvester: Option<Harvester>,
 }
 
@@ -38,6 +40,7 @@ pub(super) struct Parts {
     pub(super) sources: Vec<Arc<dyn Source>>,
     pub(super) seed: Option<Seed>,
     pub(super) seed_file: Option<(PathBuf, Identity)>,
+    pub(super) places: Places,
     pub(super) harvester: Option<Harvester>,
     /// What the harvester's thread does beside harvesting.
     pub(super) chores: Vec<Box<dyn Chore>>,
@@ -53,6 +56,10 @@ impl EngineBuilder {
             seed: None,
             seed_file: None,
             identity: None,
+            places: Places {
+                page: generation_page::DEFAULT_PATH.into(),
+                vmclock: copies::VMCLOCK_PATH.into(),
+            },
             harvester: None,
         }
     }
@@ -124,6 +131,20 @@ impl EngineBuilder {
         self
     }
 
+    /// Where the [generation page](crate::generation_page) is, if there is one. Default:
+    /// [`generation_page::DEFAULT_PATH`].
+    pub fn generation_page(mut self, path: impl Into<PathBuf>) -> Self {
+        self.places.page = path.into();
+        self
+    }
+
+    /// Where the hypervisor's clock is, if there is one: a page that it changes before it lets a clone of the
+    /// machine run (the vmclock of Linux 6.13). Default: `/dev/vmclock0`.
+    pub fn vmclock(mut self, path: impl Into<PathBuf>) -> Self {
+        self.places.vmclock = path.into();
+        self
+    }
+
     /// Starts a thread, named `wellspring`, that harvests, and ends with the last clone of the engine. Default:
     /// none, and readers harvest on their own calls, ten times a second at most.
     ///
@@ -153,6 +174,9 @@ impl EngineBuilder {
             Mode::PerNode | Mode::PerThread => self.topology.unwrap_or_else(machine::topology),
         };
         let mut chores: Vec<Box<dyn Chore>> = Vec::new();
+        if self.harvester.is_some() {
+            chores.push(Box::new(Listen::new()));
+        }
         if self.seed_file.is_some() {
             chores.push(Box::new(Save::default()));
         }
@@ -165,6 +189,7 @@ impl EngineBuilder {
             seed_file: self
                 .seed_file
                 .map(|path| (path, self.identity.unwrap_or_else(Identity::system))),
+            places: self.places,
             chores,
             harvester: self.harvester,
         })

@@ -93,6 +93,7 @@ impl Shared {
         self.pools
             .lazy_from_ms
             .store(now_ms + RESEED_INTERVAL_MS, Ordering::Relaxed);
+        self.look_for_copies(now_ms);
         if now_ms.saturating_sub(state.reseeded_ms) >= STALE_MS {
             state.reseeded_ms = now_ms;
             self.lock_pages_in_child();

@@ -58,6 +58,8 @@ pub(super) struct PoolMemory {
     _reserved: AtomicU32,
     pub(super) harvester: HarvesterMemory,
     pub(super) harvest: Lock<HarvestState>,
+    /// Held by whoever parts the engine from its copies.
+    pub(super) parting: Lock<()>,
 }
 
 /// What a thread has at a nesting depth, with a tap that buffers `BUFFER_BYTES`.

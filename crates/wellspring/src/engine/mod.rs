@@ -8,6 +8,7 @@
 //! harvest   sources -> health -> queues -> pools -> mailboxes
 //! harvester a thread for it; without one, whoever is due and gets the try-lock
 //! read      the four read modes
+//! clones    parting from copies of the machine, and after a sleep
 //! keep      the seed file: at the beginning, every ten minutes, at the end
 //! pseudo    the threads' generators of the statistical tier
 //! stats     what can be said about it without a secret
@@ -15,6 +16,7 @@
 
 mod builder;
 mod chore;
+mod clones;
 mod harvest;
 mod harvester;
 mod keep;
@@ -31,6 +33,7 @@ pub use stats::{NodeStats, Phase, SourceStats, Stats};
 use crate::seed_file::{Keeper, SeedFileError};
 use crate::{Error, Mode, Rng};
 use builder::Parts;
+use clones::{Copies, Listen};
 use core::fmt;
 use core::sync::atomic::Ordering;
 use harvester::Tether;
@@ -76,6 +79,8 @@ pub(crate) struct Shared {
     mixes_fresh: bool,
     /// In ordinary memory: see [`Generation`].
     pub(crate) generation: Generation,
+    /// As well: a page that another process writes is the same page in a child.
+    pub(crate) copies: Copies,
     pub(crate) nest: ThreadStates,
     nodes: Box<[Wiped<NodeMemory>]>,
     pools: Wiped<PoolMemory>,
@@ -109,6 +114,7 @@ impl Engine {
             kernel: parts.kernel,
             mixes_fresh: !parts.sources.is_empty(),
             generation: Generation::new(),
+            copies: Copies::new(parts.places, system::now_ms()),
             nest: ThreadStates::new(),
             nodes,
             pools: Wiped::new(topology.system_node(0)).map_err(|_| Error::Memory)?,
@@ -136,7 +142,7 @@ impl Engine {
 
     /// Starts a harvester that ends with the process, unless one is at work.
     pub(crate) fn start_harvester(&self, harvester: Harvester) -> Result<(), Error> {
-        Tether::start(&self.shared, harvester, Vec::new()).map(core::mem::forget)
+        Tether::start(&self.shared, harvester, vec![Box::new(Listen::new())]).map(core::mem::forget)
     }
 
     /// Fills `destination`, of any length. Waits for the first seed, if need be.
@@ -208,6 +214,17 @@ impl Engine {
     /// same, and taps take fresh keys of the present nodes.
     pub fn reseed(&self) -> Result<u64, Error> {
         self.shared.reseed()
+    }
+
+    /// Parts from all copies of this process and this machine: reseeds every node with output of the system, the
+    /// processor and the clocks of this moment, and moves every tap to a fresh key at its next read; returns the new
+    /// generation.
+    ///
+    /// For whoever restores a snapshot or a checkpoint and knows of it first. An engine does so by itself when the
+    /// [generation page](crate::generation_page) or the hypervisor's clock says so, after a sleep, and with a
+    /// harvester when the kernel sends its notice. An engine that was deterministic is no longer.
+    pub fn part_from_copies(&self) -> u64 {
+        self.shared.part()
     }
 
     /// Writes the engine's [seed file](crate::seed_file) now, from fresh output of every node. An engine does so by

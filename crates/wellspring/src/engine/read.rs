@@ -20,7 +20,10 @@ impl Shared {
         let from_tap = |state: &mut OutermostState| {
             state.tap.is_current(self.generation.current()) && state.tap.take(destination)
         };
-        self.mode == Mode::PerThread && self.nest.outermost(from_tap) == Some(true)
+        let seen = self.copies.watched.seen();
+        self.mode == Mode::PerThread
+            && self.nest.outermost(from_tap) == Some(true)
+            && self.copies.watched.now() == seen
     }
 
     /// Any read, waiting for the first seed.
@@ -36,6 +39,10 @@ impl Shared {
     #[cold]
     #[inline(never)]
     pub(crate) fn read(&self, destination: &mut [u8]) -> Result<(), Error> {
+        self.unless_copied(|| self.read_once(destination))
+    }
+
+    fn read_once(&self, destination: &mut [u8]) -> Result<(), Error> {
         if self.mode == Mode::PerThread {
             let node = || self.local_node() as u32;
             let tapped = self
@@ -100,6 +107,14 @@ impl Shared {
     #[cold]
     #[inline(never)]
     pub(crate) fn read_owned<const B: usize>(
+        &self,
+        tap: &mut Owned<Tap<B>>,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        self.unless_copied(|| self.read_owned_once(tap, destination))
+    }
+
+    fn read_owned_once<const B: usize>(
         &self,
         tap: &mut Owned<Tap<B>>,
         destination: &mut [u8],
@@ -258,7 +273,7 @@ impl Shared {
     }
 
     /// Empties a node's mailbox; and once node 0 has been credited 128 bits, initialises the others.
-    fn receive(&self, number: usize, node: &mut Node) {
+    pub(super) fn receive(&self, number: usize, node: &mut Node) {
         node.receive(&self.nodes[number].inlet);
         if number != 0 || self.phase() == Phase::Ready || !node.is_seeded() {
             return;

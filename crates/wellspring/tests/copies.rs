@@ -1,0 +1,322 @@
+//! Copies of a process and of a machine part: by the page, the hypervisor's clock, the kernel's notice, an order.
+//!
+//! The engines here have a seed and no sources: two of one seed are what a snapshot that was restored twice is, and
+//! nothing but the notice makes them differ.
+
+mod common;
+
+use common::process::{Fork, run_and_exit};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::FromRawFd;
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use wellspring::generation_page::{self, GenerationPage, PageError};
+use wellspring::{Engine, EngineBuilder, Harvester, Mode, Notices};
+
+/// A file of a test's own, removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let name = format!("wellspring-copies-{}-{name}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn builder() -> EngineBuilder {
+    let builder = Engine::builder().sources([]).seed(&[7; 32]);
+    builder.generation_page("/none").vmclock("/none")
+}
+
+fn on_page(path: &Path, mode: Mode) -> Engine {
+    builder().generation_page(path).mode(mode).build().unwrap()
+}
+
+/// A pipe: where to read, where to write.
+fn pipe() -> (File, File) {
+    let mut ends = [0; 2];
+    // SAFETY: the two descriptors are new, and each becomes one file.
+    unsafe {
+        assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+        (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1]))
+    }
+}
+
+/// What a process reads in one go: from all kinds of reads.
+fn draw(engine: &Engine, rng: &mut wellspring::Rng) -> [u8; 128] {
+    let mut bytes = [0; 128];
+    engine.fill(&mut bytes[..8]);
+    engine.fill(&mut bytes[8..64]);
+    rng.fill(&mut bytes[64..96]);
+    rng.fill(&mut bytes[96..]);
+    bytes
+}
+
+#[test]
+fn two_processes_of_one_seed_part_at_their_next_read_after_a_bump() {
+    for mode in Mode::ALL {
+        let scratch = Scratch::new(mode.name());
+        let page = GenerationPage::create(&scratch.0).unwrap();
+        let ((mut theirs, mut to_us), (mut from_us, mut to_them)) = (pipe(), pipe());
+        let child = Fork::Library.call();
+        if child == 0 {
+            run_and_exit(|| {
+                let engine = on_page(&scratch.0, mode);
+                let mut rng = engine.rng();
+                for _ in 0..3 {
+                    from_us.read_exact(&mut [0]).unwrap();
+                    to_us.write_all(&draw(&engine, &mut rng)).unwrap();
+                }
+                std::mem::forget(scratch);
+            });
+        }
+        let engine = on_page(&scratch.0, mode);
+        let mut rng = engine.rng();
+        let mut both = || {
+            to_them.write_all(&[0]).unwrap();
+            let mut copy = [0; 128];
+            theirs.read_exact(&mut copy).unwrap();
+            (draw(&engine, &mut rng), copy)
+        };
+        for _ in 0..2 {
+            let (ours, copy) = both();
+            assert_eq!(ours, copy, "{mode}: the copies do the same");
+        }
+        page.bump();
+        let (ours, copy) = both();
+        for part in [0..8, 8..64, 64..96, 96..128] {
+            assert_ne!(ours[part.clone()], copy[part], "{mode}");
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child above.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert_eq!(status, 0);
+    }
+}
+
+#[test]
+fn a_page_has_one_writer_and_outlives_it() {
+    let scratch = Scratch::new("writer");
+    let page = GenerationPage::create(&scratch.0).unwrap();
+    let held = GenerationPage::create(&scratch.0).unwrap_err();
+    assert_eq!(held, PageError::Held(std::process::id()));
+    let engine = on_page(&scratch.0, Mode::PerThread);
+    engine.fill(&mut [0; 8]);
+    let (number, before) = (page.current(), engine.generation());
+    assert_eq!(generation_page::current(&scratch.0), Ok(number));
+    drop(page);
+    engine.fill(&mut [0; 8]);
+    assert_eq!(engine.generation(), before);
+    // Nobody knows what happened meanwhile.
+    let next = GenerationPage::create(&scratch.0).unwrap();
+    assert_ne!(next.current(), number);
+    engine.fill(&mut [0; 8]);
+    assert_eq!(engine.generation(), before + 1);
+}
+
+#[test]
+fn a_page_that_anybody_else_could_write_is_not_believed() {
+    let scratch = Scratch::new("hostile");
+    let path = &scratch.0;
+    let refused = |reason| {
+        assert_eq!(generation_page::current(path), Err(reason));
+        let engine = on_page(path, Mode::PerThread);
+        engine.fill(&mut [0; 8]);
+        let before = engine.generation();
+        if let Ok(file) = OpenOptions::new().write(true).open(path) {
+            let _ = file.write_all_at(&[0xff; 8], 64);
+        }
+        engine.fill(&mut [0; 8]);
+        assert_eq!(engine.generation(), before);
+    };
+    refused(PageError::System(libc::ENOENT));
+    let good = || drop(GenerationPage::create(path).unwrap());
+    let with_mode = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    good();
+    assert!(generation_page::current(path).is_ok());
+    for mode in [0o664, 0o646] {
+        with_mode(mode);
+        refused(PageError::Owner);
+    }
+    // A writer does not believe it either, and makes another.
+    good();
+    assert!(generation_page::current(path).is_ok());
+    if std::os::unix::fs::chown(path, Some(65534), None).is_ok() {
+        // SAFETY: asks who we are.
+        let root = unsafe { libc::geteuid() } == 0;
+        assert!(root);
+        refused(PageError::Owner);
+    }
+    fs::remove_file(path).unwrap();
+    for content in [&[][..], &[0; 100], &[0; 4095], &[0; 4096], &[0; 4097]] {
+        fs::write(path, content).unwrap();
+        refused(PageError::NotAPage);
+    }
+    fs::remove_file(path).unwrap();
+    let target = Scratch::new("target");
+    drop(GenerationPage::create(&target.0).unwrap());
+    symlink(&target.0, path).unwrap();
+    refused(PageError::NotAPage);
+}
+
+/// A file that looks as the hypervisor's page does, of `size` bytes as it says itself.
+fn vmclock(path: &Path, size: u32, flags: u64) -> File {
+    let mut content = [0; 4096];
+    content[..4].copy_from_slice(&0x4b4c_4356u32.to_le_bytes());
+    content[4..8].copy_from_slice(&size.to_le_bytes());
+    content[24..32].copy_from_slice(&flags.to_le_bytes());
+    fs::write(path, content).unwrap();
+    OpenOptions::new().write(true).open(path).unwrap()
+}
+
+#[test]
+fn the_hypervisors_clock_parts_copies_before_their_next_byte() {
+    let scratch = Scratch::new("vmclock");
+    let (clones, disruption) = (104, 16);
+    for (size, flags, moves, stays) in [
+        (112, 1 << 8, clones, disruption),
+        (112, 0, disruption, clones),
+        (104, 1 << 8, disruption, clones),
+    ] {
+        let clock = vmclock(&scratch.0, size, flags);
+        let engine = builder().vmclock(&scratch.0).build().unwrap();
+        let twin = builder().build().unwrap();
+        assert_eq!(engine.bytes::<32>(), twin.bytes::<32>());
+        clock.write_all_at(&[1], stays).unwrap();
+        assert_eq!(engine.bytes::<32>(), twin.bytes::<32>());
+        clock.write_all_at(&[1], moves).unwrap();
+        assert_ne!(engine.bytes::<32>(), twin.bytes::<32>());
+        assert_eq!(engine.generation(), twin.generation() + 1);
+    }
+    let clock = vmclock(&scratch.0, 112, 1 << 8);
+    clock.write_all_at(b"x", 0).unwrap();
+    let engine = builder().vmclock(&scratch.0).build().unwrap();
+    let before = engine.generation();
+    clock.write_all_at(&[1], 104).unwrap();
+    engine.fill(&mut [0; 8]);
+    assert_eq!(engine.generation(), before, "it is no such page");
+}
+
+#[test]
+fn an_order_parts_a_copy_on_every_node() {
+    let engines = || {
+        builder()
+            .topology("nodes=2,cpus=2".parse().unwrap())
+            .build()
+            .unwrap()
+    };
+    let (one, other) = (engines(), engines());
+    assert_eq!(one.bytes::<32>(), other.bytes::<32>());
+    let before = one.generation();
+    assert_eq!(one.part_from_copies(), before + 1);
+    assert_ne!(one.bytes::<32>(), other.bytes::<32>());
+}
+
+#[test]
+fn a_bump_in_every_moment_holds_no_reader_up() {
+    let scratch = Scratch::new("storm");
+    let page = GenerationPage::create(&scratch.0).unwrap();
+    let engine = on_page(&scratch.0, Mode::PerThread);
+    let end = Instant::now() + Duration::from_millis(300);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while Instant::now() < end {
+                page.bump();
+            }
+        });
+        let mut bytes = vec![0; 1 << 20];
+        while Instant::now() < end {
+            engine.fill(&mut bytes);
+            engine.fill(&mut bytes[..32]);
+        }
+    });
+}
+
+/// Where the kernel can be asked to send the event that it sends to a clone.
+const TRIGGER: &str = "/sys/devices/platform/VMGENCTR:00/uevent";
+
+#[test]
+fn the_kernels_notice_of_a_clone_parts_an_engine_with_a_harvester() {
+    let _events = EVENTS.lock().unwrap();
+    let engine = builder().harvester(Harvester::default()).build().unwrap();
+    engine.fill(&mut [0; 8]);
+    let before = engine.generation();
+    let event = "change 00112233-4455-6677-8899-aabbccddeeff VMGEN=1";
+    if let Err(error) = fs::write(TRIGGER, event) {
+        return eprintln!("SKIPPED: {TRIGGER}: {error}");
+    }
+    let end = Instant::now() + Duration::from_secs(5);
+    while engine.generation() == before && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(
+        engine.generation() > before,
+        "the kernel's notice was not heard"
+    );
+}
+
+/// The kernel's genuine event would be heard by the test of the fake one.
+static EVENTS: Mutex<()> = Mutex::new(());
+
+/// `struct sockaddr_nl`: all messages of the kernel's devices.
+fn events() -> libc::sockaddr_nl {
+    // SAFETY: all zeros is an address.
+    let mut address: libc::sockaddr_nl = unsafe { core::mem::zeroed() };
+    address.nl_family = libc::AF_NETLINK as u16;
+    address.nl_groups = 1;
+    address
+}
+
+#[test]
+fn a_notice_that_did_not_come_from_the_kernel_is_not_believed() {
+    let _events = EVENTS.lock().unwrap();
+    let address = events();
+    let length = size_of_val(&address) as u32;
+    // SAFETY: the pointers are to the address and the message, with their lengths.
+    let (socket, bound) = unsafe {
+        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        let socket = libc::socket(libc::AF_NETLINK, kind, 15);
+        (
+            socket,
+            libc::bind(socket, (&raw const address).cast(), length),
+        )
+    };
+    assert_eq!(bound, 0);
+    let mut notices = Notices::new();
+    let message = b"change@/devices/platform/VMGENCTR:00\0ACTION=change\0NEW_VMGENID=1\0FAKE=1\0";
+    // A sender does not hear itself: this one is another socket.
+    // SAFETY: as above.
+    let sent = unsafe {
+        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+        let sender = libc::socket(libc::AF_NETLINK, kind, 15);
+        let to = (&raw const address).cast();
+        libc::sendto(
+            sender,
+            message.as_ptr().cast(),
+            message.len(),
+            0,
+            to,
+            length,
+        )
+    };
+    if sent < 0 {
+        return eprintln!("SKIPPED: only root can send such a message");
+    }
+    let mut heard = [0u8; 4096];
+    let arrived = (0..100).any(|_| {
+        // SAFETY: the buffer and its length.
+        let length = unsafe { libc::recv(socket, heard.as_mut_ptr().cast(), heard.len(), 0) };
+        length > 0 && heard[..length as usize] == message[..]
+    });
+    assert!(arrived, "the message does not arrive at all");
+    assert_eq!(notices.next_notice(), None);
+}
