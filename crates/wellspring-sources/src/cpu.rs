@@ -1,7 +1,7 @@
 //! The processor's instructions.
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use wellspring_core::source::{MinEntropy, Source, SourceError};
+use wellspring_core::source::{MinEntropy, Source, SourceError, Symbol};
 use wellspring_sys::cpu::Instruction;
 
 /// RDSEED, or RDRAND where there is no RDSEED.
@@ -75,6 +75,14 @@ impl Source for Cpu {
 
     fn min_entropy(&self) -> MinEntropy {
         MinEntropy::NONE
+    }
+
+    fn reason(&self) -> &'static str {
+        "nobody but its maker can assess it"
+    }
+
+    fn symbol(&self) -> Symbol {
+        Symbol::Word
     }
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {

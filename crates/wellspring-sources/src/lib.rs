@@ -1,23 +1,52 @@
 //! The sources of noise, one file each.
 //!
-//! | source | what it is | claim |
-//! |---|---|---|
-//! | [`Os`] | getrandom(2) | full: the kernel's generator, once seeded, is as good as its key |
-//! | [`Cpu`] | RDSEED, else RDRAND, behind a self-test | none: nobody outside can assess it |
+//! | source | what it is | claim, in bits a byte | speed |
+//! |---|---|---|---|
+//! | [`Os`] | getrandom(2) | 8: the kernel's generator, once seeded, is as good as its key | fast |
+//! | [`Cpu`] | RDSEED, else RDRAND, behind a self-test | none: nobody outside can assess it | fast |
+//! | [`Jitter`] | how long walks through memory take | 1/4, assessed | slow |
+//! | [`Wakeups`] | when the scheduler wakes a thread | 1/2, assessed | slow |
+//! | [`Interrupts`] | how many interrupts there were | 1/16, assessed | slow |
+//! | [`Hwrng`] | /dev/hwrng | 1: an eighth of what such devices promise | slow |
+//! | [`NoiseFile`] | a device or a pipe of the operator's | the operator's | slow |
+//! | [`NoiseCommand`] | a command of the operator's | the operator's | slow |
 //!
-//! Each keeps the contract of [`wellspring_core::source::Source`].
+//! Each keeps the contract of [`wellspring_core::source::Source`]. What was assessed, how, and what came of it is in
+//! `docs/entropy.md`. Bytes that users mix in and seed files are no sources: an engine takes them as events.
 
 #![forbid(unsafe_code)]
 
 mod clock;
+mod command;
 mod cpu;
+mod file;
+mod hwrng;
 mod interrupts;
 mod jitter;
 mod os;
 mod wakeups;
 
+pub use command::NoiseCommand;
 pub use cpu::Cpu;
+pub use file::NoiseFile;
+pub use hwrng::Hwrng;
 pub use interrupts::Interrupts;
 pub use jitter::Jitter;
 pub use os::Os;
 pub use wakeups::Wakeups;
+
+use std::sync::Arc;
+use wellspring_core::source::Source;
+
+/// One of each source that needs no operator, the fast ones first.
+#[must_use]
+pub fn all() -> Vec<Arc<dyn Source>> {
+    vec![
+        Arc::new(Os),
+        Arc::new(Cpu::default()),
+        Arc::new(Jitter::default()),
+        Arc::new(Wakeups::default()),
+        Arc::new(Interrupts::default()),
+        Arc::new(Hwrng),
+    ]
+}

@@ -19,6 +19,10 @@ impl Source for Os {
         MinEntropy::FULL
     }
 
+    fn reason(&self) -> &'static str {
+        "the kernel answers only when its generator has been seeded with 256 bits"
+    }
+
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         const EAGAIN: i32 = 11;
         os_random(destination).map_err(|errno| match errno {

@@ -1,0 +1,247 @@
+//! A command given by the operator.
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::{Errno, read};
+use rustix::process::{Pid, Signal, getpid, kill_process_group};
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
+
+/// What a command of the operator's writes to its standard output, read without waiting.
+///
+/// It is started by the first draw, and again ten seconds after it has ended at the earliest. One that writes too
+/// much waits for its pipe; one that writes nothing, hangs or dies costs nothing but its noise. It has a process
+/// group of its own, which is killed when the source is dropped; a child process made by `fork` leaves it alone.
+#[derive(Debug)]
+pub struct NoiseCommand {
+    name: &'static str,
+    words: Vec<OsString>,
+    claim: MinEntropy,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    running: Option<Running>,
+    /// Killed, and not yet gone: waited for by later draws, since a process can take its time to die.
+    dying: Option<Child>,
+    started: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    owner: Pid,
+}
+
+/// The bytes of one draw.
+const SAMPLE_BYTES: usize = 64;
+
+/// From one start to the next.
+const RESTART_AFTER: Duration = Duration::from_secs(10);
+
+/// How long a drop waits for the command to be gone.
+const LONGEST_DEATH: Duration = Duration::from_millis(100);
+
+impl NoiseCommand {
+    /// A source that runs `words`, a program and its arguments. `claim` is the operator's word. The name in
+    /// reports, `command PROGRAM`, is never freed.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError::Absent`] without a program.
+    pub fn new(words: Vec<OsString>, claim: MinEntropy) -> Result<Self, SourceError> {
+        let program = words.first().ok_or(SourceError::Absent)?;
+        let name = format!("command {}", program.display());
+        Ok(Self {
+            name: Box::leak(name.into_boxed_str()),
+            words,
+            claim,
+            state: Mutex::default(),
+        })
+    }
+
+    fn start(&self, state: &mut State) -> Result<(), SourceError> {
+        let now = Instant::now();
+        let too_soon = state.started.is_some_and(|last| now - last < RESTART_AFTER);
+        if too_soon || state.dying.is_some() {
+            return Err(SourceError::Ended);
+        }
+        state.started = Some(now);
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let child = command.spawn().map_err(|error| {
+            SourceError::System(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
+        })?;
+        let owner = getpid();
+        let running = state.running.insert(Running { child, owner });
+        if let Some(output) = &running.child.stdout {
+            fcntl_setfl(output, OFlags::NONBLOCK).map_err(system)?;
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Takes the running command's life, if it is ours, and its end from the list of processes.
+    fn end(&mut self) {
+        if let Some(Running { mut child, owner }) = self.running.take()
+            && owner == getpid()
+        {
+            // Only what is still there may be killed: the number of a process that is gone is another's.
+            if matches!(child.try_wait(), Ok(None)) {
+                let group = Pid::from_child(&child);
+                let _ = kill_process_group(group, Signal::KILL);
+                self.dying = Some(child);
+            }
+        }
+        self.bury();
+    }
+
+    fn bury(&mut self) {
+        let gone = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
+        if self.dying.as_mut().is_some_and(gone) {
+            self.dying = None;
+        }
+    }
+}
+
+impl Source for NoiseCommand {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn min_entropy(&self) -> MinEntropy {
+        self.claim
+    }
+
+    fn reason(&self) -> &'static str {
+        "the operator's word"
+    }
+
+    fn speed(&self) -> Speed {
+        Speed::Slow { interval_ms: 1000 }
+    }
+
+    /// [`SourceError::Ended`] when the command has closed its output, and until it is started again.
+    fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        let mut state = self.state.try_lock().map_err(|_| SourceError::Busy)?;
+        state.bury();
+        if state.running.is_none() {
+            self.start(&mut state)?;
+        }
+        let Some(Running { child, owner }) = &state.running else {
+            return Err(SourceError::Ended);
+        };
+        let Some(output) = child.stdout.as_ref().filter(|_| *owner == getpid()) else {
+            return Err(SourceError::Absent);
+        };
+        let length = destination.len().min(SAMPLE_BYTES);
+        match read(output, &mut destination[..length]) {
+            Ok(0) if length > 0 => {
+                state.end();
+                Err(SourceError::Ended)
+            }
+            Ok(length) => Ok(length),
+            Err(Errno::AGAIN | Errno::INTR) => Err(SourceError::Busy),
+            Err(error) => Err(system(error)),
+        }
+    }
+}
+
+impl Drop for NoiseCommand {
+    fn drop(&mut self) {
+        let Ok(state) = self.state.get_mut() else {
+            return;
+        };
+        state.end();
+        let begin = Instant::now();
+        while state.dying.is_some() && begin.elapsed() < LONGEST_DEATH {
+            std::thread::sleep(Duration::from_millis(1));
+            state.bury();
+        }
+    }
+}
+
+fn system(error: Errno) -> SourceError {
+    SourceError::System(error.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> NoiseCommand {
+        let words = ["sh", "-c", script].map(OsString::from).to_vec();
+        NoiseCommand::new(words, MinEntropy::per_byte_256ths(100)).unwrap()
+    }
+
+    /// Samples until something else than `Busy` comes.
+    fn patiently(source: &NoiseCommand) -> Result<usize, SourceError> {
+        let begin = Instant::now();
+        loop {
+            match source.sample(&mut [0; 256]) {
+                Err(SourceError::Busy) if begin.elapsed() < Duration::from_secs(20) => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    #[test]
+    fn what_it_prints_is_taken_and_its_end_is_noticed() {
+        let source = shell("echo noise");
+        assert_eq!(patiently(&source), Ok(6));
+        assert_eq!(patiently(&source), Err(SourceError::Ended));
+        assert_eq!(
+            patiently(&source),
+            Err(SourceError::Ended),
+            "not started again at once"
+        );
+        assert!(source.state.lock().unwrap().running.is_none());
+    }
+
+    #[test]
+    fn one_that_hangs_or_floods_is_killed_with_its_children_on_drop() {
+        for script in ["sleep 1000 & sleep 1000", "yes & yes"] {
+            let source = shell(script);
+            let begin = Instant::now();
+            let _ = source.sample(&mut [0; 256]);
+            assert!(begin.elapsed() < Duration::from_secs(5));
+            let pid = source
+                .state
+                .lock()
+                .unwrap()
+                .running
+                .as_ref()
+                .map(|r| Pid::from_child(&r.child));
+            drop(source);
+            let begin = Instant::now();
+            while rustix::process::test_kill_process_group(pid.unwrap()).is_ok() {
+                // Grandchildren are buried by whoever is process 1.
+                assert!(
+                    begin.elapsed() < Duration::from_secs(10),
+                    "{script}: still there"
+                );
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error_and_no_more() {
+        let source = NoiseCommand::new(vec!["/nowhere".into()], MinEntropy::NONE).unwrap();
+        assert_eq!(source.sample(&mut [0; 8]), Err(SourceError::System(2)));
+        assert_eq!(source.sample(&mut [0; 8]), Err(SourceError::Ended));
+        let none = NoiseCommand::new(Vec::new(), MinEntropy::NONE);
+        assert_eq!(none.map(drop), Err(SourceError::Absent));
+    }
+}
