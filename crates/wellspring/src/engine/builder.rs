@@ -94,7 +94,8 @@ impl EngineBuilder {
         self
     }
 
-    /// The sources of noise, up to 16. Default: the operating system and the CPU's instructions.
+    /// The sources of noise, up to 16. Default: the operating system and the CPU's instructions; with a
+    /// harvester, also the timing of memory and of wake-ups, the counts of interrupts, and /dev/hwrng.
     ///
     /// None at all makes an engine that lives on its [`seed`](Self::seed): deterministic, for tests.
     pub fn sources(mut self, sources: impl IntoIterator<Item = Arc<dyn Source>>) -> Self {
@@ -164,7 +165,10 @@ impl EngineBuilder {
     /// [`Error::TooManySources`] beyond 16 sources, [`Error::Thread`] when the system has no thread for a
     /// harvester.
     pub fn build(self) -> Result<Engine, Error> {
-        let sources = self.sources.unwrap_or_else(standard_sources);
+        let sources = self.sources.unwrap_or_else(|| match self.harvester {
+            Some(_) => wellspring_sources::all(),
+            None => standard_sources(),
+        });
         if sources.len() > MAX_SOURCES {
             return Err(Error::TooManySources);
         }
