@@ -139,6 +139,17 @@ pub(crate) fn report(report: &Report) -> Value {
             events_dropped_share: loss.dropped_share,
         }
     });
+    let harvester = report.harvester.iter().map(|loss| {
+        object! {
+            mode: loss.mode.name(),
+            readers: loss.readers,
+            moved_share_alone: loss.alone_share,
+            kept_share: loss.kept_share,
+            events_per_cpu_second_alone: loss.alone_per_cpu_second,
+            kept_cpu_share: loss.kept_cpu_share,
+            cpu_share: loss.cpu_share,
+        }
+    });
     let blocks = report.blocks.iter().map(|with| {
         object! { source: with.source, block_ns: with.block_ns, share: with.share }
     });
@@ -164,6 +175,7 @@ pub(crate) fn report(report: &Report) -> Value {
         throughput: array(report.measurements.iter().map(measurement)),
         latency: array(report.latencies.iter().map(latency)),
         harvest: array(harvest),
+        harvester: array(harvester),
         blocks: array(blocks),
         footprint: footprint,
         targets: array(targets),

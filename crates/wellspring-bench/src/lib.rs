@@ -6,6 +6,7 @@
 //! race        throughput: all cases in turn, in short slices, round after round
 //! latency     the distribution of single calls
 //! harvest     what the harvest side loses while readers hammer
+//! harvester   what the harvester's thread gets done meanwhile
 //! herd        many threads at a reseed
 //! blocks      the share of a block-writing loop that goes into its random numbers
 //! footprint   the first byte, and the weight of a tap
@@ -32,6 +33,7 @@ pub mod contender;
 pub mod footprint;
 mod format;
 pub mod harvest;
+pub mod harvester;
 pub mod herd;
 pub mod histogram;
 mod json;

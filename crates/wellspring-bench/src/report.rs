@@ -4,6 +4,7 @@ use crate::blocks::{self, BlockLoop};
 use crate::contender::{Contender, Work};
 use crate::footprint::{self, Footprint};
 use crate::harvest::{self, HarvestLoss};
+use crate::harvester::{self, HarvesterLoss};
 use crate::latency::{self, Latency};
 use crate::machine::{self, Machine};
 use crate::options::{Options, Section};
@@ -28,6 +29,8 @@ pub struct Report {
     pub latencies: Vec<Latency>,
     /// The harvest side beside readers.
     pub harvest: Vec<HarvestLoss>,
+    /// The harvester's thread beside readers.
+    pub harvester: Vec<HarvesterLoss>,
     /// The block-writing loop.
     pub blocks: Vec<BlockLoop>,
     /// First byte and weight.
@@ -58,7 +61,10 @@ pub fn run(options: &Options, peers: Vec<Contender>, progress: &mut dyn Progress
     progress.begin(
         cases.len() * rounds
             + steps(Section::Latency, latency::steps(&latency_threads, rounds))
-            + steps(Section::Harvest, harvest::steps(rounds))
+            + steps(
+                Section::Harvest,
+                harvest::steps(rounds) + harvester::steps(),
+            )
             + steps(Section::Blocks, blocks::steps(rounds)),
     );
     let pace = |share: f64, turns: usize| Pace {
@@ -79,6 +85,10 @@ pub fn run(options: &Options, peers: Vec<Contender>, progress: &mut dyn Progress
         },
         harvest: match options.includes(Section::Harvest) {
             true => harvest::run(machine::cpus(), pace(shares.harvest, 8), progress),
+            false => Vec::new(),
+        },
+        harvester: match options.includes(Section::Harvest) {
+            true => harvester::run(machine::cpus(), progress),
             false => Vec::new(),
         },
         blocks: match options.includes(Section::Blocks) {

@@ -4,6 +4,7 @@ use crate::blocks::BlockLoop;
 use crate::contender::{Family, Work};
 use crate::footprint::Footprint;
 use crate::harvest::HarvestLoss;
+use crate::harvester::HarvesterLoss;
 use crate::latency::Latency;
 use crate::machine::Machine;
 use crate::race::{Measurement, Speed};
@@ -88,6 +89,15 @@ pub(crate) fn report() -> Report {
             alone_per_second: 1000.0,
             hammered_per_second: 900.0,
             dropped_share: 0.25,
+        }],
+        harvester: vec![HarvesterLoss {
+            mode: Mode::PerThread,
+            readers: 2,
+            alone_share: 0.99,
+            kept_share: 0.99,
+            alone_per_cpu_second: 1.5e6,
+            kept_cpu_share: 0.8,
+            cpu_share: 0.004,
         }],
         blocks: vec![
             BlockLoop {

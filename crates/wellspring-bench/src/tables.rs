@@ -41,6 +41,7 @@ pub(crate) fn of(report: &Report) -> Vec<Table> {
         scaling(report),
         latency(report),
         harvest(report),
+        harvester(report),
         blocks(report),
         targets(&report.targets()),
     ];
@@ -221,6 +222,35 @@ fn latency(report: &Report) -> Table {
         ]);
     }
     table
+}
+
+fn harvester(report: &Report) -> Table {
+    let head = [
+        "",
+        "moved alone",
+        "kept beside readers",
+        "events per CPU second alone",
+        "kept",
+        "of a CPU",
+    ];
+    let mut table = Table::new("The harvester's thread while readers hammer", &head);
+    for loss in &report.harvester {
+        table.rows.push(vec![
+            loss.mode.to_string(),
+            percent(loss.alone_share),
+            percent(loss.kept_share),
+            digits(loss.alone_per_cpu_second),
+            percent(loss.kept_cpu_share),
+            percent(loss.cpu_share),
+        ]);
+    }
+    match report.harvester.first() {
+        None => table,
+        Some(loss) => table.note(format!(
+            "The share of 4800 events a second that it moves to the pools in time, which is the scheduler's doing as well; and events in a second of its own time. {} reader(s) of 64 KiB on {} CPUs.",
+            loss.readers, report.machine.cpus
+        )),
+    }
 }
 
 fn harvest(report: &Report) -> Table {

@@ -96,6 +96,7 @@ pub(crate) fn of(report: &Report) -> Vec<Target> {
     targets.extend(scaling(report));
     targets.extend(statistical(report));
     targets.extend(edges(report));
+    targets.extend(harvest(report));
     targets
 }
 
@@ -254,6 +255,17 @@ fn edges(report: &Report) -> Vec<Target> {
                 .map(|one| one.median_ns()),
         ),
     ]
+}
+
+/// What readers on every CPU leave the harvester of its pace.
+fn harvest(report: &Report) -> Vec<Target> {
+    let modes = [Mode::PerThread, Mode::PerNode, Mode::Concurrent];
+    let target = |mode: Mode| {
+        let found = report.harvester.iter().find(|one| one.mode == mode);
+        let what = format!("harvester beside readers, {mode}, in its own time");
+        Target::at_least(what, 0.95, found.map(|one| one.kept_cpu_share))
+    };
+    modes.map(target).into()
 }
 
 /// The families in the order in which a reader wants to see them.

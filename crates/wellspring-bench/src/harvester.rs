@@ -1,0 +1,164 @@
+//! What the harvester's thread gets done while readers hammer on every CPU.
+//!
+//! A feeder offers events at a fixed pace, more than the harvester's usual rounds could take; the thread moves them to
+//! the pools and reseeds when that is due. Readers and harvester share the CPUs, so there are two figures. The share of
+//! the events that were moved before a queue was full has the scheduler's part in it: who shares two CPUs with two
+//! readers and whatever else runs waits for its turn. Events moved in a second of the thread's own time on a CPU have
+//! not, and would fall if it ever waited for a reader or fought with one for a cache line.
+
+use crate::contender::{Runner, Work};
+use crate::harvest::READ_BYTES;
+use crate::progress::Progress;
+use crate::statistics::{median, median_ratio};
+use crate::subjects;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use wellspring::{Engine, Harvester, HarvesterStats, Mode};
+
+/// Events offered at once.
+const EVENTS: u64 = 24;
+
+/// The time to the next offer: 4800 events a second.
+const BETWEEN_OFFERS: Duration = Duration::from_millis(5);
+
+/// Each measures every mode alone and beside readers.
+const ROUNDS: usize = 3;
+
+const SLICE: Duration = Duration::from_millis(200);
+
+/// The harvester of a mode.
+#[derive(Clone, Debug)]
+pub struct HarvesterLoss {
+    /// The mode.
+    pub mode: Mode,
+    /// How many readers hammered.
+    pub readers: usize,
+    /// The share of the offered events that the thread moved to the pools in time, alone.
+    pub alone_share: f64,
+    /// What is left of that beside readers: the median of the rounds' ratios.
+    pub kept_share: f64,
+    /// Events moved in a second of the thread's time on a CPU, alone.
+    pub alone_per_cpu_second: f64,
+    /// What is left of that beside readers.
+    pub kept_cpu_share: f64,
+    /// The share of a CPU that the thread takes beside readers.
+    pub cpu_share: f64,
+}
+
+pub(crate) fn steps() -> usize {
+    Mode::ALL.len() * ROUNDS
+}
+
+/// Measures every mode, with a reader on each CPU.
+pub(crate) fn run(cpus: usize, progress: &mut dyn Progress) -> Vec<HarvesterLoss> {
+    // Between its turns nobody reads an engine, and its harvester would slow down.
+    let harvester = Harvester::default().idle_pace_ms(100);
+    let engines = Mode::ALL.map(|mode| {
+        let builder = Engine::builder().mode(mode);
+        let engine = builder.harvester(harvester.clone()).build();
+        engine.expect("there is memory and a thread for an engine")
+    });
+    let mut alone = vec![Vec::new(); engines.len()];
+    let mut hammered = alone.clone();
+    for _ in 0..ROUNDS {
+        for (place, engine) in engines.iter().enumerate() {
+            alone[place].push(hammer(engine, 0));
+            hammered[place].push(hammer(engine, cpus));
+            progress.step("harvester");
+        }
+    }
+    let summary = |(place, engine): (usize, &Engine)| {
+        let of = |slices: &[Slice], figure: fn(&Slice) -> f64| -> Vec<f64> {
+            slices.iter().map(figure).collect()
+        };
+        let (alone, hammered) = (&alone[place], &hammered[place]);
+        let kept = |figure| median_ratio(&of(hammered, figure), &of(alone, figure));
+        HarvesterLoss {
+            mode: engine.mode(),
+            readers: cpus,
+            alone_share: median(&of(alone, Slice::moved_share)),
+            kept_share: kept(Slice::moved_share),
+            alone_per_cpu_second: median(&of(alone, Slice::per_cpu_second)),
+            kept_cpu_share: kept(Slice::per_cpu_second),
+            cpu_share: median(&of(hammered, |slice| slice.cpu_time_s / slice.time_s)),
+        }
+    };
+    engines.iter().enumerate().map(summary).collect()
+}
+
+/// What the thread did in a while.
+#[derive(Clone, Debug)]
+struct Slice {
+    offered: f64,
+    events: f64,
+    time_s: f64,
+    cpu_time_s: f64,
+}
+
+impl Slice {
+    fn moved_share(&self) -> f64 {
+        self.events / self.offered.max(1.0)
+    }
+
+    fn per_cpu_second(&self) -> f64 {
+        self.events / self.cpu_time_s.max(1e-6)
+    }
+}
+
+fn hammer(engine: &Engine, readers: usize) -> Slice {
+    let (stop, offered) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..readers {
+            scope.spawn(|| {
+                let mut buffer = vec![0; READ_BYTES];
+                let mut reader = subjects::reader(engine);
+                while !stop.load(Ordering::Relaxed) {
+                    reader.run(Work::Fill(READ_BYTES), 8, &mut buffer);
+                }
+            });
+        }
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                (0..EVENTS).for_each(|event| engine.mix(&[event as u8; 32]));
+                offered.fetch_add(EVENTS, Ordering::Relaxed);
+                // A reader, so that the harvester does not take the engine for an idle one.
+                let _ = engine.u64();
+                std::thread::sleep(BETWEEN_OFFERS);
+            }
+        });
+        // Until the harvester has found its pace.
+        std::thread::sleep(SLICE);
+        let (before, start) = (stats(engine), Instant::now());
+        let offered_before = offered.load(Ordering::Relaxed);
+        std::thread::sleep(SLICE);
+        let (after, elapsed) = (stats(engine), start.elapsed());
+        stop.store(true, Ordering::Relaxed);
+        Slice {
+            offered: (offered.load(Ordering::Relaxed) - offered_before) as f64,
+            events: (after.events - before.events) as f64,
+            time_s: elapsed.as_secs_f64(),
+            cpu_time_s: (after.cpu_time_us - before.cpu_time_us) as f64 / 1e6,
+        }
+    })
+}
+
+fn stats(engine: &Engine) -> HarvesterStats {
+    engine.stats().harvester.expect("it was started with one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_on_every_cpu_leave_the_harvester_its_pace() {
+        let cpus = std::thread::available_parallelism().map_or(1, Into::into);
+        for loss in run(cpus, &mut ()) {
+            println!("{loss:?}");
+            assert!(loss.alone_share > 0.0, "{}", loss.mode);
+            // By its time on a CPU alone, and with a bound for machines that have more to do.
+            let kept = loss.kept_cpu_share;
+            assert!(kept > 0.4, "{}: {kept}", loss.mode);
+        }
+    }
+}
