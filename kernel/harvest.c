@@ -13,6 +13,7 @@
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/random.h>
 #include <linux/string.h>
 #include <linux/timex.h>
 
@@ -202,8 +203,15 @@ static void harvest(void)
 	ws_nodes_grow();
 }
 
+/*
+ * A kernel that nobody has asked for random bytes yet may never initialise its pool,
+ * and we would wait for it for ever. Asking makes it gather jitter, for about a second,
+ * where there is a cycle counter.
+ */
 static int run(void *unused)
 {
+	if (random_get_entropy())
+		wait_for_random_bytes();
 	while (!kthread_should_stop()) {
 		harvest();
 		schedule_timeout_interruptible(
