@@ -9,16 +9,16 @@ use std::fs;
 use std::path::Path;
 
 /// An answer of the reader.
-const ANSWER_BYTES: usize = 64;
+pub(super) const ANSWER_BYTES: usize = 64;
 
 /// Asked for before the machine is stopped: a part of the first buffer.
 const EARLIER: usize = 5;
 
 /// What a tap buffers at its outermost depth, and what `SECURITY.md` says of copies: the most that they share.
-const BUFFER_BYTES: usize = 5120;
+pub(super) const BUFFER_BYTES: usize = 5120;
 
-/// Asked for after: more than two buffers.
-const LATER: usize = 2 * BUFFER_BYTES / ANSWER_BYTES + 20;
+/// Asked for after, where copies part with the buffer at the latest: more than two of them.
+pub(super) const TWO_BUFFERS: usize = 2 * BUFFER_BYTES / ANSWER_BYTES + 20;
 
 /// Starts the reader between two pipes, each of which the shell holds open.
 const READER: &str = "mkfifo /tmp/asks /tmp/answers && \
@@ -29,8 +29,31 @@ const READER: &str = "mkfifo /tmp/asks /tmp/answers && \
 pub(super) enum Notice {
     /// Not at all.
     None,
-    /// By a device of the machine, which tells the kernel.
+    /// By a device of the machine (vmgenid), which tells the kernel, which tells `wellspring generation serve`.
     Device,
+    /// By an order before anyone reads: `wellspring generation bump`.
+    Order,
+}
+
+impl Notice {
+    /// What runs before the machine is copied.
+    const fn before(self) -> &'static str {
+        match self {
+            Notice::None => "true",
+            Notice::Device => {
+                "mkdir -p /run/wellspring && { wellspring generation serve >/tmp/served 2>&1 & } && sleep 1"
+            }
+            Notice::Order => "mkdir -p /run/wellspring && wellspring generation bump",
+        }
+    }
+
+    /// What runs in each copy before anyone reads.
+    const fn after(self) -> &'static str {
+        match self {
+            Notice::None | Notice::Device => "true",
+            Notice::Order => "wellspring generation bump",
+        }
+    }
 }
 
 /// What the copies have in common.
@@ -42,12 +65,13 @@ pub(super) struct Window {
 }
 
 /// Saves a machine with a reader at work, and goes on from there twice.
-pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice) -> Result<Window> {
+pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice, times: usize) -> Result<Window> {
     let state = rig.folder.join("state");
     let mut machine = Machine::new(kernel, &rig.initramfs, 1, 2);
     machine.memory_mib = 256;
     machine.notices = notice == Notice::Device;
     let mut guest = rig.qemu.start(&machine)?;
+    guest.must(notice.before())?;
     guest.must(READER)?;
     let earlier = ask(&mut guest, EARLIER)?;
     if distinct(&earlier) != EARLIER {
@@ -58,7 +82,8 @@ pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice) -> Result<Window>
     let mut copies = Vec::new();
     for _ in 0..2 {
         let mut guest = rig.qemu.start(&machine)?;
-        copies.push(ask(&mut guest, LATER)?);
+        guest.must(notice.after())?;
+        copies.push(ask(&mut guest, times)?);
         guest.end()?;
     }
     fs::remove_file(&state).map_err(crate::guest::at(state.display()))?;
