@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
-use wellspring::replay::{Replay, Summary, Verdict};
+use wellspring::replay::{self, Replay, Summary, Verdict};
 
 /// Answers are written in portions of about this length.
 const PAGE_BYTES: usize = 64 << 10;
@@ -73,7 +73,7 @@ impl Report {
             let line = line.or_else(|failure| self.flush().and(Err(failure)))?;
             let answer = replay.line(&line).map_err(|error| refuse(&error));
             let answer = answer.or_else(|failure| self.flush().and(Err(failure)))?;
-            self.total.vectors += u64::from(line.starts_with("begin") || line.starts_with("gen"));
+            self.total.vectors += u64::from(replay::begins_vector(&line));
             let Some(answer) = answer else { continue };
             match answer.verdict {
                 Verdict::Same => self.total.same += 1,

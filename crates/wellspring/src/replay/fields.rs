@@ -56,6 +56,10 @@ impl<'a> Fields<'a> {
         bytes.try_into().map_err(|_| ReplayError::Malformed(name))
     }
 
+    pub(super) fn samples(self) -> Result<Vec<u8>, ReplayError> {
+        decode_hex(self.required("data")?).ok_or(ReplayError::Malformed("data"))
+    }
+
     /// An event: of the data as printed, the first `size` bytes count.
     pub(super) fn event(self) -> Result<Event, ReplayError> {
         let counter = u32::from_str_radix(self.required("ctr")?, 16);

@@ -11,6 +11,12 @@
 //!   after STATE                                   the state after the last read
 //! gen cipher=.. concurrent=.. K=HEX C=HEX         a fresh generator with this K and C; read and after follow
 //! end
+//! noise name=N symbol=bit|byte|word claim=C       a source of which nothing is known, that claims C / 256 bits a byte
+//! samples data=HEX                                its next samples, judged at once
+//! samples n=N data=HEX                            the same, N times
+//!   health standing=S credited=B mixed=B discarded=B repetition=I,P proportion=I,P
+//!                                                 what became of it: its standing, the bytes used and thrown away,
+//!                                                 the failures of each test, intermittent and permanent
 //! STATE: reseeds=R len0=L C=HEX(16 bytes, little endian) K=HEX(32 bytes)|none
 //! ```
 //!
@@ -29,6 +35,7 @@
 
 mod fields;
 mod machine;
+mod noise;
 mod output;
 mod pipeline;
 
@@ -36,6 +43,7 @@ pub use pipeline::{Event, Pipeline, State};
 
 use fields::Fields;
 use machine::Machine;
+use noise::Noise;
 use output::Output;
 use std::fmt;
 use std::io::BufRead;
@@ -45,6 +53,7 @@ use wellspring_core::Kernel;
 pub struct Replay {
     pipeline: Box<dyn Pipeline>,
     is_begun: bool,
+    noise: Option<Noise>,
 }
 
 /// What the engine says to a line.
@@ -77,9 +86,9 @@ pub enum ReplayError {
     Missing(&'static str),
     /// A field's value is not of its form; its name.
     Malformed(&'static str),
-    /// An event, read or state before any `begin` or `gen`, or after `end`.
+    /// An event, read or state before any `begin` or `gen`, samples before any `noise`, or either after `end`.
     NoVector,
-    /// A read of more than 1 GiB.
+    /// A read of more than 1 GiB, or samples of more than 1 MiB in a line.
     TooLong,
     /// The file cannot be read, or is not text.
     Unreadable,
@@ -93,8 +102,10 @@ impl fmt::Display for ReplayError {
             ReplayError::UnknownLine => f.write_str("unknown kind of line"),
             ReplayError::Missing(field) => write!(f, "{field}= is missing"),
             ReplayError::Malformed(field) => write!(f, "{field}= is malformed"),
-            ReplayError::NoVector => f.write_str("no begin or gen before it"),
-            ReplayError::TooLong => f.write_str("a read of more than 1 GiB"),
+            ReplayError::NoVector => f.write_str("no begin, gen or noise before it"),
+            ReplayError::TooLong => {
+                f.write_str("a read of more than 1 GiB, or samples of more than 1 MiB")
+            }
             ReplayError::Unreadable => f.write_str("cannot be read as text"),
             ReplayError::Refused => f.write_str("refused by what is replayed on"),
         }
@@ -125,6 +136,7 @@ impl Replay {
         Self {
             pipeline: Box::new(pipeline),
             is_begun: false,
+            noise: None,
         }
     }
 
@@ -155,8 +167,21 @@ impl Replay {
                 }
                 Ok(None)
             }
+            "noise" => {
+                self.noise = Some(Noise::new(fields)?);
+                Ok(None)
+            }
+            "samples" => {
+                self.noise()?.judge(fields)?;
+                Ok(None)
+            }
+            "health" => {
+                let state = self.noise()?.state();
+                Ok(Some(compare("  health ", state, rest)))
+            }
             "end" => {
                 self.is_begun = false;
+                self.noise = None;
                 Ok(None)
             }
             "ev" => {
@@ -185,6 +210,10 @@ impl Replay {
             }
             _ => Err(ReplayError::UnknownLine),
         }
+    }
+
+    fn noise(&mut self) -> Result<&mut Noise, ReplayError> {
+        self.noise.as_mut().ok_or(ReplayError::NoVector)
     }
 
     fn pipeline(&mut self) -> Result<&mut dyn Pipeline, ReplayError> {
@@ -223,7 +252,7 @@ fn compare(word: &str, computed: String, expected: &str) -> Answer {
 /// What a whole file came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The vectors begun (`begin` and `gen`).
+    /// The vectors begun (`begin`, `gen` and `noise`).
     pub vectors: u64,
     /// The answers that are the same.
     pub same: u64,
@@ -231,6 +260,13 @@ pub struct Summary {
     pub different: u64,
     /// The answers that the file leaves open.
     pub open: u64,
+}
+
+/// Whether a line begins a vector.
+#[must_use]
+pub fn begins_vector(line: &str) -> bool {
+    let word = line.split_whitespace().next();
+    matches!(word, Some("begin" | "gen" | "noise"))
 }
 
 /// Runs a file and reports every answer with its line number, from 1.
@@ -247,7 +283,7 @@ pub fn run(
     for (number, line) in (1..).zip(file.lines()) {
         let line = line.map_err(|_| (number, ReplayError::Unreadable))?;
         let answer = replay.line(&line).map_err(|error| (number, error))?;
-        if line.starts_with("begin") || line.starts_with("gen") {
+        if begins_vector(&line) {
             summary.vectors += 1;
         }
         if let Some(answer) = answer {

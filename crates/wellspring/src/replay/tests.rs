@@ -105,3 +105,68 @@ fn hostile_lines_are_refused_with_their_reason() {
     assert_eq!(replay.line("end"), Ok(None));
     assert_eq!(replay.line("pre"), Err(ReplayError::NoVector));
 }
+
+/// The traces of `vectors/noise/`, by name.
+fn noise() -> Vec<(String, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/noise");
+    let files = std::fs::read_dir(folder).expect("the folder is part of the repository");
+    let read = |path: std::path::PathBuf| {
+        let name = path.file_stem()?.to_str()?.to_owned();
+        Some((name, std::fs::read_to_string(path).ok()?))
+    };
+    files.filter_map(|file| read(file.ok()?.path())).collect()
+}
+
+#[test]
+fn every_trace_of_noise_trips_its_own_test_in_its_own_grade_and_no_other() {
+    let mut kinds = std::collections::BTreeSet::new();
+    for (name, text) in noise() {
+        let mut health = String::new();
+        let summary = run(Replay::new(), text.as_bytes(), |_, _, answer| {
+            health.clone_from(&answer.text);
+        });
+        let expected = Summary {
+            vectors: 1,
+            same: 1,
+            different: 0,
+            open: 0,
+        };
+        assert_eq!(summary, Ok(expected), "{name}: {health}");
+        let (_, kind) = name.split_once('-').expect("SOURCE-KIND");
+        let expected = match kind {
+            "sound" => "standing=in-use repetition=0,0 proportion=0,0",
+            "stuck-intermittent" => "standing=in-use repetition=1,0 proportion=0,0",
+            "stuck-permanent" => "standing=out repetition=1,1 proportion=0,0",
+            "biased-intermittent" => "standing=in-use repetition=0,0 proportion=1,0",
+            "biased-permanent" => "standing=out repetition=0,0 proportion=1,1",
+            _ => panic!("{name}: of no known kind"),
+        };
+        for field in expected.split(' ') {
+            assert!(health.contains(field), "{name}: {field} is not in {health}");
+        }
+        kinds.insert(kind.to_owned());
+    }
+    assert_eq!(kinds.len(), 5, "{kinds:?}");
+}
+
+#[test]
+fn samples_that_make_no_sense_are_refused() {
+    let mut replay = Replay::new();
+    assert_eq!(replay.line("samples data=00"), Err(ReplayError::NoVector));
+    let begin = |symbol: &str| format!("noise name=x symbol={symbol} claim=256");
+    let refused = Err(ReplayError::Malformed("symbol"));
+    assert_eq!(replay.line(&begin("nibble")), refused);
+    assert_eq!(replay.line(&begin("word")), Ok(None));
+    let refused = Err(ReplayError::Malformed("data"));
+    assert_eq!(replay.line("samples data=00"), refused);
+    assert_eq!(
+        replay.line("samples n=99999999 data=0000000000000000"),
+        Err(ReplayError::TooLong)
+    );
+    assert_eq!(replay.line("samples n=40 data=0000000000000000"), Ok(None));
+    let health = replay.line("health").unwrap().unwrap();
+    // A bit a byte is 8 bits a word: 5 in a row fail, and 9 for good.
+    for field in ["standing=out", "repetition=1,1", "proportion=0,0"] {
+        assert!(health.text.contains(field), "{}", health.text);
+    }
+}

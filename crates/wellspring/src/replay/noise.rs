@@ -1,0 +1,80 @@
+//! Recorded noise through the health tests.
+
+use super::ReplayError;
+use super::fields::Fields;
+use wellspring_core::health::{Findings, Grade, Health, Test, Verdict};
+use wellspring_core::source::{MinEntropy, Symbol};
+
+/// The most samples of one line in bytes, so that a short file cannot keep anyone busy for long.
+const MAX_SAMPLE_BYTES: usize = 1 << 20;
+
+/// A source whose samples stand in a file.
+pub(super) struct Noise {
+    health: Health,
+    claim: MinEntropy,
+    symbol: Symbol,
+    findings: Findings,
+    /// The bytes credited, mixed and discarded.
+    bytes: [u64; 3],
+}
+
+impl Noise {
+    /// A source of which nothing is known: `symbol=` and `claim=`.
+    pub(super) fn new(fields: Fields<'_>) -> Result<Self, ReplayError> {
+        let symbols = [Symbol::Bit, Symbol::Byte, Symbol::Word];
+        let name: String = fields.parsed("symbol")?;
+        let symbol = symbols.into_iter().find(|symbol| symbol.name() == name);
+        Ok(Self {
+            health: Health::default(),
+            claim: MinEntropy::per_byte_256ths(fields.parsed("claim")?),
+            symbol: symbol.ok_or(ReplayError::Malformed("symbol"))?,
+            findings: Findings::default(),
+            bytes: [0; 3],
+        })
+    }
+
+    /// Judges the samples of a line, `n=` times over if it says so.
+    pub(super) fn judge(&mut self, fields: Fields<'_>) -> Result<(), ReplayError> {
+        let samples = fields.samples()?;
+        let times: usize = match fields.get("n") {
+            Some(_) => fields.length()?,
+            None => 1,
+        };
+        if samples.len().saturating_mul(times) > MAX_SAMPLE_BYTES {
+            return Err(ReplayError::TooLong);
+        }
+        if samples.len() % self.symbol.bytes() != 0 {
+            return Err(ReplayError::Malformed("data"));
+        }
+        if samples.is_empty() {
+            return Ok(());
+        }
+        for _ in 0..times {
+            let ruling = self.health.judge(self.claim, self.symbol, &samples);
+            self.findings.add(&ruling.findings);
+            let count = match ruling.verdict {
+                Verdict::Credit => 0,
+                Verdict::Mix => 1,
+                Verdict::Discard => 2,
+            };
+            self.bytes[count] += samples.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// What became of the source.
+    pub(super) fn state(&self) -> String {
+        let failures = |test| {
+            let count = |grade| self.findings.count(test, grade);
+            let (some, all) = (count(Grade::Intermittent), count(Grade::Permanent));
+            format!("{some},{all}")
+        };
+        let [credited, mixed, discarded] = self.bytes;
+        format!(
+            "standing={} credited={credited} mixed={mixed} discarded={discarded} repetition={} proportion={}",
+            self.health.standing().name(),
+            failures(Test::RepetitionCount),
+            failures(Test::AdaptiveProportion),
+        )
+    }
+}
