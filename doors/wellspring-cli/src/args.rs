@@ -2,6 +2,7 @@
 
 use crate::engine::EngineRequest;
 use crate::failure::Failure;
+use crate::generation::GenerationRequest;
 use crate::seed::SeedRequest;
 use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Stats(StatsRequest),
     Bench(BenchRequest),
     Seed(SeedRequest),
+    Generation(GenerationRequest),
     /// Print the completions of a shell
     Completions {
         /// The shell
@@ -240,7 +242,7 @@ Examples:
   wellspring man | man -l -
   wellspring man --output /usr/local/share/man/man1")]
 pub(crate) struct ManRequest {
-    /// The subcommand
+    /// The subcommand: bytes, seed, seed-show, ..
     pub(crate) subcommand: Option<String>,
 
     /// Write all pages into this folder: wellspring.1, wellspring-bytes.1, ..

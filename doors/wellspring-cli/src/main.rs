@@ -9,6 +9,7 @@
 //! check     check: self-tests by name
 //! stats     stats: what can be said of an engine
 //! seed      seed show FILE, seed save FILE
+//! generation  generation show, bump, serve
 //! bench     bench: the ladder, measured or modelled
 //! manual    completions SHELL, man
 //! output    where bytes go, and what went wrong on the way
@@ -24,6 +25,7 @@ mod bytes;
 mod check;
 mod engine;
 mod failure;
+mod generation;
 mod manual;
 mod output;
 mod replay;
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Command::Stats(request) => stats::run(&request),
         Command::Bench(request) => bench::run(&request),
         Command::Seed(request) => seed::run(&request),
+        Command::Generation(request) => generation::run(&request),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man(request) => manual::man(&request),
     });

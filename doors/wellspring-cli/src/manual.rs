@@ -23,23 +23,30 @@ pub(crate) fn man(request: &ManRequest) -> Result<(), Failure> {
     let mut whole = definitions();
     whole.build();
     if let Some(folder) = &request.output {
-        return std::iter::once(&whole)
-            .chain(whole.get_subcommands())
-            .try_for_each(|command| {
-                let path = folder.join(format!("{}.1", page_name(command)));
-                let text = page(command).map_err(Failure::work)?;
-                let written = std::fs::write(&path, text);
-                written.map_err(|error| Failure::work(format!("{}: {error}", path.display())))
-            });
+        return commands(&whole).try_for_each(|command| {
+            let path = folder.join(format!("{}.1", page_name(command)));
+            let text = page(command).map_err(Failure::work)?;
+            let written = std::fs::write(&path, text);
+            written.map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+        });
     }
     let command = match &request.subcommand {
         None => &whole,
         Some(name) => {
             let unknown = || Failure::input(format!("no subcommand is called '{name}'"));
-            whole.find_subcommand(name).ok_or_else(unknown)?
+            let wanted = format!("wellspring-{name}");
+            let mut commands = commands(&whole);
+            let found = commands.find(|command| page_name(command) == wanted);
+            found.ok_or_else(unknown)?
         }
     };
     print(&page(command).map_err(Failure::work)?)
+}
+
+/// A command and all below it.
+fn commands(command: &clap::Command) -> Box<dyn Iterator<Item = &clap::Command> + '_> {
+    let below = command.get_subcommands().flat_map(commands);
+    Box::new(std::iter::once(command).chain(below))
 }
 
 /// `wellspring` or `wellspring-bytes`.

@@ -16,6 +16,7 @@ use wellspring::seed_file::{Identity, inspect};
 #[derive(Args)]
 #[command(
     arg_required_else_help = false,
+    disable_help_subcommand = true,
     after_help = "\
 Examples:
   wellspring seed save /var/lib/wellspring/seed

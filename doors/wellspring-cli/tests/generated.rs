@@ -5,7 +5,16 @@ mod common;
 use common::{Scratch, is_installed, stdout_of, text_of};
 use std::process::Command;
 
-const COMMANDS: [&str; 6] = ["bytes", "replay", "check", "stats", "completions", "man"];
+const COMMANDS: [&str; 8] = [
+    "bytes",
+    "replay",
+    "check",
+    "stats",
+    "seed",
+    "generation",
+    "completions",
+    "man",
+];
 
 #[test]
 fn shells_accept_their_completions() {
@@ -69,7 +78,8 @@ fn the_man_pages_describe_every_option() {
         ),
         ("replay", &["check", "kernel"]),
         ("check", &["list", "only"]),
-        ("stats", &["json", "mode", "prf"]),
+        ("stats", &["json", "mode", "prf", "seed\\-file"]),
+        ("generation-serve", &["page"]),
     ] {
         let page = text_of(&format!("man {command}"));
         for option in options {
@@ -89,7 +99,12 @@ fn all_pages_are_written_and_formatters_have_nothing_against_them() {
     std::fs::create_dir(&folder.0).unwrap();
     stdout_of(&format!("man --output {}", folder.path()));
     let pages = COMMANDS.map(|command| format!("wellspring-{command}.1"));
-    for page in pages.iter().map(String::as_str).chain(["wellspring.1"]) {
+    let others = [
+        "wellspring.1",
+        "wellspring-seed-show.1",
+        "wellspring-generation-serve.1",
+    ];
+    for page in pages.iter().map(String::as_str).chain(others) {
         let path = folder.0.join(page);
         assert!(path.metadata().unwrap().len() > 0, "{page}");
         if is_installed("mandoc") {

@@ -1,0 +1,91 @@
+//! `generation show`, `bump`, `serve`: one writer, and numbers that change.
+
+mod common;
+
+use common::{Scratch, run, stderr, text_of, wellspring};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStderr, Stdio};
+
+/// The writer, with what it says; ended at the end.
+struct Server(Child, BufReader<ChildStderr>);
+
+impl Server {
+    fn start(page: &str) -> Self {
+        let mut command = wellspring(&format!("generation serve --page {page}"));
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let mut server = Self(child, said);
+        assert!(server.line().contains("serving"));
+        server
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.1.read_line(&mut line).unwrap();
+        line
+    }
+
+    fn signal(&self, signal: &str) {
+        let mut kill = std::process::Command::new("kill");
+        let sent = kill.args([signal, &self.0.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_bump_changes_the_number_with_a_writer_and_without() {
+    let page = Scratch::new("generation");
+    let number = |action: &str| text_of(&format!("generation {action} --page {}", page.path()));
+    let first = number("bump");
+    assert_eq!(first, number("show"));
+    assert_ne!(first, number("bump"));
+    let mut server = Server::start(page.path());
+    let before = number("show");
+    let bumped = number("bump");
+    assert_ne!(before, bumped);
+    assert_eq!(bumped, number("show"));
+    assert!(server.line().contains("an order"));
+    let second = run(&format!("generation serve --page {}", page.path()));
+    assert_eq!(second.status.code(), Some(1));
+    assert!(stderr(&second).contains(&format!("process {} is its writer", server.0.id())));
+    server.signal("-TERM");
+    assert!(server.0.wait().unwrap().success());
+    assert_eq!(bumped, number("show"));
+    assert_ne!(bumped, number("bump"));
+}
+
+#[test]
+fn a_writer_passes_the_kernels_notice_on() {
+    let page = Scratch::new("generation-notice");
+    let mut server = Server::start(page.path());
+    let before = text_of(&format!("generation show --page {}", page.path()));
+    let trigger = "/sys/devices/platform/VMGENCTR:00/uevent";
+    let event = "change 00112233-4455-6677-8899-aabbccddeeff VMGEN=1";
+    if let Err(error) = std::fs::write(trigger, event) {
+        return eprintln!("SKIPPED: {trigger}: {error}");
+    }
+    assert!(server.line().contains("cloned"));
+    let after = text_of(&format!("generation show --page {}", page.path()));
+    assert_ne!(before, after);
+}
+
+#[test]
+fn what_is_no_page_is_said_in_one_line() {
+    let page = Scratch::new("generation-none");
+    let says = |reason: &str| {
+        let output = run(&format!("generation show --page {}", page.path()));
+        assert_eq!(output.status.code(), Some(1));
+        let line = stderr(&output);
+        assert!(line.contains(reason) && line.lines().count() == 1, "{line}");
+    };
+    says("No such file");
+    std::fs::write(&page.0, "rubbish").unwrap();
+    says("not a generation page");
+}
