@@ -116,7 +116,7 @@ pub(crate) struct BytesRequest {
     ///
     /// The same three give the same bytes on any machine, whatever --threads says.
     #[arg(long, value_name = "ALGORITHM", value_parser = algorithms(), requires = "seed",
-          conflicts_with_all = ["mode", "prf", "kernel", "topology"])]
+          conflicts_with_all = ["mode", "prf", "kernel", "topology", "harvester"])]
     pub(crate) pseudo: Option<Algorithm>,
 
     /// The seed of the stream, below 2^128: decimal, or hexadecimal after 0x

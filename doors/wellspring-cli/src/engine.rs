@@ -5,7 +5,7 @@ use crate::failure::{Failure, say};
 use clap::Args;
 use std::path::PathBuf;
 use wellspring::seed_file::SeedFound;
-use wellspring::{Engine, Error, Kernel, Mode, Prf, Topology};
+use wellspring::{Engine, Error, Harvester, Kernel, Mode, Prf, Topology};
 
 /// Which engine.
 #[derive(Args)]
@@ -38,6 +38,10 @@ pub(crate) struct EngineRequest {
     /// damaged, refused or could not be replaced: the command goes on without it. See wellspring seed.
     #[arg(long, value_name = "FILE")]
     pub(crate) seed_file: Option<PathBuf>,
+
+    /// Gather noise on a thread of its own, from slow sources too; no read does then
+    #[arg(long)]
+    pub(crate) harvester: bool,
 }
 
 impl EngineRequest {
@@ -62,6 +66,9 @@ impl EngineRequest {
         }
         if let Some(path) = &self.seed_file {
             builder = builder.seed_file(path);
+        }
+        if self.harvester {
+            builder = builder.harvester(Harvester::default());
         }
         let engine = builder
             .build()

@@ -36,6 +36,7 @@ fn tables(stats: &Stats) -> String {
         ["taps", &stats.thread_taps.to_string()],
         ["secret memory", &memory],
         ["events dropped", &stats.events_dropped.to_string()],
+        ["harvester", &harvester(stats)],
         ["seed file", &seed_file(stats)],
     ];
     let mut nodes = vec![["node", "reseeds", "fetches", "credit"].map(String::from)];
@@ -120,7 +121,7 @@ fn json(stats: &Stats) -> String {
     });
     format!(
         "{{\"phase\": {}, \"seed_file\": {}, \"mode\": {}, \"kernel\": {}, \"generation\": {}, \"taps\": {}, \
-         \"unlocked_bytes\": {}, \"events_dropped\": {},\n \"nodes\": [{}],\n \"sources\": [{}]}}\n",
+         \"unlocked_bytes\": {}, \"events_dropped\": {}, \"harvester\": {},\n \"nodes\": [{}],\n \"sources\": [{}]}}\n",
         quoted(&stats.phase.to_string()),
         quoted(&seed_file(stats)),
         quoted(stats.mode.name()),
@@ -129,9 +130,43 @@ fn json(stats: &Stats) -> String {
         stats.thread_taps,
         stats.unlocked_bytes,
         stats.events_dropped,
+        harvester_json(stats),
         nodes.collect::<Vec<_>>().join(", "),
         sources.collect::<Vec<_>>().join(",\n  ")
     )
+}
+
+/// What the harvester does, in a line.
+fn harvester(stats: &Stats) -> String {
+    let Some(harvester) = stats.harvester else {
+        return "none: readers harvest, ten times a second at most".into();
+    };
+    format!(
+        "{}, {} rounds, {} events, {} us of CPU time, {} ms ago",
+        if harvester.alive {
+            "at work"
+        } else {
+            "late, or ended: readers harvest"
+        },
+        harvester.rounds,
+        harvester.events,
+        harvester.cpu_time_us,
+        harvester.last_round_ms_ago
+    )
+}
+
+/// The same as JSON.
+fn harvester_json(stats: &Stats) -> String {
+    stats.harvester.map_or("null".into(), |harvester| {
+        format!(
+            "{{\"alive\": {}, \"rounds\": {}, \"events\": {}, \"cpu_time_us\": {}, \"last_round_ms_ago\": {}}}",
+            harvester.alive,
+            harvester.rounds,
+            harvester.events,
+            harvester.cpu_time_us,
+            harvester.last_round_ms_ago
+        )
+    })
 }
 
 /// What became of the seed file, as a line.

@@ -58,7 +58,7 @@ fn only_those_run_that_were_named_by_name_or_group() {
 
 #[test]
 fn stats_show_a_seeded_engine_of_the_kind_that_was_asked_for() {
-    let text = text_of("stats --topology nodes=4,cpus=8 --kernel chacha20-portable");
+    let text = text_of("stats --topology nodes=4,cpus=8 --kernel chacha20-portable --harvester");
     for word in [
         "of this process",
         "ready",
@@ -66,6 +66,7 @@ fn stats_show_a_seeded_engine_of_the_kind_that_was_asked_for() {
         "chacha20-portable",
         "os",
         "cpu",
+        "at work",
     ] {
         assert!(text.contains(word), "{word} is not in\n{text}");
     }
@@ -77,8 +78,9 @@ fn stats_show_a_seeded_engine_of_the_kind_that_was_asked_for() {
 
 #[test]
 fn stats_in_json_are_json() {
-    let json = text_of("stats --json --mode canonical");
+    let json = text_of("stats --json --mode canonical --harvester");
     for part in [
+        "\"harvester\": {\"alive\": true",
         "\"phase\": \"ready\"",
         "\"mode\": \"canonical\"",
         "\"name\": \"os\"",

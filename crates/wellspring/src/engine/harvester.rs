@@ -101,7 +101,7 @@ pub struct HarvesterStats {
     pub events: u64,
     /// The time it has spent on a CPU, in microseconds.
     pub cpu_time_us: u64,
-    /// How long ago its last round ended, in milliseconds.
+    /// How long ago its last round ended, or it was started, in milliseconds.
     pub last_round_ms_ago: u64,
 }
 
@@ -145,7 +145,9 @@ impl Tether {
         if memory.state.swap(ALIVE, Ordering::AcqRel) == ALIVE {
             return Ok(None);
         }
-        engine.leave_harvest_until(system::now_ms() + PATIENCE_MS);
+        let now_ms = system::now_ms();
+        memory.last_round_ms.store(now_ms, Ordering::Relaxed);
+        engine.leave_harvest_until(now_ms + PATIENCE_MS);
         let reins = Arc::new(Reins {
             end: AtomicBool::new(false),
             bell,
