@@ -132,3 +132,8 @@ void ws_distribution_deliver(const struct ws_seed *seed)
 	rcu_read_unlock();
 	ws_generation_bump();
 }
+
+void ws_distribution_wipe(void)
+{
+	memzero_explicit(chain, sizeof(chain));
+}

@@ -152,6 +152,7 @@ void ws_nodes_grow(void);
 
 /* The pools' lock is held: a seed to the root, another to the node whose turn it is. */
 void ws_distribution_deliver(const struct ws_seed *seed);
+void ws_distribution_wipe(void);
 
 /*
  * Has the root take what was posted. Gives up if a reader is there, who does it. Says

@@ -231,4 +231,5 @@ void ws_nodes_exit(void)
 	cpuhp_remove_state_nocalls(cpuhp_state);
 	unregister_memory_notifier(&memory_notifier);
 	free_nodes();
+	ws_distribution_wipe();
 }
