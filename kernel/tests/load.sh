@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# Loads and unloads the module where it is hardest: with every step of loading failing
+# once, and under readers that do not stop for it. For a shell as small as busybox's.
+#
+# usage: load.sh MODULE [ROUNDS] [READERS]
+#
+# Prints a line for each test, "ok ..." or "FAILED ...", and ends with the number of
+# failures. What the kernel itself says of it is in dmesg.
+
+module=$1
+rounds=${2:-100}
+readers=${3:-4}
+device=/dev/wellspring
+failures=0
+
+fail() {
+	echo "FAILED $*"
+	failures=$((failures + 1))
+}
+
+# A module that is being read is busy: until a moment comes between two reads.
+unload() {
+	tries=0
+	until rmmod wellspring 2>/dev/null; do
+		tries=$((tries + 1))
+		[ $tries -lt 2000 ] || return 1
+	done
+}
+
+# Nothing may be left: no file, no folder, no module.
+is_gone() {
+	[ ! -e $device ] && [ ! -e /sys/kernel/debug/wellspring ] &&
+		[ ! -e /sys/module/wellspring ]
+}
+
+steps=1
+until insmod "$module" fail_step=$steps 2>/dev/null; do
+	is_gone || fail "load/steps: step $steps failed and left something"
+	steps=$((steps + 1))
+	[ $steps -lt 1000 ] || break
+done
+unload || fail "load/steps: cannot be unloaded"
+is_gone || fail "load/steps: unloading left something"
+[ $steps -gt 10 ] || fail "load/steps: only $steps steps"
+echo "ok load/steps: each of $((steps - 1)) steps failed once"
+
+reader() {
+	while :; do
+		[ ! -c $device ] ||
+			dd if=$device of=/dev/null bs=16384 count=1 2>/dev/null
+		# Or there is never a moment between two reads.
+		sleep 0.05
+	done
+}
+
+pids=
+for number in $(seq "$readers"); do
+	reader &
+	pids="$pids $!"
+done
+round=0
+busy=0
+while [ $round -lt "$rounds" ]; do
+	round=$((round + 1))
+	insmod "$module" || { fail "load/unload: round $round: insmod"; break; }
+	# Let the readers in, a little longer each time.
+	sleep 0.0$((round % 10))
+	unload || { fail "load/unload: round $round: stays busy"; break; }
+	[ $tries -eq 0 ] || busy=$((busy + 1))
+	is_gone || fail "load/unload: round $round left something"
+done
+kill $pids 2>/dev/null
+wait 2>/dev/null
+[ $busy -gt 0 ] || fail "load/unload: never was a reader in the way"
+[ $failures -gt 0 ] ||
+	echo "ok load/unload: $round rounds under $readers readers, busy in $busy"
+exit $failures
