@@ -9,16 +9,19 @@ use std::fs;
 use std::path::Path;
 
 /// An answer of the reader.
-pub(super) const ANSWER_BYTES: usize = 64;
+const ANSWER_BYTES: usize = 64;
 
 /// Asked for before the machine is stopped: a part of the first buffer.
 const EARLIER: usize = 5;
 
 /// What a tap buffers at its outermost depth, and what `SECURITY.md` says of copies: the most that they share.
-pub(super) const BUFFER_BYTES: usize = 5120;
+const BUFFER_BYTES: usize = 5120;
 
-/// Asked for after, where copies part with the buffer at the latest: more than two of them.
-pub(super) const TWO_BUFFERS: usize = 2 * BUFFER_BYTES / ANSWER_BYTES + 20;
+/// Asked for after: more than two buffers.
+const LATER: usize = 2 * BUFFER_BYTES / ANSWER_BYTES + 20;
+
+/// What each copy is asked for.
+pub(super) const ASKED_BYTES: usize = LATER * ANSWER_BYTES;
 
 /// Starts the reader between two pipes, each of which the shell holds open.
 const READER: &str = "mkfifo /tmp/asks /tmp/answers && \
@@ -47,6 +50,14 @@ impl Notice {
         }
     }
 
+    /// The most bytes that both copies may hand out: what the tap's buffer held when they were made, until they know.
+    pub(super) const fn most_bytes(self) -> usize {
+        match self {
+            Notice::None | Notice::Device => BUFFER_BYTES,
+            Notice::Order => 0,
+        }
+    }
+
     /// What runs in each copy before anyone reads.
     const fn after(self) -> &'static str {
         match self {
@@ -65,7 +76,7 @@ pub(super) struct Window {
 }
 
 /// Saves a machine with a reader at work, and goes on from there twice.
-pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice, times: usize) -> Result<Window> {
+pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice) -> Result<Window> {
     let state = rig.folder.join("state");
     let mut machine = Machine::new(kernel, &rig.initramfs, 1, 2);
     machine.memory_mib = 256;
@@ -83,7 +94,7 @@ pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice, times: usize) -> 
     for _ in 0..2 {
         let mut guest = rig.qemu.start(&machine)?;
         guest.must(notice.after())?;
-        copies.push(ask(&mut guest, times)?);
+        copies.push(ask(&mut guest, LATER)?);
         guest.end()?;
     }
     fs::remove_file(&state).map_err(crate::guest::at(state.display()))?;

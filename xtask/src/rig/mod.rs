@@ -11,11 +11,8 @@ mod nodes;
 mod seeds;
 
 use crate::guest::{Cache, Files, Kernel, Machine, Qemu, Release, Result, Table, command, failed};
-use clones::{ANSWER_BYTES, BUFFER_BYTES, Notice, TWO_BUFFERS};
+use clones::Notice;
 use std::path::{Path, PathBuf};
-
-/// Questions for copies that part with a reseed at the latest: some ten seconds of them.
-const LONG: usize = 1500;
 
 /// What all parts use.
 struct Rig {
@@ -46,39 +43,15 @@ pub(crate) fn run(root: &Path) -> Result {
     table.add_outcome("memory of 4 nodes", nodes::memory(&rig, &new))?;
     table.add_outcome("readers of 4 nodes", nodes::readers(&rig, &new))?;
     table.add_outcome("seed file, 3 boots", seeds::over_a_reboot(&rig, &new))?;
-    for (name, kernel, notice, times, most) in [
-        // Linux 6.1 has no getrandom without a system call: see `Copies` in SECURITY.md.
-        (
-            "copies, 6.1, no notice",
-            &old,
-            Notice::None,
-            LONG,
-            LONG * ANSWER_BYTES - 1,
-        ),
-        ("copies, 6.1, an order", &old, Notice::Order, TWO_BUFFERS, 0),
-        (
-            "copies, 6.12, no notice",
-            &new,
-            Notice::None,
-            TWO_BUFFERS,
-            BUFFER_BYTES,
-        ),
-        (
-            "copies, 6.12, vmgenid",
-            &new,
-            Notice::Device,
-            TWO_BUFFERS,
-            BUFFER_BYTES,
-        ),
-        (
-            "copies, 6.12, an order",
-            &new,
-            Notice::Order,
-            TWO_BUFFERS,
-            0,
-        ),
+    for (name, kernel, notice) in [
+        // No getrandom without a system call, and no vmgenid.
+        ("copies, 6.1, no notice", &old, Notice::None),
+        ("copies, 6.1, an order", &old, Notice::Order),
+        ("copies, 6.12, no notice", &new, Notice::None),
+        ("copies, 6.12, vmgenid", &new, Notice::Device),
+        ("copies, 6.12, an order", &new, Notice::Order),
     ] {
-        table.add_outcome(name, copies(&rig, kernel, notice, times, most))?;
+        table.add_outcome(name, copies(&rig, kernel, notice))?;
     }
     table.end()
 }
@@ -96,25 +69,20 @@ fn self_tests(rig: &Rig, kernel: &Path) -> Result<String> {
     }
 }
 
-/// Two copies of a machine, and the most bytes that both may hand out.
-fn copies(
-    rig: &Rig,
-    kernel: &Path,
-    notice: Notice,
-    times: usize,
-    most_bytes: usize,
-) -> Result<String> {
-    let window = clones::window(rig, kernel, notice, times)?;
-    let (bytes, asked) = (window.repeated_bytes, times * ANSWER_BYTES);
+/// Two copies of a machine, and how much both hand out.
+fn copies(rig: &Rig, kernel: &Path, notice: Notice) -> Result<String> {
+    let window = clones::window(rig, kernel, notice)?;
+    let (bytes, most) = (window.repeated_bytes, notice.most_bytes());
     let says = match bytes {
-        0 => format!("no byte of {asked} in common"),
+        0 => format!("no byte of {} in common", clones::ASKED_BYTES),
         _ => format!(
-            "{bytes} bytes of {asked} in common, in {} ms",
+            "{bytes} bytes of {} in common, in {} ms",
+            clones::ASKED_BYTES,
             window.repeated_ms
         ),
     };
-    match bytes <= most_bytes {
+    match bytes <= most {
         true => Ok(says),
-        false => failed(format!("{says}; the bound is {most_bytes}")),
+        false => failed(format!("{says}; the bound is {most}")),
     }
 }
