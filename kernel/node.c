@@ -8,6 +8,7 @@
  * under the lock, WS_CHUNK_BYTES at most.
  */
 #include <linux/minmax.h>
+#include <linux/processor.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
@@ -45,6 +46,11 @@ void ws_node_prepare(struct ws_node *node, unsigned int number, int numa_node)
 	ws_generator_init(&node->generator, ws_cipher);
 }
 
+/*
+ * Waits with interrupts and preemption as the caller has them, not off: on a virtual
+ * machine the kernel's spinlock is unfair, and a CPU that was out of luck would have
+ * been deaf for seconds.
+ */
 static unsigned long lock_node(struct ws_node *node) __acquires(&node->lock)
 {
 	unsigned long flags;
@@ -53,7 +59,10 @@ static unsigned long lock_node(struct ws_node *node) __acquires(&node->lock)
 	if (raw_spin_trylock_irqsave(&node->lock, flags))
 		return flags;
 	since_ns = ktime_get_mono_fast_ns();
-	raw_spin_lock_irqsave(&node->lock, flags);
+	do {
+		while (raw_spin_is_locked(&node->lock))
+			cpu_relax();
+	} while (!raw_spin_trylock_irqsave(&node->lock, flags));
 	node->contended++;
 	node->lock_wait_ns += ktime_get_mono_fast_ns() - since_ns;
 	return flags;
