@@ -3,6 +3,7 @@
 use crate::engine::EngineRequest;
 use crate::failure::Failure;
 use crate::generation::GenerationRequest;
+use crate::module::KernelRequest;
 use crate::seed::SeedRequest;
 use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -31,7 +32,8 @@ const MAX_THREADS: u64 = 1024;
 Exit status:
   0  success, also when the reader of a pipe has gone
   1  something went wrong at work
-  2  bad input"
+  2  bad input
+  3  the kernel module is not loaded"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -48,6 +50,7 @@ pub(crate) enum Command {
     Bench(BenchRequest),
     Seed(SeedRequest),
     Generation(GenerationRequest),
+    Kernel(KernelRequest),
     /// Print the completions of a shell
     Completions {
         /// The shell
@@ -169,11 +172,18 @@ pub(crate) struct ReplayRequest {
 Examples:
   wellspring check
   wellspring check --only fork,nested
-  wellspring check --only known-answers       all tests of that group")]
+  wellspring check --only known-answers       all tests of that group
+  wellspring check --kernel --list")]
 pub(crate) struct CheckRequest {
     /// Print the names of the tests, and run none
     #[arg(long)]
     pub(crate) list: bool,
+
+    /// Test the kernel module instead, whose test module has to be loaded too; for root
+    ///
+    /// Exit status 3: it is not loaded.
+    #[arg(long)]
+    pub(crate) kernel: bool,
 
     /// Run these tests only: names, or what stands before the slash of several
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

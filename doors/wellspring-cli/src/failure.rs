@@ -9,6 +9,8 @@ use std::process::ExitCode;
 pub(crate) enum Failure {
     /// The user asked for something that cannot be: status 2.
     Input(String),
+    /// The kernel module that it is about is not loaded: status 3.
+    NoModule(String),
     /// Something went wrong at work: status 1.
     Work(String),
     /// The same, and the output says all about it.
@@ -32,6 +34,10 @@ impl Failure {
             Failure::Input(reason) => {
                 say(&format!("wellspring: {reason}"));
                 ExitCode::from(2)
+            }
+            Failure::NoModule(reason) => {
+                say(&format!("wellspring: {reason}"));
+                ExitCode::from(3)
             }
             Failure::Work(reason) => {
                 say(&format!("wellspring: {reason}"));

@@ -11,13 +11,14 @@
 //! seed      seed show FILE, seed save FILE
 //! generation  generation show, bump, serve
 //! bench     bench: the ladder, measured or modelled
+//! module    check --kernel, kernel save FILE, kernel restore FILE: the kernel module
 //! manual    completions SHELL, man
 //! output    where bytes go, and what went wrong on the way
 //! failure   how a run ends that does not end well
 //! ```
 //!
 //! Exit status: 0 for success, which includes that the reader of a pipe has gone; 1 for what went wrong at
-//! work; 2 for bad input.
+//! work; 2 for bad input; 3 where the kernel module is wanted and not loaded.
 
 mod args;
 mod bench;
@@ -27,6 +28,7 @@ mod engine;
 mod failure;
 mod generation;
 mod manual;
+mod module;
 mod output;
 mod replay;
 mod seed;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Bench(request) => bench::run(&request),
         Command::Seed(request) => seed::run(&request),
         Command::Generation(request) => generation::run(&request),
+        Command::Kernel(request) => module::run(&request),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man(request) => manual::man(&request),
     });

@@ -5,13 +5,14 @@ mod common;
 use common::{Scratch, is_installed, stdout_of, text_of};
 use std::process::Command;
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "bytes",
     "replay",
     "check",
     "stats",
     "seed",
     "generation",
+    "kernel",
     "completions",
     "man",
 ];
@@ -77,7 +78,7 @@ fn the_man_pages_describe_every_option() {
             ][..],
         ),
         ("replay", &["check", "kernel"]),
-        ("check", &["list", "only"]),
+        ("check", &["list", "only", "kernel"]),
         ("stats", &["json", "mode", "prf", "seed\\-file"]),
         ("generation-serve", &["page"]),
     ] {

@@ -6,7 +6,7 @@ use super::{Outcome, failed};
 pub(super) const BLOCK_BYTES: usize = 16;
 
 /// Passes if no block occurs twice among all of the reads, and none is all zeros.
-pub(super) fn are_distinct<'a>(reads: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+pub(crate) fn are_distinct<'a>(reads: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     let blocks = |read: &'a [u8]| read.as_chunks::<BLOCK_BYTES>().0;
     let mut blocks: Vec<u128> = reads
         .into_iter()

@@ -9,6 +9,8 @@
 //! erasure         what was handed out is nowhere in memory
 //! blocks          no 16 bytes twice
 //! ```
+//!
+//! With --kernel they are those of the kernel module instead, which `crate::module` has.
 
 mod blocks;
 mod erasure;
@@ -18,6 +20,9 @@ mod nested;
 mod reads;
 mod streams;
 
+pub(crate) use blocks::are_distinct;
+pub(crate) use known_answers::gives_freebsds_answers;
+
 use crate::args::CheckRequest;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -25,16 +30,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// A self-test.
-struct Check {
+pub(crate) struct Check {
     name: String,
-    run: Box<dyn Fn() -> Outcome>,
+    run: Box<dyn Fn() -> Result<String, Stop>>,
 }
 
 /// How a self-test ended.
-type Outcome = Result<(), Stop>;
+pub(crate) type Outcome = Result<(), Stop>;
 
 /// Why a self-test did not pass.
-enum Stop {
+pub(crate) enum Stop {
     Failed(String),
     /// This machine cannot run it.
     Skipped(String),
@@ -42,6 +47,14 @@ enum Stop {
 
 impl Check {
     fn new(name: impl Into<String>, run: impl Fn() -> Outcome + 'static) -> Self {
+        Self::with_figures(name, move || run().map(|()| String::new()))
+    }
+
+    /// A test that has something to say when it passes.
+    pub(crate) fn with_figures(
+        name: impl Into<String>,
+        run: impl Fn() -> Result<String, Stop> + 'static,
+    ) -> Self {
         Self {
             name: name.into(),
             run: Box::new(run),
@@ -67,7 +80,7 @@ fn skipped(reason: impl Into<String>) -> Outcome {
 }
 
 /// An error of the system in the way of a test.
-fn broken(what: &str, error: impl std::fmt::Display) -> Stop {
+pub(crate) fn broken(what: &str, error: impl std::fmt::Display) -> Stop {
     Stop::Failed(format!("{what}: {error}"))
 }
 
@@ -88,7 +101,10 @@ fn all() -> Vec<Check> {
 
 /// Runs the command.
 pub(crate) fn run(request: &CheckRequest) -> Result<(), Failure> {
-    let mut checks = all();
+    let mut checks = match request.kernel {
+        true => crate::module::checks()?,
+        false => all(),
+    };
     for name in &request.only {
         if !checks.iter().any(|check| check.is_called(name)) {
             let reason = format!("no test is called '{name}' (see 'wellspring check --list')");
@@ -113,13 +129,15 @@ fn run_all(checks: &[Check], output: &mut Output) -> Result<(), Failure> {
     let (mut passes, mut failures, mut skips) = (0, 0, 0);
     for check in checks {
         let start = Instant::now();
-        let panicked = |_| failed("panicked");
+        let panicked = |_| Err(Stop::Failed("panicked".into()));
         let outcome = catch_unwind(AssertUnwindSafe(|| (check.run)())).unwrap_or_else(panicked);
         let name = &check.name;
         output.print(&match outcome {
-            Ok(()) => {
+            Ok(figures) => {
                 passes += 1;
-                format!("ok {name} ({} ms)\n", start.elapsed().as_millis())
+                let separator = if figures.trim().is_empty() { "" } else { ": " };
+                let time_ms = start.elapsed().as_millis();
+                format!("ok {name} ({time_ms} ms){separator}{}\n", figures.trim())
             }
             Err(Stop::Failed(reason)) => {
                 failures += 1;

@@ -1,0 +1,116 @@
+//! The module's own pools and generator as a [`Pipeline`], so that vector files run through them.
+
+use super::ioctl::{self, ReplayBegin, ReplayEvent, ReplayState};
+use super::{TEST_DEVICE, open_device};
+use crate::check::{Check, Stop, broken, gives_freebsds_answers};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use wellspring::Prf;
+use wellspring::replay::{Event, Pipeline, Replay, ReplayError, State};
+
+/// A private Fortuna in the kernel, and the path that its cipher may use.
+struct Module {
+    device: OwnedFd,
+    path: u32,
+    /// What the fresh one is, until a state is forced into it.
+    prf: Prf,
+    concurrent: bool,
+}
+
+impl Module {
+    fn start(&self, state: Option<([u8; 32], u128)>) -> rustix::io::Result<()> {
+        let (key, counter) = state.unwrap_or_default();
+        let begin = ReplayBegin {
+            cipher: match self.prf {
+                Prf::Aes256 => 0,
+                Prf::ChaCha20 => 1,
+            },
+            concurrent: self.concurrent.into(),
+            path: self.path,
+            forced: state.is_some().into(),
+            key,
+            counter: counter.to_le_bytes(),
+        };
+        ioctl::begin(&self.device, begin)
+    }
+}
+
+fn refused(_: Errno) -> ReplayError {
+    ReplayError::Refused
+}
+
+impl Pipeline for Module {
+    fn begin(&mut self, prf: Prf, concurrent: bool) -> Result<(), ReplayError> {
+        (self.prf, self.concurrent) = (prf, concurrent);
+        self.start(None).map_err(refused)
+    }
+
+    fn force(&mut self, key: [u8; 32], counter: u128) -> Result<(), ReplayError> {
+        self.start(Some((key, counter))).map_err(refused)
+    }
+
+    fn absorb(&mut self, event: &Event) -> Result<(), ReplayError> {
+        let mut data = [0; 32];
+        let bytes = event.data().len();
+        data[..bytes].copy_from_slice(event.data());
+        let event = ReplayEvent {
+            counter: event.counter(),
+            pool: event.pool() as u32,
+            bytes: bytes as u32,
+            data,
+        };
+        ioctl::event(&self.device, event).map_err(refused)
+    }
+
+    fn reseed_if_due(&mut self) -> Result<(), ReplayError> {
+        ioctl::reseed(&self.device).map_err(refused)
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<(), ReplayError> {
+        ioctl::read(&self.device, bytes).map_err(refused)
+    }
+
+    fn state(&mut self) -> Result<State, ReplayError> {
+        let mut state = ReplayState::default();
+        ioctl::state(&self.device, &mut state).map_err(refused)?;
+        Ok(State {
+            reseeds: state.reseeds,
+            first_pool_bytes: state.first_pool_bytes,
+            counter: u128::from_le_bytes(state.counter),
+            key: state.key,
+        })
+    }
+}
+
+/// FreeBSD's answers, for every path of both ciphers, as `kernel/cipher.h` numbers them.
+pub(super) fn checks() -> Vec<Check> {
+    let paths = [
+        (Prf::Aes256, 0, "aes256-scalar"),
+        (Prf::Aes256, 1, "aes256-aes-ni"),
+        (Prf::Aes256, 2, "aes256-vaes"),
+        (Prf::ChaCha20, 0, "chacha20-scalar"),
+        (Prf::ChaCha20, 1, "chacha20-library"),
+    ];
+    let check = |(prf, path, name)| {
+        Check::with_figures(format!("replay/{name}"), move || replay(prf, path))
+    };
+    paths.into_iter().map(check).collect()
+}
+
+fn replay(prf: Prf, path: u32) -> Result<String, Stop> {
+    let module = Module {
+        device: open_device(TEST_DEVICE, "wellspring_test")
+            .map_err(|_| Stop::Failed(format!("{TEST_DEVICE} cannot be opened once more")))?,
+        path,
+        prf,
+        concurrent: false,
+    };
+    match module.start(None) {
+        Err(Errno::OPNOTSUPP) => {
+            return Err(Stop::Skipped("this CPU does not run it".into()));
+        }
+        other => other.map_err(|error| broken(TEST_DEVICE, error))?,
+    }
+    let compared = gives_freebsds_answers(Replay::on(module), prf)?;
+    Ok(format!("{compared} answers"))
+}

@@ -1,0 +1,53 @@
+//! The tests that the second module runs inside the kernel.
+
+use super::TEST_DEVICE;
+use super::ioctl::{self, TestName, TestRun};
+use crate::check::{Check, Stop, broken};
+use crate::failure::Failure;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::rc::Rc;
+
+/// The tests as the module lists them.
+pub(super) fn checks(device: OwnedFd) -> Result<Vec<Check>, Failure> {
+    let device = Rc::new(device);
+    let mut checks = Vec::new();
+    for index in 0.. {
+        let mut name = TestName {
+            index,
+            name: [0; 64],
+        };
+        match ioctl::list(&*device, &mut name) {
+            Ok(()) => {}
+            Err(Errno::NXIO) => break,
+            Err(error) => return Err(Failure::work(format!("{TEST_DEVICE}: {error}"))),
+        }
+        let device = Rc::clone(&device);
+        checks.push(Check::with_figures(text(&name.name), move || {
+            run(&device, index)
+        }));
+    }
+    Ok(checks)
+}
+
+/// What the module says of one.
+fn run(device: &OwnedFd, index: u32) -> Result<String, Stop> {
+    let mut test = TestRun {
+        index,
+        verdict: 1,
+        report: [0; 444],
+    };
+    ioctl::run(device, &mut test).map_err(|error| broken(TEST_DEVICE, error))?;
+    let report = text(&test.report);
+    match test.verdict {
+        0 => Ok(report),
+        2 => Err(Stop::Skipped(report)),
+        _ => Err(Stop::Failed(report)),
+    }
+}
+
+/// What stands before the first zero.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0);
+    String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()
+}
