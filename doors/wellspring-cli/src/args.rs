@@ -6,6 +6,7 @@ use crate::generation::GenerationRequest;
 use crate::module::KernelRequest;
 use crate::seed::SeedRequest;
 use crate::size::Size;
+use crate::sources::SourcesRequest;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     Replay(ReplayRequest),
     Check(CheckRequest),
     Stats(StatsRequest),
+    Sources(SourcesRequest),
     Bench(BenchRequest),
     Seed(SeedRequest),
     Generation(GenerationRequest),

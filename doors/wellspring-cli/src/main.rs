@@ -8,6 +8,7 @@
 //! replay    replay FILE...
 //! check     check: self-tests by name
 //! stats     stats: what can be said of an engine
+//! sources   sources list, record, replay, watch: noise and its health
 //! seed      seed show FILE, seed save FILE
 //! generation  generation show, bump, serve
 //! bench     bench: the ladder, measured or modelled
@@ -33,6 +34,7 @@ mod output;
 mod replay;
 mod seed;
 mod size;
+mod sources;
 mod stats;
 
 use args::Command;
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Replay(request) => replay::run(&request),
         Command::Check(request) => check::run(&request),
         Command::Stats(request) => stats::run(&request),
+        Command::Sources(request) => sources::run(&request),
         Command::Bench(request) => bench::run(&request),
         Command::Seed(request) => seed::run(&request),
         Command::Generation(request) => generation::run(&request),

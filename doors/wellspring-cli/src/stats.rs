@@ -80,7 +80,7 @@ fn tables(stats: &Stats) -> String {
 }
 
 /// Columns as wide as their widest cell, two spaces apart.
-fn table<const N: usize>(rows: &[[String; N]]) -> String {
+pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let widths: [usize; N] = core::array::from_fn(width);
     let mut text = String::new();
