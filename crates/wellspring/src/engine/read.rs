@@ -8,6 +8,7 @@ use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Claim;
 use wellspring_core::node::Node;
 use wellspring_core::tap::Tap;
+use wellspring_sys::cpu;
 use wellspring_sys::nest::{DEPTHS, Fresh, Level, Owned, State};
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::system;
@@ -148,7 +149,17 @@ impl Shared {
         mut fresh: Fresh<'_>,
         destination: &mut [u8],
     ) {
-        let mix = |noise: &mut [u8; KEY_BYTES]| self.mixes_fresh && fresh.fill(noise);
+        let mix = |noise: &mut [u8; KEY_BYTES]| {
+            if self.mixes_fresh {
+                // A copy of the machine copies the system's generator as well, whose output is the same in both
+                // until the system is told or reseeds itself, a minute later. The cycle counter is not, unless
+                // both refill in the very same cycle; it parts the keys, and the key in it keeps the secret.
+                let _ = fresh.fill(noise);
+                let cycles = cpu::cycles().to_le_bytes();
+                noise.iter_mut().zip(cycles).for_each(|(noise, cycle)| *noise ^= cycle);
+            }
+            self.mixes_fresh
+        };
         tap.read(self.kernel, mix, destination);
     }
 
