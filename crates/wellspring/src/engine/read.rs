@@ -156,7 +156,10 @@ impl Shared {
                 // both refill in the very same cycle; it parts the keys, and the key in it keeps the secret.
                 let _ = fresh.fill(noise);
                 let cycles = cpu::cycles().to_le_bytes();
-                noise.iter_mut().zip(cycles).for_each(|(noise, cycle)| *noise ^= cycle);
+                noise
+                    .iter_mut()
+                    .zip(cycles)
+                    .for_each(|(noise, cycle)| *noise ^= cycle);
             }
             self.mixes_fresh
         };
