@@ -65,7 +65,7 @@ fn table() -> Result<String, String> {
             text,
             "\n/// {what}\npub(super) static WINDOW_{window}: [[u16; 2]; {claims}] = [\n"
         );
-        for line in rows.chunks(10) {
+        for line in rows.chunks(9) {
             let cells: Vec<String> = line
                 .iter()
                 .map(|[intermittent, permanent]| format!("[{intermittent}, {permanent}]"))
