@@ -50,7 +50,8 @@ static const struct kernel_param_ops mode_ops = {
 };
 module_param_cb(mode, &mode_ops, NULL, 0644);
 MODULE_PARM_DESC(mode,
-		 "canonical: output is made under the root's lock; concurrent: outside it; per-node: on the reader's own node; per-cpu: from its tap (default)");
+		 "canonical: output is made under the root's lock; concurrent: outside it; "
+		 "per-node: on the reader's own node; per-cpu: from its tap (default)");
 
 /* random(4)'s knob, on the same ladder: 0 is canonical, 1 is anything above. */
 static int set_concurrent_read(const char *value,

@@ -247,7 +247,8 @@ fn harvester(report: &Report) -> Table {
     match report.harvester.first() {
         None => table,
         Some(loss) => table.note(format!(
-            "The share of 4800 events a second that it moves to the pools in time, which is the scheduler's doing as well; and events in a second of its own time. {} reader(s) of 64 KiB on {} CPUs.",
+            "The share of 4800 events a second that it moves to the pools in time, which is the scheduler's \
+             doing as well; and events in a second of its own time. {} reader(s) of 64 KiB on {} CPUs.",
             loss.readers, report.machine.cpus
         )),
     }

@@ -60,7 +60,7 @@ impl Notices {
         }
     }
 
-    /// A descriptor with something to read when [`next`](Self::next) should be asked.
+    /// A descriptor with something to read when [`next_notice`](Self::next_notice) should be asked.
     #[must_use]
     pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
         self.events.as_ref().map(AsFd::as_fd)
