@@ -68,13 +68,16 @@ pub(super) fn readers(rig: &Rig, kernel: &Path) -> Result<String> {
         }
         says.push(node.to_string());
     }
-    early(&mut guest)?;
+    phases_and_shares(&mut guest)?;
     guest.end()?;
-    Ok(format!("CPUs 0 to 7 by nodes {}", says.join(" ")))
+    Ok(format!(
+        "CPUs 0 to 7 by nodes {}; all by node 0 before 128 bits; seeds to hungry nodes first",
+        says.join(" ")
+    ))
 }
 
-/// Self-tests of phases and shares, with this machine's real nodes under them.
-fn early(guest: &mut Guest) -> Result {
+/// The command's self-tests of both, on this machine's nodes.
+fn phases_and_shares(guest: &mut Guest) -> Result {
     guest.must("wellspring check --only nodes").map(drop)
 }
 

@@ -231,6 +231,10 @@ impl Shared {
             if node.is_seeded() {
                 memory.fetches.fetch_add(1, Ordering::Relaxed);
                 node.claim(self.kernel, bytes, claim);
+                if self.nodes.len() > 1 {
+                    // Whose turn the next seed is: one node has no other to compare itself with.
+                    memory.inlet.spend(bytes);
+                }
                 return Ok((number, memory.incarnation()));
             }
             drop(node);

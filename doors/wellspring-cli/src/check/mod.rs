@@ -3,7 +3,8 @@
 //! ```text
 //! known_answers   FreeBSD's answers and counters that carry, for every kernel
 //! streams         known answers of the reproducible streams
-//! reads           modes, nodes, two threads
+//! reads           modes, two threads
+//! nodes           who serves whom, from when on, and whose turn a seed is
 //! fork            children never repeat their parents
 //! nested          a signal handler never gets the bytes of the read it interrupts
 //! erasure         what was handed out is nowhere in memory
@@ -17,6 +18,7 @@ mod erasure;
 mod fork;
 mod known_answers;
 mod nested;
+mod nodes;
 mod reads;
 mod streams;
 
@@ -89,7 +91,15 @@ fn all() -> Vec<Check> {
     let mut checks = known_answers::checks();
     checks.push(Check::new("pseudo-streams", streams::give_known_answers));
     checks.push(Check::new("modes", reads::modes_differ));
-    checks.push(Check::new("nodes", reads::every_node_serves_its_cpus));
+    checks.push(Check::new("nodes/early", nodes::early_readers_go_to_node_0));
+    checks.push(Check::new(
+        "nodes/served",
+        nodes::every_node_serves_its_cpus,
+    ));
+    checks.push(Check::new(
+        "nodes/hungry-first",
+        nodes::hungry_nodes_come_first,
+    ));
     checks.push(Check::new("two-threads", reads::threads_share_nothing));
     checks.push(Check::new("fork", fork::child_differs));
     checks.push(Check::new("fork-of-fork", fork::grandchild_differs));

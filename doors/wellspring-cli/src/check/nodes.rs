@@ -1,0 +1,146 @@
+//! Nodes: who serves whom, from when on, and whose turn a seed is. On this machine's nodes if it has several, else
+//! on four that are made up.
+
+use super::blocks::are_distinct;
+use super::reads::{LENGTHS_BYTES, read};
+use super::{Outcome, Stop, broken, failed, skipped};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::thread;
+use wellspring::{Engine, EngineBuilder, Mode, NodeStats, Phase, Topology};
+
+const MADE_UP_NODES: usize = 4;
+
+/// Before 128 credited bits node 0 serves every CPU; with them, each CPU's node does.
+pub(super) fn early_readers_go_to_node_0() -> Outcome {
+    for (seed_bytes, phase) in [(8, Phase::Early), (16, Phase::Ready)] {
+        let seed = &wellspring::bytes::<16>()[..seed_bytes];
+        // Without sources, so that it stays as it is.
+        let engine = build(builder()?.seed(seed).sources([]))?;
+        let cpus = cpus()?;
+        for &cpu in &cpus {
+            on(cpu, || read(&engine, 64))?;
+        }
+        let stats = engine.stats();
+        let served = stats.nodes.iter().filter(|node| node.fetches > 0).count();
+        let is_right = match phase {
+            Phase::Early => stats.nodes[0].fetches > 0 && served == 1,
+            _ => served > 1 || cpus.len() == 1,
+        };
+        if stats.phase != phase || !is_right {
+            return failed(format!(
+                "{} after a seed of {seed_bytes} bytes, with {served} nodes serving",
+                stats.phase
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Each CPU's reads go to its node, and no two nodes return the same.
+pub(super) fn every_node_serves_its_cpus() -> Outcome {
+    let topology = Topology::even(MADE_UP_NODES, MADE_UP_NODES);
+    let topology = topology.map_err(|error| broken("topology", error))?;
+    let engine = build(Engine::builder().mode(Mode::PerNode).topology(topology))?;
+    let cpus: Vec<usize> = cpus()?.into_iter().take(MADE_UP_NODES).collect();
+    let mut reads = vec![read(&engine, 64)];
+    for &cpu in &cpus {
+        reads.extend(on(cpu, || {
+            LENGTHS_BYTES.map(|length| read(&engine, length))
+        })?);
+    }
+    let stats = engine.stats();
+    if (stats.phase, stats.nodes.len()) != (Phase::Ready, MADE_UP_NODES) {
+        let nodes = stats.nodes.len();
+        return failed(format!("phase {} with {nodes} nodes", stats.phase));
+    }
+    for node in cpus.iter().map(|cpu| cpu % MADE_UP_NODES) {
+        if stats.nodes[node].fetches == 0 {
+            return failed(format!("node {node} has not served its CPU"));
+        }
+    }
+    are_distinct(reads.iter().map(Vec::as_slice))
+}
+
+/// A seed goes to a node below 75 % of its credit before any other, whosever turn it is.
+pub(super) fn hungry_nodes_come_first() -> Outcome {
+    /// The seeds that fill a node's credit of 1024 bits, at 256 bits each, with a few to spare.
+    const ROUNDS: usize = 6;
+    let engine = build(builder()?)?;
+    let cpus = cpus()?;
+    let reseed = || engine.reseed().map_err(|error| broken("a reseed", error));
+    let nodes = || engine.stats().nodes;
+    for _ in 0..ROUNDS * nodes().len() {
+        reseed()?;
+        for &cpu in &cpus {
+            // Has the node take its seed, at the price of a byte.
+            on(cpu, || read(&engine, 1))?;
+        }
+    }
+    let mut starved = 0;
+    for &cpu in &cpus {
+        let before = nodes();
+        on(cpu, || read(&engine, 128))?;
+        let Some(node) = rose(&before, &nodes(), |node| node.fetches).pop() else {
+            return failed(format!("no node served CPU {cpu}"));
+        };
+        if node == 0 {
+            continue;
+        }
+        let before = nodes();
+        reseed()?;
+        let fed = rose(&before, &nodes(), |node| u64::from(node.credit_bits));
+        if fed.iter().any(|&fed| fed != 0 && fed != node) || !fed.contains(&node) {
+            return failed(format!("node {node} was hungry, and {fed:?} were fed"));
+        }
+        starved += 1;
+        on(cpu, || read(&engine, 1))?;
+    }
+    match starved {
+        0 => skipped("one CPU, one node"),
+        _ => Ok(()),
+    }
+}
+
+/// The nodes of which a number rose.
+fn rose(
+    before: &[NodeStats],
+    after: &[NodeStats],
+    number: impl Fn(&NodeStats) -> u64,
+) -> Vec<usize> {
+    let pairs = before.iter().zip(after).enumerate();
+    let rose = pairs.filter(|(_, (before, after))| number(before) < number(after));
+    rose.map(|(node, _)| node).collect()
+}
+
+fn builder() -> Result<EngineBuilder, Stop> {
+    let real = || Engine::builder().mode(Mode::PerNode);
+    if build(real())?.stats().nodes.len() > 1 {
+        return Ok(real());
+    }
+    let made_up = Topology::even(MADE_UP_NODES, MADE_UP_NODES);
+    Ok(real().topology(made_up.map_err(|error| broken("topology", error))?))
+}
+
+fn build(builder: EngineBuilder) -> Result<Engine, Stop> {
+    builder.build().map_err(|error| broken("engine", error))
+}
+
+/// The CPUs that this process may use.
+fn cpus() -> Result<Vec<usize>, Stop> {
+    let allowed = sched_getaffinity(None).map_err(|error| broken("CPUs", error))?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|&cpu| allowed.is_set(cpu))
+        .collect())
+}
+
+/// Works on a CPU, in a thread of its own, which takes the affinity with it.
+fn on<R: Send>(cpu: usize, work: impl FnOnce() -> R + Send) -> Result<R, Stop> {
+    let here = || {
+        let mut here = CpuSet::new();
+        here.set(cpu);
+        sched_setaffinity(None, &here).map_err(|error| broken("moving to a CPU", error))?;
+        Ok(work())
+    };
+    let worker = thread::scope(|scope| scope.spawn(here).join());
+    worker.unwrap_or_else(|_| Err(Stop::Failed("panicked".into())))
+}
