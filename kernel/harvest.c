@@ -20,8 +20,14 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Draws that take the kernel's pool once around the pools and past pool 0 again. */
+/* Draws that take the kernel's pool once around the pools: pool 0 gets an event or two. */
 #define SEEDING_DRAWS 5
+
+/*
+ * Two rounds give pool 0 the two events that make its 64 bytes; the others are for a
+ * root whose lock a reader had.
+ */
+#define SEEDING_ROUNDS 4
 
 struct queue {
 	bool busy;
@@ -173,10 +179,12 @@ static bool seed_now(void)
 
 int ws_reseed(void)
 {
-	bool delivered;
+	bool delivered = false;
+	unsigned int i;
 
 	mutex_lock(&pools_lock);
-	delivered = seed_now();
+	for (i = 0; i < SEEDING_ROUNDS && !delivered; i++)
+		delivered = seed_now();
 	mutex_unlock(&pools_lock);
 	ws_nodes_grow();
 	if (delivered)
