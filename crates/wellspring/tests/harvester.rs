@@ -165,7 +165,9 @@ fn a_harvester_that_nobody_reads_from_costs_nearly_nothing() {
     std::thread::sleep(Duration::from_secs(4));
     let (after, elapsed) = (stats(&engine), start.elapsed());
     let share = (after.cpu_time_us - before.cpu_time_us) as f64 / elapsed.as_micros() as f64;
-    assert!(share < 0.001, "{share:.6} of a CPU");
+    // The promise is a thousandth, of optimised code: the slow sources compute.
+    let most = if cfg!(debug_assertions) { 0.003 } else { 0.001 };
+    assert!(share < most, "{share:.6} of a CPU");
     let rounds = after.rounds - before.rounds;
     assert!(rounds <= 20, "it slows down: {rounds} rounds");
     assert!(after.alive);
