@@ -125,7 +125,7 @@ fn a_line_that_cannot_be_understood_is_named() {
         (b"begin cipher=aes\n", ":1: concurrent= is missing"),
         (
             b"begin cipher=aes concurrent=1\nread n=1073741825\n",
-            ":2: a read of more than 1 GiB",
+            ":2: a read of more than 1 GiB, or samples of more than 1 MiB",
         ),
         (b"#\n#\n\xff\n", ":3: is not text"),
     ] {
