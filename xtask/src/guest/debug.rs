@@ -60,7 +60,7 @@ const PACKAGES: [&str; 9] = [
     "bc",
     "libelf-dev",
     "xz-utils",
-    "perl-base",
+    "perl", // kernel-doc, which looks at comments where W=1 asks for it
     "python3-minimal",
 ];
 
