@@ -67,8 +67,8 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         true
     }
 
-    /// The read that the buffer cannot serve alone: hands out what is left, then refills, or makes a long
-    /// rest straight in the caller's memory.
+    /// Any read: hands out what is left, then refills if that was not all, or makes a long rest straight in
+    /// the caller's memory.
     ///
     /// `fresh` writes operating system output to be mixed into every key, so that copies of this process or
     /// machine part here at the latest; it says whether it had any.
@@ -81,6 +81,9 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         let (head, rest) = destination.split_at_mut(self.left_bytes.min(destination.len()));
         // There is as much as that, except in such a child.
         let _ = self.take(head);
+        if rest.is_empty() {
+            return;
+        }
         // From half a buffer on, making the rest in place beats a refill that is then copied and erased: 4096
         // bytes measured 378 ns against 430.
         if rest.len() < BUFFER_BYTES / 2 {

@@ -100,6 +100,23 @@ fn a_long_read_changes_its_key_every_2_to_the_20_bytes() {
 }
 
 #[test]
+fn what_the_buffer_can_serve_makes_no_new_key() {
+    let mut tap = tap([1; KEY_BYTES]);
+    let whole = read(&mut self::tap([1; KEY_BYTES]), &[0; KEY_BYTES], 48);
+    let mut keys = 0;
+    let mut bytes = [0; 48];
+    for piece in bytes.chunks_mut(16) {
+        // The long way, as a signal handler or a thread's second engine comes.
+        let fresh = |_: &mut [u8; KEY_BYTES]| {
+            keys += 1;
+            false
+        };
+        tap.read(KERNEL, fresh, piece);
+    }
+    assert_eq!((bytes.as_slice(), keys), (whole.as_slice(), 1));
+}
+
+#[test]
 fn a_new_key_discards_what_was_buffered() {
     let mut tap = tap([1; KEY_BYTES]);
     read(&mut tap, &[0; KEY_BYTES], 16);
