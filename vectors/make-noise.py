@@ -66,15 +66,15 @@ def cutoffs(claim, window=512):
 
 
 def health(samples, claim, window=512):
-    """A second implementation of tests and standing, from the standard and the documentation."""
+    """A second implementation of tests and state, from the standard and the documentation."""
     repetition, proportion = cutoffs(claim)
     found = [[0, 0], [0, 0]]
     run, position, matches, passed, owed, row = 0, 0, 0, 0, 0, 0
-    standing, counts, last = "start-up", {"credited": 0, "mixed": 0, "discarded": 0}, None
+    state, counts, last = "start-up", {"credited": 0, "mixed": 0, "discarded": 0}, None
     for start in range(0, len(samples), LINE_BYTES):
         line = samples[start:start + LINE_BYTES]
         failed, good = False, 0
-        if standing == "out":
+        if state == "disabled":
             counts["discarded"] += len(line)
             continue
         for value in line:
@@ -92,19 +92,19 @@ def health(samples, claim, window=512):
                 failed = True
             if hits:
                 row, passed, good, owed = row + 1, 0, 0, window
-                bad = any(grade == 1 for _, grade in hits) or row >= 3 or standing == "out"
-                standing = "out" if bad else "quarantined"
-        if failed or standing != "in-use":
+                bad = any(grade == 1 for _, grade in hits) or row >= 3 or state == "disabled"
+                state = "disabled" if bad else "quarantined"
+        if failed or state != "active":
             counts["discarded"] += len(line)
         else:
             counts["mixed" if owed else "credited"] += len(line)
             owed = max(0, owed - len(line))
         passed += good
-        if standing in ("start-up", "quarantined") and passed >= 1024:
-            standing = "in-use"
+        if state in ("start-up", "quarantined") and passed >= 1024:
+            state = "active"
     text = " ".join(f"{name}={count}" for name, count in counts.items())
     tests = [f"{name}={some},{all_}" for name, (some, all_) in zip(("repetition", "proportion"), found)]
-    return f"standing={standing} {text} {' '.join(tests)}"
+    return f"state={state} {text} {' '.join(tests)}"
 
 
 def main():

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wellspring_core::health::{Findings, Grade, Health, Standing, Verdict};
+use wellspring_core::health::{Findings, Grade, Health, SourceHealth, Action};
 use wellspring_core::source::{MinEntropy, Symbol};
 
 fuzz_target!(|data: &[u8]| {
@@ -20,41 +20,41 @@ fuzz_target!(|data: &[u8]| {
     let mut found = Findings::default();
     let mut passed = 0;
     for piece in samples.chunks(length) {
-        let before = cut.standing();
-        let ruling = cut.judge(claim, symbol, piece);
-        found.add(&ruling.findings);
-        let fails = !ruling.findings.is_empty();
+        let before = cut.state();
+        let outcome = cut.judge(claim, symbol, piece);
+        found.add(&outcome.findings);
+        let fails = !outcome.findings.is_empty();
         // After a failure, what follows it in the same piece counts: at most all of it.
         passed = if fails { 0 } else { passed } + piece.len() / symbol.bytes();
         if claim == MinEntropy::NONE {
-            assert!(ruling.verdict == Verdict::Credit && !fails);
+            assert!(outcome.action == Action::Credit && !fails);
             continue;
         }
         // Nothing of a start-up, a quarantine or a failure is used, and what is out stays out.
-        assert!(before == Standing::InUse || ruling.verdict == Verdict::Discard);
-        assert!(!fails || ruling.verdict == Verdict::Discard);
-        assert!(before != Standing::Out || (cut.standing() == Standing::Out && !fails));
-        assert!(ruling.findings.of_grade(Grade::Permanent) == 0 || cut.standing() == Standing::Out);
+        assert!(before == SourceHealth::Active || outcome.action == Action::Discard);
+        assert!(!fails || outcome.action == Action::Discard);
+        assert!(before != SourceHealth::Disabled || (cut.state() == SourceHealth::Disabled && !fails));
+        assert!(outcome.findings.of_grade(Grade::Permanent) == 0 || cut.state() == SourceHealth::Disabled);
         // Whoever comes into use has 1024 symbols behind it.
-        let enters = before != Standing::InUse && cut.standing() == Standing::InUse;
+        let enters = before != SourceHealth::Active && cut.state() == SourceHealth::Active;
         assert!(!enters || passed >= 1024);
     }
     if claim == MinEntropy::NONE {
         return;
     }
-    // Where samples are cut changes no standing, as long as none comes into use half-way through a piece.
-    let ruling = at_once.judge(claim, symbol, samples);
+    // Where samples are cut changes no state, as long as none comes into use half-way through a piece.
+    let outcome = at_once.judge(claim, symbol, samples);
     if found.is_empty() {
-        assert!(ruling.findings.is_empty());
+        assert!(outcome.findings.is_empty());
         assert_eq!(
-            at_once.standing(),
+            at_once.state(),
             if samples.is_empty() {
-                Standing::StartUp
+                SourceHealth::StartUp
             } else {
-                cut.standing()
+                cut.state()
             }
         );
     } else {
-        assert!(!ruling.findings.is_empty());
+        assert!(!outcome.findings.is_empty());
     }
 });

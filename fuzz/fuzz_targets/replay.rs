@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wellspring::replay::{Replay, ReplayError, Verdict, run};
+use wellspring::replay::{Replay, ReplayError, Comparison, run};
 
 fuzz_target!(|data: &[u8]| {
     // A read of a gigabyte is allowed, and slow.
@@ -52,7 +52,7 @@ fuzz_target!(|data: &[u8]| {
         filled.push('\n');
     }
     let result = run(Replay::new(), filled.as_bytes(), |_, line, answer| {
-        assert_ne!(answer.verdict, Verdict::Different, "{line}");
+        assert_ne!(answer.comparison, Comparison::Different, "{line}");
     });
     assert!(result.is_ok(), "{result:?}\n{filled}");
 });

@@ -92,7 +92,7 @@ pub enum Family {
     /// Other ways into the engine.
     Handle,
     /// A bare keystream in a loop.
-    Kernel,
+    Backend,
     /// Numbers without secrecy.
     Statistical,
     /// The operating system.
@@ -110,7 +110,7 @@ impl Family {
         match self {
             Family::Mode => "mode",
             Family::Handle => "handle",
-            Family::Kernel => "kernel",
+            Family::Backend => "backend",
             Family::Statistical => "statistical",
             Family::System => "system",
             Family::Peer => "peer",

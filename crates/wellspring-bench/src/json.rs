@@ -126,8 +126,8 @@ pub(crate) fn report(report: &Report) -> Value {
         cpu: &machine.cpu,
         cpus: machine.cpus,
         system: &machine.system,
-        kernel: machine.kernel,
-        chacha20_kernel: machine.chacha20_kernel,
+        backend: machine.backend,
+        chacha20_backend: machine.chacha20_backend,
         load: machine.load,
     };
     let harvest = report.harvest.iter().map(|loss| {

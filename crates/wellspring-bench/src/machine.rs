@@ -1,6 +1,6 @@
 //! What the figures were measured on.
 
-use wellspring::{Engine, Kernel, Prf};
+use wellspring::{Backend, Engine, Prf};
 
 /// The machine and the choices the engine made on it.
 #[derive(Clone, Debug)]
@@ -11,10 +11,10 @@ pub struct Machine {
     pub cpus: usize,
     /// The system's release.
     pub system: String,
-    /// The engine's kernel.
-    pub kernel: &'static str,
-    /// The best ChaCha20 kernel.
-    pub chacha20_kernel: &'static str,
+    /// The engine's backend.
+    pub backend: &'static str,
+    /// The best ChaCha20 backend.
+    pub chacha20_backend: &'static str,
     /// Processes that wanted a CPU when the run began, on the average of a minute: above zero, the figures
     /// are those of a busy machine.
     pub load: Option<f64>,
@@ -35,8 +35,8 @@ impl Machine {
                 }),
             cpus: cpus(),
             system: format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
-            kernel: Engine::process().kernel().name(),
-            chacha20_kernel: Kernel::detect(Prf::ChaCha20).name(),
+            backend: Engine::process().backend().name(),
+            chacha20_backend: Backend::detect(Prf::ChaCha20).name(),
             load: read("/proc/loadavg")
                 .split(' ')
                 .next()

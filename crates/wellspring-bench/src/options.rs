@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// Modes, kernels, handles, the system and peers: by size and threads.
+    /// Modes, backends, handles, the system and peers: by size and threads.
     Throughput,
     /// Percentiles of single calls.
     Latency,

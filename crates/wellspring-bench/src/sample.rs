@@ -60,7 +60,7 @@ pub(crate) fn report() -> Report {
     ));
     measurements.push(measurement(
         "bare",
-        Family::Kernel,
+        Family::Backend,
         Work::Fill(1 << 20),
         1,
         1e4,
@@ -70,8 +70,8 @@ pub(crate) fn report() -> Report {
             cpu: "CPU <1>".into(),
             cpus: 2,
             system: "Linux".into(),
-            kernel: "aes256-vaes512",
-            chacha20_kernel: "chacha20-avx512",
+            backend: "aes256-vaes512",
+            chacha20_backend: "chacha20-avx512",
             load: Some(0.5),
         },
         rounds: 3,

@@ -3,7 +3,7 @@
 use crate::contender::{Contender, Family, Runner, Subject, Work};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::hint::black_box;
-use wellspring::{Engine, Kernel, Mode, Prf, Rng, pseudo};
+use wellspring::{Backend, Engine, LocalRng, Mode, Prf, pseudo};
 use wellspring_cipher::Keystream;
 use wellspring_sys::nest::{Nest, Owned};
 
@@ -18,7 +18,7 @@ pub mod name {
     /// The function of the crate's root.
     pub const GLOBAL: &str = "wellspring::u64()";
     /// A handle of one's own.
-    pub const OWNED: &str = "owned Rng";
+    pub const OWNED: &str = "owned LocalRng";
     /// The engine on ChaCha20.
     pub const CHACHA20: &str = "per-thread, chacha20";
     /// The statistical tier.
@@ -54,7 +54,7 @@ impl Subject for Global {
     }
 }
 
-struct Handle(Rng);
+struct Handle(LocalRng);
 
 impl Subject for Handle {
     #[inline(always)]
@@ -101,7 +101,7 @@ impl Subject for SystemCall {
     }
 }
 
-/// The kernel's function in user space, by way of the engine's own states for it: about 1 ns is theirs.
+/// The backend's function in user space, by way of the engine's own states for it: about 1 ns is theirs.
 struct Vdso(Owned<u64>);
 
 impl Vdso {
@@ -184,7 +184,7 @@ pub fn standard() -> Vec<Contender> {
     ));
     let small = [Work::Word, Work::Fill(32), Work::Fill(4096)];
     contenders.push(Contender::new(name::OWNED, Family::Handle, &small, || {
-        Handle(Rng::default())
+        Handle(LocalRng::default())
     }));
     let chacha20 = Engine::builder()
         .prf(Prf::ChaCha20)
@@ -197,7 +197,7 @@ pub fn standard() -> Vec<Contender> {
         &fills,
         chacha20,
     ));
-    contenders.extend(kernels());
+    contenders.extend(backends());
     contenders.push(Contender::new(
         name::PSEUDO,
         Family::Statistical,
@@ -226,16 +226,16 @@ pub fn standard() -> Vec<Contender> {
     contenders
 }
 
-/// Every kernel that this CPU runs, in the cache and out of it.
-fn kernels() -> impl Iterator<Item = Contender> {
-    let available = Kernel::ALL
+/// Every backend that this CPU runs, in the cache and out of it.
+fn backends() -> impl Iterator<Item = Contender> {
+    let available = Backend::ALL
         .iter()
         .copied()
-        .filter(|kernel| kernel.is_available());
-    available.map(|kernel| {
+        .filter(|backend| backend.is_available());
+    available.map(|backend| {
         let works = [CACHED_BYTES, 1 << 20].map(Work::Fill);
-        let make = move || Bare(Keystream::new(kernel, &[0x42; 32], 0));
-        Contender::new(kernel.name(), Family::Kernel, &works, make)
+        let make = move || Bare(Keystream::new(backend, &[0x42; 32], 0));
+        Contender::new(backend.name(), Family::Backend, &works, make)
     })
 }
 

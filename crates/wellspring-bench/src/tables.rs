@@ -57,8 +57,8 @@ fn machine(report: &Report) -> Table {
     row("CPU", format!("{}, {} usable", machine.cpu, machine.cpus));
     row("system", machine.system.clone());
     row(
-        "kernels",
-        format!("{}, {}", machine.kernel, machine.chacha20_kernel),
+        "backends",
+        format!("{}, {}", machine.backend, machine.chacha20_backend),
     );
     if let Some(load) = machine.load {
         row("load at the start", format!("{load:.2}"));

@@ -121,8 +121,8 @@ fn bulk(report: &Report) -> Vec<Target> {
     };
     let in_cache = || {
         let ours = report.find(ours, MIB, 1)?;
-        let kernel = report.find(report.machine.kernel, Work::Fill(CACHED_BYTES), 1)?;
-        Some(report.ratio(ours, kernel))
+        let backend = report.find(report.machine.backend, Work::Fill(CACHED_BYTES), 1)?;
+        Some(report.ratio(ours, backend))
     };
     vec![
         against(name::GETRANDOM, 28.0),
@@ -131,7 +131,7 @@ fn bulk(report: &Report) -> Vec<Target> {
         against(peer::AWS_LC, 2.4),
         against(peer::OPENSSL_AES, 1.9),
         Target::at_least(
-            "1 MiB, over the bare kernel looping in L1",
+            "1 MiB, over the bare backend looping in L1",
             0.95,
             in_cache(),
         ),
@@ -274,7 +274,7 @@ pub(crate) const FAMILIES: [Family; 7] = [
     Family::Handle,
     Family::System,
     Family::Peer,
-    Family::Kernel,
+    Family::Backend,
     Family::Statistical,
     Family::Roof,
 ];
@@ -305,8 +305,8 @@ mod tests {
             sample::measurement(Mode::PerThread.name(), Family::Mode, MIB, 1, 280.0),
             sample::measurement(name::GETRANDOM, Family::System, MIB, 1, 10.0),
             sample::measurement(
-                report.machine.kernel,
-                Family::Kernel,
+                report.machine.backend,
+                Family::Backend,
                 Work::Fill(CACHED_BYTES),
                 1,
                 64.0 * 280.0,

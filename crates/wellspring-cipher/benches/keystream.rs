@@ -1,4 +1,4 @@
-//! Every kernel this CPU runs, and RustCrypto's ciphers as their users would call them, over the
+//! Every backend this CPU runs, and RustCrypto's ciphers as their users would call them, over the
 //! same requests.
 //!
 //! The contenders take turns of about a millisecond, so that a change of clock or a busy neighbour
@@ -10,7 +10,7 @@
 use ctr::cipher::{KeyIvInit, StreamCipher};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use wellspring_cipher::{Kernel, Keystream, Prf};
+use wellspring_cipher::{Backend, Keystream, Prf};
 
 const REQUEST_BYTES: [usize; 8] = [32, 64, 128, 512, 2048, 4096, 65_536, 1 << 20];
 const TURNS: usize = 61;
@@ -46,9 +46,9 @@ type AesCtr = ctr::Ctr128BE<aes::Aes256>;
 
 fn running() -> Vec<Contender> {
     let mut contenders: Vec<Contender> = available()
-        .map(|kernel| {
-            let mut stream = Keystream::new(kernel, &KEY, 0);
-            Contender::new(kernel, kernel.prf(), move |buffer| stream.fill(buffer))
+        .map(|backend| {
+            let mut stream = Keystream::new(backend, &KEY, 0);
+            Contender::new(backend, backend.prf(), move |buffer| stream.fill(buffer))
         })
         .collect();
     let mut aes = AesCtr::new(&KEY.into(), &[0; 16].into());
@@ -63,9 +63,9 @@ fn running() -> Vec<Contender> {
 
 fn keyed() -> Vec<Contender> {
     let mut contenders: Vec<Contender> = available()
-        .map(|kernel| {
-            Contender::new(kernel, kernel.prf(), move |buffer| {
-                Keystream::new(kernel, black_box(&KEY), 0).fill(buffer);
+        .map(|backend| {
+            Contender::new(backend, backend.prf(), move |buffer| {
+                Keystream::new(backend, black_box(&KEY), 0).fill(buffer);
             })
         })
         .collect();
@@ -79,9 +79,9 @@ fn keyed() -> Vec<Contender> {
     contenders
 }
 
-fn available() -> impl Iterator<Item = Kernel> {
-    let available = |kernel: &Kernel| kernel.is_available();
-    Kernel::ALL.iter().copied().filter(available)
+fn available() -> impl Iterator<Item = Backend> {
+    let available = |backend: &Backend| backend.is_available();
+    Backend::ALL.iter().copied().filter(available)
 }
 
 /// The median nanoseconds of each contender's requests, all taking turns.

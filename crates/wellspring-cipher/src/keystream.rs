@@ -5,7 +5,7 @@ use crate::x86::{
     aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_key::ChaCha20Key,
     chacha20_sse2, vaes256, vaes512,
 };
-use crate::{KEY_BYTES, Kernel, portable, stack};
+use crate::{Backend, KEY_BYTES, portable, stack};
 #[cfg(target_arch = "x86_64")]
 use crate::{Prf, runs::fill_in_runs};
 use core::fmt;
@@ -21,24 +21,24 @@ const CHACHA_BLOCK_BYTES: usize = Prf::ChaCha20.block_bytes();
 /// away and costs its whole counter step, which is what FreeBSD's random(4) does.
 ///
 /// The key schedule is wiped on drop. After [`new`](Self::new) and after every `fill` neither the
-/// stack nor, with the kernels of this crate, the registers hold key, state or output.
+/// stack nor, with the backends of this crate, the registers hold key, state or output.
 ///
 /// ```
-/// use wellspring_cipher::{Kernel, Keystream, Prf};
+/// use wellspring_cipher::{Backend, Keystream, Prf};
 ///
-/// let kernel = Kernel::detect(Prf::ChaCha20);
-/// let mut stream = Keystream::new(kernel, &[7; 32], 0);
+/// let backend = Backend::detect(Prf::ChaCha20);
+/// let mut stream = Keystream::new(backend, &[7; 32], 0);
 /// let mut bytes = [0; 100];
 /// stream.fill(&mut bytes);
 /// assert_eq!(stream.counter(), 2); // blocks of 64 bytes, the second one in part
 /// ```
 pub struct Keystream {
-    kernel: Kernel,
+    backend: Backend,
     counter: u128,
     schedule: Schedule,
 }
 
-/// What a kernel makes of a key.
+/// What a backend makes of a key.
 #[allow(
     clippy::large_enum_variant,
     reason = "keys belong in the place their owner chose and locked, not behind a pointer"
@@ -65,48 +65,48 @@ impl Keystream {
     ///
     /// # Panics
     ///
-    /// When this CPU does not run `kernel`; [`Kernel::detect`] returns only kernels that it runs.
+    /// When this CPU does not run `backend`; [`Backend::detect`] returns only backends that it runs.
     #[must_use]
-    pub fn new(kernel: Kernel, key: &[u8; KEY_BYTES], counter: u128) -> Self {
-        assert!(kernel.is_available(), "this CPU does not run the kernel");
-        let _copies = stack::WipeAfterSetUp(kernel);
-        Self::set_up(kernel, key, counter)
+    pub fn new(backend: Backend, key: &[u8; KEY_BYTES], counter: u128) -> Self {
+        assert!(backend.is_available(), "this CPU does not run the backend");
+        let _copies = stack::WipeAfterSetUp(backend);
+        Self::set_up(backend, key, counter)
     }
 
     #[inline(never)]
-    fn set_up(kernel: Kernel, key: &[u8; KEY_BYTES], counter: u128) -> Self {
-        match kernel {
+    fn set_up(backend: Backend, key: &[u8; KEY_BYTES], counter: u128) -> Self {
+        match backend {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel is available, and AES-NI and SSSE3 are part of it.
-            Kernel::Aes256Vaes512 => unsafe {
-                Self::with_round_keys(kernel, key, counter, Schedule::Aes256Vaes512)
+            // SAFETY: the backend is available, and AES-NI and SSSE3 are part of it.
+            Backend::Aes256Vaes512 => unsafe {
+                Self::with_round_keys(backend, key, counter, Schedule::Aes256Vaes512)
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Kernel::Aes256Vaes256 => unsafe {
-                Self::with_round_keys(kernel, key, counter, Schedule::Aes256Vaes256)
+            Backend::Aes256Vaes256 => unsafe {
+                Self::with_round_keys(backend, key, counter, Schedule::Aes256Vaes256)
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Kernel::Aes256Ni => unsafe {
-                Self::with_round_keys(kernel, key, counter, Schedule::Aes256Ni)
+            Backend::Aes256Ni => unsafe {
+                Self::with_round_keys(backend, key, counter, Schedule::Aes256Ni)
             },
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx512 => Self::made(kernel, counter, || {
+            Backend::ChaCha20Avx512 => Self::made(backend, counter, || {
                 Schedule::ChaCha20Avx512(ChaCha20Key::new(key))
             }),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx2 => Self::made(kernel, counter, || {
+            Backend::ChaCha20Avx2 => Self::made(backend, counter, || {
                 Schedule::ChaCha20Avx2(ChaCha20Key::new(key))
             }),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Sse2 => Self::made(kernel, counter, || {
+            Backend::ChaCha20Sse2 => Self::made(backend, counter, || {
                 Schedule::ChaCha20Sse2(ChaCha20Key::new(key))
             }),
-            Kernel::Aes256Portable => Self::made(kernel, counter, || {
+            Backend::Aes256Portable => Self::made(backend, counter, || {
                 Schedule::Aes256Portable(portable::Aes256::new(key))
             }),
-            Kernel::ChaCha20Portable => Self::made(kernel, counter, || {
+            Backend::ChaCha20Portable => Self::made(backend, counter, || {
                 Schedule::ChaCha20Portable(portable::ChaCha20::new(key))
             }),
         }
@@ -114,10 +114,10 @@ impl Keystream {
 
     /// A function for each schedule, so that the stack of a small one is small.
     #[inline(never)]
-    fn made(kernel: Kernel, counter: u128, schedule: impl FnOnce() -> Schedule) -> Self {
+    fn made(backend: Backend, counter: u128, schedule: impl FnOnce() -> Schedule) -> Self {
         let schedule = schedule();
         Self {
-            kernel,
+            backend,
             counter,
             schedule,
         }
@@ -128,14 +128,14 @@ impl Keystream {
     #[inline(never)]
     #[target_feature(enable = "aes,ssse3")]
     fn with_round_keys(
-        kernel: Kernel,
+        backend: Backend,
         key: &[u8; KEY_BYTES],
         counter: u128,
         schedule: impl FnOnce(RoundKeys) -> Schedule,
     ) -> Self {
         let schedule = schedule(RoundKeys::expand(key));
         Self {
-            kernel,
+            backend,
             counter,
             schedule,
         }
@@ -146,7 +146,7 @@ impl Keystream {
     /// There is no limit of length here; the limits of use are Fortuna's and the taps' to keep.
     pub fn fill(&mut self, destination: &mut [u8]) {
         self.generate(destination);
-        stack::wipe_after_fill(self.kernel);
+        stack::wipe_after_fill(self.backend);
     }
 
     #[inline(never)]
@@ -156,7 +156,7 @@ impl Keystream {
             #[cfg(target_arch = "x86_64")]
             Schedule::Aes256Vaes512(keys) => {
                 fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: `new` has seen the kernel available.
+                    // SAFETY: `new` has seen the backend available.
                     unsafe { vaes512::fill(keys, first, run) }
                 })
             }

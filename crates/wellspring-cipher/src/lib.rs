@@ -6,24 +6,24 @@
 //!
 //! ```text
 //! prf        which function: Prf, its block length, its name
-//! kernel     which implementation of it this CPU runs: Kernel, one detect
+//! backend     which implementation of it this CPU runs: Backend, one detect
 //! keystream  key and counter at work: one match per bulk call
-//! runs       the carry out of the counter's low half, in one place for all kernels
-//! stack      what the kernels leave on the stack, wiped
+//! runs       the carry out of the counter's low half, in one place for all backends
+//! stack      what the backends leave on the stack, wiped
 //! portable   RustCrypto's implementations, the fallback everywhere and the oracle of the others
-//! x86        the project's own kernels for x86-64
+//! x86        the project's own backends for x86-64
 //! width      safe code of others, compiled for several widths of registers
 //! ```
 //!
-//! The output of every kernel of a function is the same, byte for byte, for every key, counter and
-//! length. Tests and benchmarks force any kernel through the API in one binary.
+//! The output of every backend of a function is the same, byte for byte, for every key, counter and
+//! length. Tests and benchmarks force any backend through the API in one binary.
 //!
 //! This is also where the instructions of a CPU are chosen for others: [`Width::run`] does work that
 //! needs no key, such as that of the statistical tier, at the widest registers there are.
 
 #![no_std]
 
-mod kernel;
+mod backend;
 mod keystream;
 mod portable;
 mod prf;
@@ -33,7 +33,7 @@ mod width;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use kernel::Kernel;
+pub use backend::Backend;
 pub use keystream::Keystream;
 pub use prf::{KEY_BYTES, Prf, UnknownPrf};
 pub use width::{Width, Work};

@@ -1,6 +1,6 @@
 //! RustCrypto's `aes` and `chacha20`, brought to the 128-bit little-endian counter.
 //!
-//! Constant time on every machine, and what the project's own kernels are tested against.
+//! Constant time on every machine, and what the project's own backends are tested against.
 
 use crate::{KEY_BYTES, runs::fill_in_runs};
 use aes::cipher::array::Array;

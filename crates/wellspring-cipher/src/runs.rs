@@ -1,4 +1,4 @@
-//! The carry out of the low half of the counter, in one place for all kernels.
+//! The carry out of the low half of the counter, in one place for all backends.
 
 /// Fills `destination` in runs within which the low 64 bits of the counter do not wrap.
 ///

@@ -1,15 +1,15 @@
-//! What a kernel leaves on the stack, and its end.
+//! What a backend leaves on the stack, and its end.
 //!
 //! The wipes reach down from the frame of whoever calls them, over the frames of the functions that
 //! it has called; those must not be inlined into it. Sizes are those of optimised code with room to
 //! spare, and tests read the stack for what may be left.
 
-use crate::Kernel;
+use crate::Backend;
 #[cfg(target_arch = "x86_64")]
 use crate::x86::xmm::wipe_registers;
 use zeroize::zeroize_stack;
 
-/// What any kernel takes where the compiler keeps nothing in registers.
+/// What any backend takes where the compiler keeps nothing in registers.
 const UNOPTIMISED_BYTES: usize = 16 << 10;
 
 /// Wipes the stack and the registers when it is dropped, after a key has been set up: values that
@@ -17,14 +17,14 @@ const UNOPTIMISED_BYTES: usize = 16 << 10;
 ///
 /// A guard, so that the function that holds it can return the keystream straight from the call that
 /// makes it; a keystream with a name would be moved once more, out of the frame that nobody wipes.
-pub(crate) struct WipeAfterSetUp(pub(crate) Kernel);
+pub(crate) struct WipeAfterSetUp(pub(crate) Backend);
 
 impl Drop for WipeAfterSetUp {
     #[inline]
     fn drop(&mut self) {
         match self.0 {
             _ if cfg!(debug_assertions) => zeroize_stack::<UNOPTIMISED_BYTES>(),
-            Kernel::Aes256Portable | Kernel::ChaCha20Portable => zeroize_stack::<4096>(),
+            Backend::Aes256Portable | Backend::ChaCha20Portable => zeroize_stack::<4096>(),
             #[cfg(target_arch = "x86_64")]
             _ => zeroize_stack::<256>(),
         }
@@ -33,21 +33,21 @@ impl Drop for WipeAfterSetUp {
     }
 }
 
-/// Wipes the stack after `kernel` has filled a destination.
+/// Wipes the stack after `backend` has filled a destination.
 ///
-/// The AES kernels and ChaCha20 on AVX-512 do all their work in registers, and wipe those. The
+/// The AES backends and ChaCha20 on AVX-512 do all their work in registers, and wipe those. The
 /// others spill states of the rounds, from which ChaCha20 can be run backwards to the key.
 #[inline]
-pub(crate) fn wipe_after_fill(kernel: Kernel) {
-    match kernel {
+pub(crate) fn wipe_after_fill(backend: Backend) {
+    match backend {
         _ if cfg!(debug_assertions) => zeroize_stack::<UNOPTIMISED_BYTES>(),
         #[cfg(target_arch = "x86_64")]
-        Kernel::Aes256Vaes512
-        | Kernel::Aes256Vaes256
-        | Kernel::Aes256Ni
-        | Kernel::ChaCha20Avx512 => {}
+        Backend::Aes256Vaes512
+        | Backend::Aes256Vaes256
+        | Backend::Aes256Ni
+        | Backend::ChaCha20Avx512 => {}
         #[cfg(target_arch = "x86_64")]
-        Kernel::ChaCha20Avx2 | Kernel::ChaCha20Sse2 => zeroize_stack::<2048>(),
-        Kernel::Aes256Portable | Kernel::ChaCha20Portable => zeroize_stack::<4096>(),
+        Backend::ChaCha20Avx2 | Backend::ChaCha20Sse2 => zeroize_stack::<2048>(),
+        Backend::Aes256Portable | Backend::ChaCha20Portable => zeroize_stack::<4096>(),
     }
 }

@@ -1,8 +1,8 @@
-//! No kernel branches on its key, nor takes an address from it.
+//! No backend branches on its key, nor takes an address from it.
 //!
 //! Memcheck is told that the key is undefined memory, and reports every jump and every address that
 //! depends on undefined memory (Langley's ctgrind). The tests run themselves again under Valgrind,
-//! which knows AES-NI and AVX2 but neither VAES nor AVX-512: those kernels are the same text for
+//! which knows AES-NI and AVX2 but neither VAES nor AVX-512: those backends are the same text for
 //! wider registers, and this does not run them.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -80,19 +80,19 @@ fn no_branch_and_no_address_depends_on_the_key() {
         }
         return;
     }
-    for kernel in model::kernels() {
-        println!("checked: {kernel}");
+    for backend in model::backends() {
+        println!("checked: {backend}");
         let key = undefined_key();
-        let mut stream = Keystream::new(kernel, &key, COUNTER);
+        let mut stream = Keystream::new(backend, &key, COUNTER);
         for bytes in [1, 16, 33, 64, 100, 200, 511, 1000, 3000] {
             stream.fill(&mut vec![0; bytes]);
         }
     }
-    for kernel in wellspring_cipher::Kernel::ALL
+    for backend in wellspring_cipher::Backend::ALL
         .iter()
-        .filter(|kernel| !kernel.is_available())
+        .filter(|backend| !backend.is_available())
     {
-        println!("SKIPPED: {kernel}, which Valgrind does not know");
+        println!("SKIPPED: {backend}, which Valgrind does not know");
     }
 }
 

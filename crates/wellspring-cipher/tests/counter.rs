@@ -1,11 +1,11 @@
 //! The counter has 128 bits and carries over all of them, whichever block of a batch the carry
-//! falls on. A lane that wraps at 2^32 or 2^64 is the classic fault of a vector kernel.
+//! falls on. A lane that wraps at 2^32 or 2^64 is the classic fault of a vector backend.
 
 mod model;
 
-use model::{Counter, KEY, kernels, keystream_and_counter};
+use model::{Counter, KEY, backends, keystream_and_counter};
 use proptest::prelude::*;
-use wellspring_cipher::{Kernel, Keystream, Prf};
+use wellspring_cipher::{Backend, Keystream, Prf};
 
 /// More than four times the widest batch, 32 blocks.
 const MOST_BLOCKS: usize = 140;
@@ -18,9 +18,9 @@ fn boundary(bits: u32, high: u128) -> u128 {
     1u128.checked_shl(bits).unwrap_or(0).wrapping_mul(high | 1)
 }
 
-fn assert_equals_plain(kernel: Kernel, key: &[u8; 32], start: u128, bytes: usize) {
-    let (plain, after) = keystream_and_counter(kernel.prf(), key, start, bytes);
-    let mut stream = Keystream::new(kernel, key, start);
+fn assert_equals_plain(backend: Backend, key: &[u8; 32], start: u128, bytes: usize) {
+    let (plain, after) = keystream_and_counter(backend.prf(), key, start, bytes);
+    let mut stream = Keystream::new(backend, key, start);
     let mut destination = vec![0; bytes];
     stream.fill(&mut destination);
     let different = destination
@@ -29,10 +29,14 @@ fn assert_equals_plain(kernel: Kernel, key: &[u8; 32], start: u128, bytes: usize
         .position(|(got, want)| got != want);
     assert_eq!(
         different, None,
-        "{kernel} from {start:#x}: first wrong byte"
+        "{backend} from {start:#x}: first wrong byte"
     );
-    assert_eq!(stream.counter(), after, "{kernel} from {start:#x}: counter");
-    assert_eq!(after, start.wrapping_add(kernel.prf().blocks(bytes)));
+    assert_eq!(
+        stream.counter(),
+        after,
+        "{backend} from {start:#x}: counter"
+    );
+    assert_eq!(after, start.wrapping_add(backend.prf().blocks(bytes)));
 }
 
 #[test]
@@ -43,18 +47,18 @@ fn the_carry_reaches_the_next_word_from_every_lane() {
             // One long plain run holds the runs from all its starts.
             let block = prf.block_bytes();
             let (plain, _) = keystream_and_counter(prf, &KEY, start, (132 + MOST_BLOCKS) * block);
-            for kernel in kernels().filter(|kernel| kernel.prf() == prf) {
+            for backend in backends().filter(|backend| backend.prf() == prf) {
                 for skipped in 0..=132 {
                     let mut destination = vec![0; MOST_BLOCKS * block];
                     let from = start.wrapping_add(skipped as u128);
-                    let mut stream = Keystream::new(kernel, &KEY, from);
+                    let mut stream = Keystream::new(backend, &KEY, from);
                     stream.fill(&mut destination);
                     assert!(
                         destination == plain[skipped * block..][..destination.len()],
-                        "{kernel}: from {from:#x} over 2^{bits}",
+                        "{backend}: from {from:#x} over 2^{bits}",
                     );
                     let after = from.wrapping_add(MOST_BLOCKS as u128);
-                    assert_eq!(stream.counter(), after, "{kernel}: from {from:#x}");
+                    assert_eq!(stream.counter(), after, "{backend}: from {from:#x}");
                 }
             }
         }
@@ -94,9 +98,9 @@ proptest! {
         partial in 0usize..64,
     ) {
         let start = boundary(bits, high).wrapping_sub(before as u128);
-        for kernel in kernels() {
-            let block = kernel.prf().block_bytes();
-            assert_equals_plain(kernel, &key, start, blocks * block + partial % block);
+        for backend in backends() {
+            let block = backend.prf().block_bytes();
+            assert_equals_plain(backend, &key, start, blocks * block + partial % block);
         }
     }
 
@@ -106,8 +110,8 @@ proptest! {
         start: u128,
         bytes in 0usize..3000,
     ) {
-        for kernel in kernels() {
-            assert_equals_plain(kernel, &key, start, bytes);
+        for backend in backends() {
+            assert_equals_plain(backend, &key, start, bytes);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 mod model;
 
-use model::{chacha20_block, kernels};
-use wellspring_cipher::{Kernel, Keystream, Prf};
+use model::{backends, chacha20_block};
+use wellspring_cipher::{Backend, Keystream, Prf};
 
 /// The bytes 00 01 02 .. 1f: the key of FIPS 197 C.3 and of RFC 8439 2.3.2.
 const COUNTING_KEY: [u8; 32] = {
@@ -16,8 +16,8 @@ const COUNTING_KEY: [u8; 32] = {
     key
 };
 
-fn kernels_of(prf: Prf) -> impl Iterator<Item = Kernel> {
-    kernels().filter(move |kernel| kernel.prf() == prf)
+fn backends_of(prf: Prf) -> impl Iterator<Item = Backend> {
+    backends().filter(move |backend| backend.prf() == prf)
 }
 
 fn from_hex(text: &str) -> Vec<u8> {
@@ -32,10 +32,10 @@ fn from_hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-fn block_at(kernel: Kernel, key: &[u8; 32], input: &[u8]) -> Vec<u8> {
+fn block_at(backend: Backend, key: &[u8; 32], input: &[u8]) -> Vec<u8> {
     let counter = u128::from_le_bytes(input.try_into().unwrap());
-    let mut block = vec![0; kernel.prf().block_bytes()];
-    Keystream::new(kernel, key, counter).fill(&mut block);
+    let mut block = vec![0; backend.prf().block_bytes()];
+    Keystream::new(backend, key, counter).fill(&mut block);
     block
 }
 
@@ -43,11 +43,11 @@ fn block_at(kernel: Kernel, key: &[u8; 32], input: &[u8]) -> Vec<u8> {
 fn aes256_encrypts_the_example_of_fips_197() {
     let plaintext = from_hex("00112233445566778899aabbccddeeff"); // C.3
     let ciphertext = from_hex("8ea2b7ca516745bfeafc49904b496089");
-    for kernel in kernels_of(Prf::Aes256) {
+    for backend in backends_of(Prf::Aes256) {
         assert_eq!(
-            block_at(kernel, &COUNTING_KEY, &plaintext),
+            block_at(backend, &COUNTING_KEY, &plaintext),
             ciphertext,
-            "{kernel}"
+            "{backend}"
         );
     }
 }
@@ -92,14 +92,14 @@ fn aes256_encrypts_the_ecb_and_counter_examples_of_sp_800_38a() {
             "2956e1c8693536b1bee99c73a31576b6",
         ),
     ];
-    for kernel in kernels_of(Prf::Aes256) {
+    for backend in backends_of(Prf::Aes256) {
         for (input, output) in pairs {
             let block = block_at(
-                kernel,
+                backend,
                 &key.as_slice().try_into().unwrap(),
                 &from_hex(input),
             );
-            assert_eq!(block, from_hex(output), "{kernel}: {input}");
+            assert_eq!(block, from_hex(output), "{backend}: {input}");
         }
     }
 }
@@ -114,8 +114,8 @@ fn chacha20_gives_the_block_of_rfc_8439() {
     );
     let model = chacha20_block(&COUNTING_KEY, &input.as_slice().try_into().unwrap());
     assert_eq!(model.as_slice(), block, "the model itself");
-    for kernel in kernels_of(Prf::ChaCha20) {
-        assert_eq!(block_at(kernel, &COUNTING_KEY, &input), block, "{kernel}");
+    for backend in backends_of(Prf::ChaCha20) {
+        assert_eq!(block_at(backend, &COUNTING_KEY, &input), block, "{backend}");
     }
 }
 
@@ -145,10 +145,10 @@ fn chacha20_gives_the_keystreams_of_rfc_8439_appendix_a1() {
              8eca00bbb4a73bdad192b5c42f73f2fd 4e273644c8b36125a64addeb006c13a0",
         ),
     ];
-    for kernel in kernels_of(Prf::ChaCha20) {
+    for backend in backends_of(Prf::ChaCha20) {
         for (key, input, block) in vectors {
-            let got = block_at(kernel, &key, &from_hex(input));
-            assert_eq!(got, from_hex(block), "{kernel}: {input}");
+            let got = block_at(backend, &key, &from_hex(input));
+            assert_eq!(got, from_hex(block), "{backend}: {input}");
         }
     }
 }

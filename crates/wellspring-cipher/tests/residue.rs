@@ -7,12 +7,12 @@
 
 mod model;
 
-use model::{COUNTER, Counter, KEY, chacha20_states, kernels, keystream};
+use model::{COUNTER, Counter, KEY, backends, chacha20_states, keystream};
 use std::collections::HashSet;
 use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
-use wellspring_cipher::{Kernel, Keystream, Prf};
+use wellspring_cipher::{Backend, Keystream, Prf};
 
 const STACK_BYTES: usize = 64 << 10;
 /// Room for the frames of the search itself, above those that it searches.
@@ -29,15 +29,15 @@ fn insert_words(secrets: &mut Secrets, bytes: &[u8]) {
     }
 }
 
-fn secrets(kernel: Kernel) -> Secrets {
+fn secrets(backend: Backend) -> Secrets {
     let mut secrets = Secrets::new();
     insert_words(&mut secrets, &KEY);
     for word in KEY.chunks_exact(4) {
         insert_words(&mut secrets, &word.repeat(2)); // in every lane of a vector
     }
-    let stream = keystream(kernel.prf(), &KEY, COUNTER, OUTPUT_BYTES);
+    let stream = keystream(backend.prf(), &KEY, COUNTER, OUTPUT_BYTES);
     insert_words(&mut secrets, &stream);
-    if kernel.prf() == Prf::ChaCha20 {
+    if backend.prf() == Prf::ChaCha20 {
         let blocks = (0..48).map(|block| Counter((COUNTER + block).to_le_bytes()));
         let states: Vec<_> = blocks
             .map(|counter| chacha20_states(&KEY, &counter.0))
@@ -84,7 +84,7 @@ fn found_below(secrets: &Secrets, memory: &File, stack: &mut [u8]) -> usize {
 fn the_search_finds_a_key_that_is_left() {
     let memory = File::open("/proc/self/mem").unwrap();
     let mut stack = vec![0; STACK_BYTES];
-    let secrets = secrets(Kernel::Aes256Portable);
+    let secrets = secrets(Backend::Aes256Portable);
     with_room(|| {
         let copy = black_box(KEY);
         black_box(&copy);
@@ -98,22 +98,22 @@ fn no_key_and_no_output_stays_on_the_stack() {
     let mut stack = vec![0; STACK_BYTES];
     let mut output = vec![0; OUTPUT_BYTES];
     let mut left = Vec::new();
-    for kernel in kernels() {
-        let secrets = secrets(kernel);
+    for backend in backends() {
+        let secrets = secrets(backend);
         with_room(|| {
             black_box([0u8; STACK_BYTES]);
         });
         assert_eq!(
             found_below(&secrets, &memory, &mut stack),
             0,
-            "{kernel}: before"
+            "{backend}: before"
         );
         with_room(|| {
-            let mut stream = Keystream::new(kernel, &KEY, COUNTER);
+            let mut stream = Keystream::new(backend, &KEY, COUNTER);
             stream.fill(&mut output);
         });
         let found = found_below(&secrets, &memory, &mut stack);
-        left.extend((found > 0).then_some((kernel, found)));
+        left.extend((found > 0).then_some((backend, found)));
     }
     assert_eq!(left, [], "pieces of secrets left on the stack");
 }

@@ -5,7 +5,7 @@
 //! may be served outside the lock (`fortuna_concurrent_read`).
 
 use crate::hash::sha_d256;
-use wellspring_cipher::{KEY_BYTES, Kernel, Keystream, Prf};
+use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Prf};
 use zeroize::{Zeroize, ZeroizeOnDrop, zeroize_stack};
 
 /// A request is never served more than this many bytes under one AES key: 2^20 (FS&K 9.4, where it keeps
@@ -77,13 +77,13 @@ impl Generator {
     /// this output: K = GenerateBlocks(G, 2)." Call it until nothing is left, and once for an empty
     /// request: that rekeys too. At most [`CHUNK_BYTES`] are made. Under AES a last partial block is a chunk
     /// of its own.
-    pub fn read_chunk<'a>(&mut self, kernel: Kernel, destination: &'a mut [u8]) -> &'a mut [u8] {
-        let length = match (kernel.prf(), destination.len()) {
+    pub fn read_chunk<'a>(&mut self, backend: Backend, destination: &'a mut [u8]) -> &'a mut [u8] {
+        let length = match (backend.prf(), destination.len()) {
             (Prf::Aes256, length @ 16..) => length - length % 16,
             (_, length) => length,
         };
         let (chunk, rest) = destination.split_at_mut(length.min(CHUNK_BYTES));
-        let mut keystream = Keystream::new(kernel, &self.key, self.counter);
+        let mut keystream = Keystream::new(backend, &self.key, self.counter);
         keystream.fill(chunk);
         keystream.fill(&mut self.key);
         self.counter = keystream.counter();
@@ -97,10 +97,10 @@ impl Generator {
     /// other output, past or to come.
     ///
     /// `claim` is written where it is: a key that moves leaves copies behind that nobody wipes.
-    pub fn claim(&mut self, kernel: Kernel, bytes: usize, claim: &mut Claim) {
-        claim.key.copy_from_slice(&self.key);
-        claim.counter = self.counter;
-        let prf = kernel.prf();
+    pub fn reserve(&mut self, backend: Backend, bytes: usize, reservation: &mut Reservation) {
+        reservation.key.copy_from_slice(&self.key);
+        reservation.counter = self.counter;
+        let prf = backend.prf();
         let blocks = prf.blocks(bytes);
         let rekey_blocks = match prf {
             // "2 * floor(blocks / 65536)": two blocks for each new key in the middle of the request. A
@@ -109,7 +109,7 @@ impl Generator {
             Prf::ChaCha20 => 0,
         };
         let next = self.counter.wrapping_add(blocks + rekey_blocks);
-        let mut keystream = Keystream::new(kernel, &self.key, next);
+        let mut keystream = Keystream::new(backend, &self.key, next);
         keystream.fill(&mut self.key);
         self.counter = keystream.counter();
     }
@@ -123,24 +123,24 @@ impl Default for Generator {
 
 /// A copy of (K, C) as it was for one request, wiped on drop.
 #[derive(Default, Zeroize, ZeroizeOnDrop)]
-pub struct Claim {
+pub struct Reservation {
     key: [u8; KEY_BYTES],
     counter: u128,
 }
 
-impl Claim {
+impl Reservation {
     /// Makes the bytes that were claimed. `destination` has the length that was claimed.
     ///
     /// AES-256 changes its key every [`KEY_LIMIT_BYTES`] while bytes remain; ChaCha20 needs no new key at any
     /// length.
-    pub fn generate(&mut self, kernel: Kernel, destination: &mut [u8]) {
-        let limit = match kernel.prf() {
+    pub fn generate(&mut self, backend: Backend, destination: &mut [u8]) {
+        let limit = match backend.prf() {
             Prf::Aes256 => KEY_LIMIT_BYTES,
             Prf::ChaCha20 => usize::MAX,
         };
         let mut chunks = destination.chunks_mut(limit).peekable();
         while let Some(chunk) = chunks.next() {
-            let mut keystream = Keystream::new(kernel, &self.key, self.counter);
+            let mut keystream = Keystream::new(backend, &self.key, self.counter);
             keystream.fill(chunk);
             if chunks.peek().is_some() {
                 keystream.fill(&mut self.key);

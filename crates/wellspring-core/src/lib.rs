@@ -44,4 +44,4 @@ pub mod topology;
 mod hash;
 mod sync;
 
-pub use wellspring_cipher::{KEY_BYTES, Kernel, Prf};
+pub use wellspring_cipher::{Backend, KEY_BYTES, Prf};

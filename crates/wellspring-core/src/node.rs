@@ -10,13 +10,13 @@
 //! attacker who follows pool 0 would own it for good. A node's seed is therefore taken from a *chain* over
 //! all seeds so far, so that what recovers the root recovers every node within one round.
 
-use crate::generator::{Claim, Generator};
+use crate::generator::{Generator, Reservation};
 use crate::harvest::Event;
 use crate::hash::{DIGEST_BYTES, sha_d256};
 use crate::mailbox::Mailbox;
 use crate::pool::{Accumulator, Seed};
 use crate::sync::{AtomicU32, Ordering};
-use wellspring_cipher::{KEY_BYTES, Kernel};
+use wellspring_cipher::{Backend, KEY_BYTES};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The credit, in bits, that node 0 must have received before any other node exists.
@@ -136,17 +136,17 @@ impl Node {
     }
 
     /// Sets output aside, as [`Generator::claim`] does.
-    pub fn claim(&mut self, kernel: Kernel, bytes: usize, claim: &mut Claim) {
-        self.generator.claim(kernel, bytes, claim);
+    pub fn reserve(&mut self, backend: Backend, bytes: usize, reservation: &mut Reservation) {
+        self.generator.reserve(backend, bytes, reservation);
     }
 
     /// Initialises node `number` (not 0) from this one, node 0: through the node's mailbox, with the node's
     /// number hashed in, so that no two nodes ever run in lock-step.
-    pub fn initialise(&mut self, kernel: Kernel, number: usize, inlet: &Inlet) {
+    pub fn initialise(&mut self, backend: Backend, number: usize, inlet: &Inlet) {
         let mut drawn = [0; KEY_BYTES];
-        let mut claim = Claim::default();
-        self.claim(kernel, drawn.len(), &mut claim);
-        claim.generate(kernel, &mut drawn);
+        let mut reservation = Reservation::default();
+        self.reserve(backend, drawn.len(), &mut reservation);
+        reservation.generate(backend, &mut drawn);
         let bits = self.credited_bits.min(8 * KEY_BYTES as u64) as u32;
         let seed = separated(b"wellspring node first seed", number, &drawn, bits);
         drawn.zeroize();

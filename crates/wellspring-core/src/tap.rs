@@ -1,6 +1,6 @@
 //! A thread's own key and buffer: small reads without a lock, under fast key erasure.
 
-use wellspring_cipher::{KEY_BYTES, Kernel, Keystream};
+use wellspring_cipher::{Backend, KEY_BYTES, Keystream};
 use zeroize::Zeroize;
 
 /// The most output that one tap key makes: 2^20 bytes, Fortuna's limit.
@@ -74,7 +74,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     /// machine part here at the latest; it says whether it had any.
     pub fn read(
         &mut self,
-        kernel: Kernel,
+        backend: Backend,
         mut fresh: impl FnMut(&mut [u8; KEY_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
@@ -88,13 +88,13 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         // bytes measured 378 ns against 430.
         if rest.len() < BUFFER_BYTES / 2 {
             self.mix(&mut fresh);
-            erase_key_fast(kernel, &mut self.key, &mut self.counter, &mut self.buffer);
+            erase_key_fast(backend, &mut self.key, &mut self.counter, &mut self.buffer);
             self.left_bytes = BUFFER_BYTES;
             let _ = self.take(rest);
         } else {
             for chunk in rest.chunks_mut(KEY_LIMIT_BYTES) {
                 self.mix(&mut fresh);
-                erase_key_fast(kernel, &mut self.key, &mut self.counter, chunk);
+                erase_key_fast(backend, &mut self.key, &mut self.counter, chunk);
             }
         }
     }
@@ -151,12 +151,12 @@ fn hand_out_pieces<const N: usize>(destination: &mut [u8], taken: &mut [u8]) -> 
 /// When this returns, the old key is in no register or memory that outlives the call (the key schedule is
 /// wiped on drop), and the new one cannot tell it. The counter goes on over all keys.
 fn erase_key_fast(
-    kernel: Kernel,
+    backend: Backend,
     key: &mut [u8; KEY_BYTES],
     counter: &mut u128,
     output: &mut [u8],
 ) {
-    let mut keystream = Keystream::new(kernel, key, *counter);
+    let mut keystream = Keystream::new(backend, key, *counter);
     keystream.fill(key);
     keystream.fill(output);
     *counter = keystream.counter();

@@ -2,7 +2,7 @@
 
 #![cfg(not(loom))]
 
-use wellspring_core::Kernel;
+use wellspring_core::Backend;
 use wellspring_core::harvest::Event;
 use wellspring_core::node::{CAPACITY_BITS, Harvest, Inlet, Node, Pace};
 
@@ -164,11 +164,11 @@ fn data_of_unknown_origin_seeds_nobody() {
 
 #[test]
 fn nodes_initialised_from_node_0_never_run_in_lock_step() {
-    let kernel = Kernel::Aes256Portable;
+    let backend = Backend::Aes256Portable;
     let mut machine = Machine::new(4);
     machine.reseed(1);
     for number in 1..4 {
-        machine.nodes[0].initialise(kernel, number, &machine.inlets[number]);
+        machine.nodes[0].initialise(backend, number, &machine.inlets[number]);
     }
     assert_eq!(machine.receive(), [1, 2, 3]);
     let keys = machine.keys();

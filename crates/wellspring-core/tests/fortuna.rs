@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use wellspring_cipher::Keystream;
-use wellspring_core::generator::{CHUNK_BYTES, Claim, Generator, KEY_LIMIT_BYTES};
-use wellspring_core::{KEY_BYTES, Kernel, Prf};
+use wellspring_core::generator::{CHUNK_BYTES, Generator, KEY_LIMIT_BYTES, Reservation};
+use wellspring_core::{Backend, KEY_BYTES, Prf};
 
 /// Fortuna as random(4) runs it, without a thought for speed.
 #[derive(Clone)]
@@ -16,10 +16,10 @@ struct Model {
 }
 
 impl Model {
-    fn kernel(&self) -> Kernel {
+    fn backend(&self) -> Backend {
         match self.prf {
-            Prf::Aes256 => Kernel::Aes256Portable,
-            Prf::ChaCha20 => Kernel::ChaCha20Portable,
+            Prf::Aes256 => Backend::Aes256Portable,
+            Prf::ChaCha20 => Backend::ChaCha20Portable,
         }
     }
 
@@ -28,7 +28,7 @@ impl Model {
         let mut bytes = Vec::new();
         while bytes.len() < length {
             let mut block = vec![0; self.prf.block_bytes()];
-            Keystream::new(self.kernel(), &self.key, self.counter).fill(&mut block);
+            Keystream::new(self.backend(), &self.key, self.counter).fill(&mut block);
             self.counter = self.counter.wrapping_add(1);
             bytes.extend(block);
         }
@@ -81,26 +81,26 @@ impl Model {
     }
 }
 
-fn read_locked(generator: &mut Generator, kernel: Kernel, length: usize) -> Vec<u8> {
+fn read_locked(generator: &mut Generator, backend: Backend, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     let mut rest = bytes.as_mut_slice();
     loop {
-        rest = generator.read_chunk(kernel, rest);
+        rest = generator.read_chunk(backend, rest);
         if rest.is_empty() {
             return bytes;
         }
     }
 }
 
-fn read_concurrent(generator: &mut Generator, kernel: Kernel, length: usize) -> Vec<u8> {
+fn read_concurrent(generator: &mut Generator, backend: Backend, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    let mut claim = Claim::default();
-    generator.claim(kernel, length, &mut claim);
-    claim.generate(kernel, &mut bytes);
+    let mut reservation = Reservation::default();
+    generator.reserve(backend, length, &mut reservation);
+    reservation.generate(backend, &mut bytes);
     bytes
 }
 
-fn agree(prf: Prf, kernel: Kernel, counter: u128, lengths: &[(bool, usize)]) {
+fn agree(prf: Prf, backend: Backend, counter: u128, lengths: &[(bool, usize)]) {
     let key = core::array::from_fn(|i| i as u8 * 7 + 1);
     let mut model = Model { prf, key, counter };
     let mut generator = Generator::from_state(key, counter);
@@ -108,28 +108,28 @@ fn agree(prf: Prf, kernel: Kernel, counter: u128, lengths: &[(bool, usize)]) {
         let (expected, got) = match concurrent {
             true => (
                 model.read_concurrent(length),
-                read_concurrent(&mut generator, kernel, length),
+                read_concurrent(&mut generator, backend, length),
             ),
             false => (
                 model.read_locked(length),
-                read_locked(&mut generator, kernel, length),
+                read_locked(&mut generator, backend, length),
             ),
         };
-        assert!(expected == got, "{kernel}, C={counter:x}, {length} bytes");
+        assert!(expected == got, "{backend}, C={counter:x}, {length} bytes");
         let state = (&model.key, model.counter);
         assert_eq!(
             generator.state(),
             state,
-            "{kernel}, C={counter:x}, {length} bytes"
+            "{backend}, C={counter:x}, {length} bytes"
         );
     }
 }
 
-fn kernels() -> impl Strategy<Value = Kernel> {
-    let available = Kernel::ALL
+fn backends() -> impl Strategy<Value = Backend> {
+    let available = Backend::ALL
         .iter()
         .copied()
-        .filter(|kernel| kernel.is_available());
+        .filter(|backend| backend.is_available());
     prop::sample::select(available.collect::<Vec<_>>())
 }
 
@@ -138,13 +138,13 @@ proptest! {
 
     #[test]
     fn reads_carry_the_counter_over_every_boundary(
-        kernel in kernels(),
+        backend in backends(),
         boundary in prop::sample::select(vec![32, 64, 96, 128]),
         below in 0u128..600,
         lengths in prop::collection::vec((any::<bool>(), 0usize..9000), 1..4),
     ) {
         let boundary = 1u128.checked_shl(boundary).unwrap_or(0);
-        agree(kernel.prf(), kernel, boundary.wrapping_sub(below), &lengths);
+        agree(backend.prf(), backend, boundary.wrapping_sub(below), &lengths);
     }
 }
 
@@ -162,7 +162,7 @@ fn reads_around_the_key_limit_rekey_where_random4_does() {
         ] {
             agree(
                 prf,
-                Kernel::detect(prf),
+                Backend::detect(prf),
                 u128::from(u64::MAX) - 1000,
                 &[(true, length), (false, 33)],
             );

@@ -5,11 +5,11 @@
 use proptest::prelude::*;
 use wellspring_cipher::Keystream;
 use wellspring_core::tap::{KEY_LIMIT_BYTES, Tap};
-use wellspring_core::{KEY_BYTES, Kernel};
+use wellspring_core::{Backend, KEY_BYTES};
 
 const BUFFER_BYTES: usize = 192;
 const GENERATION: u64 = 3;
-const KERNEL: Kernel = Kernel::ChaCha20Portable;
+const BACKEND: Backend = Backend::ChaCha20Portable;
 
 type SmallTap = Tap<BUFFER_BYTES>;
 
@@ -27,7 +27,7 @@ fn read(tap: &mut SmallTap, fresh: &[u8; KEY_BYTES], length: usize) -> Vec<u8> {
             *noise = *fresh;
             true
         };
-        tap.read(KERNEL, fresh, &mut bytes);
+        tap.read(BACKEND, fresh, &mut bytes);
     }
     bytes
 }
@@ -44,7 +44,7 @@ impl Model {
         for (key, fresh) in self.key.iter_mut().zip(fresh) {
             *key ^= fresh;
         }
-        let mut keystream = Keystream::new(KERNEL, &self.key, self.counter);
+        let mut keystream = Keystream::new(BACKEND, &self.key, self.counter);
         let mut output = vec![0; length];
         keystream.fill(&mut self.key);
         keystream.fill(&mut output);
@@ -111,7 +111,7 @@ fn what_the_buffer_can_serve_makes_no_new_key() {
             keys += 1;
             false
         };
-        tap.read(KERNEL, fresh, piece);
+        tap.read(BACKEND, fresh, piece);
     }
     assert_eq!((bytes.as_slice(), keys), (whole.as_slice(), 1));
 }

@@ -19,8 +19,8 @@ fn fill(criterion: &mut Criterion) {
         group.bench_function("wellspring", |b| {
             b.iter(|| wellspring::fill(black_box(&mut buffer)))
         });
-        let mut owned = wellspring::Rng::default();
-        group.bench_function("wellspring Rng", |b| {
+        let mut owned = wellspring::LocalRng::default();
+        group.bench_function("wellspring LocalRng", |b| {
             b.iter(|| owned.fill(black_box(&mut buffer)))
         });
         group.bench_function("rand::rng", |b| {
@@ -35,8 +35,8 @@ fn fill(criterion: &mut Criterion) {
 fn words(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("u64");
     group.bench_function("wellspring", |b| b.iter(wellspring::u64));
-    let mut owned = wellspring::Rng::default();
-    group.bench_function("wellspring Rng", |b| b.iter(|| owned.next_u64()));
+    let mut owned = wellspring::LocalRng::default();
+    group.bench_function("wellspring LocalRng", |b| b.iter(|| owned.next_u64()));
     group.bench_function("wellspring pseudo", |b| b.iter(wellspring::pseudo::u64));
     group.bench_function("rand::rng", |b| b.iter(|| rand::rng().next_u64()));
     group.bench_function("getrandom", |b| b.iter(getrandom::u64));

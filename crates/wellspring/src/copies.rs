@@ -34,23 +34,23 @@ const SLEEP_MS: u64 = 20;
 /// Why it is time to part from copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Notice {
+pub enum CloneEvent {
     /// The kernel said that the machine was cloned or restored.
-    Clone,
+    Cloned,
     /// The kernel said so much at once that some of it was lost.
-    Lost,
+    Overflowed,
     /// The machine was asleep.
-    Sleep,
+    Slept,
 }
 
 /// Listens for the kernel's notices of clones, and looks at the clocks.
 #[derive(Debug)]
-pub struct Notices {
+pub struct CloneEvents {
     events: Option<OwnedFd>,
     sleep: Sleep,
 }
 
-impl Notices {
+impl CloneEvents {
     /// From now on. Where the kernel's messages cannot be had (another user namespace), there are the clocks.
     #[must_use]
     pub fn new() -> Self {
@@ -60,14 +60,14 @@ impl Notices {
         }
     }
 
-    /// A descriptor with something to read when [`next_notice`](Self::next_notice) should be asked.
+    /// A descriptor with something to read when [`next_event`](Self::next_event) should be asked.
     #[must_use]
     pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
         self.events.as_ref().map(AsFd::as_fd)
     }
 
     /// The next notice, without waiting for one. To be asked until there is none.
-    pub fn next_notice(&mut self) -> Option<Notice> {
+    pub fn next_event(&mut self) -> Option<CloneEvent> {
         while let Some(events) = &self.events {
             let mut message = [MaybeUninit::uninit(); 4096];
             match recvfrom(events, &mut message[..], RecvFlags::DONTWAIT) {
@@ -75,20 +75,20 @@ impl Notices {
                     let from = from.and_then(|from| SocketAddrNetlink::try_from(from).ok());
                     // Root can send what looks like the kernel's, but not from number 0.
                     if from.is_some_and(|from| from.pid() == 0) && tells_of_a_clone(message) {
-                        return Some(Notice::Clone);
+                        return Some(CloneEvent::Cloned);
                     }
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::NOBUFS) => return Some(Notice::Lost),
+                Err(Errno::NOBUFS) => return Some(CloneEvent::Overflowed),
                 Err(Errno::AGAIN) => break,
                 Err(_) => self.events = None,
             }
         }
-        self.sleep.noticed(asleep_ms()).then_some(Notice::Sleep)
+        self.sleep.noticed(asleep_ms()).then_some(CloneEvent::Slept)
     }
 }
 
-impl Default for Notices {
+impl Default for CloneEvents {
     fn default() -> Self {
         Self::new()
     }
@@ -112,7 +112,7 @@ fn tells_of_a_clone(message: &[u8]) -> bool {
         || fields.any(|field| field == b"NEW_VMGENID=1")
 }
 
-/// Notices that the machine was asleep.
+/// CloneEvents that the machine was asleep.
 #[derive(Debug, Default)]
 pub(crate) struct Sleep {
     last_ms: Option<u64>,

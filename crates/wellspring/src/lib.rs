@@ -25,7 +25,7 @@
 //! |---|---|
 //! | keys, nonces, tokens | [`fill`], [`try_fill`], [`u32()`](fn@u32), [`u64()`](fn@u64), [`bytes`] |
 //! | code that takes a rand_core generator | [`rng()`], a handle to the same |
-//! | hot loops | [`Rng`], owned and `Send` |
+//! | hot loops | [`LocalRng`], owned and `Send` |
 //! | another mode, function, topology, sources of one's own | [`Engine::builder`] |
 //! | numbers without secrecy; numbers that come again | [`pseudo`] |
 //! | clones of the machine, for all processes at once | [`generation_page`] |
@@ -49,17 +49,17 @@ pub mod replay;
 mod rng;
 pub mod seed_file;
 
-pub use copies::{Notice, Notices};
+pub use copies::{CloneEvent, CloneEvents};
 pub use engine::{
     Engine, EngineBuilder, Harvester, HarvesterStats, NodeStats, Phase, SourceStats, Stats,
 };
 pub use error::Error;
 pub use mode::{Mode, UnknownMode};
-pub use rng::{Rng, ThreadRng};
-pub use wellspring_core::health::Standing;
+pub use rng::{LocalRng, ThreadRng};
+pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 pub use wellspring_core::topology::{Topology, TopologyError};
-pub use wellspring_core::{Kernel, Prf};
+pub use wellspring_core::{Backend, Prf};
 
 impl Engine {
     /// The engine of the process, which the functions of the crate's root read from.
@@ -147,9 +147,9 @@ pub fn start_harvester(harvester: Harvester) -> Result<(), Error> {
     process::engine().start_harvester(harvester)
 }
 
-/// Parts the process's engine from all copies of it: see [`Engine::part_from_copies`].
-pub fn part_from_copies() -> u64 {
-    process::engine().part_from_copies()
+/// Parts the process's engine from all copies of it: see [`Engine::diverge_from_clones`].
+pub fn diverge_from_clones() -> u64 {
+    process::engine().diverge_from_clones()
 }
 
 /// The generation of the process's engine: 1 at first, one more with every reseed.

@@ -1,17 +1,17 @@
-//! What this machine is: its nodes, its CPUs, the best kernel.
+//! What this machine is: its nodes, its CPUs, the best backend.
 
 use wellspring_core::topology::{MAX_CPUS, SystemNode, Topology};
-use wellspring_core::{Kernel, Prf};
+use wellspring_core::{Backend, Prf};
 use wellspring_sys::system::read_file;
 
 const SYSTEM: &str = "/sys/devices/system";
 
 /// AES-256 where the CPU has instructions for it; ChaCha20 elsewhere, which is fast and constant in time
 /// without any.
-pub(crate) fn best_kernel() -> Kernel {
-    match Kernel::detect(Prf::Aes256) {
-        Kernel::Aes256Portable => Kernel::detect(Prf::ChaCha20),
-        kernel => kernel,
+pub(crate) fn best_backend() -> Backend {
+    match Backend::detect(Prf::Aes256) {
+        Backend::Aes256Portable => Backend::detect(Prf::ChaCha20),
+        backend => backend,
     }
 }
 
@@ -70,7 +70,7 @@ fn read_text(path: &str) -> Option<String> {
     String::from_utf8(bytes.to_vec()).ok()
 }
 
-/// The kernel's list format: `0-3,8,10-11`; empty for none. Only numbers a topology can describe.
+/// The backend's list format: `0-3,8,10-11`; empty for none. Only numbers a topology can describe.
 fn parse_list(text: &str) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
     for range in text.trim().split(',').filter(|range| !range.is_empty()) {

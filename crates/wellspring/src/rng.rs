@@ -18,16 +18,16 @@ const OWNED_BUFFER_BYTES: usize = 3840;
 ///
 /// ```
 /// use rand_core::Rng as _;
-/// let mut rng = wellspring::Rng::new(wellspring::Engine::process().clone());
+/// let mut rng = wellspring::LocalRng::new(wellspring::Engine::process().clone());
 /// let sum = (0..1000).map(|_| rng.next_u64() % 6).sum::<u64>();
 /// assert!(sum > 0);
 /// ```
-pub struct Rng {
+pub struct LocalRng {
     tap: Owned<Tap<OWNED_BUFFER_BYTES>>,
     engine: Engine,
 }
 
-impl Rng {
+impl LocalRng {
     /// A generator on `engine`.
     #[must_use]
     pub fn new(engine: Engine) -> Self {
@@ -69,16 +69,16 @@ impl Rng {
     }
 }
 
-impl Default for Rng {
+impl Default for LocalRng {
     /// A generator on the engine of the process.
     fn default() -> Self {
         Self::new(process::engine().clone())
     }
 }
 
-impl fmt::Debug for Rng {
+impl fmt::Debug for LocalRng {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rng").finish_non_exhaustive()
+        f.debug_struct("LocalRng").finish_non_exhaustive()
     }
 }
 
@@ -120,7 +120,7 @@ macro_rules! rand_core_traits {
     };
 }
 
-rand_core_traits!(Rng, self => |bytes: &mut [u8]| self.fill(bytes));
+rand_core_traits!(LocalRng, self => |bytes: &mut [u8]| self.fill(bytes));
 rand_core_traits!(ThreadRng, self => |bytes: &mut [u8]| crate::fill(bytes));
 rand_core_traits!(Engine, self => |bytes: &mut [u8]| Engine::fill(self, bytes));
 rand_core_traits!(&Engine, self => |bytes: &mut [u8]| Engine::fill(self, bytes));
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_generator_of_ones_own_moves_to_another_thread() {
         fn assert_send<T: Send>() {}
-        assert_send::<Rng>();
+        assert_send::<LocalRng>();
         let mut rng = Engine::builder().build().unwrap().rng();
         let before = rng.next_u64();
         let after = std::thread::spawn(move || rng.next_u64()).join().unwrap();
@@ -160,6 +160,6 @@ mod tests {
 
     #[test]
     fn debug_output_shows_no_state() {
-        assert_eq!(format!("{:?}", Rng::default()), "Rng { .. }");
+        assert_eq!(format!("{:?}", LocalRng::default()), "LocalRng { .. }");
     }
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring::generation_page::{self, GenerationPage, PageError};
-use wellspring::{Engine, EngineBuilder, Harvester, Mode, Notices};
+use wellspring::{CloneEvents, Engine, EngineBuilder, Harvester, Mode};
 
 /// A file of a test's own, removed at its end.
 struct Scratch(PathBuf);
@@ -52,7 +52,7 @@ fn pipe() -> (File, File) {
 }
 
 /// What a process reads in one go: from all kinds of reads.
-fn draw(engine: &Engine, rng: &mut wellspring::Rng) -> [u8; 128] {
+fn draw(engine: &Engine, rng: &mut wellspring::LocalRng) -> [u8; 128] {
     let mut bytes = [0; 128];
     engine.fill(&mut bytes[..8]);
     engine.fill(&mut bytes[8..64]);
@@ -217,7 +217,7 @@ fn an_order_parts_a_copy_on_every_node() {
     let (one, other) = (engines(), engines());
     assert_eq!(one.bytes::<32>(), other.bytes::<32>());
     let before = one.generation();
-    assert_eq!(one.part_from_copies(), before + 1);
+    assert_eq!(one.diverge_from_clones(), before + 1);
     assert_ne!(one.bytes::<32>(), other.bytes::<32>());
 }
 
@@ -291,7 +291,7 @@ fn a_notice_that_did_not_come_from_the_kernel_is_not_believed() {
         )
     };
     assert_eq!(bound, 0);
-    let mut notices = Notices::new();
+    let mut notices = CloneEvents::new();
     let message = b"change@/devices/platform/VMGENCTR:00\0ACTION=change\0NEW_VMGENID=1\0FAKE=1\0";
     // A sender does not hear itself: this one is another socket.
     // SAFETY: as above.
@@ -318,5 +318,5 @@ fn a_notice_that_did_not_come_from_the_kernel_is_not_believed() {
         length > 0 && heard[..length as usize] == message[..]
     });
     assert!(arrived, "the message does not arrive at all");
-    assert_eq!(notices.next_notice(), None);
+    assert_eq!(notices.next_event(), None);
 }

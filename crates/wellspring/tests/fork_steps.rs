@@ -9,7 +9,7 @@ use common::repeats::{assert_no_zero_run, assert_nothing_in_common};
 use common::stepping::{Next, step};
 use std::cell::RefCell;
 use std::sync::Mutex;
-use wellspring::{Mode, Rng};
+use wellspring::{LocalRng, Mode};
 
 /// The read that is interrupted.
 const READ_BYTES: usize = 16;
@@ -199,7 +199,7 @@ fn a_read_whose_slot_is_taken_again_in_the_child_disturbs_nobody() {
 
     struct Crowd {
         door: Door,
-        generators: RefCell<Vec<Rng>>,
+        generators: RefCell<Vec<LocalRng>>,
         turn: usize,
         next: usize,
     }

@@ -5,9 +5,9 @@ mod common;
 use common::repeats::{assert_no_value_twice, assert_nothing_in_common};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use wellspring::{Engine, Error, MinEntropy, Mode, Phase, Prf, Source, SourceError, Standing};
-use wellspring_core::Kernel;
-use wellspring_core::generator::{Claim, Generator};
+use wellspring::{Engine, Error, MinEntropy, Mode, Phase, Prf, Source, SourceError, SourceHealth};
+use wellspring_core::Backend;
+use wellspring_core::generator::{Generator, Reservation};
 
 const SEED: [u8; 32] = *b"a seed of thirty-two octets long";
 
@@ -73,7 +73,7 @@ impl Source for Counter {
 #[test]
 fn canonical_and_concurrent_reads_are_fortunas() {
     for prf in [Prf::Aes256, Prf::ChaCha20] {
-        let kernel = Kernel::detect(prf);
+        let backend = Backend::detect(prf);
         let mut canonical = Generator::new();
         let mut concurrent = Generator::new();
         canonical.reseed(&SEED);
@@ -95,13 +95,13 @@ fn canonical_and_concurrent_reads_are_fortunas() {
             engines[0].fill(&mut drawn);
             let mut rest = &mut expected[..];
             while !rest.is_empty() {
-                rest = canonical.read_chunk(kernel, rest);
+                rest = canonical.read_chunk(backend, rest);
             }
             assert!(drawn == expected, "canonical, {prf:?}, {length} bytes");
             engines[1].fill(&mut drawn);
-            let mut claim = Claim::default();
-            concurrent.claim(kernel, length, &mut claim);
-            claim.generate(kernel, &mut expected);
+            let mut reservation = Reservation::default();
+            concurrent.reserve(backend, length, &mut reservation);
+            reservation.generate(backend, &mut expected);
             assert!(drawn == expected, "concurrent, {prf:?}, {length} bytes");
         }
     }
@@ -189,9 +189,9 @@ fn a_source_that_is_stuck_is_put_out_and_the_other_goes_on() {
         assert_ne!(engine.u64(), 0);
         engine.reseed().unwrap();
         let stats = engine.stats();
-        let standing = stats.sources.iter().map(|source| source.standing);
-        let expected = [Standing::Out, Standing::InUse];
-        assert_eq!(standing.collect::<Vec<_>>(), expected);
+        let health = stats.sources.iter().map(|source| source.health);
+        let expected = [SourceHealth::Disabled, SourceHealth::Active];
+        assert_eq!(health.collect::<Vec<_>>(), expected);
         assert_eq!(stats.sources[0].credited_bits, 0);
         assert!(stats.sources[1].credited_bits > 0);
     }

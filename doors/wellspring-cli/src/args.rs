@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 use wellspring::pseudo::{Algorithm, Path};
-use wellspring::{Kernel, Mode, Prf};
+use wellspring::{Backend, Mode, Prf};
 use wellspring_bench::Section;
 
 /// The most worker threads: each has a block in memory.
@@ -121,7 +121,7 @@ pub(crate) struct BytesRequest {
     ///
     /// The same three give the same bytes on any machine, whatever --threads says.
     #[arg(long, value_name = "ALGORITHM", value_parser = algorithms(), requires = "seed",
-          conflicts_with_all = ["mode", "prf", "kernel", "topology", "harvester"])]
+          conflicts_with_all = ["mode", "prf", "backend", "topology", "harvester"])]
     pub(crate) pseudo: Option<Algorithm>,
 
     /// The seed of the stream, below 2^128: decimal, or hexadecimal after 0x
@@ -147,7 +147,7 @@ pub(crate) struct BytesRequest {
 #[command(after_help = "\
 Examples:
   wellspring replay --check vectors/fortuna-freebsd.txt
-  wellspring replay --kernel chacha20-portable questions.txt > answers.txt")]
+  wellspring replay --backend chacha20-portable questions.txt > answers.txt")]
 pub(crate) struct ReplayRequest {
     /// Files of vectors; - is the standard input
     #[arg(value_name = "FILE", required = true)]
@@ -161,8 +161,8 @@ pub(crate) struct ReplayRequest {
     pub(crate) check: bool,
 
     /// The implementation to use for its cipher; the other cipher runs in its best
-    #[arg(long, value_name = "NAME", value_parser = kernels())]
-    pub(crate) kernel: Option<Kernel>,
+    #[arg(long, value_name = "NAME", value_parser = backends())]
+    pub(crate) backend: Option<Backend>,
 }
 
 /// Test this command on this machine
@@ -208,7 +208,7 @@ pub(crate) struct StatsRequest {
 
 /// Measure the engine and the operating system
 ///
-/// Modes, threads, sizes, kernels, latencies, fairness, the harvest under load, and a block-writing loop: all in
+/// Modes, threads, sizes, backends, latencies, fairness, the harvest under load, and a block-writing loop: all in
 /// turn, round after round; figures are medians, ratios the medians of the rounds' ratios. Takes about a minute.
 #[derive(Args)]
 #[command(after_help = "\
@@ -323,8 +323,8 @@ pub(crate) fn prfs() -> impl TypedValueParser<Value = Prf> {
     named(&Prf::ALL, Prf::name)
 }
 
-pub(crate) fn kernels() -> impl TypedValueParser<Value = Kernel> {
-    named(Kernel::ALL, Kernel::name)
+pub(crate) fn backends() -> impl TypedValueParser<Value = Backend> {
+    named(Backend::ALL, Backend::name)
 }
 
 fn sections() -> impl TypedValueParser<Value = Section> {

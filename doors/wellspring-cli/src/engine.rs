@@ -1,11 +1,11 @@
 //! Which engine a command uses.
 
-use crate::args::{kernels, modes, prfs};
+use crate::args::{backends, modes, prfs};
 use crate::failure::{Failure, say};
 use clap::Args;
 use std::path::PathBuf;
 use wellspring::seed_file::SeedFound;
-use wellspring::{Engine, Error, Harvester, Kernel, Mode, Prf, Topology};
+use wellspring::{Backend, Engine, Error, Harvester, Mode, Prf, Topology};
 
 /// Which engine.
 #[derive(Args)]
@@ -19,12 +19,12 @@ pub(crate) struct EngineRequest {
     pub(crate) mode: Option<Mode>,
 
     /// The cipher [default: aes256 where the CPU has instructions for it]
-    #[arg(long, value_name = "PRF", value_parser = prfs(), conflicts_with = "kernel")]
+    #[arg(long, value_name = "PRF", value_parser = prfs(), conflicts_with = "backend")]
     pub(crate) prf: Option<Prf>,
 
     /// The implementation of the cipher [default: the best on this CPU]
-    #[arg(long, value_name = "NAME", value_parser = kernels())]
-    pub(crate) kernel: Option<Kernel>,
+    #[arg(long, value_name = "NAME", value_parser = backends())]
+    pub(crate) backend: Option<Backend>,
 
     /// Nodes and CPUs, like nodes=4,cpus=8 [default: this machine's]
     ///
@@ -58,8 +58,8 @@ impl EngineRequest {
         if let Some(prf) = self.prf {
             builder = builder.prf(prf);
         }
-        if let Some(kernel) = self.kernel {
-            builder = builder.kernel(available(kernel)?);
+        if let Some(backend) = self.backend {
+            builder = builder.backend(available(backend)?);
         }
         if let Some(topology) = self.topology.clone() {
             builder = builder.topology(topology);
@@ -89,12 +89,12 @@ impl EngineRequest {
     }
 }
 
-/// The kernel, if this CPU runs it.
-pub(crate) fn available(kernel: Kernel) -> Result<Kernel, Failure> {
-    match kernel.is_available() {
-        true => Ok(kernel),
+/// The backend, if this CPU runs it.
+pub(crate) fn available(backend: Backend) -> Result<Backend, Failure> {
+    match backend.is_available() {
+        true => Ok(backend),
         false => Err(Failure::Input(format!(
-            "--kernel {kernel}: this CPU does not run it"
+            "--backend {backend}: this CPU does not run it"
         ))),
     }
 }

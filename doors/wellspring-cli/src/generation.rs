@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use wellspring::generation_page::{DEFAULT_PATH, GenerationPage, PageError, current};
-use wellspring::{Notice, Notices};
+use wellspring::{CloneEvent, CloneEvents};
 
 /// How often the clocks are looked at: the machine may have slept.
 const PACE: Timespec = Timespec {
@@ -100,15 +100,15 @@ fn bump(path: &Path) -> Result<u64, Failure> {
 
 fn serve(path: &Path) -> Result<(), Failure> {
     let mut signals = signals().map_err(Failure::work)?;
-    let mut notices = Notices::new();
+    let mut notices = CloneEvents::new();
     let page = GenerationPage::create(path).map_err(|error| about(path, error))?;
     say(&format!("wellspring: serving {}", path.display()));
     loop {
-        while let Some(notice) = notices.next_notice() {
+        while let Some(notice) = notices.next_event() {
             page.bump();
             say(match notice {
-                Notice::Clone => "wellspring: bumped: the machine was cloned or restored",
-                Notice::Sleep => "wellspring: bumped: the machine was asleep",
+                CloneEvent::Cloned => "wellspring: bumped: the machine was cloned or restored",
+                CloneEvent::Slept => "wellspring: bumped: the machine was asleep",
                 _ => "wellspring: bumped: notices were lost",
             });
         }

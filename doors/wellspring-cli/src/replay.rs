@@ -8,14 +8,14 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
-use wellspring::replay::{self, Replay, Summary, Verdict};
+use wellspring::replay::{self, Comparison, Replay, Summary};
 
 /// Answers are written in portions of about this length.
 const PAGE_BYTES: usize = 64 << 10;
 
 /// Runs the command.
 pub(crate) fn run(request: &ReplayRequest) -> Result<(), Failure> {
-    let kernel = request.kernel.map(available).transpose()?;
+    let backend = request.backend.map(available).transpose()?;
     let mut report = Report {
         output: Output::standard()?,
         page: String::new(),
@@ -25,7 +25,7 @@ pub(crate) fn run(request: &ReplayRequest) -> Result<(), Failure> {
     let mut incomparable: Option<&PathBuf> = None;
     for path in &request.files {
         let before = report.total;
-        let replay = kernel.map_or_else(Replay::new, Replay::with_kernel);
+        let replay = backend.map_or_else(Replay::new, Replay::with_backend);
         report.file(path, replay)?;
         if (before.same, before.different) == (report.total.same, report.total.different) {
             incomparable = Some(path);
@@ -75,15 +75,15 @@ impl Report {
             let answer = answer.or_else(|failure| self.flush().and(Err(failure)))?;
             self.total.vectors += u64::from(replay::begins_vector(&line));
             let Some(answer) = answer else { continue };
-            match answer.verdict {
-                Verdict::Same => self.total.same += 1,
-                Verdict::Different => self.total.different += 1,
-                Verdict::NothingExpected => self.total.open += 1,
+            match answer.comparison {
+                Comparison::Same => self.total.same += 1,
+                Comparison::Different => self.total.different += 1,
+                Comparison::NothingExpected => self.total.open += 1,
             }
             // Writing to a string cannot fail.
-            let _ = match (self.only_differences, answer.verdict) {
+            let _ = match (self.only_differences, answer.comparison) {
                 (false, _) => writeln!(self.page, "{}", answer.text),
-                (true, Verdict::Different) => writeln!(
+                (true, Comparison::Different) => writeln!(
                     self.page,
                     "{name}:{number}: expected {}\n{name}:{number}: got      {}",
                     line.trim(),

@@ -31,7 +31,7 @@ fn tables(stats: &Stats) -> String {
     let engine = [
         ["phase", &stats.phase.to_string()],
         ["mode", stats.mode.name()],
-        ["kernel", stats.kernel.name()],
+        ["backend", stats.backend.name()],
         ["generation", &stats.generation.to_string()],
         ["taps", &stats.thread_taps.to_string()],
         ["secret memory", &memory],
@@ -68,7 +68,7 @@ fn tables(stats: &Stats) -> String {
             source
                 .last_error
                 .map_or("-".into(), |error| error.to_string()),
-            source.standing.name().to_string(),
+            source.health.name().to_string(),
         ]
     }));
     format!(
@@ -106,26 +106,26 @@ fn json(stats: &Stats) -> String {
         let last_error = source.last_error.map_or("null".into(), |error| quoted(&error.to_string()));
         format!(
             "{{\"name\": {}, \"claim_bits_per_byte\": {}, \"bytes\": {}, \"credited_bits\": {}, \"errors\": {}, \
-             \"last_error\": {last_error}, \"standing\": {}, \"intermittent_failures\": {}, \"permanent_failures\": {}, \
+             \"last_error\": {last_error}, \"health\": {}, \"intermittent_failures\": {}, \"permanent_failures\": {}, \
              \"discarded_bytes\": {}}}",
             quoted(source.name),
             claimed_bits(source),
             source.bytes,
             source.credited_bits,
             source.errors,
-            quoted(source.standing.name()),
+            quoted(source.health.name()),
             source.intermittent_failures,
             source.permanent_failures,
             source.discarded_bytes
         )
     });
     format!(
-        "{{\"phase\": {}, \"seed_file\": {}, \"mode\": {}, \"kernel\": {}, \"generation\": {}, \"taps\": {}, \
+        "{{\"phase\": {}, \"seed_file\": {}, \"mode\": {}, \"backend\": {}, \"generation\": {}, \"taps\": {}, \
          \"unlocked_bytes\": {}, \"events_dropped\": {}, \"harvester\": {},\n \"nodes\": [{}],\n \"sources\": [{}]}}\n",
         quoted(&stats.phase.to_string()),
         quoted(&seed_file(stats)),
         quoted(stats.mode.name()),
-        quoted(stats.kernel.name()),
+        quoted(stats.backend.name()),
         stats.generation,
         stats.thread_taps,
         stats.unlocked_bytes,

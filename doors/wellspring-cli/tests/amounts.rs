@@ -65,7 +65,7 @@ fn no_bytes_come_twice_whatever_makes_them() {
         "--threads 3 --mode concurrent",
         "--threads 3 --mode per-node --topology nodes=2,cpus=2",
         "--prf chacha20",
-        "--kernel aes256-portable",
+        "--backend aes256-portable",
     ] {
         let bytes = stdout_of(&format!("bytes 3M {options}"));
         let (blocks, _) = bytes.as_chunks::<16>();
@@ -114,7 +114,7 @@ fn a_dash_is_the_standard_output() {
 
 #[test]
 fn a_run_that_is_worth_it_says_how_much_how_fast_and_by_what() {
-    let output = run("bytes 2MiB --threads 2 --kernel aes256-portable");
+    let output = run("bytes 2MiB --threads 2 --backend aes256-portable");
     let line = stderr(&output);
     assert!(line.starts_with("2 MiB in "), "{line}");
     assert!(line.contains("B/s, aes256-portable, 2 taps, "), "{line}");

@@ -47,9 +47,9 @@ fn engines_that_are_none() {
         "canonical, concurrent, per-node, per-thread",
     );
     is_refused("bytes 1 --prf rc4", "aes256, chacha20");
-    is_refused("bytes 1 --kernel aes256", "aes256-portable");
+    is_refused("bytes 1 --backend aes256", "aes256-portable");
     is_refused(
-        "bytes 1 --prf aes256 --kernel aes256-portable",
+        "bytes 1 --prf aes256 --backend aes256-portable",
         "cannot be used with",
     );
     is_refused("bytes 1 --topology nodes=4", "expected nodes=N,cpus=M");
@@ -83,7 +83,7 @@ fn streams_that_are_none() {
     for option in [
         "--mode canonical",
         "--prf aes256",
-        "--kernel aes256-portable",
+        "--backend aes256-portable",
         "--topology nodes=1,cpus=1",
     ] {
         is_refused(&format!("{stream} 1 {option}"), "cannot be used with");
@@ -105,7 +105,7 @@ fn other_commands_refuse_what_they_do_not_know() {
     is_refused("replay", "<FILE>");
     is_refused("replay /no/such/file", "/no/such/file: No such file");
     is_refused("replay /", "/: Is a directory");
-    is_refused("replay --kernel x -", "aes256-portable");
+    is_refused("replay --backend x -", "aes256-portable");
     is_refused("check --only fork,frob", "'frob'");
     is_refused("check --list --only frob", "'frob'");
     is_refused("completions tcsh", "bash");

@@ -60,7 +60,7 @@ fn only_those_run_that_were_named_by_name_or_group() {
 
 #[test]
 fn stats_show_a_seeded_engine_of_the_kind_that_was_asked_for() {
-    let text = text_of("stats --topology nodes=4,cpus=8 --kernel chacha20-portable --harvester");
+    let text = text_of("stats --topology nodes=4,cpus=8 --backend chacha20-portable --harvester");
     for word in [
         "of this process",
         "ready",

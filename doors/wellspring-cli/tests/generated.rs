@@ -12,7 +12,7 @@ const COMMANDS: [&str; 9] = [
     "stats",
     "seed",
     "generation",
-    "kernel",
+    "backend",
     "completions",
     "man",
 ];
@@ -77,8 +77,8 @@ fn the_man_pages_describe_every_option() {
                 "threads", "topology", "hex", "base64", "pseudo", "seed", "stream", "output",
             ][..],
         ),
-        ("replay", &["check", "kernel"]),
-        ("check", &["list", "only", "kernel"]),
+        ("replay", &["check", "backend"]),
+        ("check", &["list", "only", "backend"]),
         ("stats", &["json", "mode", "prf", "seed\\-file"]),
         ("generation-serve", &["page"]),
     ] {

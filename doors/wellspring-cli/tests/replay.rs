@@ -17,11 +17,11 @@ fn freebsd() -> String {
 }
 
 #[test]
-fn freebsds_answers_are_those_of_every_kernel() {
+fn freebsds_answers_are_those_of_every_backend() {
     let summary = "704 answers in 58 vectors are the same\n";
     assert_eq!(text_of(&format!("replay --check {}", freebsd())), summary);
-    for kernel in ["aes256-portable", "chacha20-portable"] {
-        let arguments = format!("replay --check --kernel {kernel} {}", freebsd());
+    for backend in ["aes256-portable", "chacha20-portable"] {
+        let arguments = format!("replay --check --backend {backend} {}", freebsd());
         assert_eq!(text_of(&arguments), summary);
     }
 }

@@ -9,7 +9,7 @@ use crate::subjects::{self, CACHED_BYTES};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use wellspring::{Engine, Kernel, Mode};
+use wellspring::{Backend, Engine, Mode};
 use wellspring_cipher::Keystream;
 
 /// Lines that move with a node's lock: its word, the key and counter, the mailbox's head.
@@ -22,8 +22,8 @@ const ASSUMED_LINE_NS: f64 = 50.0;
 /// What reads consist of, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Costs {
-    /// The engine's kernel, of which these are the costs.
-    pub kernel: &'static str,
+    /// The engine's backend, of which these are the costs.
+    pub backend: &'static str,
     /// A byte of keystream, in a long read.
     pub generation_ns_per_byte: f64,
     /// Setting up a key and making the next one: what a claim does under the lock, and what making the
@@ -43,16 +43,16 @@ impl Costs {
     /// Takes about two seconds.
     #[must_use]
     pub fn measure() -> Self {
-        let kernel = Engine::process().kernel();
+        let backend = Engine::process().backend();
         let key = [Work::Fill(32)];
         let contenders = [
             Contender::new(
                 "bulk",
-                Family::Kernel,
+                Family::Backend,
                 &[Work::Fill(CACHED_BYTES)],
-                move || Stream(Keystream::new(kernel, &[7; 32], 0)),
+                move || Stream(Keystream::new(backend, &[7; 32], 0)),
             ),
-            Contender::new("key", Family::Kernel, &key, move || Keyed(kernel)),
+            Contender::new("key", Family::Backend, &key, move || Keyed(backend)),
             subjects::mode(Mode::Concurrent, &key),
             subjects::mode(Mode::PerThread, &key),
         ];
@@ -74,7 +74,7 @@ impl Costs {
             [0, 1, 2, 3].map(|place| measured[place].ns_per_request());
         let line_ns = line_ns();
         Self {
-            kernel: kernel.name(),
+            backend: backend.name(),
             generation_ns_per_byte: bulk_ns / CACHED_BYTES as f64,
             key_ns,
             around_lock_ns: (locked_ns - 2.0 * key_ns).max(0.0),
@@ -106,7 +106,7 @@ impl Subject for Stream {
     }
 }
 
-struct Keyed(Kernel);
+struct Keyed(Backend);
 
 impl Subject for Keyed {
     fn fill(&mut self, destination: &mut [u8]) {

@@ -106,7 +106,7 @@ pub(crate) mod tests {
 
     /// Round figures of no machine in particular.
     pub(crate) const COSTS: Costs = Costs {
-        kernel: "aes256-vaes512",
+        backend: "aes256-vaes512",
         generation_ns_per_byte: 0.1,
         key_ns: 50.0,
         around_lock_ns: 400.0,

@@ -176,7 +176,7 @@ fn freebsd() -> Comparison {
         rows: [rows("AES", 55.0, 197.0), rows("ChaCha20", 113.0, 430.0)].concat(),
         assumptions: &[
             "a byte costs what the published rate outside the lock says; no slower for the other readers",
-            "500 ns for a key; a lock handover under contention takes 1.5 us more, on a kernel built with INVARIANTS \
+            "500 ns for a key; a lock handover under contention takes 1.5 us more, on a backend built with INVARIANTS \
              and WITNESS; pages of 4096 bytes under the lock",
             "reads of 64 KiB",
         ],

@@ -36,7 +36,7 @@ impl ModelReport {
         } else {
             "assumed"
         };
-        row("kernel", costs.kernel.into());
+        row("backend", costs.backend.into());
         row(
             "a KiB of keystream",
             format!(
@@ -140,7 +140,7 @@ impl ModelReport {
     pub fn json(&self) -> String {
         let costs = &self.costs;
         let costs = object! {
-            kernel: costs.kernel,
+            backend: costs.backend,
             generation_ns_per_byte: costs.generation_ns_per_byte,
             key_ns: costs.key_ns,
             around_lock_ns: costs.around_lock_ns,
@@ -187,7 +187,7 @@ impl ModelReport {
         let header = markup::paragraph(&format!(
             "A discrete-event queue for locks, fed with the costs of {} on this machine. Medians; \
              what is assumed is listed below.",
-            self.costs.kernel
+            self.costs.backend
         ));
         let plots = SIZES.map(|bytes| self.plot(bytes));
         let figures: String = plots

@@ -26,7 +26,7 @@ pub(crate) fn report(report: &Report) -> String {
     });
     let header = markup::paragraph(&format!(
         "{}, {} usable. {}. Engine on {}. Medians of {} interleaved rounds.{load}",
-        machine.cpu, machine.cpus, machine.system, machine.kernel, report.rounds
+        machine.cpu, machine.cpus, machine.system, machine.backend, report.rounds
     ));
     let tables: String = tables::of(report).iter().map(markup::table).collect();
     let body = [
@@ -34,7 +34,7 @@ pub(crate) fn report(report: &Report) -> String {
         small_reads(report),
         curves::scaling(report),
         curves::latency(report),
-        kernels(report),
+        backends(report),
         targets(&report.targets()),
         format!("<div class=\"tables\">\n{tables}</div>\n"),
     ];
@@ -72,7 +72,7 @@ fn dot(one: &Measurement, value: f64, name: impl Fn(f64) -> String) -> Dot {
     let class = match one.family {
         Family::Mode | Family::Handle => "c0",
         Family::System => "c1",
-        Family::Kernel => "c3",
+        Family::Backend => "c3",
         Family::Statistical => "c9",
         Family::Peer | Family::Roof => "c10",
     };
@@ -84,11 +84,11 @@ fn dot(one: &Measurement, value: f64, name: impl Fn(f64) -> String) -> Dot {
     }
 }
 
-fn kernels(report: &Report) -> String {
+fn backends(report: &Report) -> String {
     let found = report
         .measurements
         .iter()
-        .filter(|one| one.family == Family::Kernel);
+        .filter(|one| one.family == Family::Backend);
     let found: Vec<&Measurement> = found.collect();
     let most = found
         .iter()
@@ -107,7 +107,7 @@ fn kernels(report: &Report) -> String {
     let words = "Bare keystreams, in the first-level cache and out of it. Right is better.";
     match rows.is_empty() {
         true => String::new(),
-        false => markup::section("Kernels", words, &plot::dots(&axis, &rows, None)),
+        false => markup::section("Backends", words, &plot::dots(&axis, &rows, None)),
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
             "A key of 32",
             "Scaling",
             "Latency",
-            "Kernels",
+            "Backends",
             "Targets",
             "<svg",
         ] {

@@ -1,4 +1,4 @@
-//! The key schedule of AES-256 (FIPS 197, 5.2) for every AES kernel.
+//! The key schedule of AES-256 (FIPS 197, 5.2) for every AES backend.
 
 use crate::KEY_BYTES;
 use core::arch::x86_64::*;

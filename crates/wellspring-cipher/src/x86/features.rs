@@ -1,12 +1,12 @@
 //! What the CPU runs and the operating system saves, asked once.
 //!
 //! Done here because the usual crate asks too much of VAES: it wants the 512-bit registers for
-//! it, and so would never choose the 256-bit kernel on a CPU that has AVX2 and VAES alone.
+//! it, and so would never choose the 256-bit backend on a CPU that has AVX2 and VAES alone.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// A set of the instruction sets that the kernels are written for.
+/// A set of the instruction sets that the backends are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Features(u8);
 

@@ -1,4 +1,4 @@
-//! The project's own kernels for x86-64.
+//! The project's own backends for x86-64.
 //!
 //! ```text
 //! features           what this CPU runs

@@ -1,10 +1,10 @@
-//! The plain generator that every kernel is held against: one block at a time, the counter a row
+//! The plain generator that every backend is held against: one block at a time, the counter a row
 //! of bytes with schoolbook carry, no vector and no wide integer anywhere.
 
 #![allow(dead_code, reason = "each test binary uses its own part of the model")]
 
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
-use wellspring_cipher::{KEY_BYTES, Kernel, Prf};
+use wellspring_cipher::{Backend, KEY_BYTES, Prf};
 
 /// A key whose bytes all differ, so that no two words or lanes can be swapped unnoticed.
 pub(crate) const KEY: [u8; KEY_BYTES] = {
@@ -20,10 +20,10 @@ pub(crate) const KEY: [u8; KEY_BYTES] = {
 /// A counter with every byte in use and room below each carry.
 pub(crate) const COUNTER: u128 = 0x0f1e_2d3c_4b5a_6978_8796_a5b4_c3d2_e1f0;
 
-/// The kernels that this CPU runs: what every test of the suite loops over.
-pub(crate) fn kernels() -> impl Iterator<Item = Kernel> {
-    let available = |kernel: &Kernel| kernel.is_available();
-    Kernel::ALL.iter().copied().filter(available)
+/// The backends that this CPU runs: what every test of the suite loops over.
+pub(crate) fn backends() -> impl Iterator<Item = Backend> {
+    let available = |backend: &Backend| backend.is_available();
+    Backend::ALL.iter().copied().filter(available)
 }
 
 /// The counter as the functions take it: 16 bytes, the least significant first.

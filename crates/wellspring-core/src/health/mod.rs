@@ -7,29 +7,29 @@
 //! ```text
 //! cutoffs      from a claim and a chance of false alarm to the counts that fail; the table is computed
 //! continuous   the repetition count and the adaptive proportion test, both grades of each
-//! standing     start-up, in use, quarantined, out
+//! state        start-up, active, quarantined, disabled
 //! ```
 //!
 //! ```
-//! use wellspring_core::health::{Health, Standing, Verdict};
+//! use wellspring_core::health::{Health, SourceHealth, Action};
 //! use wellspring_core::source::{MinEntropy, Symbol};
 //! let claim = MinEntropy::per_byte_256ths(256);
 //! let mut health = Health::default();
 //! let samples: Vec<u8> = (0..1024u32).map(|n| (n * n / 7) as u8).collect();
-//! assert_eq!(health.judge(claim, Symbol::Byte, &samples).verdict, Verdict::Discard, "start-up");
-//! assert_eq!(health.judge(claim, Symbol::Byte, &samples).verdict, Verdict::Credit);
+//! assert_eq!(health.judge(claim, Symbol::Byte, &samples).action, Action::Discard, "start-up");
+//! assert_eq!(health.judge(claim, Symbol::Byte, &samples).action, Action::Credit);
 //! let stuck = health.judge(claim, Symbol::Byte, &[7; 40]);
-//! assert_eq!(stuck.verdict, Verdict::Discard);
-//! assert_eq!(health.standing(), Standing::Quarantined);
+//! assert_eq!(stuck.action, Action::Discard);
+//! assert_eq!(health.state(), SourceHealth::Quarantined);
 //! ```
 
 mod continuous;
 mod cutoffs;
-mod standing;
+mod state;
 // Written by a program.
 #[rustfmt::skip]
 mod table;
 
 pub use continuous::{Findings, Grade, Test};
 pub use cutoffs::Cutoffs;
-pub use standing::{Health, Ruling, START_UP_SYMBOLS, Standing, Verdict};
+pub use state::{Action, Health, Outcome, START_UP_SYMBOLS, SourceHealth};

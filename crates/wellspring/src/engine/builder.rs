@@ -12,7 +12,7 @@ use std::sync::Arc;
 use wellspring_core::pool::Seed;
 use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;
-use wellspring_core::{Kernel, Prf};
+use wellspring_core::{Backend, Prf};
 use wellspring_sources::{Cpu, Os};
 
 /// The most sources of one engine.
@@ -22,7 +22,7 @@ pub(super) const MAX_SOURCES: usize = 16;
 #[must_use]
 pub struct EngineBuilder {
     mode: Mode,
-    kernel: Option<Kernel>,
+    backend: Option<Backend>,
     topology: Option<Topology>,
     sources: Option<Vec<Arc<dyn Source>>>,
     seed: Option<Seed>,
@@ -35,7 +35,7 @@ pub struct EngineBuilder {
 /// The same, with every choice made.
 pub(super) struct Parts {
     pub(super) mode: Mode,
-    pub(super) kernel: Kernel,
+    pub(super) backend: Backend,
     pub(super) topology: Topology,
     pub(super) sources: Vec<Arc<dyn Source>>,
     pub(super) seed: Option<Seed>,
@@ -50,7 +50,7 @@ impl EngineBuilder {
     pub(super) fn new() -> Self {
         Self {
             mode: Mode::PerThread,
-            kernel: None,
+            backend: None,
             topology: None,
             sources: None,
             seed: None,
@@ -73,7 +73,7 @@ impl EngineBuilder {
     /// The pseudo-random function, in its best implementation for this CPU. Default: AES-256 where the CPU
     /// has instructions for it, else ChaCha20.
     pub fn prf(mut self, prf: Prf) -> Self {
-        self.kernel = Some(Kernel::detect(prf));
+        self.backend = Some(Backend::detect(prf));
         self
     }
 
@@ -82,9 +82,9 @@ impl EngineBuilder {
     /// # Panics
     ///
     /// When this CPU does not run it.
-    pub fn kernel(mut self, kernel: Kernel) -> Self {
-        assert!(kernel.is_available(), "this CPU does not run {kernel}");
-        self.kernel = Some(kernel);
+    pub fn backend(mut self, backend: Backend) -> Self {
+        assert!(backend.is_available(), "this CPU does not run {backend}");
+        self.backend = Some(backend);
         self
     }
 
@@ -186,7 +186,7 @@ impl EngineBuilder {
         }
         Engine::new(Parts {
             mode: self.mode,
-            kernel: self.kernel.unwrap_or_else(machine::best_kernel),
+            backend: self.backend.unwrap_or_else(machine::best_backend),
             topology,
             sources,
             seed: self.seed,

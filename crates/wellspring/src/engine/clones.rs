@@ -8,7 +8,7 @@
 use super::Shared;
 use super::chore::Chore;
 use crate::Error;
-use crate::copies::{Notices, Sleep, asleep_ms, map_vmclock};
+use crate::copies::{CloneEvents, Sleep, asleep_ms, map_vmclock};
 use crate::generation_page::{WORD, map};
 use crate::noise::Noise;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -154,11 +154,11 @@ impl Shared {
 }
 
 /// Listens for notices of copies.
-pub(super) struct Listen(Notices);
+pub(super) struct Listen(CloneEvents);
 
 impl Listen {
     pub(super) fn new() -> Self {
-        Self(Notices::new())
+        Self(CloneEvents::new())
     }
 }
 
@@ -169,7 +169,7 @@ impl Chore for Listen {
 
     fn run(&mut self, engine: &Shared, now_ms: u64) -> u64 {
         // Any number of notices is one reason.
-        if std::iter::from_fn(|| self.0.next_notice()).count() > 0 {
+        if std::iter::from_fn(|| self.0.next_event()).count() > 0 {
             engine.part();
         }
         engine.look_for_copies(now_ms);

@@ -4,7 +4,7 @@ use super::chore::Chore;
 use super::{Phase, Shared};
 use crate::seed_file::{SAVE_INTERVAL_MS, SeedFileError};
 use wellspring_core::KEY_BYTES;
-use wellspring_core::generator::Claim;
+use wellspring_core::generator::Reservation;
 use wellspring_core::pool::Seed;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_sys::signals::Blocked;
@@ -33,10 +33,10 @@ impl Shared {
         let mut secrets = Zeroizing::new(vec![[0; KEY_BYTES]; nodes]);
         for (number, secret) in secrets.iter_mut().enumerate() {
             let signals = Blocked::new();
-            let mut claim = Claim::default();
-            self.claim(number, secret.len(), &signals, &mut claim)
+            let mut reservation = Reservation::default();
+            self.reserve(number, secret.len(), &signals, &mut reservation)
                 .map_err(|_| SeedFileError::NotSeeded)?;
-            claim.generate(self.kernel, secret);
+            reservation.generate(self.backend, secret);
         }
         keeper.save(&secrets, credit_bits)
     }

@@ -31,7 +31,7 @@ pub use harvester::{Harvester, HarvesterStats};
 pub use stats::{NodeStats, Phase, SourceStats, Stats};
 
 use crate::seed_file::{Keeper, SeedFileError};
-use crate::{Error, Mode, Rng};
+use crate::{Error, LocalRng, Mode};
 use builder::Parts;
 use clones::{Copies, Listen};
 use core::fmt;
@@ -42,7 +42,7 @@ use std::sync::Arc;
 use wellspring_core::generation::Generation;
 use wellspring_core::harvest::Queue;
 use wellspring_core::topology::Topology;
-use wellspring_core::{Kernel, Prf};
+use wellspring_core::{Backend, Prf};
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::system;
 
@@ -69,10 +69,10 @@ pub struct Engine {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What the clones of an engine, its threads and its [`Rng`]s share.
+/// What the clones of an engine, its threads and its [`LocalRng`]s share.
 pub(crate) struct Shared {
     mode: Mode,
-    kernel: Kernel,
+    backend: Backend,
     topology: Topology,
     /// Whether the operating system's output is mixed into every tap key. Not in an engine without sources,
     /// which is deterministic.
@@ -111,7 +111,7 @@ impl Engine {
         };
         let shared = Shared {
             mode: parts.mode,
-            kernel: parts.kernel,
+            backend: parts.backend,
             mixes_fresh: !parts.sources.is_empty(),
             generation: Generation::new(),
             copies: Copies::new(parts.places, system::now_ms()),
@@ -194,8 +194,8 @@ impl Engine {
 
     /// A generator of one's own on this engine, for hot loops: a tap that is not tied to a thread.
     #[must_use]
-    pub fn rng(&self) -> Rng {
-        Rng::new(self.clone())
+    pub fn rng(&self) -> LocalRng {
+        LocalRng::new(self.clone())
     }
 
     /// Hashes `data` into the pools, credited nothing: anyone may, whatever it is.
@@ -223,7 +223,7 @@ impl Engine {
     /// For whoever restores a snapshot or a checkpoint and knows of it first. An engine does so by itself when the
     /// [generation page](crate::generation_page) or the hypervisor's clock says so, after a sleep, and with a
     /// harvester when the kernel sends its notice. An engine that was deterministic is no longer.
-    pub fn part_from_copies(&self) -> u64 {
+    pub fn diverge_from_clones(&self) -> u64 {
         self.shared.part()
     }
 
@@ -258,13 +258,13 @@ impl Engine {
     /// The pseudo-random function.
     #[must_use]
     pub fn prf(&self) -> Prf {
-        self.shared.kernel.prf()
+        self.shared.backend.prf()
     }
 
     /// The implementation of the function that this engine runs.
     #[must_use]
-    pub fn kernel(&self) -> Kernel {
-        self.shared.kernel
+    pub fn backend(&self) -> Backend {
+        self.shared.backend
     }
 
     /// What can be said of the engine without a secret.
@@ -288,7 +288,7 @@ impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
             .field("mode", &self.mode())
-            .field("kernel", &self.kernel())
+            .field("backend", &self.backend())
             .finish_non_exhaustive()
     }
 }

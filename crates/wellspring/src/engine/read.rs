@@ -5,7 +5,7 @@ use super::{Phase, Shared};
 use crate::{Error, Mode};
 use core::sync::atomic::Ordering;
 use wellspring_core::KEY_BYTES;
-use wellspring_core::generator::Claim;
+use wellspring_core::generator::Reservation;
 use wellspring_core::node::Node;
 use wellspring_core::tap::Tap;
 use wellspring_sys::cpu;
@@ -50,15 +50,15 @@ impl Shared {
                 .nest
                 .with(node, |level| self.read_level(level, destination));
             // Deeper than the thread has taps, or out of memory: a key for this read alone.
-            return tapped.unwrap_or_else(|| self.read_claimed(self.local_node(), destination));
+            return tapped.unwrap_or_else(|| self.read_reserved(self.local_node(), destination));
         }
         if let Some(now_ms) = self.harvest_due() {
             self.freshen(now_ms, &Blocked::new());
         }
         match self.mode {
             Mode::Canonical => self.read_canonical(destination),
-            Mode::Concurrent => self.read_claimed(0, destination),
-            Mode::PerNode | Mode::PerThread => self.read_claimed(self.local_node(), destination),
+            Mode::Concurrent => self.read_reserved(0, destination),
+            Mode::PerNode | Mode::PerThread => self.read_reserved(self.local_node(), destination),
         }
     }
 
@@ -139,7 +139,7 @@ impl Shared {
             self.read_tap(tap, fresh, destination);
             Ok(())
         });
-        tapped.unwrap_or_else(|| self.read_claimed(self.local_node(), destination))
+        tapped.unwrap_or_else(|| self.read_reserved(self.local_node(), destination))
     }
 
     /// Any read of a tap that has a key of the present generation.
@@ -163,7 +163,7 @@ impl Shared {
             }
             self.mixes_fresh
         };
-        tap.read(self.kernel, mix, destination);
+        tap.read(self.backend, mix, destination);
     }
 
     /// Fetches keys for this depth and all deeper ones at once, so that a signal handler finds its tap ready.
@@ -189,22 +189,22 @@ impl Shared {
     /// Keys for taps, from the node of the CPU this thread runs on. The generation was read before.
     fn fetch_keys(&self, keys: &mut [[u8; KEY_BYTES]], signals: &Blocked) -> Result<(), Error> {
         let keys = keys.as_flattened_mut();
-        let mut claim = Claim::default();
-        self.claim(self.local_node(), keys.len(), signals, &mut claim)?;
+        let mut reservation = Reservation::default();
+        self.reserve(self.local_node(), keys.len(), signals, &mut reservation)?;
         // No handler runs, so nobody forks meanwhile.
-        claim.generate(self.kernel, keys);
+        reservation.generate(self.backend, keys);
         Ok(())
     }
 
     /// random(4) with concurrent_read=1, on a node: the lock is held to set the output aside, not to make it.
-    fn read_claimed(&self, number: usize, destination: &mut [u8]) -> Result<(), Error> {
+    fn read_reserved(&self, number: usize, destination: &mut [u8]) -> Result<(), Error> {
         loop {
             let (number, incarnation) = {
-                let mut claim = Claim::default();
+                let mut reservation = Reservation::default();
                 let signals = Blocked::new();
-                let found = self.claim(number, destination.len(), &signals, &mut claim)?;
+                let found = self.reserve(number, destination.len(), &signals, &mut reservation)?;
                 drop(signals);
-                claim.generate(self.kernel, destination);
+                reservation.generate(self.backend, destination);
                 found
             };
             // In a child that was forked meanwhile, by a signal handler, the parent makes the same bytes.
@@ -215,12 +215,12 @@ impl Shared {
     }
 
     /// Sets output aside on a node, and says on which and in which incarnation of it.
-    pub(super) fn claim(
+    pub(super) fn reserve(
         &self,
         number: usize,
         bytes: usize,
         signals: &Blocked,
-        claim: &mut Claim,
+        reservation: &mut Reservation,
     ) -> Result<(usize, u64), Error> {
         loop {
             let ready = self.phase() == Phase::Ready;
@@ -230,7 +230,7 @@ impl Shared {
             self.receive(number, &mut node);
             if node.is_seeded() {
                 memory.fetches.fetch_add(1, Ordering::Relaxed);
-                node.claim(self.kernel, bytes, claim);
+                node.reserve(self.backend, bytes, reservation);
                 if self.nodes.len() > 1 {
                     // Whose turn the next seed is: one node has no other to compare itself with.
                     memory.inlet.spend(bytes);
@@ -261,7 +261,7 @@ impl Shared {
                     continue 'whole;
                 }
                 memory.fetches.fetch_add(1, Ordering::Relaxed);
-                rest = node.generator().read_chunk(self.kernel, rest);
+                rest = node.generator().read_chunk(self.backend, rest);
                 if rest.is_empty() {
                     break;
                 }
@@ -300,7 +300,7 @@ impl Shared {
             return self.enter(Phase::Early);
         }
         for (number, memory) in self.nodes.iter().enumerate().skip(1) {
-            node.initialise(self.kernel, number, &memory.inlet);
+            node.initialise(self.backend, number, &memory.inlet);
         }
         self.enter(Phase::Ready);
     }

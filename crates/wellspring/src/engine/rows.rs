@@ -5,7 +5,7 @@ use super::harvest::SEEDING_SAMPLE_BYTES;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 use wellspring_core::harvest::Event;
-use wellspring_core::health::{Grade, Health, Ruling, START_UP_SYMBOLS, Standing, Verdict};
+use wellspring_core::health::{Action, Grade, Health, Outcome, START_UP_SYMBOLS, SourceHealth};
 use wellspring_core::source::{Source, SourceError, Speed};
 use wellspring_sys::{cpu, system};
 use zeroize::Zeroize;
@@ -29,8 +29,8 @@ pub(super) struct Counts {
     pub(super) errors: AtomicU64,
     /// Why the last draw yielded nothing: 0 if it did, else a [`SourceError`], see [`encode`].
     pub(super) last_error: AtomicU32,
-    /// A [`Standing`]. What is out stays out in a child process, whose tests know of nothing.
-    standing: AtomicU32,
+    /// A [`SourceHealth`]. What is out stays out in a child process, whose tests know of nothing.
+    state: AtomicU32,
     pub(super) intermittent_failures: AtomicU64,
     pub(super) permanent_failures: AtomicU64,
     /// Whether an operator wants it to start again.
@@ -38,18 +38,18 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn standing(&self) -> Standing {
-        let number = self.standing.load(Ordering::Relaxed) as usize;
-        Standing::ALL[number % Standing::ALL.len()]
+    pub(super) fn state(&self) -> SourceHealth {
+        let number = self.state.load(Ordering::Relaxed) as usize;
+        SourceHealth::ALL[number % SourceHealth::ALL.len()]
     }
 
-    fn note(&self, ruling: &Ruling, standing: Standing) {
-        self.standing.store(standing as u32, Ordering::Relaxed);
+    fn note(&self, outcome: &Outcome, state: SourceHealth) {
+        self.state.store(state as u32, Ordering::Relaxed);
         for (count, grade) in [
             (&self.intermittent_failures, Grade::Intermittent),
             (&self.permanent_failures, Grade::Permanent),
         ] {
-            let failures = ruling.findings.of_grade(grade);
+            let failures = outcome.findings.of_grade(grade);
             count.fetch_add(u64::from(failures), Ordering::Relaxed);
         }
     }
@@ -74,7 +74,7 @@ impl Row {
     /// waits for the pools.
     pub(super) fn sample(&self, destination: &mut [u8]) -> Option<usize> {
         let counts = &self.counts;
-        if counts.standing() == Standing::Out && !counts.restart.load(Ordering::Relaxed) {
+        if counts.state() == SourceHealth::Disabled && !counts.restart.load(Ordering::Relaxed) {
             return None;
         }
         match self.source.sample(destination) {
@@ -145,13 +145,13 @@ impl Shared {
         }
         let (claim, symbol) = (row.source.min_entropy(), row.source.symbol());
         let whole = sample.len() - sample.len() % symbol.bytes();
-        let ruling = state.health.judge(claim, symbol, &sample[..whole]);
-        counts.note(&ruling, state.health.standing());
-        let claim_256ths = match ruling.verdict {
-            Verdict::Credit => claim.as_256ths(),
-            Verdict::Mix | Verdict::Discard => 0,
+        let outcome = state.health.judge(claim, symbol, &sample[..whole]);
+        counts.note(&outcome, state.health.state());
+        let claim_256ths = match outcome.action {
+            Action::Credit => claim.as_256ths(),
+            Action::Mix | Action::Discard => 0,
         };
-        let used = ruling.verdict != Verdict::Discard;
+        let used = outcome.action != Action::Discard;
         if used {
             for data in sample[..whole].chunks(Event::MAX_BYTES) {
                 let bits = state.credit(claim_256ths, data.len());

@@ -5,8 +5,8 @@ use crate::Mode;
 use crate::seed_file::{Keeper, SeedFileStats};
 use core::fmt;
 use core::sync::atomic::Ordering;
-use wellspring_core::Kernel;
-use wellspring_core::health::Standing;
+use wellspring_core::Backend;
+use wellspring_core::health::SourceHealth;
 use wellspring_core::source::{MinEntropy, SourceError};
 use wellspring_sys::memory::unlocked_bytes;
 use wellspring_sys::signals::Blocked;
@@ -60,13 +60,13 @@ impl Shared {
             errors: row.counts.errors.load(Ordering::Relaxed),
             last_error: rows::decode(row.counts.last_error.load(Ordering::Relaxed)),
             discarded_bytes: row.counts.discarded_bytes.load(Ordering::Relaxed),
-            standing: row.counts.standing(),
+            health: row.counts.state(),
             intermittent_failures: row.counts.intermittent_failures.load(Ordering::Relaxed),
             permanent_failures: row.counts.permanent_failures.load(Ordering::Relaxed),
         });
         Stats {
             mode: self.mode,
-            kernel: self.kernel,
+            backend: self.backend,
             phase: self.phase(),
             generation: self.generation.current(),
             thread_taps: self.nest.count(),
@@ -87,12 +87,12 @@ pub struct Stats {
     /// The read mode.
     pub mode: Mode,
     /// The implementation of the pseudo-random function.
-    pub kernel: Kernel,
+    pub backend: Backend,
     /// How far the engine is seeded.
     pub phase: Phase,
     /// The generation.
     pub generation: u64,
-    /// The taps in use: one for each thread that has read, one for each [`Rng`](crate::Rng).
+    /// The taps in use: one for each thread that has read, one for each [`LocalRng`](crate::LocalRng).
     pub thread_taps: usize,
     /// The nodes, by number.
     pub nodes: Vec<NodeStats>,
@@ -140,7 +140,7 @@ pub struct SourceStats {
     /// The bytes that were tested and thrown away: of start-ups, and of failures.
     pub discarded_bytes: u64,
     /// Where its health tests have put it.
-    pub standing: Standing,
+    pub health: SourceHealth,
     /// How often a health test failed that a sound source fails once in 2^30 samples.
     pub intermittent_failures: u64,
     /// How often one failed that a sound source fails once in 2^60.

@@ -1,15 +1,15 @@
 //! The engine's pipeline, as a replay drives it: the harvest side, one inlet, one node.
 
 use super::{Event, Pipeline, ReplayError, State};
-use wellspring_core::generator::Claim;
+use wellspring_core::generator::Reservation;
 use wellspring_core::node::{Harvest, Inlet, Node, Pace};
 use wellspring_core::pool::RESEED_INTERVAL_MS;
-use wellspring_core::{KEY_BYTES, Kernel, Prf};
+use wellspring_core::{Backend, KEY_BYTES, Prf};
 
 pub(super) struct Machine {
-    /// The kernel asked for, for its function.
-    wanted: Option<Kernel>,
-    kernel: Kernel,
+    /// The backend asked for, for its function.
+    wanted: Option<Backend>,
+    backend: Backend,
     concurrent: bool,
     harvest: Harvest,
     inlet: Inlet,
@@ -19,10 +19,10 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(wanted: Option<Kernel>) -> Self {
+    pub(super) fn new(wanted: Option<Backend>) -> Self {
         Self {
             wanted,
-            kernel: Kernel::detect(Prf::Aes256),
+            backend: Backend::detect(Prf::Aes256),
             concurrent: false,
             harvest: Harvest::default(),
             inlet: Inlet::default(),
@@ -34,9 +34,9 @@ impl Machine {
 
 impl Pipeline for Machine {
     fn begin(&mut self, prf: Prf, concurrent: bool) -> Result<(), ReplayError> {
-        let given = self.wanted.filter(|kernel| kernel.prf() == prf);
+        let given = self.wanted.filter(|backend| backend.prf() == prf);
         *self = Self {
-            kernel: given.unwrap_or_else(|| Kernel::detect(prf)),
+            backend: given.unwrap_or_else(|| Backend::detect(prf)),
             concurrent,
             ..Self::new(self.wanted)
         };
@@ -63,13 +63,14 @@ impl Pipeline for Machine {
 
     fn read(&mut self, bytes: &mut [u8]) -> Result<(), ReplayError> {
         if self.concurrent {
-            let mut claim = Claim::default();
-            self.node.claim(self.kernel, bytes.len(), &mut claim);
-            claim.generate(self.kernel, bytes);
+            let mut reservation = Reservation::default();
+            self.node
+                .reserve(self.backend, bytes.len(), &mut reservation);
+            reservation.generate(self.backend, bytes);
         } else {
             let mut rest = bytes;
             loop {
-                rest = self.node.generator().read_chunk(self.kernel, rest);
+                rest = self.node.generator().read_chunk(self.backend, rest);
                 if rest.is_empty() {
                     break;
                 }

@@ -14,8 +14,8 @@
 //! noise name=N symbol=bit|byte|word claim=C       a source of which nothing is known, that claims C / 256 bits a byte
 //! samples data=HEX                                its next samples, judged at once
 //! samples n=N data=HEX                            the same, N times
-//!   health standing=S credited=B mixed=B discarded=B repetition=I,P proportion=I,P
-//!                                                 what became of it: its standing, the bytes used and thrown away,
+//!   health state=S credited=B mixed=B discarded=B repetition=I,P proportion=I,P
+//!                                                 what became of it: its state, the bytes used and thrown away,
 //!                                                 the failures of each test, intermittent and permanent
 //! STATE: reseeds=R len0=L C=HEX(16 bytes, little endian) K=HEX(32 bytes)|none
 //! ```
@@ -24,12 +24,12 @@
 //! [`run`] computes it, and compares it where it is there.
 //!
 //! ```
-//! use wellspring::replay::{Replay, Verdict};
+//! use wellspring::replay::{Replay, Comparison};
 //! let mut replay = Replay::new();
 //! replay.line("gen cipher=aes concurrent=1 K=0000000000000000000000000000000000000000000000000000000000000000 \
 //!              C=01000000000000000000000000000000")?;
 //! let answer = replay.line("read n=4")?.expect("a read has an answer");
-//! assert_eq!(answer.verdict, Verdict::NothingExpected);
+//! assert_eq!(answer.comparison, Comparison::NothingExpected);
 //! # Ok::<(), wellspring::replay::ReplayError>(())
 //! ```
 
@@ -47,7 +47,7 @@ use noise::Noise;
 use output::Output;
 use std::fmt;
 use std::io::BufRead;
-use wellspring_core::Kernel;
+use wellspring_core::Backend;
 
 /// A replay at work: takes lines, one after the other.
 pub struct Replay {
@@ -62,12 +62,12 @@ pub struct Answer {
     /// The line with the engine's results, in the file's format.
     pub text: String,
     /// How it compares with what the file says.
-    pub verdict: Verdict,
+    pub comparison: Comparison,
 }
 
 /// How an answer compares with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum Comparison {
     /// The file has an answer, and it is the same.
     Same,
     /// The file has another answer.
@@ -118,16 +118,16 @@ impl std::error::Error for ReplayError {}
 const MAX_READ_BYTES: usize = 1 << 30;
 
 impl Replay {
-    /// A replay that has seen nothing, with the best kernels of this CPU.
+    /// A replay that has seen nothing, with the best backends of this CPU.
     #[must_use]
     pub fn new() -> Self {
         Self::on(Machine::new(None))
     }
 
-    /// A replay with a given kernel for its function; the other function runs its best.
+    /// A replay with a given backend for its function; the other function runs its best.
     #[must_use]
-    pub fn with_kernel(kernel: Kernel) -> Self {
-        Self::on(Machine::new(Some(kernel)))
+    pub fn with_backend(backend: Backend) -> Self {
+        Self::on(Machine::new(Some(backend)))
     }
 
     /// A replay on another implementation than the engine's.
@@ -238,14 +238,14 @@ fn compare(word: &str, computed: String, expected: &str) -> Answer {
         let computed = Fields(&computed).get(name);
         computed.is_some_and(|computed| computed.eq_ignore_ascii_case(value))
     };
-    let verdict = match (expected().next(), expected().all(is_same)) {
-        (None, _) => Verdict::NothingExpected,
-        (Some(_), true) => Verdict::Same,
-        (Some(_), false) => Verdict::Different,
+    let comparison = match (expected().next(), expected().all(is_same)) {
+        (None, _) => Comparison::NothingExpected,
+        (Some(_), true) => Comparison::Same,
+        (Some(_), false) => Comparison::Different,
     };
     Answer {
         text: format!("{word}{computed}"),
-        verdict,
+        comparison,
     }
 }
 
@@ -287,10 +287,10 @@ pub fn run(
             summary.vectors += 1;
         }
         if let Some(answer) = answer {
-            match answer.verdict {
-                Verdict::Same => summary.same += 1,
-                Verdict::Different => summary.different += 1,
-                Verdict::NothingExpected => summary.open += 1,
+            match answer.comparison {
+                Comparison::Same => summary.same += 1,
+                Comparison::Different => summary.different += 1,
+                Comparison::NothingExpected => summary.open += 1,
             }
             report(number, &line, &answer);
         }

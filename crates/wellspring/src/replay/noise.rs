@@ -2,7 +2,7 @@
 
 use super::ReplayError;
 use super::fields::Fields;
-use wellspring_core::health::{Findings, Grade, Health, Test, Verdict};
+use wellspring_core::health::{Action, Findings, Grade, Health, Test};
 use wellspring_core::source::{MinEntropy, Symbol};
 
 /// The most samples of one line in bytes, so that a short file cannot keep anyone busy for long.
@@ -50,12 +50,12 @@ impl Noise {
             return Ok(());
         }
         for _ in 0..times {
-            let ruling = self.health.judge(self.claim, self.symbol, &samples);
-            self.findings.add(&ruling.findings);
-            let count = match ruling.verdict {
-                Verdict::Credit => 0,
-                Verdict::Mix => 1,
-                Verdict::Discard => 2,
+            let outcome = self.health.judge(self.claim, self.symbol, &samples);
+            self.findings.add(&outcome.findings);
+            let count = match outcome.action {
+                Action::Credit => 0,
+                Action::Mix => 1,
+                Action::Discard => 2,
             };
             self.bytes[count] += samples.len() as u64;
         }
@@ -71,8 +71,8 @@ impl Noise {
         };
         let [credited, mixed, discarded] = self.bytes;
         format!(
-            "standing={} credited={credited} mixed={mixed} discarded={discarded} repetition={} proportion={}",
-            self.health.standing().name(),
+            "state={} credited={credited} mixed={mixed} discarded={discarded} repetition={} proportion={}",
+            self.health.state().name(),
             failures(Test::RepetitionCount),
             failures(Test::AdaptiveProportion),
         )

@@ -3,15 +3,15 @@ use super::*;
 const FREEBSD: &str = include_str!("../../../../vectors/fortuna-freebsd.txt");
 
 #[test]
-fn every_kernel_gives_freebsds_answers() {
-    for &kernel in Kernel::ALL.iter().filter(|kernel| kernel.is_available()) {
+fn every_backend_gives_freebsds_answers() {
+    for &backend in Backend::ALL.iter().filter(|backend| backend.is_available()) {
         let summary = run(
-            Replay::with_kernel(kernel),
+            Replay::with_backend(backend),
             FREEBSD.as_bytes(),
             |number, line, answer| {
                 assert_eq!(
-                    answer.verdict,
-                    Verdict::Same,
+                    answer.comparison,
+                    Comparison::Same,
                     "line {number}: {line}\n{}",
                     answer.text
                 );
@@ -23,7 +23,7 @@ fn every_kernel_gives_freebsds_answers() {
             different: 0,
             open: 0,
         };
-        assert_eq!(summary, Ok(expected), "{kernel}");
+        assert_eq!(summary, Ok(expected), "{backend}");
     }
 }
 
@@ -41,7 +41,7 @@ fn a_wrong_answer_is_noticed_in_every_field() {
         "after reseeds=0 len0=1",
     ] {
         let answer = replay.line(wrong).unwrap().unwrap();
-        assert_eq!(answer.verdict, Verdict::Different, "{wrong}");
+        assert_eq!(answer.comparison, Comparison::Different, "{wrong}");
     }
     for wrong in [
         "read n=1 out=",
@@ -50,7 +50,7 @@ fn a_wrong_answer_is_noticed_in_every_field() {
         "read n=400 last=00",
     ] {
         let answer = replay.line(wrong).unwrap().unwrap();
-        assert_eq!(answer.verdict, Verdict::Different, "{wrong}");
+        assert_eq!(answer.comparison, Comparison::Different, "{wrong}");
     }
 }
 
@@ -134,11 +134,11 @@ fn every_trace_of_noise_trips_its_own_test_in_its_own_grade_and_no_other() {
         assert_eq!(summary, Ok(expected), "{name}: {health}");
         let (_, kind) = name.split_once('-').expect("SOURCE-KIND");
         let expected = match kind {
-            "sound" => "standing=in-use repetition=0,0 proportion=0,0",
-            "stuck-intermittent" => "standing=in-use repetition=1,0 proportion=0,0",
-            "stuck-permanent" => "standing=out repetition=1,1 proportion=0,0",
-            "biased-intermittent" => "standing=in-use repetition=0,0 proportion=1,0",
-            "biased-permanent" => "standing=out repetition=0,0 proportion=1,1",
+            "sound" => "state=active repetition=0,0 proportion=0,0",
+            "stuck-intermittent" => "state=active repetition=1,0 proportion=0,0",
+            "stuck-permanent" => "state=disabled repetition=1,1 proportion=0,0",
+            "biased-intermittent" => "state=active repetition=0,0 proportion=1,0",
+            "biased-permanent" => "state=disabled repetition=0,0 proportion=1,1",
             _ => panic!("{name}: of no known kind"),
         };
         for field in expected.split(' ') {
@@ -166,7 +166,7 @@ fn samples_that_make_no_sense_are_refused() {
     assert_eq!(replay.line("samples n=40 data=0000000000000000"), Ok(None));
     let health = replay.line("health").unwrap().unwrap();
     // A bit a byte is 8 bits a word: 5 in a row fail, and 9 for good.
-    for field in ["standing=out", "repetition=1,1", "proportion=0,0"] {
+    for field in ["state=disabled", "repetition=1,1", "proportion=0,0"] {
         assert!(health.text.contains(field), "{}", health.text);
     }
 }

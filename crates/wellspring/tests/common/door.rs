@@ -1,14 +1,14 @@
 //! Every way to draw.
 
 use rand_core::Rng as _;
-use wellspring::{Engine, Mode, Rng, ThreadRng};
+use wellspring::{Engine, LocalRng, Mode, ThreadRng};
 
 /// A way to draw that no other repeats.
 pub(crate) enum Door {
     Engine(Engine),
     Global,
     ThreadRng(ThreadRng),
-    Owned(Rng),
+    Owned(LocalRng),
     Pseudo,
 }
 

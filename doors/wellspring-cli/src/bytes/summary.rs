@@ -35,7 +35,7 @@ impl fmt::Display for Summary {
                     mode => format!("{mode}, {}", count(*threads, "thread")),
                 };
                 let nodes = count(stats.nodes.len(), "node");
-                write!(f, "{}, {taps}, {nodes}", stats.kernel)
+                write!(f, "{}, {taps}, {nodes}", stats.backend)
             }
             Origin::Stream(algorithm, seed, path) => {
                 write!(f, "{algorithm}, seed {seed}, stream {path}")

@@ -51,7 +51,7 @@ fn is_found(inverted: &[u8], memory: &File, piece: &mut [u8]) -> Result<bool, St
         let mut address = start;
         while address < end {
             let length = piece.len().min((end - address) as usize);
-            // Pages that cannot be read hold nothing: guards, or what the kernel keeps there.
+            // Pages that cannot be read hold nothing: guards, or what the backend keeps there.
             let Ok(length) = memory.read_at(&mut piece[..length], address) else {
                 break;
             };

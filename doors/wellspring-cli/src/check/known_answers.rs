@@ -1,33 +1,33 @@
-//! FreeBSD's answers and counters that carry, for every kernel.
+//! FreeBSD's answers and counters that carry, for every backend.
 
 use super::{Check, Outcome, Stop, broken, failed, skipped};
-use wellspring::replay::{Replay, Verdict};
-use wellspring::{Kernel, Prf};
+use wellspring::replay::{Comparison, Replay};
+use wellspring::{Backend, Prf};
 use wellspring_cipher::{KEY_BYTES, Keystream};
 
 const FREEBSD: &str = include_str!("../../../../vectors/fortuna-freebsd.txt");
 
-/// Two tests for each kernel, also for those that this CPU does not run: they say so.
+/// Two tests for each backend, also for those that this CPU does not run: they say so.
 pub(super) fn checks() -> Vec<Check> {
-    type Test = fn(Kernel) -> Outcome;
+    type Test = fn(Backend) -> Outcome;
     let groups: [(&str, Test); 2] = [("known-answers", answers), ("counter-carry", carries)];
     let checks_of = |(group, test): (&str, Test)| {
-        let check = move |&kernel: &Kernel| {
-            Check::new(format!("{group}/{kernel}"), move || {
-                match kernel.is_available() {
-                    true => test(kernel),
+        let check = move |&backend: &Backend| {
+            Check::new(format!("{group}/{backend}"), move || {
+                match backend.is_available() {
+                    true => test(backend),
                     false => skipped("this CPU does not run it"),
                 }
             })
         };
-        Kernel::ALL.iter().map(check).collect::<Vec<_>>()
+        Backend::ALL.iter().map(check).collect::<Vec<_>>()
     };
     groups.into_iter().flat_map(checks_of).collect()
 }
 
-/// Replays the vectors of the kernel's function.
-fn answers(kernel: Kernel) -> Outcome {
-    gives_freebsds_answers(Replay::with_kernel(kernel), kernel.prf()).map(drop)
+/// Replays the vectors of the backend's function.
+fn answers(backend: Backend) -> Outcome {
+    gives_freebsds_answers(Replay::with_backend(backend), backend.prf()).map(drop)
 }
 
 /// Replays the vectors of one function, and says how many answers it compared.
@@ -47,11 +47,11 @@ pub(crate) fn gives_freebsds_answers(mut replay: Replay, prf: Prf) -> Result<u64
         let answer = replay
             .line(line)
             .map_err(|error| broken(&format!("line {number}"), error))?;
-        match answer.map(|answer| answer.verdict) {
-            Some(Verdict::Different) => {
+        match answer.map(|answer| answer.comparison) {
+            Some(Comparison::Different) => {
                 return Err(Stop::Failed(format!("another answer to line {number}")));
             }
-            Some(Verdict::Same) => compared += 1,
+            Some(Comparison::Same) => compared += 1,
             _ => {}
         }
     }
@@ -61,22 +61,22 @@ pub(crate) fn gives_freebsds_answers(mut replay: Replay, prf: Prf) -> Result<u64
     }
 }
 
-/// Compares a run of blocks across each carry with single blocks of the portable kernel. In every lane of the
-/// widest kernel, which has 32 blocks in flight, the counter once passes the boundary.
-fn carries(kernel: Kernel) -> Outcome {
-    let portable = match kernel.prf() {
-        Prf::Aes256 => Kernel::Aes256Portable,
-        Prf::ChaCha20 => Kernel::ChaCha20Portable,
+/// Compares a run of blocks across each carry with single blocks of the portable backend. In every lane of the
+/// widest backend, which has 32 blocks in flight, the counter once passes the boundary.
+fn carries(backend: Backend) -> Outcome {
+    let portable = match backend.prf() {
+        Prf::Aes256 => Backend::Aes256Portable,
+        Prf::ChaCha20 => Backend::ChaCha20Portable,
     };
     let key: [u8; KEY_BYTES] = core::array::from_fn(|index| index as u8);
-    let block_bytes = kernel.prf().block_bytes();
+    let block_bytes = backend.prf().block_bytes();
     let mut run = vec![0; 70 * block_bytes];
     let mut block = vec![0; block_bytes];
     for bits in [32, 64, 96, 128] {
         let boundary = 1u128.checked_shl(bits).unwrap_or(0);
         for lane in 0..=33 {
             let start = boundary.wrapping_sub(lane);
-            Keystream::new(kernel, &key, start).fill(&mut run);
+            Keystream::new(backend, &key, start).fill(&mut run);
             for (index, got) in (0..).zip(run.chunks(block_bytes)) {
                 Keystream::new(portable, &key, start.wrapping_add(index)).fill(&mut block);
                 if got != block {

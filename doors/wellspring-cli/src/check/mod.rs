@@ -1,7 +1,7 @@
 //! `check`: self-tests of this command on this machine, by name.
 //!
 //! ```text
-//! known_answers   FreeBSD's answers and counters that carry, for every kernel
+//! known_answers   FreeBSD's answers and counters that carry, for every backend
 //! streams         known answers of the reproducible streams
 //! reads           modes, two threads
 //! nodes           who serves whom, from when on, and whose turn a seed is

@@ -29,7 +29,7 @@ pub(super) struct TestName {
 #[repr(C)]
 pub(super) struct TestRun {
     pub(super) index: u32,
-    pub(super) verdict: u32,
+    pub(super) comparison: u32,
     pub(super) report: [u8; 444],
 }
 

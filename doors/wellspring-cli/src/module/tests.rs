@@ -34,12 +34,12 @@ pub(super) fn checks(device: OwnedFd) -> Result<Vec<Check>, Failure> {
 fn run(device: &OwnedFd, index: u32) -> Result<String, Stop> {
     let mut test = TestRun {
         index,
-        verdict: 1,
+        comparison: 1,
         report: [0; 444],
     };
     ioctl::run(device, &mut test).map_err(|error| broken(TEST_DEVICE, error))?;
     let report = text(&test.report);
-    match test.verdict {
+    match test.comparison {
         0 => Ok(report),
         2 => Err(Stop::Skipped(report)),
         _ => Err(Stop::Failed(report)),

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 use wellspring::Source;
-use wellspring::replay::{Replay, Verdict, run as replay};
+use wellspring::replay::{Comparison, Replay, run as replay};
 
 /// What a recording is judged in: the samples of a draw.
 const PIECE_BYTES: usize = 64;
@@ -25,7 +25,7 @@ pub(super) fn run(request: &ReplayRequest) -> Result<(), Failure> {
             None => {
                 let report = |_: usize, line: &str, answer: &wellspring::replay::Answer| {
                     let _ = writeln!(text, "{}: {}", path.display(), answer.text.trim());
-                    if answer.verdict == Verdict::Different {
+                    if answer.comparison == Comparison::Different {
                         differs = true;
                         let _ = writeln!(text, "{}: expected {}", path.display(), line.trim());
                     }

@@ -48,7 +48,7 @@ fn tables(stats: &Stats) -> String {
     rows.extend(stats.sources.iter().map(|source| {
         [
             source.name.to_string(),
-            source.standing.name().to_string(),
+            source.health.name().to_string(),
             bits(source.claim),
             source.bytes.to_string(),
             source.discarded_bytes.to_string(),

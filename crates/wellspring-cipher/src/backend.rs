@@ -7,10 +7,10 @@ use core::fmt;
 
 /// An implementation of a [`Prf`].
 ///
-/// The kernels named after instructions exist on x86-64 only.
+/// The backends named after instructions exist on x86-64 only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kernel {
+pub enum Backend {
     /// AES-256 on VAES and AVX-512 (F, BW, VL): 32 blocks in flight.
     #[cfg(target_arch = "x86_64")]
     Aes256Vaes512,
@@ -35,44 +35,46 @@ pub enum Kernel {
     ChaCha20Portable,
 }
 
-impl Kernel {
-    /// Every kernel, the best of each function first.
-    pub const ALL: &[Kernel] = &[
+impl Backend {
+    /// Every backend, the best of each function first.
+    pub const ALL: &[Backend] = &[
         #[cfg(target_arch = "x86_64")]
-        Kernel::Aes256Vaes512,
+        Backend::Aes256Vaes512,
         #[cfg(target_arch = "x86_64")]
-        Kernel::Aes256Vaes256,
+        Backend::Aes256Vaes256,
         #[cfg(target_arch = "x86_64")]
-        Kernel::Aes256Ni,
-        Kernel::Aes256Portable,
+        Backend::Aes256Ni,
+        Backend::Aes256Portable,
         #[cfg(target_arch = "x86_64")]
-        Kernel::ChaCha20Avx512,
+        Backend::ChaCha20Avx512,
         #[cfg(target_arch = "x86_64")]
-        Kernel::ChaCha20Avx2,
+        Backend::ChaCha20Avx2,
         #[cfg(target_arch = "x86_64")]
-        Kernel::ChaCha20Sse2,
-        Kernel::ChaCha20Portable,
+        Backend::ChaCha20Sse2,
+        Backend::ChaCha20Portable,
     ];
 
-    /// The best kernel of `prf` that this CPU runs.
+    /// The best backend of `prf` that this CPU runs.
     #[must_use]
-    pub fn detect(prf: Prf) -> Kernel {
-        let best = Kernel::ALL
+    pub fn detect(prf: Prf) -> Backend {
+        let best = Backend::ALL
             .iter()
-            .find(|kernel| kernel.prf() == prf && kernel.is_available());
-        *best.expect("the portable kernels are available everywhere")
+            .find(|backend| backend.prf() == prf && backend.is_available());
+        *best.expect("the portable backends are available everywhere")
     }
 
-    /// The function this kernel implements.
+    /// The function this backend implements.
     #[must_use]
     pub const fn prf(self) -> Prf {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Vaes512 | Kernel::Aes256Vaes256 | Kernel::Aes256Ni => Prf::Aes256,
-            Kernel::Aes256Portable => Prf::Aes256,
+            Backend::Aes256Vaes512 | Backend::Aes256Vaes256 | Backend::Aes256Ni => Prf::Aes256,
+            Backend::Aes256Portable => Prf::Aes256,
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx512 | Kernel::ChaCha20Avx2 | Kernel::ChaCha20Sse2 => Prf::ChaCha20,
-            Kernel::ChaCha20Portable => Prf::ChaCha20,
+            Backend::ChaCha20Avx512 | Backend::ChaCha20Avx2 | Backend::ChaCha20Sse2 => {
+                Prf::ChaCha20
+            }
+            Backend::ChaCha20Portable => Prf::ChaCha20,
         }
     }
 
@@ -81,23 +83,23 @@ impl Kernel {
     pub const fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Vaes512 => "aes256-vaes512",
+            Backend::Aes256Vaes512 => "aes256-vaes512",
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Vaes256 => "aes256-vaes256",
+            Backend::Aes256Vaes256 => "aes256-vaes256",
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Ni => "aes256-ni",
-            Kernel::Aes256Portable => "aes256-portable",
+            Backend::Aes256Ni => "aes256-ni",
+            Backend::Aes256Portable => "aes256-portable",
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx512 => "chacha20-avx512",
+            Backend::ChaCha20Avx512 => "chacha20-avx512",
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx2 => "chacha20-avx2",
+            Backend::ChaCha20Avx2 => "chacha20-avx2",
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Sse2 => "chacha20-sse2",
-            Kernel::ChaCha20Portable => "chacha20-portable",
+            Backend::ChaCha20Sse2 => "chacha20-sse2",
+            Backend::ChaCha20Portable => "chacha20-portable",
         }
     }
 
-    /// Whether this CPU and its operating system run the kernel's instructions.
+    /// Whether this CPU and its operating system run the backend's instructions.
     ///
     /// CPUID is asked once in a process; later answers cost one load.
     #[must_use]
@@ -106,23 +108,23 @@ impl Kernel {
         let runs = |features| Features::of_this_machine().contain(features);
         match self {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Vaes512 => runs(Features::AES.and(Features::VAES).and(Features::AVX512)),
+            Backend::Aes256Vaes512 => runs(Features::AES.and(Features::VAES).and(Features::AVX512)),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Vaes256 => runs(Features::AES.and(Features::VAES).and(Features::AVX2)),
+            Backend::Aes256Vaes256 => runs(Features::AES.and(Features::VAES).and(Features::AVX2)),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Aes256Ni => runs(Features::AES),
+            Backend::Aes256Ni => runs(Features::AES),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx512 => runs(Features::AVX512),
+            Backend::ChaCha20Avx512 => runs(Features::AVX512),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Avx2 => runs(Features::AVX2),
+            Backend::ChaCha20Avx2 => runs(Features::AVX2),
             #[cfg(target_arch = "x86_64")]
-            Kernel::ChaCha20Sse2 => true,
-            Kernel::Aes256Portable | Kernel::ChaCha20Portable => true,
+            Backend::ChaCha20Sse2 => true,
+            Backend::Aes256Portable | Backend::ChaCha20Portable => true,
         }
     }
 }
 
-impl fmt::Display for Kernel {
+impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -17,37 +17,42 @@ const FORGOTTEN_AFTER: u32 = 1 << 16;
 /// Where a source stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Standing {
+pub enum SourceHealth {
     /// It has not passed 1024 symbols yet: its samples are tested and thrown away.
     #[default]
     StartUp,
     /// Its samples are used.
-    InUse,
+    Active,
     /// It failed, and has to pass 1024 symbols again.
     Quarantined,
     /// It failed for good: an operator may start it again.
-    Out,
+    Disabled,
 }
 
-impl Standing {
+impl SourceHealth {
     /// All of them, as their numbers count them.
-    pub const ALL: [Self; 4] = [Self::StartUp, Self::InUse, Self::Quarantined, Self::Out];
+    pub const ALL: [Self; 4] = [
+        Self::StartUp,
+        Self::Active,
+        Self::Quarantined,
+        Self::Disabled,
+    ];
 
-    /// The name in reports and traces: `start-up`, `in-use`, `quarantined` or `out`.
+    /// The name in reports and traces: `start-up`, `active`, `quarantined` or `disabled`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Standing::StartUp => "start-up",
-            Standing::InUse => "in-use",
-            Standing::Quarantined => "quarantined",
-            Standing::Out => "out",
+            SourceHealth::StartUp => "start-up",
+            SourceHealth::Active => "active",
+            SourceHealth::Quarantined => "quarantined",
+            SourceHealth::Disabled => "disabled",
         }
     }
 }
 
 /// What to do with samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum Action {
     /// Mix them, and credit the claim.
     Credit,
     /// Mix them, and credit nothing: the credit given in a window that failed later is being paid back.
@@ -58,9 +63,9 @@ pub enum Verdict {
 
 /// A judgement on some samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ruling {
+pub struct Outcome {
     /// What to do with them: all of them.
-    pub verdict: Verdict,
+    pub action: Action,
     /// What the tests found in them.
     pub findings: Findings,
 }
@@ -69,7 +74,7 @@ pub struct Ruling {
 #[derive(Clone, Debug, Default)]
 pub struct Health {
     tests: Continuous,
-    standing: Standing,
+    state: SourceHealth,
     /// The symbols since the start-up began or the last failure came.
     passed: u32,
     failures_in_a_row: u8,
@@ -80,8 +85,8 @@ pub struct Health {
 impl Health {
     /// Where the source stands.
     #[must_use]
-    pub const fn standing(&self) -> Standing {
-        self.standing
+    pub const fn state(&self) -> SourceHealth {
+        self.state
     }
 
     /// Judges the next samples of a source with this claim, whole symbols of them; rules on all of them at once.
@@ -92,19 +97,19 @@ impl Health {
     ///
     /// A source without a claim is in use at once and never fails: there is nothing to hold it to.
     #[must_use]
-    pub fn judge(&mut self, claim: MinEntropy, symbol: Symbol, samples: &[u8]) -> Ruling {
+    pub fn judge(&mut self, claim: MinEntropy, symbol: Symbol, samples: &[u8]) -> Outcome {
         let cutoffs = Cutoffs::new(claim, symbol);
         let mut findings = Findings::default();
-        if self.standing == Standing::Out {
-            return Ruling {
-                verdict: Verdict::Discard,
+        if self.state == SourceHealth::Disabled {
+            return Outcome {
+                action: Action::Discard,
                 findings,
             };
         }
         if !cutoffs.claims {
-            self.standing = Standing::InUse;
-            return Ruling {
-                verdict: Verdict::Credit,
+            self.state = SourceHealth::Active;
+            return Outcome {
+                action: Action::Credit,
                 findings,
             };
         }
@@ -118,12 +123,12 @@ impl Health {
                 symbols = 0;
             }
         }
-        let verdict = match (findings.is_empty(), self.standing) {
-            (true, Standing::InUse) => self.pay_back(symbols),
-            _ => Verdict::Discard,
+        let action = match (findings.is_empty(), self.state) {
+            (true, SourceHealth::Active) => self.pay_back(symbols),
+            _ => Action::Discard,
         };
         self.pass(symbols);
-        Ruling { verdict, findings }
+        Outcome { action, findings }
     }
 
     /// Starts a source again, as an operator may who knows why.
@@ -138,26 +143,29 @@ impl Health {
         self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
         self.passed = 0;
         self.owed = u32::from(cutoffs.window());
-        self.standing = match for_good || self.failures_in_a_row >= MAX_IN_A_ROW {
-            true => Standing::Out,
-            false => Standing::Quarantined,
+        self.state = match for_good || self.failures_in_a_row >= MAX_IN_A_ROW {
+            true => SourceHealth::Disabled,
+            false => SourceHealth::Quarantined,
         };
     }
 
     fn pass(&mut self, symbols: u32) {
         self.passed = self.passed.saturating_add(symbols);
-        let waits = matches!(self.standing, Standing::StartUp | Standing::Quarantined);
+        let waits = matches!(
+            self.state,
+            SourceHealth::StartUp | SourceHealth::Quarantined
+        );
         if waits && self.passed >= START_UP_SYMBOLS {
-            self.standing = Standing::InUse;
+            self.state = SourceHealth::Active;
         }
     }
 
-    fn pay_back(&mut self, symbols: u32) -> Verdict {
+    fn pay_back(&mut self, symbols: u32) -> Action {
         let owed = self.owed;
         self.owed = owed.saturating_sub(symbols);
         match owed {
-            0 => Verdict::Credit,
-            _ => Verdict::Mix,
+            0 => Action::Credit,
+            _ => Action::Mix,
         }
     }
 }
@@ -190,14 +198,14 @@ mod tests {
         (0..length).map(|_| next()).collect()
     }
 
-    fn judge(health: &mut Health, samples: &[u8]) -> Verdict {
-        health.judge(CLAIM, Symbol::Byte, samples).verdict
+    fn judge(health: &mut Health, samples: &[u8]) -> Action {
+        health.judge(CLAIM, Symbol::Byte, samples).action
     }
 
     fn in_use() -> Health {
         let mut health = Health::default();
-        assert_eq!(judge(&mut health, &sound(1024)), Verdict::Discard);
-        assert_eq!(health.standing(), Standing::InUse);
+        assert_eq!(judge(&mut health, &sound(1024)), Action::Discard);
+        assert_eq!(health.state(), SourceHealth::Active);
         health
     }
 
@@ -205,74 +213,78 @@ mod tests {
     fn nothing_of_the_start_up_is_used() {
         let mut health = Health::default();
         for piece in sound(1024).chunks(64) {
-            assert_eq!(health.standing(), Standing::StartUp);
-            assert_eq!(judge(&mut health, piece), Verdict::Discard);
+            assert_eq!(health.state(), SourceHealth::StartUp);
+            assert_eq!(judge(&mut health, piece), Action::Discard);
         }
-        assert_eq!(judge(&mut health, &sound(64)), Verdict::Credit);
+        assert_eq!(judge(&mut health, &sound(64)), Action::Credit);
     }
 
     #[test]
     fn a_source_that_is_stuck_from_the_start_never_counts() {
         let mut health = Health::default();
         for _ in 0..100 {
-            assert_eq!(judge(&mut health, &[0; 20]), Verdict::Discard);
+            assert_eq!(judge(&mut health, &[0; 20]), Action::Discard);
         }
-        assert_eq!(health.standing(), Standing::Out);
+        assert_eq!(health.state(), SourceHealth::Disabled);
     }
 
     #[test]
     fn a_failure_costs_a_start_up_and_a_window_of_credit() {
         let mut health = in_use();
-        assert_eq!(judge(&mut health, &[7; 31]), Verdict::Discard);
-        assert_eq!(health.standing(), Standing::Quarantined);
-        assert_eq!(judge(&mut health, &sound(1023)), Verdict::Discard);
-        assert_eq!(health.standing(), Standing::Quarantined);
-        assert_eq!(judge(&mut health, &sound(1)), Verdict::Discard);
-        assert_eq!(health.standing(), Standing::InUse);
-        assert_eq!(judge(&mut health, &sound(511)), Verdict::Mix);
-        assert_eq!(judge(&mut health, &sound(1)), Verdict::Mix);
-        assert_eq!(judge(&mut health, &sound(1)), Verdict::Credit);
+        assert_eq!(judge(&mut health, &[7; 31]), Action::Discard);
+        assert_eq!(health.state(), SourceHealth::Quarantined);
+        assert_eq!(judge(&mut health, &sound(1023)), Action::Discard);
+        assert_eq!(health.state(), SourceHealth::Quarantined);
+        assert_eq!(judge(&mut health, &sound(1)), Action::Discard);
+        assert_eq!(health.state(), SourceHealth::Active);
+        assert_eq!(judge(&mut health, &sound(511)), Action::Mix);
+        assert_eq!(judge(&mut health, &sound(1)), Action::Mix);
+        assert_eq!(judge(&mut health, &sound(1)), Action::Credit);
     }
 
     #[test]
     fn what_follows_a_failure_in_the_same_sample_is_part_of_the_next_start_up() {
         let mut health = in_use();
         let samples: Vec<u8> = [7; 40].into_iter().chain(sound(1024)).collect();
-        assert_eq!(judge(&mut health, &samples), Verdict::Discard);
-        assert_eq!(health.standing(), Standing::InUse);
-        assert_eq!(judge(&mut health, &sound(1)), Verdict::Mix);
+        assert_eq!(judge(&mut health, &samples), Action::Discard);
+        assert_eq!(health.state(), SourceHealth::Active);
+        assert_eq!(judge(&mut health, &sound(1)), Action::Mix);
     }
 
     #[test]
     fn a_run_reaches_the_permanent_grade_through_a_quarantine() {
         let mut health = in_use();
-        assert_eq!(judge(&mut health, &[7; 31]), Verdict::Discard);
-        assert_eq!(health.standing(), Standing::Quarantined);
-        assert_eq!(judge(&mut health, &[7; 31]), Verdict::Discard);
-        assert_eq!(health.standing(), Standing::Out);
-        assert_eq!(judge(&mut health, &sound(5000)), Verdict::Discard);
+        assert_eq!(judge(&mut health, &[7; 31]), Action::Discard);
+        assert_eq!(health.state(), SourceHealth::Quarantined);
+        assert_eq!(judge(&mut health, &[7; 31]), Action::Discard);
+        assert_eq!(health.state(), SourceHealth::Disabled);
+        assert_eq!(judge(&mut health, &sound(5000)), Action::Discard);
         health.restart();
-        assert_eq!(health.standing(), Standing::StartUp);
+        assert_eq!(health.state(), SourceHealth::StartUp);
     }
 
     #[test]
     fn three_failures_in_a_row_are_one_too_many_but_not_over_a_long_time() {
         let mut health = in_use();
-        for standing in [Standing::Quarantined, Standing::Quarantined, Standing::Out] {
+        for state in [
+            SourceHealth::Quarantined,
+            SourceHealth::Quarantined,
+            SourceHealth::Disabled,
+        ] {
             let _ = judge(&mut health, &[7; 40]);
-            assert_eq!(health.standing(), standing);
+            assert_eq!(health.state(), state);
             let _ = judge(&mut health, &sound(2000));
         }
         let mut health = in_use();
         for _ in 0..10 {
             let _ = judge(&mut health, &[7; 40]);
             let _ = judge(&mut health, &sound(1 << 16));
-            assert_eq!(health.standing(), Standing::InUse);
+            assert_eq!(health.state(), SourceHealth::Active);
         }
     }
 
     #[test]
-    fn how_samples_are_cut_changes_no_standing() {
+    fn how_samples_are_cut_changes_no_state() {
         let samples: Vec<u8> = sound(1500)
             .into_iter()
             .chain([7; 40])
@@ -285,16 +297,16 @@ mod tests {
                 findings.add(&health.judge(CLAIM, Symbol::Byte, piece).findings);
             }
             assert_eq!(findings.of_grade(Grade::Intermittent), 1);
-            assert_eq!(health.standing(), Standing::InUse);
+            assert_eq!(health.state(), SourceHealth::Active);
         }
     }
 
     #[test]
     fn a_source_that_claims_nothing_is_held_to_nothing() {
         let mut health = Health::default();
-        let ruling = health.judge(MinEntropy::NONE, Symbol::Byte, &[0; 10_000]);
-        assert_eq!(ruling.verdict, Verdict::Credit);
-        assert!(ruling.findings.is_empty());
+        let outcome = health.judge(MinEntropy::NONE, Symbol::Byte, &[0; 10_000]);
+        assert_eq!(outcome.action, Action::Credit);
+        assert!(outcome.findings.is_empty());
     }
 
     #[test]
