@@ -38,6 +38,7 @@
 
 mod algorithm;
 mod blocks;
+mod elements;
 mod infallible;
 mod linear;
 mod name;
@@ -51,6 +52,7 @@ mod xoshiro256plusplus;
 mod xoshiro256plusplus_x16;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
+pub use elements::{ElementError, Elements, Float, Integer, Permutation};
 pub use path::{MAX_DEPTH, Path, PathError};
 pub use philox::philox4x64_10;
 pub use seed_sequence::{PooledSeedSequence, SeedSequence, WideSeedSequence};
