@@ -60,6 +60,60 @@ enum Schedule {
     ChaCha20Portable(portable::ChaCha20),
 }
 
+impl Schedule {
+    /// Overwrites `destination` with the blocks from `counter` on and steps the counter. ChaCha runs
+    /// `ROUNDS` rounds; AES-256 has a fixed number.
+    #[inline(always)]
+    fn fill<const ROUNDS: usize>(&self, counter: &mut u128, destination: &mut [u8]) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Aes256Vaes512(keys) => {
+                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
+                    // SAFETY: `Keystream::new` has seen the backend available.
+                    unsafe { vaes512::fill(keys, first, run) }
+                })
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Aes256Vaes256(keys) => {
+                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { vaes256::fill(keys, first, run) }
+                })
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Aes256Ni(keys) => {
+                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { aes_ni::fill(keys, first, run) }
+                })
+            }
+            Self::Aes256Portable(aes) => aes.fill(counter, destination),
+            #[cfg(target_arch = "x86_64")]
+            Self::ChaCha20Avx512(key) => {
+                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { chacha20_avx512::fill::<ROUNDS>(key, first, run) }
+                })
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::ChaCha20Avx2(key) => {
+                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { chacha20_avx2::fill::<ROUNDS>(key, first, run) }
+                })
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::ChaCha20Sse2(key) => {
+                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
+                    // SAFETY: as above.
+                    unsafe { chacha20_sse2::fill::<ROUNDS>(key, first, run) }
+                })
+            }
+            Self::ChaCha20Portable(chacha) => chacha.fill::<ROUNDS>(counter, destination),
+        }
+    }
+}
+
 impl Keystream {
     /// Sets up `key`, to go on from `counter`.
     ///
@@ -151,53 +205,19 @@ impl Keystream {
 
     #[inline(never)]
     fn generate(&mut self, destination: &mut [u8]) {
-        let counter = &mut self.counter;
-        match &self.schedule {
-            #[cfg(target_arch = "x86_64")]
-            Schedule::Aes256Vaes512(keys) => {
-                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: `new` has seen the backend available.
-                    unsafe { vaes512::fill(keys, first, run) }
-                })
-            }
-            #[cfg(target_arch = "x86_64")]
-            Schedule::Aes256Vaes256(keys) => {
-                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { vaes256::fill(keys, first, run) }
-                })
-            }
-            #[cfg(target_arch = "x86_64")]
-            Schedule::Aes256Ni(keys) => {
-                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { aes_ni::fill(keys, first, run) }
-                })
-            }
-            Schedule::Aes256Portable(aes) => aes.fill(counter, destination),
-            #[cfg(target_arch = "x86_64")]
-            Schedule::ChaCha20Avx512(key) => {
-                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { chacha20_avx512::fill(key, first, run) }
-                })
-            }
-            #[cfg(target_arch = "x86_64")]
-            Schedule::ChaCha20Avx2(key) => {
-                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { chacha20_avx2::fill(key, first, run) }
-                })
-            }
-            #[cfg(target_arch = "x86_64")]
-            Schedule::ChaCha20Sse2(key) => {
-                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { chacha20_sse2::fill(key, first, run) }
-                })
-            }
-            Schedule::ChaCha20Portable(chacha) => chacha.fill(counter, destination),
-        }
+        self.schedule.fill::<20>(&mut self.counter, destination);
+    }
+
+    /// Overwrites `destination` with the blocks from `first_block` on, which ChaCha makes with
+    /// `ROUNDS` rounds; the counter of this keystream stays as it is.
+    pub(crate) fn fill_from<const ROUNDS: usize>(&self, first_block: u128, destination: &mut [u8]) {
+        self.generate_from::<ROUNDS>(first_block, destination);
+        stack::wipe_after_fill(self.backend);
+    }
+
+    #[inline(never)]
+    fn generate_from<const ROUNDS: usize>(&self, mut block: u128, destination: &mut [u8]) {
+        self.schedule.fill::<ROUNDS>(&mut block, destination);
     }
 
     /// The counter of the next block.

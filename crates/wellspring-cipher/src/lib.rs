@@ -6,8 +6,9 @@
 //!
 //! ```text
 //! prf        which function: Prf, its block length, its name
-//! backend     which implementation of it this CPU runs: Backend, one detect
+//! backend    which implementation of it this CPU runs: Backend, one detect
 //! keystream  key and counter at work: one match per bulk call
+//! seekable   the same at any block number and with 8, 12 or 20 rounds, for the statistical tier
 //! runs       the carry out of the counter's low half, in one place for all backends
 //! stack      what the backends leave on the stack, wiped
 //! portable   RustCrypto's implementations, the fallback everywhere and the oracle of the others
@@ -28,6 +29,7 @@ mod keystream;
 mod portable;
 mod prf;
 mod runs;
+mod seekable;
 mod stack;
 mod width;
 #[cfg(target_arch = "x86_64")]
@@ -36,4 +38,5 @@ mod x86;
 pub use backend::Backend;
 pub use keystream::Keystream;
 pub use prf::{KEY_BYTES, Prf, UnknownPrf};
+pub use seekable::{SeekableFunction, SeekableKeystream};
 pub use width::{Width, Work};

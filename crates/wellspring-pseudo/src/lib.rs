@@ -2,37 +2,48 @@
 //! and test data.
 //!
 //! ```text
-//! (seed, path) --SeedSequence--> state words --engine--> words --little endian--> bytes
+//! (seed, path) --SeedSequence--> state or key words --engine or function--> bytes --> elements
 //!
 //! splitmix64              one word becomes the words of a state
-//! linear                  an engine's jumps, as polynomials of its step
+//! linear                  the jumps of an engine, as polynomials of its step
 //! xorshift128plus         the engine with 128 bits of state
-//! xoshiro256plusplus      the engine with 256 bits of state, the better default
-//! xoshiro256plusplus_x16  sixteen of it in lanes, for bulk
+//! xoshiro256plusplus      the engine with 256 bits of state, the better one
+//! xoshiro256plusplus_x16  sixteen of it in lanes, for long requests
 //! infallible              rand_core's trait for all of them
-//! seed_sequence           a seed and a path become the words of a state, exactly as in NumPy
+//! philox                  Philox4x64-10, a function of a counter
+//! seed_sequence           a seed and a path become words, exactly as in NumPy
 //! path                    the path as text: 3/0/17
-//! stream                  a sequence of bytes that has a name
+//! algorithm               the list of engines and functions
+//! name                    a seed and a path, mixed for an algorithm
+//! blocks                  the functions of a counter behind one face
+//! stream                  a sequence of bytes that has a name and is read from any byte
+//! elements                arrays whose element i depends on the name and on i alone
 //! ```
 //!
 //! # No secrecy
 //!
-//! Whoever has seen a few outputs of these engines can compute all others, past and future. That is
-//! why no type here implements `CryptoRng`: a function that makes keys does not accept them.
+//! A few outputs of the engines are enough to compute all others, past and future, and ChaCha with 8
+//! rounds has too small a margin for keys. That is why no type here implements `CryptoRng`: a function
+//! that makes keys does not accept them.
 //!
 //! # Reproducibility
 //!
 //! Every output here is fixed for ever: the same state, or the same seed and path, give the same
-//! bytes on any machine, whatever its byte order, the number of threads and the width of its SIMD.
-//! The files `vectors/pseudo-*.txt` and `vectors/seed-sequence.txt` pin it down for
-//! implementations in other languages.
+//! bytes on any machine, for any byte order, number of threads and width of SIMD registers. The files
+//! `vectors/pseudo-*.txt` and `vectors/seed-sequence.txt` hold known answers for implementations in
+//! other languages.
 
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod algorithm;
+mod blocks;
+mod elements;
 mod infallible;
 mod linear;
+mod name;
 mod path;
+mod philox;
 mod seed_sequence;
 mod splitmix64;
 mod stream;
@@ -40,9 +51,12 @@ mod xorshift128plus;
 mod xoshiro256plusplus;
 mod xoshiro256plusplus_x16;
 
+pub use algorithm::{Algorithm, UnknownAlgorithm};
+pub use elements::{ElementError, Elements, Float, Integer, Permutation};
 pub use path::{MAX_DEPTH, Path, PathError};
-pub use seed_sequence::SeedSequence;
-pub use stream::{Algorithm, Stream, UnknownAlgorithm};
+pub use philox::philox4x64_10;
+pub use seed_sequence::{PooledSeedSequence, SeedSequence, WideSeedSequence};
+pub use stream::{Stream, TooManyJumps};
 pub use wellspring_cipher::Width;
 pub use xorshift128plus::Xorshift128Plus;
 pub use xoshiro256plusplus::Xoshiro256PlusPlus;

@@ -1,11 +1,8 @@
 //! NumPy's `SeedSequence`, which NEP 19 freezes: seeds of any quality become good states.
 //!
 //! It descends from O'Neill's `seed_seq_fe` ("Developing a seed_seq alternative", 2015). NumPy first
-//! collects the whole entropy and the whole spawn key, then mixes them. Mixing takes one word after
-//! another, however, so that the pool alone is enough: a longer spawn key is one more word mixed in.
-
-/// The words of the pool: 128 bits, NumPy's default.
-const POOL_WORDS: usize = 4;
+//! collects the whole entropy and the whole spawn key, then mixes them. This module keeps the pool
+//! alone: mixing takes one word after another, so a longer spawn key is one more word mixed in.
 
 const INPUT_MULTIPLIER: u32 = 0x43b0_d7e5;
 const INPUT_FACTOR: u32 = 0x931e_8875;
@@ -14,10 +11,10 @@ const OUTPUT_FACTOR: u32 = 0x58f3_8ded;
 const MIX_LEFT: u32 = 0xca01_f9dd;
 const MIX_RIGHT: u32 = 0x4973_f715;
 
-/// What an entropy and a spawn key have been mixed into: 20 bytes.
+/// NumPy's `SeedSequence` with its default pool of 4 words, 128 bits; it takes 20 bytes.
 ///
-/// Equal, for every entropy and spawn key, to `numpy.random.SeedSequence` with its default pool
-/// size:
+/// Two names collide when their pools are equal: among 2^n names with a probability of about
+/// 2^(2n - 129).
 ///
 /// ```
 /// use wellspring_pseudo::SeedSequence;
@@ -26,37 +23,55 @@ const MIX_RIGHT: u32 = 0x4973_f715;
 /// let words = SeedSequence::new(12345).child(1).generate_u64();
 /// assert_eq!(words, [0x1564_7117_56db_d8a6, 0x1cbe_e5ba_2a67_f95f]);
 /// ```
+pub type SeedSequence = PooledSeedSequence<4>;
+
+/// NumPy's `SeedSequence(.., pool_size=8)`, 256 bits, for keys of that length; it takes 36 bytes.
 ///
-/// The pool holds 128 bits: among 2^n sequences some two share it with a probability of about
-/// 2^(2n - 129).
+/// Two names collide when their pools are equal: among 2^n names with a probability of about
+/// 2^(2n - 257).
+///
+/// ```
+/// use wellspring_pseudo::WideSeedSequence;
+///
+/// // SeedSequence(12345, spawn_key=(1,), pool_size=8).generate_state(2, np.uint64)
+/// let words = WideSeedSequence::new(12345).child(1).generate_u64();
+/// assert_eq!(words, [0xe899_6bcf_1f1b_48cf, 0x4431_a4eb_520c_9169]);
+/// ```
+pub type WideSeedSequence = PooledSeedSequence<8>;
+
+/// An entropy and a spawn key, mixed into a pool of `POOL_WORDS` words of 32 bits.
+///
+/// Equal, for every entropy and spawn key, to NumPy's `SeedSequence` with that `pool_size`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SeedSequence {
+pub struct PooledSeedSequence<const POOL_WORDS: usize> {
     pool: [u32; POOL_WORDS],
     multiplier: u32,
 }
 
-impl SeedSequence {
+impl<const POOL_WORDS: usize> PooledSeedSequence<POOL_WORDS> {
     /// NumPy's `SeedSequence(entropy)`.
     #[must_use]
     pub const fn new(entropy: u128) -> Self {
-        Self::from_pool([
-            entropy as u32,
-            (entropy >> 32) as u32,
-            (entropy >> 64) as u32,
-            (entropy >> 96) as u32,
-        ])
+        const { assert!(POOL_WORDS >= 4, "the pool must hold 128 bits of entropy") };
+        let mut pool = [0; POOL_WORDS];
+        let mut i = 0;
+        while i < 4 {
+            pool[i] = (entropy >> (32 * i)) as u32;
+            i += 1;
+        }
+        Self::from_pool(pool)
     }
 
     /// NumPy's `SeedSequence(entropy)` for an entropy of any size, as 32-bit words, the lowest first.
     ///
-    /// Where NumPy is given a *sequence* of integers, concatenate their [`coerce`](Self::coerce)d
-    /// words. As in NumPy, words beyond the fourth are mixed in just as spawn keys are: the entropy
-    /// `[a, b, c, d, e]` is the child `e` of the entropy `[a, b, c, d]`.
+    /// For NumPy's *sequence* of integers, concatenate their [`coerce`](Self::coerce)d words. As in
+    /// NumPy, words beyond the pool are mixed in as spawn keys are: with a pool of 4 words the
+    /// entropy `[a, b, c, d, e]` is the child `e` of the entropy `[a, b, c, d]`.
     #[must_use]
     pub fn from_words(entropy: &[u32]) -> Self {
         let (first, rest) = entropy.split_at(entropy.len().min(POOL_WORDS));
-        // Too little entropy is filled up with zeros. NumPy says so only for the case that a spawn
-        // key follows, but its mixing hashes zeros in the other case, which is the same.
+        // NumPy fills up with zeros when a spawn key follows. When none follows, it hashes zeros for
+        // the words that are missing. The result is the same.
         let mut pool = [0; POOL_WORDS];
         pool[..first.len()].copy_from_slice(first);
         rest.iter()
@@ -174,6 +189,21 @@ mod tests {
                 0xbbe2_996f_fa1f_7a2f,
                 0x64e3_9a9f_3715_8f94,
                 0x3ebb_0f96_a013_fd73,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wide_state_is_the_one_numpy_generates() {
+        // SeedSequence(12345, spawn_key=(3, 0, 17), pool_size=8).generate_state(4, np.uint64)
+        let name = WideSeedSequence::new(12345).child(3).child(0).child(17);
+        assert_eq!(
+            name.generate_u64(),
+            [
+                0x05db_218a_36a2_f709,
+                0x2f33_0c3a_6dc0_c7eb,
+                0x4748_007c_199f_c80b,
+                0x3ae1_57fb_f93d_ab79
             ]
         );
     }

@@ -2,10 +2,16 @@
 
 use core::fmt;
 
-use crate::infallible::infallible_rng;
 use rand_core::{SeedableRng, TryRng, utils};
 
-use crate::{linear, splitmix64};
+use crate::infallible::infallible_rng;
+use crate::linear::{self, Modulus};
+use crate::splitmix64;
+
+/// The characteristic polynomial of [`step`].
+pub(crate) const MODULUS: Modulus<2> = Modulus {
+    tail: [0x024f_06fa_e9e6_1daf, 0x2844_c5d4_2caf_7db0],
+};
 
 /// x^(2^64) modulo the characteristic polynomial of [`step`].
 pub(crate) const JUMP: [u64; 2] = [0x8a5c_d789_635d_2dff, 0x121f_d215_5c47_2f96];
@@ -87,11 +93,20 @@ impl Xorshift128Plus {
         let Ok(()) = utils::fill_bytes_via_next_word(destination, || self.try_next_u64());
     }
 
-    /// Jumps over 2^64 words, at the price of 128 steps.
+    /// Jumps over 2^64 words in the time of 128 steps.
     ///
-    /// Generators spaced by jumps share no word as long as each yields at most 2^64.
+    /// Generators that start one jump apart share no word as long as each yields at most 2^64.
     pub fn jump(&mut self) {
         self.words = linear::jump(self.words, &JUMP, step);
+    }
+
+    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in some ten microseconds.
+    pub fn advance(&mut self, jumps: u64, words: u128) {
+        let polynomial = MODULUS.times(
+            MODULUS.power(JUMP, jumps.into()),
+            MODULUS.power(Modulus::<2>::X, words),
+        );
+        self.words = linear::jump(self.words, &polynomial, step);
     }
 }
 

@@ -2,10 +2,21 @@
 
 use core::fmt;
 
-use crate::infallible::infallible_rng;
 use rand_core::{SeedableRng, TryRng, utils};
 
-use crate::{linear, splitmix64};
+use crate::infallible::infallible_rng;
+use crate::linear::{self, Modulus};
+use crate::splitmix64;
+
+/// The characteristic polynomial of [`step`].
+pub(crate) const MODULUS: Modulus<4> = Modulus {
+    tail: [
+        0x9d11_6f2b_b0f0_f001,
+        0x0280_002b_cefd_1a5e,
+        0x04b4_edcf_2625_9f85,
+        0x0003_c03c_3f3e_cb19,
+    ],
+};
 
 /// x^(2^128) modulo the characteristic polynomial of [`step`].
 pub(crate) const JUMP: [u64; 4] = [
@@ -96,18 +107,29 @@ impl Xoshiro256PlusPlus {
         let Ok(()) = utils::fill_bytes_via_next_word(destination, || self.try_next_u64());
     }
 
-    /// Jumps over 2^128 words, at the price of 256 steps.
+    /// Jumps over 2^128 words in the time of 256 steps.
     ///
-    /// Generators spaced by jumps share no word as long as each yields at most 2^128.
+    /// Generators that start one jump apart share no word as long as each yields at most 2^128.
     pub fn jump(&mut self) {
         self.words = linear::jump(self.words, &JUMP, step);
     }
 
-    /// Jumps over 2^192 words, at the price of 256 steps: 2^64 starting points (one per machine,
-    /// say), from each of which there is room for 2^64 [`jump`](Self::jump)s.
+    /// Jumps over 2^192 words in the time of 256 steps. There are 2^64 such starting points, for
+    /// instance one per machine, and each has room for 2^64 [`jump`](Self::jump)s.
     pub fn long_jump(&mut self) {
         self.words = linear::jump(self.words, &LONG_JUMP, step);
     }
+
+    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in some ten microseconds.
+    pub fn advance(&mut self, jumps: u64, words: u128) {
+        self.words = linear::jump(self.words, &distance(JUMP, jumps, words), step);
+    }
+}
+
+/// The polynomial of `jumps` times `jump` and `words` more steps.
+pub(crate) fn distance(jump: [u64; 4], jumps: u64, words: u128) -> [u64; 4] {
+    let over = MODULUS.power(jump, jumps.into());
+    MODULUS.times(over, MODULUS.power(Modulus::<4>::X, words))
 }
 
 /// The scrambler: the word that a state yields.

@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-use crate::infallible::infallible_rng;
 use rand_core::{TryRng, utils};
 use wellspring_cipher::{Width, Work};
 
-use crate::splitmix64;
-use crate::xoshiro256plusplus::{Xoshiro256PlusPlus, output, step};
+use crate::infallible::infallible_rng;
+use crate::xoshiro256plusplus::{LONG_JUMP, Xoshiro256PlusPlus, distance, output, step};
+use crate::{linear, splitmix64};
 
 /// Two registers of 512 bits: one alone would wait for its own last step.
 const LANES: usize = 16;
@@ -84,6 +84,24 @@ impl Xoshiro256PlusPlusX16 {
             let words = rows.each_ref().map(|row| row[lane]);
             Xoshiro256PlusPlus::from_any_words(words).words()
         })
+    }
+
+    /// Goes on by `long_jumps` [long jumps](Xoshiro256PlusPlus::long_jump) in every lane and by
+    /// `words` words of the sixteen together, in some twenty microseconds.
+    pub fn advance(&mut self, long_jumps: u64, words: u128) {
+        let lanes = LANES as u128;
+        let polynomial = distance(LONG_JUMP, long_jumps, words / lanes);
+        for lane in 0..LANES {
+            let state = self.words.each_ref().map(|row| row[lane]);
+            set_state(
+                &mut self.words,
+                lane,
+                linear::jump(state, &polynomial, step),
+            );
+        }
+        for _ in 0..words % lanes {
+            self.next_u64();
+        }
     }
 
     #[inline]

@@ -3,12 +3,17 @@
 use sha2::{Digest, Sha256};
 use wellspring_pseudo::{
     Algorithm, Path, SeedSequence, Stream, Width, Xorshift128Plus, Xoshiro256PlusPlus,
-    Xoshiro256PlusPlusX16,
+    Xoshiro256PlusPlusX16, philox4x64_10,
 };
 
 const XORSHIFT128PLUS: &str = include_str!("../../../vectors/pseudo-xorshift128+.txt");
 const XOSHIRO256PLUSPLUS: &str = include_str!("../../../vectors/pseudo-xoshiro256++.txt");
 const XOSHIRO256PLUSPLUS_X16: &str = include_str!("../../../vectors/pseudo-xoshiro256++x16.txt");
+const PHILOX4X64: &str = include_str!("../../../vectors/pseudo-philox4x64-10.txt");
+const CHACHA8: &str = include_str!("../../../vectors/pseudo-chacha8.txt");
+const CHACHA12: &str = include_str!("../../../vectors/pseudo-chacha12.txt");
+const CHACHA20: &str = include_str!("../../../vectors/pseudo-chacha20.txt");
+const AES256_CTR: &str = include_str!("../../../vectors/pseudo-aes256-ctr.txt");
 const SEED_SEQUENCE: &str = include_str!("../../../vectors/seed-sequence.txt");
 
 /// A line of a file: its kind, then `name=value` fields.
@@ -212,4 +217,42 @@ fn seed_sequences_give_numpys_answers() {
         sequences += 1;
     }
     assert_eq!(sequences, 358);
+}
+
+/// Compares the streams of a file, from any byte of any jump, and returns how many there were.
+fn check_placed_streams(algorithm: Algorithm, file: &str) -> usize {
+    let mut streams = 0;
+    for line in lines(file).filter(|line| line.kind() == "stream") {
+        let (seed, path) = name(&line);
+        let jumps = line.field("jump").parse().unwrap();
+        let position = line.field("at").parse().unwrap();
+        let stream = Stream::new(algorithm, seed, &path).jumped(jumps).unwrap();
+        check_bytes(&line, |bytes| stream.at(position).fill(bytes));
+        streams += 1;
+    }
+    streams
+}
+
+#[test]
+fn philox_gives_the_known_answers_of_numpy_and_random123() {
+    let mut blocks = 0;
+    for line in lines(PHILOX4X64).filter(|line| line.kind() == "block") {
+        let block = philox4x64_10(line.words("counter"), line.words("key"));
+        assert_eq!(block, line.words("out"), "{}", line.0);
+        blocks += 1;
+    }
+    let streams = check_placed_streams(Algorithm::Philox4x64, PHILOX4X64);
+    assert_eq!((blocks, streams), (23, 106));
+}
+
+#[test]
+fn ciphers_give_the_known_answers() {
+    for (algorithm, file) in [
+        (Algorithm::ChaCha8, CHACHA8),
+        (Algorithm::ChaCha12, CHACHA12),
+        (Algorithm::ChaCha20, CHACHA20),
+        (Algorithm::Aes256Ctr, AES256_CTR),
+    ] {
+        assert_eq!(check_placed_streams(algorithm, file), 106, "{algorithm}");
+    }
 }

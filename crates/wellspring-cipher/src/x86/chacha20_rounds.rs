@@ -1,4 +1,6 @@
 //! Generation of ChaCha20 blocks (RFC 8439, 2.3), for any width of register.
+//!
+//! The number of rounds is a parameter: 20 for secrets, 8 and 12 for the statistical tier.
 
 /// The first row of every state, "expand 32-byte k".
 pub(super) const CONSTANTS: [u8; 16] = *b"expand 32-byte k";
@@ -28,22 +30,26 @@ macro_rules! chacha20_rounds {
         /// Bytes of a batch of columns: a block for each 32-bit word of a register.
         const BATCH_BYTES: usize = VECTOR_BYTES / 4 * BLOCK_BYTES;
 
-        /// Overwrites `destination` with the blocks from `counter` on; the low half of the counter
-        /// must not wrap before the last block.
+        /// Overwrites `destination` with the blocks of `ROUNDS` rounds from `counter` on; the low
+        /// half of the counter must not wrap before the last block.
         #[target_feature(enable = $features)]
         #[inline(never)]
-        pub(crate) fn fill(key: &ChaCha20Key, counter: u128, destination: &mut [u8]) {
+        pub(crate) fn fill<const ROUNDS: usize>(
+            key: &ChaCha20Key,
+            counter: u128,
+            destination: &mut [u8],
+        ) {
             let mut counter = counter;
             let (batches, rest) = destination.as_chunks_mut();
             for batch in batches {
-                columns(key, counter, batch);
+                columns::<ROUNDS>(key, counter, batch);
                 counter = counter.wrapping_add((BATCH_BYTES / BLOCK_BYTES) as u128);
             }
             match rest.len().div_ceil(LANES * BLOCK_BYTES) {
                 0 => {}
-                1 => rows::<1>(key, counter, rest),
-                2 => rows::<2>(key, counter, rest),
-                _ => rows::<4>(key, counter, rest),
+                1 => rows::<1, ROUNDS>(key, counter, rest),
+                2 => rows::<2, ROUNDS>(key, counter, rest),
+                _ => rows::<4, ROUNDS>(key, counter, rest),
             }
             wipe_registers();
         }
@@ -77,9 +83,13 @@ macro_rules! chacha20_rounds {
         /// The blocks of a batch, a register for each of the sixteen words.
         #[inline]
         #[target_feature(enable = $features)]
-        fn columns(key: &ChaCha20Key, counter: u128, destination: &mut [u8; BATCH_BYTES]) {
+        fn columns<const ROUNDS: usize>(
+            key: &ChaCha20Key,
+            counter: u128,
+            destination: &mut [u8; BATCH_BYTES],
+        ) {
             let mut state = initial_columns(key, counter);
-            for _ in 0..10 {
+            for _ in 0..ROUNDS / 2 {
                 quarter_rounds(&mut state);
                 // Turn row r left by r words: the diagonals become columns, and back.
                 let [a, [b0, b1, b2, b3], [c0, c1, c2, c3], [d0, d1, d2, d3]] = state;
@@ -159,9 +169,13 @@ macro_rules! chacha20_rounds {
         /// Fills `destination`, at most `GROUPS` times `LANES` blocks, a register for each row.
         #[inline]
         #[target_feature(enable = $features)]
-        fn rows<const GROUPS: usize>(key: &ChaCha20Key, counter: u128, destination: &mut [u8]) {
+        fn rows<const GROUPS: usize, const ROUNDS: usize>(
+            key: &ChaCha20Key,
+            counter: u128,
+            destination: &mut [u8],
+        ) {
             let mut state = initial_rows::<GROUPS>(key, counter);
-            for _ in 0..10 {
+            for _ in 0..ROUNDS / 2 {
                 quarter_rounds(&mut state);
                 // Row b is the last to be ready: it stays, and the diagonals become columns by
                 // turning the others against it, left by 3, 1 and 2 words; then back.

@@ -1,5 +1,5 @@
-//! The jump constants, derived anew: the characteristic polynomial of each engine is computed from
-//! its bits, shown to be primitive, and the constants are compared with powers of x modulo it.
+//! The constants of the jumps, computed a second time: the characteristic polynomial of each engine
+//! follows from its bits, is primitive, and the constants are powers of x modulo it.
 
 extern crate std;
 use std::vec::Vec;
@@ -24,81 +24,24 @@ const PRIMES_128: [u128; 9] = [
 /// The two primes of F7 = 2^128 + 1, which 2^256 - 1 has in addition.
 const PRIMES_F7: [u128; 2] = [59_649_589_127_497_217, 5_704_689_200_685_129_054_721];
 
-/// Polynomials over GF(2) of degree below 64 N, modulo x^(64 N) + `tail`.
-struct Modulus<const N: usize> {
-    tail: [u64; N],
+/// x^(2^doublings)
+fn x_to_power_of_two<const N: usize>(modulus: &Modulus<N>, doublings: usize) -> [u64; N] {
+    (0..doublings).fold(Modulus::<N>::X, |power, _| modulus.times(power, power))
 }
 
-impl<const N: usize> Modulus<N> {
-    const ONE: [u64; N] = {
-        let mut one = [0; N];
-        one[0] = 1;
-        one
+/// Whether x has the order 2^(64 N) - 1, whose primes are given: then the engine visits all states
+/// but zero in a single cycle.
+fn is_primitive<const N: usize>(modulus: &Modulus<N>, primes: &[u128]) -> bool {
+    let power_without = |left_out: Option<u128>| {
+        primes
+            .iter()
+            .filter(|&&prime| Some(prime) != left_out)
+            .fold(Modulus::<N>::X, |power, &prime| modulus.power(power, prime))
     };
-    const X: [u64; N] = {
-        let mut x = [0; N];
-        x[0] = 2;
-        x
-    };
-
-    fn times_x(&self, a: [u64; N]) -> [u64; N] {
-        let mut product = [0; N];
-        let mut carry = 0;
-        for i in 0..N {
-            product[i] = a[i] << 1 | carry;
-            carry = a[i] >> 63;
-        }
-        if carry == 1 {
-            product = add(product, self.tail);
-        }
-        product
-    }
-
-    fn times(&self, a: [u64; N], b: [u64; N]) -> [u64; N] {
-        let mut product = [0; N];
-        for i in (0..64 * N).rev() {
-            product = self.times_x(product);
-            if b[i / 64] >> (i % 64) & 1 == 1 {
-                product = add(product, a);
-            }
-        }
-        product
-    }
-
-    fn power(&self, base: [u64; N], exponent: u128) -> [u64; N] {
-        let mut power = Self::ONE;
-        for i in (0..128).rev() {
-            power = self.times(power, power);
-            if exponent >> i & 1 == 1 {
-                power = self.times(power, base);
-            }
-        }
-        power
-    }
-
-    /// x^(2^doublings)
-    fn x_to_power_of_two(&self, doublings: usize) -> [u64; N] {
-        (0..doublings).fold(Self::X, |power, _| self.times(power, power))
-    }
-
-    /// Whether x has the order 2^(64 N) - 1, whose primes are given: then the engine visits all
-    /// states but zero in a single cycle.
-    fn is_primitive(&self, primes: &[u128]) -> bool {
-        let power_without = |left_out: Option<u128>| {
-            primes
-                .iter()
-                .filter(|&&prime| Some(prime) != left_out)
-                .fold(Self::X, |power, &prime| self.power(power, prime))
-        };
-        power_without(None) == Self::ONE
-            && primes
-                .iter()
-                .all(|&prime| power_without(Some(prime)) != Self::ONE)
-    }
-}
-
-fn add<const N: usize>(a: [u64; N], b: [u64; N]) -> [u64; N] {
-    core::array::from_fn(|i| a[i] ^ b[i])
+    power_without(None) == Modulus::<N>::ONE
+        && primes
+            .iter()
+            .all(|&prime| power_without(Some(prime)) != Modulus::<N>::ONE)
 }
 
 /// The characteristic polynomial of a step, by Berlekamp and Massey over the lowest bit of the first
@@ -153,17 +96,29 @@ fn vec_with_one(length: usize) -> Vec<bool> {
 }
 
 #[test]
+fn the_characteristic_polynomials_are_those_of_the_steps() {
+    assert_eq!(
+        characteristic(xorshift128plus::step).tail,
+        xorshift128plus::MODULUS.tail
+    );
+    assert_eq!(
+        characteristic(xoshiro256plusplus::step).tail,
+        xoshiro256plusplus::MODULUS.tail
+    );
+}
+
+#[test]
 fn the_jump_of_xorshift128plus_is_2_to_the_64() {
     let modulus = characteristic(xorshift128plus::step);
-    assert_eq!(modulus.x_to_power_of_two(64), xorshift128plus::JUMP);
+    assert_eq!(x_to_power_of_two(&modulus, 64), xorshift128plus::JUMP);
 }
 
 #[test]
 fn the_jumps_of_xoshiro256plusplus_are_2_to_the_128_and_192() {
     let modulus = characteristic(xoshiro256plusplus::step);
-    assert_eq!(modulus.x_to_power_of_two(128), xoshiro256plusplus::JUMP);
+    assert_eq!(x_to_power_of_two(&modulus, 128), xoshiro256plusplus::JUMP);
     assert_eq!(
-        modulus.x_to_power_of_two(192),
+        x_to_power_of_two(&modulus, 192),
         xoshiro256plusplus::LONG_JUMP
     );
 }
@@ -171,12 +126,15 @@ fn the_jumps_of_xoshiro256plusplus_are_2_to_the_128_and_192() {
 #[test]
 fn the_period_is_all_states_but_zero() {
     let modulus = characteristic(xorshift128plus::step);
-    assert_eq!(modulus.x_to_power_of_two(128), Modulus::<2>::X);
-    assert!(modulus.is_primitive(&PRIMES_128));
+    assert_eq!(x_to_power_of_two(&modulus, 128), Modulus::<2>::X);
+    assert!(is_primitive(&modulus, &PRIMES_128));
 
     let modulus = characteristic(xoshiro256plusplus::step);
-    assert_eq!(modulus.x_to_power_of_two(256), Modulus::<4>::X);
-    assert!(modulus.is_primitive(&[&PRIMES_128[..], &PRIMES_F7].concat()));
+    assert_eq!(x_to_power_of_two(&modulus, 256), Modulus::<4>::X);
+    assert!(is_primitive(
+        &modulus,
+        &[&PRIMES_128[..], &PRIMES_F7].concat()
+    ));
 }
 
 #[test]

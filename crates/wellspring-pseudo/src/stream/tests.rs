@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rand_core::Rng;
 
 use super::*;
-use crate::Path;
+use crate::{Path, SeedSequence, Xorshift128Plus, Xoshiro256PlusPlus};
 
 fn bytes(stream: &mut Stream, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
@@ -138,20 +138,160 @@ fn a_path_names_the_stream_that_its_elements_name() {
     assert_eq!(by_path.next_u64(), by_elements.next_u64());
 }
 
-#[test]
-fn an_algorithm_is_read_back_from_its_name_only() {
-    for algorithm in Algorithm::ALL {
-        assert_eq!(format!("{algorithm}").parse(), Ok(algorithm));
+/// Where reads begin, with the interesting edges: of words, blocks, caches and of the stream.
+fn positions() -> impl Strategy<Value = u128> {
+    let edge = prop_oneof![
+        Just(0),
+        Just(512),
+        Just(1 << 64),
+        Just(1 << 68),
+        Just(1 << 70)
+    ];
+    let near = (edge, 0..100u128).prop_map(|(edge, less)| u128::wrapping_sub(edge, less));
+    prop_oneof![0..5000u128, near, any::<u128>()]
+}
+
+proptest! {
+    #[test]
+    fn bytes_from_a_position_are_those_of_the_whole(
+        algorithm in algorithm(),
+        position in 0..5000usize,
+        length in 0..1300usize,
+    ) {
+        let stream = Stream::new(algorithm, 7, &[2]);
+        let whole = bytes(&mut stream.clone(), position + length);
+        let mut part = stream.at(position as u128);
+        prop_assert_eq!(part.position(), position as u128);
+        prop_assert_eq!(&bytes(&mut part, length)[..], &whole[position..]);
+        prop_assert_eq!(part.position(), (position + length) as u128);
     }
-    for text in [
-        "",
-        "xoshiro256+",
-        "XOSHIRO256++",
-        "xoshiro256++ ",
-        "xoshiro256++x8",
-        "aes256",
+
+    #[test]
+    fn advancing_is_reading_without_looking(
+        algorithm in algorithm(),
+        start in positions(),
+        first in 0..700usize,
+        skipped in 0..700usize,
+    ) {
+        let mut stream = Stream::new(algorithm, 7, &[2]).at(start);
+        let whole = bytes(&mut stream.clone(), first + skipped + 20);
+        prop_assert_eq!(bytes(&mut stream, first), &whole[..first]);
+        stream.advance(skipped as u128);
+        prop_assert_eq!(bytes(&mut stream, 20), &whole[first + skipped..]);
+    }
+
+    #[test]
+    fn reads_agree_anywhere(algorithm in algorithm(), start in positions(), reads in reads()) {
+        let mut stream = Stream::new(algorithm, 7, &[]).at(start);
+        let mut read = Vec::new();
+        for way in reads {
+            match way {
+                Read::Fill(length) => read.extend(bytes(&mut stream, length)),
+                Read::U32 => read.extend(stream.next_u32().to_le_bytes()),
+                Read::U64 => read.extend(stream.next_u64().to_le_bytes()),
+            }
+        }
+        let whole = bytes(&mut Stream::new(algorithm, 7, &[]).at(start), read.len());
+        prop_assert_eq!(read, whole);
+    }
+
+    #[test]
+    fn jumps_add_up_and_keep_the_position(
+        algorithm in algorithm(),
+        one in 0..1u64 << 62,
+        two in 0..1u64 << 62,
+        position in positions(),
+    ) {
+        let stream = Stream::new(algorithm, 7, &[]).at(position);
+        let mut at_once = stream.jumped(one + two).unwrap();
+        let mut by_steps = stream.jumped(one).unwrap().jumped(two).unwrap();
+        prop_assert_eq!(at_once.jumps(), one + two);
+        prop_assert_eq!(at_once.position(), position);
+        prop_assert_eq!(bytes(&mut at_once, 100), bytes(&mut by_steps, 100));
+        // Seeking does not lose the jumps.
+        let mut again = at_once.at(position);
+        at_once.seek(position);
+        prop_assert_eq!(bytes(&mut at_once, 100), bytes(&mut again, 100));
+    }
+}
+
+#[test]
+fn after_its_last_byte_a_stream_starts_again() {
+    for algorithm in Algorithm::ALL {
+        let start = bytes(&mut Stream::new(algorithm, 7, &[]), 1000);
+        for left in [0, 1, 3, 4, 7, 8, 63, 64, 300, 511, 512, 600] {
+            let end = Stream::new(algorithm, 7, &[]).at(u128::wrapping_neg(left as u128));
+            let read = bytes(&mut end.clone(), left + 300);
+            assert_eq!(read[left..], start[..300], "{algorithm} {left}");
+            let mut exactly = end.clone();
+            bytes(&mut exactly, left);
+            assert_eq!(exactly.position(), 0);
+            assert_eq!(
+                exactly.next_u64().to_le_bytes(),
+                start[..8],
+                "{algorithm} {left}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_jump_of_a_counter_is_a_distance_in_its_stream() {
+    for (algorithm, block_bytes) in [
+        (Algorithm::Aes256Ctr, 16),
+        (Algorithm::ChaCha8, 64),
+        (Algorithm::ChaCha12, 64),
+        (Algorithm::ChaCha20, 64),
     ] {
-        assert_eq!(text.parse::<Algorithm>(), Err(UnknownAlgorithm), "{text:?}");
+        let stream = Stream::new(algorithm, 7, &[]);
+        let mut jumped = stream.jumped(3).unwrap();
+        let mut far = stream.at((3 << 64) * block_bytes);
+        assert_eq!(bytes(&mut jumped, 100), bytes(&mut far, 100), "{algorithm}");
+    }
+    let mut engine = Xoshiro256PlusPlus::from_words(SeedSequence::new(7).generate_u64()).unwrap();
+    engine.jump();
+    engine.jump();
+    let stream = Stream::new(Algorithm::Xoshiro256PlusPlus, 7, &[]);
+    assert_eq!(stream.jumped(2).unwrap().next_u64(), engine.next_u64());
+}
+
+#[test]
+fn more_than_2_to_the_63_jumps_are_refused() {
+    for algorithm in Algorithm::ALL {
+        let stream = Stream::new(algorithm, 7, &[]);
+        let last = stream.jumped((1 << 63) - 1).unwrap();
+        assert_eq!(last.jumped(1).err(), Some(TooManyJumps));
+        assert_eq!(last.jumped(u64::MAX).err(), Some(TooManyJumps));
+        assert_eq!(stream.jumped(1 << 63).err(), Some(TooManyJumps));
+    }
+}
+
+#[test]
+fn spawn_gives_the_children_every_time() {
+    for algorithm in Algorithm::ALL {
+        let parent = Stream::new(algorithm, 7, &[1]);
+        for _ in 0..2 {
+            let children = parent.spawn(3..6).map(|mut child| child.next_u64());
+            let named = (3..6).map(|key| Stream::new(algorithm, 7, &[1, key]).next_u64());
+            assert!(children.eq(named), "{algorithm}");
+        }
+    }
+}
+
+#[test]
+fn words_of_a_seed_sequence_give_its_stream() {
+    for algorithm in Algorithm::ALL {
+        let words = Name::new(algorithm, 7, &[1]).words();
+        let mut stream = Stream::from_words(algorithm, words);
+        let mut named = Stream::new(algorithm, 7, &[1]);
+        assert_eq!(bytes(&mut stream, 100), bytes(&mut named, 100));
+        assert_eq!(
+            bytes(&mut stream.at(1000), 9),
+            bytes(&mut named.at(1000), 9)
+        );
+        let mut children: Vec<_> = [0, 1].map(|key| stream.child(key).next_u64()).into();
+        children.dedup();
+        assert_eq!(children.len(), 2, "{algorithm}");
     }
 }
 
@@ -160,11 +300,11 @@ fn debug_output_shows_no_state() {
     let stream = Stream::new(Algorithm::Xoshiro256PlusPlus, 1, &[]);
     assert_eq!(
         format!("{stream:?}"),
-        "Stream { algorithm: Xoshiro256PlusPlus, .. }"
+        "Stream { algorithm: Xoshiro256PlusPlus, jumps: 0, position: 0, .. }"
     );
 }
 
 #[test]
 fn a_stream_is_no_larger_than_documented() {
-    assert!(size_of::<Stream>() <= 576);
+    assert!(size_of::<Stream>() <= 2048);
 }

@@ -1,0 +1,116 @@
+//! Keystreams that are read at any block number, for numbers that keep no secret.
+
+use crate::{Backend, KEY_BYTES, Keystream, Prf};
+use core::fmt;
+
+/// A function from a 256-bit key and a 128-bit block number to a block.
+///
+/// The block number enters as 16 little-endian bytes, as in [`Prf`]. ChaCha with 8 or 12 rounds is for
+/// statistical use: no attack on 8 rounds is known in practice, but its margin is too small for keys.
+/// That is why these functions are not a [`Prf`], from which engines make secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SeekableFunction {
+    /// AES-256 (FIPS 197) of the block number: 16-byte blocks.
+    Aes256,
+    /// ChaCha with 8 rounds: 64-byte blocks, the block number in words 12 to 15.
+    ChaCha8,
+    /// ChaCha with 12 rounds.
+    ChaCha12,
+    /// ChaCha with 20 rounds (the block function of RFC 8439).
+    ChaCha20,
+}
+
+impl SeekableFunction {
+    /// Every function.
+    pub const ALL: [SeekableFunction; 4] =
+        [Self::Aes256, Self::ChaCha8, Self::ChaCha12, Self::ChaCha20];
+
+    /// The length of a block in bytes: 16 or 64.
+    #[must_use]
+    pub const fn block_bytes(self) -> usize {
+        self.prf().block_bytes()
+    }
+
+    /// The function that the implementations are chosen by: ChaCha differs in the number of rounds
+    /// alone.
+    #[must_use]
+    pub const fn prf(self) -> Prf {
+        match self {
+            Self::Aes256 => Prf::Aes256,
+            Self::ChaCha8 | Self::ChaCha12 | Self::ChaCha20 => Prf::ChaCha20,
+        }
+    }
+}
+
+/// The keystream of one key, read at any block number through a shared reference.
+///
+/// ```
+/// use wellspring_cipher::{SeekableFunction, SeekableKeystream};
+///
+/// let keystream = SeekableKeystream::new(SeekableFunction::ChaCha8, &[7; 32]);
+/// let mut whole = [0; 128];
+/// keystream.fill(1000, &mut whole);
+/// let mut second_block = [0; 64];
+/// keystream.fill(1001, &mut second_block);
+/// assert_eq!(whole[64..], second_block);
+/// ```
+pub struct SeekableKeystream {
+    function: SeekableFunction,
+    keystream: Keystream,
+}
+
+impl SeekableKeystream {
+    /// Sets up `key` for the best implementation that this CPU runs.
+    #[must_use]
+    pub fn new(function: SeekableFunction, key: &[u8; KEY_BYTES]) -> Self {
+        Self::with_backend(function, Backend::detect(function.prf()), key)
+    }
+
+    /// Sets up `key` for a given implementation, whose bytes are the same: for tests and benchmarks.
+    ///
+    /// # Panics
+    ///
+    /// When `backend` implements another function, or this CPU does not run it.
+    #[must_use]
+    pub fn with_backend(
+        function: SeekableFunction,
+        backend: Backend,
+        key: &[u8; KEY_BYTES],
+    ) -> Self {
+        assert!(
+            backend.prf() == function.prf(),
+            "the backend implements another function"
+        );
+        Self {
+            function,
+            keystream: Keystream::new(backend, key, 0),
+        }
+    }
+
+    /// Overwrites `destination` with the blocks from number `first_block` on, the last of them in
+    /// part. Block 0 follows block 2^128 - 1.
+    pub fn fill(&self, first_block: u128, destination: &mut [u8]) {
+        let keystream = &self.keystream;
+        match self.function {
+            SeekableFunction::ChaCha8 => keystream.fill_from::<8>(first_block, destination),
+            SeekableFunction::ChaCha12 => keystream.fill_from::<12>(first_block, destination),
+            SeekableFunction::Aes256 | SeekableFunction::ChaCha20 => {
+                keystream.fill_from::<20>(first_block, destination);
+            }
+        }
+    }
+
+    /// The function that makes the blocks.
+    #[must_use]
+    pub const fn function(&self) -> SeekableFunction {
+        self.function
+    }
+}
+
+impl fmt::Debug for SeekableKeystream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SeekableKeystream")
+            .field("function", &self.function)
+            .finish_non_exhaustive()
+    }
+}

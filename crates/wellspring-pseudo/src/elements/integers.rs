@@ -1,0 +1,220 @@
+//! Unbiased integers of any range.
+
+use core::ops::RangeInclusive;
+
+use wellspring_cipher::{Width, Work};
+
+use super::retries::Retries;
+use super::{ElementError, Elements, Kind};
+
+/// Elements that are converted before one looks for those that need another word.
+const GROUP: usize = 64;
+
+/// The integers of arrays: signed and unsigned, 8 to 64 bits.
+pub trait Integer: private::Sealed {}
+
+mod private {
+    /// What other crates cannot implement.
+    pub trait Sealed: Copy + PartialOrd {
+        const IS_WIDE: bool;
+        /// `high` - `low`, which is not negative.
+        fn distance(low: Self, high: Self) -> u64;
+        /// `self` + `distance`, which does not overflow.
+        fn plus(self, distance: u64) -> Self;
+    }
+}
+
+macro_rules! integer {
+    ($($type:ident as $unsigned:ident),*) => {$(
+        impl Integer for $type {}
+
+        impl private::Sealed for $type {
+            const IS_WIDE: bool = $type::BITS == 64;
+
+            #[inline(always)]
+            fn distance(low: Self, high: Self) -> u64 {
+                high.wrapping_sub(low) as $unsigned as u64
+            }
+
+            #[inline(always)]
+            fn plus(self, distance: u64) -> Self {
+                self.wrapping_add(distance as $type)
+            }
+        }
+    )*};
+}
+
+integer!(u8 as u8, u16 as u16, u32 as u32, u64 as u64);
+integer!(i8 as u8, i16 as u16, i32 as u32, i64 as u64);
+
+/// How a word becomes an integer below a bound (Lemire, "Fast random integer generation in an
+/// interval", 2019): the upper half of the product of word and bound. Words whose lower half is below
+/// 2^bits modulo the bound are rejected, so that every integer has the same number of words.
+#[derive(Clone, Copy)]
+struct Bound {
+    /// From 1; 2^64 is written 0.
+    bound: u64,
+    threshold: u64,
+}
+
+impl Bound {
+    /// The bound `largest` + 1 for words of `bits` bits, 32 or 64.
+    const fn new(largest: u64, bits: u32) -> Self {
+        let bound = largest.wrapping_add(1);
+        let threshold = if bound == 0 {
+            0
+        } else if bits == 64 {
+            bound.wrapping_neg() % bound
+        } else {
+            (1 << bits) % bound
+        };
+        Self { bound, threshold }
+    }
+
+    /// The integer of a word, and whether the word is rejected.
+    #[inline(always)]
+    fn of_u64(self, word: u64) -> (u64, bool) {
+        if self.bound == 0 {
+            return (word, false);
+        }
+        let product = u128::from(word) * u128::from(self.bound);
+        ((product >> 64) as u64, (product as u64) < self.threshold)
+    }
+
+    /// As [`of_u64`](Self::of_u64), for a bound of at most 2^32.
+    #[inline(always)]
+    fn of_u32(self, word: u32) -> (u64, bool) {
+        // At most (2^32 - 1) 2^32, which fits.
+        let product = u64::from(word) * self.bound;
+        (product >> 32, u64::from(product as u32) < self.threshold)
+    }
+
+    /// An integer from as many words as it takes.
+    fn retry(self, mut retries: Retries<'_>) -> u64 {
+        loop {
+            let word = retries.next_u64();
+            let (integer, is_rejected) = self.of_u64(word);
+            if !is_rejected {
+                return integer;
+            }
+        }
+    }
+}
+
+/// Converts words as far as one word is enough, and calls `again` for the others.
+struct Convert<'a, const WORD_BYTES: usize, T, F, R> {
+    words: &'a [[u8; WORD_BYTES]],
+    out: &'a mut [T],
+    low: T,
+    integer: F,
+    again: R,
+}
+
+impl<const WORD_BYTES: usize, T, F, R> Work for Convert<'_, WORD_BYTES, T, F, R>
+where
+    T: Integer,
+    F: Fn([u8; WORD_BYTES]) -> (u64, bool),
+    R: FnMut(usize) -> T,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        let groups = self.out.chunks_mut(GROUP).zip(self.words.chunks(GROUP));
+        for (group, (out, words)) in groups.enumerate() {
+            let mut any_is_rejected = false;
+            for (place, word) in out.iter_mut().zip(words) {
+                let (integer, is_rejected) = (self.integer)(*word);
+                *place = self.low.plus(integer);
+                any_is_rejected |= is_rejected;
+            }
+            if any_is_rejected {
+                for (index, (place, word)) in out.iter_mut().zip(words).enumerate() {
+                    if (self.integer)(*word).1 {
+                        *place = (self.again)(GROUP * group + index);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Elements {
+    /// Fills `out` with integers of a range, all of the same probability.
+    ///
+    /// Element i takes 32 bits of its row, or 64 bits for `i64` and `u64`, and more words of its own
+    /// as long as its word is rejected: with a probability below the length of the range divided by
+    /// 2^32 or 2^64.
+    ///
+    /// ```
+    /// use wellspring_pseudo::{Algorithm, Elements};
+    ///
+    /// let elements = Elements::new(Algorithm::ChaCha8, 2026, &[])?;
+    /// let mut dice = [0u8; 100];
+    /// elements.integers(1..=6, 0, &mut dice)?;
+    /// assert!(dice.iter().all(|die| (1..=6).contains(die)));
+    /// # Ok::<(), wellspring_pseudo::ElementError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::EmptyRange`] if the range is empty, [`ElementError::PastTheEnd`] if the last
+    /// index is 2^64 or above.
+    pub fn integers<T: Integer>(
+        &self,
+        range: RangeInclusive<T>,
+        first: u64,
+        out: &mut [T],
+    ) -> Result<(), ElementError> {
+        let (low, high) = range.into_inner();
+        if low > high {
+            return Err(ElementError::EmptyRange);
+        }
+        let largest = T::distance(low, high);
+        if T::IS_WIDE {
+            let bound = Bound::new(largest, 64);
+            let integer = |word| bound.of_u64(u64::from_le_bytes(word));
+            self.convert(Kind::Integers64, low, largest, integer, first, out)
+        } else {
+            let bound = Bound::new(largest, 32);
+            let integer = |word| bound.of_u32(u32::from_le_bytes(word));
+            self.convert(Kind::Integers32, low, largest, integer, first, out)
+        }
+    }
+
+    fn convert<const WORD_BYTES: usize, T: Integer>(
+        &self,
+        kind: Kind,
+        low: T,
+        largest: u64,
+        integer: impl Fn([u8; WORD_BYTES]) -> (u64, bool) + Copy,
+        first: u64,
+        out: &mut [T],
+    ) -> Result<(), ElementError> {
+        let retry_bound = Bound::new(largest, 64);
+        self.fill_from_words(kind.row(), first, out, |start, words, out| {
+            let again = |index: usize| {
+                let index = start.wrapping_add(index as u64);
+                low.plus(retry_bound.retry(Retries::new(&self.blocks, kind, index)))
+            };
+            Width::detect().run(Convert {
+                words,
+                out,
+                low,
+                integer,
+                again,
+            });
+        })
+    }
+
+    /// An integer of 0 to `largest`, for element `index` of a shuffle.
+    pub(super) fn shuffle_choice(&self, word: u64, largest: u64, index: u64) -> u64 {
+        // The modulo in the threshold is slow and almost never needed: it is below the bound.
+        let bound = largest + 1;
+        let product = u128::from(word) * u128::from(bound);
+        if (product as u64) >= bound || (product as u64) >= Bound::new(largest, 64).threshold {
+            return (product >> 64) as u64;
+        }
+        Bound::new(largest, 64).retry(Retries::new(&self.blocks, Kind::Shuffle, index))
+    }
+}

@@ -1,0 +1,250 @@
+//! The normal and the exponential distribution by the ziggurat method (Marsaglia & Tsang, "The ziggurat
+//! method for generating random variables", 2000).
+//!
+//! The density is covered by layers of one area each, the lowest of which has the tail. A word names a
+//! layer and a place in it: 998 of 1000 places lie under the density for certain, and one word is
+//! enough. The others go on with words of their own ([`Retries`]).
+
+use wellspring_cipher::{Width, Work};
+
+use super::math::{exp, ln, sqrt};
+use super::retries::Retries;
+use super::uniform::{Float, from_u64};
+use super::{ElementError, Elements, Kind};
+
+const LAYERS: usize = 1024;
+
+/// Elements that are converted before one looks for those that need more words.
+const GROUP: usize = 64;
+
+/// Layer i reaches from 0 to `edges[i]`, and lies under the density up to `edges[i + 1]`.
+type Edges = [f64; LAYERS + 1];
+
+/// A density that falls from 1 at 0.
+trait Density {
+    const KIND: Kind;
+    const EDGES: &'static Edges;
+    /// Bit 10 of the word is the sign.
+    const IS_SYMMETRIC: bool;
+    fn at(x: f64) -> f64;
+    /// A number from the tail, above `EDGES[1]`.
+    fn tail(retries: &mut Retries<'_>) -> f64;
+}
+
+/// The density exp(-x^2 / 2).
+struct Normal;
+
+/// The density exp(-x).
+struct Exponential;
+
+/// Where the tail of the normal density begins, and the area of a layer.
+const NORMAL_TAIL: f64 = 4.038_849_846_109_505;
+const NORMAL_AREA: f64 = 0.001_226_324_646_353_088_2;
+
+/// The same for the exponential density.
+const EXPONENTIAL_TAIL: f64 = 9.256_164_544_265_544;
+const EXPONENTIAL_AREA: f64 = 0.000_979_678_990_602_020_9;
+
+static NORMAL_EDGES: Edges = {
+    let mut edges = [0.0; LAYERS + 1];
+    edges[0] = NORMAL_AREA / normal_density(NORMAL_TAIL);
+    edges[1] = NORMAL_TAIL;
+    let mut i = 1;
+    while i + 1 < LAYERS {
+        let above = normal_density(edges[i]) + NORMAL_AREA / edges[i];
+        edges[i + 1] = sqrt(-2.0 * ln(above));
+        i += 1;
+    }
+    edges
+};
+
+static EXPONENTIAL_EDGES: Edges = {
+    let mut edges = [0.0; LAYERS + 1];
+    edges[0] = EXPONENTIAL_AREA / exp(-EXPONENTIAL_TAIL);
+    edges[1] = EXPONENTIAL_TAIL;
+    let mut i = 1;
+    while i + 1 < LAYERS {
+        let above = exp(-edges[i]) + EXPONENTIAL_AREA / edges[i];
+        edges[i + 1] = -ln(above);
+        i += 1;
+    }
+    edges
+};
+
+const fn normal_density(x: f64) -> f64 {
+    exp(-0.5 * x * x)
+}
+
+impl Density for Normal {
+    const KIND: Kind = Kind::Normal;
+    const EDGES: &'static Edges = &NORMAL_EDGES;
+    const IS_SYMMETRIC: bool = true;
+
+    fn at(x: f64) -> f64 {
+        normal_density(x)
+    }
+
+    /// Marsaglia, "Generating a variable from the tail of the normal distribution", 1964.
+    fn tail(retries: &mut Retries<'_>) -> f64 {
+        loop {
+            let beyond = exponential(retries) / NORMAL_TAIL;
+            if 2.0 * exponential(retries) > beyond * beyond {
+                return NORMAL_TAIL + beyond;
+            }
+        }
+    }
+}
+
+impl Density for Exponential {
+    const KIND: Kind = Kind::Exponential;
+    const EDGES: &'static Edges = &EXPONENTIAL_EDGES;
+    const IS_SYMMETRIC: bool = false;
+
+    fn at(x: f64) -> f64 {
+        exp(-x)
+    }
+
+    /// The distribution has no memory: its tail is itself.
+    fn tail(retries: &mut Retries<'_>) -> f64 {
+        EXPONENTIAL_TAIL + exponential(retries)
+    }
+}
+
+/// An exponential number by inversion, at most 36.8.
+fn exponential(retries: &mut Retries<'_>) -> f64 {
+    -ln(1.0 - retries.next_uniform())
+}
+
+/// The layer, the place in it and the sign of a word: bits 0 to 9, 11 to 63, and 10.
+struct Draw {
+    layer: usize,
+    x: f64,
+    sign: u64,
+}
+
+impl Draw {
+    #[inline(always)]
+    fn new<D: Density>(word: u64) -> Self {
+        let layer = word as usize % LAYERS;
+        let x = from_u64(word) * D::EDGES[layer];
+        let sign = if D::IS_SYMMETRIC { word << 53 } else { 0 };
+        Self { layer, x, sign }
+    }
+
+    /// Whether the place lies under the density for certain.
+    #[inline(always)]
+    fn is_inside<D: Density>(&self) -> bool {
+        self.x < D::EDGES[self.layer + 1]
+    }
+
+    #[inline(always)]
+    fn with_sign(&self, x: f64) -> f64 {
+        f64::from_bits(x.to_bits() | self.sign & 1 << 63)
+    }
+}
+
+/// The number of a word for which one word is not enough.
+#[cold]
+#[inline(never)]
+fn finish<D: Density>(word: u64, mut retries: Retries<'_>) -> f64 {
+    let mut draw = Draw::new::<D>(word);
+    while !draw.is_inside::<D>() {
+        if draw.layer == 0 {
+            let x = D::tail(&mut retries);
+            return draw.with_sign(x);
+        }
+        let (below, above) = (D::at(D::EDGES[draw.layer]), D::at(D::EDGES[draw.layer + 1]));
+        let y = below + retries.next_uniform() * (above - below);
+        if y < D::at(draw.x) {
+            break;
+        }
+        draw = Draw::new::<D>(retries.next_u64());
+    }
+    draw.with_sign(draw.x)
+}
+
+/// Converts words as far as one word is enough, and calls `finish` for the others.
+struct Convert<'a, D, T, F> {
+    words: &'a [[u8; 8]],
+    out: &'a mut [T],
+    finish: F,
+    density: core::marker::PhantomData<D>,
+}
+
+impl<D: Density, T: Float, F: FnMut(usize, u64) -> f64> Work for Convert<'_, D, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        let groups = self.out.chunks_mut(GROUP).zip(self.words.chunks(GROUP));
+        for (group, (out, words)) in groups.enumerate() {
+            let mut all_are_inside = true;
+            for (place, word) in out.iter_mut().zip(words) {
+                let draw = Draw::new::<D>(u64::from_le_bytes(*word));
+                let is_inside = draw.is_inside::<D>();
+                let x = if is_inside { draw.x } else { f64::NAN };
+                *place = T::from_f64(draw.with_sign(x));
+                all_are_inside &= is_inside;
+            }
+            if !all_are_inside {
+                for (index, (place, word)) in out.iter_mut().zip(words).enumerate() {
+                    if place.is_nan() {
+                        let word = u64::from_le_bytes(*word);
+                        *place = T::from_f64((self.finish)(GROUP * group + index, word));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Elements {
+    /// Fills `out` with numbers of the normal distribution with mean 0 and standard deviation 1.
+    ///
+    /// An `f32` is the `f64` of the same index, rounded. The largest numbers that can come lie 11
+    /// standard deviations from the mean; beyond 6 lies one in 5 10^8, as it should be.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::PastTheEnd`] if the last index is 2^64 or above.
+    pub fn standard_normal<T: Float>(&self, first: u64, out: &mut [T]) -> Result<(), ElementError> {
+        self.fill_under::<Normal, T>(first, out)
+    }
+
+    /// Fills `out` with numbers of the exponential distribution with mean 1: 0 is possible.
+    ///
+    /// An `f32` is the `f64` of the same index, rounded. The largest number that can come is 46.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::PastTheEnd`] if the last index is 2^64 or above.
+    pub fn standard_exponential<T: Float>(
+        &self,
+        first: u64,
+        out: &mut [T],
+    ) -> Result<(), ElementError> {
+        self.fill_under::<Exponential, T>(first, out)
+    }
+
+    fn fill_under<D: Density, T: Float>(
+        &self,
+        first: u64,
+        out: &mut [T],
+    ) -> Result<(), ElementError> {
+        self.fill_from_words(D::KIND.row(), first, out, |start, words, out| {
+            let finish = |index: usize, word| {
+                let index = start.wrapping_add(index as u64);
+                finish::<D>(word, Retries::new(&self.blocks, D::KIND, index))
+            };
+            Width::detect().run(Convert {
+                words,
+                out,
+                finish,
+                density: core::marker::PhantomData::<D>,
+            });
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
