@@ -12,6 +12,7 @@
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
 //! clone_epoch   whether this machine was cloned: words on such pages
+//! trusted_file  files that are believed by their owner, and replaced at one instant
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
@@ -49,6 +50,7 @@ mod slots;
 pub mod stack;
 mod thread;
 pub mod thread_state;
+pub mod trusted_file;
 pub mod vdso;
 pub mod waker;
 pub mod zeroed;
