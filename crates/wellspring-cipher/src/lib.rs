@@ -11,6 +11,7 @@
 //! seekable   the same at any block number and with 8, 12 or 20 rounds, for the statistical tier
 //! runs       the carry out of the counter's low half, in one place for all backends
 //! stack      what the backends leave on the stack, wiped
+//! sha256     the hash of pools and seeds, in place
 //! portable   RustCrypto's implementations, the fallback everywhere and the oracle of the others
 //! x86        the project's own backends for x86-64
 //! width      safe code of others, compiled for several widths of registers
@@ -30,6 +31,7 @@ mod portable;
 mod prf;
 mod runs;
 mod seekable;
+pub mod sha256;
 mod stack;
 mod width;
 #[cfg(target_arch = "x86_64")]
@@ -39,4 +41,5 @@ pub use backend::Backend;
 pub use keystream::Keystream;
 pub use prf::{KEY_BYTES, Prf, UnknownPrf};
 pub use seekable::{SeekableFunction, SeekableKeystream};
+pub use stack::erase_stack;
 pub use width::{Width, Work};

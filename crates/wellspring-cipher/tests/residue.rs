@@ -1,22 +1,17 @@
 //! After a keystream is dropped, the stack that it worked on holds neither its key, nor what it
 //! gave, nor a state of the rounds, from which ChaCha20 can be run backwards to the key.
-//!
-//! The stack is read through `/proc/self/mem`, as a debugger or a core dump would see it.
 
 #![cfg(target_os = "linux")]
 
 mod model;
+mod search;
 
 use model::{COUNTER, Counter, KEY, backends, chacha20_states, keystream};
+use search::{STACK_BYTES, Stack, with_room};
 use std::collections::HashSet;
-use std::fs::File;
 use std::hint::black_box;
-use std::os::unix::fs::FileExt;
 use wellspring_cipher::{Backend, Keystream, Prf};
 
-const STACK_BYTES: usize = 64 << 10;
-/// Room for the frames of the search itself, above those that it searches.
-const ROOM_BYTES: usize = 16 << 10;
 /// Whole batches, rows and a part of a block.
 const OUTPUT_BYTES: usize = 2048 + 512 + 64 + 13;
 
@@ -60,42 +55,27 @@ fn secrets(backend: Backend) -> Secrets {
     secrets
 }
 
-/// Runs `action` on a part of the stack that the search will not write to.
-#[inline(never)]
-fn with_room(action: impl FnOnce()) {
-    let room = black_box([0u8; ROOM_BYTES]);
-    action();
-    black_box(&room);
-}
-
 /// How many of the secrets lie below the caller's frame.
 #[inline(never)]
-fn found_below(secrets: &Secrets, memory: &File, stack: &mut [u8]) -> usize {
-    let here = black_box(0u8);
-    let top = (&raw const here as usize) & !7;
-    memory
-        .read_exact_at(stack, (top - stack.len()) as u64)
-        .unwrap();
-    let pairs = stack.windows(8).step_by(4);
+fn found_below(secrets: &Secrets, stack: &mut Stack) -> usize {
+    let pairs = stack.read_below().windows(8).step_by(4);
     pairs.filter(|pair| secrets.contains(*pair)).count()
 }
 
 #[test]
 fn the_search_finds_a_key_that_is_left() {
-    let memory = File::open("/proc/self/mem").unwrap();
-    let mut stack = vec![0; STACK_BYTES];
+    let mut stack = Stack::new();
     let secrets = secrets(Backend::Aes256Portable);
     with_room(|| {
         let copy = black_box(KEY);
         black_box(&copy);
     });
-    assert_ne!(found_below(&secrets, &memory, &mut stack), 0);
+    assert_ne!(found_below(&secrets, &mut stack), 0);
 }
 
 #[test]
 fn no_key_and_no_output_stays_on_the_stack() {
-    let memory = File::open("/proc/self/mem").unwrap();
-    let mut stack = vec![0; STACK_BYTES];
+    let mut stack = Stack::new();
     let mut output = vec![0; OUTPUT_BYTES];
     let mut left = Vec::new();
     for backend in backends() {
@@ -103,16 +83,12 @@ fn no_key_and_no_output_stays_on_the_stack() {
         with_room(|| {
             black_box([0u8; STACK_BYTES]);
         });
-        assert_eq!(
-            found_below(&secrets, &memory, &mut stack),
-            0,
-            "{backend}: before"
-        );
+        assert_eq!(found_below(&secrets, &mut stack), 0, "{backend}: before");
         with_room(|| {
             let mut stream = Keystream::new(backend, &KEY, COUNTER);
             stream.fill(&mut output);
         });
-        let found = found_below(&secrets, &memory, &mut stack);
+        let found = found_below(&secrets, &mut stack);
         left.extend((found > 0).then_some((backend, found)));
     }
     assert_eq!(left, [], "pieces of secrets left on the stack");

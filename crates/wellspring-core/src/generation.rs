@@ -6,51 +6,76 @@
 //!
 //! # The protocol
 //!
-//! Whoever bumps has *first* made the new seed visible (in the mailbox of the node). Whoever fetches a
-//! key reads the generation *before* the fetch. So a tap that carries generation g has a key that was
+//! A bump comes *after* the new seed was made visible (in the mailbox of the node). A fetch of a key reads the
+//! generation *before* it fetches. So a tap that carries generation g has a key that was
 //! drawn after every seed announced by g; a bump during the fetch leaves the tap with the older number,
 //! and it fetches again.
 
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicGeneration, GenerationNumber as Number, Ordering};
 
 /// The generation that no engine ever has: what a new tap carries, and what a tap reads in a child
 /// process, where its memory was wiped.
 pub const NEVER: u64 = 0;
+
+/// The number a new engine starts with, and the largest one.
+const FIRST: Number = 1;
+const LAST: Number = Number::MAX;
 
 /// The generation of an engine.
 ///
 /// Lives in ordinary memory, which a `fork` copies: the child's taps, wiped to [`NEVER`], cannot match
 /// the copy.
 #[derive(Debug)]
-pub struct Generation(AtomicU64);
+pub struct Generation(AtomicGeneration);
 
 impl Generation {
     /// The first generation.
     #[must_use]
     #[cfg(not(loom))]
     pub const fn new() -> Self {
-        Self(AtomicU64::new(NEVER + 1))
+        Self(AtomicGeneration::new(FIRST))
     }
 
-    /// The first generation, where loom watches.
+    /// The first generation: loom's atomics cannot be constants.
     #[must_use]
     #[cfg(loom)]
     pub fn new() -> Self {
-        Self(AtomicU64::new(NEVER + 1))
+        Self(AtomicGeneration::new(FIRST))
     }
 
     /// The number now. A fetch that goes by it sees every seed announced by it.
     #[must_use]
     #[inline(always)]
+    #[allow(
+        clippy::useless_conversion,
+        reason = "the number has 32 bits where no atomics of 64 bits exist"
+    )]
     pub fn current(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+        self.0.load(Ordering::Acquire).into()
     }
 
     /// Moves on, after what the new generation announces was made visible; returns the new number.
     ///
-    /// At a bump every nanosecond 64 bits last 584 years.
+    /// At a bump every nanosecond 64 bits last 584 years. On targets without 64-bit atomics 32 bits last 13 years at
+    /// ten bumps a second, and go round past [`NEVER`]; a tap would have to sleep through exactly 2^32 - 1 bumps to
+    /// miss them.
+    #[allow(
+        clippy::useless_conversion,
+        reason = "the number has 32 bits where no atomics of 64 bits exist"
+    )]
     pub fn bump(&self) -> u64 {
-        self.0.fetch_add(1, Ordering::AcqRel) + 1
+        let next = |number| match number {
+            LAST => FIRST,
+            number => number + 1,
+        };
+        let moved = self
+            .0
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |number| {
+                Some(next(number))
+            });
+        // The closure never refuses, so both arms are the number before.
+        let (Ok(before) | Err(before)) = moved;
+        next(before).into()
     }
 }
 

@@ -4,9 +4,9 @@
 //! starts with a block of zeros, the counter steps *before* the first block after a reseed, and a read
 //! may be served outside the lock (`fortuna_concurrent_read`).
 
-use crate::hash::sha_d256;
+use crate::hash::{Sha256, finish_twice};
 use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Prf};
-use zeroize::{Zeroize, ZeroizeOnDrop, zeroize_stack};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// A request is never served more than this many bytes under one AES key: 2^20 (FS&K 9.4, where it keeps
 /// the missing block collisions of a permutation unobservable).
@@ -18,28 +18,19 @@ pub const CHUNK_BYTES: usize = 4096;
 /// FreeBSD's `RANDOM_ZERO_BLOCKSIZE`: SHAd-256 as FS&K define it hashes a block of zeros first.
 const ZERO_BLOCK: [u8; 64] = [0; 64];
 
-/// What a hash takes of the stack, with room to spare.
-const STACK_BYTES: usize = 1024;
-
 /// (K, C). A counter of zero means that it was never seeded: FS&K's `C = 0`.
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[repr(C)]
 pub struct Generator {
     key: [u8; KEY_BYTES],
     counter: u128,
 }
 
 impl Generator {
-    /// FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero."
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::from_state([0; KEY_BYTES], 0)
-    }
-
-    /// A generator with a given state: for replaying known answers.
-    #[must_use]
-    pub const fn from_state(key: [u8; KEY_BYTES], counter: u128) -> Self {
-        Self { key, counter }
-    }
+    /// What zeroed memory holds: FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero."
+    pub const ZERO: Self = Self {
+        key: [0; KEY_BYTES],
+        counter: 0,
+    };
 
     /// Whether a seed ever came.
     #[must_use]
@@ -53,20 +44,25 @@ impl Generator {
         (&self.key, self.counter)
     }
 
+    /// Sets K and C: for replaying known answers, and for nothing else.
+    pub fn force(&mut self, key: &[u8; KEY_BYTES], counter: u128) {
+        self.key.copy_from_slice(key);
+        self.counter = counter;
+    }
+
     /// FS&K 9.4.2, Reseed: "Compute the new key using a hash function: K = SHAd-256(K || s). Increment
     /// the counter to make it nonzero and mark the generator as seeded: C = C + 1."
     ///
-    /// The old key is part of the hash only if there is one; FreeBSD asks the counter.
+    /// The old key is part of the hash only if there is one; FreeBSD asks the counter. Both keys stay in one place:
+    /// the digest is written over the old key.
     pub fn reseed(&mut self, seed: &[u8]) {
-        self.hash_in(seed);
-        // A digest that is returned leaves copies, and this one makes the next output.
-        zeroize_stack::<STACK_BYTES>();
-    }
-
-    #[inline(never)]
-    fn hash_in(&mut self, seed: &[u8]) {
-        let old_key: &[u8] = if self.is_seeded() { &self.key } else { &[] };
-        self.key = sha_d256(&[&ZERO_BLOCK, old_key, seed]);
+        let mut hash = Sha256::ZERO;
+        hash.update(&ZERO_BLOCK);
+        if self.is_seeded() {
+            hash.update(&self.key);
+        }
+        hash.update(seed);
+        finish_twice(&mut hash, &mut self.key);
         self.counter = self.counter.wrapping_add(1);
     }
 
@@ -90,13 +86,13 @@ impl Generator {
         rest
     }
 
-    /// Sets `bytes` of output aside for one reader, who makes them after the lock is released.
+    /// Sets `bytes` of output aside for one reader, which makes them after the lock is released.
     ///
     /// FreeBSD's `random_fortuna_read_concurrent`: copy K and C, step C over all the blocks that the request
-    /// will use, take a new K from the keystream there. What the claim holds is then of no use for any
+    /// will use, take a new K from the keystream there. What the reservation holds is then of no use for any
     /// other output, past or to come.
     ///
-    /// `claim` is written where it is: a key that moves leaves copies behind that nobody wipes.
+    /// `reservation` is written where it lies: a key that moves leaves copies behind.
     pub fn reserve(&mut self, backend: Backend, bytes: usize, reservation: &mut Reservation) {
         reservation.key.copy_from_slice(&self.key);
         reservation.counter = self.counter;
@@ -115,21 +111,30 @@ impl Generator {
     }
 }
 
-impl Default for Generator {
-    fn default() -> Self {
-        Self::new()
+impl Drop for Generator {
+    fn drop(&mut self) {
+        self.key.zeroize();
+        self.counter.zeroize();
     }
 }
 
-/// A copy of (K, C) as it was for one request, wiped on drop.
-#[derive(Default, Zeroize, ZeroizeOnDrop)]
+impl ZeroizeOnDrop for Generator {}
+
+/// A copy of (K, C) as it was for one request: written where it lies, wiped on drop.
+#[repr(C)]
 pub struct Reservation {
     key: [u8; KEY_BYTES],
     counter: u128,
 }
 
 impl Reservation {
-    /// Makes the bytes that were claimed. `destination` has the length that was claimed.
+    /// Nothing reserved.
+    pub const ZERO: Self = Self {
+        key: [0; KEY_BYTES],
+        counter: 0,
+    };
+
+    /// Makes the bytes that were reserved. `destination` has the length that was reserved.
     ///
     /// AES-256 changes its key every [`KEY_LIMIT_BYTES`] while bytes remain; ChaCha20 needs no new key at any
     /// length.
@@ -148,4 +153,18 @@ impl Reservation {
             }
         }
     }
+
+    /// Wipes it: nothing is reserved then.
+    pub fn clear(&mut self) {
+        self.key.zeroize();
+        self.counter.zeroize();
+    }
 }
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl ZeroizeOnDrop for Reservation {}

@@ -1,25 +1,33 @@
 //! The pipeline of wellspring, from a sample of noise to a tap:
 //!
 //! ```text
-//! source -> health -> harvest -> pool -> generator -> node -> tap -> door
+//! source -> health -> queue -> pool -> generator -> node -> tap -> door
 //! ```
 //!
-//! Everything here is logic: no system call, no clock, no thread, no `unsafe`. Time is an argument,
-//! locks and memory belong to whoever calls. The modules, in the order in which data flows:
+//! Everything here is logic: no system call, no clock, no thread, no `unsafe`. Time is an argument; the
+//! caller owns locks and memory. The modules, in the order in which data flows:
 //!
 //! | module | what it does |
 //! |---|---|
 //! | [`source`] | the contract of everything that yields noise |
 //! | [`health`] | continuous tests of the samples, SP 800-90B section 4.4 |
-//! | [`harvest`] | events, and the bounded queue that carries them and never blocks whoever feeds it |
+//! | [`event`] | some noise on its way to one pool |
+//! | [`queue`] | the bounded queue that carries events and never makes a producer wait |
 //! | [`pool`] | the 32 pools of Fortuna's accumulator, and when a reseed is due |
-//! | [`generator`] | Fortuna's (K, C): reseed, canonical read, concurrent claim |
-//! | [`node`] | a generator per NUMA node, and how seeds are shared out among them |
-//! | [`mailbox`] | how a seed reaches a node without anyone waiting |
-//! | [`topology`] | which CPUs belong to which node |
+//! | [`seed`] | the material of one reseed, in a place that it never leaves |
+//! | [`mailbox`] | how a seed reaches a node without waiting for it |
+//! | [`inlet`] | what the owner of the pools sees of a node |
+//! | [`generator`] | Fortuna's (K, C): reseed, canonical read, reservation for a concurrent read |
+//! | [`node`] | a generator per NUMA node |
+//! | [`distribution`] | how seeds are shared out among the nodes |
 //! | [`generation`] | the one number that tells every tap to take a fresh key |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
-//! | [`seed_file`] | what outlives a boot, and when it is worth anything |
+//! | [`topology`] | which CPUs belong to which node |
+//! | [`seed_file`] | secrets that outlive a boot, and what they are credited |
+//!
+//! Secrets stay where they lie: keys, seeds and pools are written, hashed and wiped in place, since a value that moves
+//! leaves copies on the stack. Every type that lives in memory which a fork wipes has a constant `ZERO`, all bytes of
+//! which are zero, so that wiped memory holds a value.
 //!
 //! Fortuna is bit-exact with FreeBSD's random(4) (`sys/dev/random/fortuna.c`), which follows
 //! Ferguson, Schneier and Kohno, *Cryptography Engineering*, chapter 9 ("FS&K" below).
@@ -29,13 +37,17 @@
 
 extern crate alloc;
 
+pub mod distribution;
+pub mod event;
 pub mod generation;
 pub mod generator;
-pub mod harvest;
 pub mod health;
+pub mod inlet;
 pub mod mailbox;
 pub mod node;
 pub mod pool;
+pub mod queue;
+pub mod seed;
 pub mod seed_file;
 pub mod source;
 pub mod tap;

@@ -1,39 +1,52 @@
-//! How a seed reaches a node without anyone waiting.
+//! How a seed reaches a node without waiting for it.
 //!
-//! The harvest side posts a seed and goes on; the node empties the mailbox at its own next key fetch, under
+//! The owner of the pools posts a seed and goes on; the node empties the mailbox at its own next key fetch, under
 //! its own lock. A mailbox holds one seed. While it is full nothing more is posted: what the pools have
 //! gathered stays in the pools, where it is safest, until someone reads.
 
-use crate::pool::Seed;
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use zeroize::Zeroize;
+use crate::seed::Seed;
+use crate::sync::{AtomicU32, AtomicUsize, Ordering, WORD_BYTES};
+use core::fmt;
 
 const EMPTY: u32 = 0;
 const POSTING: u32 = 1;
 const FULL: u32 = 2;
 
 /// A place for one seed. All zeros is an empty mailbox.
-#[derive(Debug)]
-#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
 #[repr(C)]
-pub struct Mailbox<const WORDS: usize = { Seed::MAX_BYTES / 8 }> {
+pub struct Mailbox<const WORDS: usize = { Seed::MAX_BYTES / WORD_BYTES }> {
     state: AtomicU32,
     length_bytes: AtomicU32,
     credit_bits: AtomicU32,
     _reserved: AtomicU32,
-    words: [AtomicU64; WORDS],
+    words: [AtomicUsize; WORDS],
 }
 
 impl<const WORDS: usize> Mailbox<WORDS> {
-    /// An empty mailbox.
+    /// What zeroed memory holds: an empty mailbox.
+    #[cfg(not(loom))]
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "a value to begin with: each use is a new mailbox"
+    )]
+    pub const ZERO: Self = Self {
+        state: AtomicU32::new(EMPTY),
+        length_bytes: AtomicU32::new(0),
+        credit_bits: AtomicU32::new(0),
+        _reserved: AtomicU32::new(0),
+        words: [const { AtomicUsize::new(0) }; WORDS],
+    };
+
+    /// An empty mailbox: loom's atomics cannot be constants.
+    #[cfg(loom)]
     #[must_use]
-    pub fn new() -> Self {
+    pub fn zero() -> Self {
         Self {
             state: AtomicU32::new(EMPTY),
             length_bytes: AtomicU32::new(0),
             credit_bits: AtomicU32::new(0),
             _reserved: AtomicU32::new(0),
-            words: core::array::from_fn(|_| AtomicU64::new(0)),
+            words: core::array::from_fn(|_| AtomicUsize::new(0)),
         }
     }
 
@@ -43,25 +56,27 @@ impl<const WORDS: usize> Mailbox<WORDS> {
         self.state.load(Ordering::Acquire) == EMPTY
     }
 
-    /// Puts a seed in, unless one is there already. Says whether it went in.
+    /// Copies a seed in, unless the mailbox holds one already. Says whether it went in.
+    ///
+    /// A word at a time, so that the stack holds one word of it at most.
     ///
     /// # Panics
     ///
     /// When the seed is longer than the mailbox.
     #[must_use]
     pub fn post(&self, seed: &Seed) -> bool {
-        assert!(seed.bytes().len() <= 8 * WORDS, "the seed fits");
+        assert!(
+            seed.bytes().len() <= WORD_BYTES * WORDS,
+            "the seed is longer than the mailbox"
+        );
         let entered =
             self.state
                 .compare_exchange(EMPTY, POSTING, Ordering::Acquire, Ordering::Relaxed);
         if entered.is_err() {
             return false;
         }
-        for (word, bytes) in self.words.iter().zip(seed.bytes().chunks(8)) {
-            let mut padded = [0; 8];
-            padded[..bytes.len()].copy_from_slice(bytes);
-            word.store(u64::from_le_bytes(padded), Ordering::Relaxed);
-            padded.zeroize();
+        for (place, word) in self.words.iter().zip(seed.words()) {
+            place.store(usize::from_ne_bytes(*word), Ordering::Relaxed);
         }
         let length_bytes = seed.bytes().len() as u32;
         self.length_bytes.store(length_bytes, Ordering::Relaxed);
@@ -71,29 +86,30 @@ impl<const WORDS: usize> Mailbox<WORDS> {
         true
     }
 
-    /// Takes the seed out, if there is one, and erases its place. One caller at a time: who holds the node's
-    /// lock.
+    /// Moves the seed to `seed`, if there is one, and erases its place. Says whether there was one; if not, `seed`
+    /// is as before. One caller at a time: the one who holds the node's lock.
     #[must_use]
-    pub fn take(&self) -> Option<Seed> {
+    pub fn take_into(&self, seed: &mut Seed) -> bool {
         if self.state.load(Ordering::Acquire) != FULL {
-            return None;
+            return false;
         }
         let length = self.length_bytes.load(Ordering::Relaxed) as usize;
         let credit_bits = self.credit_bits.load(Ordering::Relaxed);
-        let seed = Seed::written(length, credit_bits, |bytes| {
-            for (word, bytes) in self.words.iter().zip(bytes.chunks_mut(8)) {
-                bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()[..bytes.len()]);
-                word.store(0, Ordering::Relaxed);
-            }
-        });
+        for (place, word) in self.words.iter().zip(seed.replace(length, credit_bits)) {
+            *word = place.load(Ordering::Relaxed).to_ne_bytes();
+            place.store(0, Ordering::Relaxed);
+        }
         self.state.store(EMPTY, Ordering::Release);
-        Some(seed)
+        true
     }
 }
 
-impl<const WORDS: usize> Default for Mailbox<WORDS> {
-    fn default() -> Self {
-        Self::new()
+impl<const WORDS: usize> fmt::Debug for Mailbox<WORDS> {
+    /// Shows no seed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox")
+            .field("is_empty", &self.is_empty())
+            .finish_non_exhaustive()
     }
 }
 
@@ -101,27 +117,38 @@ impl<const WORDS: usize> Default for Mailbox<WORDS> {
 mod tests {
     use super::*;
 
+    fn seed(bytes: &[u8], credit_bits: u32) -> Seed {
+        let mut seed = Seed::ZERO;
+        seed.set(bytes, credit_bits);
+        seed
+    }
+
     #[test]
     fn a_seed_comes_out_whole_and_once() {
         for length in [0, 1, 8, 31, 32, 1024] {
-            let mailbox = Mailbox::<128>::new();
+            let mailbox = Mailbox::<{ 1024 / WORD_BYTES }>::ZERO;
             let bytes: [u8; 1024] = core::array::from_fn(|i| i as u8 ^ 0x5a);
-            assert!(mailbox.take().is_none());
-            assert!(mailbox.post(&Seed::new(&bytes[..length], 77)));
-            let seed = mailbox.take().expect("was posted");
-            assert_eq!((seed.bytes(), seed.credit_bits()), (&bytes[..length], 77));
-            assert!(mailbox.take().is_none());
-            let erased = |word: &AtomicU64| word.load(Ordering::Relaxed) == 0;
-            assert!(mailbox.words.iter().all(erased), "the place is erased");
+            // What lay here before must not show through.
+            let mut taken = seed(&[0xff; 1024], 3);
+            assert!(!mailbox.take_into(&mut taken));
+            assert_eq!((taken.bytes(), taken.credit_bits()), (&[0xff; 1024][..], 3));
+            assert!(mailbox.post(&seed(&bytes[..length], 77)));
+            assert!(mailbox.take_into(&mut taken));
+            assert_eq!((taken.bytes(), taken.credit_bits()), (&bytes[..length], 77));
+            assert!(!mailbox.take_into(&mut taken));
+            let is_erased = |word: &AtomicUsize| word.load(Ordering::Relaxed) == 0;
+            assert!(mailbox.words.iter().all(is_erased), "the place is erased");
         }
     }
 
     #[test]
     fn a_full_mailbox_keeps_what_it_has() {
-        let mailbox = Mailbox::<128>::new();
-        assert!(mailbox.post(&Seed::new(b"first", 1)));
-        assert!(!mailbox.post(&Seed::new(b"second", 2)));
-        assert_eq!(mailbox.take().expect("was posted").bytes(), b"first");
-        assert!(mailbox.post(&Seed::new(b"third", 3)));
+        let mailbox = Mailbox::<{ 1024 / WORD_BYTES }>::ZERO;
+        let mut taken = Seed::ZERO;
+        assert!(mailbox.post(&seed(b"first", 1)));
+        assert!(!mailbox.post(&seed(b"second", 2)));
+        assert!(mailbox.take_into(&mut taken));
+        assert_eq!(taken.bytes(), b"first");
+        assert!(mailbox.post(&seed(b"third", 3)));
     }
 }

@@ -1,5 +1,6 @@
 //! A thread's own key and buffer: small reads without a lock, under fast key erasure.
 
+use crate::generation::NEVER;
 use wellspring_cipher::{Backend, KEY_BYTES, Keystream};
 use zeroize::Zeroize;
 
@@ -18,19 +19,28 @@ pub const KEY_LIMIT_BYTES: usize = crate::generator::KEY_LIMIT_BYTES;
 /// Between two reads: the key of the *next* refill and the part of the buffer that was not yet handed out.
 /// Neither tells anything about what was: the key that made the buffer was overwritten by the refill that
 /// used it, and what is taken from the buffer is erased as it is taken.
-#[derive(Zeroize)]
-#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
+///
+/// Without padding, which nothing wipes, where `BUFFER_BYTES` is a multiple of 64.
 #[repr(C, align(64))]
 pub struct Tap<const BUFFER_BYTES: usize> {
     generation: u64,
-    /// Bytes of the buffer not handed out yet: its end part.
-    left_bytes: usize,
+    /// Bytes of the buffer not handed out yet: its end part. 64 bits on every target, so that there is no padding.
+    left_bytes: u64,
     counter: u128,
     key: [u8; KEY_BYTES],
     buffer: [u8; BUFFER_BYTES],
 }
 
 impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
+    /// What zeroed memory holds: a tap without a key, of no generation.
+    pub const ZERO: Self = Self {
+        generation: NEVER,
+        left_bytes: 0,
+        counter: 0,
+        key: [0; KEY_BYTES],
+        buffer: [0; BUFFER_BYTES],
+    };
+
     /// Whether the key is of this generation.
     #[must_use]
     #[inline(always)]
@@ -44,7 +54,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         self.buffer.fill(0);
         self.left_bytes = 0;
         self.counter = 0;
-        self.key = *key;
+        self.key.copy_from_slice(key);
         self.generation = generation;
     }
 
@@ -56,14 +66,14 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     pub fn take(&mut self, destination: &mut [u8]) -> bool {
         let length = destination.len();
         // Read once: a fork in a signal handler may wipe the tap under this very read, in the child.
-        let left_bytes = self.left_bytes;
+        let left_bytes = self.left_bytes as usize;
         // `left_bytes` never exceeds the buffer; saying so spares the reader a second check.
         if length > left_bytes || left_bytes > BUFFER_BYTES {
             return false;
         }
         let start = BUFFER_BYTES - left_bytes;
         hand_out(destination, &mut self.buffer[start..start + length]);
-        self.left_bytes = left_bytes - length;
+        self.left_bytes = (left_bytes - length) as u64;
         true
     }
 
@@ -78,8 +88,9 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         mut fresh: impl FnMut(&mut [u8; KEY_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
-        let (head, rest) = destination.split_at_mut(self.left_bytes.min(destination.len()));
-        // There is as much as that, except in such a child.
+        let from_buffer = destination.len().min(self.left_bytes as usize);
+        let (head, rest) = destination.split_at_mut(from_buffer);
+        // Fails only if a fork wiped the tap during this read, in the child.
         let _ = self.take(head);
         if rest.is_empty() {
             return;
@@ -89,7 +100,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         if rest.len() < BUFFER_BYTES / 2 {
             self.mix(&mut fresh);
             erase_key_fast(backend, &mut self.key, &mut self.counter, &mut self.buffer);
-            self.left_bytes = BUFFER_BYTES;
+            self.left_bytes = BUFFER_BYTES as u64;
             let _ = self.take(rest);
         } else {
             for chunk in rest.chunks_mut(KEY_LIMIT_BYTES) {
@@ -109,6 +120,16 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
             }
         }
         noise.zeroize();
+    }
+}
+
+impl<const BUFFER_BYTES: usize> Zeroize for Tap<BUFFER_BYTES> {
+    fn zeroize(&mut self) {
+        self.generation.zeroize();
+        self.left_bytes.zeroize();
+        self.counter.zeroize();
+        self.key.zeroize();
+        self.buffer.zeroize();
     }
 }
 

@@ -94,7 +94,7 @@ fn read_locked(generator: &mut Generator, backend: Backend, length: usize) -> Ve
 
 fn read_concurrent(generator: &mut Generator, backend: Backend, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    let mut reservation = Reservation::default();
+    let mut reservation = Reservation::ZERO;
     generator.reserve(backend, length, &mut reservation);
     reservation.generate(backend, &mut bytes);
     bytes
@@ -103,17 +103,19 @@ fn read_concurrent(generator: &mut Generator, backend: Backend, length: usize) -
 fn agree(prf: Prf, backend: Backend, counter: u128, lengths: &[(bool, usize)]) {
     let key = core::array::from_fn(|i| i as u8 * 7 + 1);
     let mut model = Model { prf, key, counter };
-    let mut generator = Generator::from_state(key, counter);
+    let mut generator = Generator::ZERO;
+    generator.force(&key, counter);
     for &(concurrent, length) in lengths {
-        let (expected, got) = match concurrent {
-            true => (
+        let (expected, got) = if concurrent {
+            (
                 model.read_concurrent(length),
                 read_concurrent(&mut generator, backend, length),
-            ),
-            false => (
+            )
+        } else {
+            (
                 model.read_locked(length),
                 read_locked(&mut generator, backend, length),
-            ),
+            )
         };
         assert!(expected == got, "{backend}, C={counter:x}, {length} bytes");
         let state = (&model.key, model.counter);
@@ -173,7 +175,7 @@ fn reads_around_the_key_limit_rekey_where_random4_does() {
 #[test]
 fn a_reseed_of_a_seeded_generator_depends_on_the_old_key() {
     let reseeded = |first: &[u8]| {
-        let mut generator = Generator::new();
+        let mut generator = Generator::ZERO;
         generator.reseed(first);
         generator.reseed(b"second");
         *generator.state().0
@@ -183,9 +185,10 @@ fn a_reseed_of_a_seeded_generator_depends_on_the_old_key() {
 
 #[test]
 fn the_first_reseed_ignores_the_key_that_is_not_there() {
-    let mut unseeded = Generator::from_state([7; KEY_BYTES], 0);
+    let mut unseeded = Generator::ZERO;
+    unseeded.force(&[7; KEY_BYTES], 0);
     unseeded.reseed(b"seed");
-    let mut new = Generator::new();
+    let mut new = Generator::ZERO;
     new.reseed(b"seed");
     assert_eq!(unseeded.state(), new.state());
     assert_eq!(new.state().1, 1);

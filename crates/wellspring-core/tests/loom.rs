@@ -6,13 +6,32 @@
 
 use loom::sync::Arc;
 use loom::thread;
+use wellspring_core::event::Event;
 use wellspring_core::generation::Generation;
-use wellspring_core::harvest::{Event, Queue};
 use wellspring_core::mailbox::Mailbox;
-use wellspring_core::pool::Seed;
+use wellspring_core::queue::Queue;
+use wellspring_core::seed::Seed;
 
 fn event(number: u32) -> Event {
-    Event::new(number, number as usize, &[number as u8; 32], number)
+    let mut event = Event::ZERO;
+    event.set(number, number as usize, &[number as u8; 32], number);
+    event
+}
+
+fn pop(queue: &Queue<2>) -> Option<Event> {
+    let mut event = Event::ZERO;
+    queue.pop_into(&mut event).then_some(event)
+}
+
+fn seed(bytes: &[u8], credit_bits: u32) -> Seed {
+    let mut seed = Seed::ZERO;
+    seed.set(bytes, credit_bits);
+    seed
+}
+
+fn take<const WORDS: usize>(mailbox: &Mailbox<WORDS>) -> Option<Seed> {
+    let mut seed = Seed::ZERO;
+    mailbox.take_into(&mut seed).then_some(seed)
 }
 
 // In each model the one who takes is a thread of its own and the one who gives is the first thread: loom
@@ -21,10 +40,10 @@ fn event(number: u32) -> Event {
 #[test]
 fn no_event_is_torn_doubled_or_lost_without_being_counted() {
     loom::model(|| {
-        let queue = Arc::new(Queue::<2>::new());
+        let queue = Arc::new(Queue::<2>::zero());
         let owner = {
             let queue = Arc::clone(&queue);
-            thread::spawn(move || queue.pop())
+            thread::spawn(move || pop(&queue))
         };
         let feeder = {
             let queue = Arc::clone(&queue);
@@ -32,7 +51,7 @@ fn no_event_is_torn_doubled_or_lost_without_being_counted() {
         };
         let pushed = u64::from(queue.push(&event(2))) + feeder.join().unwrap();
         let mut popped: Vec<Event> = owner.join().unwrap().into_iter().collect();
-        popped.extend(std::iter::from_fn(|| queue.pop()));
+        popped.extend(std::iter::from_fn(|| pop(&queue)));
 
         assert_eq!(popped.len() as u64, pushed);
         assert_eq!(pushed + queue.dropped(), 2);
@@ -48,14 +67,14 @@ fn no_event_is_torn_doubled_or_lost_without_being_counted() {
 #[test]
 fn a_slot_is_used_again_only_after_it_was_emptied() {
     loom::model(|| {
-        let queue = Arc::new(Queue::<2>::new());
+        let queue = Arc::new(Queue::<2>::zero());
         let owner = {
             let queue = Arc::clone(&queue);
-            thread::spawn(move || [queue.pop(), queue.pop()])
+            thread::spawn(move || [pop(&queue), pop(&queue)])
         };
         let pushed = [1, 2, 3].map(|number| queue.push(&event(number)));
         let mut popped: Vec<Event> = owner.join().unwrap().into_iter().flatten().collect();
-        popped.extend(std::iter::from_fn(|| queue.pop()));
+        popped.extend(std::iter::from_fn(|| pop(&queue)));
 
         assert!(
             pushed[0] && pushed[1],
@@ -73,14 +92,14 @@ fn a_slot_is_used_again_only_after_it_was_emptied() {
 #[test]
 fn a_seed_is_taken_whole_and_once() {
     loom::model(|| {
-        let mailbox = Arc::new(Mailbox::<2>::new());
+        let mailbox = Arc::new(Mailbox::<2>::zero());
         let node = {
             let mailbox = Arc::clone(&mailbox);
-            thread::spawn(move || [mailbox.take(), mailbox.take()])
+            thread::spawn(move || [take(&mailbox), take(&mailbox)])
         };
-        let posted = [1, 2].map(|n| mailbox.post(&Seed::new(&[n; 16], u32::from(n))));
+        let posted = [1, 2].map(|n| mailbox.post(&seed(&[n; 16], u32::from(n))));
         let mut taken: Vec<Seed> = node.join().unwrap().into_iter().flatten().collect();
-        taken.extend(mailbox.take());
+        taken.extend(take(&mailbox));
 
         assert!(posted[0]);
         assert_eq!(taken.len(), posted.iter().filter(|posted| **posted).count());
@@ -98,17 +117,17 @@ fn a_seed_is_taken_whole_and_once() {
 #[test]
 fn a_tap_of_a_generation_has_a_key_drawn_after_that_generations_seed() {
     loom::model(|| {
-        let shared = Arc::new((Generation::new(), Mailbox::<1>::new()));
+        let shared = Arc::new((Generation::new(), Mailbox::<1>::zero()));
         let first = shared.0.current();
         let harvest = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
-                assert!(shared.1.post(&Seed::new(&[7; 8], 1)));
+                assert!(shared.1.post(&seed(&[7; 8], 1)));
                 shared.0.bump();
             })
         };
         let generation = shared.0.current();
-        let seeded = shared.1.take().is_some();
+        let seeded = take(&shared.1).is_some();
         assert!(
             generation == first || seeded,
             "the tap would carry the new number and an old key"
@@ -126,7 +145,7 @@ fn who_finds_the_mailbox_emptied_reads_from_a_generator_that_took_the_seed() {
     builder.preemption_bound = Some(3);
     builder.check(|| {
         let generation = Arc::new(Generation::new());
-        let mailbox = Arc::new(Mailbox::<1>::new());
+        let mailbox = Arc::new(Mailbox::<1>::zero());
         let node = Arc::new(loom::sync::Mutex::new(false));
         let first = generation.current();
         let fetch = || {
@@ -139,12 +158,12 @@ fn who_finds_the_mailbox_emptied_reads_from_a_generator_that_took_the_seed() {
                 let (generation, mailbox, node) = shared;
                 let generation = generation.current();
                 let mut seeded = node.lock().unwrap();
-                *seeded |= mailbox.take().is_some();
+                *seeded |= take(&mailbox).is_some();
                 assert!(generation == first || *seeded);
             })
         };
         let readers = [fetch(), fetch()];
-        assert!(mailbox.post(&Seed::new(&[7; 8], 1)));
+        assert!(mailbox.post(&seed(&[7; 8], 1)));
         generation.bump();
         readers
             .into_iter()

@@ -14,7 +14,7 @@ const BACKEND: Backend = Backend::ChaCha20Portable;
 type SmallTap = Tap<BUFFER_BYTES>;
 
 fn tap(key: [u8; KEY_BYTES]) -> SmallTap {
-    let mut tap: SmallTap = bytemuck::Zeroable::zeroed();
+    let mut tap = SmallTap::ZERO;
     tap.rekey(&key, GENERATION);
     tap
 }
@@ -134,7 +134,7 @@ fn a_new_key_discards_what_was_buffered() {
 
 #[test]
 fn wiped_memory_is_a_tap_that_matches_no_generation_and_has_nothing() {
-    let mut tap: SmallTap = bytemuck::Zeroable::zeroed();
+    let mut tap = SmallTap::ZERO;
     assert!(!tap.is_current(GENERATION));
     assert!(!tap.take(&mut [0; 1]));
 }

@@ -19,6 +19,8 @@ impl Features {
     pub(crate) const AVX512: Features = Features(1 << 2);
     /// VAES on 256-bit registers; on 512-bit ones it takes [`AVX512`](Self::AVX512) as well.
     pub(crate) const VAES: Features = Features(1 << 3);
+    /// The SHA instructions, with SSSE3 and SSE4.1 for the order of words.
+    pub(crate) const SHA: Features = Features(1 << 4);
 
     /// Marks the cache as filled.
     const KNOWN: Features = Features(1 << 7);
@@ -75,6 +77,10 @@ impl Features {
             (avx2, Features::AVX2),
             (avx2 && zmm && avx512, Features::AVX512),
             (avx2 && has(extended_c, 9), Features::VAES),
+            (
+                has(basic_c, SSSE3) && has(basic_c, SSE4_1) && has(extended_b, 29),
+                Features::SHA,
+            ),
         ]
         .into_iter()
         .filter(|(present, _)| *present)
@@ -84,6 +90,7 @@ impl Features {
 
 /// Bits of ECX of leaf 1.
 const SSSE3: u32 = 9;
+const SSE4_1: u32 = 19;
 const AES_NI: u32 = 25;
 const OSXSAVE: u32 = 27;
 
@@ -104,7 +111,7 @@ fn saved_registers() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{AES_NI, Features, SAVES_YMM, SAVES_ZMM, SSSE3};
+    use super::{AES_NI, Features, SAVES_YMM, SAVES_ZMM, SSE4_1, SSSE3};
 
     extern crate std;
 
@@ -123,6 +130,12 @@ mod tests {
                 Features::AVX512,
             ),
             (std::is_x86_feature_detected!("vaes"), Features::VAES),
+            (
+                std::is_x86_feature_detected!("sha")
+                    && std::is_x86_feature_detected!("ssse3")
+                    && std::is_x86_feature_detected!("sse4.1"),
+                Features::SHA,
+            ),
         ];
         for (present, feature) in expected {
             let found = Features::of_this_machine().contain(feature);
@@ -160,6 +173,21 @@ mod tests {
             let features = Features::of(AES, AVX2 | AVX512 & !(1 << part), VAES, SAVES_ZMM);
             assert!(!features.contain(Features::AVX512), "without bit {part}");
         }
+    }
+
+    #[test]
+    fn sha_is_found_with_the_instructions_that_order_its_words_only() {
+        const SHA: u32 = 1 << 29;
+        for (basic, found) in [
+            (1 << SSSE3 | 1 << SSE4_1, true),
+            (1 << SSSE3, false),
+            (1 << SSE4_1, false),
+        ] {
+            let features = Features::of(basic, SHA, 0, 0);
+            assert_eq!(features.contain(Features::SHA), found, "{basic:#x}");
+        }
+        let without = Features::of(1 << SSSE3 | 1 << SSE4_1, !SHA, !0, !0);
+        assert!(!without.contain(Features::SHA));
     }
 
     #[test]

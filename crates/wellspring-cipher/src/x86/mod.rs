@@ -9,6 +9,7 @@
 //! chacha20_key       the key, two rows of the state
 //! chacha20_rounds    generation of ChaCha20 blocks, for any width
 //!   chacha20_sse2 chacha20_avx2 chacha20_avx512
+//! sha_ni             the compression function of SHA-256
 //! reread             keeps keys off the stack
 //! ```
 //!
@@ -26,8 +27,9 @@ mod chacha20_rounds;
 pub(crate) mod chacha20_sse2;
 pub(crate) mod features;
 mod reread;
+pub(crate) mod sha_ni;
 pub(crate) mod vaes256;
 pub(crate) mod vaes512;
 pub(crate) mod xmm;
-mod ymm;
-mod zmm;
+pub(crate) mod ymm;
+pub(crate) mod zmm;

@@ -60,7 +60,7 @@ pub(super) fn store_part(vector: Vector, destination: &mut [u8]) {
 /// Leaves no keystream and no round key in the registers.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn wipe_registers() {
+pub(crate) fn wipe_registers() {
     // SAFETY: touches no memory, and every register it writes is declared.
     unsafe {
         asm!(

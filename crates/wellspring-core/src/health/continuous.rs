@@ -1,27 +1,6 @@
 //! The two continuous tests (SP 800-90B section 4.4), both grades of each in one count.
 
-use super::cutoffs::Cutoffs;
-
-/// How bad a failure is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Grade {
-    /// A sound source does so once in 2^30 samples: the source has to pass its start-up again.
-    Intermittent,
-    /// Once in 2^60: the source is out.
-    Permanent,
-}
-
-impl Grade {
-    /// -log2 of the chance that a sound source fails: SP 800-90B recommends 20 to 40 for a test that an operator
-    /// hears of.
-    #[must_use]
-    pub const fn false_alarm_exponent(self) -> u32 {
-        match self {
-            Grade::Intermittent => 30,
-            Grade::Permanent => 60,
-        }
-    }
-}
+use super::cutoffs::{Cutoffs, Grade};
 
 /// A continuous test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,12 +55,15 @@ impl Findings {
 ///
 /// A failure does not set them back: a run that goes on after the intermittent cutoff reaches the permanent one,
 /// through a quarantine too.
-#[derive(Clone, Copy, Debug, Default)]
+///
+/// What it compares with are raw samples, so that it shows nothing by `Debug`.
+#[repr(C)]
 pub(super) struct Continuous {
     last: u64,
+    /// The first symbol of the window.
+    reference: u64,
     /// How often `last` came in a row; 0 before the first symbol.
     run: u32,
-    reference: u64,
     /// The symbols of the window so far; 0 between windows.
     position: u16,
     /// How many of them are the reference.
@@ -89,6 +71,15 @@ pub(super) struct Continuous {
 }
 
 impl Continuous {
+    /// What zeroed memory holds: tests that have seen nothing.
+    pub(super) const ZERO: Self = Self {
+        last: 0,
+        reference: 0,
+        run: 0,
+        position: 0,
+        matches: 0,
+    };
+
     /// Goes one symbol further.
     pub(super) fn step(&mut self, cutoffs: &Cutoffs, symbol: u64, findings: &mut Findings) {
         self.count_repetitions(cutoffs, symbol, findings);
@@ -96,9 +87,11 @@ impl Continuous {
     }
 
     fn count_repetitions(&mut self, cutoffs: &Cutoffs, symbol: u64, findings: &mut Findings) {
-        self.run = match self.run > 0 && self.last == symbol {
-            true => self.run.saturating_add(1),
-            false => 1,
+        let repeats = self.run > 0 && self.last == symbol;
+        self.run = if repeats {
+            self.run.saturating_add(1)
+        } else {
+            1
         };
         self.last = symbol;
         for grade in [Grade::Intermittent, Grade::Permanent] {
@@ -136,7 +129,7 @@ mod tests {
     const CUTOFFS: Cutoffs = Cutoffs::new(MinEntropy::per_byte_256ths(256), Symbol::Byte);
 
     fn findings(symbols: impl IntoIterator<Item = u64>) -> [u32; 4] {
-        let (mut tests, mut found) = (Continuous::default(), Findings::default());
+        let (mut tests, mut found) = (Continuous::ZERO, Findings::default());
         for symbol in symbols {
             tests.step(&CUTOFFS, symbol, &mut found);
         }

@@ -1,8 +1,28 @@
 //! From a claim and a chance of false alarm to the counts that fail.
 
-use super::continuous::Grade;
 use super::table;
 use crate::source::{MinEntropy, Symbol};
+
+/// How bad a failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Grade {
+    /// A sound source does so once in 2^30 samples: the source has to pass its start-up again.
+    Intermittent,
+    /// Once in 2^60: the source is out.
+    Permanent,
+}
+
+impl Grade {
+    /// -log2 of the chance that a sound source fails: SP 800-90B recommends 20 to 40 for a test that an operator
+    /// hears of.
+    #[must_use]
+    pub const fn false_alarm_exponent(self) -> u32 {
+        match self {
+            Grade::Intermittent => 30,
+            Grade::Permanent => 60,
+        }
+    }
+}
 
 /// The counts at which a test fails a source of a given claim, for both grades.
 ///

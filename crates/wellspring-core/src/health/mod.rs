@@ -14,7 +14,7 @@
 //! use wellspring_core::health::{Health, SourceHealth, Action};
 //! use wellspring_core::source::{MinEntropy, Symbol};
 //! let claim = MinEntropy::per_byte_256ths(256);
-//! let mut health = Health::default();
+//! let mut health = Health::ZERO;
 //! let samples: Vec<u8> = (0..1024u32).map(|n| (n * n / 7) as u8).collect();
 //! assert_eq!(health.judge(claim, Symbol::Byte, &samples).action, Action::Discard, "start-up");
 //! assert_eq!(health.judge(claim, Symbol::Byte, &samples).action, Action::Credit);
@@ -30,6 +30,6 @@ mod state;
 #[rustfmt::skip]
 mod table;
 
-pub use continuous::{Findings, Grade, Test};
-pub use cutoffs::Cutoffs;
+pub use continuous::{Findings, Test};
+pub use cutoffs::{Cutoffs, Grade};
 pub use state::{Action, Health, Outcome, START_UP_SYMBOLS, SourceHealth};

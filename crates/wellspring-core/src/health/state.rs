@@ -1,8 +1,9 @@
 //! Start-up, in use, quarantined, out.
 
-use super::continuous::{Continuous, Findings, Grade};
-use super::cutoffs::Cutoffs;
+use super::continuous::{Continuous, Findings};
+use super::cutoffs::{Cutoffs, Grade};
 use crate::source::{MinEntropy, Symbol};
+use core::fmt;
 
 /// The symbols that pass in a row before a source with a claim counts (SP 800-90B 4.3, requirement 10 asks for
 /// 1024 at least).
@@ -70,19 +71,30 @@ pub struct Outcome {
     pub findings: Findings,
 }
 
-/// The health of a source. All zeros, which is the default, is a source that nothing is known of.
-#[derive(Clone, Debug, Default)]
+/// The health of a source.
+#[repr(C)]
 pub struct Health {
     tests: Continuous,
-    state: SourceHealth,
     /// The symbols since the start-up began or the last failure came.
     passed: u32,
-    failures_in_a_row: u8,
     /// The symbols still to be mixed without credit.
     owed: u32,
+    state: SourceHealth,
+    failures_in_a_row: u8,
+    _reserved: [u8; 6],
 }
 
 impl Health {
+    /// What zeroed memory holds: a source of which nothing is known.
+    pub const ZERO: Self = Self {
+        tests: Continuous::ZERO,
+        passed: 0,
+        owed: 0,
+        state: SourceHealth::StartUp,
+        failures_in_a_row: 0,
+        _reserved: [0; 6],
+    };
+
     /// Where the source stands.
     #[must_use]
     pub const fn state(&self) -> SourceHealth {
@@ -133,7 +145,7 @@ impl Health {
 
     /// Starts a source again, as an operator may who knows why.
     pub fn restart(&mut self) {
-        *self = Self::default();
+        *self = Self::ZERO;
     }
 
     fn fail(&mut self, cutoffs: &Cutoffs, for_good: bool) {
@@ -143,9 +155,11 @@ impl Health {
         self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
         self.passed = 0;
         self.owed = u32::from(cutoffs.window());
-        self.state = match for_good || self.failures_in_a_row >= MAX_IN_A_ROW {
-            true => SourceHealth::Disabled,
-            false => SourceHealth::Quarantined,
+        let is_disabled = for_good || self.failures_in_a_row >= MAX_IN_A_ROW;
+        self.state = if is_disabled {
+            SourceHealth::Disabled
+        } else {
+            SourceHealth::Quarantined
         };
     }
 
@@ -167,6 +181,16 @@ impl Health {
             0 => Action::Credit,
             _ => Action::Mix,
         }
+    }
+}
+
+impl fmt::Debug for Health {
+    /// Shows no sample.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Health")
+            .field("state", &self.state)
+            .field("passed", &self.passed)
+            .finish_non_exhaustive()
     }
 }
 
@@ -203,7 +227,7 @@ mod tests {
     }
 
     fn in_use() -> Health {
-        let mut health = Health::default();
+        let mut health = Health::ZERO;
         assert_eq!(judge(&mut health, &sound(1024)), Action::Discard);
         assert_eq!(health.state(), SourceHealth::Active);
         health
@@ -211,7 +235,7 @@ mod tests {
 
     #[test]
     fn nothing_of_the_start_up_is_used() {
-        let mut health = Health::default();
+        let mut health = Health::ZERO;
         for piece in sound(1024).chunks(64) {
             assert_eq!(health.state(), SourceHealth::StartUp);
             assert_eq!(judge(&mut health, piece), Action::Discard);
@@ -221,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_source_that_is_stuck_from_the_start_never_counts() {
-        let mut health = Health::default();
+        let mut health = Health::ZERO;
         for _ in 0..100 {
             assert_eq!(judge(&mut health, &[0; 20]), Action::Discard);
         }
@@ -291,7 +315,7 @@ mod tests {
             .chain(sound(1200))
             .collect();
         for piece in [1, 7, 64, 256] {
-            let mut health = Health::default();
+            let mut health = Health::ZERO;
             let mut findings = Findings::default();
             for piece in samples.chunks(piece) {
                 findings.add(&health.judge(CLAIM, Symbol::Byte, piece).findings);
@@ -303,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_source_that_claims_nothing_is_held_to_nothing() {
-        let mut health = Health::default();
+        let mut health = Health::ZERO;
         let outcome = health.judge(MinEntropy::NONE, Symbol::Byte, &[0; 10_000]);
         assert_eq!(outcome.action, Action::Credit);
         assert!(outcome.findings.is_empty());
@@ -311,7 +335,7 @@ mod tests {
 
     #[test]
     fn words_are_compared_as_words() {
-        let mut health = Health::default();
+        let mut health = Health::ZERO;
         let claim = MinEntropy::per_byte_256ths(32);
         // 1 bit a word: bytes that repeat in different words are no repetition.
         let words: Vec<u8> = (0..200u64).flat_map(u64::to_le_bytes).collect();

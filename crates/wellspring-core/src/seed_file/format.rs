@@ -1,33 +1,10 @@
-//! What a seed file says: secrets that outlive a boot, one section for each node.
-//!
-//! Only the format and the rules are here; files, clocks and machines belong to whoever calls. All numbers are
-//! little endian:
-//!
-//! | offset | bytes | |
-//! |---|---|---|
-//! | 0 | 8 | `wellseed` |
-//! | 8 | 2 | version: 1 |
-//! | 10 | 2 | n, the sections: 1 to 64 |
-//! | 12 | 4 | the credit in bits: 0, or up to 256 |
-//! | 16 | 8 | the counter: one more with every writing |
-//! | 24 | 32 | the place: a hash of the machine and of the file itself; zeros if copies cannot be told apart |
-//! | 56 | 16 | the boot in which it was written |
-//! | 72 | 32 n | the sections: section i comes from the generator of node i |
-//! | 72 + 32 n | 32 | SHA-256 of all before it |
-//!
-//! A machine with another number of nodes loses nothing: what is mixed into an engine is a hash over *all* sections,
-//! and so is every section of the file's successor. (The per-node pools once proposed for Linux saved node 0 alone.)
-//!
-//! # Credit
-//!
-//! A seed is worth its credit once. So it is credited only where its writer was seeded, where it was written in
-//! another boot, and where it lies in the very place it was written to: see [`SeedFile::judge`].
+//! The bytes of a seed file, and the file that comes after it.
 
-use crate::hash::{DIGEST_BYTES, sha_d256};
+use super::{Boot, FileId, UNKNOWN_BOOT, UNKNOWN_FILE};
+use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node, sha_d256_into};
 use crate::topology::MAX_NODES;
 use alloc::vec::Vec;
 use core::fmt;
-use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 const MAGIC: &[u8; 8] = b"wellseed";
@@ -41,22 +18,13 @@ pub const FULL_CREDIT_BITS: u32 = 8 * SECTION_BYTES as u32;
 /// The longest seed file in bytes: 64 sections.
 pub const MAX_BYTES: usize = HEADER_BYTES + (MAX_NODES + 1) * SECTION_BYTES;
 
-/// A hash of what tells a place from its copies: the machine, the file system, the file. Zeros: nothing does.
-pub type Place = [u8; 32];
-
-/// The place of which copies cannot be told apart.
-pub const UNPLACED: Place = [0; 32];
-
-/// The identity of a boot: Linux's `/proc/sys/kernel/random/boot_id`, as 16 bytes. Zeros: unknown.
-pub type Boot = [u8; 16];
-
-/// A seed file's content. Erased on drop.
-#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+/// A seed file's content. Its secrets lie on the heap, never move, and are wiped on drop.
+#[derive(PartialEq, Eq)]
 pub struct SeedFile {
     /// How often the file has been written.
     pub counter: u64,
-    /// Where it was written.
-    pub place: Place,
+    /// The file that it was written to.
+    pub file_id: FileId,
     /// The boot in which it was written.
     pub boot: Boot,
     credit_bits: u32,
@@ -71,11 +39,11 @@ pub enum Damage {
     Length,
     /// It does not begin as a seed file does.
     Magic,
-    /// Of a version that is not known here.
+    /// Its version is unknown here.
     Version,
-    /// The checksum does not fit: torn, or changed.
+    /// The checksum is wrong: the file is torn, or was changed.
     Checksum,
-    /// A number in it cannot be.
+    /// A number in it is out of range.
     Number,
 }
 
@@ -85,45 +53,13 @@ impl fmt::Display for Damage {
             Damage::Length => "truncated or too long",
             Damage::Magic => "not a seed file",
             Damage::Version => "of an unknown version",
-            Damage::Checksum => "the checksum does not fit",
-            Damage::Number => "a number in it cannot be",
+            Damage::Checksum => "wrong checksum",
+            Damage::Number => "a number in it is out of range",
         })
     }
 }
 
 impl core::error::Error for Damage {}
-
-/// Why a whole seed is mixed without credit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Uncredited {
-    /// Its writer was not seeded itself.
-    Unseeded,
-    /// It was written in this very boot. A restart needs no credit: the system's generator, which credited
-    /// the first, is there. And a machine restored twice from a snapshot would credit it twice.
-    SameBoot,
-    /// Written elsewhere: the file was copied, or the machine was.
-    Elsewhere,
-    /// Nothing here tells a copy from its original, or one boot from another.
-    Unplaced,
-    /// Others could read or replace it.
-    Exposed,
-    /// It could not be replaced, so the same seed will be found once more.
-    NotReplaced,
-}
-
-impl fmt::Display for Uncredited {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Uncredited::Unseeded => "its writer was not seeded",
-            Uncredited::SameBoot => "written in this boot",
-            Uncredited::Elsewhere => "a copy, or of another machine",
-            Uncredited::Unplaced => "nothing tells it from a copy",
-            Uncredited::Exposed => "others could read or replace it",
-            Uncredited::NotReplaced => "it could not be replaced",
-        })
-    }
-}
 
 impl SeedFile {
     /// Reads a file's bytes. Never panics, whatever they are.
@@ -133,11 +69,12 @@ impl SeedFile {
     /// What is wrong with them, the first of it.
     pub fn parse(bytes: &[u8]) -> Result<Self, Damage> {
         if bytes.len() < HEADER_BYTES + 2 * SECTION_BYTES || bytes.len() > MAX_BYTES {
-            // An empty or cut file is told from something else entirely, as far as it goes.
+            // A file that was cut, even to nothing, is told from one that never was a seed file.
             let known = bytes.len().min(MAGIC.len());
-            return Err(match bytes[..known] == MAGIC[..known] {
-                true => Damage::Length,
-                false => Damage::Magic,
+            return Err(if bytes[..known] == MAGIC[..known] {
+                Damage::Length
+            } else {
+                Damage::Magic
             });
         }
         let (content, checksum) = bytes.split_at(bytes.len() - SECTION_BYTES);
@@ -152,20 +89,20 @@ impl SeedFile {
         if body.len() != sections * SECTION_BYTES {
             return Err(Damage::Length);
         }
-        if Sha256::digest(content).as_slice() != checksum {
+        if Sha256::digest(content) != checksum {
             return Err(Damage::Checksum);
         }
         let credit_bits = u32::from_le_bytes(field(header, 12));
         if credit_bits > FULL_CREDIT_BITS {
             return Err(Damage::Number);
         }
-        let sections = body.chunks_exact(SECTION_BYTES);
+        let (sections, _) = body.as_chunks::<SECTION_BYTES>();
         Ok(Self {
             counter: u64::from_le_bytes(field(header, 16)),
-            place: field(header, 24),
+            file_id: field(header, 24),
             boot: field(header, 56),
             credit_bits,
-            sections: sections.map(|section| field(section, 0)).collect(),
+            sections: sections.to_vec(),
         })
     }
 
@@ -179,11 +116,9 @@ impl SeedFile {
         bytes.extend_from_slice(&(self.sections.len() as u16).to_le_bytes());
         bytes.extend_from_slice(&self.credit_bits.to_le_bytes());
         bytes.extend_from_slice(&self.counter.to_le_bytes());
-        bytes.extend_from_slice(&self.place);
+        bytes.extend_from_slice(&self.file_id);
         bytes.extend_from_slice(&self.boot);
-        for section in &self.sections {
-            bytes.extend_from_slice(section);
-        }
+        bytes.extend_from_slice(self.sections.as_flattened());
         let checksum = Sha256::digest(bytes.as_slice());
         bytes.extend_from_slice(&checksum);
         bytes
@@ -196,26 +131,28 @@ impl SeedFile {
     #[must_use]
     pub fn successor(old: Option<&Self>, fresh: &[[u8; 32]], credit_bits: u32) -> Self {
         let old_sections = old.map_or(&[][..], |old| old.sections.as_flattened());
-        let section = |(number, fresh): (usize, &[u8; 32])| {
-            let number = (number as u64).to_le_bytes();
-            sha_d256(&[b"wellspring seed file next", &number, fresh, old_sections])
-        };
-        let fresh = fresh.iter().take(MAX_NODES).enumerate();
+        let count = fresh.len().min(MAX_NODES);
+        let mut sections = alloc::vec![[0; SECTION_BYTES]; count];
+        for (number, (section, fresh)) in sections.iter_mut().zip(fresh).enumerate() {
+            let mut hash = for_node(b"wellspring seed file next", number);
+            hash.update(fresh);
+            hash.update(old_sections);
+            finish_twice(&mut hash, section);
+        }
         Self {
             counter: old.map_or(0, |old| old.counter).saturating_add(1),
-            place: UNPLACED,
-            boot: Boot::default(),
+            file_id: UNKNOWN_FILE,
+            boot: UNKNOWN_BOOT,
             credit_bits: credit_bits.min(FULL_CREDIT_BITS),
-            sections: fresh.map(section).collect(),
+            sections,
         }
     }
 
-    /// What is mixed into the first node of an engine, from which all others are initialised: every section has
-    /// a part in it. It shares nothing with the [`successor`](Self::successor).
-    #[must_use]
-    pub fn seed(&self) -> Zeroizing<[u8; 32]> {
+    /// Writes to `seed` what is mixed into the first node of an engine, from which all others are initialised: every
+    /// section has a part in it. It shares nothing with the [`successor`](Self::successor).
+    pub fn seed_into(&self, seed: &mut [u8; 32]) {
         let sections = self.sections.as_flattened();
-        Zeroizing::new(sha_d256(&[b"wellspring seed file use", sections]))
+        sha_d256_into(&[b"wellspring seed file use", sections], seed);
     }
 
     /// The number of sections.
@@ -224,45 +161,27 @@ impl SeedFile {
         self.sections.len()
     }
 
-    /// What its writer says it is worth, in bits. See [`judge`](Self::judge).
+    /// The credit that its writer gave it, in bits. See [`judge`](Self::judge).
     #[must_use]
     pub const fn claimed_bits(&self) -> u32 {
         self.credit_bits
     }
+}
 
-    /// What the seed is worth here and now, in bits.
-    ///
-    /// | what happened | written in | its place | worth |
-    /// |---|---|---|---|
-    /// | a reboot, a crash, a loss of power | another boot | here | its credit |
-    /// | the writer had no seed | | | nothing |
-    /// | a restart; a snapshot restored, once or twice | this boot | | nothing |
-    /// | `cp`, `tar`, `rsync`, a backup put back | another boot | another file | nothing |
-    /// | a disk image, cloned | another boot | another machine | nothing |
-    /// | a container's layer | another boot | none, said by the caller | nothing |
-    /// | a machine without an identity | another boot | none | nothing |
-    ///
-    /// What no place can tell: a disk that is put back to an earlier state underneath the same machine.
-    ///
-    /// # Errors
-    ///
-    /// Why it is worth nothing.
-    pub fn judge(&self, here: &Place, now: &Boot) -> Result<u32, Uncredited> {
-        if self.credit_bits == 0 {
-            Err(Uncredited::Unseeded)
-        } else if [*now, self.boot].contains(&Boot::default()) {
-            Err(Uncredited::Unplaced)
-        } else if self.boot == *now {
-            Err(Uncredited::SameBoot)
-        } else if [*here, self.place].contains(&UNPLACED) {
-            Err(Uncredited::Unplaced)
-        } else if self.place != *here {
-            Err(Uncredited::Elsewhere)
-        } else {
-            Ok(self.credit_bits)
-        }
+impl Zeroize for SeedFile {
+    fn zeroize(&mut self) {
+        self.sections.as_flattened_mut().zeroize();
+        self.credit_bits = 0;
     }
 }
+
+impl Drop for SeedFile {
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for SeedFile {}
 
 impl fmt::Debug for SeedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -286,15 +205,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const HERE: Place = [7; 32];
-    const NOW: Boot = [8; 16];
+    const HERE: FileId = [7; 32];
     const BEFORE: Boot = [9; 16];
 
     fn file(sections: usize) -> SeedFile {
         let fresh: Vec<[u8; 32]> = (0..sections).map(|i| [i as u8; 32]).collect();
         let mut file = SeedFile::successor(None, &fresh, 256);
-        (file.place, file.boot) = (HERE, BEFORE);
+        (file.file_id, file.boot) = (HERE, BEFORE);
         file
+    }
+
+    fn seed(file: &SeedFile) -> [u8; 32] {
+        let mut seed = [0; 32];
+        file.seed_into(&mut seed);
+        seed
     }
 
     #[test]
@@ -349,9 +273,9 @@ mod tests {
     fn every_node_of_the_old_machine_has_a_part_in_every_node_of_the_new() {
         let old = file(4);
         for changed in 0..4 {
-            let mut other = old.clone();
+            let mut other = file(4);
             other.sections[changed][31] ^= 1;
-            assert_ne!(*old.seed(), *other.seed());
+            assert_ne!(seed(&old), seed(&other));
             for nodes in [1, 2, 4, 7] {
                 let fresh = alloc::vec![[0; 32]; nodes];
                 let [next, other] =
@@ -370,28 +294,12 @@ mod tests {
             .iter()
             .flat_map(|file| file.sections.clone())
             .collect();
-        all.extend([*old.seed(), *next.seed()]);
+        all.extend([seed(&old), seed(&next)]);
         let count = all.len();
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), count);
         assert_eq!((next.counter, next.sections()), (old.counter + 1, 5));
-    }
-
-    #[test]
-    fn a_seed_is_credited_in_another_boot_in_its_own_place_and_nowhere_else() {
-        let file = file(1);
-        assert_eq!(file.judge(&HERE, &NOW), Ok(256));
-        assert_eq!(file.judge(&HERE, &BEFORE), Err(Uncredited::SameBoot));
-        assert_eq!(file.judge(&[6; 32], &NOW), Err(Uncredited::Elsewhere));
-        assert_eq!(file.judge(&UNPLACED, &NOW), Err(Uncredited::Unplaced));
-        assert_eq!(file.judge(&HERE, &[0; 16]), Err(Uncredited::Unplaced));
-        let mut unplaced = file.clone();
-        unplaced.place = UNPLACED;
-        assert_eq!(unplaced.judge(&UNPLACED, &NOW), Err(Uncredited::Unplaced));
-        let mut unseeded = file.clone();
-        unseeded.credit_bits = 0;
-        assert_eq!(unseeded.judge(&HERE, &NOW), Err(Uncredited::Unseeded));
     }
 
     proptest! {
