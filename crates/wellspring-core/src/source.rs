@@ -152,6 +152,8 @@ pub enum SourceError {
     SelfTest,
     /// What yielded the noise has ended: a command, the other end of a pipe.
     Ended,
+    /// The source panicked.
+    Panicked,
     /// The operating system refused; its error number.
     System(i32),
 }
@@ -163,6 +165,7 @@ impl fmt::Display for SourceError {
             SourceError::Busy => f.write_str("busy"),
             SourceError::SelfTest => f.write_str("failed its self-test"),
             SourceError::Ended => f.write_str("has ended"),
+            SourceError::Panicked => f.write_str("panicked"),
             SourceError::System(errno) => write!(f, "refused by the system (errno {errno})"),
         }
     }

@@ -1,13 +1,13 @@
 //! Fine time stamps, as symbols.
 
-use wellspring_sys::{cpu, system};
+use wellspring_sys::{cpu, os};
 
 /// Now, in cycles where the processor counts them, else in nanoseconds.
 #[inline]
 pub(crate) fn stamp() -> u64 {
     match cfg!(target_arch = "x86_64") {
         true => cpu::cycles(),
-        false => system::now_ns(),
+        false => os::now_ns(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
-use wellspring_sys::system::{read_file, sleep_ns};
+use wellspring_sys::os::{read_file, sleep_ns};
 
 /// The machine's interrupts from one look to the next, a millisecond later.
 ///

@@ -1,7 +1,7 @@
 //! The operating system's generator.
 
 use wellspring_core::source::{MinEntropy, Source, SourceError};
-use wellspring_sys::system::os_random;
+use wellspring_sys::os::os_random;
 
 /// getrandom(2), called directly and without waiting.
 ///
@@ -25,9 +25,9 @@ impl Source for Os {
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         const EAGAIN: i32 = 11;
-        os_random(destination).map_err(|errno| match errno {
+        os_random(destination).map_err(|error| match error.number() {
             EAGAIN => SourceError::Busy,
-            errno => SourceError::System(errno),
+            number => SourceError::System(number),
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::clock::{Steps, stamp};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
-use wellspring_sys::system::sleep_ns;
+use wellspring_sys::os::sleep_ns;
 
 /// How much too late a thread wakes that wanted to sleep for a microsecond.
 ///

@@ -230,6 +230,12 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
         }
     }
 
+    /// The number of depths from this one on.
+    #[must_use]
+    pub fn depths_from_here(&self) -> usize {
+        DEPTHS - self.depth
+    }
+
     /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler
     /// runs, so nobody uses those.
     pub fn states(&mut self, _signals: &Blocked) -> (Option<&mut O>, &mut [I]) {
