@@ -2,10 +2,10 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::x86::{
-    aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_key::ChaCha20Key,
-    chacha20_sse2, vaes256, vaes512,
+    aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_sse2, vaes256,
+    vaes512,
 };
-use crate::{Backend, KEY_BYTES, portable, stack};
+use crate::{Backend, KEY_BYTES, chacha20_key::ChaCha20Key, portable, stack};
 #[cfg(target_arch = "x86_64")]
 use crate::{Prf, runs::fill_in_runs};
 use core::fmt;
@@ -57,7 +57,7 @@ enum Schedule {
     ChaCha20Avx2(ChaCha20Key),
     #[cfg(target_arch = "x86_64")]
     ChaCha20Sse2(ChaCha20Key),
-    ChaCha20Portable(portable::ChaCha20),
+    ChaCha20Portable(ChaCha20Key),
 }
 
 impl Schedule {
@@ -109,7 +109,9 @@ impl Schedule {
                     unsafe { chacha20_sse2::fill::<ROUNDS>(key, first, run) }
                 })
             }
-            Self::ChaCha20Portable(chacha) => chacha.fill::<ROUNDS>(counter, destination),
+            Self::ChaCha20Portable(key) => {
+                portable::fill_chacha20::<ROUNDS>(key, counter, destination)
+            }
         }
     }
 }
@@ -161,7 +163,7 @@ impl Keystream {
                 Schedule::Aes256Portable(portable::Aes256::new(key))
             }),
             Backend::ChaCha20Portable => Self::made(backend, counter, || {
-                Schedule::ChaCha20Portable(portable::ChaCha20::new(key))
+                Schedule::ChaCha20Portable(ChaCha20Key::new(key))
             }),
         }
     }

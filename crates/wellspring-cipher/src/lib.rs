@@ -26,9 +26,11 @@
 #![no_std]
 
 mod backend;
+mod chacha20_key;
 mod keystream;
 mod portable;
 mod prf;
+#[cfg(target_arch = "x86_64")]
 mod runs;
 mod seekable;
 pub mod sha256;

@@ -1,9 +1,9 @@
 //! ChaCha20 on AVX2: batches of eight blocks.
 
-use super::chacha20_key::ChaCha20Key;
 use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
 use super::reread::reread;
 use super::ymm::*;
+use crate::chacha20_key::ChaCha20Key;
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{

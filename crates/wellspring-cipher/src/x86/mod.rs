@@ -6,7 +6,6 @@
 //! aes_schedule       the round keys, one schedule for all widths
 //! aes_counter_mode   generation of encrypted counters, for any width
 //!   aes_ni vaes256 vaes512
-//! chacha20_key       the key, two rows of the state
 //! chacha20_rounds    generation of ChaCha20 blocks, for any width
 //!   chacha20_sse2 chacha20_avx2 chacha20_avx512
 //! sha_ni             the compression function of SHA-256
@@ -22,7 +21,6 @@ pub(crate) mod aes_ni;
 pub(crate) mod aes_schedule;
 pub(crate) mod chacha20_avx2;
 pub(crate) mod chacha20_avx512;
-pub(crate) mod chacha20_key;
 mod chacha20_rounds;
 pub(crate) mod chacha20_sse2;
 pub(crate) mod features;
