@@ -4,9 +4,6 @@ use crate::chacha20_key::ChaCha20Key;
 
 const BLOCK_BYTES: usize = 64;
 
-/// The four rows of a state.
-type Rows = [[u32; 4]; 4];
-
 /// Overwrites `destination` with the blocks of `ROUNDS` rounds from `counter` on and steps the counter.
 #[inline(never)]
 pub(crate) fn fill<const ROUNDS: usize>(
@@ -34,51 +31,36 @@ fn block<const ROUNDS: usize>(
     destination: &mut [u8; BLOCK_BYTES],
 ) {
     let [upper, lower] = &key.0;
-    let first = [
-        words(b"expand 32-byte k"),
-        words(upper),
-        words(lower),
-        words(&counter.to_le_bytes()),
-    ];
-    let mut rows = first;
+    let rows = [*b"expand 32-byte k", *upper, *lower, counter.to_le_bytes()];
+    let mut first = [0; 16];
+    let bytes = rows.as_flattened().as_chunks().0;
+    for (word, bytes) in first.iter_mut().zip(bytes) {
+        *word = u32::from_le_bytes(*bytes);
+    }
+    let mut state = first;
     for _ in 0..ROUNDS / 2 {
-        quarter_rounds(&mut rows);
-        turn(&mut rows, [1, 2, 3]);
-        quarter_rounds(&mut rows);
-        turn(&mut rows, [3, 2, 1]);
+        for columns in [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]] {
+            quarter_round(&mut state, columns);
+        }
+        for diagonal in [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]] {
+            quarter_round(&mut state, diagonal);
+        }
     }
-    let (places, _) = destination.as_chunks_mut::<4>();
-    let sums = rows.as_flattened().iter().zip(first.as_flattened());
-    for (place, (word, first)) in places.iter_mut().zip(sums) {
-        *place = word.wrapping_add(*first).to_le_bytes();
-    }
-}
-
-#[inline(always)]
-fn words(row: &[u8; 16]) -> [u32; 4] {
-    let (words, _) = row.as_chunks();
-    [0, 1, 2, 3].map(|i| u32::from_le_bytes(words[i]))
-}
-
-/// RFC 8439, 2.1, down every column.
-#[inline(always)]
-fn quarter_rounds([a, b, c, d]: &mut Rows) {
-    for i in 0..4 {
-        a[i] = a[i].wrapping_add(b[i]);
-        d[i] = (d[i] ^ a[i]).rotate_left(16);
-        c[i] = c[i].wrapping_add(d[i]);
-        b[i] = (b[i] ^ c[i]).rotate_left(12);
-        a[i] = a[i].wrapping_add(b[i]);
-        d[i] = (d[i] ^ a[i]).rotate_left(8);
-        c[i] = c[i].wrapping_add(d[i]);
-        b[i] = (b[i] ^ c[i]).rotate_left(7);
+    let (places, _) = destination.as_chunks_mut();
+    for (place, (word, first)) in places.iter_mut().zip(state.iter().zip(first)) {
+        *place = word.wrapping_add(first).to_le_bytes();
     }
 }
 
-/// Turns rows b, c and d left by so many words: the diagonals become columns.
+/// RFC 8439, 2.1.
 #[inline(always)]
-fn turn([_, b, c, d]: &mut Rows, [by_b, by_c, by_d]: [usize; 3]) {
-    b.rotate_left(by_b);
-    c.rotate_left(by_c);
-    d.rotate_left(by_d);
+fn quarter_round(state: &mut [u32; 16], [a, b, c, d]: [usize; 4]) {
+    state[a] = state[a].wrapping_add(state[b]);
+    state[d] = (state[d] ^ state[a]).rotate_left(16);
+    state[c] = state[c].wrapping_add(state[d]);
+    state[b] = (state[b] ^ state[c]).rotate_left(12);
+    state[a] = state[a].wrapping_add(state[b]);
+    state[d] = (state[d] ^ state[a]).rotate_left(8);
+    state[c] = state[c].wrapping_add(state[d]);
+    state[b] = (state[b] ^ state[c]).rotate_left(7);
 }
