@@ -1,4 +1,4 @@
-//! The key of the ChaCha20 backends.
+//! The key of all ChaCha20 backends.
 
 use crate::KEY_BYTES;
 use zeroize::{ZeroizeOnDrop, optimization_barrier};

@@ -1,5 +1,5 @@
-//! The counter has 128 bits and carries over all of them, whichever block of a batch the carry
-//! falls on. A lane that wraps at 2^32 or 2^64 is the classic fault of a vector backend.
+//! The counter has 128 bits and carries over all of them, at every block of a batch. A lane that wraps
+//! at 2^32 or 2^64 is a frequent fault of vector code.
 
 mod model;
 

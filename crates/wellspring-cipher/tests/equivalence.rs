@@ -1,5 +1,4 @@
-//! Every backend gives the bytes of the plain generator, whatever the length, the split and the
-//! place they are asked for.
+//! Every backend gives the bytes of the plain generator, at every length, split and address.
 
 mod model;
 

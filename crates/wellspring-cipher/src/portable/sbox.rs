@@ -142,7 +142,7 @@ mod tests {
         let mut sum = 0;
         for bit in 0..8 {
             sum ^= a * (b >> bit & 1);
-            a = a << 1 ^ 0x1b * (a >> 7);
+            a = (a << 1) ^ (0x1b * (a >> 7));
         }
         sum
     }

@@ -16,8 +16,8 @@ chacha20_rounds!("avx2");
 
 /// Shuffles the bytes of every word by a mask in memory.
 ///
-/// By the intrinsic the compiler knows the mask, and does worse: it swaps halves in two
-/// instructions, and shuffles both operands of the XOR before, in place of its result.
+/// With the intrinsic the compiler knows the mask and makes slower code: two instructions to swap halves,
+/// and a shuffle of both operands of the XOR instead of one of its result.
 macro_rules! shuffle_bytes {
     ($words:expr, $mask:ident) => {{
         let shuffled: Vector;
@@ -35,7 +35,7 @@ macro_rules! shuffle_bytes {
     }};
 }
 
-/// Of the eight words: the bytes that each byte comes from, within its lane.
+/// For each byte of the eight words: the byte of its lane that it comes from.
 static LEFT_16: [u32; 8] = [
     0x0100_0302,
     0x0504_0706,
