@@ -17,7 +17,7 @@ const UNOPTIMISED_BYTES: usize = 16 << 10;
 /// For a function that has called others with secrets. Those must be `#[inline(never)]`: what is inlined
 /// works in the caller's own frame, which this does not reach. `BYTES` is what they take of the stack in
 /// optimised code; with debug assertions at least 16 KiB are wiped, as the compiler keeps less in
-/// registers then. Costs about 1 ns for 64 bytes.
+/// registers then.
 ///
 /// ```
 /// # use wellspring_cipher::erase_stack;
@@ -70,7 +70,7 @@ impl Drop for WipeAfterSetUp {
     fn drop(&mut self) {
         match self.0 {
             _ if cfg!(debug_assertions) => zeroize_stack::<UNOPTIMISED_BYTES>(),
-            // Takes 1.6 KiB on x86-64: three forms of the round keys.
+            // Its largest frame is 1.1 KiB on x86-64: three forms of the round keys.
             Backend::Aes256Portable => zeroize_stack::<4096>(),
             _ => zeroize_stack::<256>(),
         }

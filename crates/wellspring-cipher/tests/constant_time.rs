@@ -5,7 +5,7 @@
 //! which knows AES-NI and AVX2. It does not know VAES, AVX-512 and SHA-NI: those backends are not run here.
 //! The first two are the same source text for wider registers.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 
 mod model;
 
