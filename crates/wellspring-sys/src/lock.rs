@@ -1,9 +1,8 @@
 //! A lock that a child process never waits for.
 
 use crate::signals::Blocked;
-use bytemuck::Zeroable;
+use crate::zeroed::Zeroed;
 use core::cell::UnsafeCell;
-use core::mem::MaybeUninit;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};
 use rustix::thread::futex;
@@ -20,24 +19,33 @@ const LOOKS: u32 = 400;
 
 /// A value behind a lock, for memory that is wiped on fork.
 ///
-/// All zeros is a free lock whose value does not exist yet; it is made by `T::default()` when the lock is next
-/// taken. In a child process the lock is therefore free and its value new, even if a thread that does not
-/// exist there was changing it; nothing of the torn value is looked at, nor dropped.
+/// Zeroed memory is the free lock around `T::ZERO`. So in a child process the lock is free and its value is
+/// `T::ZERO`, even if a thread that does not exist there was changing it; the torn value is never looked at,
+/// nor dropped.
 ///
-/// Whoever takes it has blocked signals before, and keeps them blocked for as long as the lock is held.
+/// To take it, block signals first; they stay blocked for as long as the lock is held.
+///
+/// The word has 64 bytes for itself: a thread that waits for the lock does not take the value's cache line from
+/// the thread that has it, and no `T` of an alignment up to 64 leaves padding between them.
+#[repr(C)]
 pub struct Lock<T> {
     word: AtomicU32,
-    made: AtomicU32,
-    value: UnsafeCell<MaybeUninit<T>>,
+    _reserved: [u32; 15],
+    value: UnsafeCell<T>,
 }
 
-// SAFETY: the words are atomics, of which zero is a value, and the rest need not be initialised.
-unsafe impl<T> Zeroable for Lock<T> {}
+impl<T: Zeroed> Zeroed for Lock<T> {
+    const ZERO: Self = Self {
+        word: AtomicU32::new(FREE),
+        _reserved: [0; 15],
+        value: UnsafeCell::new(T::ZERO),
+    };
+}
 
 // SAFETY: the lock lets one thread at a time reach the value.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
-impl<T: Default + Send> Lock<T> {
+impl<T: Send> Lock<T> {
     /// Waits for the lock.
     #[must_use]
     pub fn lock<'a>(&'a self, signals: &'a Blocked) -> Guard<'a, T> {
@@ -75,11 +83,6 @@ impl<T: Default + Send> Lock<T> {
     }
 
     fn guard<'a>(&'a self, signals: &'a Blocked) -> Guard<'a, T> {
-        if self.made.load(Ordering::Relaxed) == 0 {
-            // SAFETY: we hold the lock. What is there, if anything, is overwritten without being looked at.
-            unsafe { (*self.value.get()).write(T::default()) };
-            self.made.store(1, Ordering::Relaxed);
-        }
         Guard {
             lock: self,
             _signals: signals,
@@ -97,15 +100,15 @@ impl<T> Deref for Guard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the guard holds the lock, and its maker saw to it that the value was made.
-        unsafe { (*self.lock.value.get()).assume_init_ref() }
+        // SAFETY: the guard holds the lock.
+        unsafe { &*self.lock.value.get() }
     }
 }
 
 impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above, and the guard is borrowed for as long.
-        unsafe { (*self.lock.value.get()).assume_init_mut() }
+        unsafe { &mut *self.lock.value.get() }
     }
 }
 

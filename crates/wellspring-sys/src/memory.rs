@@ -1,6 +1,6 @@
 //! Pages that are locked, left out of core dumps, and wiped in a child process.
 
-use bytemuck::Zeroable;
+use crate::zeroed::{Zeroed, assert_zeroed};
 use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
@@ -128,7 +128,7 @@ pub(crate) unsafe fn erase(start: *mut u8, bytes: usize) {
 
 /// A value in pages of its own, wiped on fork and erased on drop.
 ///
-/// All zeros is a valid `T`, and is what it starts as and what a child process finds. `T` is shared: it
+/// `T::ZERO` is what it starts as and what a child process finds. `T` is shared: it
 /// consists of atomics and [locks](crate::lock::Lock).
 #[derive(Debug)]
 pub struct Wiped<T> {
@@ -136,14 +136,17 @@ pub struct Wiped<T> {
     value: PhantomData<T>,
 }
 
-impl<T: Zeroable + Sync> Wiped<T> {
+impl<T: Zeroed + Sync> Wiped<T> {
     /// Maps and locks the pages, preferably of NUMA node `node` (the system's number).
     ///
     /// # Errors
     ///
     /// When the system has no such memory.
     pub fn new(node: Option<u32>) -> Result<Self, MemoryError> {
-        const { assert!(align_of::<T>() <= 4096) };
+        const {
+            assert_zeroed::<T>();
+            assert!(align_of::<T>() <= 4096);
+        }
         let pages = Pages::map(size_of::<T>().next_multiple_of(4096).max(4096))?;
         if let Some(node) = node {
             pages.prefer_node(node);
@@ -162,7 +165,7 @@ impl<T: Zeroable + Sync> Wiped<T> {
     }
 }
 
-impl<T: Zeroable + Sync> Deref for Wiped<T> {
+impl<T: Zeroed + Sync> Deref for Wiped<T> {
     type Target = T;
 
     fn deref(&self) -> &T {

@@ -1,38 +1,39 @@
 //! A state that someone owns.
 
-use crate::nest::Nest;
 use crate::slots::{self, Header, STATES_BYTES, Slot};
-use crate::vdso::Fresh;
-use bytemuck::Zeroable;
+use crate::thread_state::ThreadStates;
+use crate::vdso::VdsoRandom;
+use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// A state that someone owns: not tied to a thread, not shared, wiped on fork all the same.
 #[derive(Debug)]
-pub struct Owned<T> {
+pub struct OwnedState<T> {
     owner: u64,
     slot: Slot,
     state: PhantomData<T>,
 }
 
-impl<T: Zeroable> Owned<T> {
-    /// A new state for the owner of `nest`; it takes memory when first used.
+impl<T: Zeroed> OwnedState<T> {
+    /// A new state for the owner of `threads`; it takes memory when first used.
     #[must_use]
-    pub fn new<O: Zeroable, I: Zeroable>(nest: &Nest<O, I>) -> Self {
+    pub fn new<O: Zeroed, I: Zeroed>(threads: &ThreadStates<O, I>) -> Self {
         const {
+            assert_zeroed::<T>();
             assert!(size_of::<T>() <= STATES_BYTES, "the state fits into a slot");
             assert!(align_of::<T>() <= align_of::<Header>());
         };
         Self {
-            owner: nest.owner(),
+            owner: threads.owner(),
             slot: Slot::NONE,
             state: PhantomData,
         }
     }
 
-    /// The hot path: as [`Nest::outermost`].
+    /// The hot path: as [`ThreadStates::try_outermost`].
     #[inline(always)]
-    pub fn at_hand<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
+    pub fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
         let slot = Some(self.slot).filter(Slot::is_ours)?;
         // SAFETY: in bounds and aligned, as `new` asserts; all zeros, which it starts as, is a `T`. Nobody else
         // has it: the slot is ours, and we are borrowed.
@@ -41,35 +42,35 @@ impl<T: Zeroable> Owned<T> {
         Some(result).filter(|_| slot.is_ours())
     }
 
-    /// As [`Nest::with`]; there is no depth to run out of.
+    /// As [`ThreadStates::try_with`]; there is no depth to run out of.
     pub fn with<R>(
         &mut self,
         node: impl Fn() -> u32,
-        mut read: impl FnMut(&mut T, Fresh<'_>) -> R,
+        mut read: impl FnMut(&mut T, VdsoRandom<'_>) -> R,
     ) -> Option<R> {
         loop {
             if !self.slot.is_ours() {
                 let used_bytes = size_of::<Header>() + size_of::<T>();
-                self.slot = slots::claim(self.owner, node(), used_bytes, self.slot)?;
+                self.slot = slots::acquire(self.owner, node(), used_bytes, self.slot)?;
             }
-            let fresh = Fresh::new(self.slot.vdso_state(0));
+            let fresh = VdsoRandom::new(self.slot.vdso_state(0));
             let read = |state: &mut T| read(state, fresh);
-            if let Some(result) = self.at_hand(read) {
+            if let Some(result) = self.try_with(read) {
                 return Some(result);
             }
         }
     }
 }
 
-impl<T> Drop for Owned<T> {
+impl<T> Drop for OwnedState<T> {
     /// Erases the state.
     fn drop(&mut self) {
         slots::release(self.slot);
     }
 }
 
-// SAFETY: an `Owned<T>` is the only way to its state, as a `Box<T>` is.
-unsafe impl<T: Send> Send for Owned<T> {}
+// SAFETY: an `OwnedState<T>` is the only way to its state, as a `Box<T>` is.
+unsafe impl<T: Send> Send for OwnedState<T> {}
 
 #[cfg(test)]
 mod tests {
@@ -77,8 +78,8 @@ mod tests {
 
     #[test]
     fn an_owned_state_moves_between_threads() {
-        let nest = Nest::<u64, u64>::new();
-        let mut owned = Owned::<u64>::new(&nest);
+        let threads = ThreadStates::<u64, u64>::new();
+        let mut owned = OwnedState::<u64>::new(&threads);
         let mut next = move || {
             owned.with(
                 || 0,

@@ -28,7 +28,7 @@ pub const DEPTHS: usize = 4;
 
 const SLOTS_PER_CHUNK: usize = 64;
 
-/// 65,536 slots; who gets none is served without, see [`Nest::with`](crate::nest::Nest::with).
+/// 65,536 slots; who gets none is served without, see [`ThreadStates::try_with`](crate::thread_state::ThreadStates::with).
 const MAX_CHUNKS: usize = 1024;
 
 /// The serial of a slot that nobody has.
@@ -157,11 +157,11 @@ impl Slot {
 
 /// Claims `lost` again, if a fork took it from its holder; else a free slot near `node`. Locks and zeroes its
 /// first `used_bytes` (less the header). `None`: the limit is reached, or the system has no memory.
-pub(crate) fn claim(owner: u64, node: u32, used_bytes: usize, lost: Slot) -> Option<Slot> {
+pub(crate) fn acquire(owner: u64, node: u32, used_bytes: usize, lost: Slot) -> Option<Slot> {
     let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
     let slot = match lost.holder.pass(lost.serial, serial) {
         true => Slot { serial, ..lost },
-        false => claim_free(node, serial)?,
+        false => acquire_free(node, serial)?,
     };
     let used_bytes = used_bytes.min(SLOT_BYTES);
     slot.holder.used_bytes.store(used_bytes, Ordering::Relaxed);
@@ -174,13 +174,13 @@ pub(crate) fn claim(owner: u64, node: u32, used_bytes: usize, lost: Slot) -> Opt
     Some(slot)
 }
 
-fn claim_free(node: u32, serial: u64) -> Option<Slot> {
+fn acquire_free(node: u32, serial: u64) -> Option<Slot> {
     let hint = HINT.load(Ordering::Relaxed);
     loop {
         let taken = taken_chunks().len();
         for step in 0..taken {
             let number = (hint / SLOTS_PER_CHUNK + step) % taken;
-            if let Some(slot) = CHUNKS[number].claim(number, hint, node, serial) {
+            if let Some(slot) = CHUNKS[number].acquire(number, hint, node, serial) {
                 return Some(slot);
             }
         }
@@ -198,7 +198,7 @@ fn taken_chunks() -> &'static [Chunk] {
 }
 
 impl Chunk {
-    fn claim(&'static self, number: usize, hint: usize, node: u32, serial: u64) -> Option<Slot> {
+    fn acquire(&'static self, number: usize, hint: usize, node: u32, serial: u64) -> Option<Slot> {
         if self.node.load(Ordering::Relaxed) != node {
             return None;
         }

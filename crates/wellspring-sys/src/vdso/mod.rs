@@ -95,12 +95,12 @@ unsafe fn fill(state: *mut u8, destination: &mut [u8]) -> bool {
 }
 
 /// Operating system output without a system call, for one level.
-pub struct Fresh<'a> {
+pub struct VdsoRandom<'a> {
     state: *mut u8,
     level: PhantomData<&'a mut ()>,
 }
 
-impl Fresh<'_> {
+impl VdsoRandom<'_> {
     pub(crate) fn new(state: *mut u8) -> Self {
         Self {
             state,

@@ -1,5 +1,6 @@
 //! getrandom(2), the clock, small files, and the CPU this thread runs on.
 
+use crate::os_error::OsError;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, read};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -9,12 +10,12 @@ use rustix::time::{ClockId, clock_gettime};
 ///
 /// # Errors
 ///
-/// The system's error number: `EAGAIN` before the kernel's generator is seeded, `ENOSYS` or `EPERM` in a
+/// `EAGAIN` before the kernel's generator is seeded, `ENOSYS` or `EPERM` in a
 /// sandbox that forbids the call.
-pub fn os_random(destination: &mut [u8]) -> Result<usize, i32> {
+pub fn os_random(destination: &mut [u8]) -> Result<usize, OsError> {
     // Up to 256 bytes the call is atomic: never interrupted, never short.
     let length = destination.len().min(256);
-    getrandom(&mut destination[..length], GetRandomFlags::NONBLOCK).map_err(Errno::raw_os_error)
+    getrandom(&mut destination[..length], GetRandomFlags::NONBLOCK).map_err(OsError::from)
 }
 
 /// The time since boot in milliseconds, without the time spent asleep. Coarse (about 4 ms) and cheap: no

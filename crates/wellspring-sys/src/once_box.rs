@@ -9,9 +9,9 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 /// `std`'s `OnceLock` has the others wait for the first; in a child process forked meanwhile, or in a signal
 /// handler that interrupts the first, they would wait for ever. Here they all make one, and all but one drop
 /// theirs.
-pub struct Once<T: 'static>(AtomicPtr<T>);
+pub struct OnceBox<T: 'static>(AtomicPtr<T>);
 
-impl<T: Send + Sync> Once<T> {
+impl<T: Send + Sync> OnceBox<T> {
     /// Nothing yet.
     #[must_use]
     pub const fn new() -> Self {
@@ -20,7 +20,7 @@ impl<T: Send + Sync> Once<T> {
 
     /// The value, made by `make` if there is none. It lives as long as the process.
     #[inline(always)]
-    pub fn get_or_make(&self, make: fn() -> T) -> &'static T {
+    pub fn get_or_init(&self, make: fn() -> T) -> &'static T {
         // SAFETY: null, or a value that `make` leaked and nobody changes.
         match unsafe { self.0.load(Ordering::Acquire).as_ref() } {
             Some(value) => value,
@@ -50,7 +50,7 @@ impl<T: Send + Sync> Once<T> {
     }
 }
 
-impl<T: Send + Sync> Default for Once<T> {
+impl<T: Send + Sync> Default for OnceBox<T> {
     fn default() -> Self {
         Self::new()
     }
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn every_thread_gets_the_same_value() {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        static ONCE: Once<u32> = Once::new();
-        let get = || *ONCE.get_or_make(|| MADE.fetch_add(1, Ordering::Relaxed));
+        static ONCE: OnceBox<u32> = OnceBox::new();
+        let get = || *ONCE.get_or_init(|| MADE.fetch_add(1, Ordering::Relaxed));
         let values: Vec<u32> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(get)).collect();
             threads

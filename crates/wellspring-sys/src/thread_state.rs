@@ -9,13 +9,12 @@
 use crate::signals::Blocked;
 use crate::slots::{self, Header, STATES_BYTES, Slot};
 use crate::thread::{Depth, ENTRIES, Entry, Local, local, release_at_exit};
-use bytemuck::Zeroable;
+use crate::vdso::VdsoRandom;
+use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-pub use crate::owned::Owned;
 pub use crate::slots::DEPTHS;
-pub use crate::vdso::Fresh;
 
 /// The states of a thread: one for the outermost depth, where almost all reads are, and smaller ones for the
 /// depths of signal handlers.
@@ -30,16 +29,18 @@ struct States<O, I> {
 /// All zeros is a state that was never used; it is what a thread starts with and what it finds in a child
 /// process.
 #[derive(Debug)]
-pub struct Nest<O, I> {
+pub struct ThreadStates<O, I> {
     owner: u64,
     states: PhantomData<fn() -> (O, I)>,
 }
 
-impl<O: Zeroable, I: Zeroable> Nest<O, I> {
-    /// A new nest; every thread's states are zero.
+impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
+    /// A new threads; every thread's states are zero.
     #[must_use]
     pub fn new() -> Self {
         const {
+            assert_zeroed::<O>();
+            assert_zeroed::<I>();
             assert!(
                 size_of::<States<O, I>>() <= STATES_BYTES,
                 "a thread's states fit into a slot"
@@ -58,7 +59,7 @@ impl<O: Zeroable, I: Zeroable> Nest<O, I> {
     /// `None`: it is not or has none, or the process forked under `read` (in a signal handler); whatever `read`
     /// did is then to be done again by way of [`with`](Self::with).
     #[inline(always)]
-    pub fn outermost<R>(&self, read: impl FnOnce(&mut O) -> R) -> Option<R> {
+    pub fn try_outermost<R>(&self, read: impl FnOnce(&mut O) -> R) -> Option<R> {
         let local = local();
         if local.depth.get() != 0 {
             return None;
@@ -84,10 +85,10 @@ impl<O: Zeroable, I: Zeroable> Nest<O, I> {
     /// `read` runs again there: whatever it did before is to be overwritten.
     ///
     /// `node` says which node's memory a new state shall be in.
-    pub fn with<R>(
+    pub fn try_with<R>(
         &self,
         node: impl Fn() -> u32,
-        mut read: impl FnMut(&mut Level<'_, O, I>) -> R,
+        mut read: impl FnMut(&mut StateRef<'_, O, I>) -> R,
     ) -> Option<R> {
         let local = local();
         let level = local.depth.get();
@@ -97,7 +98,7 @@ impl<O: Zeroable, I: Zeroable> Nest<O, I> {
         let depth = Depth::enter(local, level);
         loop {
             let slot = self.find(local, depth.level, &node)?;
-            let result = read(&mut Level {
+            let result = read(&mut StateRef {
                 slot,
                 depth: depth.level,
                 states: PhantomData,
@@ -116,19 +117,19 @@ impl<O: Zeroable, I: Zeroable> Nest<O, I> {
     #[inline(never)]
     fn start_over(&self, local: &Local, depth: usize, node: &impl Fn() -> u32) -> Option<()> {
         let slot = self.find(local, depth, node)?;
-        let mut level = Level::<O, I> {
+        let mut level = StateRef::<O, I> {
             slot,
             depth,
             states: PhantomData,
         };
         match level.state() {
-            State::Outermost(state) => *state = O::zeroed(),
-            State::Nested(state) => *state = I::zeroed(),
+            State::Outermost(state) => *state = O::ZERO,
+            State::Nested(state) => *state = I::ZERO,
         }
         Some(())
     }
 
-    /// What the slots of this nest are held by.
+    /// What the slots of this threads are held by.
     pub(crate) fn owner(&self) -> u64 {
         self.owner
     }
@@ -142,7 +143,7 @@ impl<O: Zeroable, I: Zeroable> Nest<O, I> {
     /// Finds this thread's slot, or claims one.
     fn find(&self, local: &Local, depth: usize, node: &impl Fn() -> u32) -> Option<Slot> {
         self.mine(local)
-            .or_else(|| self.claim(local, depth, node()))
+            .or_else(|| self.acquire(local, depth, node()))
     }
 
     /// This thread's slot.
@@ -154,7 +155,7 @@ impl<O: Zeroable, I: Zeroable> Nest<O, I> {
 
     #[cold]
     #[inline(never)]
-    fn claim(&self, local: &Local, depth: usize, node: u32) -> Option<Slot> {
+    fn acquire(&self, local: &Local, depth: usize, node: u32) -> Option<Slot> {
         // A handler that found an entry half written would be lost.
         let _signals = Blocked::new();
         // One that came before may have claimed what we want.
@@ -173,12 +174,12 @@ impl<O: Zeroable, I: Zeroable> Nest<O, I> {
         let before = entry.slot.get();
         let used_bytes = size_of::<Header>() + size_of::<States<O, I>>();
         let slot = if entry.owner.get() == self.owner {
-            slots::claim(self.owner, node, used_bytes, before)?
+            slots::acquire(self.owner, node, used_bytes, before)?
         } else {
             if depth == 0 {
                 slots::release(before);
             }
-            slots::claim(self.owner, node, used_bytes, Slot::NONE)?
+            slots::acquire(self.owner, node, used_bytes, Slot::NONE)?
         };
         entry.owner.set(self.owner);
         entry.slot.set(slot);
@@ -187,13 +188,13 @@ impl<O: Zeroable, I: Zeroable> Nest<O, I> {
     }
 }
 
-impl<O: Zeroable, I: Zeroable> Default for Nest<O, I> {
+impl<O: Zeroed, I: Zeroed> Default for ThreadStates<O, I> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<O, I> Drop for Nest<O, I> {
+impl<O, I> Drop for ThreadStates<O, I> {
     /// Erases every thread's states.
     fn drop(&mut self) {
         slots::release_all(self.owner);
@@ -201,7 +202,7 @@ impl<O, I> Drop for Nest<O, I> {
 }
 
 /// A depth's states, held by whoever reads at it.
-pub struct Level<'a, O, I> {
+pub struct StateRef<'a, O, I> {
     slot: Slot,
     depth: usize,
     states: PhantomData<&'a mut (O, I)>,
@@ -215,11 +216,11 @@ pub enum State<'a, O, I> {
     Nested(&'a mut I),
 }
 
-impl<O: Zeroable, I: Zeroable> Level<'_, O, I> {
+impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
     /// The state.
     pub fn state(&mut self) -> State<'_, O, I> {
         let states = self.slot.states().cast::<States<O, I>>();
-        // SAFETY: in bounds and aligned, as `Nest::new` asserts; all zeros, which it starts as, is a state.
+        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; all zeros, which it starts as, is a state.
         // Nobody else has it: the slot is this thread's, and the depth is marked.
         unsafe {
             match self.depth {
@@ -243,8 +244,8 @@ impl<O: Zeroable, I: Zeroable> Level<'_, O, I> {
     }
 
     /// The state, and the operating system's output for whoever changes it.
-    pub fn state_and_fresh(&mut self) -> (State<'_, O, I>, Fresh<'_>) {
-        let fresh = Fresh::new(self.slot.vdso_state(self.depth));
+    pub fn state_and_vdso(&mut self) -> (State<'_, O, I>, VdsoRandom<'_>) {
+        let fresh = VdsoRandom::new(self.slot.vdso_state(self.depth));
         (self.state(), fresh)
     }
 }
@@ -253,14 +254,14 @@ impl<O: Zeroable, I: Zeroable> Level<'_, O, I> {
 mod tests {
     use super::*;
 
-    fn value<'a>(level: &'a mut Level<'_, u64, u64>) -> &'a mut u64 {
+    fn value<'a>(level: &'a mut StateRef<'_, u64, u64>) -> &'a mut u64 {
         match level.state() {
             State::Outermost(value) | State::Nested(value) => value,
         }
     }
 
-    fn next(nest: &Nest<u64, u64>) -> Option<u64> {
-        nest.with(
+    fn next(threads: &ThreadStates<u64, u64>) -> Option<u64> {
+        threads.try_with(
             || 0,
             |level| {
                 *value(level) += 1;
@@ -271,68 +272,70 @@ mod tests {
 
     #[test]
     fn every_thread_starts_from_zero_and_keeps_its_state() {
-        let nest = Nest::<u64, u64>::new();
-        assert_eq!((next(&nest), next(&nest)), (Some(1), Some(2)));
+        let threads = ThreadStates::<u64, u64>::new();
+        assert_eq!((next(&threads), next(&threads)), (Some(1), Some(2)));
         std::thread::scope(|scope| {
-            scope.spawn(|| assert_eq!((next(&nest), next(&nest)), (Some(1), Some(2))));
+            scope.spawn(|| assert_eq!((next(&threads), next(&threads)), (Some(1), Some(2))));
         });
-        assert_eq!(next(&nest), Some(3));
+        assert_eq!(next(&threads), Some(3));
     }
 
     #[test]
     fn a_nested_use_never_sees_the_state_it_interrupts() {
-        let nest = Nest::<u64, u64>::new();
-        fn descend(nest: &Nest<u64, u64>, depth: usize) -> usize {
-            let below = nest.with(
+        let threads = ThreadStates::<u64, u64>::new();
+        fn descend(threads: &ThreadStates<u64, u64>, depth: usize) -> usize {
+            let below = threads.try_with(
                 || 0,
                 |level| {
                     assert_eq!(*value(level), 0);
                     *value(level) = 1;
-                    let below = descend(nest, depth + 1);
+                    let below = descend(threads, depth + 1);
                     assert_eq!(*value(level), 1);
                     below
                 },
             );
             below.unwrap_or(depth)
         }
-        assert_eq!(descend(&nest, 0), DEPTHS, "the fifth level is refused");
+        assert_eq!(descend(&threads, 0), DEPTHS, "the fifth level is refused");
     }
 
     #[test]
     fn a_panic_costs_no_depth() {
-        let nest = Nest::<u64, u64>::new();
+        let threads = ThreadStates::<u64, u64>::new();
         for _ in 0..2 * DEPTHS {
-            let panics = std::panic::AssertUnwindSafe(|| nest.with(|| 0, |_| panic!("in a read")));
+            let panics =
+                std::panic::AssertUnwindSafe(|| threads.try_with(|| 0, |_| panic!("in a read")));
             assert!(std::panic::catch_unwind(panics).is_err());
         }
-        assert_eq!(next(&nest), Some(1));
+        assert_eq!(next(&threads), Some(1));
     }
 
     #[test]
     fn more_nests_than_a_thread_keeps_lose_states_and_nothing_else() {
-        let nests: [Nest<u64, u64>; 3 * ENTRIES] = core::array::from_fn(|_| Nest::new());
+        let all: [ThreadStates<u64, u64>; 3 * ENTRIES] =
+            core::array::from_fn(|_| ThreadStates::new());
         for _ in 0..3 {
-            for nest in &nests {
-                assert!(next(nest).is_some());
+            for threads in &all {
+                assert!(next(threads).is_some());
             }
         }
-        assert!(nests.iter().map(Nest::count).sum::<usize>() <= ENTRIES);
+        assert!(all.iter().map(ThreadStates::count).sum::<usize>() <= ENTRIES);
     }
 
     #[test]
     fn slots_of_ended_threads_and_dropped_nests_are_used_again() {
-        let nest = Nest::<u64, u64>::new();
+        let threads = ThreadStates::<u64, u64>::new();
         for _ in 0..200 {
             std::thread::scope(|scope| {
-                let first = scope.spawn(|| next(&nest)).join().unwrap();
+                let first = scope.spawn(|| next(&threads)).join().unwrap();
                 assert_eq!(first, Some(1), "a slot comes back erased");
             });
         }
-        assert_eq!(nest.count(), 0);
-        next(&nest);
-        let owner = nest.owner;
+        assert_eq!(threads.count(), 0);
+        next(&threads);
+        let owner = threads.owner;
         assert_eq!(slots::count(owner), 1);
-        drop(nest);
+        drop(threads);
         assert_eq!(slots::count(owner), 0);
     }
 }

@@ -1,0 +1,104 @@
+//! Words that somebody else changes: another process, through a file, or a hypervisor, through a device.
+
+use crate::os_error::OsError;
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicU64, Ordering};
+use rustix::fd::AsFd;
+use rustix::mm::{MapFlags, ProtFlags};
+
+/// The bytes of a mapping: one page.
+const PAGE_BYTES: usize = 4096;
+
+/// The first page of a file, shared with whoever else has mapped it.
+///
+/// Whoever truncates the file below what is read here ends this process with a SIGBUS. So map only what nobody else
+/// can write, and what its owner replaces and never truncates.
+#[derive(Debug)]
+pub struct SharedPage(NonNull<u8>);
+
+impl SharedPage {
+    /// Maps the page, to be read.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub fn map(file: impl AsFd) -> Result<Self, OsError> {
+        Self::map_for(file, ProtFlags::READ)
+    }
+
+    /// Maps the page, to be read and written.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub fn map_to_write(file: impl AsFd) -> Result<SharedPageMut, OsError> {
+        Self::map_for(file, ProtFlags::READ | ProtFlags::WRITE).map(SharedPageMut)
+    }
+
+    fn map_for(file: impl AsFd, access: ProtFlags) -> Result<Self, OsError> {
+        // SAFETY: a new mapping where the kernel likes; nobody else here knows of it.
+        let start = unsafe {
+            rustix::mm::mmap(
+                ptr::null_mut(),
+                PAGE_BYTES,
+                access,
+                MapFlags::SHARED,
+                file,
+                0,
+            )
+        };
+        let start = start?;
+        Ok(Self(
+            NonNull::new(start.cast()).ok_or(OsError::new(libc::EINVAL))?,
+        ))
+    }
+
+    /// The word at an offset, which is a multiple of 8 within the page. To be loaded, never stored to.
+    ///
+    /// # Panics
+    ///
+    /// When it is not.
+    #[must_use]
+    pub fn word(&self, offset: usize) -> u64 {
+        // SAFETY: in bounds and aligned, see `address`; mapped for as long as `self` lives. All changes, whoever
+        // makes them, are of the whole word at once, and every value is one.
+        unsafe { (*self.address(offset)).load(Ordering::Acquire) }
+    }
+
+    pub(crate) fn address(&self, offset: usize) -> *mut AtomicU64 {
+        assert!(offset.is_multiple_of(8) && offset <= PAGE_BYTES - 8);
+        // SAFETY: within the mapping.
+        unsafe { self.0.as_ptr().add(offset).cast() }
+    }
+}
+
+impl Drop for SharedPage {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours alone and ends here.
+        let _ = unsafe { rustix::mm::munmap(self.0.as_ptr().cast::<c_void>(), PAGE_BYTES) };
+    }
+}
+
+// SAFETY: the page is read and written by atomic words only, from any thread.
+unsafe impl Send for SharedPage {}
+// SAFETY: as above.
+unsafe impl Sync for SharedPage {}
+
+/// A [`SharedPage`] that is ours to write.
+#[derive(Debug)]
+pub struct SharedPageMut(SharedPage);
+
+impl SharedPageMut {
+    /// The word at an offset, as [`SharedPage::word`].
+    #[must_use]
+    pub fn word(&self, offset: usize) -> u64 {
+        self.0.word(offset)
+    }
+
+    /// Stores a word, after everything stored before.
+    pub fn store(&self, offset: usize, value: u64) {
+        // SAFETY: as in `SharedPage::word`; the mapping was made to be written.
+        unsafe { (*self.0.address(offset)).store(value, Ordering::Release) };
+    }
+}

@@ -1,0 +1,54 @@
+//! The end of what a call left on the stack.
+
+use core::sync::atomic::{Ordering, compiler_fence};
+
+/// How much [`erase_below`] wipes: more than any function of the core uses when it is optimised (2 KiB).
+pub const ERASED_BYTES: usize = 4096;
+
+/// Wipes the 4 KiB of stack below the caller's frame, where the functions that it called had theirs.
+///
+/// Those functions must not be inlined into the caller: mark them `#[inline(never)]`.
+#[inline(never)]
+pub fn erase_below() {
+    let mut frame = core::mem::MaybeUninit::<[u8; ERASED_BYTES]>::uninit();
+    // SAFETY: the array is ours to write.
+    unsafe { core::ptr::write_bytes(frame.as_mut_ptr().cast::<u8>(), 0, ERASED_BYTES) };
+    // The compiler must believe that somebody reads the zeros.
+    core::hint::black_box(frame.as_mut_ptr());
+    compiler_fence(Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaves a marked frame on the stack and says where it was.
+    #[inline(never)]
+    fn leave_a_trace() -> *const u8 {
+        let mut secret = [0x5a_u8; 1024];
+        core::hint::black_box(secret.as_mut_ptr())
+    }
+
+    #[inline(never)]
+    fn count_traces(address: *const u8) -> usize {
+        // SAFETY: our own stack, below the present frame's caller; read one byte at a time and never kept.
+        (0..1024)
+            .filter(
+                |&offset| unsafe { core::ptr::read_volatile(address.wrapping_add(offset)) } == 0x5a,
+            )
+            .count()
+    }
+
+    #[test]
+    fn a_function_that_returned_leaves_no_trace() {
+        let address = leave_a_trace();
+        // Some of it may be overwritten by the counting itself.
+        assert!(
+            count_traces(address) > 256,
+            "the trace was there to be erased"
+        );
+        let address = leave_a_trace();
+        erase_below();
+        assert_eq!(count_traces(address), 0);
+    }
+}

@@ -1,0 +1,110 @@
+//! The directory of a trusted file, and a lock file in it.
+
+use super::{Access, FileFault, FileIdentity, TrustedFile, check, check_owner};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, openat, statat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// An open directory. All that is done through it is done in the same directory, even if that is renamed.
+#[derive(Debug)]
+pub struct Directory(OwnedFd);
+
+impl Directory {
+    /// Opens the directory of `path`; also returns the file's name in it.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault::NotAFile`] if the path names no file, as `..` does; [`FileFault::System`].
+    pub fn of(path: &Path) -> Result<(Self, &OsStr), FileFault> {
+        let name = path.file_name().ok_or(FileFault::NotAFile)?;
+        let directory = match path.parent() {
+            Some(directory) if directory != Path::new("") => directory,
+            _ => Path::new("."),
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok((Self(openat(CWD, directory, flags, Mode::empty())?), name))
+    }
+
+    /// Opens a file that belongs to root or to us. It may be exposed: ask
+    /// [`others_can_write`](TrustedFile::others_can_write) and [`is_secret`](TrustedFile::is_secret).
+    ///
+    /// # Errors
+    ///
+    /// Every [`FileFault`] except `Exposed` and `Busy`; `System` with `ENOENT` where there is no such file.
+    pub fn open_file(&self, name: &OsStr, access: Access) -> Result<TrustedFile, FileFault> {
+        // Looked at before it is opened: to open a device may do something, such as rewind a tape.
+        check(&statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
+        match openat(&self.0, name, access.flags(), Mode::empty()) {
+            // Replaced since we looked.
+            Err(Errno::LOOP) => Err(FileFault::Link),
+            Err(Errno::ISDIR | Errno::NXIO) => Err(FileFault::NotAFile),
+            file => TrustedFile::new(file?),
+        }
+    }
+
+    /// Whether only we and root can put files into the directory, and take files out of it.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault::System`].
+    pub fn is_private(&self) -> Result<bool, FileFault> {
+        let status = fstat(&self.0)?;
+        let writable = Mode::from_raw_mode(status.st_mode).intersects(Mode::WGRP | Mode::WOTH);
+        Ok(check_owner(&status).is_ok() && !writable)
+    }
+
+    /// Takes the lock that the file `name` stands for, without waiting. The file is made if there is none, readable
+    /// by its owner alone: whoever can open a file can lock it. It is empty and stays there for ever.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault::Busy`] while another process has the lock; [`FileFault::Exposed`] if others could open the file,
+    /// and so take the lock; every other [`FileFault`].
+    pub fn lock(&self, name: &OsStr) -> Result<FileLock, FileFault> {
+        let flags = Access::ReadWrite.flags() | OFlags::CREATE | OFlags::EXCL;
+        let created = openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR);
+        let file = match created {
+            Err(Errno::EXIST) => self.open_file(name, Access::ReadWrite)?,
+            file => TrustedFile::new(file?)?,
+        };
+        if !file.is_secret() {
+            return Err(FileFault::Exposed);
+        }
+        if self.is_locked_under(name, &file) {
+            Ok(FileLock(file))
+        } else {
+            Err(FileFault::Busy)
+        }
+    }
+
+    /// Locks a file. Says whether no other process had the lock and the file still has this name.
+    pub(super) fn is_locked_under(&self, name: &OsStr, file: impl AsFd) -> bool {
+        flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+            && fstat(&file).is_ok_and(|status| self.identity_of(name) == Some((&status).into()))
+    }
+
+    /// Which file has the name now.
+    #[must_use]
+    pub fn identity_of(&self, name: &OsStr) -> Option<FileIdentity> {
+        let status = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(FileIdentity::from(&status))
+    }
+}
+
+impl AsFd for Directory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// A lock between processes, held for as long as this lives. The kernel drops it when the process exits.
+#[derive(Debug)]
+pub struct FileLock(TrustedFile);
+
+impl AsFd for FileLock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

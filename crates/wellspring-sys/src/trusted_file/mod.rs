@@ -1,0 +1,237 @@
+//! Files that are believed only if their owner is root or us: opened without following links, and replaced at one
+//! instant.
+//!
+//! ```text
+//! mod        a file: how it is opened, whose it is, who else can read or write it
+//! directory  the directory it is in, and a lock file there
+//! next_file  what will replace it: written beside it, then renamed
+//! ```
+
+mod directory;
+mod next_file;
+
+pub use directory::{Directory, FileLock};
+pub use next_file::NextFile;
+
+use crate::os::read_file;
+use crate::os_error::OsError;
+use core::fmt;
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::{Errno, read};
+use rustix::process::geteuid;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// Why a file is not believed, or cannot be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileFault {
+    /// The name is a symbolic link: another file could be behind it at any time.
+    Link,
+    /// It is no regular file.
+    NotAFile,
+    /// It belongs to a user who is neither root nor the one that runs this process.
+    Owner,
+    /// Its owner has no number in this user namespace, as root of the host has none in a container. So nothing tells
+    /// whether it belongs to root or to anybody else.
+    Unmapped,
+    /// Users other than its owner can write it.
+    Exposed,
+    /// Another process is replacing it, or holds its lock.
+    Busy,
+    /// An error of the operating system.
+    System(OsError),
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Link => "it is a symbolic link",
+            Self::NotAFile => "it is not a regular file",
+            Self::Owner => "it belongs to another user",
+            Self::Unmapped => "its owner has no number in this user namespace",
+            Self::Exposed => "other users can write it",
+            Self::Busy => "another process is writing it or holds its lock",
+            Self::System(error) => return error.fmt(f),
+        })
+    }
+}
+
+impl core::error::Error for FileFault {}
+
+impl From<Errno> for FileFault {
+    fn from(error: Errno) -> Self {
+        Self::System(error.into())
+    }
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To be read.
+    Read,
+    /// To be read and written.
+    ReadWrite,
+}
+
+impl Access {
+    /// Never through a link, and never waiting, as for the writer of a pipe.
+    fn flags(self) -> OFlags {
+        let access = match self {
+            Self::Read => OFlags::RDONLY,
+            Self::ReadWrite => OFlags::RDWR,
+        };
+        access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
+    }
+}
+
+/// Which file it is. Two files that exist at the same time differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileIdentity {
+    /// The number of the file system's device.
+    pub device: u64,
+    /// The number within that file system.
+    pub inode: u64,
+}
+
+impl From<&Stat> for FileIdentity {
+    fn from(status: &Stat) -> Self {
+        Self {
+            device: status.st_dev,
+            inode: status.st_ino,
+        }
+    }
+}
+
+/// An open regular file that belongs to root or to the user that runs this process.
+#[derive(Debug)]
+pub struct TrustedFile {
+    file: OwnedFd,
+    mode: Mode,
+    bytes: u64,
+    links: u64,
+    identity: FileIdentity,
+}
+
+impl TrustedFile {
+    /// Opens a file that no user but its owner can write.
+    ///
+    /// # Errors
+    ///
+    /// Every [`FileFault`] except `Busy`.
+    pub fn open(path: &Path, access: Access) -> Result<Self, FileFault> {
+        let (directory, name) = Directory::of(path)?;
+        let file = directory.open_file(name, access)?;
+        if file.others_can_write() {
+            return Err(FileFault::Exposed);
+        }
+        Ok(file)
+    }
+
+    fn new(file: OwnedFd) -> Result<Self, FileFault> {
+        let status = rustix::fs::fstat(&file)?;
+        check(&status)?;
+        Ok(Self {
+            file,
+            mode: Mode::from_raw_mode(status.st_mode),
+            bytes: status.st_size as u64,
+            links: status.st_nlink as u64,
+            identity: FileIdentity::from(&status),
+        })
+    }
+
+    /// Reads from where the last read ended, up to the end of the file or of `buffer`; returns the number of bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault::System`].
+    pub fn read(&self, buffer: &mut [u8]) -> Result<usize, FileFault> {
+        let mut length = 0;
+        while length < buffer.len() {
+            match read(&self.file, &mut buffer[length..]) {
+                Ok(0) => break,
+                Ok(more) => length += more,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(length)
+    }
+
+    /// The file's size when it was opened.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Which file it is.
+    #[must_use]
+    pub fn identity(&self) -> FileIdentity {
+        self.identity
+    }
+
+    /// Whether users other than its owner could write it when it was opened. Access lists count: the system shows
+    /// the most that one of them grants as the rights of the group.
+    #[must_use]
+    pub fn others_can_write(&self) -> bool {
+        self.mode.intersects(Mode::WGRP | Mode::WOTH)
+    }
+
+    /// Whether the file was secret when it was opened: no user but its owner has any right to it, and it has no
+    /// second name.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        !self.mode.intersects(Mode::RWXG | Mode::RWXO) && self.links == 1
+    }
+}
+
+impl AsFd for TrustedFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// Refuses what is no regular file of root's or ours.
+fn check(status: &Stat) -> Result<(), FileFault> {
+    match FileType::from_raw_mode(status.st_mode) {
+        FileType::Symlink => Err(FileFault::Link),
+        FileType::RegularFile => check_owner(status),
+        _ => Err(FileFault::NotAFile),
+    }
+}
+
+/// Refuses what belongs neither to root nor to us.
+fn check_owner(status: &Stat) -> Result<(), FileFault> {
+    if status.st_uid == overflow_user() && in_user_namespace() {
+        // In such a namespace every owner without a number looks the same, and may look like ourselves.
+        return Err(FileFault::Unmapped);
+    }
+    if status.st_uid == 0 || status.st_uid == geteuid().as_raw() {
+        Ok(())
+    } else {
+        Err(FileFault::Owner)
+    }
+}
+
+/// The number that stands for every user without a number: 65534, unless the administrator chose another.
+fn overflow_user() -> u32 {
+    let mut buffer = [0; 16];
+    read_file("/proc/sys/kernel/overflowuid", &mut buffer)
+        .and_then(|text| core::str::from_utf8(text.trim_ascii()).ok()?.parse().ok())
+        .unwrap_or(65534)
+}
+
+/// Whether this process sees fewer than all users of the host. "Yes" where the system does not say.
+fn in_user_namespace() -> bool {
+    let mut buffer = [0; 64];
+    let Some(text) = read_file("/proc/self/uid_map", &mut buffer) else {
+        return true;
+    };
+    let mut words = text
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let all_users: [&[u8]; 3] = [b"0", b"0", b"4294967295"];
+    !all_users.iter().all(|&word| words.next() == Some(word))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! What will replace a file: written beside it under another name, then renamed.
+
+use super::{Access, Directory, FileFault};
+use crate::os;
+use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fsync, openat, renameat, unlinkat};
+use rustix::io::{Errno, write};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// How long [`Directory::begin_next`] waits for another process.
+const WAIT_MS: u32 = 1000;
+
+/// The file that will replace another, `.NAME.next`, and the right to replace it: a lock on it. Dropped without
+/// [`replace`](Self::replace), it is removed.
+///
+/// A process that is killed leaves the file behind, but not the lock; the next process removes what was left.
+#[derive(Debug)]
+pub struct NextFile<'a> {
+    directory: &'a Directory,
+    name: OsString,
+    next_name: OsString,
+    file: OwnedFd,
+    removed_stale: bool,
+    is_renamed: bool,
+}
+
+impl Directory {
+    /// Begins what will replace the file `name`. Waits up to a second for another process that is replacing it.
+    ///
+    /// Only its owner can read it until [`NextFile::replace`]: whoever can open a file can lock it.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault::Busy`] after a second; [`FileFault::System`].
+    pub fn begin_next(&self, name: &OsStr) -> Result<NextFile<'_>, FileFault> {
+        let mut next_name = OsString::from(".");
+        next_name.push(name);
+        next_name.push(".next");
+        let flags = Access::ReadWrite.flags() | OFlags::CREATE | OFlags::EXCL;
+        let mut removed_stale = false;
+        for _ in 0..WAIT_MS {
+            match openat(self, &next_name, flags, Mode::RUSR | Mode::WUSR) {
+                Ok(file) => {
+                    if self.is_locked_under(&next_name, &file) {
+                        return Ok(NextFile {
+                            directory: self,
+                            name: name.into(),
+                            next_name,
+                            file,
+                            removed_stale,
+                            is_renamed: false,
+                        });
+                    }
+                }
+                Err(Errno::EXIST) => removed_stale |= self.remove_stale(&next_name)?,
+                Err(error) => return Err(error.into()),
+            }
+            os::pause();
+        }
+        Err(FileFault::Busy)
+    }
+
+    /// Removes a next file that no process has locked. Says whether it did.
+    fn remove_stale(&self, next_name: &OsStr) -> Result<bool, FileFault> {
+        match openat(self, next_name, Access::Read.flags(), Mode::empty()) {
+            Ok(file) if !self.is_locked_under(next_name, &file) => Ok(false),
+            Err(Errno::NOENT) => Ok(false),
+            // Left by a process that was killed; or a link or a device that we did not put there.
+            Ok(_) | Err(Errno::LOOP | Errno::NXIO) => {
+                unlinkat(self, next_name, AtFlags::empty())?;
+                Ok(true)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl NextFile<'_> {
+    /// Whether there was a next file that a killed process had left, or somebody had put there.
+    #[must_use]
+    pub fn removed_stale(&self) -> bool {
+        self.removed_stale
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault::System`].
+    pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), FileFault> {
+        while !bytes.is_empty() {
+            match write(&self.file, bytes) {
+                Ok(0) => return Err(Errno::IO.into()),
+                Ok(length) => bytes = &bytes[length..],
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts it in the place of the present file, if there is one, with these rights (as `0o600`), whatever the mask
+    /// of this process says. Once this returns without an error, the old content does not come back, whatever
+    /// happens to the machine.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault::System`]. The present file may then be the old one or the new one.
+    pub fn replace(mut self, mode: u32) -> Result<(), FileFault> {
+        fchmod(&self.file, Mode::from_raw_mode(mode))?;
+        fsync(&self.file)?;
+        renameat(self.directory, &self.next_name, self.directory, &self.name)?;
+        self.is_renamed = true;
+        Ok(fsync(self.directory)?)
+    }
+}
+
+impl AsFd for NextFile<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for NextFile<'_> {
+    /// Removes it, unless it was renamed: then the name is free, and may be another process's already.
+    fn drop(&mut self) {
+        if !self.is_renamed {
+            let _ = unlinkat(self.directory, &self.next_name, AtFlags::empty());
+        }
+    }
+}

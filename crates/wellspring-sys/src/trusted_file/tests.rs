@@ -1,0 +1,206 @@
+use super::*;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+/// A private directory that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("wellspring-trusted-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, mode: u32) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, "content").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    fn open(&self) -> Directory {
+        Directory::of(&self.0.join("any")).unwrap().0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn fault(path: &Path) -> Option<FileFault> {
+    TrustedFile::open(path, Access::Read).err()
+}
+
+#[test]
+fn a_file_of_ours_is_read_to_its_end() {
+    let folder = Folder::new("read");
+    let file = TrustedFile::open(&folder.file("x", 0o644), Access::Read).unwrap();
+    let mut buffer = [0; 64];
+    assert_eq!(file.read(&mut buffer), Ok(7));
+    assert_eq!(&buffer[..7], b"content");
+    assert_eq!(file.bytes(), 7);
+    assert!(!file.is_secret());
+    assert_eq!(
+        folder.open().identity_of("x".as_ref()),
+        Some(file.identity())
+    );
+}
+
+#[test]
+fn what_could_be_another_users_is_refused_by_name() {
+    let folder = Folder::new("refused");
+    let path = |name: &str| folder.0.join(name);
+    let ours = folder.file("ours", 0o600);
+    symlink(&ours, path("link")).unwrap();
+    assert_eq!(fault(&path("link")), Some(FileFault::Link));
+    symlink("nowhere", path("dangling")).unwrap();
+    assert_eq!(fault(&path("dangling")), Some(FileFault::Link));
+    assert_eq!(fault(&folder.0), Some(FileFault::NotAFile));
+    assert_eq!(fault(Path::new("/dev/null")), Some(FileFault::NotAFile));
+    assert_eq!(fault(Path::new("..")), Some(FileFault::NotAFile));
+    let none = FileFault::System(OsError::new(libc::ENOENT));
+    assert_eq!(fault(&path("none")), Some(none));
+    for (mode, wanted) in [
+        (0o600, None),
+        (0o644, None),
+        (0o620, Some(FileFault::Exposed)),
+        (0o602, Some(FileFault::Exposed)),
+    ] {
+        assert_eq!(fault(&folder.file("mode", mode)), wanted, "{mode:o}");
+    }
+    // A pipe without a writer: to open it must not wait.
+    let pipe = path("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+    assert_eq!(fault(&pipe), Some(FileFault::NotAFile));
+}
+
+#[test]
+fn a_file_of_another_user_is_refused_unless_that_is_root() {
+    let folder = Folder::new("owner");
+    let path = folder.file("x", 0o644);
+    if std::os::unix::fs::chown(&path, Some(1234), None).is_err() {
+        println!("SKIPPED: needs the right to give files away");
+        return;
+    }
+    assert_eq!(fault(&path), Some(FileFault::Owner));
+}
+
+#[test]
+fn a_secret_file_has_one_name_and_one_reader() {
+    let folder = Folder::new("secret");
+    let open = |path: &Path| TrustedFile::open(path, Access::ReadWrite).unwrap();
+    let path = folder.file("x", 0o600);
+    assert!(open(&path).is_secret());
+    fs::hard_link(&path, folder.0.join("y")).unwrap();
+    assert!(!open(&path).is_secret());
+    assert!(!open(&folder.file("z", 0o640)).is_secret());
+}
+
+#[test]
+fn a_directory_that_others_can_write_is_not_private() {
+    let folder = Folder::new("private");
+    assert_eq!(folder.open().is_private(), Ok(true));
+    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o1777)).unwrap();
+    assert_eq!(folder.open().is_private(), Ok(false));
+}
+
+#[test]
+fn a_lock_is_held_by_one_and_by_nobody_who_can_merely_read() {
+    let folder = Folder::new("lock");
+    let (directory, name) = (folder.open(), OsStr::new("lock"));
+    let lock = directory.lock(name).unwrap();
+    assert_eq!(directory.lock(name).err(), Some(FileFault::Busy));
+    drop(lock);
+    drop(directory.lock(name).unwrap());
+    assert!(folder.0.join("lock").exists());
+    let path = folder.0.join("lock");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(directory.lock(name).err(), Some(FileFault::Exposed));
+}
+
+#[test]
+fn a_next_file_replaces_the_present_one_or_is_gone() {
+    let folder = Folder::new("next");
+    let (directory, name) = (folder.open(), OsStr::new("x"));
+    let next = || fs::exists(folder.0.join(".x.next")).unwrap();
+    let content = || fs::read_to_string(folder.0.join("x")).unwrap();
+    folder.file("x", 0o644);
+    let mut given_up = directory.begin_next(name).unwrap();
+    given_up.write(b"half").unwrap();
+    assert!(next());
+    drop(given_up);
+    assert!(!next() && content() == "content");
+
+    let mut first = directory.begin_next(name).unwrap();
+    assert!(!first.removed_stale());
+    first.write(b"new").unwrap();
+    first.replace(0o640).unwrap();
+    assert!(!next() && content() == "new");
+    let mode = fs::metadata(folder.0.join("x"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o7777, 0o640);
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_and_a_link_is_not_followed() {
+    let folder = Folder::new("stale");
+    let (directory, name) = (folder.open(), OsStr::new("x"));
+    let victim = folder.file("victim", 0o600);
+    folder.file(".x.next", 0o600);
+    assert!(directory.begin_next(name).unwrap().removed_stale());
+    symlink(&victim, folder.0.join(".x.next")).unwrap();
+    let mut next = directory.begin_next(name).unwrap();
+    assert!(next.removed_stale());
+    next.write(b"new").unwrap();
+    next.replace(0o600).unwrap();
+    assert_eq!(fs::read_to_string(victim).unwrap(), "content");
+}
+
+#[test]
+fn two_that_replace_a_file_do_it_one_after_the_other() {
+    let folder = Folder::new("turns");
+    let (directory, name) = (folder.open(), OsStr::new("x"));
+    let first = directory.begin_next(name).unwrap();
+    assert_eq!(directory.begin_next(name).err(), Some(FileFault::Busy));
+    drop(first);
+    assert!(directory.begin_next(name).is_ok());
+}
+
+/// In a user namespace without a map of users, files of every user look as if they were the process's own.
+#[test]
+fn an_owner_without_a_number_in_the_user_namespace_is_a_fault_of_its_own() {
+    let folder = Folder::new("unmapped");
+    let path = folder.file("x", 0o644);
+    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
+    // SAFETY: the child makes system calls and no allocation, and ends with _exit.
+    let status = unsafe {
+        let pid = libc::fork();
+        if pid == 0 {
+            let code = if libc::unshare(libc::CLONE_NEWUSER) != 0 {
+                2
+            } else if fault(&path) == Some(FileFault::Unmapped) {
+                0
+            } else {
+                1
+            };
+            libc::_exit(code);
+        }
+        let mut status = 0;
+        libc::waitpid(pid, &raw mut status, 0);
+        status
+    };
+    match libc::WEXITSTATUS(status) {
+        2 => println!("SKIPPED: no user namespace can be made here"),
+        code => assert!(libc::WIFEXITED(status) && code == 0, "{status:x}"),
+    }
+}
