@@ -101,4 +101,11 @@ impl SharedPageMut {
         // SAFETY: as in `SharedPage::word`; the mapping was made to be written.
         unsafe { (*self.0.address(offset)).store(value, Ordering::Release) };
     }
+
+    /// Adds to a word, which other processes may do at the same time. Returns the sum.
+    pub fn add(&self, offset: usize, number: u64) -> u64 {
+        // SAFETY: as above.
+        let before = unsafe { (*self.0.address(offset)).fetch_add(number, Ordering::AcqRel) };
+        before.wrapping_add(number)
+    }
 }

@@ -1,4 +1,4 @@
-//! The one error.
+//! The one error of an engine.
 
 use core::fmt;
 
@@ -6,26 +6,30 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Error {
-    /// No credited noise came yet, and the call was not one that waits.
+    /// Less than 128 bits of credited noise came so far, and the call does not wait.
     NotSeeded,
-    /// The system has no memory that a child process would find wiped: it is out of memory, or is Linux before
-    /// 4.14.
+    /// The system has no memory that a child process would find wiped: it is out of memory, or is Linux before 4.14.
     Memory,
-    /// More sources than the 16 an engine takes.
+    /// More sources than the 16 that an engine takes.
     TooManySources,
     /// The system has no thread, or no descriptor, for a harvester.
     Thread,
+    /// A source read the engine that draws on it: it would wait for itself.
+    SourceReadsEngine,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Error::NotSeeded => "not seeded yet: no source has yielded credited noise",
+            Error::NotSeeded => {
+                "not seeded yet: the sources have yielded less than 128 bits of credited noise"
+            }
             Error::Memory => {
                 "no memory that is wiped on fork (out of memory, or Linux before 4.14)"
             }
             Error::TooManySources => "more than 16 sources",
             Error::Thread => "no thread for a harvester (too many threads or open files)",
+            Error::SourceReadsEngine => "a source reads the engine that draws on it",
         })
     }
 }

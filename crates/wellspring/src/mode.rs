@@ -1,12 +1,11 @@
-//! The four read modes: the ladder that the project climbs.
+//! The four read modes.
 
 use core::fmt;
 use core::str::FromStr;
 
 /// What happens on a read.
 ///
-/// No lock is held while output of the caller's choosing is made, except in `Canonical`, whose bound is 4096
-/// bytes.
+/// No lock is held while the output of a read is made, except in `Canonical`, for at most 4096 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// The root's lock is held while bytes are made, up to 4096 at a time, with a new key after each chunk:
@@ -23,7 +22,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All modes, in the order of the ladder.
+    /// All modes, from the slowest to the fastest.
     pub const ALL: [Mode; 4] = [
         Mode::Canonical,
         Mode::Concurrent,
@@ -49,7 +48,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// The text names no mode.
+/// A text that names no mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownMode;
 

@@ -1,22 +1,22 @@
 //! The statistical tier: fast numbers that keep no secret.
 //!
-//! For schedulers, sampling, simulations and test data. Whoever sees a few outputs can tell all others, past
-//! and to come: no key, nonce, token or hash seed may come from here, and no type of this module implements
-//! rand_core's `CryptoRng`, so that none does by accident.
+//! For schedulers, sampling, simulations and test data. A few outputs tell all others, past and future: no key, nonce,
+//! token or hash seed may come from here. No type of this module implements rand_core's `CryptoRng`, so that none does
+//! by accident.
 //!
 //! [`u64()`](fn@u64) and [`fill`] draw on a xoshiro256++ (Blackman and Vigna, 2021) of the calling thread, without a
-//! lock, an atomic or a barrier. It is seeded from the thread's tap, so that threads and child processes go
-//! ways of their own; a signal handler has its own at its own depth, and never returns the number of the call
-//! it interrupted. A long fill comes from sixteen such generators in lanes, seeded for it from the thread's, at
+//! lock, an atomic or a barrier. It is seeded from the thread's tap, so that threads and child processes
+//! differ. A signal handler has its own generator at its own depth, and never returns the number of the call that it
+//! interrupted. A long fill comes from sixteen such generators in lanes, seeded for it from the thread's, at
 //! the widest registers of the CPU.
 //!
-//! [`Stream`] is for numbers that shall come again: a seed and a path name a stream of bytes, the same on any
-//! machine, in any language that has NumPy's SeedSequence, at any number of threads.
+//! [`Stream`] is for numbers that can be repeated: a seed and a path name a stream of bytes, the same on any machine,
+//! in any language that has NumPy's SeedSequence, at any number of threads.
 //!
 //! ```
 //! use wellspring::pseudo::{Algorithm, Path, Stream};
-//! let die = wellspring::pseudo::u64() % 6 + 1;
-//! assert!((1..=6).contains(&die));
+//! let number = wellspring::pseudo::u64();
+//! # let _ = number;
 //!
 //! let path: Path = "3/0/17".parse()?;
 //! let mut stream = Stream::new(Algorithm::Xoshiro256PlusPlus, 2026, &path);
@@ -25,29 +25,29 @@
 //! # Ok::<(), wellspring::pseudo::PathError>(())
 //! ```
 
-use crate::process;
+use crate::global;
 
 pub use wellspring_pseudo::{
     Algorithm, MAX_DEPTH, Path, PathError, SeedSequence, Stream, UnknownAlgorithm, Width,
     Xorshift128Plus, Xoshiro256PlusPlus, Xoshiro256PlusPlusX16,
 };
 
-/// From here on lanes are worth their seeding of about 100 ns: with AVX-512 they fill this much in 150 ns, where one
-/// generator takes 250 ns; with SSE2 it is the same for both.
+/// From this length on lanes are faster, although their seeding takes about 100 ns: with AVX-512 they fill this much in
+/// 150 ns, where one generator takes 250 ns; with SSE2 both take the same time.
 const BULK_BYTES: usize = 2048;
 
 /// 64 pseudo-random bits from the calling thread's generator.
 #[must_use]
 #[inline]
 pub fn u64() -> u64 {
-    process::engine().pseudo(Xoshiro256PlusPlus::next_u64)
+    global::engine().pseudo(Xoshiro256PlusPlus::next_u64)
 }
 
 /// Fills `destination`, of any length, from the calling thread's generator.
 #[inline]
 pub fn fill(destination: &mut [u8]) {
     if destination.len() < BULK_BYTES {
-        process::engine().pseudo(|generator| generator.fill(destination));
+        global::engine().pseudo(|generator| generator.fill(destination));
     } else {
         fill_in_bulk(destination);
     }
@@ -56,7 +56,7 @@ pub fn fill(destination: &mut [u8]) {
 /// Not inlined, so that a short fill has neither lanes on its stack nor a generator that must stay in memory.
 #[inline(never)]
 fn fill_in_bulk(destination: &mut [u8]) {
-    process::engine().pseudo(|seeder| Xoshiro256PlusPlusX16::seeded_by(seeder).fill(destination));
+    global::engine().pseudo(|seeder| Xoshiro256PlusPlusX16::seeded_by(seeder).fill(destination));
 }
 
 #[cfg(test)]
@@ -74,8 +74,8 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_goes_on_where_it_was() {
-        let first = process::engine().pseudo(|generator| generator.words());
+    fn a_thread_continues_its_own_generator() {
+        let first = global::engine().pseudo(|generator| generator.words());
         let step = u64();
         let mut same = Xoshiro256PlusPlus::from_words(first).unwrap();
         assert_eq!(step, same.next_u64());
@@ -88,14 +88,15 @@ mod tests {
 
     #[test]
     fn a_long_fill_comes_from_lanes_that_the_thread_seeds() {
-        let words = process::engine().pseudo(|generator| generator.words());
+        let words = global::engine().pseudo(|generator| generator.words());
         let mut same = Xoshiro256PlusPlus::from_words(words).unwrap();
         for length in [BULK_BYTES - 1, BULK_BYTES, 5003] {
             let (mut bytes, mut expected) = (vec![0; length], vec![0; length]);
             fill(&mut bytes);
-            match length < BULK_BYTES {
-                true => same.fill(&mut expected),
-                false => Xoshiro256PlusPlusX16::seeded_by(&mut same).fill(&mut expected),
+            if length < BULK_BYTES {
+                same.fill(&mut expected);
+            } else {
+                Xoshiro256PlusPlusX16::seeded_by(&mut same).fill(&mut expected);
             }
             assert_eq!(bytes, expected, "{length} bytes");
         }

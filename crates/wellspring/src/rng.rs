@@ -1,20 +1,17 @@
-//! The two generators with rand_core's traits: a handle to the process's engine, and a tap of one's own.
+//! The two generators with rand_core's traits: a handle to the process's engine, and an owned tap.
 
-use crate::{Engine, Error, process};
+use crate::engine::{Engine, OwnedTap};
+use crate::error::Error;
+use crate::global;
 use core::convert::Infallible;
 use core::fmt;
 use rand_core::{TryCryptoRng, TryRng};
-use wellspring_core::tap::Tap;
-use wellspring_sys::nest::Owned;
 
-/// With its header, one page.
-const OWNED_BUFFER_BYTES: usize = 3840;
-
-/// A generator of one's own: a tap that is not tied to a thread.
+/// An owned generator: a tap that is not tied to a thread.
 ///
-/// For hot loops. It is `Send`, not `Sync` and not `Clone`; it notices forks and reseeds as the threads' taps
-/// do, takes one page of memory, and is erased on drop. Whatever the mode of its engine, it reads like
-/// `PerThread`.
+/// For hot loops. It is `Send`, not `Sync` and not `Clone`. It notices forks and reseeds as the threads' taps do, takes
+/// one page of memory, and is erased on drop. It reads as in [`Mode::PerThread`](crate::Mode::PerThread), whatever the
+/// mode of its engine.
 ///
 /// ```
 /// use rand_core::Rng as _;
@@ -23,7 +20,7 @@ const OWNED_BUFFER_BYTES: usize = 3840;
 /// assert!(sum > 0);
 /// ```
 pub struct LocalRng {
-    tap: Owned<Tap<OWNED_BUFFER_BYTES>>,
+    tap: OwnedTap,
     engine: Engine,
 }
 
@@ -32,47 +29,48 @@ impl LocalRng {
     #[must_use]
     pub fn new(engine: Engine) -> Self {
         Self {
-            tap: Owned::new(&engine.shared.nest),
+            tap: engine.parts().new_owned_tap(),
             engine,
         }
     }
 
-    /// Fills `destination`, of any length. Waits for the first seed, if need be.
+    /// Fills `destination`, of any length. Waits until the engine is seeded with 128 bits.
     #[inline(always)]
     pub fn fill(&mut self, destination: &mut [u8]) {
-        if !self.take(destination) {
-            self.engine
-                .shared
-                .fill_owned_slowly(&mut self.tap, destination);
+        let parts = self.engine.parts();
+        if !parts.take_owned(&mut self.tap, destination) {
+            parts.read_owned_when_ready(&mut self.tap, destination);
         }
     }
 
-    /// Fills `destination`, of any length, without waiting for the first seed.
+    /// Fills `destination`, of any length. Does not wait.
     ///
     /// # Errors
     ///
     /// [`Error::NotSeeded`]; `destination` is then untouched.
     #[inline(always)]
     pub fn try_fill(&mut self, destination: &mut [u8]) -> Result<(), Error> {
-        if self.take(destination) {
+        let parts = self.engine.parts();
+        if parts.take_owned(&mut self.tap, destination) {
             return Ok(());
         }
-        self.engine.shared.read_owned(&mut self.tap, destination)
+        parts.read_owned(&mut self.tap, destination)
     }
 
-    #[inline(always)]
-    fn take(&mut self, destination: &mut [u8]) -> bool {
-        let seen = self.engine.shared.copies.watched.seen();
-        let generation = self.engine.shared.generation.current();
-        let from_tap = |tap: &mut Tap<_>| tap.is_current(generation) && tap.take(destination);
-        self.tap.at_hand(from_tap) == Some(true) && self.engine.shared.copies.watched.now() == seen
+}
+
+impl Engine {
+    /// An owned generator on this engine, for hot loops: a tap that is not tied to a thread.
+    #[must_use]
+    pub fn rng(&self) -> LocalRng {
+        LocalRng::new(self.clone())
     }
 }
 
 impl Default for LocalRng {
     /// A generator on the engine of the process.
     fn default() -> Self {
-        Self::new(process::engine().clone())
+        Self::new(global::engine().clone())
     }
 }
 
@@ -88,8 +86,7 @@ impl fmt::Debug for LocalRng {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThreadRng;
 
-/// Implements rand_core's traits by a type's `fill` of any length: infallible, since all of these wait for the
-/// first seed.
+/// Implements rand_core's traits by a type's `fill` of any length. It cannot fail: all of these wait for the first seed.
 macro_rules! rand_core_traits {
     ($type:ty, $self:ident => $fill:expr) => {
         impl TryRng for $type {
@@ -121,7 +118,7 @@ macro_rules! rand_core_traits {
 }
 
 rand_core_traits!(LocalRng, self => |bytes: &mut [u8]| self.fill(bytes));
-rand_core_traits!(ThreadRng, self => |bytes: &mut [u8]| crate::fill(bytes));
+rand_core_traits!(ThreadRng, self => |bytes: &mut [u8]| global::fill(bytes));
 rand_core_traits!(Engine, self => |bytes: &mut [u8]| Engine::fill(self, bytes));
 rand_core_traits!(&Engine, self => |bytes: &mut [u8]| Engine::fill(self, bytes));
 
@@ -149,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_of_ones_own_moves_to_another_thread() {
+    fn an_owned_generator_moves_to_another_thread() {
         fn assert_send<T: Send>() {}
         assert_send::<LocalRng>();
         let mut rng = Engine::builder().build().unwrap().rng();

@@ -1,53 +1,53 @@
 //! What an engine is made of.
 
-use super::Harvester;
-use super::chore::Chore;
-use super::clones::{Listen, Places};
-use super::keep::Save;
-use crate::seed_file::Identity;
-use crate::{Engine, Error, Mode, copies, generation_page, machine};
-use sha2::{Digest, Sha256};
+use super::Engine;
+use super::collector::Collector;
+use super::harvester::{Harvester, HarvesterHandle};
+use super::nodes::Nodes;
+use super::parts::Parts;
+use super::taps::Taps;
+use super::tasks;
+use crate::clone_detection::{CloneDetector, WatchedPaths};
+use crate::error::Error;
+use crate::mode::Mode;
+use crate::seed_file::{Identity, SeedStore};
+use crate::topology_linux;
 use std::path::PathBuf;
-use std::sync::Arc;
-use wellspring_core::pool::Seed;
+use std::sync::{Arc, OnceLock};
+use wellspring_core::seed::Seed;
+use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;
 use wellspring_core::{Backend, Prf};
 use wellspring_sources::{Cpu, Os};
+use wellspring_sys::{os, stack};
+use zeroize::Zeroizing;
 
-/// The most sources of one engine.
-pub(super) const MAX_SOURCES: usize = 16;
-
-/// Collects what an [`Engine`] is made of; [`build`](Self::build) makes it.
+/// The choices for an [`Engine`]; [`build`](Self::build) makes it.
 #[must_use]
 pub struct EngineBuilder {
     mode: Mode,
     backend: Option<Backend>,
     topology: Option<Topology>,
     sources: Option<Vec<Arc<dyn Source>>>,
-    seed: Option<Seed>,
+    /// In its own place on the heap, where it stays until it was used and wiped.
+    seed: Option<Box<Seed>>,
     seed_file: Option<PathBuf>,
     identity: Option<Identity>,
-    places: Places,
+    watched: WatchedPaths,
     harvester: Option<Harvester>,
 }
 
-/// The same, with every choice made.
-pub(super) struct Parts {
-    pub(super) mode: Mode,
-    pub(super) backend: Backend,
-    pub(super) topology: Topology,
-    pub(super) sources: Vec<Arc<dyn Source>>,
-    pub(super) seed: Option<Seed>,
-    pub(super) seed_file: Option<(PathBuf, Identity)>,
-    pub(super) places: Places,
-    pub(super) harvester: Option<Harvester>,
-    /// What the harvester's thread does beside harvesting.
-    pub(super) chores: Vec<Box<dyn Chore>>,
+impl Engine {
+    /// Begins an engine with the defaults: `PerThread`, the best function for this CPU, this machine's topology, the
+    /// standard sources.
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::new()
+    }
 }
 
 impl EngineBuilder {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self {
             mode: Mode::PerThread,
             backend: None,
@@ -56,10 +56,7 @@ impl EngineBuilder {
             seed: None,
             seed_file: None,
             identity: None,
-            places: Places {
-                page: generation_page::DEFAULT_PATH.into(),
-                vmclock: copies::VMCLOCK_PATH.into(),
-            },
+            watched: WatchedPaths::default(),
             harvester: None,
         }
     }
@@ -97,30 +94,37 @@ impl EngineBuilder {
     /// The sources of noise, up to 16. Default: the operating system and the CPU's instructions; with a
     /// harvester, also the timing of memory and of wake-ups, the counts of interrupts, and /dev/hwrng.
     ///
-    /// None at all makes an engine that lives on its [`seed`](Self::seed): deterministic, for tests.
+    /// Without any source an engine has only its [`seed`](Self::seed): it is deterministic, for tests.
     pub fn sources(mut self, sources: impl IntoIterator<Item = Arc<dyn Source>>) -> Self {
         self.sources = Some(sources.into_iter().collect());
         self
     }
 
-    /// A secret to start from, credited 8 bits a byte; 16 bytes or more make an engine ready at once.
+    /// A secret to start from, credited 8 bits a byte: 16 bytes or more make an engine ready at once, fewer leave it
+    /// waiting for its sources.
     ///
-    /// It does not reach a child process made by `fork`, where everything secret is wiped: a child of an
-    /// engine without sources is not seeded.
+    /// It does not reach a child process made by `fork`, where all secrets are wiped: a child of an engine without
+    /// sources is not seeded.
     pub fn seed(mut self, seed: &[u8]) -> Self {
-        let credit_bits = u32::try_from(8 * seed.len()).unwrap_or(u32::MAX);
-        self.seed = Some(match seed.len() {
-            ..=Seed::MAX_BYTES => Seed::new(seed, credit_bits),
-            _ => Seed::new(&Sha256::digest(seed), 256),
-        });
+        let place = self.seed.insert(Box::new(Seed::ZERO));
+        if seed.len() <= Seed::MAX_BYTES {
+            place.set(seed, 8 * seed.len() as u32);
+        } else {
+            let mut digest = Zeroizing::new([0; DIGEST_BYTES]);
+            let mut hash = Sha256::ZERO;
+            hash.update(seed);
+            hash.finish_into(&mut digest);
+            place.set(&*digest, 8 * DIGEST_BYTES as u32);
+        }
+        stack::erase_below();
         self
     }
 
     /// A file that carries seeds over a reboot: see [`seed_file`](crate::seed_file). Default: none.
     ///
-    /// It is read, replaced and mixed in by [`build`](Self::build), which takes as long as the disk needs to
-    /// make a file and its folder durable: milliseconds. An engine never fails for its seed file; what became
-    /// of it is in the [`Stats`](crate::Stats).
+    /// [`build`](Self::build) reads, replaces and mixes it in. That takes as long as the disk needs to make a file and
+    /// its directory durable: milliseconds. No engine fails because of its seed file; the [`Stats`](crate::Stats) say
+    /// what it was.
     pub fn seed_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.seed_file = Some(path.into());
         self
@@ -132,26 +136,26 @@ impl EngineBuilder {
         self
     }
 
-    /// Where the [generation page](crate::generation_page) is, if there is one. Default:
-    /// [`generation_page::DEFAULT_PATH`].
+    /// Where the [generation page](crate::clone_detection) is, if there is one. Default:
+    /// [`DEFAULT_PATH`](crate::clone_detection::DEFAULT_PATH).
     pub fn generation_page(mut self, path: impl Into<PathBuf>) -> Self {
-        self.places.page = path.into();
+        self.watched.page = path.into();
         self
     }
 
-    /// Where the hypervisor's clock is, if there is one: a page that it changes before it lets a clone of the
-    /// machine run (the vmclock of Linux 6.13). Default: `/dev/vmclock0`.
+    /// Where the hypervisor's clock is, if there is one: a page that the hypervisor changes before a clone of the
+    /// machine runs (the vmclock of Linux 6.13). Default: `/dev/vmclock0`.
     pub fn vmclock(mut self, path: impl Into<PathBuf>) -> Self {
-        self.places.vmclock = path.into();
+        self.watched.vmclock = path.into();
         self
     }
 
-    /// Starts a thread, named `wellspring`, that harvests, and ends with the last clone of the engine. Default:
-    /// none, and readers harvest on their own calls, ten times a second at most.
+    /// Starts a thread, named `wellspring`, that harvests and ends with the last clone of the engine. Default: none;
+    /// readers then harvest on their own calls, ten times a second at most.
     ///
-    /// With it no read harvests, slow sources are drawn on, and queues are emptied in time. It costs less than
-    /// a thousandth of a CPU, and less while nobody reads. A child process made by `fork` has no such thread; its
-    /// readers harvest on their own calls again.
+    /// With it no read harvests, slow sources are drawn on, and queues are emptied in time. It takes less than a
+    /// thousandth of a CPU, and less while nobody reads. A child process made by `fork` has no such thread; its readers
+    /// harvest on their own calls again.
     pub fn harvester(mut self, harvester: Harvester) -> Self {
         self.harvester = Some(harvester);
         self
@@ -165,42 +169,73 @@ impl EngineBuilder {
     /// [`Error::TooManySources`] beyond 16 sources, [`Error::Thread`] when the system has no thread for a
     /// harvester.
     pub fn build(self) -> Result<Engine, Error> {
-        let sources = self.sources.unwrap_or_else(|| match self.harvester {
-            Some(_) => wellspring_sources::all(),
-            None => standard_sources(),
-        });
-        if sources.len() > MAX_SOURCES {
-            return Err(Error::TooManySources);
-        }
+        let has_harvester = self.harvester.is_some();
+        let sources = self
+            .sources
+            .unwrap_or_else(|| default_sources(has_harvester));
         let topology = match self.mode {
             // These modes read from the root alone, which is node 0.
-            Mode::Canonical | Mode::Concurrent => Topology::single(machine::cpus()),
-            Mode::PerNode | Mode::PerThread => self.topology.unwrap_or_else(machine::topology),
+            Mode::Canonical | Mode::Concurrent => Topology::single(topology_linux::cpus()),
+            Mode::PerNode | Mode::PerThread => {
+                self.topology.unwrap_or_else(topology_linux::topology)
+            }
         };
-        let mut chores: Vec<Box<dyn Chore>> = Vec::new();
-        if self.harvester.is_some() {
-            chores.push(Box::new(Listen::new()));
+        let backend = self.backend.unwrap_or_else(best_backend);
+        let taps = Taps::new(backend, !sources.is_empty());
+        let collector = Collector::new(sources, &topology)?;
+        let nodes = Nodes::new(topology, backend)?;
+        if let Some(seed) = &self.seed {
+            nodes.mix_into_root(seed);
         }
-        if self.seed_file.is_some() {
-            chores.push(Box::new(Save::default()));
-        }
-        Engine::new(Parts {
+        let identity = self.identity;
+        let seed_store = self.seed_file.map(|path| {
+            let mut seed = Box::new(Seed::ZERO);
+            let identity = identity.unwrap_or_else(Identity::system);
+            let store = SeedStore::start(path, identity, nodes.count(), &mut seed);
+            if !seed.bytes().is_empty() {
+                nodes.mix_into_root(&seed);
+            }
+            store
+        });
+        stack::erase_below();
+        let parts = Arc::new(Parts {
             mode: self.mode,
-            backend: self.backend.unwrap_or_else(machine::best_backend),
-            topology,
-            sources,
-            seed: self.seed,
-            seed_file: self
-                .seed_file
-                .map(|path| (path, self.identity.unwrap_or_else(Identity::system))),
-            places: self.places,
-            chores,
-            harvester: self.harvester,
+            taps,
+            nodes,
+            collector,
+            clones: CloneDetector::new(self.watched, os::now_ms()),
+            harvester: OnceLock::new(),
+            seed_store,
+        });
+        let start = |harvester| {
+            let tasks = if parts.seed_store.is_some() {
+                tasks::with_seed_file()
+            } else {
+                tasks::of_process()
+            };
+            HarvesterHandle::start(&parts, &parts.harvester, harvester, tasks)
+        };
+        let handle = self.harvester.map(start).transpose()?.flatten();
+        Ok(Engine {
+            _harvester: handle.map(Arc::new),
+            parts,
         })
     }
 }
 
-/// What an engine draws on that has no thread of its own: fast sources only.
-fn standard_sources() -> Vec<Arc<dyn Source>> {
-    vec![Arc::new(Os), Arc::new(Cpu::default())]
+/// Without a harvester, fast sources only: a reader draws on them.
+fn default_sources(has_harvester: bool) -> Vec<Arc<dyn Source>> {
+    if has_harvester {
+        wellspring_sources::all()
+    } else {
+        vec![Arc::new(Os), Arc::new(Cpu::default())]
+    }
+}
+
+/// AES-256 where the CPU has instructions for it; elsewhere ChaCha20, which is fast and constant in time without any.
+fn best_backend() -> Backend {
+    match Backend::detect(Prf::Aes256) {
+        Backend::Aes256Portable => Backend::detect(Prf::ChaCha20),
+        backend => backend,
+    }
 }

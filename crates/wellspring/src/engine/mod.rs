@@ -1,56 +1,53 @@
-//! An engine: sources, pools, nodes and the threads' taps, tied together.
+//! An engine: sources, pools, nodes and the threads' taps.
 //!
 //! ```text
-//! builder   what an engine is made of
-//! memory    where its secrets live: all of it wiped on fork
-//! chore     what the harvester's thread does beside harvesting
-//! rows      a source in an engine: health, pools' turn, counts
-//! harvest   sources -> health -> queues -> pools -> mailboxes
-//! harvester a thread for it; without one, whoever is due and gets the try-lock
-//! read      the four read modes
-//! clones    parting from copies of the machine, and after a sleep
-//! keep      the seed file: at the beginning, every ten minutes, at the end
-//! pseudo    the threads' generators of the statistical tier
-//! stats     what can be said about it without a secret
+//! builder       what an engine is made of
+//! parts         the parts below, and what takes more than one of them
+//! phase         how far it is seeded
+//! nodes         one generator for each NUMA node
+//! source_entry  one source: its health, its next pool, its counts
+//! collector     sources -> health -> queues -> pools -> inlets of the nodes
+//! taps          a key and a buffer for each thread and nesting depth; the hot path
+//! modes         the read modes that work on nodes
+//! harvester     a thread that gathers noise, so that no reader has to
+//! tasks         what else that thread does: notices of clones, the seed file
+//! stats         what can be said about an engine without a secret
 //! ```
+//!
+//! Each part has its own state and knows only the parts that it uses. [`parts::Parts`] alone sees all of them.
 
 mod builder;
-mod chore;
-mod clones;
-mod harvest;
+mod collector;
 mod harvester;
-mod keep;
-mod memory;
-mod pseudo;
-mod read;
-mod rows;
+mod modes;
+mod nodes;
+mod parts;
+mod phase;
+mod source_entry;
 mod stats;
+mod taps;
+mod tasks;
 
 pub use builder::EngineBuilder;
 pub use harvester::{Harvester, HarvesterStats};
-pub use stats::{NodeStats, Phase, SourceStats, Stats};
+pub(crate) use parts::Parts;
+pub use phase::Phase;
+pub use stats::{NodeStats, SourceStats, Stats};
+pub(crate) use taps::OwnedTap;
 
-use crate::seed_file::{Keeper, SeedFileError};
-use crate::{Error, LocalRng, Mode};
-use builder::Parts;
-use clones::{Copies, Listen};
+use crate::error::Error;
+use crate::mode::Mode;
+use crate::seed_file::SeedFileError;
 use core::fmt;
-use core::sync::atomic::Ordering;
-use harvester::Tether;
-use memory::{NodeMemory, PoolMemory, ThreadStates};
+use harvester::HarvesterHandle;
 use std::sync::Arc;
-use wellspring_core::generation::Generation;
-use wellspring_core::harvest::Queue;
-use wellspring_core::topology::Topology;
 use wellspring_core::{Backend, Prf};
-use wellspring_sys::memory::Wiped;
-use wellspring_sys::system;
+use wellspring_pseudo::Xoshiro256PlusPlus;
 
-/// An engine of one's own. Clones share it.
+/// An engine. Its clones share it.
 ///
-/// Most programs need none: the functions of the crate's root read from the engine of the process. One of
-/// one's own makes sense for another [`Mode`], [`Prf`] or [`Topology`], for sources of one's own, or for a
-/// test.
+/// Most programs need none: the functions of the crate's root read from the engine of the process. Build another one for
+/// another [`Mode`], [`Prf`] or [`Topology`](crate::Topology), for your own sources, or for a test.
 ///
 /// ```
 /// use wellspring::{Engine, Mode, Prf};
@@ -60,113 +57,65 @@ use wellspring_sys::system;
 /// # Ok::<(), wellspring::Error>(())
 /// ```
 ///
-/// Every method may be called from any thread, from a signal handler, and in a child process after a fork:
-/// no read ever repeats what another read returned.
+/// Every method may be called from any thread, from a signal handler, and in a child process after a fork. No read
+/// ever repeats what another read returned.
 #[derive(Clone)]
 pub struct Engine {
-    /// Before what its thread works on.
-    _tether: Option<Arc<Tether>>,
-    pub(crate) shared: Arc<Shared>,
-}
-
-/// What the clones of an engine, its threads and its [`LocalRng`]s share.
-pub(crate) struct Shared {
-    mode: Mode,
-    backend: Backend,
-    topology: Topology,
-    /// Whether the operating system's output is mixed into every tap key. Not in an engine without sources,
-    /// which is deterministic.
-    mixes_fresh: bool,
-    /// In ordinary memory: see [`Generation`].
-    pub(crate) generation: Generation,
-    /// As well: a page that another process writes is the same page in a child.
-    pub(crate) copies: Copies,
-    pub(crate) nest: ThreadStates,
-    nodes: Box<[Wiped<NodeMemory>]>,
-    pools: Wiped<PoolMemory>,
-    queues: Box<[Wiped<Queue>]>,
-    sources: Box<[rows::Row]>,
-    seed_file: Option<Keeper>,
+    /// Declared first: its drop joins the thread before `parts` goes.
+    _harvester: Option<Arc<HarvesterHandle<Parts>>>,
+    parts: Arc<Parts>,
 }
 
 impl Engine {
-    /// Begins an engine with the defaults: `PerThread`, the best function for this CPU, this machine's topology,
-    /// the standard sources.
-    pub fn builder() -> EngineBuilder {
-        EngineBuilder::new()
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
     }
 
-    fn new(parts: Parts) -> Result<Self, Error> {
-        let topology = &parts.topology;
-        let nodes = (0..topology.nodes()).map(|node| Wiped::new(topology.system_node(node)));
-        let queue_of = |cpu| Wiped::new(topology.system_node(topology.node_of(cpu)));
-        let nodes = nodes.collect::<Result<_, _>>().map_err(|_| Error::Memory)?;
-        let queues = (0..topology.cpus()).map(queue_of).collect::<Result<_, _>>();
-        let (seed_file, kept) = match parts.seed_file {
-            Some((path, identity)) => {
-                let (keeper, seed) = Keeper::start(path, identity, topology.nodes());
-                (Some(keeper), seed)
-            }
-            None => (None, None),
-        };
-        let shared = Shared {
-            mode: parts.mode,
-            backend: parts.backend,
-            mixes_fresh: !parts.sources.is_empty(),
-            generation: Generation::new(),
-            copies: Copies::new(parts.places, system::now_ms()),
-            nest: ThreadStates::new(),
-            nodes,
-            pools: Wiped::new(topology.system_node(0)).map_err(|_| Error::Memory)?,
-            queues: queues.map_err(|_| Error::Memory)?,
-            sources: parts.sources.into_iter().map(rows::Row::new).collect(),
-            seed_file,
-            topology: parts.topology,
-        };
-        shared.pools.locked.store(1, Ordering::Relaxed);
-        if let Some(seed) = &parts.seed {
-            // Into an empty mailbox: nobody else has the engine yet.
-            let _ = shared.nodes[0].inlet.post(seed);
-        }
-        if let Some(kept) = &kept {
-            shared.mix_into_root(kept);
-        }
-        let shared = Arc::new(shared);
-        let start = |harvester| Tether::start(&shared, harvester, parts.chores);
-        let tether = parts.harvester.map(start).transpose()?.flatten();
-        Ok(Self {
-            _tether: tether.map(Arc::new),
-            shared,
-        })
-    }
-
-    /// Starts a harvester that ends with the process, unless one is at work.
+    /// Starts a harvester that lasts as long as the process, unless one runs.
     pub(crate) fn start_harvester(&self, harvester: Harvester) -> Result<(), Error> {
-        Tether::start(&self.shared, harvester, vec![Box::new(Listen::new())]).map(core::mem::forget)
+        let tasks = tasks::of_process();
+        HarvesterHandle::start(&self.parts, &self.parts.harvester, harvester, tasks)
+            .map(core::mem::forget)
     }
 
-    /// Fills `destination`, of any length. Waits for the first seed, if need be.
+    /// Fills `destination`, of any length. Waits until the engine is seeded with 128 bits.
     ///
-    /// An engine without a seed and without a source that ever yields credited noise waits for ever; see
+    /// An engine without a seed and without a source that yields credited noise waits for ever; see
     /// [`try_fill`](Self::try_fill).
+    ///
+    /// # Panics
+    ///
+    /// If a [`Source`](crate::Source) of this engine calls it: it would wait for itself. The engine counts that as an
+    /// error of the source.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
-        if !self.shared.take(destination) {
-            self.shared.fill_slowly(destination);
+        if !self.parts.take(destination) {
+            self.parts.read_when_ready(destination);
         }
     }
 
-    /// Fills `destination`, of any length, without waiting for the first seed.
+    /// Fills `destination`, of any length. Does not wait.
     ///
     /// # Errors
     ///
-    /// [`Error::NotSeeded`]; `destination` is then untouched.
+    /// [`Error::NotSeeded`] before the engine is seeded with 128 bits; [`Error::SourceReadsEngine`]. `destination` is
+    /// then untouched.
     #[inline(always)]
     pub fn try_fill(&self, destination: &mut [u8]) -> Result<(), Error> {
-        if self.shared.take(destination) {
+        if self.parts.take(destination) {
             return Ok(());
         }
-        self.shared.read(destination)
+        self.parts.read(destination)
+    }
+
+    /// Fills `destination` even before the engine is seeded with 128 bits: in [`Phase::Early`], from node 0. The output
+    /// may then be guessed by an attacker who knows the sources. It corresponds to getrandom(2) with `GRND_INSECURE`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSeeded`] in [`Phase::Empty`]; [`Error::SourceReadsEngine`]. `destination` is then untouched.
+    pub fn fill_early(&self, destination: &mut [u8]) -> Result<(), Error> {
+        self.parts.read_early(destination)
     }
 
     /// 32 random bits. As [`fill`](Self::fill).
@@ -192,95 +141,85 @@ impl Engine {
         bytes
     }
 
-    /// A generator of one's own on this engine, for hot loops: a tap that is not tied to a thread.
-    #[must_use]
-    pub fn rng(&self) -> LocalRng {
-        LocalRng::new(self.clone())
-    }
-
-    /// Hashes `data` into the pools, credited nothing: anyone may, whatever it is.
+    /// Hashes `data` into the pools, without credit. Anybody may call it with any data.
     ///
-    /// Lossy, as the harvest is: gives up rather than wait. Takes effect with a later reseed.
+    /// It never waits: a full or busy queue drops the data. It takes effect with a later reseed.
     pub fn mix(&self, data: &[u8]) {
-        self.shared.mix(data);
+        self.parts.collector.mix(data);
     }
 
-    /// Draws on all sources, reseeds the root, and moves every tap to a fresh key at its next read; returns
-    /// the new generation. For an operator who has a reason: the engine reseeds itself.
+    /// Draws on all sources, reseeds node 0, and moves every tap to a fresh key at its next read. Returns the new
+    /// generation. For an operator who has a reason: the engine reseeds itself.
     ///
     /// # Errors
     ///
-    /// [`Error::NotSeeded`] when the sources yielded nothing to reseed with. The generation has moved all the
-    /// same, and taps take fresh keys of the present nodes.
+    /// [`Error::NotSeeded`] if the sources yielded nothing to reseed with. The generation has moved all the same, and
+    /// taps take fresh keys from the present nodes.
     pub fn reseed(&self) -> Result<u64, Error> {
-        self.shared.reseed()
+        self.parts.reseed()
     }
 
-    /// Parts from all copies of this process and this machine: reseeds every node with output of the system, the
-    /// processor and the clocks of this moment, and moves every tap to a fresh key at its next read; returns the new
-    /// generation.
+    /// Separates this process from all copies of it and of its machine: reseeds every node with the output of the
+    /// system, the processor and the clocks at this moment, and moves every tap to a fresh key at its next read.
+    /// Returns the new generation.
     ///
-    /// For whoever restores a snapshot or a checkpoint and knows of it first. An engine does so by itself when the
-    /// [generation page](crate::generation_page) or the hypervisor's clock says so, after a sleep, and with a
-    /// harvester when the kernel sends its notice. An engine that was deterministic is no longer.
+    /// Call it in a program that restores a snapshot or a checkpoint and knows it first. An engine does so by itself when
+    /// the [generation page](crate::clone_detection) or the hypervisor's clock changes, after a suspend, when the clock
+    /// goes back, and with a harvester when the kernel sends its notice. An engine that was deterministic is so no more.
     pub fn diverge_from_clones(&self) -> u64 {
-        self.shared.part()
+        self.parts.diverge()
     }
 
-    /// Writes the engine's [seed file](crate::seed_file) now, from fresh output of every node. An engine does so by
-    /// itself when its last handle goes, and every ten minutes if it has a harvester.
+    /// Writes the [seed file](crate::seed_file) now, from fresh output of every node. An engine does so by itself when
+    /// its last handle goes, and every ten minutes if it has a harvester.
     ///
     /// # Errors
     ///
     /// Why it was not written; the old file stands.
     pub fn save_seed(&self) -> Result<(), SeedFileError> {
-        self.shared.save_seed()
+        self.parts.save_seed()
     }
 
     /// The generation: 1 at first, one more with every reseed.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.shared.generation.current()
+        self.parts.taps.generation().current()
     }
 
-    /// Starts a source again that its health tests put in quarantine or out of use: its next 1024 samples are a
-    /// start-up. For an operator who knows what was wrong. Says whether there is a source of this name.
+    /// Starts a source again that its health tests quarantined or disabled: its next 1024 samples are a start-up test.
+    /// For an operator who knows what was wrong. Returns whether there is a source of this name.
     pub fn restart_source(&self, name: &str) -> bool {
-        self.shared.restart_source(name)
+        self.parts.collector.restart_source(name)
     }
 
     /// The read mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
-        self.shared.mode
+        self.parts.mode
     }
 
     /// The pseudo-random function.
     #[must_use]
     pub fn prf(&self) -> Prf {
-        self.shared.backend.prf()
+        self.backend().prf()
     }
 
     /// The implementation of the function that this engine runs.
     #[must_use]
     pub fn backend(&self) -> Backend {
-        self.shared.backend
+        self.parts.nodes.backend()
     }
 
     /// What can be said of the engine without a secret.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.shared.stats()
+        self.parts.stats()
     }
-}
 
-impl Shared {
-    /// The node that serves the CPU this thread runs on.
-    pub(crate) fn local_node(&self) -> usize {
-        match self.nodes.len() {
-            1 => 0,
-            _ => self.topology.node_of(system::current_cpu()),
-        }
+    /// Runs `draw` on the calling thread's generator of the statistical tier.
+    #[inline(always)]
+    pub(crate) fn pseudo<R>(&self, draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+        self.parts.pseudo(draw)
     }
 }
 

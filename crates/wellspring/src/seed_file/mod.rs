@@ -1,33 +1,32 @@
 //! The file that carries seeds over a reboot: what engines do with it, and what can be said about one.
 //!
-//! [`EngineBuilder::seed_file`](crate::EngineBuilder::seed_file) gives an engine one. While the engine is built, the
-//! file is read, replaced by another, and only then mixed in: no content is ever used twice. It is written again every
-//! ten minutes by an engine with a harvester, by [`Engine::save_seed`](crate::Engine::save_seed), and when the last
-//! handle of the engine goes. The format and what a seed is worth, case by case: [`wellspring_core::seed_file`].
+//! [`EngineBuilder::seed_file`](crate::EngineBuilder::seed_file) gives an engine one. While the engine is built, the file
+//! is read, replaced, and only then mixed in: no content is used twice. It is written again every ten minutes by an
+//! engine with a harvester, by [`Engine::save_seed`](crate::Engine::save_seed), and when the last handle of the engine
+//! goes. The format, and the credit of a seed case by case: [`wellspring_core::seed_file`].
 //!
-//! Whatever a file holds is mixed in, credited or not; what is no seed file of ours (a link, a device, somebody
-//! else's) is left alone. [`SeedFound`] says which it was. No engine fails for its seed file.
+//! The content of a file is always mixed in, credited or not. A link, a device, or a file of another user is left alone.
+//! [`SeedFound`] says what it was. No engine fails because of its seed file.
 //!
 //! ```text
-//! place    what tells a file from its copies
-//! folder   reading it safely, and replacing it at one instant
-//! keeper   what an engine does with it
+//! identity  what tells a file from its copies
+//! file      a seed file as it lies on the disk
+//! store     the seed file of an engine: read, replace, write again
 //! ```
 
-mod folder;
-mod keeper;
-mod place;
+mod file;
+mod identity;
+mod store;
 
-pub use place::Identity;
+pub use identity::Identity;
 pub use wellspring_core::seed_file::{Damage, Uncredited};
 
-pub(crate) use keeper::{Keeper, SAVE_INTERVAL_MS};
+pub(crate) use store::{SAVE_INTERVAL_MS, SeedStore};
 
 use core::fmt;
-use folder::Folder;
-use rustix::io::Errno;
 use std::path::{Path, PathBuf};
-use wellspring_core::seed_file::{SeedFile, UNPLACED};
+use wellspring_core::seed_file::{UNKNOWN_FILE, SeedFile};
+use wellspring_sys::trusted_file::FileFault;
 
 /// What an engine found where its seed file should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,18 +34,18 @@ use wellspring_core::seed_file::{SeedFile, UNPLACED};
 pub enum SeedFound {
     /// No file: as on a first start.
     Nothing,
-    /// A seed, mixed in and credited with so many bits.
+    /// A seed, mixed in, with this credit in bits.
     Credited(u32),
     /// A seed, mixed in without credit.
     Mixed(Uncredited),
-    /// Something that is no seed (any more), mixed in without credit.
+    /// Something that is no seed, or no longer one; mixed in without credit.
     Damaged(Damage),
-    /// Something that was not read, and is left as it is.
+    /// Something that was not read and stays as it is.
     Refused(SeedFileError),
 }
 
 impl SeedFound {
-    /// Whether an operator should look after it.
+    /// Whether an operator should look at it.
     #[must_use]
     pub fn is_fault(self) -> bool {
         match self {
@@ -77,45 +76,31 @@ impl fmt::Display for SeedFound {
 pub enum SeedFileError {
     /// The engine has no seed file.
     Absent,
-    /// The engine is not seeded: it has nothing worth keeping.
+    /// The engine is not seeded: it has no secret to keep.
     NotSeeded,
-    /// A symbolic link: it is not followed.
-    SymbolicLink,
-    /// A folder, a device, a pipe.
-    NotAFile,
-    /// It belongs to another user.
-    Owner,
-    /// Another process has been writing it for more than a second.
-    Busy,
-    /// An error number of the system: `ENOSPC` for a full disk, `EROFS` for one that is read-only.
-    System(i32),
+    /// The file cannot be believed or replaced: `System` with `ENOSPC` for a full disk, with `EROFS` for a read-only one.
+    File(FileFault),
 }
 
 impl fmt::Display for SeedFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SeedFileError::Absent => "the engine has none",
-            SeedFileError::NotSeeded => "the engine is not seeded",
-            SeedFileError::SymbolicLink => "a symbolic link",
-            SeedFileError::NotAFile => "not a regular file",
-            SeedFileError::Owner => "it belongs to another user",
-            SeedFileError::Busy => "another process is writing it",
-            SeedFileError::System(number) => {
-                return write!(f, "{}", std::io::Error::from_raw_os_error(*number));
-            }
-        })
+        match self {
+            SeedFileError::Absent => f.write_str("the engine has no seed file"),
+            SeedFileError::NotSeeded => f.write_str("the engine is not seeded"),
+            SeedFileError::File(fault) => fault.fmt(f),
+        }
     }
 }
 
 impl core::error::Error for SeedFileError {}
 
-impl From<Errno> for SeedFileError {
-    fn from(error: Errno) -> Self {
-        Self::System(error.raw_os_error())
+impl From<FileFault> for SeedFileError {
+    fn from(fault: FileFault) -> Self {
+        Self::File(fault)
     }
 }
 
-/// What became of an engine's seed file.
+/// The seed file of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SeedFileStats {
@@ -123,15 +108,15 @@ pub struct SeedFileStats {
     pub path: PathBuf,
     /// What was there when the engine was built.
     pub found: SeedFound,
-    /// Whether the next file of someone who was killed while writing it was found, and removed.
+    /// Whether an unfinished file of a process that was killed was found and removed.
     pub removed_unfinished: bool,
-    /// How often this engine has written it.
+    /// How often this engine has written it. The replacement at the start counts.
     pub writes: u64,
-    /// Why it was not written when it was last tried, if it was not.
+    /// Why the last attempt to write it failed, if it did.
     pub last_error: Option<SeedFileError>,
 }
 
-/// What a seed file says, without a secret. It is read, and stays as it is.
+/// What a seed file says, without a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -139,23 +124,23 @@ pub struct Report {
     pub sections: usize,
     /// How often the file has been written.
     pub counter: u64,
-    /// What its writer was worth, in bits.
+    /// The credit that its writer claims, in bits.
     pub claimed_bits: u32,
     /// Whether this boot wrote it.
     pub is_of_this_boot: bool,
-    /// Whether it says where it was written: the machine and the file system tell copies apart.
-    pub is_placed: bool,
-    /// What an engine that is built now would find.
+    /// Whether it can be told from its copies: the machine and the file system have an identity.
+    pub has_file_id: bool,
+    /// What an engine would find now.
     pub found: SeedFound,
 }
 
-/// Says what is in a seed file.
+/// Says what is in a seed file, which stays as it is.
 ///
 /// # Errors
 ///
 /// What an engine would find, where that is no seed.
 pub fn inspect(path: &Path, identity: &Identity) -> Result<Report, SeedFound> {
-    let found = Folder::open(path).and_then(|folder| folder.read(identity));
+    let found = file::read(path, identity);
     let found = found
         .map_err(SeedFound::Refused)?
         .ok_or(SeedFound::Nothing)?;
@@ -165,8 +150,8 @@ pub fn inspect(path: &Path, identity: &Identity) -> Result<Report, SeedFound> {
         counter: file.counter,
         claimed_bits: file.claimed_bits(),
         is_of_this_boot: file.boot == identity.boot,
-        is_placed: file.place != UNPLACED,
-        found: match keeper::worth(&file, &found, identity) {
+        has_file_id: file.file_id != UNKNOWN_FILE,
+        found: match found.credit(&file, identity) {
             Ok(bits) => SeedFound::Credited(bits),
             Err(reason) => SeedFound::Mixed(reason),
         },

@@ -1,26 +1,16 @@
-//! What this machine is: its nodes, its CPUs, the best backend.
+//! The nodes and CPUs of this machine, from sysfs.
 
 use wellspring_core::topology::{MAX_CPUS, SystemNode, Topology};
-use wellspring_core::{Backend, Prf};
-use wellspring_sys::system::read_file;
+use wellspring_sys::os::read_file;
 
 const SYSTEM: &str = "/sys/devices/system";
-
-/// AES-256 where the CPU has instructions for it; ChaCha20 elsewhere, which is fast and constant in time
-/// without any.
-pub(crate) fn best_backend() -> Backend {
-    match Backend::detect(Prf::Aes256) {
-        Backend::Aes256Portable => Backend::detect(Prf::ChaCha20),
-        backend => backend,
-    }
-}
 
 /// The nodes and CPUs of this machine, or one node if the system does not say.
 pub(crate) fn topology() -> Topology {
     topology_below(SYSTEM).unwrap_or_else(|| Topology::single(cpus()))
 }
 
-/// How many CPUs this machine can have.
+/// The number of CPUs that this machine can have.
 pub(crate) fn cpus() -> usize {
     let possible = read_list(&format!("{SYSTEM}/cpu/possible"));
     possible
@@ -28,11 +18,11 @@ pub(crate) fn cpus() -> usize {
         .unwrap_or(1)
 }
 
-/// The topology that a folder in the form of `/sys/devices/system` describes.
+/// The topology that a directory in the form of `/sys/devices/system` describes.
 fn topology_below(system: &str) -> Option<Topology> {
     let numbers = read_list(&format!("{system}/node/online"))?;
     if let [only] = numbers[..] {
-        // What most machines are; the first read of a process need not read more files.
+        // Most machines have one node. The first read of a process is not slowed by more files.
         let cpus = read_list(&format!("{system}/node/node{only}/cpulist"))?;
         return cpus.last().map(|&last| Topology::single(last as usize + 1));
     }

@@ -1,12 +1,12 @@
 //! What tells a seed file from its copies: the machine, the boot, the file system, the file.
 
 use rustix::fs::{AtFlags, StatxFlags, fstatfs, fstatvfs, statx};
-use sha2::{Digest, Sha256};
 use std::os::fd::BorrowedFd;
-use wellspring_core::seed_file::{Boot, Place, UNPLACED};
-use wellspring_sys::system::read_file;
+use wellspring_core::seed_file::{Boot, FileId, UNKNOWN_FILE};
+use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
+use wellspring_sys::os::read_file;
 
-/// What a machine's firmware or hypervisor says it is: not on a disk, so not copied with one.
+/// Where firmware or a hypervisor names the machine: not on a disk, so not copied with one.
 const HARDWARE: [&str; 4] = [
     "/sys/class/dmi/id/product_uuid",
     "/sys/hypervisor/uuid",
@@ -14,16 +14,16 @@ const HARDWARE: [&str; 4] = [
     "/proc/device-tree/serial-number",
 ];
 
-/// `OVERLAYFS_SUPER_MAGIC`: what containers' layers are made of. Any number of containers find the same file in one
-/// layer, under the same inode.
+/// `OVERLAYFS_SUPER_MAGIC`, of containers' layers: any number of containers find the same file in one layer, under the
+/// same inode.
 const OVERLAY: u64 = 0x794c_7630;
 
 /// Which machine this is, and which boot of it.
 ///
-/// [`system`](Self::system) is what an engine takes by itself: `/etc/machine-id`, hashed with whatever identifies the
-/// hardware (DMI's product UUID, which root alone can read; Xen's; the device tree's), and the kernel's boot id. Where
-/// the hardware has no identity that can be read, seeds are mixed and never credited. Who knows more (a TPM's key,
-/// a cloud's instance id) says it with [`new`](Self::new).
+/// An engine uses [`system`](Self::system): `/etc/machine-id`, hashed with the identity of the hardware (DMI's product
+/// UUID, which only root can read; Xen's; the device tree's), and the kernel's boot id. Where no identity of the
+/// hardware can be read, seeds are mixed and never credited. A program that knows a better one (a TPM's key, a cloud's
+/// instance id) gives it to [`new`](Self::new).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     machine: Option<[u8; 32]>,
@@ -34,7 +34,7 @@ impl Identity {
     /// This machine and this boot, as the system tells.
     #[must_use]
     pub fn system() -> Self {
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::ZERO;
         let mut buffer = [0; 256];
         let mut is_known = false;
         for path in HARDWARE {
@@ -42,15 +42,15 @@ impl Identity {
                 is_known = true;
                 hash.update(text.trim_ascii());
             }
-            hash.update([0]);
+            hash.update(&[0]);
         }
-        // It is on the disk, and copied with it: not enough alone.
+        // It is on the disk and copied with it: not enough alone.
         if let Some(text) = read_file("/etc/machine-id", &mut buffer) {
             hash.update(text.trim_ascii());
         }
         let boot = read_file("/proc/sys/kernel/random/boot_id", &mut buffer);
         Self {
-            machine: is_known.then(|| hash.finalize().into()),
+            machine: is_known.then(|| finish(hash)),
             boot: boot.and_then(parse_uuid).unwrap_or_default(),
         }
     }
@@ -60,17 +60,17 @@ impl Identity {
     #[must_use]
     pub fn new(machine: &[u8], boot: [u8; 16]) -> Self {
         Self {
-            machine: Some(Sha256::digest(machine).into()),
+            machine: Some(Sha256::digest(machine)),
             boot,
         }
     }
 
-    /// The place of an open file on this machine.
-    pub(super) fn place_of(&self, file: BorrowedFd<'_>) -> Place {
-        self.known_place_of(file).unwrap_or(UNPLACED)
+    /// What tells an open file on this machine from its copies.
+    pub(super) fn file_id(&self, file: BorrowedFd<'_>) -> FileId {
+        self.known_file_id(file).unwrap_or(UNKNOWN_FILE)
     }
 
-    fn known_place_of(&self, file: BorrowedFd<'_>) -> Option<Place> {
+    fn known_file_id(&self, file: BorrowedFd<'_>) -> Option<FileId> {
         let machine = self.machine?;
         if fstatfs(file).ok()?.f_type as u64 == OVERLAY {
             return None;
@@ -80,15 +80,21 @@ impl Identity {
         if !StatxFlags::from_bits_retain(status.stx_mask).contains(wanted) {
             return None;
         }
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::ZERO;
         hash.update(b"wellspring seed file place");
-        hash.update(machine);
-        hash.update(fstatvfs(file).ok()?.f_fsid.to_le_bytes());
-        hash.update(status.stx_ino.to_le_bytes());
-        hash.update(status.stx_btime.tv_sec.to_le_bytes());
-        hash.update(status.stx_btime.tv_nsec.to_le_bytes());
-        Some(hash.finalize().into())
+        hash.update(&machine);
+        hash.update(&fstatvfs(file).ok()?.f_fsid.to_le_bytes());
+        hash.update(&status.stx_ino.to_le_bytes());
+        hash.update(&status.stx_btime.tv_sec.to_le_bytes());
+        hash.update(&status.stx_btime.tv_nsec.to_le_bytes());
+        Some(finish(hash))
     }
+}
+
+fn finish(mut hash: Sha256) -> [u8; DIGEST_BYTES] {
+    let mut digest = [0; DIGEST_BYTES];
+    hash.finish_into(&mut digest);
+    digest
 }
 
 /// Whether a text can be an identity. Firmware without one says zeros, ones, or that it was not specified.
@@ -98,7 +104,7 @@ fn identifies(text: &[u8]) -> bool {
     let mut digits: Vec<u8> = text.iter().filter(is_hexadecimal).copied().collect();
     digits.sort_unstable();
     digits.dedup();
-    // "Not Specified" and "To Be Filled By O.E.M." have letters that no number has, and no figure.
+    // "Not Specified" and "To Be Filled By O.E.M." have letters that no hexadecimal number has, and no digit.
     text.len() >= 8 && digits.len() >= 3 && text.iter().any(u8::is_ascii_digit)
 }
 
@@ -147,25 +153,25 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_of_a_file_is_in_another_place() {
+    fn a_copy_of_a_file_has_another_id() {
         use std::os::fd::AsFd;
-        let path = std::env::temp_dir().join(format!("wellspring-place-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("wellspring-file-id-{}", std::process::id()));
         let copy = path.with_extension("copy");
         std::fs::write(&path, "x").unwrap();
         std::fs::copy(&path, &copy).unwrap();
         let here = Identity::new(b"machine", [1; 16]);
         let elsewhere = Identity::new(b"another", [1; 16]);
-        let place = |identity: Identity, path| {
+        let id = |identity: Identity, path| {
             let file = std::fs::File::open(path).unwrap();
-            identity.place_of(file.as_fd())
+            identity.file_id(file.as_fd())
         };
-        let original = place(here, &path);
-        if original == UNPLACED {
+        let original = id(here, &path);
+        if original == UNKNOWN_FILE {
             eprintln!("SKIPPED: the file system does not know when a file was born");
         } else {
-            assert_eq!(original, place(here, &path));
-            assert_ne!(original, place(here, &copy));
-            assert_ne!(original, place(elsewhere, &path));
+            assert_eq!(original, id(here, &path));
+            assert_ne!(original, id(here, &copy));
+            assert_ne!(original, id(elsewhere, &path));
         }
         for path in [path, copy] {
             std::fs::remove_file(path).unwrap();

@@ -1,0 +1,188 @@
+//! What an engine watches for signs of a copy, and what it has handled.
+
+use super::page::{self, PageError, WORD_OFFSET};
+use super::suspend::SuspendDetector;
+use super::vmclock;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
+use wellspring_sys::clone_epoch::CloneEpoch;
+
+/// How often an engine looks for a page that was not there before.
+const LOOK_INTERVAL_MS: u64 = 60_000;
+
+const PAGE: usize = 0;
+const VMCLOCK: usize = 1;
+
+/// Where an engine learns of copies.
+#[derive(Debug)]
+pub(crate) struct WatchedPaths {
+    pub(crate) page: PathBuf,
+    pub(crate) vmclock: PathBuf,
+}
+
+impl Default for WatchedPaths {
+    fn default() -> Self {
+        Self {
+            page: page::DEFAULT_PATH.into(),
+            vmclock: vmclock::DEFAULT_PATH.into(),
+        }
+    }
+}
+
+/// What an engine watches. In ordinary memory: a page that another process writes is the same page in a child.
+#[derive(Debug)]
+pub(crate) struct CloneDetector {
+    epoch: CloneEpoch,
+    paths: WatchedPaths,
+    suspend: SuspendDetector,
+    looked_ms: AtomicU64,
+    /// The inode of the page that is watched; 0 for none.
+    page_inode: AtomicU64,
+    /// 1 if the page of the hypervisor's clock is watched.
+    has_vmclock: AtomicU64,
+}
+
+/// Where an engine looks for signs of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CloneDetectionStats {
+    /// The [generation page](crate::clone_detection).
+    pub page: PageState,
+    /// Whether the hypervisor's clock is watched.
+    pub vmclock: bool,
+}
+
+/// What became of the generation page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PageState {
+    /// There is none.
+    Absent,
+    /// It is compared on every read.
+    Watched,
+    /// There is one, and it is not believed, for this reason.
+    Refused(PageError),
+}
+
+impl CloneDetector {
+    /// Watches what is there now. All that happened before is handled: a new engine has made nothing yet.
+    pub(crate) fn new(paths: WatchedPaths, now_ms: u64) -> Self {
+        let detector = Self {
+            epoch: CloneEpoch::new(),
+            paths,
+            suspend: SuspendDetector::new(),
+            looked_ms: AtomicU64::new(0),
+            page_inode: AtomicU64::new(0),
+            has_vmclock: AtomicU64::new(0),
+        };
+        detector.look_for_pages(now_ms);
+        detector.epoch.mark_handled(detector.epoch.current());
+        detector
+    }
+
+    /// The sum of the watched words, and the sum that the engine has handled.
+    #[inline(always)]
+    pub(crate) fn epoch(&self) -> &CloneEpoch {
+        &self.epoch
+    }
+
+    /// Looks at the clocks, and once a minute for pages that were not there before. Returns whether the machine was
+    /// suspended.
+    pub(crate) fn look(&self, now_ms: u64) -> bool {
+        let was_suspended = self.suspend.was_suspended();
+        let looked_ms = self.looked_ms.load(Ordering::Relaxed);
+        if now_ms.abs_diff(looked_ms) >= LOOK_INTERVAL_MS {
+            self.look_for_pages(now_ms);
+        }
+        was_suspended
+    }
+
+    pub(crate) fn stats(&self) -> CloneDetectionStats {
+        let page = if self.page_inode.load(Ordering::Relaxed) != 0 {
+            PageState::Watched
+        } else {
+            match page::map(&self.paths.page) {
+                Err(error) if !error.is_absent() => PageState::Refused(error),
+                // If there is one now, it will be watched within a minute.
+                _ => PageState::Absent,
+            }
+        };
+        CloneDetectionStats {
+            page,
+            vmclock: self.has_vmclock.load(Ordering::Relaxed) != 0,
+        }
+    }
+
+    fn look_for_pages(&self, now_ms: u64) {
+        self.looked_ms.store(now_ms, Ordering::Relaxed);
+        if let Ok((page, inode)) = page::map(&self.paths.page)
+            && inode != self.page_inode.load(Ordering::Relaxed)
+            && self.epoch.watch(PAGE, page, WORD_OFFSET)
+        {
+            self.page_inode.store(inode, Ordering::Relaxed);
+        }
+        if self.has_vmclock.load(Ordering::Relaxed) == 0
+            && let Some((page, offset)) = vmclock::map(&self.paths.vmclock)
+            && self.epoch.watch(VMCLOCK, page, offset)
+        {
+            self.has_vmclock.store(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clone_detection::GenerationPage;
+
+    fn detector(page: PathBuf) -> CloneDetector {
+        let paths = WatchedPaths {
+            page,
+            vmclock: "/none".into(),
+        };
+        CloneDetector::new(paths, 0)
+    }
+
+    fn is_handled(detector: &CloneDetector) -> bool {
+        detector.epoch().current() == detector.epoch().handled()
+    }
+
+    #[test]
+    fn a_page_that_comes_later_or_is_replaced_is_found_within_a_minute() {
+        let name = format!("wellspring-later-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let detector = detector(path.clone());
+        assert_eq!(detector.stats().page, PageState::Absent);
+        let first = GenerationPage::create(&path).unwrap();
+        detector.look(59_999);
+        assert!(is_handled(&detector));
+        detector.look(60_000);
+        assert!(!is_handled(&detector));
+        assert_eq!(detector.stats().page, PageState::Watched);
+        detector.epoch().mark_handled(detector.epoch().current());
+        first.bump();
+        assert!(!is_handled(&detector));
+        detector.epoch().mark_handled(detector.epoch().current());
+        drop(first);
+        std::fs::remove_file(&path).unwrap();
+        let second = GenerationPage::create(&path).unwrap();
+        detector.look(120_000);
+        assert!(!is_handled(&detector));
+        detector.epoch().mark_handled(detector.epoch().current());
+        second.bump();
+        assert!(!is_handled(&detector));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_looks_for_pages_again() {
+        let name = format!("wellspring-back-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let detector = detector(path.clone());
+        detector.look(1_000_000_000);
+        let _page = GenerationPage::create(&path).unwrap();
+        detector.look(5_000);
+        assert_eq!(detector.stats().page, PageState::Watched);
+        std::fs::remove_file(&path).unwrap();
+    }
+}

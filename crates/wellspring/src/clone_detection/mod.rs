@@ -1,0 +1,33 @@
+//! How an engine learns that its process or its machine was copied, restored or suspended.
+//!
+//! ```text
+//! detector  what an engine watches, and what it has handled
+//! page      the generation page: one word for all processes of a host
+//! vmclock   a page that the hypervisor changes before a clone runs
+//! vmgenid   the kernel's notice that the machine was cloned (Linux 6.10), a moment after the clone runs
+//! suspend   the clock that counts time asleep has gone on, the other has not
+//! ```
+//!
+//! The generation page is a small file in a runtime directory, by default [`DEFAULT_PATH`]. Every engine maps it if it is
+//! there when the engine is built, or within a minute after it appears, and compares a word of it on every read. A
+//! program that learns of a clone changes the word once, for everyone: [`bump`], or `wellspring generation serve`.
+//!
+//! An engine believes the page only if it belongs to root or to the reader's own user and other users cannot write it.
+//! Its writer replaces it and never truncates it: the system ends a process that reads a truncated page.
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 8 | `wellpage` |
+//! | 64 | 8 | the word |
+//! | 4096 | | the end |
+
+mod detector;
+mod page;
+mod suspend;
+mod vmclock;
+mod vmgenid;
+
+pub use detector::{CloneDetectionStats, PageState};
+pub(crate) use detector::{CloneDetector, WatchedPaths};
+pub use page::{DEFAULT_PATH, GenerationPage, PageError, bump, current};
+pub use vmgenid::{CloneEvent, CloneEvents};

@@ -1,0 +1,200 @@
+//! The generation page: one word, by which all taps of all processes take fresh keys.
+
+use crate::fresh_entropy::FreshEntropy;
+use core::fmt;
+use rustix::fs::ftruncate;
+use rustix::io::pwrite;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use wellspring_sys::os;
+use wellspring_sys::os_error::OsError;
+use wellspring_sys::shared_page::{SharedPage, SharedPageMut};
+use wellspring_sys::trusted_file::{Access, Directory, FileFault, FileLock, TrustedFile};
+
+/// Where the page is by default.
+pub const DEFAULT_PATH: &str = "/run/wellspring/generation";
+
+const MAGIC: [u8; 8] = *b"wellpage";
+/// On a cache line of its own.
+pub(super) const WORD_OFFSET: usize = 64;
+const PAGE_BYTES: usize = 4096;
+/// Readers of all users map the page. Its writer alone can write it.
+const PAGE_MODE: u32 = 0o644;
+
+/// Why a page cannot be written, or is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PageError {
+    /// Another process serves it: the one with this id, as far as its lock file says.
+    Held(u32),
+    /// It does not look as a page should.
+    NotAPage,
+    /// It is not a file that can be believed; `System` with `ENOENT` where there is none.
+    File(FileFault),
+}
+
+impl PageError {
+    /// Whether there is no page.
+    #[must_use]
+    pub fn is_absent(self) -> bool {
+        matches!(self, Self::File(FileFault::System(error)) if error.is_not_found())
+    }
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Held(process) => write!(f, "process {process} is its writer"),
+            Self::NotAPage => f.write_str("not a generation page"),
+            Self::File(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for PageError {}
+
+impl From<FileFault> for PageError {
+    fn from(fault: FileFault) -> Self {
+        Self::File(fault)
+    }
+}
+
+impl From<OsError> for PageError {
+    fn from(error: OsError) -> Self {
+        Self::File(FileFault::System(error))
+    }
+}
+
+/// The page, served by one process. It stays where it is when that process ends: nothing happens then, and the next
+/// process takes it over.
+#[derive(Debug)]
+pub struct GenerationPage {
+    page: SharedPageMut,
+    /// The right to serve. Its file, `.NAME.lock`, is for its owner alone: a user who can open a file can lock it.
+    _lock: FileLock,
+}
+
+impl GenerationPage {
+    /// Serves the page at `path`, makes it if there is none, and bumps it: nobody knows what happened while it was not
+    /// served. Makes the directory if it is missing and its parent is there.
+    ///
+    /// # Errors
+    ///
+    /// [`PageError::Held`] while another process serves it; [`PageError::File`].
+    pub fn create(path: &Path) -> Result<Self, PageError> {
+        let _ = path.parent().map(std::fs::create_dir);
+        let (directory, name) = Directory::of(path)?;
+        let lock_name = lock_name(name);
+        let lock = match directory.lock(&lock_name) {
+            Err(FileFault::Busy) => return Err(PageError::Held(holder(&directory, &lock_name))),
+            lock => lock?,
+        };
+        // For messages to others only.
+        let _ = ftruncate(&lock, 0);
+        let _ = pwrite(&lock, std::process::id().to_string().as_bytes(), 0);
+        let served = Self {
+            page: open_or_make(path)?,
+            _lock: lock,
+        };
+        served.bump();
+        Ok(served)
+    }
+
+    /// Changes the word: every tap of every process takes a fresh key at its next read. Returns the new word.
+    pub fn bump(&self) -> u64 {
+        self.page.add(WORD_OFFSET, 1)
+    }
+
+    /// The word now.
+    #[must_use]
+    pub fn current(&self) -> u64 {
+        self.page.word(WORD_OFFSET)
+    }
+}
+
+/// Changes the word of the page at `path`, whether a process serves it or not, and makes the page if there is none.
+/// Returns the new word.
+///
+/// # Errors
+///
+/// Why it cannot be written.
+pub fn bump(path: &Path) -> Result<u64, PageError> {
+    let _ = path.parent().map(std::fs::create_dir);
+    Ok(open_or_make(path)?.add(WORD_OFFSET, 1))
+}
+
+/// The word of the page at `path`.
+///
+/// # Errors
+///
+/// Why an engine would not believe it.
+pub fn current(path: &Path) -> Result<u64, PageError> {
+    map(path).map(|(page, _)| page.word(WORD_OFFSET))
+}
+
+/// Maps the page to be watched; also returns what tells it from one that replaces it.
+pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
+    let file = TrustedFile::open(path, Access::Read)?;
+    if file.bytes() != PAGE_BYTES as u64 {
+        return Err(PageError::NotAPage);
+    }
+    let page = SharedPage::map(&file)?;
+    if page.word(0) != u64::from_ne_bytes(MAGIC) {
+        return Err(PageError::NotAPage);
+    }
+    Ok((page, file.identity().inode))
+}
+
+/// Maps the page to be written. What is there and is no page that engines believe is replaced.
+fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
+    const TRIES: usize = 10;
+    for _ in 0..TRIES {
+        match map(path) {
+            Ok(_) => {
+                let file = TrustedFile::open(path, Access::ReadWrite)?;
+                return Ok(SharedPage::map_to_write(&file)?);
+            }
+            Err(PageError::Held(_)) => {}
+            Err(PageError::NotAPage) => make(path)?,
+            Err(PageError::File(fault)) => match fault {
+                FileFault::System(error) if !error.is_not_found() => return Err(error.into()),
+                FileFault::Busy => os::pause(),
+                _ => make(path)?,
+            },
+        }
+    }
+    Err(PageError::File(FileFault::Busy))
+}
+
+/// Puts a new page at `path`, in one step.
+fn make(path: &Path) -> Result<(), PageError> {
+    let mut content = [0; PAGE_BYTES];
+    content[..8].copy_from_slice(&MAGIC);
+    // Not the word of a page that was here before: a process that watches that one must see another.
+    let mut entropy = FreshEntropy::EMPTY;
+    content[WORD_OFFSET..WORD_OFFSET + 8].copy_from_slice(&entropy.gather()[..8]);
+    let (directory, name) = Directory::of(path)?;
+    let mut next = directory.begin_next(name)?;
+    // Another process may have made one while this one waited for its turn.
+    if map(path).is_ok() {
+        return Ok(());
+    }
+    next.write(&content)?;
+    Ok(next.replace(PAGE_MODE)?)
+}
+
+fn lock_name(name: &OsStr) -> OsString {
+    let mut lock_name = OsString::from(".");
+    lock_name.push(name);
+    lock_name.push(".lock");
+    lock_name
+}
+
+/// The process that the lock file names. For the message only: nothing is sent to a stored number.
+fn holder(directory: &Directory, lock_name: &OsStr) -> u32 {
+    let mut buffer = [0; 16];
+    let file = directory.open_file(lock_name, Access::Read);
+    let length = file.and_then(|file| file.read(&mut buffer)).unwrap_or(0);
+    let text = core::str::from_utf8(&buffer[..length]).unwrap_or_default();
+    text.parse().unwrap_or(0)
+}

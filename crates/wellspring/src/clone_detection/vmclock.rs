@@ -1,0 +1,36 @@
+//! The page of the hypervisor's clock, which changes before a clone of the machine runs.
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use std::path::Path;
+use wellspring_sys::shared_page::SharedPage;
+
+/// Where Linux 6.13 and later put the page.
+pub(super) const DEFAULT_PATH: &str = "/dev/vmclock0";
+
+// `VMCLOCK_MAGIC`, `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT` and the offsets: include/uapi/linux/vmclock-abi.h. All numbers
+// are little endian.
+const MAGIC: u32 = 0x4b4c_4356;
+const COUNTS_CLONES: u64 = 1 << 8;
+const DISRUPTION_OFFSET: usize = 16;
+const FLAGS_OFFSET: usize = 24;
+const CLONES_OFFSET: usize = 104;
+
+/// Maps the page. Also returns the offset of the word that changes when the machine is cloned; on older hypervisors
+/// that word also changes when the machine is moved.
+pub(super) fn map(path: &Path) -> Option<(SharedPage, usize)> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(CWD, path, flags, Mode::empty()).ok()?;
+    let page = SharedPage::map(&file).ok()?;
+    let head = u64::from_le(page.word(0));
+    let (magic, size) = (head as u32, head >> 32);
+    if magic != MAGIC || size <= FLAGS_OFFSET as u64 {
+        return None;
+    }
+    let counts_clones = u64::from_le(page.word(FLAGS_OFFSET)) & COUNTS_CLONES != 0;
+    let offset = if counts_clones && size > CLONES_OFFSET as u64 {
+        CLONES_OFFSET
+    } else {
+        DISRUPTION_OFFSET
+    };
+    Some((page, offset))
+}

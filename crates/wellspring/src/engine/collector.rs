@@ -1,0 +1,493 @@
+//! The noise side: draws on the sources, and turns their noise into seeds for the nodes.
+//!
+//! ```text
+//! source -> health -> queue -> pools -> inlets of the nodes -> generation
+//! ```
+//!
+//! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, a reader on the slow path
+//! harvests inline when 100 ms have passed: it tries the lock of the pools, and either reseeds or draws once on one
+//! source. That costs at most 3 system calls. Other readers do not wait for it. When no reseed happened for a minute,
+//! one inline harvest draws on all sources, and reseeds in the same call.
+
+use super::harvester::Round;
+use super::nodes::Nodes;
+use super::phase::Phase;
+use super::source_entry::{SourceEntry, SourceState};
+use super::stats::SourceStats;
+use crate::error::Error;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
+use wellspring_core::distribution::Distribution;
+use wellspring_core::event::Event;
+use wellspring_core::generation::Generation;
+use wellspring_core::health::START_UP_SYMBOLS;
+use wellspring_core::pool::{Pace, RESEED_INTERVAL_MS};
+use wellspring_core::queue::Queue;
+use wellspring_core::source::Source;
+use wellspring_core::topology::Topology;
+use wellspring_core::sha256::Sha256;
+use wellspring_sys::lock::{Guard, Lock};
+use wellspring_sys::memory::Wiped;
+use wellspring_sys::signals::Blocked;
+use wellspring_sys::zeroed::Zeroed;
+use wellspring_sys::{cpu, os, stack};
+use zeroize::Zeroize;
+
+/// The most sources of one engine.
+pub(super) const MAX_SOURCES: usize = 16;
+
+/// The bytes asked of a source on a reader's call: 2 events. getrandom(2) takes half a microsecond for them.
+const SAMPLE_BYTES: usize = 64;
+
+/// The bytes asked of a source while the engine seeds itself: 8 events.
+const SEEDING_SAMPLE_BYTES: usize = 256;
+
+/// The draws that take a source once around the 32 pools and past pool 0 again, which then holds the 64 bytes of a
+/// reseed, if the source yields all that it is asked for.
+const ROUND_DRAWS: usize = 5;
+
+/// The draws on all sources before the engine gives up seeding itself for now: enough for a source that yields 32
+/// bytes at a time.
+const FIRST_DRAWS: usize = 34;
+
+/// The draws in a row that seeding spends on the start-up of a source: enough for one that yields 32 bytes at a
+/// time, and one more.
+const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
+
+const QUEUE_EVENTS: usize = 64;
+
+/// After a minute without a reseed, a harvest makes the next reseed due.
+const STALE_MS: u64 = 60_000;
+
+/// Wiped on fork.
+#[repr(C)]
+struct CollectorMemory {
+    /// From this time on readers harvest inline.
+    inline_from_ms: AtomicU64,
+    /// When that time was set. A clock that shows less went back.
+    scheduled_ms: AtomicU64,
+    /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
+    drawing_thread: AtomicU64,
+    /// 1 after the fast sources did not suffice for a seed.
+    fast_sources_insufficient: AtomicU32,
+    /// 1 after this process locked the engine's pages: a child process does not inherit these locks.
+    pages_locked: AtomicU32,
+    state: Lock<CollectorState>,
+}
+
+impl Zeroed for CollectorMemory {
+    const ZERO: Self = Self {
+        inline_from_ms: AtomicU64::new(0),
+        scheduled_ms: AtomicU64::new(0),
+        drawing_thread: AtomicU64::new(0),
+        fast_sources_insufficient: AtomicU32::new(0),
+        pages_locked: AtomicU32::new(0),
+        state: Lock::ZERO,
+    };
+}
+
+/// What the owner of the pools has. Noise lies here while it is tested, cut and hashed, and never on a stack.
+#[repr(C)]
+struct CollectorState {
+    distribution: Distribution,
+    sources: [SourceState; MAX_SOURCES],
+    sample: [u8; SEEDING_SAMPLE_BYTES],
+    event: Event,
+    /// The source that the next inline harvest draws on.
+    next_source: u64,
+    /// When a reseed was last made, or tried because it was overdue.
+    reseeded_ms: u64,
+}
+
+impl Zeroed for CollectorState {
+    const ZERO: Self = Self {
+        distribution: Distribution::ZERO,
+        sources: [const { SourceState::ZERO }; MAX_SOURCES],
+        sample: [0; SEEDING_SAMPLE_BYTES],
+        event: Event::ZERO,
+        next_source: 0,
+        reseeded_ms: 0,
+    };
+}
+
+/// A queue in pages of its own.
+#[repr(transparent)]
+struct QueueMemory(Queue<QUEUE_EVENTS>);
+
+impl Zeroed for QueueMemory {
+    const ZERO: Self = Self(Queue::ZERO);
+}
+
+/// Where seeds go, and the number that announces them to the taps.
+#[derive(Clone, Copy)]
+pub(super) struct Outlet<'a> {
+    pub(super) nodes: &'a Nodes,
+    pub(super) generation: &'a Generation,
+}
+
+/// What the queues held.
+#[derive(Default)]
+struct Drained {
+    fullest: usize,
+    all: usize,
+}
+
+impl Round {
+    fn add(&mut self, drained: Drained) {
+        self.events += drained.all as u64;
+        self.is_flooded |= drained.fullest >= QUEUE_EVENTS / 2;
+    }
+}
+
+/// The time of a harvest.
+#[derive(Clone, Copy)]
+pub(super) struct Due {
+    pub(super) now_ms: u64,
+    /// The clock showed a later time before: this process is probably a restored copy.
+    pub(super) clock_went_back: bool,
+}
+
+/// The sources, the queues and the pools of an engine.
+pub(super) struct Collector {
+    sources: Box<[SourceEntry]>,
+    queues: Box<[Wiped<QueueMemory>]>,
+    memory: Wiped<CollectorMemory>,
+}
+
+impl Collector {
+    pub(super) fn new(sources: Vec<Arc<dyn Source>>, topology: &Topology) -> Result<Self, Error> {
+        if sources.len() > MAX_SOURCES {
+            return Err(Error::TooManySources);
+        }
+        let queue_of = |cpu| Wiped::new(topology.system_node(topology.node_of(cpu)));
+        let queues = (0..topology.cpus()).map(queue_of).collect::<Result<_, _>>();
+        let memory = Wiped::<CollectorMemory>::new(topology.system_node(0));
+        let memory = memory.map_err(|_| Error::Memory)?;
+        memory.pages_locked.store(1, Ordering::Relaxed);
+        Ok(Self {
+            sources: sources.into_iter().map(SourceEntry::new).collect(),
+            queues: queues.map_err(|_| Error::Memory)?,
+            memory,
+        })
+    }
+
+    /// The sources.
+    pub(super) fn sources(&self) -> &[SourceEntry] {
+        &self.sources
+    }
+
+    /// Whether a reader has to harvest inline now. Not while a harvester keeps its pace.
+    #[inline]
+    pub(super) fn inline_harvest_due(&self) -> Option<Due> {
+        let now_ms = os::now_ms();
+        let clock_went_back = now_ms < self.memory.scheduled_ms.load(Ordering::Relaxed);
+        let is_due = now_ms >= self.memory.inline_from_ms.load(Ordering::Relaxed);
+        (is_due || clock_went_back).then_some(Due {
+            now_ms,
+            clock_went_back,
+        })
+    }
+
+    /// No reader harvests inline before `from_ms`.
+    pub(super) fn schedule_inline_harvest(&self, now_ms: u64, from_ms: u64) {
+        self.memory.inline_from_ms.store(from_ms, Ordering::Relaxed);
+        self.memory.scheduled_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Takes the lock of the pools for one inline harvest, unless another thread has it.
+    pub(super) fn try_turn<'a>(&'a self, now_ms: u64, signals: &'a Blocked) -> Option<Turn<'a>> {
+        let state = self.memory.state.try_lock(signals)?;
+        self.schedule_inline_harvest(now_ms, now_ms + RESEED_INTERVAL_MS);
+        Some(Turn {
+            collector: self,
+            state,
+            signals,
+        })
+    }
+
+    /// A round of the harvester: empties the queues, reseeds if that is due, and, if it `draws`, draws on the fast
+    /// sources.
+    ///
+    /// An engine without a seed is left to its readers, which may hold the lock of the pools at this moment, unless
+    /// its fast sources alone did not suffice.
+    pub(super) fn round(&self, now_ms: u64, draws: bool, outlet: Outlet<'_>) -> Round {
+        let mut round = Round {
+            is_read: true,
+            ..Round::default()
+        };
+        if !self.is_left_to_harvester(outlet.nodes) {
+            return round;
+        }
+        let signals = Blocked::new();
+        let Some(mut state) = self.memory.state.try_lock(&signals) else {
+            return round;
+        };
+        round.is_read = outlet.nodes.inlet(0).is_empty();
+        let is_stale = draws && round.is_read && is_stale(&state, now_ms);
+        if is_stale {
+            state.reseeded_ms = now_ms;
+        }
+        let (draws, bytes) = match (draws, is_stale) {
+            (false, _) => (0, 0),
+            (true, false) => (1, SAMPLE_BYTES),
+            (true, true) => (ROUND_DRAWS, SEEDING_SAMPLE_BYTES),
+        };
+        for _ in 0..draws {
+            for source in self.fast_sources() {
+                self.draw(&mut state, source, bytes);
+            }
+            round.add(self.drain(&mut state));
+        }
+        round.add(self.drain(&mut state));
+        self.deliver(&mut state, now_ms, Pace::Fortuna, outlet);
+        drop(state);
+        stack::erase_below();
+        round
+    }
+
+    /// Draws on a slow source, without a lock, and moves what it yielded to the pools.
+    pub(super) fn draw_slowly(&self, source: usize) {
+        let mut sample = [0; SEEDING_SAMPLE_BYTES];
+        if let Some(length) = self.sources[source].sample(&mut sample) {
+            let signals = Blocked::new();
+            // The lock is busy: drop the sample.
+            if let Some(mut state) = self.memory.state.try_lock(&signals) {
+                let CollectorState { sources, event, .. } = &mut *state;
+                let push = &mut |event: &Event| self.push(event);
+                self.sources[source].admit(
+                    &mut sources[source],
+                    &mut sample[..length],
+                    event,
+                    push,
+                );
+                self.drain(&mut state);
+            }
+        }
+        sample.zeroize();
+        stack::erase_below();
+    }
+
+    /// Whether the harvester uses the pools, too.
+    pub(super) fn is_left_to_harvester(&self, nodes: &Nodes) -> bool {
+        let insufficient = &self.memory.fast_sources_insufficient;
+        nodes.phase() == Phase::Ready || insufficient.load(Ordering::Relaxed) != 0
+    }
+
+    /// Draws until the engine has reached the phase `need`, as far as its sources go.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSeeded`]; [`Error::SourceReadsEngine`] if a source of this engine is what reads.
+    #[cold]
+    pub(super) fn seed(
+        &self,
+        need: Phase,
+        outlet: Outlet<'_>,
+        signals: &Blocked,
+    ) -> Result<(), Error> {
+        self.refuse_own_sources()?;
+        self.lock_pages_in_child(outlet.nodes);
+        let mut state = self.memory.state.lock(signals);
+        for _ in 0..FIRST_DRAWS {
+            outlet.nodes.receive_root(signals);
+            if outlet.nodes.phase() >= need {
+                return Ok(());
+            }
+            self.draw_on_all(&mut state);
+            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, outlet);
+        }
+        let insufficient = &self.memory.fast_sources_insufficient;
+        insufficient.store(1, Ordering::Relaxed);
+        Err(Error::NotSeeded)
+    }
+
+    /// Draws on all sources and reseeds now, as an operator orders.
+    pub(super) fn reseed(&self, outlet: Outlet<'_>) -> Result<(), Error> {
+        self.refuse_own_sources()?;
+        let signals = Blocked::new();
+        let mut state = self.memory.state.lock(&signals);
+        for _ in 0..2 {
+            outlet.nodes.receive_root(&signals);
+            // A whole round: every source has a part in pool 0, and every seed is made of pool 0.
+            (0..ROUND_DRAWS).for_each(|_| self.draw_on_all(&mut state));
+            if self.deliver(&mut state, os::now_ms(), Pace::Ordered, outlet) {
+                return Ok(());
+            }
+        }
+        Err(Error::NotSeeded)
+    }
+
+    /// Sends data of unknown quality to a pool, without credit. Lossy: a full or busy queue drops it.
+    pub(super) fn mix(&self, data: &[u8]) {
+        let cycles = cpu::cycles();
+        let mut event = Event::ZERO;
+        if data.len() <= Event::MAX_BYTES {
+            event.set(cycles as u32, cycles as usize, data, 0);
+        } else {
+            let mut digest = [0; Event::MAX_BYTES];
+            let mut hash = Sha256::ZERO;
+            hash.update(data);
+            hash.finish_into(&mut digest);
+            event.set(cycles as u32, cycles as usize, &digest, 0);
+            digest.zeroize();
+        }
+        self.push(&event);
+    }
+
+    /// Starts a source again; returns whether there is one of this name.
+    pub(super) fn restart_source(&self, name: &str) -> bool {
+        let source = self.sources.iter().find(|source| source.name() == name);
+        source.inspect(|source| source.restart()).is_some()
+    }
+
+    pub(super) fn stats(&self) -> Vec<SourceStats> {
+        self.sources.iter().map(SourceEntry::stats).collect()
+    }
+
+    /// The events dropped so far because a queue was full or busy.
+    pub(super) fn events_dropped(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.0.dropped()).sum()
+    }
+
+    /// A source that reads the engine which draws on it would wait for a lock that its own thread holds.
+    fn refuse_own_sources(&self) -> Result<(), Error> {
+        if self.memory.drawing_thread.load(Ordering::Relaxed) == this_thread() {
+            return Err(Error::SourceReadsEngine);
+        }
+        Ok(())
+    }
+
+    /// The first read of a child process comes by here.
+    fn lock_pages_in_child(&self, nodes: &Nodes) {
+        if self.memory.pages_locked.swap(1, Ordering::Relaxed) == 0 {
+            self.memory.lock_pages();
+            self.queues.iter().for_each(Wiped::lock_pages);
+            nodes.lock_pages();
+        }
+    }
+
+    fn fast_sources(&self) -> impl Iterator<Item = usize> {
+        (0..self.sources.len()).filter(|&source| self.sources[source].is_fast())
+    }
+
+    fn draw_on_all(&self, state: &mut CollectorState) {
+        for source in self.fast_sources() {
+            self.draw(state, source, SEEDING_SAMPLE_BYTES);
+            self.drain(state);
+        }
+    }
+
+    /// Draws on a source: its sample goes through the health tests, in events, to the queue of this CPU.
+    ///
+    /// Once; but while the engine seeds itself, until the start-up of the source is over and a sample was used.
+    fn draw(&self, state: &mut CollectorState, source: usize, bytes: usize) {
+        let draws = if bytes < SEEDING_SAMPLE_BYTES {
+            1
+        } else {
+            START_UP_DRAWS
+        };
+        for _ in 0..draws {
+            let drawing_thread = &self.memory.drawing_thread;
+            drawing_thread.store(this_thread(), Ordering::Relaxed);
+            let length = self.sources[source].sample(&mut state.sample[..bytes]);
+            drawing_thread.store(0, Ordering::Relaxed);
+            let Some(length) = length else { return };
+            let CollectorState {
+                sources,
+                sample,
+                event,
+                ..
+            } = &mut *state;
+            let push = &mut |event: &Event| self.push(event);
+            let used = self.sources[source].admit(
+                &mut sources[source],
+                &mut sample[..length],
+                event,
+                push,
+            );
+            if used || length == 0 {
+                return;
+            }
+        }
+    }
+
+    fn push(&self, event: &Event) -> bool {
+        self.queues[os::current_cpu() % self.queues.len()].0.push(event)
+    }
+
+    /// Moves what all queues hold to the pools.
+    fn drain(&self, state: &mut CollectorState) -> Drained {
+        let mut drained = Drained::default();
+        for queue in &self.queues {
+            // At most what a queue holds: a thread that fills it as fast as this empties it must not keep us here.
+            let mut count = 0;
+            while count < QUEUE_EVENTS && queue.0.pop_into(&mut state.event) {
+                state.distribution.absorb(&state.event);
+                count += 1;
+            }
+            drained.fullest = drained.fullest.max(count);
+            drained.all += count;
+        }
+        state.event.zeroize();
+        drained
+    }
+
+    /// Reseeds if that is due, and announces it to the taps.
+    fn deliver(
+        &self,
+        state: &mut CollectorState,
+        now_ms: u64,
+        pace: Pace,
+        outlet: Outlet<'_>,
+    ) -> bool {
+        let nodes = outlet.nodes;
+        let inlet = |number: usize| nodes.inlet(number);
+        let delivered = state
+            .distribution
+            .deliver(now_ms, pace, nodes.in_use(), inlet);
+        if delivered {
+            state.reseeded_ms = now_ms;
+            outlet.generation.bump();
+        }
+        delivered
+    }
+}
+
+/// The right to one inline harvest.
+pub(super) struct Turn<'a> {
+    collector: &'a Collector,
+    state: Guard<'a, CollectorState>,
+    signals: &'a Blocked,
+}
+
+impl Turn<'_> {
+    /// Reseeds if that is due, else draws on the next source.
+    pub(super) fn harvest(mut self, due: Due, outlet: Outlet<'_>) {
+        let (collector, state) = (self.collector, &mut *self.state);
+        if due.clock_went_back || is_stale(state, due.now_ms) {
+            state.reseeded_ms = due.now_ms;
+            collector.lock_pages_in_child(outlet.nodes);
+            outlet.nodes.receive_root(self.signals);
+            (0..ROUND_DRAWS).for_each(|_| collector.draw_on_all(state));
+        }
+        if !collector.deliver(state, due.now_ms, Pace::Fortuna, outlet) {
+            let count = collector.sources.len();
+            let mut in_turn = (0..count).map(|step| (state.next_source as usize + step) % count);
+            if let Some(source) = in_turn.find(|&source| collector.sources[source].is_fast()) {
+                state.next_source = source as u64 + 1;
+                collector.draw(state, source, SAMPLE_BYTES);
+                collector.drain(state);
+            }
+        }
+    }
+}
+
+fn is_stale(state: &CollectorState, now_ms: u64) -> bool {
+    now_ms.abs_diff(state.reseeded_ms) >= STALE_MS
+}
+
+/// A number that no other thread alive has.
+fn this_thread() -> u64 {
+    thread_local!(static MARK: u8 = const { 0 });
+    MARK.with(|mark| core::ptr::from_ref(mark).addr() as u64)
+}

@@ -1,0 +1,15 @@
+//! What the harvester's thread does besides harvesting.
+
+use std::os::fd::BorrowedFd;
+
+/// Work for the harvester's thread, on an engine `E`. It may use files and calls that wait for a short time.
+pub(in super::super) trait BackgroundTask<E>: Send {
+    /// A descriptor that becomes readable when the task should run before its time. Asked for before every sleep.
+    fn wakes(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Does what is due at `now_ms` (by [`now_ms`](wellspring_sys::os::now_ms)), and returns when it wants to run again,
+    /// by the same clock. It may run earlier.
+    fn run(&mut self, engine: &E, now_ms: u64) -> u64;
+}

@@ -1,0 +1,307 @@
+//! The nodes: one generator for each NUMA node, in the memory of that node, behind its own lock.
+
+use super::phase::{Phase, PhaseWord};
+use super::stats::NodeStats;
+use crate::error::Error;
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use wellspring_core::Backend;
+use wellspring_core::generator::Reservation;
+use wellspring_core::inlet::Inlet;
+use wellspring_core::node::Node;
+use wellspring_core::seed::Seed;
+use wellspring_core::topology::Topology;
+use wellspring_sys::lock::Lock;
+use wellspring_sys::memory::Wiped;
+use wellspring_sys::os;
+use wellspring_sys::signals::Blocked;
+use wellspring_sys::zeroed::Zeroed;
+
+/// A node, in its own pages.
+#[repr(C)]
+struct NodeMemory {
+    /// The harvest side writes here; readers use the words after it. They are on other cache lines.
+    inlet: Inlet,
+    _reserved: [u64; 8],
+    /// The phase of the engine. Used in node 0 only.
+    phase: PhaseWord,
+    _reserved_too: u32,
+    fetches: AtomicU64,
+    /// A number that no other life of this memory has; see [`ForkStamp`].
+    serial: AtomicU64,
+    _reserved_more: u64,
+    node: Lock<Node>,
+}
+
+impl Zeroed for NodeMemory {
+    const ZERO: Self = Self {
+        inlet: Inlet::ZERO,
+        _reserved: [0; 8],
+        phase: PhaseWord::ZERO,
+        _reserved_too: 0,
+        fetches: AtomicU64::new(0),
+        serial: AtomicU64::new(0),
+        _reserved_more: 0,
+        node: Lock::ZERO,
+    };
+}
+
+impl NodeMemory {
+    /// Call it under the lock of the node.
+    fn serial(&self) -> u64 {
+        // In ordinary memory: a child process continues with the numbers of its parent.
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        match self.serial.load(Ordering::Relaxed) {
+            0 => {
+                let new = NEXT.fetch_add(1, Ordering::Relaxed);
+                self.serial.store(new, Ordering::Relaxed);
+                new
+            }
+            serial => serial,
+        }
+    }
+}
+
+/// Identifies a node in this process. A fork wipes the node, which then gets another number.
+///
+/// A reader that finds its stamp still valid after it made its bytes knows that no fork happened in between, in a
+/// signal handler for example. Otherwise parent and child would both return these bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ForkStamp {
+    number: usize,
+    serial: u64,
+}
+
+/// All nodes of an engine. Node 0 is Fortuna's generator, the root.
+pub(super) struct Nodes {
+    topology: Topology,
+    backend: Backend,
+    memory: Box<[Wiped<NodeMemory>]>,
+}
+
+impl Nodes {
+    pub(super) fn new(topology: Topology, backend: Backend) -> Result<Self, Error> {
+        let memory = (0..topology.nodes()).map(|node| Wiped::new(topology.system_node(node)));
+        let memory = memory.collect::<Result<_, _>>().map_err(|_| Error::Memory)?;
+        Ok(Self {
+            topology,
+            backend,
+            memory,
+        })
+    }
+
+    pub(super) fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The number of nodes.
+    pub(super) fn count(&self) -> usize {
+        self.memory.len()
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.memory[0].phase.get()
+    }
+
+    /// The node that serves the CPU of this thread.
+    pub(super) fn local(&self) -> usize {
+        if self.memory.len() == 1 {
+            return 0;
+        }
+        self.topology.node_of(os::current_cpu())
+    }
+
+    /// Where seeds for a node go.
+    pub(super) fn inlet(&self, number: usize) -> &Inlet {
+        &self.memory[number].inlet
+    }
+
+    /// How many nodes have readers: node 0 alone before [`Phase::Ready`].
+    pub(super) fn in_use(&self) -> usize {
+        if self.phase() == Phase::Ready {
+            self.count()
+        } else {
+            1
+        }
+    }
+
+    /// Sets `bytes` of output aside for one reader: the lock is held for that, not while the bytes are made.
+    ///
+    /// `None` if the engine has not reached the phase `need`; the caller then seeds it and tries again.
+    pub(super) fn reserve(
+        &self,
+        number: usize,
+        need: Phase,
+        bytes: usize,
+        signals: &Blocked,
+        reservation: &mut Reservation,
+    ) -> Option<ForkStamp> {
+        let number = if number < self.in_use() { number } else { 0 };
+        let memory = &self.memory[number];
+        let mut node = memory.node.lock(signals);
+        self.receive(number, &mut node);
+        if self.phase() < need || !node.has_seed() {
+            return None;
+        }
+        memory.fetches.fetch_add(1, Ordering::Relaxed);
+        node.reserve(self.backend, bytes, reservation);
+        if self.count() > 1 {
+            // The credit decides which node gets the next seed. With one node there is no choice.
+            memory.inlet.spend(bytes);
+        }
+        let serial = memory.serial();
+        Some(ForkStamp { number, serial })
+    }
+
+    /// Makes the first chunk of `destination`, at most 4096 bytes, under the lock of node 0, and returns the rest.
+    ///
+    /// `None` if the engine has not reached the phase `need`.
+    pub(super) fn read_chunk<'a>(
+        &self,
+        need: Phase,
+        signals: &Blocked,
+        destination: &'a mut [u8],
+    ) -> Result<(ForkStamp, &'a mut [u8]), &'a mut [u8]> {
+        let memory = &self.memory[0];
+        let mut node = memory.node.lock(signals);
+        self.receive(0, &mut node);
+        if self.phase() < need || !node.has_seed() {
+            return Err(destination);
+        }
+        memory.fetches.fetch_add(1, Ordering::Relaxed);
+        let rest = node.generator().read_chunk(self.backend, destination);
+        let serial = memory.serial();
+        Ok((ForkStamp { number: 0, serial }, rest))
+    }
+
+    /// The stamp of node 0.
+    pub(super) fn stamp(&self) -> ForkStamp {
+        let signals = Blocked::new();
+        let _node = self.memory[0].node.lock(&signals);
+        let serial = self.memory[0].serial();
+        ForkStamp { number: 0, serial }
+    }
+
+    /// Whether no fork happened since the stamp was given.
+    pub(super) fn is_same_process(&self, stamp: ForkStamp) -> bool {
+        compiler_fence(Ordering::SeqCst);
+        self.memory[stamp.number].serial.load(Ordering::Relaxed) == stamp.serial
+    }
+
+    /// Lets node 0 take the seed that was posted for it, so that the phase is known.
+    pub(super) fn receive_root(&self, signals: &Blocked) {
+        let mut node = self.memory[0].node.lock(signals);
+        self.receive(0, &mut node);
+    }
+
+    /// Gives node 0 a seed, after the one that was posted before.
+    pub(super) fn mix_into_root(&self, seed: &Seed) {
+        let signals = Blocked::new();
+        self.receive_root(&signals);
+        let _ = self.memory[0].inlet.post(seed);
+        self.receive_root(&signals);
+    }
+
+    /// Hashes `entropy` into every node, for a moment when a copy of these nodes may exist.
+    pub(super) fn stir_all(&self, entropy: &[u8; 32], signals: &Blocked) {
+        for (number, memory) in self.memory.iter().enumerate() {
+            let mut node = memory.node.lock(signals);
+            self.receive(number, &mut node);
+            node.stir(number, entropy);
+        }
+    }
+
+    /// Locks the pages in memory again: a child process does not inherit these locks.
+    pub(super) fn lock_pages(&self) {
+        self.memory.iter().for_each(Wiped::lock_pages);
+    }
+
+    pub(super) fn stats(&self) -> Vec<NodeStats> {
+        let signals = Blocked::new();
+        let stats = |memory: &Wiped<NodeMemory>| NodeStats {
+            credit_bits: memory.inlet.credit_bits(),
+            reseeds: memory.node.lock(&signals).reseeds(),
+            fetches: memory.fetches.load(Ordering::Relaxed),
+        };
+        self.memory.iter().map(stats).collect()
+    }
+
+    /// Empties the mailbox of a node. When node 0 has been credited 128 bits, this initialises the other nodes.
+    fn receive(&self, number: usize, node: &mut Node) {
+        node.receive(&self.memory[number].inlet);
+        if number != 0 || self.phase() == Phase::Ready || !node.has_seed() {
+            return;
+        }
+        let phase = &self.memory[0].phase;
+        if !node.is_ready() {
+            return phase.set(Phase::Early);
+        }
+        for (number, memory) in self.memory.iter().enumerate().skip(1) {
+            node.initialise(self.backend, number, &memory.inlet);
+        }
+        phase.set(Phase::Ready);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wellspring_core::Prf;
+
+    fn nodes(count: usize) -> Nodes {
+        let topology = Topology::even(count, count).unwrap();
+        Nodes::new(topology, Backend::detect(Prf::ChaCha20)).unwrap()
+    }
+
+    fn seed(credit_bits: u32) -> Seed {
+        let mut seed = Seed::ZERO;
+        seed.set(&[7; 32], credit_bits);
+        seed
+    }
+
+    fn first_bytes(nodes: &Nodes, number: usize, need: Phase) -> Option<[u8; 32]> {
+        let (signals, mut reservation) = (Blocked::new(), Reservation::ZERO);
+        nodes.reserve(number, need, 32, &signals, &mut reservation)?;
+        let mut bytes = [0; 32];
+        reservation.generate(nodes.backend(), &mut bytes);
+        Some(bytes)
+    }
+
+    #[test]
+    fn below_128_bits_node_0_serves_early_readers_and_no_others() {
+        let nodes = nodes(2);
+        assert_eq!(first_bytes(&nodes, 0, Phase::Early), None);
+        nodes.mix_into_root(&seed(127));
+        assert_eq!(nodes.phase(), Phase::Early);
+        assert_eq!(first_bytes(&nodes, 1, Phase::Ready), None);
+        assert!(first_bytes(&nodes, 1, Phase::Early).is_some());
+        assert_eq!(nodes.stats()[1].fetches, 0, "node 0 served it");
+        nodes.mix_into_root(&seed(1));
+        assert_eq!(nodes.phase(), Phase::Ready);
+        assert!(first_bytes(&nodes, 1, Phase::Ready).is_some());
+        assert_eq!(nodes.stats()[1].fetches, 1);
+    }
+
+    #[test]
+    fn a_seed_without_credit_makes_no_engine_ready() {
+        let nodes = nodes(1);
+        for _ in 0..100 {
+            nodes.mix_into_root(&seed(0));
+        }
+        assert_eq!(nodes.phase(), Phase::Early);
+    }
+
+    #[test]
+    fn copies_with_other_entropy_differ_on_every_node() {
+        let make = |entropy: u8| {
+            let nodes = nodes(3);
+            nodes.mix_into_root(&seed(256));
+            nodes.stir_all(&[entropy; 32], &Blocked::new());
+            [0, 1, 2].map(|number| first_bytes(&nodes, number, Phase::Ready).unwrap())
+        };
+        let (one, same, other) = (make(1), make(1), make(2));
+        assert_eq!(one, same);
+        for number in 0..3 {
+            assert_ne!(one[number], other[number]);
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! The parts of an engine, and what takes more than one of them.
+//!
+//! ```text
+//! read    take -> taps;  else read -> (harvest inline) -> modes -> taps or nodes
+//! noise   collector -> inlets of the nodes -> generation
+//! copies  clones -> every node -> generation -> clones
+//! ```
+
+use super::collector::{Collector, Due, Outlet};
+use super::harvester::{HarvesterStatus, Harvests, Round};
+use super::modes;
+use super::nodes::Nodes;
+use super::phase::Phase;
+use super::stats::Stats;
+use super::taps::{OwnedTap, Taps};
+use crate::clone_detection::CloneDetector;
+use crate::error::Error;
+use crate::fresh_entropy::FreshEntropy;
+use crate::mode::Mode;
+use crate::seed_file::{SeedFileError, SeedStore};
+use std::sync::OnceLock;
+use wellspring_core::generator::Reservation;
+use wellspring_core::seed_file::FULL_CREDIT_BITS;
+use wellspring_core::KEY_BYTES;
+use wellspring_pseudo::Xoshiro256PlusPlus;
+use wellspring_sys::memory::{Wiped, unlocked_bytes};
+use wellspring_sys::os;
+use wellspring_sys::signals::Blocked;
+use wellspring_sys::stack;
+use zeroize::Zeroizing;
+
+/// How often a read is made again because the machine was copied while it ran. Where copies are made faster than
+/// bytes, the last bytes stand.
+const MAX_READS: usize = 4;
+
+/// What the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s share.
+pub(crate) struct Parts {
+    pub(super) mode: Mode,
+    pub(super) taps: Taps,
+    pub(super) nodes: Nodes,
+    pub(super) collector: Collector,
+    pub(super) clones: CloneDetector,
+    pub(super) harvester: OnceLock<Wiped<HarvesterStatus>>,
+    pub(super) seed_store: Option<SeedStore>,
+}
+
+impl Parts {
+    /// The hot path: ready bytes of the thread's tap, if the machine was not copied meanwhile.
+    #[inline(always)]
+    pub(crate) fn take(&self, destination: &mut [u8]) -> bool {
+        let handled = self.clones.epoch().handled();
+        self.mode == Mode::PerThread
+            && self.taps.take(destination)
+            && self.clones.epoch().current() == handled
+    }
+
+    /// The hot path of an owned tap.
+    #[inline(always)]
+    pub(crate) fn take_owned(&self, owned: &mut OwnedTap, destination: &mut [u8]) -> bool {
+        let handled = self.clones.epoch().handled();
+        self.taps.take_owned(owned, destination) && self.clones.epoch().current() == handled
+    }
+
+    /// A tap that belongs to its holder.
+    pub(crate) fn new_owned_tap(&self) -> OwnedTap {
+        self.taps.new_owned()
+    }
+
+    /// Any read. Does not wait for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read(&self, destination: &mut [u8]) -> Result<(), Error> {
+        self.unless_copied(|| self.read_once(destination))
+    }
+
+    /// Any read. Waits for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read_when_ready(&self, destination: &mut [u8]) {
+        wait_until_ready(|| self.read(destination));
+    }
+
+    /// Any read of an owned tap. Does not wait for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read_owned(
+        &self,
+        owned: &mut OwnedTap,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        self.unless_copied(|| {
+            self.harvest_if_due();
+            let node = || self.nodes.local() as u32;
+            let read = self
+                .taps
+                .read_owned(owned, node, &|keys, signals| self.fetch_keys(keys, signals), destination);
+            read.unwrap_or_else(|| self.read_local_node(destination))
+        })
+    }
+
+    /// Any read of an owned tap. Waits for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read_owned_when_ready(&self, owned: &mut OwnedTap, destination: &mut [u8]) {
+        wait_until_ready(|| self.read_owned(owned, destination));
+    }
+
+    /// A read that node 0 may serve before 128 bits were credited.
+    pub(super) fn read_early(&self, destination: &mut [u8]) -> Result<(), Error> {
+        if self.nodes.phase() == Phase::Ready {
+            return self.read(destination);
+        }
+        self.unless_copied(|| {
+            modes::read_reserved(&self.nodes, 0, Phase::Early, &|need, signals| {
+                self.seed(need, signals)
+            }, destination)
+        })
+    }
+
+    /// Runs `draw` on the generator of this thread in the statistical tier.
+    #[inline(always)]
+    pub(super) fn pseudo<R>(&self, mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+        match self.taps.try_pseudo(&mut draw) {
+            Some(result) => result,
+            None => self.pseudo_slowly(&mut draw),
+        }
+    }
+
+    /// Reseeds every node with what differs in each copy, then moves every tap to a fresh key. Returns the new
+    /// generation.
+    ///
+    /// A new generation alone would not do: a copy has the same nodes and would draw the same keys from them.
+    pub(super) fn diverge(&self) -> u64 {
+        let mut entropy = FreshEntropy::EMPTY;
+        let entropy = entropy.gather();
+        let signals = Blocked::new();
+        self.nodes.stir_all(entropy, &signals);
+        self.collector.mix(entropy);
+        let generation = self.taps.generation().bump();
+        stack::erase_below();
+        generation
+    }
+
+    /// Looks for signs of a copy, and once a minute for pages that were not there before. Diverges on a sign.
+    pub(super) fn look_for_clones(&self, now_ms: u64, clock_went_back: bool) {
+        if self.clones.look(now_ms) || clock_went_back {
+            self.diverge();
+        }
+        self.handle_clone_epoch();
+    }
+
+    /// Draws on all sources and reseeds. Returns the new generation.
+    pub(super) fn reseed(&self) -> Result<u64, Error> {
+        let reseeded = self.collector.reseed(self.outlet());
+        stack::erase_below();
+        if let Err(error) = reseeded {
+            self.taps.generation().bump();
+            return Err(error);
+        }
+        Ok(self.taps.generation().current())
+    }
+
+    /// Writes the seed file from a fresh secret of every node.
+    pub(super) fn save_seed(&self) -> Result<(), SeedFileError> {
+        let store = self.seed_store.as_ref().ok_or(SeedFileError::Absent)?;
+        let credit_bits = match self.nodes.phase() {
+            Phase::Ready => FULL_CREDIT_BITS,
+            Phase::Early => 0,
+            Phase::Empty => return Err(SeedFileError::NotSeeded),
+        };
+        let mut secrets = Zeroizing::new(vec![[0; KEY_BYTES]; self.nodes.in_use()]);
+        let mut reservation = Reservation::ZERO;
+        for (number, secret) in secrets.iter_mut().enumerate() {
+            let signals = Blocked::new();
+            let bytes = secret.len();
+            self.nodes
+                .reserve(number, Phase::Early, bytes, &signals, &mut reservation)
+                .ok_or(SeedFileError::NotSeeded)?;
+            reservation.generate(self.nodes.backend(), secret);
+        }
+        let saved = store.save(&secrets, credit_bits);
+        stack::erase_below();
+        saved
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        let now_ms = os::now_ms();
+        Stats {
+            mode: self.mode,
+            backend: self.nodes.backend(),
+            phase: self.nodes.phase(),
+            generation: self.taps.generation().current(),
+            taps: self.taps.count(),
+            nodes: self.nodes.stats(),
+            sources: self.collector.stats(),
+            harvester: self.harvester.get().and_then(|status| status.stats(now_ms)),
+            clone_detection: self.clones.stats(),
+            events_dropped: self.collector.events_dropped(),
+            unlocked_bytes: unlocked_bytes(),
+            seed_file: self.seed_store.as_ref().map(SeedStore::stats),
+        }
+    }
+
+    fn outlet(&self) -> Outlet<'_> {
+        Outlet {
+            nodes: &self.nodes,
+            generation: self.taps.generation(),
+        }
+    }
+
+    fn read_once(&self, destination: &mut [u8]) -> Result<(), Error> {
+        self.harvest_if_due();
+        let seed = |need, signals: &Blocked| self.seed(need, signals);
+        match self.mode {
+            Mode::Canonical => {
+                modes::read_canonical(&self.nodes, Phase::Ready, &seed, destination)
+            }
+            Mode::Concurrent => {
+                modes::read_reserved(&self.nodes, 0, Phase::Ready, &seed, destination)
+            }
+            Mode::PerNode => self.read_local_node(destination),
+            Mode::PerThread => {
+                let node = || self.nodes.local() as u32;
+                let fetch = |keys: &mut [u8], signals: &Blocked| self.fetch_keys(keys, signals);
+                let read = self.taps.read_thread(node, &fetch, destination);
+                // No tap: a key for this read alone.
+                read.unwrap_or_else(|| self.read_local_node(destination))
+            }
+        }
+    }
+
+    fn read_local_node(&self, destination: &mut [u8]) -> Result<(), Error> {
+        let seed = |need, signals: &Blocked| self.seed(need, signals);
+        modes::read_reserved(&self.nodes, self.nodes.local(), Phase::Ready, &seed, destination)
+    }
+
+    fn fetch_keys(&self, keys: &mut [u8], signals: &Blocked) -> Result<(), Error> {
+        let seed = |need, signals: &Blocked| self.seed(need, signals);
+        let fetched = modes::fetch_keys(&self.nodes, self.nodes.local(), &seed, keys, signals);
+        stack::erase_below();
+        fetched
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn seed(&self, need: Phase, signals: &Blocked) -> Result<(), Error> {
+        let seeded = self.collector.seed(need, self.outlet(), signals);
+        stack::erase_below();
+        seeded
+    }
+
+    #[inline]
+    fn harvest_if_due(&self) {
+        if let Some(due) = self.collector.inline_harvest_due() {
+            self.harvest_inline(due);
+        }
+    }
+
+    /// Harvests on a reader's call, unless another thread does so now.
+    #[cold]
+    #[inline(never)]
+    fn harvest_inline(&self, due: Due) {
+        let signals = Blocked::new();
+        if let Some(turn) = self.collector.try_turn(due.now_ms, &signals) {
+            self.look_for_clones(due.now_ms, due.clock_went_back);
+            turn.harvest(due, self.outlet());
+            stack::erase_below();
+        }
+    }
+
+    /// Reads after every known copy was handled; and again, if the machine was copied during the read.
+    #[inline]
+    fn unless_copied(
+        &self,
+        mut read: impl FnMut() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for _ in 0..MAX_READS {
+            let handled = self.handle_clone_epoch();
+            read()?;
+            if self.clones.epoch().current() == handled {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Diverges if the clone epoch moved. Returns the epoch that is handled now.
+    #[inline]
+    fn handle_clone_epoch(&self) -> u64 {
+        let epoch = self.clones.epoch();
+        let current = epoch.current();
+        if current != epoch.handled() {
+            // Several threads may do so at the same time. That costs a few reseeds more, and no lock.
+            self.diverge();
+            epoch.mark_handled(current);
+        }
+        current
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pseudo_slowly<R>(&self, draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+        let node = || self.nodes.local() as u32;
+        if let Some(result) = self.taps.pseudo(node, draw) {
+            return result;
+        }
+        loop {
+            let stamp = self.nodes.stamp();
+            let mut words = [0; 4];
+            for word in &mut words {
+                let mut bytes = [0; 8];
+                self.read_when_ready(&mut bytes);
+                *word = u64::from_le_bytes(bytes);
+            }
+            let Some(mut generator) = Xoshiro256PlusPlus::from_words(words) else {
+                continue;
+            };
+            let result = draw(&mut generator);
+            // Where the thread has no place for it, the generator was made for this call alone.
+            self.taps.keep_pseudo(node, &generator);
+            // A fork in between, by a signal handler, would give parent and child the same generator.
+            if self.nodes.is_same_process(stamp) {
+                return result;
+            }
+        }
+    }
+}
+
+impl Harvests for Parts {
+    fn status(&self) -> Option<&HarvesterStatus> {
+        self.harvester.get().map(|status| &**status)
+    }
+
+    fn leave_to_readers_from(&self, now_ms: u64, from_ms: u64) {
+        self.collector.schedule_inline_harvest(now_ms, from_ms);
+    }
+
+    fn round(&self, now_ms: u64, draws: bool) -> Round {
+        self.collector.round(now_ms, draws, self.outlet())
+    }
+
+    fn slow_interval_ms(&self, source: usize) -> Option<u64> {
+        self.collector.sources().get(source)?.slow_interval_ms()
+    }
+
+    fn draw_slowly(&self, source: usize) {
+        self.collector.draw_slowly(source);
+    }
+
+    fn is_left_to_harvester(&self) -> bool {
+        self.collector.is_left_to_harvester(&self.nodes)
+    }
+
+    fn source_count(&self) -> usize {
+        self.collector.sources().len()
+    }
+
+    fn clock_went_back(&self, now_ms: u64) {
+        self.look_for_clones(now_ms, true);
+    }
+}
+
+impl Drop for Parts {
+    /// The orderly end of an engine writes its seed file, if it has one and this is not a child process.
+    fn drop(&mut self) {
+        if self.seed_store.as_ref().is_some_and(SeedStore::is_ours) {
+            // Nobody is left to hear of an error. The present file was never used.
+            let _ = self.save_seed();
+        }
+    }
+}
+
+/// Repeats a read until the engine is ready.
+fn wait_until_ready(mut read: impl FnMut() -> Result<(), Error>) {
+    loop {
+        match read() {
+            Ok(()) => return,
+            // To wait would be for ever: this thread keeps the engine from being seeded.
+            Err(error @ Error::SourceReadsEngine) => panic!("wellspring: {error}"),
+            Err(_) => os::pause(),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! One source in an engine: its health, its next pool, and the counts for the stats.
+
+use super::stats::SourceStats;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use wellspring_core::event::Event;
+use wellspring_core::health::{Action, Grade, Health, Outcome, SourceHealth};
+use wellspring_core::source::{Source, SourceError, Speed};
+use wellspring_sys::cpu;
+use zeroize::Zeroize;
+
+/// A source and its counts. In ordinary memory: a child process continues the counts.
+pub(super) struct SourceEntry {
+    source: Arc<dyn Source>,
+    bytes: AtomicU64,
+    discarded_bytes: AtomicU64,
+    credited_bits: AtomicU64,
+    errors: AtomicU64,
+    /// Why the last draw yielded nothing, as [`encode`] writes it; 0 if it yielded something.
+    last_error: AtomicU64,
+    /// A [`SourceHealth`]. A disabled source stays disabled in a child process, whose tests start from nothing.
+    health: AtomicU32,
+    intermittent_failures: AtomicU64,
+    permanent_failures: AtomicU64,
+    /// An operator asked for a restart.
+    restart: AtomicBool,
+}
+
+/// The part of a source that only the owner of the pools changes. All zeros is a source of which nothing is known.
+#[repr(C)]
+pub(super) struct SourceState {
+    health: Health,
+    /// The pool of the next event. Each source has a round robin of its own, so that no source can choose the
+    /// pools of another (FS&K 9.5.6).
+    next_pool: u64,
+    /// The part of a bit that was claimed and not credited yet: one byte may be worth less than one bit.
+    claimed_256ths: u64,
+}
+
+impl SourceState {
+    pub(super) const ZERO: Self = Self {
+        health: Health::ZERO,
+        next_pool: 0,
+        claimed_256ths: 0,
+    };
+
+    /// The whole bits that the next `bytes` are credited.
+    fn credit(&mut self, claim_256ths: u16, bytes: usize) -> u32 {
+        let claimed = self.claimed_256ths + u64::from(claim_256ths) * bytes as u64;
+        self.claimed_256ths = claimed % 256;
+        (claimed / 256) as u32
+    }
+}
+
+impl SourceEntry {
+    pub(super) fn new(source: Arc<dyn Source>) -> Self {
+        Self {
+            source,
+            bytes: AtomicU64::new(0),
+            discarded_bytes: AtomicU64::new(0),
+            credited_bits: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            last_error: AtomicU64::new(0),
+            health: AtomicU32::new(SourceHealth::StartUp as u32),
+            intermittent_failures: AtomicU64::new(0),
+            permanent_failures: AtomicU64::new(0),
+            restart: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.source.name()
+    }
+
+    /// Whether a reader may draw on it.
+    pub(super) fn is_fast(&self) -> bool {
+        self.source.speed() == Speed::Fast
+    }
+
+    /// The time between two draws of a slow source, in milliseconds.
+    pub(super) fn slow_interval_ms(&self) -> Option<u64> {
+        match self.source.speed() {
+            Speed::Fast => None,
+            Speed::Slow { interval_ms } => Some(interval_ms),
+        }
+    }
+
+    /// Starts a quarantined or disabled source again at the next draw.
+    pub(super) fn restart(&self) {
+        self.restart.store(true, Ordering::Relaxed);
+    }
+
+    /// Draws once, without a lock: writes raw noise to `destination` and returns its length. `None` if it failed.
+    ///
+    /// The noise then goes to [`admit`](Self::admit). A panic of the source ends here and counts as an error.
+    pub(super) fn sample(&self, destination: &mut [u8]) -> Option<usize> {
+        let is_disabled = self.health() == SourceHealth::Disabled;
+        if is_disabled && !self.restart.load(Ordering::Relaxed) {
+            return None;
+        }
+        let draw = catch_unwind(AssertUnwindSafe(|| self.source.sample(destination)));
+        let result = draw.unwrap_or_else(|panic| {
+            // To drop what was thrown could panic again.
+            core::mem::forget(panic);
+            Err(SourceError::Panicked)
+        });
+        match result {
+            Ok(length) => {
+                self.last_error.store(0, Ordering::Relaxed);
+                Some(length.min(destination.len()))
+            }
+            Err(error) => {
+                self.errors.fetch_add(1, Ordering::Relaxed);
+                self.last_error.store(encode(error), Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// Tests a sample, gives it in events to `push`, and wipes it. Returns whether it was used.
+    ///
+    /// `event` is the place where each event lies on its way.
+    pub(super) fn admit(
+        &self,
+        state: &mut SourceState,
+        sample: &mut [u8],
+        event: &mut Event,
+        push: &mut dyn FnMut(&Event) -> bool,
+    ) -> bool {
+        if self.restart.swap(false, Ordering::Relaxed) {
+            state.health.restart();
+        }
+        let (claim, symbol) = (self.source.min_entropy(), self.source.symbol());
+        let whole = sample.len() - sample.len() % symbol.bytes();
+        let outcome = state.health.judge(claim, symbol, &sample[..whole]);
+        self.note(&outcome, state.health.state());
+        if outcome.action == Action::Discard {
+            add(&self.discarded_bytes, whole as u64);
+        } else {
+            let claim_256ths = if outcome.action == Action::Credit {
+                claim.as_256ths()
+            } else {
+                0
+            };
+            for data in sample[..whole].chunks(Event::MAX_BYTES) {
+                let bits = state.credit(claim_256ths, data.len());
+                event.set(cpu::cycles() as u32, state.next_pool as usize, data, bits);
+                state.next_pool = state.next_pool.wrapping_add(1);
+                if push(event) {
+                    add(&self.bytes, data.len() as u64);
+                    add(&self.credited_bits, u64::from(event.credit_bits()));
+                }
+            }
+            event.zeroize();
+        }
+        sample.zeroize();
+        outcome.action != Action::Discard
+    }
+
+    pub(super) fn stats(&self) -> SourceStats {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        SourceStats {
+            name: self.source.name(),
+            claim: self.source.min_entropy(),
+            bytes: read(&self.bytes),
+            credited_bits: read(&self.credited_bits),
+            errors: read(&self.errors),
+            last_error: decode(read(&self.last_error)),
+            discarded_bytes: read(&self.discarded_bytes),
+            health: self.health(),
+            intermittent_failures: read(&self.intermittent_failures),
+            permanent_failures: read(&self.permanent_failures),
+        }
+    }
+
+    fn health(&self) -> SourceHealth {
+        let number = self.health.load(Ordering::Relaxed) as usize;
+        SourceHealth::ALL[number % SourceHealth::ALL.len()]
+    }
+
+    fn note(&self, outcome: &Outcome, health: SourceHealth) {
+        self.health.store(health as u32, Ordering::Relaxed);
+        for (count, grade) in [
+            (&self.intermittent_failures, Grade::Intermittent),
+            (&self.permanent_failures, Grade::Permanent),
+        ] {
+            add(count, u64::from(outcome.findings.of_grade(grade)));
+        }
+    }
+}
+
+fn add(count: &AtomicU64, more: u64) {
+    count.fetch_add(more, Ordering::Relaxed);
+}
+
+const SYSTEM: u64 = 1 << 32;
+
+/// A [`SourceError`] as a number that is not 0.
+fn encode(error: SourceError) -> u64 {
+    match error {
+        SourceError::Absent => 1,
+        SourceError::SelfTest => 3,
+        SourceError::Ended => 4,
+        SourceError::Panicked => 5,
+        SourceError::System(errno) => SYSTEM | u64::from(errno as u32),
+        // Busy, and what later versions add.
+        _ => 2,
+    }
+}
+
+/// The error that [`encode`] wrote.
+fn decode(number: u64) -> Option<SourceError> {
+    match number {
+        0 => None,
+        1 => Some(SourceError::Absent),
+        2 => Some(SourceError::Busy),
+        3 => Some(SourceError::SelfTest),
+        4 => Some(SourceError::Ended),
+        5 => Some(SourceError::Panicked),
+        errno => Some(SourceError::System(errno as u32 as i32)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wellspring_core::source::MinEntropy;
+
+    struct Panics;
+
+    impl Source for Panics {
+        fn name(&self) -> &'static str {
+            "panics"
+        }
+
+        fn min_entropy(&self) -> MinEntropy {
+            MinEntropy::FULL
+        }
+
+        fn sample(&self, _: &mut [u8]) -> Result<usize, SourceError> {
+            panic!("in a source")
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_source_is_an_error_of_that_source() {
+        let entry = SourceEntry::new(Arc::new(Panics));
+        assert_eq!(entry.sample(&mut [0; 32]), None);
+        let stats = entry.stats();
+        assert_eq!((stats.errors, stats.last_error), (1, Some(SourceError::Panicked)));
+    }
+
+    #[test]
+    fn every_error_survives_being_kept_as_a_number() {
+        for error in [
+            SourceError::Absent,
+            SourceError::Busy,
+            SourceError::SelfTest,
+            SourceError::Ended,
+            SourceError::Panicked,
+            SourceError::System(0),
+            SourceError::System(i32::MAX),
+        ] {
+            assert_eq!(decode(encode(error)), Some(error));
+        }
+    }
+
+    #[test]
+    fn a_claim_below_a_bit_adds_up_over_samples() {
+        let mut state = SourceState::ZERO;
+        let bits: u32 = (0..256).map(|_| state.credit(8, 1)).sum();
+        assert_eq!(bits, 8, "256 bytes at 1/32 of a bit");
+    }
+}

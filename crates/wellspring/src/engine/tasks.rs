@@ -1,0 +1,73 @@
+//! What the harvester's thread does besides harvesting: it listens for notices of clones, and writes the seed file.
+
+use super::harvester::BackgroundTask;
+use super::parts::Parts;
+use super::phase::Phase;
+use crate::clone_detection::CloneEvents;
+use crate::seed_file::SAVE_INTERVAL_MS;
+use std::os::fd::BorrowedFd;
+
+/// How often clocks and pages are looked at.
+const LOOK_INTERVAL_MS: u64 = 1000;
+
+/// How soon a failed save is repeated; and how often an engine checks whether it can save something of value now.
+const RETRY_MS: u64 = 10_000;
+
+/// The tasks of the engine of the process.
+pub(super) fn of_process() -> Vec<Box<dyn BackgroundTask<Parts>>> {
+    vec![Box::new(ListenForClones(CloneEvents::new()))]
+}
+
+/// The tasks of an engine with a seed file.
+pub(super) fn with_seed_file() -> Vec<Box<dyn BackgroundTask<Parts>>> {
+    let mut tasks = of_process();
+    tasks.push(Box::new(SaveSeed { next_ms: None }));
+    tasks
+}
+
+/// Listens for notices of clones.
+struct ListenForClones(CloneEvents);
+
+impl BackgroundTask<Parts> for ListenForClones {
+    fn wakes(&self) -> Option<BorrowedFd<'_>> {
+        self.0.wakes()
+    }
+
+    fn run(&mut self, engine: &Parts, now_ms: u64) -> u64 {
+        // Any number of notices is one reason.
+        if std::iter::from_fn(|| self.0.next_event()).count() > 0 {
+            engine.diverge();
+        }
+        engine.look_for_clones(now_ms, false);
+        now_ms + LOOK_INTERVAL_MS
+    }
+}
+
+/// Writes the seed file every ten minutes; and as soon as it can be credited, where the present one cannot.
+struct SaveSeed {
+    next_ms: Option<u64>,
+}
+
+impl BackgroundTask<Parts> for SaveSeed {
+    fn run(&mut self, engine: &Parts, now_ms: u64) -> u64 {
+        let Some(store) = &engine.seed_store else {
+            return u64::MAX;
+        };
+        // The file was written a moment ago, when the engine was built.
+        let next_ms = *self.next_ms.get_or_insert(now_ms + SAVE_INTERVAL_MS);
+        let is_first = engine.nodes.phase() == Phase::Ready && !store.has_credit();
+        if is_first || now_ms >= next_ms {
+            let pause_ms = match engine.save_seed() {
+                Ok(()) => SAVE_INTERVAL_MS,
+                Err(_) => RETRY_MS,
+            };
+            self.next_ms = Some(now_ms + pause_ms);
+            return now_ms + pause_ms;
+        }
+        if store.has_credit() {
+            next_ms
+        } else {
+            next_ms.min(now_ms + RETRY_MS)
+        }
+    }
+}

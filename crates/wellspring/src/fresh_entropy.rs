@@ -1,0 +1,72 @@
+//! What differs at every moment and in every copy of a machine, as far as one call can tell.
+
+use rustix::time::{ClockId, clock_gettime};
+use wellspring_core::sha256::Sha256;
+use wellspring_sys::cpu::{Instruction, cycles};
+use wellspring_sys::os::os_random;
+use zeroize::Zeroize;
+
+/// A digest of the system's output, the processor's output, the cycle counter and the clocks. Takes a few microseconds
+/// and never waits. Wiped on drop.
+///
+/// Two copies of a machine differ in the processor's output and in the cycle counter, even while their kernels do not
+/// know yet that they were copied.
+pub(crate) struct FreshEntropy {
+    digest: [u8; 32],
+    has_system_output: bool,
+}
+
+impl FreshEntropy {
+    /// Nothing yet.
+    pub(crate) const EMPTY: Self = Self {
+        digest: [0; 32],
+        has_system_output: false,
+    };
+
+    /// Gathers, in place: a digest that moves leaves copies on the stack.
+    pub(crate) fn gather(&mut self) -> &[u8; 32] {
+        let mut hash = Sha256::ZERO;
+        hash.update(&self.digest);
+        self.has_system_output = os_random(&mut self.digest) == Ok(self.digest.len());
+        hash.update(&self.digest);
+        for instruction in [Instruction::Rdseed, Instruction::Rdrand] {
+            for _ in 0..4 {
+                let mut word = instruction.draw().unwrap_or(0).to_le_bytes();
+                hash.update(&word);
+                word.zeroize();
+            }
+        }
+        for clock in [ClockId::Realtime, ClockId::Boottime] {
+            let now = clock_gettime(clock);
+            hash.update(&now.tv_sec.to_le_bytes());
+            hash.update(&now.tv_nsec.to_le_bytes());
+        }
+        hash.update(&cycles().to_le_bytes());
+        hash.finish_into(&mut self.digest);
+        &self.digest
+    }
+
+    /// Whether the system's generator, seeded, has a part in it: then it is worth 256 bits.
+    pub(crate) fn has_system_output(&self) -> bool {
+        self.has_system_output
+    }
+}
+
+impl Drop for FreshEntropy {
+    fn drop(&mut self) {
+        self.digest.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_calls_never_give_the_same() {
+        let (mut one, mut other) = (FreshEntropy::EMPTY, FreshEntropy::EMPTY);
+        assert_ne!(one.gather(), other.gather());
+        let first = *one.gather();
+        assert_ne!(first, *one.gather());
+    }
+}

@@ -1,0 +1,122 @@
+//! The engine of the process, and the functions that read from it.
+
+use crate::engine::{Engine, Harvester, Stats};
+use crate::error::Error;
+use crate::rng::ThreadRng;
+use wellspring_sys::once_box::OnceBox;
+
+/// The engine of the process, made with the defaults by the first caller.
+///
+/// # Panics
+///
+/// If the system has no memory that is wiped on fork.
+#[inline(always)]
+pub(crate) fn engine() -> &'static Engine {
+    static ENGINE: OnceBox<Engine> = OnceBox::new();
+    ENGINE.get_or_init(|| match Engine::builder().build() {
+        Ok(engine) => engine,
+        Err(error) => panic!("wellspring: {error}"),
+    })
+}
+
+impl Engine {
+    /// The engine of the process, which the functions of the crate's root read from.
+    ///
+    /// # Panics
+    ///
+    /// If the system has no memory that a child process would find wiped. So do all functions that read from it.
+    #[must_use]
+    pub fn process() -> &'static Engine {
+        engine()
+    }
+}
+
+/// Fills `destination`, of any length, with random bytes fit for keys. Waits until the engine is seeded with 128 bits, if
+/// that is necessary, as early in the boot of a machine as that may be.
+#[inline]
+pub fn fill(destination: &mut [u8]) {
+    engine().fill(destination);
+}
+
+/// Fills `destination`, of any length. Does not wait.
+///
+/// # Errors
+///
+/// [`Error::NotSeeded`]; `destination` is then untouched.
+#[inline]
+pub fn try_fill(destination: &mut [u8]) -> Result<(), Error> {
+    engine().try_fill(destination)
+}
+
+/// 32 random bits, as good as those of [`fill`].
+#[must_use]
+#[inline]
+pub fn u32() -> u32 {
+    engine().u32()
+}
+
+/// 64 random bits, as good as those of [`fill`].
+#[must_use]
+#[inline]
+pub fn u64() -> u64 {
+    engine().u64()
+}
+
+/// `N` random bytes, as good as those of [`fill`].
+#[must_use]
+#[inline]
+pub fn bytes<const N: usize>() -> [u8; N] {
+    engine().bytes()
+}
+
+/// A handle with rand_core's traits that reads as [`fill`] does.
+///
+/// ```
+/// use rand_core::Rng as _;
+/// let mut rng = wellspring::rng();
+/// assert_ne!(rng.next_u64(), rng.next_u64());
+/// ```
+#[must_use]
+#[inline]
+pub fn rng() -> ThreadRng {
+    ThreadRng
+}
+
+/// Moves every tap of the process's engine to a fresh key: see [`Engine::reseed`].
+///
+/// # Errors
+///
+/// [`Error::NotSeeded`] if the sources yielded nothing to reseed with.
+pub fn reseed() -> Result<u64, Error> {
+    engine().reseed()
+}
+
+/// Starts a [harvester](crate::EngineBuilder::harvester) for the process's engine, which lasts as long as the process. Has
+/// no effect while one runs.
+///
+/// For programs, not for libraries: the program decides whether it wants one more thread, and without one the engine
+/// keeps itself fresh on its readers' calls. A child process made by `fork` has none until it starts its own.
+///
+/// # Errors
+///
+/// [`Error::Thread`] if the system has no thread for it.
+pub fn start_harvester(harvester: Harvester) -> Result<(), Error> {
+    engine().start_harvester(harvester)
+}
+
+/// Separates the process's engine from all copies of it: see [`Engine::diverge_from_clones`].
+pub fn diverge_from_clones() -> u64 {
+    engine().diverge_from_clones()
+}
+
+/// The generation of the process's engine: 1 at first, one more with every reseed.
+#[must_use]
+pub fn generation() -> u64 {
+    engine().generation()
+}
+
+/// What can be said of the process's engine without a secret.
+#[must_use]
+pub fn stats() -> Stats {
+    engine().stats()
+}

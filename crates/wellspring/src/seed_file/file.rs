@@ -1,0 +1,52 @@
+//! A seed file as it lies on the disk.
+
+use super::{Identity, SeedFileError};
+use std::os::fd::AsFd;
+use std::path::Path;
+use wellspring_core::seed_file::{FileId, MAX_BYTES, SeedFile, Uncredited};
+use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
+use wellspring_sys::trusted_file::{Access, Directory, FileFault};
+use zeroize::Zeroizing;
+
+/// A seed file as it was found, whatever it says.
+pub(super) struct Found {
+    pub(super) bytes: Zeroizing<Vec<u8>>,
+    file_id: FileId,
+    /// Other users could read it, or put another file in its place.
+    is_exposed: bool,
+}
+
+/// Reads the file. `None` if there is none.
+pub(super) fn read(path: &Path, identity: &Identity) -> Result<Option<Found>, SeedFileError> {
+    let (directory, name) = Directory::of(path)?;
+    let file = match directory.open_file(name, Access::Read) {
+        Err(FileFault::System(error)) if error.is_not_found() => return Ok(None),
+        file => file?,
+    };
+    // One byte more than a seed file can have shows that it is none.
+    let mut bytes = Zeroizing::new(vec![0; MAX_BYTES + 1]);
+    let length = file.read(&mut bytes)?;
+    bytes.truncate(length);
+    Ok(Some(Found {
+        bytes,
+        file_id: identity.file_id(file.as_fd()),
+        is_exposed: !file.is_secret() || !directory.is_private()?,
+    }))
+}
+
+impl Found {
+    /// The credit of the seed where it was found, in bits.
+    pub(super) fn credit(&self, file: &SeedFile, identity: &Identity) -> Result<u32, Uncredited> {
+        match file.judge(&self.file_id, &identity.boot) {
+            Ok(_) if self.is_exposed => Err(Uncredited::Exposed),
+            credit => credit,
+        }
+    }
+
+    /// The digest of the bytes.
+    pub(super) fn hash_into(&self, digest: &mut [u8; DIGEST_BYTES]) {
+        let mut hash = Sha256::ZERO;
+        hash.update(&self.bytes);
+        hash.finish_into(digest);
+    }
+}

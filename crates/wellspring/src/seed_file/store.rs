@@ -1,0 +1,165 @@
+//! The seed file of an engine: read and replaced at the start, written again later.
+
+use super::file::{Found, read};
+use super::{Identity, SeedFileError, SeedFileStats, SeedFound};
+use crate::fresh_entropy::FreshEntropy;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use rustix::process::{Pid, getpid};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use wellspring_core::seed::Seed;
+use wellspring_core::seed_file::{FULL_CREDIT_BITS, SeedFile, Uncredited};
+use wellspring_sys::trusted_file::Directory;
+use zeroize::Zeroizing;
+
+/// A harvester writes the seed file again after ten minutes.
+pub(crate) const SAVE_INTERVAL_MS: u64 = 600_000;
+
+/// The owner alone can read a seed file.
+const MODE: u32 = 0o600;
+
+/// The seed file of an engine.
+#[derive(Debug)]
+pub(crate) struct SeedStore {
+    path: PathBuf,
+    identity: Identity,
+    /// The process that built the engine. A child made by fork leaves the file alone.
+    process: Pid,
+    found: SeedFound,
+    removed_unfinished: AtomicBool,
+    writes: AtomicU64,
+    /// Whether the present file can be credited after a reboot.
+    has_credit: AtomicBool,
+    last_error: Mutex<Option<SeedFileError>>,
+}
+
+impl SeedStore {
+    /// Reads the file and replaces it. Writes to `seed` what is to be mixed into the first node; it stays empty if
+    /// there was nothing.
+    pub(crate) fn start(path: PathBuf, identity: Identity, nodes: usize, seed: &mut Seed) -> Self {
+        let mut store = Self {
+            // The program may change its directory later.
+            path: std::path::absolute(&path).unwrap_or(path),
+            identity,
+            process: getpid(),
+            found: SeedFound::Nothing,
+            removed_unfinished: AtomicBool::new(false),
+            writes: AtomicU64::new(0),
+            has_credit: AtomicBool::new(false),
+            last_error: Mutex::new(None),
+        };
+        let mut entropy = FreshEntropy::EMPTY;
+        // The same for each node: the successor hashes the number of the node in.
+        let fresh = Zeroizing::new(vec![*entropy.gather(); nodes]);
+        let credit_bits = if entropy.has_system_output() {
+            FULL_CREDIT_BITS
+        } else {
+            0
+        };
+        match store.replace(&fresh, credit_bits) {
+            Ok(Some(found)) => store.use_found(&found, true, seed),
+            Ok(None) => {}
+            Err(error) => match read(&store.path, &store.identity) {
+                Ok(Some(found)) => store.use_found(&found, false, seed),
+                Ok(None) => {}
+                Err(_) => store.found = SeedFound::Refused(error),
+            },
+        }
+        store
+    }
+
+    /// Writes the file from a secret of each node.
+    pub(crate) fn save(&self, secrets: &[[u8; 32]], credit_bits: u32) -> Result<(), SeedFileError> {
+        self.replace(secrets, credit_bits)?;
+        Ok(())
+    }
+
+    /// Whether this process built the engine.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.process == getpid()
+    }
+
+    /// Whether the present file can be credited after a reboot.
+    pub(crate) fn has_credit(&self) -> bool {
+        self.has_credit.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stats(&self) -> SeedFileStats {
+        SeedFileStats {
+            path: self.path.clone(),
+            found: self.found,
+            removed_unfinished: self.removed_unfinished.load(Ordering::Relaxed),
+            writes: self.writes.load(Ordering::Relaxed),
+            // Never waits: in a child process the lock may be held by a thread that does not exist.
+            last_error: self.last_error.try_lock().ok().and_then(|error| *error),
+        }
+    }
+
+    /// Replaces the file by its successor, and returns what it was. Keeps the error for the stats.
+    fn replace(
+        &self,
+        fresh: &[[u8; 32]],
+        credit_bits: u32,
+    ) -> Result<Option<Found>, SeedFileError> {
+        let replaced = self.try_replace(fresh, credit_bits);
+        if let Ok(mut last_error) = self.last_error.try_lock() {
+            *last_error = replaced.as_ref().err().copied();
+        }
+        replaced
+    }
+
+    fn try_replace(
+        &self,
+        fresh: &[[u8; 32]],
+        credit_bits: u32,
+    ) -> Result<Option<Found>, SeedFileError> {
+        let (directory, name) = Directory::of(&self.path)?;
+        let mut next = directory.begin_next(name)?;
+        self.removed_unfinished
+            .fetch_or(next.removed_stale(), Ordering::Relaxed);
+        let found = read(&self.path, &self.identity)?;
+        let old = found
+            .as_ref()
+            .and_then(|found| SeedFile::parse(&found.bytes).ok());
+        let mut file = SeedFile::successor(old.as_ref(), fresh, credit_bits);
+        // The file keeps its inode when it is renamed.
+        file.file_id = self.identity.file_id(std::os::fd::AsFd::as_fd(&next));
+        file.boot = self.identity.boot;
+        next.write(&file.to_bytes())?;
+        next.replace(MODE)?;
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        self.has_credit.store(credit_bits > 0, Ordering::Relaxed);
+        Ok(found)
+    }
+
+    /// Notes what was found, and makes a seed of it with its credit.
+    fn use_found(&mut self, found: &Found, is_replaced: bool, seed: &mut Seed) {
+        let mut material = Zeroizing::new([[0; 32]; 2]);
+        let mut credit_bits = 0;
+        self.found = match SeedFile::parse(&found.bytes) {
+            Ok(file) => {
+                file.seed_into(&mut material[0]);
+                let credit = if is_replaced {
+                    found.credit(&file, &self.identity)
+                } else {
+                    Err(Uncredited::NotReplaced)
+                };
+                match credit {
+                    Ok(bits) => {
+                        credit_bits = bits;
+                        SeedFound::Credited(bits)
+                    }
+                    Err(reason) => SeedFound::Mixed(reason),
+                }
+            }
+            Err(damage) => {
+                found.hash_into(&mut material[0]);
+                SeedFound::Damaged(damage)
+            }
+        };
+        // With the entropy of this moment: if the same file comes back, this seed does not.
+        let mut entropy = FreshEntropy::EMPTY;
+        material[1].copy_from_slice(entropy.gather());
+        seed.set(material.as_flattened(), credit_bits);
+    }
+}
