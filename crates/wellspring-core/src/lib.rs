@@ -56,4 +56,4 @@ pub mod topology;
 mod hash;
 mod sync;
 
-pub use wellspring_cipher::{Backend, KEY_BYTES, Prf};
+pub use wellspring_cipher::{Backend, KEY_BYTES, Prf, sha256};
