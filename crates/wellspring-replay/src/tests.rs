@@ -28,6 +28,21 @@ fn every_backend_gives_freebsds_answers() {
     }
 }
 
+/// Where a concurrent read under AES changes its key.
+#[test]
+fn long_reads_give_the_answers_of_the_independent_model() {
+    let file = include_str!("../../../vectors/fortuna-long-reads.txt");
+    let summary = run(Replay::new(), file.as_bytes(), |number, _, answer| {
+        assert_eq!(
+            answer.comparison,
+            Comparison::Same,
+            "line {number}: {}",
+            answer.text
+        );
+    });
+    assert_eq!(summary.map(|summary| summary.same), Ok(15));
+}
+
 #[test]
 fn a_wrong_answer_is_noticed_in_every_field() {
     let mut replay = Replay::new();
