@@ -8,18 +8,20 @@ use core::fmt;
 ///
 /// A source is **cheap and bounded**: one call of [`sample`](Self::sample) ends within about 100
 /// microseconds and never waits for an event, another thread or a lock. One that cannot promise that says
-/// [`Speed::Slow`]: it may take some milliseconds and sleep meanwhile, and is drawn on by a harvester's thread
-/// alone, never on a reader's call. A source **may return less** than it was asked for, nothing included, and
-/// it **may fail**; the engine goes on with the others.
+/// [`Speed::Slow`]: it may take some milliseconds and sleep meanwhile, and only a harvester's thread draws on it,
+/// never a reader's call. A source **may return less** than it was asked for, even nothing, and
+/// it **may fail**; the engine goes on with the others. It **never panics**: a panic counts as a failure, and the engine
+/// stops it before it reaches a reader.
 ///
-/// It is shared between threads, one call at a time as far as one engine is concerned, but several
-/// engines may share one source. State is the source's own affair: whoever keeps some guards it with a
-/// try-lock and says [`SourceError::Busy`] when that fails. In a process made by `fork` such a lock may
-/// stay taken for ever, by a thread that does not exist there; the source is then lost to that process,
+/// Threads share it. One engine makes one call at a time, but several engines may share one source. A source that keeps
+/// state guards it with a try-lock and says [`SourceError::Busy`] when that fails. In a process made by `fork` such a lock
+/// may stay taken for ever, by a thread that does not exist there; that process has lost the source then,
 /// which is why no engine should have only sources with state.
 ///
-/// It is **never trusted because it exists**: what it returns goes through the health tests of its row
-/// and is credited no more than [`min_entropy`](Self::min_entropy) says.
+/// It is **never trusted because it exists**: its samples go through its health tests
+/// and are credited no more than [`min_entropy`](Self::min_entropy) says.
+///
+/// It **keeps no copy** of a raw sample, neither in its state nor on the stack.
 pub trait Source: Send + Sync {
     /// The name in reports: short, lower case, unique within an engine.
     fn name(&self) -> &'static str;
@@ -37,7 +39,7 @@ pub trait Source: Send + Sync {
         Symbol::Byte
     }
 
-    /// Who may draw on it, and how often.
+    /// Which calls may draw on it, and how often.
     fn speed(&self) -> Speed {
         Speed::Fast
     }
@@ -46,17 +48,17 @@ pub trait Source: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from yielding any now; the engine counts it and asks again at the next
+    /// Why it yields nothing now; the engine counts the error and asks again at the next
     /// harvest.
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError>;
 }
 
-/// Who may draw on a source, and how often.
+/// Which calls may draw on a source, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Speed {
-    /// Anyone, on a reader's call too: a draw ends within about 100 microseconds.
+    /// Any call, a reader's too: a draw ends within about 100 microseconds.
     Fast,
-    /// A harvester's thread alone: a draw may take up to about 10 milliseconds, and may sleep.
+    /// Only a harvester's thread: a draw may take up to about 10 milliseconds, and may sleep.
     ///
     /// An engine without a harvester never draws on it. One draw each interval keeps its share of a CPU below a
     /// thousandth.
@@ -146,7 +148,7 @@ impl MinEntropy {
 pub enum SourceError {
     /// Not on this machine.
     Absent,
-    /// Nothing now without waiting.
+    /// It yields nothing now without waiting.
     Busy,
     /// A self-test of the source failed.
     SelfTest,
@@ -154,7 +156,7 @@ pub enum SourceError {
     Ended,
     /// The source panicked.
     Panicked,
-    /// The operating system refused; its error number.
+    /// The operating system refused: its error number, which only the parts that know the system can name.
     System(i32),
 }
 
@@ -166,7 +168,9 @@ impl fmt::Display for SourceError {
             SourceError::SelfTest => f.write_str("failed its self-test"),
             SourceError::Ended => f.write_str("has ended"),
             SourceError::Panicked => f.write_str("panicked"),
-            SourceError::System(errno) => write!(f, "refused by the system (errno {errno})"),
+            SourceError::System(number) => {
+                write!(f, "refused by the operating system (error {number})")
+            }
         }
     }
 }

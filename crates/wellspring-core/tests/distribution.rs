@@ -199,8 +199,8 @@ fn data_of_unknown_origin_makes_no_node_ready() {
 
 #[test]
 fn a_node_without_a_seed_has_none_and_is_not_ready() {
-    let mut node = Node::ZERO;
-    node.receive(&Inlet::ZERO);
+    let (mut node, inlet) = (Node::ZERO, Inlet::ZERO);
+    node.receive(&inlet);
     node.stir(0, b"entropy");
     assert!(!node.has_seed() && !node.is_ready());
 }

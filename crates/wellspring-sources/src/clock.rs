@@ -5,13 +5,14 @@ use wellspring_sys::{cpu, os};
 /// Now, in cycles where the processor counts them, else in nanoseconds.
 #[inline]
 pub(crate) fn stamp() -> u64 {
-    match cfg!(target_arch = "x86_64") {
-        true => cpu::cycles(),
-        false => os::now_ns(),
+    if cfg!(target_arch = "x86_64") {
+        cpu::cycles()
+    } else {
+        os::now_ns()
     }
 }
 
-/// How many differences are looked at to learn the counter's step.
+/// From how many differences the counter's step is learned.
 const LEARNED_FROM: u32 = 64;
 
 /// Differences of time stamps as bytes: in steps of the counter, modulo 256.

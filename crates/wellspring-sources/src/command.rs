@@ -10,11 +10,12 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 
-/// What a command of the operator's writes to its standard output, read without waiting.
+/// What a command that the operator names writes to its standard output, read without waiting.
 ///
-/// It is started by the first draw, and again ten seconds after it has ended at the earliest. One that writes too
-/// much waits for its pipe; one that writes nothing, hangs or dies costs nothing but its noise. It has a process
-/// group of its own, which is killed when the source is dropped; a child process made by `fork` leaves it alone.
+/// The first draw starts it; when it ends, a later draw starts it again, ten seconds after the last start at the
+/// earliest. A command that writes too much waits for its pipe; without a command that writes, the source yields nothing.
+/// The command has its own process group, which is killed when the source is dropped; a child process made by `fork` does
+/// not touch it.
 #[derive(Debug)]
 pub struct NoiseCommand {
     name: &'static str,
@@ -26,7 +27,7 @@ pub struct NoiseCommand {
 #[derive(Debug, Default)]
 struct State {
     running: Option<Running>,
-    /// Killed, and not yet gone: waited for by later draws, since a process can take its time to die.
+    /// Killed, but still in the list of processes: later draws wait for it, since a process can take long to die.
     dying: Option<Child>,
     started: Option<Instant>,
 }
@@ -43,11 +44,11 @@ const SAMPLE_BYTES: usize = 64;
 /// From one start to the next.
 const RESTART_AFTER: Duration = Duration::from_secs(10);
 
-/// How long a drop waits for the command to be gone.
-const LONGEST_DEATH: Duration = Duration::from_millis(100);
+/// How long a drop waits for the killed command.
+const MAX_DROP_WAIT: Duration = Duration::from_millis(100);
 
 impl NoiseCommand {
-    /// A source that runs `words`, a program and its arguments. `claim` is the operator's word. The name in
+    /// A source that runs `words`, a program and its arguments. `claim` is the operator's claim. The name in
     /// reports, `command PROGRAM`, is never freed.
     ///
     /// # Errors
@@ -90,22 +91,22 @@ impl NoiseCommand {
 }
 
 impl State {
-    /// Takes the running command's life, if it is ours, and its end from the list of processes.
+    /// Kills the running command, if this process started it, and waits for it without blocking.
     fn end(&mut self) {
         if let Some(Running { mut child, owner }) = self.running.take()
             && owner == getpid()
         {
-            // Only what is still there may be killed: the number of a process that is gone is another's.
+            // Only while it is in the list of processes: after that its number may belong to another process.
             if matches!(child.try_wait(), Ok(None)) {
                 let group = Pid::from_child(&child);
                 let _ = kill_process_group(group, Signal::KILL);
                 self.dying = Some(child);
             }
         }
-        self.bury();
+        self.reap();
     }
 
-    fn bury(&mut self) {
+    fn reap(&mut self) {
         let gone = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
         if self.dying.as_mut().is_some_and(gone) {
             self.dying = None;
@@ -123,7 +124,7 @@ impl Source for NoiseCommand {
     }
 
     fn reason(&self) -> &'static str {
-        "the operator's word"
+        "the operator's claim"
     }
 
     fn speed(&self) -> Speed {
@@ -133,7 +134,7 @@ impl Source for NoiseCommand {
     /// [`SourceError::Ended`] when the command has closed its output, and until it is started again.
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let mut state = self.state.try_lock().map_err(|_| SourceError::Busy)?;
-        state.bury();
+        state.reap();
         if state.running.is_none() {
             self.start(&mut state)?;
         }
@@ -163,9 +164,9 @@ impl Drop for NoiseCommand {
         };
         state.end();
         let begin = Instant::now();
-        while state.dying.is_some() && begin.elapsed() < LONGEST_DEATH {
+        while state.dying.is_some() && begin.elapsed() < MAX_DROP_WAIT {
             std::thread::sleep(Duration::from_millis(1));
-            state.bury();
+            state.reap();
         }
     }
 }
@@ -226,7 +227,7 @@ mod tests {
             drop(source);
             let begin = Instant::now();
             while rustix::process::test_kill_process_group(pid.unwrap()).is_ok() {
-                // Grandchildren are buried by whoever is process 1.
+                // Process 1 reaps the grandchildren.
                 assert!(
                     begin.elapsed() < Duration::from_secs(10),
                     "{script}: still there"

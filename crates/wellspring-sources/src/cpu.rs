@@ -1,18 +1,21 @@
 //! The processor's instructions.
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use wellspring_core::sha256::Sha256;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Symbol};
 use wellspring_sys::cpu::Instruction;
+use wellspring_sys::stack::erase_below;
 
 /// RDSEED, or RDRAND where there is no RDSEED.
 ///
 /// Claims nothing: no one outside the maker can assess it, and some processors have returned constants (all
-/// ones after a resume, zeros reported as success). Those are caught by a self-test before the first sample
-/// and by a comparison of every word with the last. What passes is mixed in all the same: against an attacker
-/// who knows all but this, it is everything.
+/// ones after a resume, zeros reported as success). A self-test before the first sample catches those, and a
+/// comparison of every word with the last. What passes is mixed in all the same: it protects against an attacker
+/// who knows every other source.
 #[derive(Debug, Default)]
 pub struct Cpu {
     self_test: AtomicU8,
+    /// A fingerprint of the last word: see [`fingerprint`].
     last: AtomicU64,
 }
 
@@ -20,7 +23,7 @@ const UNTESTED: u8 = 0;
 const PASSED: u8 = 1;
 const FAILED: u8 = 2;
 
-/// How often an instruction that has nothing is asked again: what Intel's guide (Digital Random Number
+/// How often an instruction that has no number ready is asked again: what Intel's guide (Digital Random Number
 /// Generator, 5.2.1) says for RDRAND. RDSEED may need longer; it then yields nothing this time.
 const TRIES: usize = 10;
 
@@ -42,7 +45,8 @@ impl Cpu {
     }
 
     fn judge(&self, word: u64) -> Result<u64, SourceError> {
-        let repeats = self.last.swap(word, Ordering::Relaxed) == word;
+        let new = fingerprint(word);
+        let repeats = self.last.swap(new, Ordering::Relaxed) == new;
         if repeats || word == 0 || word == u64::MAX {
             self.self_test.store(FAILED, Ordering::Relaxed);
             return Err(SourceError::SelfTest);
@@ -68,6 +72,18 @@ impl Cpu {
     }
 }
 
+/// 64 bits of a hash of a word: what is compared with the next word. The word itself went to the pools, and its memory
+/// must not tell it.
+fn fingerprint(word: u64) -> u64 {
+    let mut digest = [0; 32];
+    let mut hash = Sha256::ZERO;
+    hash.update(&word.to_le_bytes());
+    hash.finish_into(&mut digest);
+    digest[..8]
+        .iter()
+        .fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+}
+
 impl Source for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
@@ -78,7 +94,7 @@ impl Source for Cpu {
     }
 
     fn reason(&self) -> &'static str {
-        "nobody but its maker can assess it"
+        "only its maker can assess it"
     }
 
     fn symbol(&self) -> Symbol {
@@ -86,6 +102,16 @@ impl Source for Cpu {
     }
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        let drawn = self.draw(destination);
+        // The words, which go from a register to the destination by way of the stack.
+        erase_below();
+        drawn
+    }
+}
+
+impl Cpu {
+    #[inline(never)]
+    fn draw(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let instruction = Self::instruction().ok_or(SourceError::Absent)?;
         self.tested(instruction)?;
         let mut length = 0;

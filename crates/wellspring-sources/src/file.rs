@@ -6,9 +6,9 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 
-/// A device or a named pipe of the operator's, read without waiting.
+/// A device or a named pipe that the operator names, read without waiting.
 ///
-/// A regular file is credited nothing, whatever is claimed: it holds the same bytes at every start.
+/// A regular file is credited nothing, even if the operator claims more: it holds the same bytes at every start.
 #[derive(Debug)]
 pub struct NoiseFile {
     name: &'static str,
@@ -20,7 +20,7 @@ pub struct NoiseFile {
 const SAMPLE_BYTES: usize = 64;
 
 impl NoiseFile {
-    /// Opens the file. `claim` is the operator's word. The name in reports, `file PATH`, is never freed.
+    /// Opens the file. `claim` is the operator's claim. The name in reports, `file PATH`, is never freed.
     ///
     /// # Errors
     ///
@@ -34,9 +34,10 @@ impl NoiseFile {
         }
         Ok(Self {
             name: Box::leak(format!("file {}", path.display()).into_boxed_str()),
-            claim: match kind {
-                FileType::RegularFile => MinEntropy::NONE,
-                _ => claim,
+            claim: if kind == FileType::RegularFile {
+                MinEntropy::NONE
+            } else {
+                claim
             },
             file,
         })
@@ -53,14 +54,14 @@ impl Source for NoiseFile {
     }
 
     fn reason(&self) -> &'static str {
-        "the operator's word; a regular file is worth nothing"
+        "the operator's claim; a regular file gets no credit"
     }
 
     fn speed(&self) -> Speed {
         Speed::Slow { interval_ms: 1000 }
     }
 
-    /// [`SourceError::Ended`] at the end of a file, and while nobody writes to a pipe.
+    /// [`SourceError::Ended`] at the end of a file, and while no process has a pipe open for writing.
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let length = destination.len().min(SAMPLE_BYTES);
         match read(&self.file, &mut destination[..length]) {

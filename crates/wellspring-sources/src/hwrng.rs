@@ -4,7 +4,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 
-/// /dev/hwrng, without waiting: whatever device the kernel drives there.
+/// /dev/hwrng, without waiting: any device that the kernel drives there.
 ///
 /// Opened for each sample, so that it has no state and a device may come and go. Slow: many devices yield some
 /// kilobytes a second, and some drivers wait for them.
@@ -24,7 +24,7 @@ impl Source for Hwrng {
     }
 
     fn reason(&self) -> &'static str {
-        "an eighth of what such devices promise: which one it is cannot be known here"
+        "an eighth of what such devices promise: which device it is cannot be known here"
     }
 
     fn speed(&self) -> Speed {

@@ -4,10 +4,12 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 use wellspring_sys::os::{read_file, sleep_ns};
+use wellspring_sys::stack::erase_below;
+use zeroize::Zeroizing;
 
-/// The machine's interrupts from one look to the next, a millisecond later.
+/// The machine's interrupts from one reading to the next, a millisecond later.
 ///
-/// A sample is a byte: its low half the number of interrupts since the last look, its high half the number of
+/// A sample is a byte: its low half the number of interrupts since the last reading, its high half the number of
 /// soft interrupts, both modulo 16. They are the sums over all CPUs of /proc/interrupts and /proc/softirqs, which
 /// /proc/stat gives at a sixth of the price (17 against 101 microseconds with 2 CPUs). *When* each came goes to
 /// the pools with the time stamp of the event, credited nothing.
@@ -22,24 +24,24 @@ struct Counts {
     soft: u64,
 }
 
-/// From one look to the next.
+/// From one reading to the next.
 const SLEEP_NS: u32 = 1_000_000;
 
 /// The samples of one draw.
 const SAMPLES: usize = 8;
 
-/// When a draw ends in any case.
+/// The longest draw.
 const LONGEST: Duration = Duration::from_millis(10);
 
-/// How much of a draw may be reading: on a machine with hundreds of CPUs a look takes a millisecond.
+/// How much of a draw may be spent on reading: on a machine with hundreds of CPUs one reading takes a millisecond.
 const LONGEST_READING: Duration = Duration::from_micros(500);
 
-/// /proc/stat with its list of interrupts: 32 KiB are 256 CPUs and 4000 interrupts. What is beyond is not needed
-/// if `softirq` is before it; else there is no sample.
+/// /proc/stat with its list of interrupts: 32 KiB are 256 CPUs and 4000 interrupts. What comes after is not needed
+/// if `softirq` comes before; else there is no sample.
 const STAT_BYTES: usize = 1 << 15;
 
 impl Interrupts {
-    fn look(buffer: &mut [u8]) -> Result<Counts, SourceError> {
+    fn read_counts(buffer: &mut [u8]) -> Result<Counts, SourceError> {
         let text = read_file("/proc/stat", buffer).ok_or(SourceError::Absent)?;
         counts(text).ok_or(SourceError::Absent)
     }
@@ -59,7 +61,7 @@ fn counts(stat: &[u8]) -> Option<Counts> {
     })
 }
 
-/// What happened between two looks, as a symbol.
+/// What happened between two readings, as a symbol.
 fn symbol(before: Counts, now: Counts) -> u8 {
     let nibble = |from: u64, to: u64| (to.wrapping_sub(from) % 16) as u8;
     nibble(before.soft, now.soft) << 4 | nibble(before.hard, now.hard)
@@ -83,8 +85,18 @@ impl Source for Interrupts {
     }
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        let drawn = self.draw(destination);
+        // The counts, from which the last symbols can be computed.
+        erase_below();
+        drawn
+    }
+}
+
+impl Interrupts {
+    #[inline(never)]
+    fn draw(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let mut last = self.last.try_lock().map_err(|_| SourceError::Busy)?;
-        let mut buffer = vec![0; STAT_BYTES];
+        let mut buffer = Zeroizing::new(vec![0; STAT_BYTES]);
         let begin = Instant::now();
         let mut reading = Duration::ZERO;
         let mut length = 0;
@@ -94,7 +106,7 @@ impl Source for Interrupts {
         {
             sleep_ns(SLEEP_NS);
             let before = Instant::now();
-            let now = Self::look(&mut buffer)?;
+            let now = Self::read_counts(&mut buffer)?;
             reading += before.elapsed();
             if let Some(last) = last.replace(now) {
                 destination[length] = symbol(last, now);

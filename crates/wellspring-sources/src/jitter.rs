@@ -3,13 +3,14 @@
 use crate::clock::{Steps, stamp};
 use std::sync::Mutex;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
+use wellspring_sys::stack::erase_below;
 
 /// How long a fixed piece of work takes: 256 reads and writes in 64 KiB, each at a place that depends on what
-/// stood in the last.
+/// the last one held.
 ///
 /// A sample is a byte: the time of one such walk in steps of the counter, modulo 256. Nothing is conditioned:
-/// health tests and assessments see what the counter saw. The noise is that of caches, buses, refresh and
-/// whatever else runs on this machine; the idea is Stephan Müller's (*CPU Time Jitter Based Non-Physical True
+/// health tests and assessments get what the counter said. The noise is that of caches, buses, refresh and
+/// everything else that runs on this machine; the idea is Stephan Müller's (*CPU Time Jitter Based Non-Physical True
 /// Random Number Generator*), with raw samples in place of his conditioned ones.
 ///
 /// A byte takes about 3 microseconds. Slow all the same: its state is behind a lock, and noise of this kind
@@ -45,6 +46,7 @@ impl State {
         }
     }
 
+    #[inline(never)]
     fn fill(&mut self, destination: &mut [u8]) -> Result<usize, SourceError> {
         if self.memory.is_empty() {
             self.memory = vec![0; MEMORY_BYTES].into_boxed_slice();
@@ -86,7 +88,10 @@ impl Source for Jitter {
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let mut state = self.state.try_lock().map_err(|_| SourceError::Busy)?;
-        state.fill(destination)
+        let filled = state.fill(destination);
+        // The time stamps, from which the last symbols can be computed.
+        erase_below();
+        filled
     }
 }
 

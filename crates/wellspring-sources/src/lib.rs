@@ -3,16 +3,17 @@
 //! | source | what it is | claim, in bits a byte | speed |
 //! |---|---|---|---|
 //! | [`Os`] | getrandom(2) | 8: the kernel's generator, once seeded, is as good as its key | fast |
-//! | [`Cpu`] | RDSEED, else RDRAND, behind a self-test | none: nobody outside can assess it | fast |
+//! | [`Cpu`] | RDSEED, else RDRAND, behind a self-test | none: only its maker can assess it | fast |
 //! | [`Jitter`] | how long walks through memory take | 1/4, assessed | slow |
 //! | [`Wakeups`] | when the scheduler wakes a thread | 1/2, assessed | slow |
 //! | [`Interrupts`] | how many interrupts there were | 1/16, assessed | slow |
 //! | [`Hwrng`] | /dev/hwrng | 1: an eighth of what such devices promise | slow |
-//! | [`NoiseFile`] | a device or a pipe of the operator's | the operator's | slow |
-//! | [`NoiseCommand`] | a command of the operator's | the operator's | slow |
+//! | [`NoiseFile`] | a device or a pipe that the operator names | the operator's | slow |
+//! | [`NoiseCommand`] | a command that the operator names | the operator's | slow |
 //!
-//! Each keeps the contract of [`wellspring_core::source::Source`]. What was assessed, how, and what came of it is in
-//! `docs/entropy.md`. Bytes that users mix in and seed files are no sources: an engine takes them as events.
+//! Each keeps the contract of [`wellspring_core::source::Source`]: it never waits without a bound and never panics. A raw
+//! sample is in the destination alone when a call returns; copies on the stack are wiped. How the claims were assessed
+//! is in `docs/entropy.md`. Bytes that users mix in and seed files are no sources: an engine takes them as events.
 
 #![forbid(unsafe_code)]
 
@@ -38,7 +39,7 @@ pub use wakeups::Wakeups;
 use std::sync::Arc;
 use wellspring_core::source::Source;
 
-/// One of each source that needs no operator, the fast ones first.
+/// Every source that needs no operator, the fast ones first.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Source>> {
     vec![
@@ -49,4 +50,21 @@ pub fn all() -> Vec<Arc<dyn Source>> {
         Arc::new(Interrupts::default()),
         Arc::new(Hwrng),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_source_takes_a_destination_of_any_length() {
+        for source in all() {
+            for length in [0, 1, 7, 8, 9, 300] {
+                let mut destination = vec![0; length];
+                if let Ok(written) = source.sample(&mut destination) {
+                    assert!(written <= length, "{}", source.name());
+                }
+            }
+        }
+    }
 }

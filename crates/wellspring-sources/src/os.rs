@@ -3,7 +3,7 @@
 use wellspring_core::source::{MinEntropy, Source, SourceError};
 use wellspring_sys::os::os_random;
 
-/// getrandom(2), called directly and without waiting.
+/// getrandom(2), called directly and without waiting. The kernel writes to the destination itself: no copy is left.
 ///
 /// Claims full entropy: the kernel answers only after its generator was seeded with 256 bits. It has no
 /// state of its own, so it works in every child process.
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_system_yields_is_never_the_same() {
+    fn two_samples_of_the_system_differ() {
         let (mut first, mut second) = ([0; 64], [0; 64]);
         assert_eq!(Os.sample(&mut first), Ok(64));
         assert_eq!(Os.sample(&mut second), Ok(64));

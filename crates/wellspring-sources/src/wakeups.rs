@@ -5,8 +5,9 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 use wellspring_sys::os::sleep_ns;
+use wellspring_sys::stack::erase_below;
 
-/// How much too late a thread wakes that wanted to sleep for a microsecond.
+/// How late a thread wakes that asked to sleep for a microsecond.
 ///
 /// A sample is a byte: the time from one wake-up to the next in steps of the cycle counter, modulo 256. The
 /// noise is that of the timer hardware, of the idle states that the processor leaves, of other threads and of
@@ -16,13 +17,13 @@ pub struct Wakeups {
     steps: Mutex<Steps>,
 }
 
-/// What a thread asks to sleep; the kernel adds its timer slack, 50 microseconds.
+/// How long a thread asks to sleep; the kernel adds its timer slack, 50 microseconds.
 const SLEEP_NS: u32 = 1_000;
 
 /// The samples of one draw.
 const SAMPLES: usize = 32;
 
-/// When a draw ends in any case: with timers that tick at 100 Hz a single sleep takes this long.
+/// The longest draw: with timers that tick at 100 Hz a single sleep takes this long.
 const LONGEST: Duration = Duration::from_millis(10);
 
 impl Source for Wakeups {
@@ -43,6 +44,16 @@ impl Source for Wakeups {
     }
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        let drawn = self.draw(destination);
+        // The time stamps, from which the last symbols can be computed.
+        erase_below();
+        drawn
+    }
+}
+
+impl Wakeups {
+    #[inline(never)]
+    fn draw(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let mut steps = self.steps.try_lock().map_err(|_| SourceError::Busy)?;
         let begin = Instant::now();
         let mut last = stamp();
@@ -56,9 +67,10 @@ impl Source for Wakeups {
             }
             last = now;
         }
-        match steps.is_stuck() {
-            true => Err(SourceError::Absent),
-            false => Ok(length),
+        if steps.is_stuck() {
+            Err(SourceError::Absent)
+        } else {
+            Ok(length)
         }
     }
 }

@@ -1,0 +1,384 @@
+//! What memory holds after a call: zeroed memory is a value of every type, and of a secret that was used nothing is
+//! left, neither in the structs nor on the stack.
+//!
+//! Memory is read through `/proc/self/mem`, as a debugger or a core dump would see it.
+
+#![cfg(all(target_os = "linux", not(loom)))]
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::hint::black_box;
+use std::os::unix::fs::FileExt;
+use wellspring_cipher::sha256::Sha256;
+use wellspring_core::distribution::Distribution;
+use wellspring_core::event::Event;
+use wellspring_core::generator::{Generator, Reservation};
+use wellspring_core::health::Health;
+use wellspring_core::inlet::Inlet;
+use wellspring_core::mailbox::Mailbox;
+use wellspring_core::node::Node;
+use wellspring_core::pool::{Accumulator, Pace};
+use wellspring_core::queue::Queue;
+use wellspring_core::seed::Seed;
+use wellspring_core::seed_file::SeedFile;
+use wellspring_core::tap::Tap;
+use wellspring_core::{Backend, Prf};
+
+/// How much of the stack is searched: more than any call takes, the 16 KiB that are wiped in debug builds included.
+const STACK_BYTES: usize = 64 << 10;
+
+/// Room for the frames of the search, above those that it searches.
+const ROOM_BYTES: usize = 16 << 10;
+
+/// Secrets are searched for in pieces of this size at every offset: the compiler may spill them in parts. That 8 bytes
+/// of other memory are equal by chance happens in one of 10^12 runs.
+const PIECE_BYTES: usize = 8;
+
+/// Reads memory of this process without going through a reference to it.
+fn read_memory(start: usize, bytes: &mut [u8]) {
+    let memory = File::open("/proc/self/mem").unwrap();
+    memory.read_exact_at(bytes, start as u64).unwrap();
+}
+
+/// The bytes of a value, padding included.
+fn bytes_of<T>(value: &T) -> Vec<u8> {
+    let mut bytes = vec![0; size_of::<T>()];
+    read_memory(&raw const *value as usize, &mut bytes);
+    bytes
+}
+
+#[test]
+fn zeroed_memory_is_a_value_of_every_type() {
+    /// `field_bytes` is the sum over all fields: a larger type has padding, which a wipe of the fields would miss.
+    fn check<T>(value: T, field_bytes: usize) {
+        let name = std::any::type_name::<T>();
+        assert_eq!(size_of::<T>(), field_bytes, "{name} has padding");
+        let value = Box::new(value);
+        assert!(bytes_of(&*value).iter().all(|&byte| byte == 0), "{name}");
+    }
+    let (pool, generator) = (size_of::<Sha256>() + 4 + 4, 32 + 16);
+    let (seed, mailbox) = (1024 + 4 + 4, 4 * 4 + 1024);
+    let accumulator = 32 * pool + 8 + 4 + 4;
+    check(Event::ZERO, 4 + 1 + 1 + 2 + 32);
+    check(
+        Queue::<64>::ZERO,
+        4 + 4 + size_of::<usize>() + 64 * (4 * 4 + 32),
+    );
+    check(Seed::ZERO, seed);
+    check(<Mailbox>::ZERO, mailbox);
+    check(Inlet::ZERO, mailbox + 4 + 4);
+    check(Accumulator::ZERO, accumulator);
+    check(Distribution::ZERO, accumulator + 32 + 4 + 4 + seed);
+    check(Generator::ZERO, generator);
+    check(Reservation::ZERO, generator);
+    check(Node::ZERO, generator + 8 + 8 + seed + 8);
+    check(Health::ZERO, 8 + 8 + 4 + 2 + 2 + 4 + 4 + 1 + 1 + 6);
+    check(Tap::<5120>::ZERO, 8 + 8 + 16 + 32 + 5120);
+    check(Tap::<832>::ZERO, 8 + 8 + 16 + 32 + 832);
+}
+
+/// Bytes that repeat nowhere: `number` names them.
+fn noise(number: u32) -> [u8; 32] {
+    Sha256::digest(&number.to_le_bytes())
+}
+
+fn twice(parts: &[&[u8]]) -> [u8; 32] {
+    Sha256::digest(&Sha256::digest(&parts.concat()))
+}
+
+/// What may not be found, in pieces at every offset.
+#[derive(Default)]
+struct Secrets {
+    pieces: HashSet<[u8; PIECE_BYTES]>,
+}
+
+impl Secrets {
+    fn add(&mut self, secret: &[u8]) {
+        let pieces = secret.windows(PIECE_BYTES);
+        let pieces = pieces.filter(|piece| piece.iter().any(|&byte| byte != 0));
+        self.pieces
+            .extend(pieces.map(|piece| <[u8; PIECE_BYTES]>::try_from(piece).unwrap()));
+    }
+
+    /// Where in some memory a piece of a secret lies.
+    fn find(&self, memory: &[u8]) -> Option<usize> {
+        memory
+            .windows(PIECE_BYTES)
+            .position(|window| self.pieces.contains(window))
+    }
+}
+
+/// The pipeline of two nodes with a tap, in memory that does not move.
+struct Pipeline {
+    queue: Queue,
+    event: Event,
+    distribution: Distribution,
+    inlets: [Inlet; 2],
+    nodes: [Node; 2],
+    reservation: Reservation,
+    tap: Tap<192>,
+    keys: [[u8; 32]; 2],
+    output: Vec<u8>,
+    files: Vec<SeedFile>,
+    seed: [u8; 32],
+}
+
+const BACKEND: Backend = Backend::Aes256Portable;
+
+impl Pipeline {
+    fn new() -> Box<Self> {
+        Box::new(Self {
+            queue: Queue::ZERO,
+            event: Event::ZERO,
+            distribution: Distribution::ZERO,
+            inlets: [Inlet::ZERO, Inlet::ZERO],
+            nodes: [Node::ZERO, Node::ZERO],
+            reservation: Reservation::ZERO,
+            tap: Tap::ZERO,
+            keys: [[0; 32]; 2],
+            output: vec![0; 5000],
+            files: Vec::with_capacity(2),
+            seed: [0; 32],
+        })
+    }
+
+    /// The events of one reseed through the queue into the pools: two for each pool.
+    fn gather(&mut self, noise: &[[u8; 32]]) {
+        for (number, data) in noise.iter().enumerate() {
+            self.event.set(1, number, data, 256);
+            assert!(self.queue.push(&self.event));
+            assert!(self.queue.pop_into(&mut self.event));
+            self.distribution.absorb(&self.event);
+        }
+        self.event.set(0, 0, &[], 0);
+    }
+
+    fn deliver(&mut self, now_ms: u64, nodes: usize) {
+        let inlets = &self.inlets;
+        let delivered = self
+            .distribution
+            .deliver(now_ms, Pace::Fortuna, nodes, |number| &inlets[number]);
+        assert!(delivered);
+    }
+
+    fn receive(&mut self, number: usize) {
+        self.nodes[number].receive(&self.inlets[number]);
+        self.keys[number].copy_from_slice(self.nodes[number].generator().state().0);
+    }
+}
+
+type Step = (&'static str, fn(&mut Pipeline, &Inputs));
+
+struct Inputs {
+    noise: Vec<[u8; 32]>,
+    file: Vec<u8>,
+}
+
+/// Everything that the pipeline does with secrets, in the order in which it happens.
+const STEPS: &[Step] = &[
+    ("events to the pools", |p, inputs| {
+        p.gather(&inputs.noise[..64])
+    }),
+    ("a seed to node 0", |p, _| p.deliver(1000, 1)),
+    ("node 0 takes it", |p, _| p.receive(0)),
+    ("node 0 initialises node 1", |p, _| {
+        p.nodes[0].initialise(BACKEND, 1, &p.inlets[1]);
+    }),
+    ("node 1 takes its first seed", |p, _| p.receive(1)),
+    ("more events", |p, inputs| p.gather(&inputs.noise[64..])),
+    ("seeds to both nodes", |p, _| p.deliver(2000, 2)),
+    ("node 0 takes the second", |p, _| p.receive(0)),
+    ("node 1 takes the second", |p, _| p.receive(1)),
+    ("a stir", |p, inputs| p.nodes[1].stir(1, &inputs.noise[3])),
+    ("a concurrent read", |p, _| {
+        p.nodes[0].reserve(BACKEND, p.output.len(), &mut p.reservation);
+        p.reservation.generate(BACKEND, &mut p.output);
+        p.reservation.clear();
+    }),
+    ("a canonical read", |p, _| {
+        let rest = p.nodes[0].generator().read_chunk(BACKEND, &mut p.output);
+        assert_eq!(rest.len(), 5000 - 4096);
+    }),
+    ("a tap's key", |p, inputs| p.tap.rekey(&inputs.noise[5], 1)),
+    ("a tap's read", |p, inputs| {
+        let fresh = |noise: &mut [u8; 32]| {
+            noise.copy_from_slice(&inputs.noise[6]);
+            true
+        };
+        p.tap.read(BACKEND, fresh, &mut p.output[..48]);
+    }),
+    ("a seed file is read", |p, inputs| {
+        p.files.push(SeedFile::parse(&inputs.file).unwrap());
+    }),
+    ("its seed", |p, _| p.files[0].seed_into(&mut p.seed)),
+    ("its successor", |p, inputs| {
+        let next = SeedFile::successor(Some(&p.files[0]), &inputs.noise[7..9], 256);
+        p.files.push(next);
+    }),
+    ("its bytes", |p, _| drop(p.files[1].to_bytes())),
+    ("its end", |p, _| p.files.clear()),
+];
+
+fn inputs() -> Inputs {
+    let noise: Vec<[u8; 32]> = (0..128).map(noise).collect();
+    let file = SeedFile::successor(None, &noise[10..12], 256);
+    Inputs {
+        file: file.to_bytes().to_vec(),
+        noise,
+    }
+}
+
+/// The secrets of a seed file: all but its header and its checksum.
+fn sections(file: &[u8]) -> &[u8] {
+    &file[72..file.len() - 32]
+}
+
+/// The seed of reseed 1: pool 0 got events 0 and 32.
+fn first_seed(noise: &[[u8; 32]]) -> [u8; 32] {
+    let counter = 1u32.to_le_bytes();
+    twice(&[&counter, &noise[0], &counter, &noise[32]])
+}
+
+/// Everything that may be found neither on the stack nor, once it was used, in the structs.
+fn secrets(inputs: &Inputs) -> Secrets {
+    let mut secrets = Secrets::default();
+    inputs.noise.iter().for_each(|noise| secrets.add(noise));
+    secrets.add(sections(&inputs.file));
+    let first = first_seed(&inputs.noise);
+    let chain = twice(&[b"wellspring seed chain", &[0; 32], &first]);
+    secrets.add(&first);
+    secrets.add(&chain);
+    secrets
+}
+
+/// The keys and outputs of a run, step by step: secrets, too.
+fn add_keys(pipeline: &mut Pipeline, secrets: &mut Secrets) {
+    for node in &mut pipeline.nodes {
+        secrets.add(node.generator().state().0);
+    }
+    secrets.add(&pipeline.output);
+    secrets.add(&pipeline.seed);
+    for file in &pipeline.files {
+        secrets.add(sections(&file.to_bytes()));
+    }
+}
+
+/// Zeroes the stack that the search reads.
+#[inline(never)]
+fn scrub() {
+    black_box([0u8; STACK_BYTES + ROOM_BYTES]);
+}
+
+/// Runs `action` on a part of the stack that the search does not write to.
+#[inline(never)]
+fn with_room(action: impl FnOnce()) {
+    let room = black_box([0u8; ROOM_BYTES]);
+    action();
+    black_box(&room);
+}
+
+/// Reads the stack below the caller's frame.
+#[inline(never)]
+fn read_stack(bytes: &mut [u8]) {
+    let here = black_box(0u8);
+    let top = &raw const here as usize;
+    read_memory(top - bytes.len(), bytes);
+}
+
+#[test]
+fn no_step_leaves_a_secret_on_the_stack() {
+    let inputs = inputs();
+    let mut secrets = secrets(&inputs);
+    let mut rehearsal = Pipeline::new();
+    for (_, step) in STEPS {
+        step(&mut rehearsal, &inputs);
+        add_keys(&mut rehearsal, &mut secrets);
+    }
+    let mut pipeline = Pipeline::new();
+    let mut stack = vec![0; STACK_BYTES];
+    let mut faults = Vec::new();
+    for (name, step) in STEPS {
+        scrub();
+        with_room(|| step(&mut pipeline, &inputs));
+        read_stack(&mut stack);
+        if let Some(offset) = secrets.find(&stack) {
+            faults.push((name, STACK_BYTES - offset));
+        }
+    }
+    assert!(faults.is_empty(), "steps, bytes below: {faults:?}");
+}
+
+#[test]
+fn the_search_finds_a_seed_that_moves() {
+    #[inline(never)]
+    fn returned(bytes: &[u8; 32]) -> Seed {
+        let mut seed = Seed::ZERO;
+        seed.set(bytes, 0);
+        seed
+    }
+    let mut secrets = Secrets::default();
+    secrets.add(&noise(1));
+    let (input, mut stack) = (Box::new(noise(1)), vec![0; STACK_BYTES]);
+    scrub();
+    with_room(|| {
+        // One move into a box: what every move of a value does.
+        black_box(Box::new(black_box(returned(&input))));
+    });
+    read_stack(&mut stack);
+    assert!(secrets.find(&stack).is_some());
+}
+
+#[test]
+fn of_pools_and_seeds_nothing_stays_in_the_structs_after_delivery() {
+    let inputs = inputs();
+    let mut pipeline = Pipeline::new();
+    pipeline.gather(&inputs.noise[..64]);
+    pipeline.deliver(1000, 1);
+    pipeline.receive(0);
+
+    let mut secrets = Secrets::default();
+    let counter = 1u32.to_le_bytes();
+    let inner =
+        Sha256::digest(&[&counter[..], &inputs.noise[0], &counter, &inputs.noise[32]].concat());
+    let seed = first_seed(&inputs.noise);
+    secrets.add(&inner);
+    secrets.add(&seed);
+    // The noise of the pools that were not used is still in their hashes.
+    secrets.add(&inputs.noise[0]);
+    secrets.add(&inputs.noise[32]);
+    secrets.add(&[0; 64]);
+    let key = twice(&[&[0; 64], &seed]);
+    assert_eq!(
+        pipeline.nodes[0].generator().state().0,
+        &key,
+        "the model itself"
+    );
+    assert_eq!(secrets.find(&bytes_of(&*pipeline)), None);
+
+    // The chain hands a seed to node 1; the old chain and the old key go.
+    let chain = twice(&[b"wellspring seed chain", &[0; 32], &seed]);
+    secrets.add(&chain);
+    secrets.add(&key);
+    pipeline.keys = [[0; 32]; 2];
+    pipeline.gather(&inputs.noise[64..]);
+    pipeline.deliver(2000, 2);
+    pipeline.nodes[0].receive(&pipeline.inlets[0]);
+    pipeline.nodes[1].receive(&pipeline.inlets[1]);
+    assert!(pipeline.nodes[1].has_seed());
+    assert_eq!(secrets.find(&bytes_of(&*pipeline)), None);
+}
+
+#[test]
+fn the_best_backends_leave_nothing_of_a_reservation_in_the_node() {
+    for prf in Prf::ALL {
+        let backend = Backend::detect(prf);
+        let mut pipeline = Pipeline::new();
+        pipeline.nodes[0].force(&noise(1), 7);
+        let mut secrets = Secrets::default();
+        secrets.add(&noise(1));
+        pipeline.nodes[0].reserve(backend, 5000, &mut pipeline.reservation);
+        pipeline.reservation.generate(backend, &mut pipeline.output);
+        pipeline.reservation.clear();
+        assert_eq!(secrets.find(&bytes_of(&*pipeline)), None, "{backend}");
+    }
+}
