@@ -8,6 +8,8 @@
 //! The ELF image is parsed by hand (System V ABI, chapter 5, "Dynamic Linking"): libc has no call that returns
 //! its symbols, and `dlopen` may not be called from where we are.
 
+use crate::os_error::OsError;
+use crate::sandbox;
 use core::ffi::{CStr, c_int, c_void};
 use core::marker::PhantomData;
 use core::mem::transmute;
@@ -46,24 +48,56 @@ pub(crate) fn stride_bytes() -> usize {
     (STATE_BYTES.load(Ordering::Relaxed) as usize).next_power_of_two()
 }
 
-/// Maps `count` states. Null where the system has no such function.
-pub(crate) fn map_states(count: usize) -> *mut u8 {
+/// States of the vDSO's function, or none where the system has no such function.
+pub(crate) struct States {
+    start: *mut u8,
+    bytes: usize,
+}
+
+impl States {
+    /// The state of that number, or null.
+    pub(crate) fn get(&self, number: usize) -> *mut u8 {
+        if self.start.is_null() {
+            self.start
+        } else {
+            self.start.wrapping_add(number * stride_bytes())
+        }
+    }
+
+    /// Gives back states that were never used.
+    pub(crate) fn unmap(self) {
+        if !self.start.is_null() {
+            // SAFETY: the mapping is ours, and nobody uses it.
+            let _ = unsafe { rustix::mm::munmap(self.start.cast(), self.bytes) };
+        }
+    }
+}
+
+/// Maps `count` states. Fails where the system has the function, and no memory.
+pub(crate) fn map_states(count: usize) -> Result<States, OsError> {
     let Some((function, parameters)) = find() else {
         FUNCTION.store(ABSENT, Ordering::Release);
-        return ptr::null_mut();
+        return Ok(States {
+            start: ptr::null_mut(),
+            bytes: 0,
+        });
     };
     STATE_BYTES.store(parameters.state_bytes, Ordering::Relaxed);
+    let bytes = count * stride_bytes();
     // SAFETY: a new mapping where the kernel likes, of the kind the kernel asked for.
-    let states = unsafe {
+    let start = unsafe {
         rustix::mm::mmap_anonymous(
             ptr::null_mut(),
-            count * stride_bytes(),
+            bytes,
             ProtFlags::from_bits_retain(parameters.map_protection),
             MapFlags::from_bits_retain(parameters.map_flags),
         )
-    };
+    }?;
     FUNCTION.store(function as usize, Ordering::Release);
-    states.unwrap_or(ptr::null_mut()).cast()
+    Ok(States {
+        start: start.cast(),
+        bytes,
+    })
 }
 
 /// Fills `destination` with the operating system's output and says whether it did. Never waits.
@@ -73,7 +107,9 @@ pub(crate) fn map_states(count: usize) -> *mut u8 {
 /// `state` is null or a state from [`map_states`] that nobody else uses now.
 unsafe fn fill(state: *mut u8, destination: &mut [u8]) -> bool {
     let address = FUNCTION.load(Ordering::Acquire);
-    if state.is_null() || address == UNKNOWN || address == ABSENT {
+    let is_absent = state.is_null() || address == UNKNOWN || address == ABSENT;
+    // The function asks the kernel for a new key whenever the kernel's generator was reseeded.
+    if is_absent || sandbox::is_prepared() {
         return false;
     }
     let length = destination.len();
