@@ -75,15 +75,21 @@ mod x86 {
     }
 
     #[target_feature(enable = "rdseed")]
+    #[allow(unused_unsafe)] // Unsafe to call for Rust 1.89, safe for later ones.
     fn rdseed() -> Option<u64> {
         let mut word = 0;
-        (_rdseed64_step(&mut word) == 1).then_some(word)
+        // SAFETY: this function has the instruction's feature.
+        let is_done = unsafe { _rdseed64_step(&mut word) } == 1;
+        is_done.then_some(word)
     }
 
     #[target_feature(enable = "rdrand")]
+    #[allow(unused_unsafe)] // As above.
     fn rdrand() -> Option<u64> {
         let mut word = 0;
-        (_rdrand64_step(&mut word) == 1).then_some(word)
+        // SAFETY: this function has the instruction's feature.
+        let is_done = unsafe { _rdrand64_step(&mut word) } == 1;
+        is_done.then_some(word)
     }
 
     pub(super) fn draw(instruction: Instruction) -> Option<u64> {
