@@ -1,5 +1,8 @@
 //! A library that is unloaded while threads that used it live: they end like any other.
 
+mod common;
+
+use common::{Counters, in_child, next};
 use core::ffi::CStr;
 use core::mem::transmute;
 use std::ffi::CString;
@@ -49,5 +52,29 @@ fn threads_that_drew_from_a_library_end_after_it_was_unloaded() {
             assert!(!is_loaded(&path), "nothing keeps the library");
             barrier.wait();
         });
+    }
+}
+
+/// What runs at the end of a process is what runs when a library is unloaded; but other threads still read.
+#[test]
+fn a_process_ends_while_its_threads_read() {
+    for _ in 0..30 {
+        let code = in_child(|| {
+            let states: &'static Counters = Box::leak(Box::new(Counters::new()));
+            let started: &'static Barrier = Box::leak(Box::new(Barrier::new(4)));
+            for _ in 0..3 {
+                std::thread::spawn(|| {
+                    next(states);
+                    started.wait();
+                    loop {
+                        assert!(next(states).is_some());
+                    }
+                });
+            }
+            started.wait();
+            // SAFETY: not while Rust's own runtime is in use by this thread.
+            unsafe { libc::exit(7) }
+        });
+        assert_eq!(code, 7);
     }
 }

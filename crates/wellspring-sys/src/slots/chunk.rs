@@ -112,6 +112,7 @@ pub(super) fn map_chunk(kind: Kind, node: u32) -> Option<()> {
     chunk.count.store(count as u32, Ordering::Relaxed);
     chunk.free.store(count as u32, Ordering::Relaxed);
     chunk.start.store(pages.leak().as_ptr(), Ordering::Relaxed);
+    chunk.lock();
     chunk.state.store(READY, Ordering::Release);
     Some(())
 }
@@ -187,8 +188,8 @@ impl Chunk {
         unsafe { &*self.start.load(Ordering::Relaxed).cast() }
     }
 
-    /// Locks the chunk in memory, unless this process has: a child does not inherit it. Tried again with each slot
-    /// where it was refused, since another part of the program may have given back what it had locked.
+    /// Locks the chunk in memory, unless this process has: a child does not inherit it. Where it was refused, it is
+    /// tried again with each slot: another part of the program may have unlocked memory since.
     pub(super) fn lock(&self) {
         let mark = &self.header().chunk_lock;
         if mark.load(Ordering::Relaxed) == LOCKED || sandbox::is_prepared() {
