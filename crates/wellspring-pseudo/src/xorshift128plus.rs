@@ -100,12 +100,10 @@ impl Xorshift128Plus {
         self.words = linear::jump(self.words, &JUMP, step);
     }
 
-    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in some ten microseconds.
+    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in about 0.1 ms.
     pub fn advance(&mut self, jumps: u64, words: u128) {
-        let polynomial = MODULUS.times(
-            MODULUS.power(JUMP, jumps.into()),
-            MODULUS.power(Modulus::<2>::X, words),
-        );
+        let polynomial =
+            MODULUS.times(MODULUS.power(JUMP, jumps.into()), MODULUS.power_of_x(words));
         self.words = linear::jump(self.words, &polynomial, step);
     }
 }

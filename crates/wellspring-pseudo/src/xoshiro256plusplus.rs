@@ -120,7 +120,7 @@ impl Xoshiro256PlusPlus {
         self.words = linear::jump(self.words, &LONG_JUMP, step);
     }
 
-    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in some ten microseconds.
+    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in about 0.1 ms.
     pub fn advance(&mut self, jumps: u64, words: u128) {
         self.words = linear::jump(self.words, &distance(JUMP, jumps, words), step);
     }
@@ -129,7 +129,7 @@ impl Xoshiro256PlusPlus {
 /// The polynomial of `jumps` times `jump` and `words` more steps.
 pub(crate) fn distance(jump: [u64; 4], jumps: u64, words: u128) -> [u64; 4] {
     let over = MODULUS.power(jump, jumps.into());
-    MODULUS.times(over, MODULUS.power(Modulus::<4>::X, words))
+    MODULUS.times(over, MODULUS.power_of_x(words))
 }
 
 /// The scrambler: the word that a state yields.

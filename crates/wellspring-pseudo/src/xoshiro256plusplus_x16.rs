@@ -87,7 +87,7 @@ impl Xoshiro256PlusPlusX16 {
     }
 
     /// Goes on by `long_jumps` [long jumps](Xoshiro256PlusPlus::long_jump) in every lane and by
-    /// `words` words of the sixteen together, in some twenty microseconds.
+    /// `words` words of the sixteen together, in about 0.1 ms.
     pub fn advance(&mut self, long_jumps: u64, words: u128) {
         let lanes = LANES as u128;
         let polynomial = distance(LONG_JUMP, long_jumps, words / lanes);

@@ -19,6 +19,8 @@ mod ziggurat;
 
 use core::fmt;
 
+use wellspring_cipher::Width;
+
 use crate::Algorithm;
 use crate::blocks::{Blocks, FIRST_ELEMENT_ROW};
 use crate::name::Name;
@@ -60,6 +62,7 @@ const CHUNK_BYTES: usize = 8192;
 #[derive(Clone)]
 pub struct Elements {
     blocks: Blocks,
+    width: Width,
 }
 
 /// What an array is filled with: each has rows of blocks of its own.
@@ -101,7 +104,16 @@ impl Elements {
     /// As of [`new`](Self::new).
     pub fn from_words(algorithm: Algorithm, words: [u64; 4]) -> Result<Self, ElementError> {
         let blocks = Blocks::new(algorithm, words).ok_or(ElementError::NotCounterBased)?;
-        Ok(Self { blocks })
+        let width = Width::detect();
+        Ok(Self { blocks, width })
+    }
+
+    /// The same arrays, computed in registers of the given width: for tests and benchmarks.
+    ///
+    /// Filling an array then panics if this CPU lacks the width.
+    #[must_use]
+    pub fn with_width(self, width: Width) -> Self {
+        Self { width, ..self }
     }
 
     /// The algorithm in the name.

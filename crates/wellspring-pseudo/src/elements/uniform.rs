@@ -1,6 +1,6 @@
 //! Uniform floats in [0, 1).
 
-use wellspring_cipher::{Width, Work};
+use wellspring_cipher::Work;
 
 use super::{ElementError, Elements, STREAM_ROW};
 
@@ -13,7 +13,7 @@ pub(super) fn from_u64(word: u64) -> f64 {
 
 /// A number in [0, 1) from the upper 24 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]
-fn from_u32(word: u32) -> f32 {
+pub(super) fn from_u32(word: u32) -> f32 {
     const STEP: f32 = 1.0 / (1u32 << 24) as f32;
     (word >> 8) as f32 * STEP
 }
@@ -52,7 +52,7 @@ impl private::Sealed for f64 {
     fn uniform(elements: &Elements, first: u64, out: &mut [Self]) -> Result<(), ElementError> {
         elements.fill_from_words(STREAM_ROW, first, out, |_, words, out| {
             let convert = |word| from_u64(u64::from_le_bytes(word));
-            Width::detect().run(Convert {
+            elements.width.run(Convert {
                 words,
                 out,
                 convert,
@@ -75,7 +75,7 @@ impl private::Sealed for f32 {
     fn uniform(elements: &Elements, first: u64, out: &mut [Self]) -> Result<(), ElementError> {
         elements.fill_from_words(STREAM_ROW, first, out, |_, words, out| {
             let convert = |word| from_u32(u32::from_le_bytes(word));
-            Width::detect().run(Convert {
+            elements.width.run(Convert {
                 words,
                 out,
                 convert,

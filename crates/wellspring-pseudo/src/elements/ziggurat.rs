@@ -5,7 +5,7 @@
 //! layer and a place in it: 998 of 1000 places lie under the density for certain, and one word is
 //! enough. The others go on with words of their own ([`Retries`]).
 
-use wellspring_cipher::{Width, Work};
+use wellspring_cipher::Work;
 
 use super::math::{exp, ln, sqrt};
 use super::retries::Retries;
@@ -236,7 +236,7 @@ impl Elements {
                 let index = start.wrapping_add(index as u64);
                 finish::<D>(word, Retries::new(&self.blocks, D::KIND, index))
             };
-            Width::detect().run(Convert {
+            self.width.run(Convert {
                 words,
                 out,
                 finish,

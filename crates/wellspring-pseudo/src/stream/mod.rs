@@ -179,7 +179,7 @@ impl Stream {
         stream
     }
 
-    /// Goes to byte `position`: at once with a function of a counter, in some ten microseconds with an
+    /// Goes to byte `position`: at once with a function of a counter, in about 0.1 ms with an
     /// engine.
     pub fn seek(&mut self, position: u128) {
         self.position = position;
