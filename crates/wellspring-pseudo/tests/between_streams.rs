@@ -8,8 +8,11 @@ use std::collections::HashSet;
 use common::statistics::Cells;
 use wellspring_pseudo::{Algorithm, Elements, Stream};
 
+/// What its names have in common, and stream i of it.
+type Family = (&'static str, fn(Algorithm, u32) -> Stream);
+
 /// Names that differ as little as names do.
-const FAMILIES: [(&str, fn(Algorithm, u32) -> Stream); 5] = [
+const FAMILIES: [Family; 5] = [
     ("consecutive paths", |algorithm, i| {
         Stream::new(algorithm, 2026, &[i])
     }),

@@ -284,7 +284,7 @@ mod tests {
                 elements.integers($type::MIN..=$type::MIN, 0, &mut out).unwrap();
                 assert!(out.iter().all(|&x| x == $type::MIN), stringify!($type));
                 assert_eq!(
-                    elements.integers($type::MAX..=$type::MIN, 0, &mut out),
+                    elements.integers(RangeInclusive::new($type::MAX, $type::MIN), 0, &mut out),
                     Err(ElementError::EmptyRange)
                 );
             )*};

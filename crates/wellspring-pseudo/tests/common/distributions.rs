@@ -17,7 +17,8 @@ pub(crate) struct Result {
 }
 
 fn fill<T: Copy + Default>(draws: u64, make: impl Fn(u64, &mut [T]), mut count: impl FnMut(T)) {
-    let mut batch = vec![T::default(); BATCH];
+    let mut batch = Vec::new();
+    batch.resize(BATCH, T::default());
     let mut index = 0;
     while index < draws {
         let length = BATCH.min((draws - index) as usize);
