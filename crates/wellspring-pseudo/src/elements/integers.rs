@@ -81,7 +81,17 @@ impl Bound {
         ((product >> 64) as u64, (product as u64) < self.threshold)
     }
 
-    /// As [`of_u64`](Self::of_u64), for a bound of at most 2^32.
+    /// As [`of_u64`](Self::of_u64), for a bound below 2^32: two products of 32 bits, of which wide
+    /// registers make several at a time.
+    #[inline(always)]
+    fn of_u64_below_2_32(self, word: u64) -> (u64, bool) {
+        let low = (word & 0xffff_ffff) * self.bound;
+        let high = (word >> 32) * self.bound + (low >> 32);
+        let lower_half = high << 32 | low & 0xffff_ffff;
+        (high >> 32, lower_half < self.threshold)
+    }
+
+    /// As [`of_u64`](Self::of_u64), for words of 32 bits and a bound of at most 2^32.
     #[inline(always)]
     fn of_u32(self, word: u32) -> (u64, bool) {
         // At most (2^32 - 1) 2^32, which fits.
@@ -171,7 +181,11 @@ impl Elements {
             return Err(ElementError::EmptyRange);
         }
         let largest = T::distance(low, high);
-        if T::IS_WIDE {
+        if T::IS_WIDE && largest < u64::from(u32::MAX) {
+            let bound = Bound::new(largest, 64);
+            let integer = |word| bound.of_u64_below_2_32(u64::from_le_bytes(word));
+            self.convert(Kind::Integers64, low, largest, integer, first, out)
+        } else if T::IS_WIDE {
             let bound = Bound::new(largest, 64);
             let integer = |word| bound.of_u64(u64::from_le_bytes(word));
             self.convert(Kind::Integers64, low, largest, integer, first, out)
@@ -252,6 +266,17 @@ mod tests {
             let bound = Bound::new(wide, 64);
             for integer in [0, wide, (wide as f64 * fraction) as u64] {
                 prop_assert_eq!(words_of(bound, integer, 64), (1 << 64) / u128::from(bound.bound));
+            }
+        }
+
+        #[test]
+        fn two_small_products_are_the_large_one(largest in 0..u64::from(u32::MAX), word in any::<u64>()) {
+            let bound = Bound::new(largest, 64);
+            prop_assert_eq!(bound.of_u64_below_2_32(word), bound.of_u64(word));
+            // Words whose lower half is near the threshold.
+            let near = (u128::from(word) << 64).div_ceil(u128::from(bound.bound)) as u64;
+            for word in [near, near.wrapping_sub(1)] {
+                prop_assert_eq!(bound.of_u64_below_2_32(word), bound.of_u64(word));
             }
         }
 

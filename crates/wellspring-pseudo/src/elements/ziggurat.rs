@@ -9,13 +9,15 @@ use wellspring_cipher::Work;
 
 use super::math::{exp, ln, sqrt};
 use super::retries::Retries;
-use super::uniform::{Float, from_u64};
+use super::uniform::Float;
 use super::{ElementError, Elements, Kind};
 
 const LAYERS: usize = 1024;
 
 /// Elements that are converted before one looks for those that need more words.
 const GROUP: usize = 64;
+
+const LAST_BIT: f64 = 1.0 / (1u64 << 53) as f64;
 
 /// Layer i reaches from 0 to `edges[i]`, and lies under the density up to `edges[i + 1]`.
 type Edges = [f64; LAYERS + 1];
@@ -126,7 +128,9 @@ impl Draw {
     #[inline(always)]
     fn new<D: Density>(word: u64) -> Self {
         let layer = word as usize % LAYERS;
-        let x = from_u64(word) * D::EDGES[layer];
+        // As of a uniform number. Registers of several numbers do not pay here, because each number
+        // looks up its own layer, and a single one is converted by an instruction.
+        let x = (word >> 11) as f64 * LAST_BIT * D::EDGES[layer];
         let sign = if D::IS_SYMMETRIC { word << 53 } else { 0 };
         Self { layer, x, sign }
     }
