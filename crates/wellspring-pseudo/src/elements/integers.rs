@@ -4,8 +4,8 @@ use core::ops::RangeInclusive;
 
 use wellspring_cipher::Work;
 
+use super::arrays::{ElementError, Elements, Kind};
 use super::retries::Retries;
-use super::{ElementError, Elements, Kind};
 
 /// Elements that are converted before one looks for those that need another word.
 const GROUP: usize = 64;

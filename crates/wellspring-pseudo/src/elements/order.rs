@@ -1,7 +1,7 @@
 //! Random orders: a shuffle of a slice, and a permutation whose elements are computed one by one.
 
+use super::arrays::{ElementError, Elements, Kind, check_range};
 use super::retries::Retries;
-use super::{ElementError, Elements, Kind, check_range};
 use crate::splitmix64;
 
 /// Rounds of a [`Permutation`].

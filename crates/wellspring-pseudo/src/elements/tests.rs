@@ -5,8 +5,10 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
+use super::arrays::Kind;
 use super::*;
-use crate::Stream;
+use crate::{Algorithm, Stream};
+use wellspring_cipher::Width;
 
 const FUNCTIONS: [Algorithm; 5] = [
     Algorithm::Philox4x64,

@@ -2,7 +2,7 @@
 
 use wellspring_cipher::Work;
 
-use super::{ElementError, Elements, STREAM_ROW};
+use super::arrays::{ElementError, Elements, STREAM_ROW};
 
 /// A number in [0, 1) from the upper 53 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]

@@ -7,10 +7,10 @@
 
 use wellspring_cipher::Work;
 
+use super::arrays::{ElementError, Elements, Kind};
 use super::math::{exp, ln, sqrt};
 use super::retries::Retries;
 use super::uniform::Float;
-use super::{ElementError, Elements, Kind};
 
 const LAYERS: usize = 1024;
 
