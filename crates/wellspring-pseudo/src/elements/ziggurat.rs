@@ -205,7 +205,7 @@ impl<D: Density, T: Float, F: FnMut(usize, u64) -> f64> Work for Convert<'_, D, 
 impl Elements {
     /// Fills `out` with numbers of the normal distribution with mean 0 and standard deviation 1.
     ///
-    /// An `f32` is the `f64` of the same index, rounded. The largest numbers that can come lie 11
+    /// An `f32` is the `f64` of the same index, rounded. The largest numbers that can come lie 12.6
     /// standard deviations from the mean; beyond 6 lies one in 5 10^8, as it should be.
     ///
     /// # Errors
