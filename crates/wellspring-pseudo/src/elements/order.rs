@@ -1,5 +1,7 @@
 //! Random orders: a shuffle of a slice, and a permutation whose elements are computed one by one.
 
+use core::fmt;
+
 use super::arrays::{ElementError, Elements, Kind, check_range};
 use super::retries::Retries;
 use crate::splitmix64;
@@ -72,7 +74,7 @@ impl Elements {
 /// assert_eq!(permutation.at(502), Some(part[2]));
 /// # Ok::<(), wellspring_pseudo::ElementError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Permutation {
     length: u64,
     left_bits: u32,
@@ -128,6 +130,14 @@ impl Permutation {
             right ^= splitmix64::output(left ^ next_key) & right_mask;
         }
         left << self.right_bits | right
+    }
+}
+
+impl fmt::Debug for Permutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permutation")
+            .field("length", &self.length)
+            .finish_non_exhaustive()
     }
 }
 

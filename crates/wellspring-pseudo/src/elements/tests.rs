@@ -128,6 +128,25 @@ proptest! {
 }
 
 #[test]
+fn threads_fill_one_array_together() {
+    let elements = Elements::new(Algorithm::Aes256Ctr, 7, &[]).unwrap();
+    let mut whole = vec![0.0f64; 10_000];
+    elements.standard_normal(3, &mut whole).unwrap();
+    for threads in [2, 3, 7] {
+        let mut together = vec![0.0f64; 10_000];
+        let length = together.len().div_ceil(threads);
+        std::thread::scope(|scope| {
+            for (number, part) in together.chunks_mut(length).enumerate() {
+                let first = (3 + number * length) as u64;
+                let elements = &elements;
+                scope.spawn(move || elements.standard_normal(first, part).unwrap());
+            }
+        });
+        assert_eq!(whole, together, "{threads} threads");
+    }
+}
+
+#[test]
 fn zero_is_possible_and_one_is_not() {
     assert_eq!(uniform::from_u64(0), 0.0);
     assert_eq!(uniform::from_u64((1 << 11) - 1), 0.0);
@@ -258,6 +277,10 @@ fn debug_output_shows_no_key() {
     assert_eq!(
         format!("{elements:?}"),
         "Elements { algorithm: ChaCha8, .. }"
+    );
+    assert_eq!(
+        format!("{:?}", elements.permutation(9)),
+        "Permutation { length: 9, .. }"
     );
 }
 
