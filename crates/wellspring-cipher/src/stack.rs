@@ -10,13 +10,13 @@ use crate::x86::{features::Features, xmm, ymm, zmm};
 use zeroize::zeroize_stack;
 
 /// What any backend takes of the stack in a build without optimisation.
-const UNOPTIMISED_BYTES: usize = 16 << 10;
+const UNOPTIMISED_BYTES: usize = 6 << 10;
 
 /// Overwrites the stack with zeros, `BYTES` bytes down from the frame of the caller.
 ///
 /// For a function that has called others with secrets. Those must be `#[inline(never)]`: what is inlined
 /// works in the caller's own frame, which this does not reach. `BYTES` is what they take of the stack in
-/// optimised code; with debug assertions at least 16 KiB are wiped, as the compiler keeps less in
+/// optimised code; with debug assertions at least 6 KiB are wiped, as the compiler keeps less in
 /// registers then.
 ///
 /// ```
