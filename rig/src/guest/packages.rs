@@ -1,10 +1,11 @@
 //! A private apt: Debian packages of any suite, unpacked and not installed.
 //!
-//! The system's own sources, lists and packages stay as they are; the archive's keys are those it has. Versions of
-//! kernels change every few weeks, so names are found by way of the packages that always name the newest.
+//! The system's sources, lists and packages are not changed. The keys are those of the installed
+//! debian-archive-keyring. Kernel versions change every few weeks, so names are found through the packages that
+//! depend on the newest.
 
 use super::cache::run;
-use super::{Result, Stop, at, failed};
+use super::outcome::{Result, Stop, at, failed};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::process::Command;
 
 const ARCHIVE: &str = "http://deb.debian.org/debian";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// What is installed here, as far as apt knows.
+/// dpkg's list of installed packages.
 const INSTALLED: &str = "/var/lib/dpkg/status";
 
 /// The package lists of some suites.
@@ -25,7 +26,7 @@ impl Apt {
     pub(super) fn new(folder: &Path, suites: &[&str]) -> Result<Self> {
         if !Path::new(KEYS).exists() || Command::new("apt-get").arg("--version").output().is_err() {
             return Err(Stop::Missing(
-                "this is no Debian: there is no apt with the keys of its archive".into(),
+                "this is not Debian: apt-get or the archive's keys are missing".into(),
             ));
         }
         let apt = Self {
@@ -57,10 +58,10 @@ impl Apt {
             format!("Dir::State::lists={folder}/lists"),
             format!("Dir::Cache={folder}"),
             format!("Dir::State::status={status}"),
-            // Not the system's locks, and no user of its own that could not write here.
+            // Do not take the system's locks, and do not drop to the user _apt, which cannot write here.
             "Debug::NoLocking=1".into(),
             "APT::Sandbox::User=".into(),
-            // A list that cannot be fetched is an error, and no list but that of packages is wanted.
+            // A list that cannot be fetched is an error. Only package lists are needed.
             "APT::Update::Error-Mode=any".into(),
             "Acquire::Languages=none".into(),
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".into(),
@@ -152,7 +153,7 @@ fn unpack_all(archives: &Path, folder: &Path) -> Result {
         }
     }
     match count {
-        0 => failed(format!("no packages came to {}", archives.display())),
+        0 => failed(format!("apt fetched no packages to {}", archives.display())),
         _ => Ok(()),
     }
 }

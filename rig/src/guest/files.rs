@@ -1,15 +1,15 @@
-//! What every guest has: a shell that obeys.
+//! The files that every guest has: busybox, and an init that runs commands from the serial line.
 
 use super::cache::Cache;
 use super::initramfs::Initramfs;
+use super::outcome::{Result, at};
 use super::packages::Apt;
 use super::shell::END;
-use super::{Result, at};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Mounts what programs expect, and does what the serial line says, a line at a time in one and the same shell.
-/// Errors come with the answers; what a file system says of itself belongs to nobody.
+/// Mounts what programs expect, then runs each line of the serial line in one shell. Standard error goes to the
+/// serial line too, so an answer includes its errors.
 const INIT: &str = r#"#!/bin/sh
 export PATH=/bin HOME=/
 /bin/busybox --install -s /bin
@@ -29,14 +29,14 @@ while read -r line; do
 done
 "#;
 
-/// The files of a guest, as they are collected.
+/// The files of a guest.
 #[derive(Clone)]
 pub(crate) struct Files {
     initramfs: Initramfs,
 }
 
 impl Files {
-    /// A shell, and nothing else.
+    /// Busybox and the init.
     pub(crate) fn fetch(cache: &Cache) -> Result<Self> {
         debug_assert!(INIT.contains(END));
         let busybox = busybox(cache)?;
@@ -50,13 +50,13 @@ impl Files {
         Ok(Self { initramfs })
     }
 
-    /// A file of this machine, under a path of the guest.
+    /// Copies a file of this machine to a path of the guest.
     pub(crate) fn copy(mut self, path: &str, from: &Path) -> Result<Self> {
         self.initramfs.copy(path, from)?;
         Ok(self)
     }
 
-    /// All files of a folder, without those below it, in a folder of the guest.
+    /// Copies the files of a folder, without its subfolders, to a folder of the guest.
     pub(crate) fn copy_folder(mut self, path: &str, from: &Path) -> Result<Self> {
         self.initramfs.folder(path);
         for entry in fs::read_dir(from).map_err(at(from.display()))?.flatten() {
@@ -69,7 +69,7 @@ impl Files {
         Ok(self)
     }
 
-    /// A folder of the guest with these files of this machine, each under its own name.
+    /// Copies these files to a folder of the guest. They keep their names.
     pub(crate) fn collect(mut self, path: &str, from: &[PathBuf]) -> Result<Self> {
         self.initramfs.folder(path);
         for file in from {
@@ -79,7 +79,7 @@ impl Files {
         Ok(self)
     }
 
-    /// A folder of the guest with these contents, named in their order.
+    /// Adds a folder of the guest with these contents. The names begin with 00-, 01-, .. in this order.
     pub(crate) fn contents(mut self, path: &str, files: &[(String, Vec<u8>)]) -> Self {
         self.initramfs.folder(path);
         for (number, (name, bytes)) in files.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Files {
         self
     }
 
-    /// A script in the guest's `/bin`.
+    /// Adds a script to the guest's `/bin`.
     pub(crate) fn script(mut self, name: &str, text: &str) -> Self {
         self.initramfs
             .program(&format!("bin/{name}"), text.as_bytes());
@@ -103,7 +103,7 @@ impl Files {
     }
 }
 
-/// A shell and all small tools, in one program that needs no library.
+/// Busybox: a shell and the usual tools in one static program.
 pub(super) fn busybox(cache: &Cache) -> Result<PathBuf> {
     let folder = cache.once("busybox", |folder| {
         Apt::new(folder, &["bookworm"])?.unpack(["busybox-static"], folder)

@@ -1,15 +1,15 @@
-//! A kernel of our own that watches locks and memory: Debian's source, as small as it can be, with lockdep, KASAN,
-//! kmemleak, checks of sleeping where there may be none, and failures of allocations to be ordered.
+//! A small kernel that we build from Debian's source to check locks and memory: lockdep, KASAN, kmemleak, checks for
+//! sleeping in atomic context, and injected allocation failures.
 
 use super::cache::{Cache, entry, run};
 use super::chroot::Chroot;
+use super::outcome::{Result, at, failed};
 use super::packages::Apt;
-use super::{Result, at, failed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// What it is, beyond `tinyconfig`.
+/// The options that are added to `tinyconfig`.
 const OPTIONS: &str = "\
 64BIT SMP NUMA ACPI ACPI_NUMA X86_64_ACPI_NUMA NUMA_BALANCING HOTPLUG_CPU MEMORY_HOTPLUG MEMORY_HOTREMOVE PCI TTY
 SERIAL_8250 SERIAL_8250_CONSOLE PRINTK PRINTK_TIME BLK_DEV_INITRD BINFMT_ELF BINFMT_SCRIPT MULTIUSER SYSFS PROC_FS
@@ -24,7 +24,7 @@ DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK DEBUG_OBJECTS_PERCPU_COUNTER KASAN KASAN
 DEBUG_KMEMLEAK DETECT_HUNG_TASK FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC SLUB_DEBUG
 SLUB_DEBUG_ON WQ_WATCHDOG DEBUG_NOTIFIERS DEBUG_SG X86_DEBUG_FPU NVME_CORE BLK_DEV BLK_DEV_NVME EXT4_FS BLOCK";
 
-/// The smallest allocator knows no KASAN. Processors' bugs are not what is looked for.
+/// SLUB_TINY excludes KASAN. Mitigations of processor bugs only cost time here.
 const SETTINGS: &str = "\
 # CONFIG_SLUB_TINY is not set
 # CONFIG_CPU_MITIGATIONS is not set
@@ -35,7 +35,7 @@ CONFIG_NODES_SHIFT=6
 CONFIG_NR_CPUS=64
 ";
 
-/// What a debug kernel must have, or it is not worth its time.
+/// Options that the finished configuration must contain: without them the debug kernel finds nothing.
 const ESSENTIAL: [&str; 12] = [
     "SMP",
     "NUMA",
@@ -51,7 +51,7 @@ const ESSENTIAL: [&str; 12] = [
     "SERIAL_8250_CONSOLE",
 ];
 
-/// What a build asks for, and Debian's source.
+/// The packages that the build needs.
 const PACKAGES: [&str; 9] = [
     "gcc",
     "make",
@@ -64,8 +64,8 @@ const PACKAGES: [&str; 9] = [
     "python3-minimal",
 ];
 
-/// Builds it, once; gives its tree, in which modules for it are built, and the system with its compiler. About
-/// ten minutes on two cores.
+/// Builds it once, in about ten minutes on two cores. Returns its source tree, in which modules are built, and the
+/// system with its compiler.
 pub(super) fn build(cache: &Cache) -> Result<(PathBuf, Chroot)> {
     let chroot = Chroot::fetch(cache, "bookworm", &PACKAGES)?;
     let folder = cache.once("kernel-debug", |folder| {
@@ -105,7 +105,7 @@ pub(super) fn build(cache: &Cache) -> Result<(PathBuf, Chroot)> {
     Ok((folder.join("tree"), chroot))
 }
 
-/// Adds the options to a configuration. What is said last counts.
+/// Adds the options to a configuration. The last setting of an option counts.
 fn configure(path: &Path) -> Result {
     let mut config = fs::read_to_string(path).map_err(at(path.display()))?;
     for option in OPTIONS.split_whitespace() {

@@ -1,6 +1,6 @@
-//! What the kernel said, judged.
+//! Decides which lines of the kernel's log tell of trouble.
 
-/// What a kernel says when something is wrong with it or in it. Upper and lower case matter.
+/// What a kernel prints when something is wrong. Upper and lower case matter.
 const TROUBLE: [&str; 34] = [
     "WARNING:",
     "BUG:",
@@ -40,7 +40,7 @@ const TROUBLE: [&str; 34] = [
     "list_del corruption",
 ];
 
-/// What looks like one of these and is none: advice about processors, and warnings of QEMU's firmware tables.
+/// Lines that contain such words and are harmless: advice about processors, and warnings about QEMU's firmware.
 const HARMLESS: [&str; 2] = ["Spectre", "Unprivileged eBPF"];
 
 /// Whether a line of the kernel's log tells of trouble.
@@ -61,8 +61,8 @@ pub(super) fn troubles(lines: &[String]) -> Vec<&str> {
         .collect()
 }
 
-/// A line without what terminals take for orders, which firmware prints in front of everything.
-pub(super) fn without_orders(line: &str) -> String {
+/// A line without terminal control codes. The firmware prints them before everything else.
+pub(super) fn without_control_codes(line: &str) -> String {
     let mut text = String::new();
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
@@ -125,9 +125,9 @@ mod tests {
     }
 
     #[test]
-    fn orders_to_a_terminal_are_left_out() {
+    fn terminal_control_codes_are_left_out() {
         assert_eq!(
-            without_orders("\x1bc\x1b[?7l\x1b[2J\x1b[0mSeaBIOS\r"),
+            without_control_codes("\x1bc\x1b[?7l\x1b[2J\x1b[0mSeaBIOS\r"),
             "SeaBIOS"
         );
     }

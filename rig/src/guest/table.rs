@@ -1,8 +1,8 @@
-//! The end of it all.
+//! The table of results.
 
-use super::{Result, Stop, failed};
+use super::outcome::{Result, Stop, failed};
 
-/// What was run, how it ended, and what there is to say of it.
+/// Rows of: what ran, `ok` or `FAILED`, and a sentence.
 pub(crate) struct Table {
     rows: Vec<[String; 3]>,
     failures: usize,
@@ -18,22 +18,22 @@ impl Table {
     }
 
     /// Adds a row, and shows it at once.
-    fn add(&mut self, what: impl Into<String>, is_ok: bool, says: impl Into<String>) {
-        let verdict = if is_ok { "ok" } else { "FAILED" };
-        let row = [what.into(), verdict.into(), says.into()];
-        println!("{verdict} {}: {}", row[0], row[2]);
+    fn add(&mut self, what: impl Into<String>, is_ok: bool, note: impl Into<String>) {
+        let status = if is_ok { "ok" } else { "FAILED" };
+        let row = [what.into(), status.into(), note.into()];
+        println!("{status} {}: {}", row[0], row[2]);
         self.rows.push(row);
         self.failures += usize::from(!is_ok);
     }
 
-    /// Adds an outcome as a row: a failure goes on to the next, what is missing ends the run.
+    /// Adds a result as a row. After a failure the run continues; after `Missing` it ends.
     pub(crate) fn add_outcome(
         &mut self,
         what: impl Into<String>,
         outcome: Result<String>,
     ) -> Result {
         match outcome {
-            Ok(says) => self.add(what, true, says),
+            Ok(note) => self.add(what, true, note),
             Err(Stop::Failed(reason)) => self.add(what, false, reason),
             Err(missing) => return Err(missing),
         }
@@ -50,13 +50,13 @@ impl Table {
                 .unwrap_or(0)
         };
         let (first, second) = (width(0), width(1));
-        let line = |[what, verdict, says]: &[String; 3]| {
-            format!("{what:first$}  {verdict:second$}  {says}\n")
+        let line = |[what, status, note]: &[String; 3]| {
+            format!("{what:first$}  {status:second$}  {note}\n")
         };
         self.rows.iter().map(line).collect()
     }
 
-    /// Shows all of it once more, in columns; an error if a row failed, or there is none.
+    /// Prints the table. An error if a row failed, or if there is none.
     pub(crate) fn end(&self) -> Result {
         println!("\n{}", self.text());
         match (self.failures, self.rows.len()) {

@@ -1,10 +1,10 @@
 //! `kernel-test`: the kernel module on real kernels, in machines of several kinds.
 //!
-//! In each: load it, run its tests by `wellspring check --kernel`, load and unload it while programs read, look
-//! for what it left, power off. A complaint of the kernel at any time is a failure.
+//! In each: load it, run its tests by `wellspring check --kernel`, load and unload it while programs read, look for
+//! leaks, power off. Trouble in the kernel's log at any time is a failure.
 
 use crate::guest::{
-    Answer, Cache, Files, Guest, Kernel, Machine, Qemu, Release, Result, Stop, Table, at, command,
+    Answer, Cache, Files, Guest, Kernel, Qemu, Release, Result, Stop, Table, Vm, at, command,
     failed,
 };
 use std::fs;
@@ -51,12 +51,12 @@ const WARM_UP: usize = 2;
 /// smaller is for kmemleak to find, in the debug kernel.
 const MAX_GROWTH_KIB: usize = 1024;
 
-/// All tests of the module. Half a minute where nobody else works.
+/// All tests of the module. They take half a minute on an idle machine.
 const CHECK: Duration = Duration::from_secs(900);
 
-/// The load is made of programs that open the device, read, and close it. A module in use does not go, so `rmmod` is
-/// tried until it does, and meanwhile they read little: there is a moment at which none of them has it open, and
-/// the next open races with the end.
+/// Programs open the device, read, and close it. `rmmod` fails while one of them has the device open, so it is
+/// repeated. During that time they read only 16 bytes, so that there is a moment without an open device, and the next
+/// open races with the unload.
 const RELOAD: &str = r#"#!/bin/sh
 others=$(ls /modules | grep -v '^wellspring\.ko$' | sed 's/\.ko$//')
 load() {
@@ -137,14 +137,13 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
         let initramfs = files.write(cache.fresh(&format!("guest-{release}"))?.join("initramfs"))?;
         for shape in &SHAPES {
             for boot in 1..=request.boots {
-                let machine =
-                    Machine::new(&kernel.image, &initramfs, shape.nodes, shape.cpus).cpu(shape.cpu);
+                let vm = Vm::new(&kernel.image, &initramfs, shape.nodes, shape.cpus).cpu(shape.cpu);
                 let name = match request.boots {
                     1 => format!("{release} {}", shape.name),
                     boots => format!("{release} {} {boot}/{boots}", shape.name),
                 };
                 let start = Instant::now();
-                let outcome = qemu.start(&machine).and_then(|guest| drill(guest, release));
+                let outcome = qemu.start(&vm).and_then(|guest| drill(guest, release));
                 let outcome = outcome.map(|says| format!("{says}; {:.0?}", start.elapsed()));
                 table.add_outcome(name, outcome)?;
             }
@@ -153,7 +152,7 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
     table.end()
 }
 
-/// Everything in one machine; what there is to say of it.
+/// All tests in one machine. Returns the note for the table.
 fn drill(mut guest: Guest, release: Release) -> Result<String> {
     let expected_taint = match release {
         // Not of the kernel's own source; and not signed, where the kernel knows signatures.
@@ -173,7 +172,7 @@ fn drill(mut guest: Guest, release: Release) -> Result<String> {
     let grown = memory(&mut guest)?.saturating_sub(before);
     if grown > MAX_GROWTH_KIB {
         return failed(format!(
-            "{grown} KiB of kernel memory are gone after {RELOADS} reloads"
+            "{grown} KiB of kernel memory are lost after {RELOADS} reloads"
         ));
     }
     let leaks = leaks(&mut guest)?;
@@ -190,7 +189,7 @@ fn drill(mut guest: Guest, release: Release) -> Result<String> {
     ))
 }
 
-/// Whether a command ended well; if not, what it said, and what the kernel said.
+/// Fails with the output of a command and the kernel's log if the command failed or the log shows trouble.
 fn succeeded(guest: &mut Guest, answer: &Answer) -> Result {
     match (answer.status, guest.judge()) {
         (0, verdict) => verdict,
@@ -213,7 +212,7 @@ fn reload(guest: &mut Guest, times: usize) -> Result {
     succeeded(guest, &answer)
 }
 
-/// Memory that the kernel keeps for itself and cannot give back, in KiB.
+/// Kernel memory that cannot be reclaimed, in KiB.
 fn memory(guest: &mut Guest) -> Result<usize> {
     let text = guest.must("echo 3 >/proc/sys/vm/drop_caches; grep -E '^(SUnreclaim|Percpu|VmallocUsed):' /proc/meminfo")?;
     Ok(text
@@ -232,10 +231,10 @@ fn leaks(guest: &mut Guest) -> Result<String> {
     let scan =
         "cd /sys/kernel/debug && echo scan >kmemleak; sleep 6; echo scan >kmemleak; cat kmemleak";
     let found = guest.run_within(scan, CHECK)?.text;
-    match found.contains("unreferenced object") {
-        true => failed(format!("kmemleak:\n{found}")),
-        false => Ok("kmemleak found nothing".into()),
+    if found.contains("unreferenced object") {
+        return failed(format!("kmemleak:\n{found}"));
     }
+    Ok("kmemleak found nothing".into())
 }
 
 /// The modules that a build left.

@@ -1,6 +1,6 @@
-//! Commands for the guest, and their answers: on a serial line of their own, which the kernel does not write to.
+//! Commands for the guest, and their answers, on a second serial line that the kernel does not write to.
 
-use super::{Result, at, failed};
+use super::outcome::{Result, at, failed};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 /// Comes after each answer, before the exit status.
 pub(super) const END: &str = "=ended ";
 
-/// How often a wait is looked at.
+/// How often a wait checks its time limit.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A line of bytes to QEMU, both ways.
+/// A byte stream to and from QEMU.
 pub(super) struct Line {
     stream: UnixStream,
-    /// What came and was not yet asked for.
+    /// Bytes that arrived and were not consumed.
     pending: Vec<u8>,
 }
 
 impl Line {
-    /// Takes the other end of a socket that QEMU opens within some seconds.
-    pub(super) fn connect(path: &Path, patience: Duration) -> Result<Self> {
-        let deadline = Instant::now() + patience;
+    /// Connects to a socket that QEMU opens within the time limit.
+    pub(super) fn connect(path: &Path, limit: Duration) -> Result<Self> {
+        let deadline = Instant::now() + limit;
         loop {
             match UnixStream::connect(path) {
                 Ok(stream) => {
@@ -48,9 +48,9 @@ impl Line {
             .map_err(at("a command for the guest"))
     }
 
-    /// What came up to and without `end`; waits for it.
-    pub(super) fn until(&mut self, end: &str, patience: Duration) -> Result<String> {
-        let deadline = Instant::now() + patience;
+    /// Waits for `end` and returns what came before it.
+    pub(super) fn until(&mut self, end: &str, limit: Duration) -> Result<String> {
+        let deadline = Instant::now() + limit;
         let end = end.as_bytes();
         let mut looked_at = 0;
         loop {
@@ -67,14 +67,17 @@ impl Line {
             if Instant::now() > deadline {
                 return failed(format!(
                     "no answer in {} s; so far: {}",
-                    patience.as_secs(),
-                    self.said()
+                    limit.as_secs(),
+                    self.recent()
                 ));
             }
             let mut bytes = [0; 4096];
             match self.stream.read(&mut bytes) {
                 Ok(0) => {
-                    return failed(format!("the guest is gone; it last said: {}", self.said()));
+                    return failed(format!(
+                        "QEMU ended; the last output was: {}",
+                        self.recent()
+                    ));
                 }
                 Ok(count) => self.pending.extend(&bytes[..count]),
                 Err(error)
@@ -87,7 +90,7 @@ impl Line {
         }
     }
 
-    fn said(&self) -> String {
+    fn recent(&self) -> String {
         let text = String::from_utf8_lossy(&self.pending);
         let start = text
             .char_indices()
@@ -107,8 +110,8 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The answer that follows a command.
-    pub(super) fn receive(line: &mut Line, patience: Duration) -> Result<Self> {
-        let text = line.until(END, patience)?;
+    pub(super) fn receive(line: &mut Line, limit: Duration) -> Result<Self> {
+        let text = line.until(END, limit)?;
         let status = line.until("\n", Duration::from_secs(10))?;
         match status.trim().parse() {
             Ok(status) => Ok(Self {
@@ -138,8 +141,8 @@ mod tests {
                 thread::sleep(Duration::from_millis(20));
             }
         });
-        let patience = Duration::from_secs(5);
-        let answer = Answer::receive(&mut line, patience).unwrap();
+        let limit = Duration::from_secs(5);
+        let answer = Answer::receive(&mut line, limit).unwrap();
         assert_eq!(
             answer,
             Answer {
@@ -147,7 +150,7 @@ mod tests {
                 status: 3
             }
         );
-        let answer = Answer::receive(&mut line, patience).unwrap();
+        let answer = Answer::receive(&mut line, limit).unwrap();
         assert_eq!(
             answer,
             Answer {
@@ -157,7 +160,7 @@ mod tests {
         );
         sender.join().unwrap();
         assert!(
-            Answer::receive(&mut line, patience).is_err(),
+            Answer::receive(&mut line, limit).is_err(),
             "the other end is gone"
         );
     }

@@ -2,10 +2,11 @@
 
 use super::cache::{Cache, entry, run};
 use super::chroot::Chroot;
+use super::debug;
 use super::files::busybox;
 use super::modules::Modules;
+use super::outcome::{Result, Stop, at, failed};
 use super::packages::Apt;
-use super::{Result, Stop, at, debug, failed};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,9 @@ pub(crate) enum Release {
     V6_1,
     /// The one backported to Debian 12, and Debian 13's.
     V6_12,
-    /// That of Debian's unstable suite, whatever its number has become.
+    /// The one of Debian's unstable suite. Its number may be higher by now.
     V7_2,
-    /// Our own, which watches locks and memory.
+    /// A kernel that we build, which checks locks and memory.
     Debug,
 }
 
@@ -60,9 +61,9 @@ pub(crate) struct Kernel {
     pub(crate) image: PathBuf,
     /// The folder that a module's Makefile is run in.
     headers: PathBuf,
-    /// Where the distribution's modules are; nowhere, if all is in the kernel.
+    /// The distribution's modules. `None` if everything is built into the kernel.
     modules: Option<PathBuf>,
-    /// Where the compiler is, if it is not this system's.
+    /// The system with the compiler. `None` if this system's compiler fits.
     chroot: Option<Chroot>,
 }
 
@@ -88,11 +89,11 @@ impl Kernel {
         })?;
         let image = match entry(&folder.join("boot"), "vmlinuz-", "") {
             Ok(image) => image,
-            // Where newer packages have it.
+            // Newer packages install the image here.
             Err(_) => entry(&folder.join("usr/lib/modules"), "", "-cloud-amd64")?.join("vmlinuz"),
         };
         let headers = entry(&folder.join("usr/src"), "linux-headers-", "-cloud-amd64")?;
-        // The headers of the newest release ask for a compiler that this system does not have.
+        // The newest headers need gcc 16, which Debian 12 does not have.
         let chroot = match release {
             Release::V7_2 => Some(Chroot::fetch(
                 cache,
@@ -115,7 +116,7 @@ impl Kernel {
         Self::fetch(cache, release).map(|kernel| kernel.image)
     }
 
-    /// What `modules` need of the distribution's, by name, in the order to load them.
+    /// The distribution's modules that `modules` need, in the order to load them.
     pub(crate) fn needed_by(
         &self,
         cache: &Cache,
@@ -127,8 +128,8 @@ impl Kernel {
         }
     }
 
-    /// Builds the modules in `source`, a folder with a Makefile for the kernel's build system, and gives the
-    /// folder with the outcome. The source stays as it is. A warning is a failure.
+    /// Builds the modules in `source`, a folder with a Makefile for the kernel's build system, and returns the
+    /// folder with the result. The source is not changed. A warning is a failure.
     pub(crate) fn build(&self, cache: &Cache, source: &Path) -> Result<PathBuf> {
         let build = cache.fresh(&format!("build-{}", self.release))?;
         copy_folder(source, &build)?;
@@ -156,7 +157,7 @@ impl Kernel {
         match (output.status.success(), complaints.is_empty()) {
             (true, true) => Ok(build),
             (true, false) => failed(format!(
-                "the build for {} warns:\n  {}",
+                "the build for {} has warnings:\n  {}",
                 self.release,
                 complaints.join("\n  ")
             )),
@@ -187,7 +188,7 @@ fn is_complaint(line: &str) -> bool {
         && !is_about_types
 }
 
-/// Has the Makefile of unpacked headers name what is beside it, and not what an installed package would have.
+/// Makes the Makefile of unpacked headers name the unpacked files, and not those of an installed package.
 fn relocate(headers: &Path) -> Result {
     let makefile = headers.join("Makefile");
     let text = fs::read_to_string(&makefile).map_err(at(makefile.display()))?;
@@ -200,10 +201,10 @@ fn relocate(headers: &Path) -> Result {
         "KBUILD_OUTPUT=/usr/src/",
         &format!("KBUILD_OUTPUT={sources}/"),
     );
-    match relocated == text {
-        true => Ok(()),
-        false => fs::write(&makefile, relocated).map_err(at(makefile.display())),
+    if relocated == text {
+        return Ok(());
     }
+    fs::write(&makefile, relocated).map_err(at(makefile.display()))
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result {

@@ -1,7 +1,7 @@
 //! The guest's files, as a cpio archive: the form "newc", which the kernel unpacks by itself
 //! (Documentation/driver-api/early-userspace/buffer-format.rst).
 
-use super::{Result, at};
+use super::outcome::{Result, at};
 use std::fs;
 use std::path::Path;
 

@@ -1,13 +1,13 @@
-//! The command `wellspring`, as a guest without libraries can run it.
+//! The command `wellspring`, linked statically for a guest that has no libraries.
 
-use super::{Result, at, failed};
+use super::outcome::{Result, at, failed};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Builds the release, linked statically, and gives the file.
+/// Builds the release, linked statically, and returns its path.
 pub(crate) fn command(root: &Path) -> Result<PathBuf> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo

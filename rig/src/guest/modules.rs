@@ -1,7 +1,7 @@
-//! What a module needs of others that the distribution has: as depmod and modprobe would, which are not there.
+//! Finds the distribution's modules that a module needs. The guest has no depmod and no modprobe.
 
 use super::cache::{entry, run_bytes};
-use super::{Result, at, failed};
+use super::outcome::{Result, at, failed};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,10 +57,10 @@ impl Modules {
     }
 
     fn read(&self, path: &Path) -> Result<Vec<u8>> {
-        match path.extension().is_some_and(|extension| extension == "xz") {
-            true => run_bytes(Command::new(&self.busybox).arg("xzcat").arg(path)),
-            false => fs::read(path).map_err(at(path.display())),
+        if path.extension().is_some_and(|extension| extension == "xz") {
+            return run_bytes(Command::new(&self.busybox).arg("xzcat").arg(path));
         }
+        fs::read(path).map_err(at(path.display()))
     }
 }
 

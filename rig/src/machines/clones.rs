@@ -1,10 +1,10 @@
-//! One state of a machine, gone on from twice: the copies must part.
+//! Two clones of one machine must give different bytes.
 //!
-//! A reader in the guest has a tap with a half-used buffer when the machine is stopped. Two machines go on from
-//! there, one after the other, and the same is asked of both. An answer that both give is a repetition.
+//! A reader in the guest has a tap with a half-used buffer when the machine is stopped and saved. Two machines are
+//! resumed from that state, one after the other, and get the same questions. An answer that both give is a repetition.
 
-use super::Rig;
-use crate::guest::{Guest, Machine, Result, failed};
+use super::rig::Rig;
+use crate::guest::{Guest, Result, Vm, failed};
 use std::fs;
 use std::path::Path;
 
@@ -27,15 +27,15 @@ pub(super) const ASKED_BYTES: usize = LATER * ANSWER_BYTES;
 const READER: &str = "mkfifo /tmp/asks /tmp/answers && \
     { wellspring bytes 64 --hex --each-line </tmp/asks >/tmp/answers & } && exec 3>/tmp/asks 4</tmp/answers";
 
-/// How the guest comes to know that it is a copy.
+/// How the guest learns that it is a clone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notice {
     /// Not at all.
     None,
     /// By a device of the machine (vmgenid), which tells the kernel, which tells `wellspring generation serve`.
     Device,
-    /// By an order before anyone reads: `wellspring generation bump`.
-    Order,
+    /// By a command before anyone reads: `wellspring generation bump`.
+    Command,
 }
 
 impl Notice {
@@ -46,7 +46,7 @@ impl Notice {
             Notice::Device => {
                 "mkdir -p /run/wellspring && { wellspring generation serve >/tmp/served 2>&1 & } && sleep 1"
             }
-            Notice::Order => "mkdir -p /run/wellspring && wellspring generation bump",
+            Notice::Command => "mkdir -p /run/wellspring && wellspring generation bump",
         }
     }
 
@@ -54,7 +54,7 @@ impl Notice {
     pub(super) const fn most_bytes(self) -> usize {
         match self {
             Notice::None | Notice::Device => BUFFER_BYTES,
-            Notice::Order => 0,
+            Notice::Command => 0,
         }
     }
 
@@ -62,12 +62,12 @@ impl Notice {
     const fn after(self) -> &'static str {
         match self {
             Notice::None | Notice::Device => "true",
-            Notice::Order => "wellspring generation bump",
+            Notice::Command => "wellspring generation bump",
         }
     }
 }
 
-/// What the copies have in common.
+/// What the clones have in common.
 pub(super) struct Window {
     /// The answers that both gave, in bytes.
     pub(super) repeated_bytes: usize,
@@ -78,10 +78,10 @@ pub(super) struct Window {
 /// Saves a machine with a reader at work, and goes on from there twice.
 pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice) -> Result<Window> {
     let state = rig.folder.join("state");
-    let mut machine = Machine::new(kernel, &rig.initramfs, 1, 2);
-    machine.memory_mib = 256;
-    machine.notices = notice == Notice::Device;
-    let mut guest = rig.qemu.start(&machine)?;
+    let mut vm = Vm::new(kernel, &rig.initramfs, 1, 2);
+    vm.memory_mib = 256;
+    vm.notices = notice == Notice::Device;
+    let mut guest = rig.qemu.start(&vm)?;
     guest.must(notice.before())?;
     guest.must(READER)?;
     let earlier = ask(&mut guest, EARLIER)?;
@@ -89,10 +89,10 @@ pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice) -> Result<Window>
         return failed("the reader repeats itself");
     }
     guest.save(&state)?;
-    machine.state = Some(&state);
+    vm.state = Some(&state);
     let mut copies = Vec::new();
     for _ in 0..2 {
-        let mut guest = rig.qemu.start(&machine)?;
+        let mut guest = rig.qemu.start(&vm)?;
         guest.must(notice.after())?;
         copies.push(ask(&mut guest, LATER)?);
         guest.end()?;
@@ -123,13 +123,13 @@ fn ask(guest: &mut Guest, times: usize) -> Result<Vec<Answer>> {
         })
     };
     let answers: Vec<Answer> = text.lines().filter_map(parse).collect();
-    match answers.len() == times {
-        true => Ok(answers),
-        false => failed(format!(
-            "{} answers to {times} questions: {text}",
-            answers.len()
-        )),
+    if answers.len() == times {
+        return Ok(answers);
     }
+    failed(format!(
+        "{} answers to {times} questions: {text}",
+        answers.len()
+    ))
 }
 
 fn distinct(answers: &[Answer]) -> usize {
@@ -145,7 +145,7 @@ fn distinct(answers: &[Answer]) -> usize {
 /// What both gave, wherever: a repetition counts at any place.
 fn compare(one: &[Answer], other: &[Answer]) -> Result<Window> {
     if distinct(one) != one.len() || distinct(other) != other.len() {
-        return failed("a copy repeats itself");
+        return failed("a clone repeats itself");
     }
     let is_in_other = |answer: &&Answer| other.iter().any(|other| other.digits == answer.digits);
     let repeated: Vec<&Answer> = one.iter().filter(is_in_other).collect();

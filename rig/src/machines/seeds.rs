@@ -1,15 +1,15 @@
-//! A seed file over a reboot, and in a copy of the disk.
+//! A seed file over a reboot, and on a copy of the disk.
 
-use super::Rig;
-use crate::guest::{Guest, Machine, Result, at, failed};
+use super::rig::Rig;
+use crate::guest::{Guest, Result, Vm, at, failed};
 use std::fs::File;
 use std::path::Path;
 
 const DISK_BYTES: u64 = 16 << 20;
 
 /// What a machine's firmware says it is.
-const THIS: &str = "11111111-2222-4333-8444-555555555555";
-const ANOTHER: &str = "99999999-8888-4777-a666-555555555555";
+const FIRST: &str = "11111111-2222-4333-8444-555555555555";
+const SECOND: &str = "99999999-8888-4777-a666-555555555555";
 
 const MOUNT: &str = "mount -t ext4 /dev/nvme0n1 /mnt && cd /mnt";
 const FILE: &str = "/mnt/private/seed";
@@ -21,49 +21,50 @@ pub(super) fn over_a_reboot(rig: &Rig, kernel: &Path) -> Result<String> {
     let file = File::create(&disk).map_err(at(disk.display()))?;
     file.set_len(DISK_BYTES).map_err(at(disk.display()))?;
     let boot = |nodes: usize, uuid| {
-        let mut machine = Machine::new(kernel, &rig.initramfs, nodes, 2 * nodes);
-        machine.disk = Some(&disk);
-        machine.uuid = Some(uuid);
-        rig.qemu.start(&machine)
+        let mut vm = Vm::new(kernel, &rig.initramfs, nodes, 2 * nodes);
+        vm.disk = Some(&disk);
+        vm.uuid = Some(uuid);
+        rig.qemu.start(&vm)
     };
-    let mut guest = boot(4, THIS)?;
+    let mut guest = boot(4, FIRST)?;
     // Larger inodes than ext2's, which have no time of birth: it tells a file from its copies.
     guest.must("mke2fs -F -I 256 /dev/nvme0n1 >/dev/null 2>&1")?;
     guest.must(&format!(
         "{MOUNT} && mkdir -m 700 private && wellspring seed save {FILE}"
     ))?;
-    says(&mut guest, "seed show", "sections  4")?;
-    leave(guest)?;
+    expect(&mut guest, "seed show", "sections  4")?;
+    power_off(guest)?;
 
     let copy = rig.folder.join("copied-disk");
     std::fs::copy(&disk, &copy).map_err(at(copy.display()))?;
 
     // With fewer nodes than wrote it: every section counts.
-    let mut guest = boot(1, THIS)?;
+    let mut guest = boot(1, FIRST)?;
     guest.must(MOUNT)?;
-    says(&mut guest, "seed show", "last in another boot")?;
-    says(&mut guest, "stats --seed-file", "a seed, credited")?;
-    says(&mut guest, "stats --seed-file", "a seed, not credited")?;
-    leave(guest)?;
+    expect(&mut guest, "seed show", "last in another boot")?;
+    expect(&mut guest, "stats --seed-file", "a seed, credited")?;
+    expect(&mut guest, "stats --seed-file", "a seed, not credited")?;
+    power_off(guest)?;
 
-    let mut machine = Machine::new(kernel, &rig.initramfs, 4, 8);
-    (machine.disk, machine.uuid) = (Some(copy.as_path()), Some(ANOTHER));
-    let mut guest = rig.qemu.start(&machine)?;
+    let mut vm = Vm::new(kernel, &rig.initramfs, 4, 8);
+    (vm.disk, vm.uuid) = (Some(copy.as_path()), Some(SECOND));
+    let mut guest = rig.qemu.start(&vm)?;
     guest.must(MOUNT)?;
-    says(&mut guest, "stats --seed-file", "a seed, not credited")?;
-    leave(guest)?;
+    expect(&mut guest, "stats --seed-file", "a seed, not credited")?;
+    power_off(guest)?;
     Ok("4 sections, credited after the reboot, once; not in a copy of the disk".into())
 }
 
-fn says(guest: &mut Guest, command: &str, words: &str) -> Result {
+fn expect(guest: &mut Guest, command: &str, words: &str) -> Result {
     let text = guest.must(&format!("wellspring {command} {FILE}"))?;
-    match text.contains(words) {
-        true => Ok(()),
-        false => failed(format!("'{command}' does not say '{words}': {text}")),
+    if text.contains(words) {
+        Ok(())
+    } else {
+        failed(format!("'{command}' does not say '{words}': {text}"))
     }
 }
 
-fn leave(mut guest: Guest) -> Result {
+fn power_off(mut guest: Guest) -> Result {
     guest.must("cd / && umount /mnt")?;
     guest.end()
 }

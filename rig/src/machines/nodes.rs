@@ -1,7 +1,7 @@
 //! Secrets in their node's memory, and readers served by their node: as the kernel sees it from outside.
 
-use super::Rig;
-use crate::guest::{Guest, Machine, Result, failed};
+use super::rig::Rig;
+use crate::guest::{Guest, Result, Vm, failed};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ struct Placement {
 pub(super) fn memory(rig: &Rig, kernel: &Path) -> Result<String> {
     let mut guest = rig
         .qemu
-        .start(&Machine::new(kernel, &rig.initramfs, NODES, CPUS))?;
+        .start(&Vm::new(kernel, &rig.initramfs, NODES, CPUS))?;
     let mut says = Vec::new();
     for cpu in (1..CPUS).step_by(2) {
         let node = cpu * NODES / CPUS;
@@ -54,7 +54,7 @@ pub(super) fn memory(rig: &Rig, kernel: &Path) -> Result<String> {
 pub(super) fn readers(rig: &Rig, kernel: &Path) -> Result<String> {
     let mut guest = rig
         .qemu
-        .start(&Machine::new(kernel, &rig.initramfs, NODES, CPUS))?;
+        .start(&Vm::new(kernel, &rig.initramfs, NODES, CPUS))?;
     let mut says = Vec::new();
     for cpu in 0..CPUS {
         let stats = guest.must(&format!("taskset {:x} wellspring stats --json", 1 << cpu))?;

@@ -1,20 +1,20 @@
 //! Everything that is fetched or built once.
 
-use super::{Result, at, failed};
+use super::outcome::{Result, at, failed};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-/// Names another folder for what is fetched; `target/rig` of the repository otherwise.
+/// Names the cache folder. Without it, the cache is `target/rig` of the repository.
 const VARIABLE: &str = "WELLSPRING_RIG";
 
-/// The folder where it stays. It may be removed at any time.
+/// The cache folder. It may be removed at any time.
 pub(crate) struct Cache {
     folder: PathBuf,
 }
 
 impl Cache {
-    /// The folder, made if need be.
+    /// Opens the folder, and makes it if it is missing.
     pub(crate) fn open(root: &Path) -> Result<Self> {
         let folder = match env::var_os(VARIABLE) {
             Some(folder) => env::current_dir().map_err(at("this folder"))?.join(folder),
@@ -24,8 +24,8 @@ impl Cache {
         Ok(Self { folder })
     }
 
-    /// The folder `name`, made by `make` if it is not there. It appears under its name when it is whole, never
-    /// before; `make` gets a folder with another name.
+    /// The folder `name`, made by `make` if it is missing. `make` fills a folder with another name, which is renamed
+    /// when it is complete, so that an interrupted run leaves nothing that looks complete.
     pub(crate) fn once(&self, name: &str, make: impl FnOnce(&Path) -> Result) -> Result<PathBuf> {
         let whole = self.folder.join(name);
         if whole.exists() {
@@ -38,12 +38,12 @@ impl Cache {
         Ok(whole)
     }
 
-    /// Where it is.
-    pub(super) fn folder(&self) -> &Path {
+    /// Its path.
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// An empty folder `name`, whatever was in it.
+    /// An empty folder `name`. What was in it is removed.
     pub(crate) fn fresh(&self, name: &str) -> Result<PathBuf> {
         let folder = self.folder.join(name);
         if folder.exists() {
@@ -54,12 +54,12 @@ impl Cache {
     }
 }
 
-/// Runs a command that is silent if it succeeds, and gives its output as text.
-pub(super) fn run(command: &mut Command) -> Result<String> {
+/// Runs a command without showing its output, and returns the output as text.
+pub(crate) fn run(command: &mut Command) -> Result<String> {
     run_bytes(command).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Runs a command that is silent if it succeeds, and gives its output.
+/// Runs a command without showing its output, and returns the output.
 pub(super) fn run_bytes(command: &mut Command) -> Result<Vec<u8>> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(at(format!("{:?}", command.get_program())))?;
@@ -71,7 +71,7 @@ pub(super) fn run_bytes(command: &mut Command) -> Result<Vec<u8>> {
     failed(format!("{command:?}: {}\n{text}{errors}", output.status))
 }
 
-/// What tells most about a failure.
+/// The last 30 lines, which tell most about a failure.
 fn last_lines(text: &str) -> String {
     const LINES: usize = 30;
     let lines: Vec<&str> = text.lines().collect();
@@ -96,7 +96,7 @@ pub(super) fn entry(folder: &Path, start: &str, end: &str) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::Stop;
+    use crate::guest::outcome::Stop;
 
     #[test]
     fn a_folder_that_was_not_finished_is_made_again() {
