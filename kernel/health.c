@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The tests of SP 800-90B 4.4 for a source that claims full entropy, 8 bits a byte.
+ * The tests of SP 800-90B 4.4 for a source that claims full entropy, 8 bits per byte.
  *
- * They catch a source that has died or got stuck, not one that is subtly weak. The
- * cutoffs are for one false alarm in 2^40 samples, the standard's rarest: at the 640
- * bytes a second that are drawn here, one in 54 years.
+ * They find a source that is dead or stuck, not one that is a little weak. The cutoffs
+ * are for one false alarm in 2^40 samples, the rarest that the standard allows: with
+ * 640 bytes per second, one in 54 years.
  */
-#include "compat.h"
 #include "health.h"
+#include "testing.h"
 
 /* 4.4.1: 1 + ceil(40 / 8) */
 #define REPETITION_CUTOFF 6
-/* 4.4.2: of 512 samples, so many equal the first once in 2^40.9 windows. */
+/* 4.4.2: 20 of 512 samples equal the first once in 2^40.9 windows. */
 #define WINDOW_SAMPLES 512
 #define PROPORTION_CUTOFF 20
 

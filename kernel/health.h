@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Continuous tests of raw samples: pure functions of the samples.
+ * Continuous health tests of samples (SP 800-90B 4.4).
  */
 #ifndef WELLSPRING_HEALTH_H
 #define WELLSPRING_HEALTH_H
@@ -18,7 +18,7 @@ struct ws_health {
 };
 
 void ws_health_init(struct ws_health *health);
-/* Goes over samples from where the last call ended, and says whether they pass. */
+/* Tests the samples that follow those of the last call. True if all pass. */
 bool ws_health_passes(struct ws_health *health, const u8 *samples, size_t bytes);
 
 #endif

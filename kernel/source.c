@@ -1,159 +1,165 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The sources that can be asked, and the row that each source has in the books. The
- * sources that come by themselves are in timing.c.
+ * The table of sources, and those that can be asked for a sample.
  *
- * Only the kernel's own pool is credited, once it says that it is initialised. The
- * rest is mixed in for nothing: against an attacker who knows all but that, it is
- * everything.
+ * Only the kernel's own pool is credited, and only once it says that it is initialised.
+ * The others are mixed in without credit: they help against an attacker who knows the
+ * state of the kernel's pool.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <asm/archrandom.h>
 #include <asm/cpufeature.h>
+#include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "health.h"
+#include "pool.h"
+#include "source.h"
+#include "testing.h"
 
-/* One draw on the kernel's pool in the ordinary course: 2 events. */
-#define SAMPLE_BYTES 64
-/* And when seeding: 8 events. */
-#define SEEDING_BYTES 256
 /* Words in a row that an instruction must get right before its first sample. */
 #define SELF_TEST_WORDS 8
 
-struct row {
+struct entry {
 	const char *name;
-	bool present;
-	bool quarantined;
+	enum ws_source_health health;
 	unsigned int next_pool;
 	u64 events;
 	u64 credit_bits;
 };
 
 /* The pools' lock is held for all of this. */
-static struct row rows[WS_SOURCES] = {
-	[WS_SOURCE_SYSTEM] = { .name = "system", .present = true },
-	[WS_SOURCE_CPU] = { .name = "cpu" },
-	[WS_SOURCE_HWRNG] = { .name = "hwrng" },
-	[WS_SOURCE_INTERRUPT] = { .name = "interrupt" },
-	[WS_SOURCE_SCHEDULER] = { .name = "scheduler" },
-	[WS_SOURCE_MIX] = { .name = "mix", .present = true },
-	[WS_SOURCE_CLONE] = { .name = "clone", .present = true },
+static struct entry entries[WS_SOURCES] = {
+	[WS_SOURCE_SYSTEM] = { "system", WS_SOURCE_ACTIVE },
+	[WS_SOURCE_CPU] = { "cpu", WS_SOURCE_ABSENT },
+	[WS_SOURCE_HWRNG] = { "hwrng", WS_SOURCE_ABSENT },
+	[WS_SOURCE_INTERRUPT] = { "interrupt", WS_SOURCE_ABSENT },
+	[WS_SOURCE_SCHEDULER] = { "scheduler", WS_SOURCE_ABSENT },
+	[WS_SOURCE_MIX] = { "mix", WS_SOURCE_ACTIVE },
+	[WS_SOURCE_CLONE] = { "clone", WS_SOURCE_ACTIVE },
 };
 static struct ws_health system_health;
 static unsigned long last_word;
 
-unsigned int ws_source_book(enum ws_source source, u32 credit_bits)
+const char *ws_source_health_name(enum ws_source_health health)
 {
-	struct row *row = &rows[source];
+	static const char *const names[] = {
+		[WS_SOURCE_ABSENT] = "absent",
+		[WS_SOURCE_ACTIVE] = "active",
+		[WS_SOURCE_DISABLED] = "disabled",
+	};
 
-	row->events++;
-	row->credit_bits += credit_bits;
-	/* As in random(4), what a clone brings is used in the next reseed. */
-	return source == WS_SOURCE_CLONE ? 0 : row->next_pool++ % WS_POOLS;
+	return names[health];
 }
 
-static void quarantine(struct row *row)
+unsigned int ws_source_count(enum ws_source source, u32 credit_bits)
 {
-	row->quarantined = true;
-	pr_warn("wellspring: source %s failed its health test and is not used any more\n",
-		row->name);
+	struct entry *entry = &entries[source];
+
+	entry->events++;
+	entry->credit_bits += credit_bits;
+	/* As in random(4), the next reseed uses what clone detection brings. */
+	return source == WS_SOURCE_CLONE ? 0 : entry->next_pool++ % WS_POOLS;
 }
 
-static void draw_system(size_t bytes)
+void ws_source_set_present(enum ws_source source, bool present)
 {
-	struct row *row = &rows[WS_SOURCE_SYSTEM];
-	bool credited = rng_is_initialized();
-	u8 sample[SEEDING_BYTES];
-	size_t done;
+	entries[source].health = present ? WS_SOURCE_ACTIVE : WS_SOURCE_ABSENT;
+}
 
-	if (row->quarantined)
-		return;
+static void disable_source(struct entry *entry)
+{
+	entry->health = WS_SOURCE_DISABLED;
+	pr_warn("source %s failed its health test and is not used any more\n",
+		entry->name);
+}
+
+static size_t draw_system(u8 *sample, size_t bytes, u32 *credit_bits_per_byte)
+{
+	struct entry *entry = &entries[WS_SOURCE_SYSTEM];
+
+	*credit_bits_per_byte = rng_is_initialized() ? 8 : 0;
 	get_random_bytes(sample, bytes);
 	if (!ws_health_passes(&system_health, sample, bytes))
-		quarantine(row);
-	for (done = 0; done < bytes && !row->quarantined; done += WS_EVENT_BYTES)
-		ws_harvest_absorb(WS_SOURCE_SYSTEM, sample + done, WS_EVENT_BYTES,
-				  credited ? 8 * WS_EVENT_BYTES : 0);
-	memzero_explicit(sample, sizeof(sample));
+		disable_source(entry);
+	return entry->health == WS_SOURCE_ACTIVE ? bytes : 0;
 }
 
 /*
- * RDSEED, or RDRAND where that has nothing. Some processors returned constants: all
- * ones after a resume, zeros reported as success. A word that is one of these or the
- * last one again ends the use of the instruction.
+ * A word of RDSEED, or of RDRAND if RDSEED has nothing. Some processors returned
+ * constants: all ones after a resume, or zeros with success. A word of all zeros or all
+ * ones, or the same word twice, ends the use of the instruction.
  */
 static bool draw_word(unsigned long *word)
 {
-	struct row *row = &rows[WS_SOURCE_CPU];
+	struct entry *entry = &entries[WS_SOURCE_CPU];
 
 	if (!arch_get_random_seed_longs(word, 1) &&
 	    !arch_get_random_longs(word, 1))
 		return false;
 	if (*word == 0 || *word == ULONG_MAX || *word == last_word)
-		quarantine(row);
+		disable_source(entry);
 	last_word = *word;
-	return !row->quarantined;
+	return entry->health == WS_SOURCE_ACTIVE;
 }
 
-static void draw_cpu(void)
+static size_t draw_cpu(u8 *sample)
 {
-	struct row *row = &rows[WS_SOURCE_CPU];
 	unsigned long word;
+	bool drawn = draw_word(&word);
 
-	if (!row->present || row->quarantined || !draw_word(&word))
-		return;
-	ws_harvest_absorb(WS_SOURCE_CPU, &word, sizeof(word), 0);
+	if (drawn)
+		memcpy(sample, &word, sizeof(word));
 	memzero_explicit(&word, sizeof(word));
+	return drawn ? sizeof(word) : 0;
 }
 
-void ws_sources_draw(unsigned int turn)
+size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
+		      u32 *credit_bits_per_byte)
 {
-	if (turn % 2)
-		draw_cpu();
-	else
-		draw_system(SAMPLE_BYTES);
-}
-
-void ws_sources_draw_all(void)
-{
-	draw_cpu();
-	draw_system(SEEDING_BYTES);
+	*credit_bits_per_byte = 0;
+	if (entries[source].health != WS_SOURCE_ACTIVE)
+		return 0;
+	switch (source) {
+	case WS_SOURCE_SYSTEM:
+		return draw_system(sample, bytes, credit_bits_per_byte);
+	case WS_SOURCE_CPU:
+		return draw_cpu(sample);
+	default:
+		return 0;
+	}
 }
 
 void ws_source_statistics(enum ws_source source,
 			  struct ws_source_statistics *statistics)
 {
-	const struct row *row = &rows[source];
+	const struct entry *entry = &entries[source];
 
 	*statistics = (struct ws_source_statistics) {
-		.name = row->name,
-		.present = (row->present || ws_timing_is_hooked(source)) &&
-			   !row->quarantined,
-		.quarantined = row->quarantined,
-		.events = READ_ONCE(row->events),
-		.credit_bits = READ_ONCE(row->credit_bits),
+		.name = entry->name,
+		.health = READ_ONCE(entry->health),
+		.events = READ_ONCE(entry->events),
+		.credit_bits = READ_ONCE(entry->credit_bits),
 	};
 }
 WS_EXPORT_FOR_TEST(ws_source_statistics);
 
-static void test_cpu(void)
+int ws_sources_init(void)
 {
 	unsigned int i;
 
-	rows[WS_SOURCE_CPU].present = boot_cpu_has(X86_FEATURE_RDSEED) ||
-				      boot_cpu_has(X86_FEATURE_RDRAND);
-	for (i = 0; rows[WS_SOURCE_CPU].present && i < SELF_TEST_WORDS; i++) {
+	ws_health_init(&system_health);
+	if (boot_cpu_has(X86_FEATURE_RDSEED) || boot_cpu_has(X86_FEATURE_RDRAND))
+		ws_source_set_present(WS_SOURCE_CPU, true);
+	for (i = 0; entries[WS_SOURCE_CPU].health == WS_SOURCE_ACTIVE &&
+		    i < SELF_TEST_WORDS; i++) {
 		unsigned long word;
 
 		draw_word(&word);
+		memzero_explicit(&word, sizeof(word));
 	}
-}
-
-int ws_sources_init(void)
-{
-	ws_health_init(&system_health);
-	test_cpu();
 	return 0;
 }

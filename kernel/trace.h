@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Tracepoints: what happens seldom enough to be worth a line each. A read of a
- * tap is not among them; debugfs counts those.
+ * Tracepoints for what happens rarely. Reads are too frequent: debugfs counts them.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM wellspring
@@ -11,7 +10,7 @@
 
 #include <linux/tracepoint.h>
 
-/* The pools gave a seed: reseed number @reseeds, made of @pools pools. */
+/* Reseed number @reseeds took the first @pools pools. */
 TRACE_EVENT(wellspring_reseed,
 	TP_PROTO(u64 reseeds, unsigned int pools),
 	TP_ARGS(reseeds, pools),
@@ -26,7 +25,7 @@ TRACE_EVENT(wellspring_reseed,
 	TP_printk("reseeds=%llu pools=%u", __entry->reseeds, __entry->pools)
 );
 
-/* All taps have to take a fresh key before their next byte. */
+/* The generation changed: every tap takes a fresh key before its next byte. */
 TRACE_EVENT(wellspring_generation,
 	TP_PROTO(u64 generation),
 	TP_ARGS(generation),
@@ -39,7 +38,7 @@ TRACE_EVENT(wellspring_generation,
 	TP_printk("generation=%llu", __entry->generation)
 );
 
-/* A tap of this CPU took a fresh key from @node; @softirq says which tap. */
+/* A tap of this CPU took a fresh key. @node: the NUMA node of this CPU. */
 TRACE_EVENT(wellspring_fetch,
 	TP_PROTO(int node, bool softirq, u64 generation),
 	TP_ARGS(node, softirq, generation),
@@ -57,7 +56,7 @@ TRACE_EVENT(wellspring_fetch,
 		  __entry->softirq ? "softirq" : "task", __entry->generation)
 );
 
-/* The FPU was not to be had: @bytes were made by the scalar path. */
+/* The FPU was refused: the scalar backend made @bytes. */
 TRACE_EVENT(wellspring_refusal,
 	TP_PROTO(size_t bytes),
 	TP_ARGS(bytes),

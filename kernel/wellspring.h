@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * wellspring for other modules: secret bytes, and bytes without secrecy.
+ * For other modules: secret bytes, and bytes without secrecy. read.c and pseudo.c
+ * describe the functions.
  */
 #ifndef WELLSPRING_H
 #define WELLSPRING_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * How seeds are shared out among the nodes of this machine, seen from outside: whose
- * credit is below 75 % is served first, and round robin otherwise.
+ * How seeds are shared among the nodes, seen from outside: nodes with less than 75 % of
+ * the credit come first, otherwise it is a round robin.
  */
 #include <linux/delay.h>
 #include <linux/random.h>
@@ -10,14 +10,14 @@
 
 #define DRAINED 1	/* the node that is made hungry */
 
-/* Has every node take what was posted: a seed counts when it is received. */
+/* A read makes a node take its posted seed, and only then is the seed counted. */
 static void receive_all(void)
 {
 	unsigned int number;
 	u8 byte;
 
-	for (number = 0; number < ws_node_numbers(); number++)
-		ws_node_save(number, &byte, 1);
+	for (number = 0; number < ws_nodes_count(); number++)
+		ws_nodes_save(number, &byte, 1);
 }
 
 static int fill_all(void)
@@ -25,38 +25,38 @@ static int fill_all(void)
 	u8 seed[32];
 	unsigned int number, again;
 
-	for (number = 0; number < ws_node_numbers(); number++) {
+	for (number = 0; number < ws_nodes_count(); number++) {
 		for (again = 0; again < WS_CAPACITY_BITS / 256; again++) {
 			get_random_bytes(seed, sizeof(seed));
-			if (ws_node_restore(number, seed, sizeof(seed), 256))
+			if (ws_nodes_restore(number, seed, sizeof(seed), 256))
 				return -ENODATA;
 		}
 	}
 	return 0;
 }
 
-static void drain(unsigned int number)
+static void drain_node(unsigned int number)
 {
 	unsigned int again;
 	u8 bytes[32];
 
 	for (again = 0; again < WS_CAPACITY_BITS / 256 + 1; again++)
-		ws_node_save(number, bytes, sizeof(bytes));
+		ws_nodes_save(number, bytes, sizeof(bytes));
 }
 
-static u64 reseeds(unsigned int number)
+static u64 reseeds_of(unsigned int number)
 {
 	struct ws_node_statistics node = {};
 
-	ws_node_statistics(number, &node);
+	ws_nodes_statistics(number, &node);
 	return node.reseeds;
 }
 
-static u32 credit(unsigned int number)
+static u32 credit_of(unsigned int number)
 {
 	struct ws_node_statistics node = {};
 
-	ws_node_statistics(number, &node);
+	ws_nodes_statistics(number, &node);
 	return node.credit_bits;
 }
 
@@ -66,35 +66,35 @@ static u64 reseeds_of_others(unsigned int except)
 	unsigned int number;
 	u64 sum = 0;
 
-	for (number = 1; number < ws_node_numbers(); number++)
+	for (number = 1; number < ws_nodes_count(); number++)
 		if (number != except)
-			sum += reseeds(number);
+			sum += reseeds_of(number);
 	return sum;
 }
 
-static int hungry_first(struct report *report)
+static int distribution_hungry_first(struct report *report)
 {
 	unsigned int round, served = 0;
 	u64 others;
 
-	if (ws_node_numbers() < 3)
+	if (ws_nodes_count() < 3)
 		return skipped(report, "this machine has %u nodes",
-			       ws_node_numbers());
+			       ws_nodes_count());
 	if (fill_all())
 		return failed(report, "a node is missing");
 	receive_all();
-	drain(DRAINED);
+	drain_node(DRAINED);
 	others = reseeds_of_others(DRAINED);
-	/* The thread's own reseeds in between follow the same rule. */
+	/* Reseeds of the collector in between follow the same rule. */
 	for (round = 0; round < 16; round++) {
-		u64 before = reseeds(DRAINED);
+		u64 before = reseeds_of(DRAINED);
 
-		if (credit(DRAINED) >= WS_HUNGRY_BITS)
+		if (credit_of(DRAINED) >= WS_HUNGRY_BITS)
 			break;
 		ws_reseed();
 		receive_all();
-		served += reseeds(DRAINED) > before;
-		if (credit(DRAINED) < WS_HUNGRY_BITS &&
+		served += reseeds_of(DRAINED) > before;
+		if (credit_of(DRAINED) < WS_HUNGRY_BITS &&
 		    reseeds_of_others(DRAINED) > others)
 			return failed(report, "another node was served after %u rounds",
 				      round + 1);
@@ -103,12 +103,12 @@ static int hungry_first(struct report *report)
 		return failed(report, "the hungry node was not served in %u rounds",
 			      round);
 	return passed(report, "%u seeds until its credit was %u bits", served,
-		      credit(DRAINED));
+		      credit_of(DRAINED));
 }
 
-static int round_robin(struct report *report)
+static int distribution_round_robin(struct report *report)
 {
-	unsigned int numbers = ws_node_numbers(), number, round;
+	unsigned int numbers = ws_nodes_count(), number, round;
 	u64 before[WS_MAX_NODES], least = U64_MAX, most = 0;
 
 	if (numbers < 3)
@@ -117,16 +117,16 @@ static int round_robin(struct report *report)
 		return failed(report, "a node is missing");
 	receive_all();
 	for (number = 1; number < numbers; number++)
-		before[number] = reseeds(number);
+		before[number] = reseeds_of(number);
 	for (round = 0; round < 4 * (numbers - 1); round++) {
 		ws_reseed();
 		receive_all();
 	}
 	for (number = 1; number < numbers; number++) {
-		least = min(least, reseeds(number) - before[number]);
-		most = max(most, reseeds(number) - before[number]);
+		least = min(least, reseeds_of(number) - before[number]);
+		most = max(most, reseeds_of(number) - before[number]);
 	}
-	/* Each reseed is one turn, those of the thread in between too. */
+	/* Each reseed is one turn, those of the collector in between too. */
 	if (!least || most - least > 1)
 		return failed(report, "%llu to %llu seeds in %u rounds", least,
 			      most, round);
@@ -134,8 +134,8 @@ static int round_robin(struct report *report)
 		      round);
 }
 
-/* Every node is in use, in its own memory, and no two give the same. */
-static int nodes(struct report *report)
+/* Every node is in use, and no two make the same bytes. */
+static int nodes_distinct(struct report *report)
 {
 	struct ws_node_statistics node;
 	unsigned int number, found = 0, away = 0;
@@ -146,12 +146,12 @@ static int nodes(struct report *report)
 
 	if (collector_init(&collector, WS_MAX_NODES * 16))
 		return failed(report, "no memory");
-	for (number = 0; number < ws_node_numbers(); number++) {
-		if (!ws_node_statistics(number, &node))
+	for (number = 0; number < ws_nodes_count(); number++) {
+		if (!ws_nodes_statistics(number, &node))
 			continue;
 		found++;
 		away += node.numa_node == NUMA_NO_NODE;
-		ws_node_save(number, bytes, sizeof(bytes));
+		ws_nodes_save(number, bytes, sizeof(bytes));
 		for (offset = 0; offset < sizeof(bytes); offset += 16)
 			collector_add(&collector, bytes + offset);
 	}
@@ -166,37 +166,37 @@ static int nodes(struct report *report)
 		      away);
 }
 
-/* Save and restore for all, none past the last. */
-static int seeds(struct report *report)
+/* Save and restore work for all nodes, and not past the last. */
+static int nodes_seeds(struct report *report)
 {
 	u8 seed[32], again[32];
 	unsigned int number;
 	int error;
 
-	for (number = 0; number < ws_node_numbers(); number++) {
-		error = ws_node_save(number, seed, sizeof(seed));
+	for (number = 0; number < ws_nodes_count(); number++) {
+		error = ws_nodes_save(number, seed, sizeof(seed));
 		if (error == -ENODATA)
 			continue;
 		if (!error)
-			error = ws_node_restore(number, seed, sizeof(seed), 0);
+			error = ws_nodes_restore(number, seed, sizeof(seed), 0);
 		if (!error)
-			error = ws_node_save(number, again, sizeof(again));
+			error = ws_nodes_save(number, again, sizeof(again));
 		if (error)
 			return failed(report, "node %u: error %d", number, error);
 		if (!memcmp(seed, again, sizeof(seed)))
 			return failed(report, "node %u gives its seed twice",
 				      number);
 	}
-	if (ws_node_save(number, seed, sizeof(seed)) != -ENXIO ||
-	    ws_node_restore(number, seed, sizeof(seed), 0) != -ENXIO)
+	if (ws_nodes_save(number, seed, sizeof(seed)) != -ENXIO ||
+	    ws_nodes_restore(number, seed, sizeof(seed), 0) != -ENXIO)
 		return failed(report, "there is a node past the last");
 	return passed(report, "%u nodes", number);
 }
 
 const struct test distribution_tests[] = {
-	{ "nodes", nodes },
-	{ "node-seeds", seeds },
-	{ "distribution/hungry-first", hungry_first },
-	{ "distribution/round-robin", round_robin },
+	{ "nodes", nodes_distinct },
+	{ "node-seeds", nodes_seeds },
+	{ "distribution/hungry-first", distribution_hungry_first },
+	{ "distribution/round-robin", distribution_round_robin },
 	{}
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Many readers against the harvest thread, in each mode: who got how much, and
- * whether reseeds went on meanwhile.
+ * Many readers and the collector, in each mode: how much each reader got, and whether
+ * reseeds went on.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -12,7 +12,7 @@
 
 #define READERS_PER_CPU 4
 #define TIME_MS 1500
-/* Reseeds are due every 100 ms; half of them is progress on a machine this busy. */
+/* Rounds come every 100 ms; half of them is enough on a machine this busy. */
 #define LEAST_ROUNDS (TIME_MS / 100 / 2)
 
 struct crowd {
@@ -41,8 +41,8 @@ static u64 lock_waits(u64 *wait_ns)
 	u64 contended = 0;
 
 	*wait_ns = 0;
-	for (number = 0; number < ws_node_numbers(); number++) {
-		if (!ws_node_statistics(number, &node))
+	for (number = 0; number < ws_nodes_count(); number++) {
+		if (!ws_nodes_statistics(number, &node))
 			continue;
 		contended += node.contended;
 		*wait_ns += node.lock_wait_ns;
@@ -50,10 +50,10 @@ static u64 lock_waits(u64 *wait_ns)
 	return contended;
 }
 
-static int run(struct report *report, enum ws_mode mode)
+static int run_readers(struct report *report, enum ws_mode mode)
 {
 	unsigned int count = READERS_PER_CPU * num_online_cpus(), index;
-	struct ws_harvest_statistics before, after;
+	struct ws_collector_statistics before, after;
 	u64 least = U64_MAX, most = 0, total = 0, waits, wait_ns, old_ns;
 	struct crowd crowd = { .mode = mode };
 	int error;
@@ -62,10 +62,10 @@ static int run(struct report *report, enum ws_mode mode)
 			      sizeof(u64), GFP_KERNEL);
 	if (!crowd.reads)
 		return failed(report, "no memory");
-	ws_harvest_statistics(&before);
+	ws_collector_statistics(&before);
 	waits = lock_waits(&old_ns);
 	error = workers_run(READERS_PER_CPU, read_on, &crowd, TIME_MS);
-	ws_harvest_statistics(&after);
+	ws_collector_statistics(&after);
 	waits = lock_waits(&wait_ns) - waits;
 	for (index = 0; index < count; index++) {
 		least = min(least, crowd.reads[index]);
@@ -78,42 +78,42 @@ static int run(struct report *report, enum ws_mode mode)
 	if (!least)
 		return failed(report, "a reader got nothing");
 	if (after.rounds - before.rounds < LEAST_ROUNDS)
-		return failed(report, "the harvest made %llu rounds in %u ms",
+		return failed(report, "the collector made %llu rounds in %u ms",
 			      after.rounds - before.rounds, TIME_MS);
 	if (after.reseeds == before.reseeds)
 		return failed(report, "no reseed in %u ms of reads", TIME_MS);
 	return passed(report,
-		      "%u readers, %llu reads, least/most %llu%%; %llu waits of %llu us; harvest %llu rounds, %llu reseeds, %llu given up",
+		      "%u readers, %llu reads, least/most %llu%%; %llu waits of %llu us; %llu rounds of the collector, %llu reseeds, %llu skipped",
 		      count, total, least * 100 / most, waits,
 		      (wait_ns - old_ns) / 1000, after.rounds - before.rounds,
 		      after.reseeds - before.reseeds,
-		      after.given_up - before.given_up);
+		      after.skipped - before.skipped);
 }
 
-static int canonical(struct report *report)
+static int readers_canonical(struct report *report)
 {
-	return run(report, WS_CANONICAL);
+	return run_readers(report, WS_CANONICAL);
 }
 
-static int concurrent(struct report *report)
+static int readers_concurrent(struct report *report)
 {
-	return run(report, WS_CONCURRENT);
+	return run_readers(report, WS_CONCURRENT);
 }
 
-static int per_node(struct report *report)
+static int readers_per_node(struct report *report)
 {
-	return run(report, WS_PER_NODE);
+	return run_readers(report, WS_PER_NODE);
 }
 
-static int per_cpu_mode(struct report *report)
+static int readers_per_cpu(struct report *report)
 {
-	return run(report, WS_PER_CPU);
+	return run_readers(report, WS_PER_CPU);
 }
 
 const struct test readers_tests[] = {
-	{ "readers/canonical", canonical },
-	{ "readers/concurrent", concurrent },
-	{ "readers/per-node", per_node },
-	{ "readers/per-cpu", per_cpu_mode },
+	{ "readers/canonical", readers_canonical },
+	{ "readers/concurrent", readers_concurrent },
+	{ "readers/per-node", readers_per_node },
+	{ "readers/per-cpu", readers_per_cpu },
 	{}
 };
