@@ -2,8 +2,9 @@
 /*
  * The collector.
  *
- * The thread never waits for a reader: it posts seeds to mailboxes, takes the root's
- * lock only if it is free, and skips a round if somebody else has the pools.
+ * The thread never waits for a reader: it posts seeds to mailboxes, and takes the
+ * root's lock only if it is free. For the pools it waits its turn: only operators hold
+ * them besides, for one order each.
  */
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
@@ -18,6 +19,7 @@
 #include "distribution.h"
 #include "generation.h"
 #include "memory.h"
+#include "mix.h"
 #include "phase.h"
 #include "pool.h"
 #include "queue.h"
@@ -31,11 +33,8 @@
 #define SEEDING_BYTES WS_SAMPLE_BYTES
 /* 5 times 8 events reach every pool, and pool 0 once or twice. */
 #define SEEDING_DRAWS 5
-/*
- * Two rounds give pool 0 the two events that make its 64 bytes. The others are for a
- * root whose lock was taken.
- */
-#define SEEDING_ROUNDS 4
+/* Two rounds give pool 0 the two events that make its 64 bytes. */
+#define SEEDING_ROUNDS 2
 
 static struct task_struct *thread;
 
@@ -47,9 +46,8 @@ static u64 held_back;
 
 /* Written by the thread alone. */
 static u64 rounds;
-static u64 skipped;
 
-/* For all that follow up to ws_mix(): the pools' lock is held. */
+/* For all that follow up to seed_now(): the pools' lock is held. */
 
 static void absorb_event(const struct ws_event *event)
 {
@@ -83,68 +81,85 @@ static void draw_source(enum ws_source source, size_t wanted)
 	memzero_explicit(sample, sizeof(sample));
 }
 
-static void drain_queues(void)
+static void drain_cpu(int cpu, bool may_wait)
+{
+	u8 digest[SHA256_DIGEST_SIZE];
+
+	ws_queue_drain(cpu, absorb_event);
+	if (ws_mix_take(cpu, may_wait, digest))
+		absorb_data(WS_SOURCE_MIX, digest, sizeof(digest), 0);
+	memzero_explicit(digest, sizeof(digest));
+}
+
+/* An operator's order waits for writers, so that all that was written is in the pools. */
+static void drain_cpus(bool ordered)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		ws_queue_drain(cpu, absorb_event);
+		drain_cpu(cpu, ordered);
 }
 
-/* Reseeds, if a reseed is due and the root has taken the last seed. */
-static bool deliver_seed(bool unpaced)
+/*
+ * Reseeds, if a reseed is due and the root has taken the last seed. An operator's order
+ * is always due, and waits for the root's lock.
+ */
+static bool deliver_seed(bool ordered)
 {
-	if (!ws_distribution_make_room()) {
+	if (!ws_distribution_make_room(ordered)) {
 		held_back++;
 		return false;
 	}
-	if (!ws_accumulator_take_seed(&accumulator, ws_now_ms(), unpaced, &seed))
+	if (!ws_accumulator_take_seed(&accumulator, ws_now_ms(), ordered, &seed))
 		return false;
 	trace_wellspring_reseed(accumulator.reseeds,
 				seed.bytes / SHA256_DIGEST_SIZE);
 	ws_distribution_deliver(&seed);
 	memzero_explicit(&seed, sizeof(seed));
-	ws_distribution_make_room();
+	ws_distribution_make_room(ordered);
 	return true;
 }
 
 static bool seed_now(void)
 {
-	unsigned int i;
+	bool delivered = false;
+	unsigned int round, i;
 
-	for (i = 0; i < SEEDING_DRAWS; i++) {
-		draw_source(WS_SOURCE_CPU, sizeof(u64));
-		draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
+	for (round = 0; round < SEEDING_ROUNDS && !delivered; round++) {
+		for (i = 0; i < SEEDING_DRAWS; i++) {
+			draw_source(WS_SOURCE_CPU, sizeof(u64));
+			draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
+		}
+		drain_cpus(true);
+		delivered = deliver_seed(true);
 	}
-	drain_queues();
-	return deliver_seed(true);
+	return delivered;
 }
 
-void ws_mix(enum ws_source source, const void *data, size_t bytes,
-	    u32 credit_bits)
+int ws_credit(u32 credit_bits)
 {
-	u8 digest[SHA256_DIGEST_SIZE];
+	struct ws_event event;
+	bool delivered;
 
-	if (bytes > WS_EVENT_BYTES) {
-		sha256(data, bytes, digest);
-		data = digest;
-		bytes = sizeof(digest);
-	}
+	/* What was mixed is in pool 0, or has left it for node 0. The event adds credit. */
+	ws_event_init(&event, WS_SOURCE_MIX, &credit_bits, sizeof(credit_bits), 0);
+	event.credit_bits = credit_bits;
 	mutex_lock(&pools_lock);
-	absorb_data(source, data, bytes, credit_bits);
+	drain_cpus(true);
+	absorb_event(&event);
+	delivered = seed_now();
 	mutex_unlock(&pools_lock);
-	memzero_explicit(digest, sizeof(digest));
+	ws_topology_grow();
+	return delivered ? 0 : -EAGAIN;
 }
-WS_EXPORT_FOR_TEST(ws_mix);
+WS_EXPORT_FOR_TEST(ws_credit);
 
 int ws_reseed(void)
 {
-	bool delivered = false;
-	unsigned int i;
+	bool delivered;
 
 	mutex_lock(&pools_lock);
-	for (i = 0; i < SEEDING_ROUNDS && !delivered; i++)
-		delivered = seed_now();
+	delivered = seed_now();
 	mutex_unlock(&pools_lock);
 	ws_topology_grow();
 	if (delivered)
@@ -157,11 +172,8 @@ WS_EXPORT_FOR_TEST(ws_reseed);
 static void collect(void)
 {
 	WRITE_ONCE(rounds, rounds + 1);
-	if (!mutex_trylock(&pools_lock)) {
-		WRITE_ONCE(skipped, skipped + 1);
-		return;
-	}
-	drain_queues();
+	mutex_lock(&pools_lock);
+	drain_cpus(false);
 	if (ws_phase() != WS_READY) {
 		draw_source(WS_SOURCE_CPU, sizeof(u64));
 		draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
@@ -198,7 +210,6 @@ void ws_collector_statistics(struct ws_collector_statistics *statistics)
 	mutex_lock(&pools_lock);
 	*statistics = (struct ws_collector_statistics) {
 		.rounds = READ_ONCE(rounds),
-		.skipped = READ_ONCE(skipped),
 		.reseeds = accumulator.reseeds,
 		.held_back = held_back,
 		.first_pool_bytes = accumulator.pools[0].bytes,

@@ -10,7 +10,6 @@
 
 struct ws_collector_statistics {
 	u64 rounds;		/* of the thread */
-	u64 skipped;		/* rounds that ended at once: the pools were in use */
 	u64 reseeds;		/* seeds taken from the pools */
 	u64 held_back;		/* reseeds put off: node 0 had not taken the last seed */
 	u32 first_pool_bytes;
@@ -18,9 +17,12 @@ struct ws_collector_statistics {
 
 /* Task context. All of them may sleep until the pools are free. */
 
-/* Mixes data into the pools. More than 32 bytes are hashed first. */
-void ws_mix(enum ws_source source, const void *data, size_t bytes,
-	    u32 credit_bits);
+/*
+ * An operator's order: credits what was given to ws_mix() before, and reseeds at once.
+ * When it returns, node 0 has the data and the credit. 0, or -EAGAIN if the pools had
+ * no seed.
+ */
+int ws_credit(u32 credit_bits);
 /*
  * An operator's order: draws on every source, reseeds even if the last reseed was less
  * than 100 ms ago, and bumps the generation in any case. 0, or -EAGAIN if the pools had

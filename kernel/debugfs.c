@@ -30,7 +30,6 @@ static int state_show(struct seq_file *file, void *unused)
 	seq_printf(file, "backend %s\n",
 		   ws_backend_name(ws_cipher, ws_best_backend(ws_cipher)));
 	seq_printf(file, "collector_rounds %llu\n", collector.rounds);
-	seq_printf(file, "collector_skipped %llu\n", collector.skipped);
 	seq_printf(file, "reseeds %llu\n", collector.reseeds);
 	seq_printf(file, "reseeds_held_back %llu\n", collector.held_back);
 	seq_printf(file, "first_pool_bytes %u\n", collector.first_pool_bytes);

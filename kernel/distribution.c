@@ -102,14 +102,14 @@ static struct ws_node *choose_node(unsigned int count)
 	return next;
 }
 
-bool ws_distribution_make_room(void)
+bool ws_distribution_make_room(bool may_wait)
 {
 	struct ws_node *root;
 	bool has_room;
 
 	rcu_read_lock();
 	root = ws_nodes_root();
-	ws_node_try_receive(root);
+	ws_node_receive(root, may_wait);
 	has_room = ws_node_has_room(root);
 	rcu_read_unlock();
 	return has_room;

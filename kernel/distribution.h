@@ -20,10 +20,10 @@ bool ws_distribution_is_ready(void);
  */
 int ws_distribution_initialise(struct ws_node *node);
 /*
- * Has the root take what was posted, unless a reader holds its lock. True if there is
- * room for the next seed.
+ * Has the root take what was posted, unless a reader holds its lock and @may_wait is
+ * false. True if there is room for the next seed.
  */
-bool ws_distribution_make_room(void);
+bool ws_distribution_make_room(bool may_wait);
 /*
  * The pools' lock is held. Posts a seed to the root, and another one to the node whose
  * turn it is, and bumps the generation.

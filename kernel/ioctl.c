@@ -13,6 +13,7 @@
 #include "ioctl.h"
 #include "nodes.h"
 #include "phase.h"
+#include "topology.h"
 #include "uapi.h"
 #include "write.h"
 
@@ -29,7 +30,7 @@ static long get_credit(int __user *argument)
 	return put_user(bits, argument);
 }
 
-/* The credit for what was written before comes with an event of its own. */
+/* Credit for what was written before. */
 static long add_credit(int __user *argument)
 {
 	int bits;
@@ -38,7 +39,8 @@ static long add_credit(int __user *argument)
 		return -EFAULT;
 	if (bits < 0)
 		return -EINVAL;
-	ws_mix(WS_SOURCE_MIX, &bits, sizeof(bits), min(bits, MAX_CREDIT_BITS));
+	if (bits)
+		ws_credit(min(bits, MAX_CREDIT_BITS));
 	return 0;
 }
 
@@ -64,7 +66,9 @@ static long add_entropy(int __user *argument)
 	/* Credit is only for data that came completely. */
 	if (error != bytes)
 		return -EFAULT;
-	ws_mix(WS_SOURCE_MIX, &bits, sizeof(bits), min(bits, MAX_CREDIT_BITS));
+	bits = min3(bits, 8 * bytes, MAX_CREDIT_BITS);
+	if (bits)
+		ws_credit(bits);
 	return 0;
 }
 
@@ -94,8 +98,11 @@ static long restore_node(const struct wellspring_seed __user *argument)
 		error = ws_nodes_restore(seed.node, seed.bytes,
 					sizeof(seed.bytes), seed.credit_bits);
 	memzero_explicit(&seed, sizeof(seed));
-	if (!error)
+	if (!error) {
 		ws_generation_bump();
+		/* The seed may have been the credit that others wait for. */
+		ws_topology_grow();
+	}
 	return error;
 }
 

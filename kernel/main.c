@@ -16,6 +16,7 @@
 #include "collector.h"
 #include "doors.h"
 #include "memory.h"
+#include "mix.h"
 #include "nodes.h"
 #include "phase.h"
 #include "pseudo.h"
@@ -35,6 +36,7 @@ static const struct rung {
 	{ ws_pseudo_init },
 	{ ws_taps_init, ws_taps_exit },
 	{ ws_queues_init, ws_queues_exit },
+	{ ws_mix_init, ws_mix_exit },
 	{ ws_topology_init, ws_topology_exit },
 	{ ws_sources_init },
 	{ ws_collector_init, ws_collector_exit },

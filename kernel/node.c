@@ -117,14 +117,16 @@ static bool is_seeded(const struct ws_node *node)
 	return ws_generator_is_seeded(&node->generator) && node->credited_bits;
 }
 
-void ws_node_try_receive(struct ws_node *node)
+void ws_node_receive(struct ws_node *node, bool may_wait)
 {
 	unsigned long flags;
 
-	if (raw_spin_trylock_irqsave(&node->lock, flags)) {
-		receive_locked(node);
-		unlock_node(node, flags);
-	}
+	if (may_wait)
+		flags = lock_node(node);
+	else if (!raw_spin_trylock_irqsave(&node->lock, flags))
+		return;
+	receive_locked(node);
+	unlock_node(node, flags);
 }
 
 int ws_node_reserve(struct ws_node *node, size_t bytes,

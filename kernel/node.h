@@ -67,8 +67,8 @@ bool ws_node_post(struct ws_node *node, const void *seed, size_t bytes,
 		  u32 credit_bits);
 bool ws_node_has_room(const struct ws_node *node);
 bool ws_node_is_hungry(const struct ws_node *node);
-/* Empties the mailbox, unless the lock is taken: then its holder has done it. */
-void ws_node_try_receive(struct ws_node *node);
+/* Empties the mailbox. Gives up if the lock is taken and @may_wait is false. */
+void ws_node_receive(struct ws_node *node, bool may_wait);
 
 /* 0, or -EAGAIN before the first credited seed. */
 int ws_node_reserve(struct ws_node *node, size_t bytes,

@@ -71,9 +71,11 @@ WS_EXPORT_FOR_TEST(ws_queue_push);
 void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event))
 {
 	struct queue *queue = per_cpu_ptr(queues, cpu);
+	/* Read once: what is pushed from now on waits for the next round. */
+	u32 pushed = smp_load_acquire(&queue->pushed);
 	u32 popped = queue->popped;
 
-	while (popped != smp_load_acquire(&queue->pushed)) {
+	while (popped != pushed) {
 		struct ws_event *event = &queue->events[popped % WS_QUEUE_EVENTS];
 
 		absorb(event);

@@ -26,8 +26,8 @@ void ws_queue_push(enum ws_source source, const void *data, size_t bytes,
 		   u32 credit_bits);
 
 /*
- * Hands each event of a CPU's queue to @absorb, and wipes it. One caller at a time.
- * The CPU may be offline.
+ * Hands each event of a CPU's queue to @absorb, at most WS_QUEUE_EVENTS, and wipes it.
+ * One caller at a time. The CPU may be offline.
  */
 void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event));
 

@@ -8,19 +8,18 @@
 #include <linux/delay.h>
 #include <linux/refcount.h>
 
-#include "collector.h"
 #include "doors.h"
+#include "mix.h"
 #include "wellspring.h"
 
 #if IS_REACHABLE(CONFIG_CRYPTO_RNG2)
 
-/* May sleep, like other algorithms of this type: mixing waits for the pools. */
 static int rng_generate(struct crypto_rng *rng, const u8 *source,
 			unsigned int source_bytes, u8 *destination,
 			unsigned int bytes)
 {
 	if (source_bytes)
-		ws_mix(WS_SOURCE_MIX, source, source_bytes, 0);
+		ws_mix(source, source_bytes);
 	return wellspring_get_bytes(destination, bytes);
 }
 
@@ -28,7 +27,7 @@ static int rng_generate(struct crypto_rng *rng, const u8 *source,
 static int rng_seed(struct crypto_rng *rng, const u8 *seed, unsigned int bytes)
 {
 	if (bytes)
-		ws_mix(WS_SOURCE_MIX, seed, bytes, 0);
+		ws_mix(seed, bytes);
 	return 0;
 }
 

@@ -39,7 +39,6 @@ static struct entry entries[WS_SOURCES] = {
 	[WS_SOURCE_INTERRUPT] = { "interrupt", WS_SOURCE_ABSENT },
 	[WS_SOURCE_SCHEDULER] = { "scheduler", WS_SOURCE_ABSENT },
 	[WS_SOURCE_MIX] = { "mix", WS_SOURCE_ACTIVE },
-	[WS_SOURCE_CLONE] = { "clone", WS_SOURCE_ACTIVE },
 };
 static struct ws_health system_health;
 static unsigned long last_word;
@@ -61,8 +60,11 @@ unsigned int ws_source_count(enum ws_source source, u32 credit_bits)
 
 	entry->events++;
 	entry->credit_bits += credit_bits;
-	/* As in random(4), the next reseed uses what clone detection brings. */
-	return source == WS_SOURCE_CLONE ? 0 : entry->next_pool++ % WS_POOLS;
+	/* The next reseed uses what was written: an operator may credit it. */
+	if (source == WS_SOURCE_MIX)
+		return 0;
+	/* Each source has a round robin of its own. */
+	return entry->next_pool++ % WS_POOLS;
 }
 
 void ws_source_set_present(enum ws_source source, bool present)

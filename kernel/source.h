@@ -15,7 +15,6 @@ enum ws_source {
 	WS_SOURCE_INTERRUPT,	/* when interrupts come */
 	WS_SOURCE_SCHEDULER,	/* when tasks are switched */
 	WS_SOURCE_MIX,		/* what users and other modules write */
-	WS_SOURCE_CLONE,	/* clone detection: always pool 0, as in random(4) */
 	WS_SOURCES,
 };
 
@@ -53,8 +52,7 @@ size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
 		      u32 *credit_bits_per_byte);
 
 /*
- * With the pools' lock held. Counts an event, and returns the pool that it goes to: a
- * round robin of its own for each source.
+ * With the pools' lock held. Counts an event, and returns the pool that it goes to.
  */
 unsigned int ws_source_count(enum ws_source source, u32 credit_bits);
 

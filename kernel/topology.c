@@ -19,9 +19,9 @@
 
 #include "distribution.h"
 #include "memory.h"
+#include "mix.h"
 #include "nodes.h"
 #include "phase.h"
-#include "queue.h"
 #include "tap.h"
 #include "topology.h"
 
@@ -64,8 +64,7 @@ static void retire_node(struct ws_node *node)
 
 	ws_nodes_withdraw(node);
 	if (!ws_node_reserve(node, sizeof(reservation.key), &reservation))
-		ws_queue_push(WS_SOURCE_MIX, reservation.key,
-			      sizeof(reservation.key), 0);
+		ws_mix(reservation.key, sizeof(reservation.key));
 	memzero_explicit(&reservation, sizeof(reservation));
 	ws_free(node, sizeof(*node));
 }

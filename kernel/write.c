@@ -3,7 +3,7 @@
  * What users write to the device.
  */
 #include "bounce.h"
-#include "collector.h"
+#include "mix.h"
 #include "write.h"
 
 ssize_t ws_write(struct iov_iter *from)
@@ -20,7 +20,7 @@ ssize_t ws_write(struct iov_iter *from)
 		size_t copied = copy_from_iter(bounce.bytes, bytes, from);
 
 		if (copied)
-			ws_mix(WS_SOURCE_MIX, bounce.bytes, copied, 0);
+			ws_mix(bounce.bytes, copied);
 		done += copied;
 		faulted = copied < bytes;
 	} while (!faulted && iov_iter_count(from) && ws_bounce_continue(done));

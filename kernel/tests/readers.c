@@ -83,11 +83,10 @@ static int run_readers(struct report *report, enum ws_mode mode)
 	if (after.reseeds == before.reseeds)
 		return failed(report, "no reseed in %u ms of reads", TIME_MS);
 	return passed(report,
-		      "%u readers, %llu reads, least/most %llu%%; %llu waits of %llu us; %llu rounds of the collector, %llu reseeds, %llu skipped",
+		      "%u readers, %llu reads, least/most %llu%%; %llu waits of %llu us; %llu rounds of the collector, %llu reseeds",
 		      count, total, least * 100 / most, waits,
 		      (wait_ns - old_ns) / 1000, after.rounds - before.rounds,
-		      after.reseeds - before.reseeds,
-		      after.skipped - before.skipped);
+		      after.reseeds - before.reseeds);
 }
 
 static int readers_canonical(struct report *report)

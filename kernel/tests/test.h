@@ -52,6 +52,7 @@ extern const struct test sections_tests[];
 extern const struct test detour_tests[];
 extern const struct test readers_tests[];
 extern const struct test exports_tests[];
+extern const struct test writers_tests[];
 
 /* The private Fortuna of an open file (replay.c). */
 struct replay;
