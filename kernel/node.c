@@ -8,7 +8,6 @@
  * WS_CHUNK_BYTES.
  */
 #include <linux/minmax.h>
-#include <linux/processor.h>
 #include <linux/string.h>
 
 #include "backend.h"
@@ -24,11 +23,7 @@ void ws_node_init(struct ws_node *node, unsigned int number, int numa_node)
 	ws_generator_init(&node->generator, ws_cipher);
 }
 
-/*
- * Waits with interrupts and preemption as the caller has them, not off: on a virtual
- * machine the kernel's spinlock is unfair, and a CPU that got it late had its
- * interrupts off for seconds.
- */
+/* Counts and times the waits: a reading of the clock costs little beside one. */
 static unsigned long lock_node(struct ws_node *node) __acquires(&node->lock)
 {
 	unsigned long flags;
@@ -37,10 +32,7 @@ static unsigned long lock_node(struct ws_node *node) __acquires(&node->lock)
 	if (raw_spin_trylock_irqsave(&node->lock, flags))
 		return flags;
 	since_ns = ktime_get_mono_fast_ns();
-	do {
-		while (raw_spin_is_locked(&node->lock))
-			cpu_relax();
-	} while (!raw_spin_trylock_irqsave(&node->lock, flags));
+	raw_spin_lock_irqsave(&node->lock, flags);
 	node->contended++;
 	node->lock_wait_ns += ktime_get_mono_fast_ns() - since_ns;
 	return flags;
@@ -52,13 +44,13 @@ static void unlock_node(struct ws_node *node, unsigned long flags)
 	raw_spin_unlock_irqrestore(&node->lock, flags);
 }
 
-static void change_credit(struct ws_node *node, s64 bits)
+/* The node's lock is held. */
+static void spend_credit(struct ws_node *node, size_t bytes)
 {
-	int old = atomic_read(&node->credit_bits);
+	u32 bits = min_t(size_t, bytes, WS_CAPACITY_BITS) * 8;
 
-	while (!atomic_try_cmpxchg(&node->credit_bits, &old,
-				   clamp_t(s64, old + bits, 0, WS_CAPACITY_BITS)))
-		;
+	WRITE_ONCE(node->credit_bits,
+		   node->credit_bits - min(bits, node->credit_bits));
 }
 
 bool ws_node_has_room(const struct ws_node *node)
@@ -68,7 +60,7 @@ bool ws_node_has_room(const struct ws_node *node)
 
 bool ws_node_is_hungry(const struct ws_node *node)
 {
-	return atomic_read(&node->credit_bits) < WS_HUNGRY_BITS;
+	return READ_ONCE(node->credit_bits) < WS_HUNGRY_BITS;
 }
 
 bool ws_node_post(struct ws_node *node, const void *seed, size_t bytes,
@@ -82,7 +74,6 @@ bool ws_node_post(struct ws_node *node, const void *seed, size_t bytes,
 	mailbox->seed.credit_bits = credit_bits;
 	memcpy(mailbox->seed.data, seed, bytes);
 	smp_store_release(&mailbox->full, true);
-	change_credit(node, credit_bits);
 	return true;
 }
 
@@ -92,6 +83,8 @@ static void reseed_locked(struct ws_node *node, const void *seed, size_t bytes,
 {
 	ws_generator_reseed(&node->generator, seed, bytes);
 	node->credited_bits += credit_bits;
+	WRITE_ONCE(node->credit_bits,
+		   min_t(u32, node->credit_bits + credit_bits, WS_CAPACITY_BITS));
 	node->reseeds++;
 	node->reseeded_ms = ws_now_ms();
 	if (node->number == 0 && node->credited_bits)
@@ -139,11 +132,10 @@ int ws_node_reserve(struct ws_node *node, size_t bytes,
 	if (is_seeded(node)) {
 		ws_generator_reserve(&node->generator, bytes, reservation);
 		node->reservations++;
+		spend_credit(node, bytes);
 		error = 0;
 	}
 	unlock_node(node, flags);
-	if (!error)
-		change_credit(node, -(s64)min_t(size_t, bytes, WS_CAPACITY_BITS) * 8);
 	return error;
 }
 
@@ -158,10 +150,9 @@ ssize_t ws_node_read_chunk(struct ws_node *node, void *destination,
 		made = ws_generator_read_chunk(&node->generator, destination,
 					       bytes);
 		node->reservations++;
+		spend_credit(node, made);
 	}
 	unlock_node(node, flags);
-	if (made > 0)
-		change_credit(node, -made * 8);
 	return made;
 }
 
@@ -173,7 +164,6 @@ void ws_node_reseed(struct ws_node *node, const void *seed, size_t bytes,
 	receive_locked(node);
 	reseed_locked(node, seed, bytes, credit_bits);
 	unlock_node(node, flags);
-	change_credit(node, credit_bits);
 }
 
 u64 ws_node_credited_bits(const struct ws_node *node)
@@ -195,7 +185,7 @@ void ws_node_statistics(struct ws_node *node,
 		.reseed_age_ms = node->reseeds ?
 			ws_now_ms() - node->reseeded_ms : U64_MAX,
 		.credited_bits = node->credited_bits,
-		.credit_bits = atomic_read(&node->credit_bits),
+		.credit_bits = node->credit_bits,
 		.mailbox_full = !ws_node_has_room(node),
 	};
 	unlock_node(node, flags);

@@ -5,7 +5,6 @@
 #ifndef WELLSPRING_NODE_H
 #define WELLSPRING_NODE_H
 
-#include <linux/atomic.h>
 #include <linux/cache.h>
 #include <linux/spinlock.h>
 
@@ -32,7 +31,8 @@ struct ws_node {
 	unsigned int number;	/* 0 is the root */
 	int numa_node;		/* where its memory is */
 	struct ws_generator generator;
-	u64 credited_bits;
+	u64 credited_bits;	/* received, in all */
+	u32 credit_bits;	/* received minus output: who gets the next seed */
 	u64 reseeds;
 	u64 reseeded_ms;
 	u64 reservations;
@@ -40,8 +40,6 @@ struct ws_node {
 	u64 lock_wait_ns;
 
 	struct ws_mailbox mailbox ____cacheline_aligned_in_smp;
-	/* Credit of the seeds minus output: decides which node gets the next seed. */
-	atomic_t credit_bits;
 } ____cacheline_aligned_in_smp;
 
 struct ws_node_statistics {
