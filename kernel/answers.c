@@ -225,7 +225,7 @@ static bool all_are_right(struct scratch *scratch)
 
 int ws_answers_check(void)
 {
-	struct scratch *scratch = ws_alloc_node(sizeof(*scratch), NUMA_NO_NODE);
+	struct scratch *scratch = ws_alloc(sizeof(*scratch));
 	bool right;
 
 	if (!scratch)

@@ -42,13 +42,13 @@ static int nodes_show(struct seq_file *file, void *unused)
 	struct ws_node_statistics node;
 	unsigned int number;
 
-	seq_puts(file, "node numa_node reservations contended lock_wait_ns reseeds");
+	seq_puts(file, "node numa_node memory_node reservations contended lock_wait_ns reseeds");
 	seq_puts(file, " reseed_age_ms credit_bits credited_bits mailbox\n");
 	for (number = 0; number < ws_nodes_count(); number++) {
 		if (!ws_nodes_statistics(number, &node))
 			continue;
-		seq_printf(file, "%u %d %llu %llu %llu %llu", number,
-			   node.numa_node, node.reservations, node.contended,
+		seq_printf(file, "%u %d %d %llu %llu %llu %llu", number,
+			   node.numa_node, node.memory_node, node.reservations, node.contended,
 			   node.lock_wait_ns, node.reseeds);
 		if (node.reseed_age_ms == U64_MAX)
 			seq_puts(file, " never");

@@ -2,6 +2,7 @@
 /*
  * Memory for secrets, and the failures that tests order.
  */
+#include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -31,11 +32,23 @@ bool ws_step_fails(void)
 
 #endif
 
-void *ws_alloc_node(size_t bytes, int numa_node)
+void *ws_alloc(size_t bytes)
 {
 	if (ws_step_fails())
 		return NULL;
-	return kzalloc_node(bytes, GFP_KERNEL, numa_node);
+	return kzalloc(bytes, GFP_KERNEL);
+}
+
+void *ws_alloc_on_node(size_t bytes, int numa_node)
+{
+	if (ws_step_fails())
+		return NULL;
+	return kzalloc_node(bytes, GFP_KERNEL | __GFP_THISNODE, numa_node);
+}
+
+int ws_memory_node(const void *memory)
+{
+	return page_to_nid(virt_to_page(memory));
 }
 
 void ws_free(void *memory, size_t bytes)

@@ -13,8 +13,12 @@
  */
 bool ws_step_fails(void);
 
-/* Zeroed memory of a NUMA node, or of any with NUMA_NO_NODE. NULL if there is none. */
-void *ws_alloc_node(size_t bytes, int numa_node);
+/* Zeroed memory, or NULL. Task context. */
+void *ws_alloc(size_t bytes);
+/* The same in the memory of one NUMA node: never in that of another. */
+void *ws_alloc_on_node(size_t bytes, int numa_node);
+/* The NUMA node that memory of one of these is in. */
+int ws_memory_node(const void *memory);
 void ws_free(void *memory, size_t bytes);
 
 #endif

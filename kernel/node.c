@@ -12,6 +12,7 @@
 
 #include "backend.h"
 #include "clock.h"
+#include "memory.h"
 #include "node.h"
 #include "phase.h"
 
@@ -178,6 +179,7 @@ void ws_node_statistics(struct ws_node *node,
 
 	*statistics = (struct ws_node_statistics) {
 		.numa_node = node->numa_node,
+		.memory_node = ws_memory_node(node),
 		.reservations = node->reservations,
 		.contended = node->contended,
 		.lock_wait_ns = node->lock_wait_ns,

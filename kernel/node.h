@@ -29,7 +29,7 @@ struct ws_mailbox {
 struct ws_node {
 	raw_spinlock_t lock;
 	unsigned int number;	/* 0 is the root */
-	int numa_node;		/* where its memory is */
+	int numa_node;		/* that it belongs to */
 	struct ws_generator generator;
 	u64 credited_bits;	/* received, in all */
 	u32 credit_bits;	/* received minus output: who gets the next seed */
@@ -43,7 +43,8 @@ struct ws_node {
 } ____cacheline_aligned_in_smp;
 
 struct ws_node_statistics {
-	int numa_node;
+	int numa_node;		/* that it belongs to */
+	int memory_node;	/* that its memory is in: the same one */
 	u64 reservations;	/* times that the lock was taken for output */
 	u64 contended;		/* times that the lock was not free */
 	u64 lock_wait_ns;	/* the time spent waiting for it, in all */

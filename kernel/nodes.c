@@ -194,7 +194,7 @@ void ws_nodes_withdraw(struct ws_node *node)
 
 int ws_nodes_init(void)
 {
-	serving = ws_alloc_node(nr_node_ids * sizeof(*serving), NUMA_NO_NODE);
+	serving = ws_alloc(nr_node_ids * sizeof(*serving));
 	return serving ? 0 : -ENOMEM;
 }
 

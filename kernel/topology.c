@@ -3,7 +3,7 @@
  * Makes and retires nodes while CPUs and memory come and go.
  *
  * A NUMA node with memory and CPUs gets a node of ours, in its own memory. Any other is
- * served by the nearest that has one.
+ * served by the nearest that has one. There is always a root.
  *
  * If all CPUs of a node leave, it keeps its state; its mailbox fills, and it is passed
  * over. If its memory leaves, it is withdrawn, and when its last reader is gone, output
@@ -46,7 +46,7 @@ static int add_node(int numa_node)
 
 	if (number == WS_MAX_NODES)
 		return 0;
-	node = ws_alloc_node(sizeof(*node), numa_node);
+	node = ws_alloc_on_node(sizeof(*node), numa_node);
 	if (!node)
 		return -ENOMEM;
 	ws_node_init(node, number, numa_node);
@@ -69,6 +69,15 @@ static void retire_node(struct ws_node *node)
 	ws_free(node, sizeof(*node));
 }
 
+/*
+ * Where no NUMA node has both memory and CPUs, the root is in any memory. On such
+ * machines all memory may be in one NUMA node and all CPUs in others.
+ */
+static int add_root(void)
+{
+	return add_node(first_memory_node);
+}
+
 /* Brings nodes up to date with the machine. @coming is a CPU about to start, or -1. */
 static int refresh(int coming)
 {
@@ -83,6 +92,8 @@ static int refresh(int coming)
 		if (has_cpu && !has_own_node(numa_node))
 			error = add_node(numa_node) ?: error;
 	}
+	if (!error && !ws_nodes_count())
+		error = add_root();
 	if (ws_nodes_count())
 		ws_nodes_map();
 	for (number = 1; number < ws_nodes_count(); number++) {
