@@ -49,20 +49,28 @@ struct cpu_taps {
 static struct cpu_taps __percpu *taps;
 
 /*
- * Mixes in what a copy of this machine does not have: a word of RDRAND, if there is
- * one, and the cycle counter. XOR is enough, because the key is secret and does not
- * depend on them.
+ * Mixes in what a copy of this machine does not have. XOR is enough, because the key is
+ * secret and does not depend on it.
  */
-static void mix_fresh(struct tap *tap)
+static void mix_word(u8 key[sizeof(unsigned long)], unsigned long word)
 {
-	unsigned long fresh[2] = { random_get_entropy(), 0 };
 	unsigned int i;
 
-	if (!arch_get_random_longs(&fresh[1], 1))
-		fresh[1] = 0;
-	for (i = 0; i < sizeof(fresh); i++)
-		tap->made.key[i] ^= ((const u8 *)fresh)[i];
-	memzero_explicit(fresh, sizeof(fresh));
+	for (i = 0; i < sizeof(word); i++)
+		key[i] ^= word >> (8 * i);
+}
+
+/*
+ * With each key of the node: RDRAND is a shared unit of the machine and takes up to a
+ * few microseconds, too much for each refill.
+ */
+static void mix_fetch(struct tap *tap)
+{
+	unsigned long word = 0;
+
+	if (arch_get_random_longs(&word, 1))
+		mix_word(tap->made.key + sizeof(word), word);
+	memzero_explicit(&word, sizeof(word));
 }
 
 /*
@@ -75,7 +83,7 @@ static void tap_refill(struct tap *tap)
 {
 	struct ws_keystream keystream;
 
-	mix_fresh(tap);
+	mix_word(tap->made.key, random_get_entropy());
 	ws_keystream_init(&keystream, ws_cipher, tap->made.key, &tap->counter);
 	ws_keystream_fill(&keystream, &tap->made, sizeof(tap->made));
 	tap->counter = keystream.counter;
@@ -96,9 +104,10 @@ static int tap_fetch(struct tap *tap, u64 generation)
 	tap->left_bytes = 0;
 	tap->counter = (struct ws_counter) { 0 };
 	ws_reservation_generate(&reservation, tap->made.key, WS_KEY_BYTES);
+	mix_fetch(tap);
 	tap->generation = generation;
 	tap->statistics.fetches++;
-	trace_wellspring_fetch(numa_node_id(), in_serving_softirq(), generation);
+	trace_wellspring_fetch(numa_node_id(), ws_context(), generation);
 	return 0;
 }
 

@@ -38,22 +38,27 @@ TRACE_EVENT(wellspring_generation,
 	TP_printk("generation=%llu", __entry->generation)
 );
 
-/* A tap of this CPU took a fresh key. @node: the NUMA node of this CPU. */
+/*
+ * A tap of this CPU took a fresh key. @node: the NUMA node of this CPU. @context: enum
+ * ws_context.
+ */
 TRACE_EVENT(wellspring_fetch,
-	TP_PROTO(int node, bool softirq, u64 generation),
-	TP_ARGS(node, softirq, generation),
+	TP_PROTO(int node, unsigned int context, u64 generation),
+	TP_ARGS(node, context, generation),
 	TP_STRUCT__entry(
 		__field(int, node)
-		__field(bool, softirq)
+		__field(unsigned int, context)
 		__field(u64, generation)
 	),
 	TP_fast_assign(
 		__entry->node = node;
-		__entry->softirq = softirq;
+		__entry->context = context;
 		__entry->generation = generation;
 	),
 	TP_printk("node=%d tap=%s generation=%llu", __entry->node,
-		  __entry->softirq ? "softirq" : "task", __entry->generation)
+		  __print_symbolic(__entry->context, { 0, "task" },
+				   { 1, "softirq" }, { 2, "hardirq" }),
+		  __entry->generation)
 );
 
 /* The FPU was refused: the scalar backend made @bytes. */
