@@ -18,7 +18,7 @@
 
 static ssize_t wait_until_seeded(const struct kiocb *iocb)
 {
-	if (likely(ws_phase() != WS_EMPTY))
+	if (likely(ws_phase() == WS_READY))
 		return 0;
 	if (iocb->ki_flags & (IOCB_NOWAIT | IOCB_NOIO) ||
 	    iocb->ki_filp->f_flags & O_NONBLOCK)
@@ -62,14 +62,14 @@ static ssize_t device_write_iter(struct kiocb *iocb, struct iov_iter *from)
 static __poll_t device_poll(struct file *file, poll_table *wait)
 {
 	poll_wait(file, &ws_phase_wait, wait);
-	/* As in random(4): before the first seed it can be written to, but not read. */
-	return ws_phase() != WS_EMPTY ? EPOLLIN | EPOLLRDNORM :
+	/* As in random(4): before it is ready it can be written to, but not read. */
+	return ws_phase() == WS_READY ? EPOLLIN | EPOLLRDNORM :
 					EPOLLOUT | EPOLLWRNORM;
 }
 
 static int device_open(struct inode *inode, struct file *file)
 {
-	/* Before the first seed RWF_NOWAIT and io_uring get EAGAIN and do not wait. */
+	/* RWF_NOWAIT and io_uring get EAGAIN before it is ready. Writes never wait. */
 	file->f_mode |= FMODE_NOWAIT;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "phase.h"
 #include "topology.h"
 #include "uapi.h"
+#include "wellspring.h"
 #include "write.h"
 
 /* No more credit is reported or accepted: the bits of a key, as in random(4). */
@@ -108,9 +109,20 @@ static long restore_node(const struct wellspring_seed __user *argument)
 
 static long reseed_nodes(void)
 {
-	if (ws_phase() == WS_EMPTY)
+	if (ws_phase() != WS_READY)
 		return -ENODATA;
 	return ws_reseed();
+}
+
+static long get_early(struct wellspring_early __user *argument)
+{
+	struct wellspring_early early;
+	long error = wellspring_get_early_bytes(early.bytes, sizeof(early.bytes));
+
+	if (!error && copy_to_user(argument, &early, sizeof(early)))
+		error = -EFAULT;
+	memzero_explicit(&early, sizeof(early));
+	return error;
 }
 
 static bool is_privileged(unsigned int command)
@@ -151,6 +163,8 @@ long ws_ioctl(struct file *file, unsigned int command, unsigned long argument)
 		return save_node(pointer);
 	case WELLSPRING_IOC_RESTORE:
 		return restore_node(pointer);
+	case WELLSPRING_IOC_EARLY:
+		return get_early(pointer);
 	default:
 		return -EINVAL;
 	}

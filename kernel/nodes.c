@@ -83,6 +83,9 @@ int ws_nodes_save(unsigned int number, void *seed, size_t bytes)
 
 	rcu_read_lock();
 	error = nodes_find(number, &node);
+	/* A saved seed gets full credit in its next life. */
+	if (!error && ws_phase() != WS_READY)
+		error = -EAGAIN;
 	if (!error)
 		error = ws_node_reserve(node, bytes, &reservation);
 	rcu_read_unlock();

@@ -8,9 +8,9 @@
 #include <linux/wait.h>
 
 enum ws_phase {
-	WS_EMPTY,	/* no credited seed: reads fail or wait */
-	WS_EARLY,	/* node 0 has a seed, with less than 128 bits of credit */
-	WS_READY,	/* 128 bits were credited, and every node is initialised */
+	WS_EMPTY,	/* no credited seed */
+	WS_EARLY,	/* node 0 has one: wellspring_get_early_bytes() works */
+	WS_READY,	/* 128 bits were credited, every node is initialised: reads work */
 };
 
 /* Any context. */

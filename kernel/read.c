@@ -33,6 +33,7 @@ const char *ws_mode_name(enum ws_mode mode)
 {
 	return mode_names[mode];
 }
+WS_EXPORT_FOR_TEST(ws_mode_name);
 
 static int set_mode(const char *value, const struct kernel_param *parameter)
 {
@@ -115,6 +116,8 @@ int ws_read(enum ws_mode mode, void *destination, size_t bytes)
 {
 	if (in_nmi())
 		return -EOPNOTSUPP;
+	if (unlikely(ws_phase() != WS_READY))
+		return -EAGAIN;
 	switch (mode) {
 	case WS_CANONICAL:
 		return read_canonical(destination, bytes);
@@ -143,7 +146,7 @@ WS_EXPORT_FOR_TEST(ws_read);
  * interrupts off.
  *
  * Context: Task, softirq and hard interrupt, with any lock held. Not NMI.
- * Return: 0; -EAGAIN before the first seed; -EOPNOTSUPP in an NMI. After an error
+ * Return: 0; -EAGAIN until 128 bits are credited; -EOPNOTSUPP in an NMI. After an error
  * the content of @destination is undefined.
  */
 int wellspring_get_bytes(void *destination, size_t bytes)
@@ -153,15 +156,37 @@ int wellspring_get_bytes(void *destination, size_t bytes)
 EXPORT_SYMBOL_GPL(wellspring_get_bytes);
 
 /**
- * wellspring_wait_until_seeded() - wait for the first seed
+ * wellspring_get_early_bytes() - bytes that may not be secret yet
+ * @destination: kernel memory for the bytes
+ * @bytes: how many
  *
- * Usually there is one when the module is loaded.
+ * In the sense of GRND_INSECURE: with less than 128 bits of credit, but more than none,
+ * the bytes are made by node 0. For hash tables and the like, never for keys. Later it
+ * is wellspring_get_bytes().
+ *
+ * Context: as wellspring_get_bytes().
+ * Return: 0; -EAGAIN before the first credited seed; -EOPNOTSUPP in an NMI.
+ */
+int wellspring_get_early_bytes(void *destination, size_t bytes)
+{
+	if (in_nmi())
+		return -EOPNOTSUPP;
+	if (ws_phase() == WS_READY)
+		return wellspring_get_bytes(destination, bytes);
+	return read_reserved(true, destination, bytes);
+}
+EXPORT_SYMBOL_GPL(wellspring_get_early_bytes);
+
+/**
+ * wellspring_wait_until_seeded() - wait until 128 bits are credited
+ *
+ * Usually that is so when the module has been loaded.
  *
  * Context: Task; may sleep.
  * Return: 0, or -ERESTARTSYS if a signal came first.
  */
 int wellspring_wait_until_seeded(void)
 {
-	return wait_event_interruptible(ws_phase_wait, ws_phase() != WS_EMPTY);
+	return wait_event_interruptible(ws_phase_wait, ws_phase() == WS_READY);
 }
 EXPORT_SYMBOL_GPL(wellspring_wait_until_seeded);

@@ -12,6 +12,7 @@
 #include <asm/cpufeature.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
@@ -22,6 +23,14 @@
 
 /* Words in a row that an instruction must get right before its first sample. */
 #define SELF_TEST_WORDS 8
+
+#ifdef WELLSPRING_TESTS
+static bool withhold_credit;
+module_param(withhold_credit, bool, 0600);
+MODULE_PARM_DESC(withhold_credit, "for tests: no source earns credit");
+#else
+#define withhold_credit false
+#endif
 
 struct entry {
 	const char *name;
@@ -83,7 +92,7 @@ static size_t draw_system(u8 *sample, size_t bytes, u32 *credit_bits_per_byte)
 {
 	struct entry *entry = &entries[WS_SOURCE_SYSTEM];
 
-	*credit_bits_per_byte = rng_is_initialized() ? 8 : 0;
+	*credit_bits_per_byte = rng_is_initialized() && !withhold_credit ? 8 : 0;
 	get_random_bytes(sample, bytes);
 	if (!ws_health_passes(&system_health, sample, bytes))
 		disable_source(entry);

@@ -2,8 +2,8 @@
 /*
  * /dev/wellspring, for programs.
  *
- * read, poll, splice and write are those of random(4): a read waits until the
- * generator is seeded (EAGAIN with O_NONBLOCK), returns its first 4096 bytes
+ * read, poll, splice and write are those of random(4): a read waits until
+ * 128 bits are credited (EAGAIN with O_NONBLOCK), returns its first 4096 bytes
  * whole, and after them returns what it has if a signal comes; a write is mixed
  * in and earns no credit.
  *
@@ -15,9 +15,9 @@
  *	RNDZAPENTCNT, RNDCLEARPOOL
  *			change nothing, as in Linux since 5.18; CAP_SYS_ADMIN
  *	RNDRESEEDCRNG	reseeds and bumps the generation; CAP_SYS_ADMIN;
- *			ENODATA before the first seed
+ *			ENODATA until 128 bits are credited
  *
- * and the two below. Any other returns EINVAL, as in random(4), not ENOTTY.
+ * and those below. Any other returns EINVAL, as in random(4), not ENOTTY.
  */
 #ifndef WELLSPRING_UAPI_H
 #define WELLSPRING_UAPI_H
@@ -43,8 +43,8 @@ struct wellspring_seed {
 
 /*
  * Fills in @bytes from the generator of @node, which then takes a new key: the
- * seed does not reveal earlier output. CAP_SYS_ADMIN. EAGAIN before the node is
- * seeded; ENODATA if this number has no node; ENXIO past the last number.
+ * seed does not reveal earlier output. CAP_SYS_ADMIN. EAGAIN until 128
+ * bits are credited; ENODATA if this number has no node; ENXIO past the last number.
  */
 #define WELLSPRING_IOC_SAVE	_IOWR('R', 0x60, struct wellspring_seed)
 
@@ -54,5 +54,16 @@ struct wellspring_seed {
  * and ENXIO as above.
  */
 #define WELLSPRING_IOC_RESTORE	_IOW('R', 0x61, struct wellspring_seed)
+
+/* Bytes that may not be secret yet, enough to seed something with. */
+struct wellspring_early {
+	__u8 bytes[WELLSPRING_SEED_BYTES];
+};
+
+/*
+ * In the sense of GRND_INSECURE: works from the first credited seed on, when
+ * reads still wait for 128 bits. Never for keys. EAGAIN before the first seed.
+ */
+#define WELLSPRING_IOC_EARLY	_IOR('R', 0x62, struct wellspring_early)
 
 #endif

@@ -8,8 +8,9 @@
 
 #include <linux/types.h>
 
-int wellspring_get_bytes(void *destination, size_t bytes);
-int wellspring_wait_until_seeded(void);
+int __must_check wellspring_get_bytes(void *destination, size_t bytes);
+int __must_check wellspring_get_early_bytes(void *destination, size_t bytes);
+int __must_check wellspring_wait_until_seeded(void);
 void wellspring_get_pseudo_bytes(void *destination, size_t bytes);
 
 #endif

@@ -36,7 +36,8 @@ static void read_some(struct worker *worker)
 /* Runs on the CPU that goes: 16 bytes from its tap. */
 static void read_there(void *data)
 {
-	wellspring_get_bytes(data, 16);
+	if (wellspring_get_bytes(data, 16))
+		WRITE_ONCE(errors, 1);
 }
 
 static u64 fetches_of(int cpu)

@@ -117,18 +117,22 @@ static u64 softirq_refusals(u64 *sections)
 	return refusals;
 }
 
+static u32 read_errors;
+
 static void read_long(struct worker *worker)
 {
 	u8 bytes[512];
 
-	wellspring_get_bytes(bytes, sizeof(bytes));
+	if (wellspring_get_bytes(bytes, sizeof(bytes)))
+		WRITE_ONCE(read_errors, 1);
 }
 
 static void read_in_softirq(int cpu, void *argument)
 {
 	u8 bytes[256];
 
-	wellspring_get_bytes(bytes, sizeof(bytes));
+	if (wellspring_get_bytes(bytes, sizeof(bytes)))
+		WRITE_ONCE(read_errors, 1);
 }
 
 /* The same with reads in tasks and softirqs, as the counts of debugfs show it. */
@@ -139,14 +143,15 @@ static int sections_of_reads(struct report *report)
 	u64 before, sections_before, refused, sections;
 	int error;
 
+	read_errors = 0;
 	before = softirq_refusals(&sections_before);
 	error = timers_start(&timers);
 	if (!error) {
 		error = workers_run(1, read_long, NULL, TIME_MS);
 		timers_stop(&timers);
 	}
-	if (error)
-		return failed(report, "error %d", error);
+	if (error || read_errors)
+		return failed(report, "error %d in %u reads", error, read_errors);
 	refused = softirq_refusals(&sections) - before;
 	sections -= sections_before;
 	if (ws_best_backend(ws_cipher) == WS_SCALAR)

@@ -36,6 +36,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) nodes: usize,
     pub(crate) cpus: usize,
     pub(crate) memory_mib: usize,
+    /// Whether the first node has all memory and the second all CPUs.
+    pub(crate) apart: bool,
     /// QEMU's name for the CPU's model: `max`, or `qemu64`, which has no AES and no AVX.
     pub(crate) cpu: &'a str,
     /// A file that is the machine's disk, `/dev/nvme0n1`.
@@ -57,6 +59,7 @@ impl<'a> Machine<'a> {
             nodes,
             cpus,
             memory_mib: 2048,
+            apart: false,
             cpu: "max",
             disk: None,
             uuid: None,
@@ -141,7 +144,15 @@ fn arguments(machine: &Machine, sockets: &Sockets) -> Vec<String> {
         "-smp",
         &format!("{cpus},sockets={nodes},cores={},threads=1", cpus / nodes),
     ]);
-    for node in 0..*nodes {
+    if machine.apart {
+        add(&[
+            "-object",
+            &format!("memory-backend-ram,id=memory0,size={memory_mib}M"),
+        ]);
+        add(&["-numa", "node,nodeid=0,memdev=memory0"]);
+        add(&["-numa", &format!("node,nodeid=1,cpus=0-{}", cpus - 1)]);
+    }
+    for node in 0..if machine.apart { 0 } else { *nodes } {
         let (first, last) = (node * cpus / nodes, (node + 1) * cpus / nodes - 1);
         let size = memory_mib / nodes;
         add(&[
