@@ -51,6 +51,8 @@ static u64 rounds;
 
 static void absorb_event(const struct ws_event *event)
 {
+	if (!ws_source_judge(event))
+		return;
 	ws_accumulator_absorb(&accumulator, event,
 			      ws_source_count(event->source, event->credit_bits));
 }
@@ -127,7 +129,7 @@ static bool seed_now(void)
 
 	for (round = 0; round < SEEDING_ROUNDS && !delivered; round++) {
 		for (i = 0; i < SEEDING_DRAWS; i++) {
-			draw_source(WS_SOURCE_CPU, sizeof(u64));
+			draw_source(WS_SOURCE_CPU, WS_EVENT_BYTES);
 			draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
 		}
 		drain_cpus(true);
@@ -175,10 +177,10 @@ static void collect(void)
 	mutex_lock(&pools_lock);
 	drain_cpus(false);
 	if (ws_phase() != WS_READY) {
-		draw_source(WS_SOURCE_CPU, sizeof(u64));
+		draw_source(WS_SOURCE_CPU, WS_EVENT_BYTES);
 		draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
 	} else if (rounds % 2) {
-		draw_source(WS_SOURCE_CPU, sizeof(u64));
+		draw_source(WS_SOURCE_CPU, WS_EVENT_BYTES);
 	} else {
 		draw_source(WS_SOURCE_SYSTEM, ROUND_BYTES);
 	}

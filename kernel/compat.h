@@ -10,11 +10,16 @@
 #include <crypto/chacha.h>
 #include <crypto/sha2.h>
 #include <linux/hrtimer.h>
+#include <linux/syscore_ops.h>
 #include <linux/uio.h>
 #include <linux/version.h>
 
-/* 6.16: kernel_fpu_begin() disables softirqs. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+/*
+ * 6.16: kernel_fpu_begin() disables softirqs. With PREEMPT_RT softirqs run in threads,
+ * which cannot interrupt a section, because a section switches preemption off; and
+ * local_bh_disable() takes a lock that may sleep.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0) || defined(CONFIG_PREEMPT_RT)
 #define WS_SECTION_HOLDS_SOFTIRQS true
 #else
 #define WS_SECTION_HOLDS_SOFTIRQS false
@@ -87,6 +92,24 @@ static inline int ws_import_user(void __user *memory, size_t bytes,
 	return import_single_range(ITER_SOURCE, memory, bytes, vector, iter);
 #endif
 }
+
+/*
+ * WS_DEFINE_RESUME(function): a function that runs first of all after a resume.
+ * 6.19: system core operations got an argument.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#define WS_DEFINE_RESUME(function)					\
+static void ws_resume(void *unused) { function(); }			\
+static const struct syscore_ops ws_resume_ops = { .resume = ws_resume }; \
+static struct syscore ws_resume_core = { .ops = &ws_resume_ops }
+#define ws_register_resume() register_syscore(&ws_resume_core)
+#define ws_unregister_resume() unregister_syscore(&ws_resume_core)
+#else
+#define WS_DEFINE_RESUME(function) \
+static struct syscore_ops ws_resume_ops = { .resume = function }
+#define ws_register_resume() register_syscore_ops(&ws_resume_ops)
+#define ws_unregister_resume() unregister_syscore_ops(&ws_resume_ops)
+#endif
 
 /* 6.13: a timer is set up in one step. */
 static inline void ws_hrtimer_setup(struct hrtimer *timer,

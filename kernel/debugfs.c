@@ -111,8 +111,9 @@ static int sources_show(struct seq_file *file, void *unused)
 	for (number = 0; number < WS_SOURCES; number++) {
 		ws_source_statistics(number, &source);
 		seq_printf(file, "%s %s %llu %llu\n", source.name,
-			   ws_source_health_name(source.health), source.events,
-			   source.credit_bits);
+			   source.present ? ws_health_state_name(source.health) :
+					    "absent",
+			   source.events, source.credit_bits);
 	}
 	return 0;
 }

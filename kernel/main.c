@@ -26,7 +26,10 @@
 #include "timing.h"
 #include "topology.h"
 
-/* The device comes last: once it can be opened, everything works. */
+/*
+ * What users can open comes last: then everything works. The rng comes after the device,
+ * because a user could hold it, and undoing its registration would have to wait.
+ */
 static const struct rung {
 	int (*init)(void);
 	void (*exit)(void);
@@ -43,8 +46,8 @@ static const struct rung {
 	{ ws_timing_init, ws_timing_exit },
 	{ ws_clone_detection_init, ws_clone_detection_exit },
 	{ ws_debugfs_init, ws_debugfs_exit },
-	{ ws_rng_init, ws_rng_exit },
 	{ ws_device_init, ws_device_exit },
+	{ ws_rng_init, ws_rng_exit },
 };
 
 static void climb_down(unsigned int rungs)

@@ -50,7 +50,10 @@ int ws_rng_init(void)
 
 void ws_rng_exit(void)
 {
-	/* The crypto API tests it for a moment after the registration. */
+	/*
+	 * The module is in no use here, so no user holds it. But the crypto API tests it
+	 * for a moment after the registration.
+	 */
 	while (refcount_read(&algorithm.base.cra_refcnt) > 1)
 		msleep(1);
 	crypto_unregister_rng(&algorithm);

@@ -16,13 +16,11 @@
 #include <linux/random.h>
 #include <linux/string.h>
 
-#include "health.h"
-#include "pool.h"
 #include "source.h"
 #include "testing.h"
 
-/* Words in a row that an instruction must get right before its first sample. */
-#define SELF_TEST_WORDS 8
+/* Pairs of words that an instruction must get right before its first sample. */
+#define SELF_TEST_DRAWS 4
 
 #ifdef WELLSPRING_TESTS
 static bool withhold_credit;
@@ -34,7 +32,8 @@ MODULE_PARM_DESC(withhold_credit, "for tests: no source earns credit");
 
 struct entry {
 	const char *name;
-	enum ws_source_health health;
+	bool present;
+	struct ws_health health;
 	unsigned int next_pool;
 	u64 events;
 	u64 credit_bits;
@@ -42,26 +41,13 @@ struct entry {
 
 /* The pools' lock is held for all of this. */
 static struct entry entries[WS_SOURCES] = {
-	[WS_SOURCE_SYSTEM] = { "system", WS_SOURCE_ACTIVE },
-	[WS_SOURCE_CPU] = { "cpu", WS_SOURCE_ABSENT },
-	[WS_SOURCE_HWRNG] = { "hwrng", WS_SOURCE_ABSENT },
-	[WS_SOURCE_INTERRUPT] = { "interrupt", WS_SOURCE_ABSENT },
-	[WS_SOURCE_SCHEDULER] = { "scheduler", WS_SOURCE_ABSENT },
-	[WS_SOURCE_MIX] = { "mix", WS_SOURCE_ACTIVE },
+	[WS_SOURCE_SYSTEM] = { "system", true },
+	[WS_SOURCE_CPU] = { "cpu" },
+	[WS_SOURCE_HWRNG] = { "hwrng" },
+	[WS_SOURCE_INTERRUPT] = { "interrupt" },
+	[WS_SOURCE_SCHEDULER] = { "scheduler" },
+	[WS_SOURCE_MIX] = { "mix", true },
 };
-static struct ws_health system_health;
-static unsigned long last_word;
-
-const char *ws_source_health_name(enum ws_source_health health)
-{
-	static const char *const names[] = {
-		[WS_SOURCE_ABSENT] = "absent",
-		[WS_SOURCE_ACTIVE] = "active",
-		[WS_SOURCE_DISABLED] = "disabled",
-	};
-
-	return names[health];
-}
 
 unsigned int ws_source_count(enum ws_source source, u32 credit_bits)
 {
@@ -78,61 +64,93 @@ unsigned int ws_source_count(enum ws_source source, u32 credit_bits)
 
 void ws_source_set_present(enum ws_source source, bool present)
 {
-	entries[source].health = present ? WS_SOURCE_ACTIVE : WS_SOURCE_ABSENT;
+	WRITE_ONCE(entries[source].present, present);
 }
 
-static void disable_source(struct entry *entry)
+static bool judge_samples(struct entry *entry, const u8 *samples, size_t bytes)
 {
-	entry->health = WS_SOURCE_DISABLED;
-	pr_warn("source %s failed its health test and is not used any more\n",
-		entry->name);
+	enum ws_health_state before = entry->health.state;
+	bool usable = ws_health_judge(&entry->health, samples, bytes);
+
+	if (entry->health.state != before)
+		pr_warn("source %s is %s\n", entry->name,
+			ws_health_state_name(entry->health.state));
+	return usable;
 }
 
+bool ws_source_judge(const struct ws_event *event)
+{
+	struct entry *entry = &entries[event->source];
+	u8 sample = event->counter;
+
+	switch (event->source) {
+	case WS_SOURCE_INTERRUPT:
+	case WS_SOURCE_SCHEDULER:
+		/* The lowest bits of the cycle counter: here is the noise. */
+		return judge_samples(entry, &sample, sizeof(sample));
+	case WS_SOURCE_HWRNG:
+		return judge_samples(entry, event->data, event->bytes);
+	default:
+		return true;
+	}
+}
+
+/* Output of ChaCha20: no test could find anything in it. */
 static size_t draw_system(u8 *sample, size_t bytes, u32 *credit_bits_per_byte)
 {
-	struct entry *entry = &entries[WS_SOURCE_SYSTEM];
-
 	*credit_bits_per_byte = rng_is_initialized() && !withhold_credit ? 8 : 0;
 	get_random_bytes(sample, bytes);
-	if (!ws_health_passes(&system_health, sample, bytes))
-		disable_source(entry);
-	return entry->health == WS_SOURCE_ACTIVE ? bytes : 0;
+	return bytes;
+}
+
+static void disable_cpu(void)
+{
+	entries[WS_SOURCE_CPU].health.state = WS_HEALTH_DISABLED;
+	pr_warn("source cpu returned a constant and is disabled\n");
+}
+
+static bool draw_word(unsigned long *word)
+{
+	return arch_get_random_seed_longs(word, 1) ||
+	       arch_get_random_longs(word, 1);
 }
 
 /*
- * A word of RDSEED, or of RDRAND if RDSEED has nothing. Some processors returned
+ * Two words of RDSEED, or of RDRAND if RDSEED has nothing. Some processors returned
  * constants: all ones after a resume, or zeros with success. A word of all zeros or all
  * ones, or the same word twice, ends the use of the instruction.
  */
-static bool draw_word(unsigned long *word)
+static bool draw_words(unsigned long words[2])
 {
-	struct entry *entry = &entries[WS_SOURCE_CPU];
+	unsigned int i;
 
-	if (!arch_get_random_seed_longs(word, 1) &&
-	    !arch_get_random_longs(word, 1))
+	if (!draw_word(&words[0]) || !draw_word(&words[1]))
 		return false;
-	if (*word == 0 || *word == ULONG_MAX || *word == last_word)
-		disable_source(entry);
-	last_word = *word;
-	return entry->health == WS_SOURCE_ACTIVE;
+	for (i = 0; i < 2; i++)
+		if (words[i] == 0 || words[i] == ULONG_MAX)
+			disable_cpu();
+	if (words[0] == words[1])
+		disable_cpu();
+	return entries[WS_SOURCE_CPU].health.state == WS_HEALTH_ACTIVE;
 }
 
 static size_t draw_cpu(u8 *sample)
 {
-	unsigned long word;
-	bool drawn = draw_word(&word);
+	unsigned long words[2] = { };
+	bool drawn = draw_words(words);
 
 	if (drawn)
-		memcpy(sample, &word, sizeof(word));
-	memzero_explicit(&word, sizeof(word));
-	return drawn ? sizeof(word) : 0;
+		memcpy(sample, words, sizeof(words));
+	memzero_explicit(words, sizeof(words));
+	return drawn ? sizeof(words) : 0;
 }
 
 size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
 		      u32 *credit_bits_per_byte)
 {
 	*credit_bits_per_byte = 0;
-	if (entries[source].health != WS_SOURCE_ACTIVE)
+	if (!entries[source].present ||
+	    entries[source].health.state != WS_HEALTH_ACTIVE)
 		return 0;
 	switch (source) {
 	case WS_SOURCE_SYSTEM:
@@ -151,7 +169,8 @@ void ws_source_statistics(enum ws_source source,
 
 	*statistics = (struct ws_source_statistics) {
 		.name = entry->name,
-		.health = READ_ONCE(entry->health),
+		.present = READ_ONCE(entry->present),
+		.health = READ_ONCE(entry->health.state),
 		.events = READ_ONCE(entry->events),
 		.credit_bits = READ_ONCE(entry->credit_bits),
 	};
@@ -160,17 +179,13 @@ WS_EXPORT_FOR_TEST(ws_source_statistics);
 
 int ws_sources_init(void)
 {
+	unsigned long words[2] = { };
 	unsigned int i;
 
-	ws_health_init(&system_health);
-	if (boot_cpu_has(X86_FEATURE_RDSEED) || boot_cpu_has(X86_FEATURE_RDRAND))
-		ws_source_set_present(WS_SOURCE_CPU, true);
-	for (i = 0; entries[WS_SOURCE_CPU].health == WS_SOURCE_ACTIVE &&
-		    i < SELF_TEST_WORDS; i++) {
-		unsigned long word;
-
-		draw_word(&word);
-		memzero_explicit(&word, sizeof(word));
-	}
+	entries[WS_SOURCE_CPU].present = boot_cpu_has(X86_FEATURE_RDSEED) ||
+					 boot_cpu_has(X86_FEATURE_RDRAND);
+	for (i = 0; entries[WS_SOURCE_CPU].present && i < SELF_TEST_DRAWS; i++)
+		draw_words(words);
+	memzero_explicit(words, sizeof(words));
 	return 0;
 }

@@ -6,7 +6,8 @@
 #ifndef WELLSPRING_SOURCE_H
 #define WELLSPRING_SOURCE_H
 
-#include <linux/types.h>
+#include "health.h"
+#include "pool.h"
 
 enum ws_source {
 	WS_SOURCE_SYSTEM,	/* get_random_bytes() */
@@ -18,22 +19,14 @@ enum ws_source {
 	WS_SOURCES,
 };
 
-/* The health of a source. */
-enum ws_source_health {
-	WS_SOURCE_ABSENT,	/* not on this machine */
-	WS_SOURCE_ACTIVE,	/* its samples are used */
-	WS_SOURCE_DISABLED,	/* it failed its health test, for good */
-};
-
 struct ws_source_statistics {
 	const char *name;
-	enum ws_source_health health;
+	bool present;		/* on this machine */
+	enum ws_health_state health;
 	u64 events;		/* absorbed by the pools */
 	u64 credit_bits;
 };
 
-/* "absent", "active" or "disabled". */
-const char *ws_source_health_name(enum ws_source_health health);
 void ws_source_statistics(enum ws_source source,
 			  struct ws_source_statistics *statistics);
 
@@ -46,11 +39,16 @@ void ws_source_set_present(enum ws_source source, bool present);
 /*
  * Task context, with the pools' lock held. Writes a sample of at most @bytes and the
  * credit that the source claims for each byte of it. Returns how many bytes it wrote: 0
- * if the source is absent, disabled or has nothing now.
+ * if the source is absent, not healthy or has nothing now.
  */
 size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
 		      u32 *credit_bits_per_byte);
 
+/*
+ * With the pools' lock held. Tests the raw samples of a timing or hwrng event: false if
+ * it must not be used.
+ */
+bool ws_source_judge(const struct ws_event *event);
 /*
  * With the pools' lock held. Counts an event, and returns the pool that it goes to.
  */

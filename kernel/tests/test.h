@@ -46,6 +46,7 @@ struct test {
 extern const struct test answers_tests[];
 extern const struct test counters_tests[];
 extern const struct test distribution_tests[];
+extern const struct test health_tests[];
 extern const struct test hotplug_tests[];
 extern const struct test nested_tests[];
 extern const struct test sections_tests[];

@@ -54,7 +54,7 @@ const SHAPES: [Shape; 4] = [
 ];
 
 /// Tests that load the module by themselves, from `kernel/tests`; the first runs the others.
-const SCRIPTS: [&str; 4] = ["guest.sh", "early.sh", "trace.sh", "load.sh"];
+const SCRIPTS: [&str; 5] = ["guest.sh", "early.sh", "trace.sh", "suspend.sh", "load.sh"];
 
 /// How often the modules are unloaded and loaded while programs read.
 const RELOADS: usize = 5;
