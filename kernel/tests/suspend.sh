@@ -18,10 +18,10 @@ echo 1 >$tracing/events/power/suspend_resume/enable
 echo +3 >$alarm
 echo mem >/sys/power/state || { rmmod wellspring; echo "SKIPPED suspend: refused"; exit 0; }
 echo 0 >$tracing/events/enable
-# Between the resume of the core and the thaw of the tasks.
+# During the resume of the core: one CPU, no task, not even the collector.
 awk '/suspend_resume: syscore_resume\[.*begin/ { core = 1 }
 	core && /wellspring_generation:/ { bumped = 1 }
-	/suspend_resume: thaw_processes\[.*begin/ { exit }
+	/suspend_resume: syscore_resume\[.*end/ { exit }
 	END { exit !bumped }' $tracing/trace
 status=$?
 [ $status -eq 0 ] && echo "ok suspend: a new generation before the first task" ||
