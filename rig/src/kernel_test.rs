@@ -17,20 +17,24 @@ struct Shape {
     nodes: usize,
     cpus: usize,
     cpu: &'static str,
+    /// Whether all memory is in one node and all CPUs are in another.
+    apart: bool,
 }
 
-const SHAPES: [Shape; 3] = [
+const SHAPES: [Shape; 4] = [
     Shape {
         name: "4 nodes, 8 CPUs",
         nodes: 4,
         cpus: 8,
         cpu: "max",
+        apart: false,
     },
     Shape {
         name: "1 node, 4 CPUs",
         nodes: 1,
         cpus: 4,
         cpu: "max",
+        apart: false,
     },
     // Neither AES nor AVX.
     Shape {
@@ -38,8 +42,19 @@ const SHAPES: [Shape; 3] = [
         nodes: 4,
         cpus: 8,
         cpu: "qemu64",
+        apart: false,
+    },
+    Shape {
+        name: "memory apart from CPUs",
+        nodes: 2,
+        cpus: 4,
+        cpu: "max",
+        apart: true,
     },
 ];
+
+/// Tests in `kernel/tests` that load the module. The first runs the others.
+const SCRIPTS: [&str; 5] = ["guest.sh", "early.sh", "trace.sh", "suspend.sh", "load.sh"];
 
 /// How often the modules are unloaded and loaded while programs read.
 const RELOADS: usize = 5;
@@ -128,16 +143,21 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
         let outcome = modules.as_ref().map(says).map_err(Stop::clone);
         table.add_outcome(format!("{release} build"), outcome)?;
         let Ok(modules) = modules else { continue };
-        let files = Files::fetch(&cache)?
+        let mut files = Files::fetch(&cache)?
             .copy("bin/wellspring", &command)?
             .collect("modules", &modules)?
             .contents("needed", &kernel.needed_by(&cache, &modules)?)
             .copy_folder("vectors", &root.join("vectors"))?
             .script("reload", RELOAD);
+        for script in SCRIPTS {
+            files = files.copy(&format!("bin/{script}"), &source.join("tests").join(script))?;
+        }
         let initramfs = files.write(cache.fresh(&format!("guest-{release}"))?.join("initramfs"))?;
         for shape in &SHAPES {
             for boot in 1..=request.boots {
-                let vm = Vm::new(&kernel.image, &initramfs, shape.nodes, shape.cpus).cpu(shape.cpu);
+                let mut vm =
+                    Vm::new(&kernel.image, &initramfs, shape.nodes, shape.cpus).cpu(shape.cpu);
+                vm.apart = shape.apart;
                 let name = match request.boots {
                     1 => format!("{release} {}", shape.name),
                     boots => format!("{release} {} {boot}/{boots}", shape.name),
@@ -160,6 +180,8 @@ fn drill(mut guest: Guest, release: Release) -> Result<String> {
         _ => "12288",
     };
     guest.must("for file in /needed/*; do [ ! -e $file ] || insmod $file || break; done")?;
+    let scripts = guest.run_within("guest.sh /modules", CHECK)?;
+    succeeded(&mut guest, &scripts)?;
     guest.must("insmod /modules/wellspring.ko")?;
     guest.must("for file in /modules/*.ko; do [ $file = /modules/wellspring.ko ] || insmod $file || break; done")?;
     let check = guest.run_within("wellspring check --kernel", CHECK)?;

@@ -141,7 +141,11 @@ impl Kernel {
         make.arg("-C")
             .arg(&self.headers)
             .arg(format!("M={}", build.display()));
-        make.args(["W=1", "CONFIG_DEBUG_INFO_BTF_MODULES="]);
+        make.args([
+            "W=1",
+            "CONFIG_DEBUG_INFO_BTF_MODULES=",
+            "WELLSPRING_TESTS=1",
+        ]);
         if self.chroot.is_none() {
             make.arg("CC=gcc-12");
         }

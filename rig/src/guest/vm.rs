@@ -1,5 +1,6 @@
 //! A virtual machine to start, and the arguments that tell QEMU to.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
@@ -17,6 +18,8 @@ pub(crate) struct Vm<'a> {
     pub(crate) nodes: usize,
     pub(crate) cpus: usize,
     pub(crate) memory_mib: usize,
+    /// Whether the first node has all memory and the second one all CPUs.
+    pub(crate) apart: bool,
     /// QEMU's name for the CPU's model: `max`, or `qemu64`, which has no AES and no AVX.
     pub(crate) cpu: &'a str,
     /// A file that is the machine's disk, `/dev/nvme0n1`.
@@ -38,6 +41,7 @@ impl<'a> Vm<'a> {
             nodes,
             cpus,
             memory_mib: 2048,
+            apart: false,
             cpu: "max",
             disk: None,
             uuid: None,
@@ -51,6 +55,40 @@ impl<'a> Vm<'a> {
         self.cpu = cpu;
         self
     }
+}
+
+/// A NUMA node.
+struct Node {
+    memory_mib: usize,
+    cpus: Range<usize>,
+}
+
+/// The nodes of a machine.
+fn numa_nodes(vm: &Vm) -> Vec<Node> {
+    let Vm {
+        nodes,
+        cpus,
+        memory_mib,
+        ..
+    } = *vm;
+    if vm.apart {
+        let memory = Node {
+            memory_mib,
+            cpus: 0..0,
+        };
+        return vec![
+            memory,
+            Node {
+                memory_mib: 0,
+                cpus: 0..cpus,
+            },
+        ];
+    }
+    let node = |node| Node {
+        memory_mib: memory_mib / nodes,
+        cpus: node * cpus / nodes..(node + 1) * cpus / nodes,
+    };
+    (0..nodes).map(node).collect()
 }
 
 /// The arguments for QEMU.
@@ -75,17 +113,25 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
         "-smp",
         &format!("{cpus},sockets={nodes},cores={},threads=1", cpus / nodes),
     ]);
-    for node in 0..*nodes {
-        let (first, last) = (node * cpus / nodes, (node + 1) * cpus / nodes - 1);
-        let size = memory_mib / nodes;
-        add(&[
-            "-object",
-            &format!("memory-backend-ram,id=memory{node},size={size}M"),
-        ]);
-        add(&[
-            "-numa",
-            &format!("node,nodeid={node},cpus={first}-{last},memdev=memory{node}"),
-        ]);
+    for (number, node) in numa_nodes(vm).into_iter().enumerate() {
+        let mut words = format!("node,nodeid={number}");
+        if node.memory_mib > 0 {
+            let size = node.memory_mib;
+            add(&[
+                "-object",
+                &format!("memory-backend-ram,id=memory{number},size={size}M"),
+            ]);
+            words += &format!(",memdev=memory{number}");
+        }
+        if let Some(last) = node
+            .cpus
+            .end
+            .checked_sub(1)
+            .filter(|_| !node.cpus.is_empty())
+        {
+            words += &format!(",cpus={}-{last}", node.cpus.start);
+        }
+        add(&["-numa", &words]);
     }
     add(&[
         "-kernel",
@@ -155,5 +201,33 @@ impl Sockets {
 impl Drop for Sockets {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numa(vm: &Vm) -> Vec<String> {
+        let sockets = Sockets::new().unwrap();
+        let arguments = arguments(vm, &sockets);
+        let follows = |pair: &[String]| (pair[0] == "-numa").then(|| pair[1].clone());
+        arguments.windows(2).filter_map(follows).collect()
+    }
+
+    #[test]
+    fn nodes_share_cpus_and_memory_or_have_them_apart() {
+        let file = Path::new("x");
+        let mut vm = Vm::new(file, file, 2, 4);
+        let even = [
+            "node,nodeid=0,memdev=memory0,cpus=0-1",
+            "node,nodeid=1,memdev=memory1,cpus=2-3",
+        ];
+        assert_eq!(numa(&vm), even);
+        vm.apart = true;
+        assert_eq!(
+            numa(&vm),
+            ["node,nodeid=0,memdev=memory0", "node,nodeid=1,cpus=0-3"]
+        );
     }
 }
