@@ -17,6 +17,7 @@ pub(super) enum Rule {
     CName,
     Link,
     Circle,
+    Package,
     /// An exception that is not needed.
     Exception,
 }

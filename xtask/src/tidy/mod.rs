@@ -5,6 +5,7 @@
 //! lines     length, white space, promises, paths of one machine, unsafe, `match` on a bool, names of C functions
 //! links     links in Markdown lead to files and headings that exist
 //! circles   no files of a crate or of the kernel module that need each other
+//! packages  packages that are published are complete
 //! fault     a breach of a rule
 //! allowed   the exceptions, each with its reason
 //! ```
@@ -14,6 +15,7 @@ mod circles;
 mod fault;
 mod lines;
 mod links;
+mod packages;
 mod words;
 
 use std::collections::BTreeMap;
@@ -33,6 +35,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         }
     }
     circles::check(&files, &mut faults);
+    packages::check(&files, &mut faults);
     let faults = allowed::without_exceptions(faults);
     if faults.is_empty() {
         return Ok(());

@@ -42,13 +42,12 @@ const TURNS: [(&str, &str); 34] = [
 ];
 
 /// Names that were replaced. Case counts. A longer name that contains one is another name.
-const RETIRED: [(&str, &str); 19] = [
+const RETIRED: [(&str, &str); 18] = [
     ("part_from_copies", "diverge_from_clones"),
     ("Tether", "HarvesterHandle"),
     ("Reins", "Control"),
     ("Nest", "ThreadStates"),
     ("Bell", "Waker"),
-    ("Woken", "WakeReason"),
     ("Standing::", "SourceHealth::"),
     ("InUse", "Active"),
     ("Ruling", "Outcome"),
