@@ -101,9 +101,9 @@ fn items(repository: &Path, command: &Path, place: &Place) -> Result<Vec<Item>, 
     for (name, bytes) in made? {
         items.push(item(format!("share/man/man1/{name}"), bytes));
     }
-    let folder = place.prefix.join("bin/");
+    let folder = format!("{}/", place.prefix.join("bin").display());
     for (name, bytes) in files_in(&repository.join("packaging/systemd"))? {
-        let unit = String::from_utf8_lossy(&bytes).replace(UNIT_FOLDER, &folder.to_string_lossy());
+        let unit = String::from_utf8_lossy(&bytes).replace(UNIT_FOLDER, &folder);
         items.push(item(
             format!("lib/systemd/system/{name}"),
             unit.into_bytes(),
@@ -211,8 +211,8 @@ fn check_units(place: &Place) -> Result<(), String> {
     }
     for (name, bytes) in files_in(&place.now("lib/systemd/system"))? {
         // The command and the man pages are where they were installed just now.
-        let folder = place.now("bin/");
-        let unit = String::from_utf8_lossy(&bytes).replace(UNIT_FOLDER, &folder.to_string_lossy());
+        let folder = format!("{}/", place.now("bin").display());
+        let unit = String::from_utf8_lossy(&bytes).replace(UNIT_FOLDER, &folder);
         let unit = unit.replace("Documentation=man:", "Documentation=file:/");
         let path = place.root.join(name);
         fs::write(&path, unit).map_err(about(&path))?;
