@@ -5,11 +5,12 @@
  *	%rdi	60 words of round keys
  *	%rsi	destination
  *	%rdx	blocks left
- *	%rcx	counter, low word; a run never wraps it
+ *	%rcx	counter, low word; never wraps in one call
  *	%r8	counter, high word
  *
- * Eight registers of blocks hide the latency of a round, which is 3 to 8 cycles at
- * one or two rounds a cycle. All registers are wiped: they held keys and output.
+ * A CPU starts one or two AES rounds per cycle, and each takes 3 to 8 cycles: eight
+ * blocks at the same time keep it busy. All registers are wiped at the end, because
+ * they held keys and output.
  */
 #include <linux/linkage.h>
 
@@ -17,7 +18,7 @@
 #define STEP	%xmm9
 #define KEY	%xmm10
 
-/* The next blocks, one in each of the registers xmm\numbers. */
+/* Makes the next @count blocks, one in each of the registers xmm\numbers. */
 .macro encrypt count:req, numbers:vararg
 	.irp	i, \numbers
 	movdqa	COUNTER, %xmm\i
@@ -76,7 +77,7 @@ SYM_FUNC_END(ws_aes256_ctr_ni)
 	.endr
 .endm
 
-/* Two neighbouring blocks in a register, sixteen in a turn. */
+/* Two blocks in each register, sixteen in each turn of the loop. */
 SYM_FUNC_START(ws_aes256_ctr_vaes)
 	vmovq	%rcx, COUNTER
 	vpinsrq	$1, %r8, COUNTER, COUNTER

@@ -3,21 +3,17 @@
 #define WELLSPRING_AES_H
 
 #include "cipher.h"
+#include "compat.h"
 
-/* The best path of this CPU. */
-enum ws_path ws_aes_detect(void);
-/* As ws_chacha20_fill(). */
-bool ws_aes_fill(struct ws_keystream *keystream, u8 *destination,
-		 unsigned int bytes);
+/* The fastest backend of this CPU. */
+enum ws_backend ws_aes_detect(void);
 
 /*
- * In an FPU section (aes-ctr.S): E(K, C), E(K, C + 1), ... for @blocks whole blocks.
- * The low word of the counter must not wrap within the run.
+ * AES-256 in counter mode: at most WS_SECTION_BYTES, from the counter @from on. False:
+ * the FPU was refused, and scalar code made the bytes.
  */
-asmlinkage void ws_aes256_ctr_ni(const u32 *round_keys, u8 *destination,
-				 unsigned long blocks, u64 low, u64 high);
-/* The same with VAES; a multiple of 16 blocks. */
-asmlinkage void ws_aes256_ctr_vaes(const u32 *round_keys, u8 *destination,
-				   unsigned long blocks, u64 low, u64 high);
+bool ws_aes_fill(const struct aes_enckey *key, enum ws_backend backend,
+		 const struct ws_counter *from, u8 *destination,
+		 unsigned int bytes);
 
 #endif

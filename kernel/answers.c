@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Known answers: a build that does not give them does not load.
+ * Known answers: a build with a wrong answer does not load.
  *
- * Keystreams are tried on every path that this CPU has, around every carry of the
- * counter. Fortuna is tried as a whole, from events to output, on the best path; its
- * answers are those of FreeBSD's random(4) in vectors/fortuna-freebsd.txt.
+ * Keystreams are checked with every backend that this CPU has, around every carry of
+ * the counter. Fortuna is checked as a whole, from events to output, with the best
+ * backend; the answers are FreeBSD's, from vectors/fortuna-freebsd.txt.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "answers.h"
+#include "backend.h"
+#include "generator.h"
+#include "keystream.h"
+#include "memory.h"
+#include "pool.h"
+#include "pseudo.h"
 
-/* More than a section, and not whole blocks. */
+/* More than one FPU section, and not a whole number of blocks. */
 #define STREAM_BYTES 5000
 
 /*
@@ -42,7 +50,7 @@ static const struct stream_answer {
 	  "b63f46794dd892d0df543ffd0634d925a141582c027cb019c751f165ba8adea3" },
 };
 
-/* "min-seed": the key after the last of these reads, and SHA-256 of all their bytes. */
+/* The vector "min-seed": the key after these reads, and SHA-256 of all their bytes. */
 static const u16 read_lengths[] = {
 	1, 0, 15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 100, 127, 128, 129
 };
@@ -80,8 +88,8 @@ static const struct {
 	{ 0x861ca5a4, 0, { } },
 };
 
-/* What the checks need, in one piece. */
-struct workshop {
+/* All memory of the checks: too much for the stack. */
+struct scratch {
 	u8 bytes[STREAM_BYTES];
 	struct ws_accumulator accumulator;
 	struct ws_seed seed;
@@ -105,29 +113,29 @@ static bool has_digest(const u8 *bytes, size_t length, const char *expected)
 	return is_hex(digest, expected);
 }
 
-static bool stream_is_right(struct workshop *workshop, enum ws_path path,
+static bool stream_is_right(struct scratch *scratch, enum ws_backend backend,
 			    const struct stream_answer *answer)
 {
-	struct ws_keystream *keystream = &workshop->keystream;
+	struct ws_keystream *keystream = &scratch->keystream;
 	u8 key[WS_KEY_BYTES];
 	unsigned int i;
 
 	for (i = 0; i < sizeof(key); i++)
 		key[i] = i;
 	ws_keystream_init(keystream, answer->cipher, key, &answer->counter);
-	keystream->path = path;
-	ws_keystream_fill(keystream, workshop->bytes, STREAM_BYTES);
-	return has_digest(workshop->bytes, STREAM_BYTES, answer->digest);
+	keystream->backend = backend;
+	ws_keystream_fill(keystream, scratch->bytes, STREAM_BYTES);
+	return has_digest(scratch->bytes, STREAM_BYTES, answer->digest);
 }
 
 static void read_generator(struct ws_generator *generator, bool concurrent,
 			   u8 *destination, size_t bytes)
 {
-	struct ws_claim claim;
+	struct ws_reservation reservation;
 
 	if (concurrent) {
-		ws_generator_claim(generator, bytes, &claim);
-		ws_claim_generate(&claim, destination, bytes);
+		ws_generator_reserve(generator, bytes, &reservation);
+		ws_reservation_generate(&reservation, destination, bytes);
 		return;
 	}
 	do {
@@ -139,14 +147,14 @@ static void read_generator(struct ws_generator *generator, bool concurrent,
 	} while (bytes);
 }
 
-static bool fortuna_is_right(struct workshop *workshop,
+static bool fortuna_is_right(struct scratch *scratch,
 			     const struct fortuna_answer *answer)
 {
-	struct ws_generator *generator = &workshop->generator;
+	struct ws_generator *generator = &scratch->generator;
 	size_t done = 0;
 	unsigned int i;
 
-	ws_accumulator_init(&workshop->accumulator);
+	ws_accumulator_init(&scratch->accumulator);
 	for (i = 0; i < ARRAY_SIZE(events); i++) {
 		struct ws_event event = {
 			.counter = events[i].counter,
@@ -154,20 +162,20 @@ static bool fortuna_is_right(struct workshop *workshop,
 		};
 
 		memcpy(event.data, events[i].data, events[i].bytes);
-		ws_accumulator_absorb(&workshop->accumulator, &event, 0);
+		ws_accumulator_absorb(&scratch->accumulator, &event, 0);
 	}
-	if (!ws_accumulator_take_seed(&workshop->accumulator, 0, false,
-				      &workshop->seed))
+	if (!ws_accumulator_take_seed(&scratch->accumulator, 0, false,
+				      &scratch->seed))
 		return false;
 	ws_generator_init(generator, answer->cipher);
-	ws_generator_reseed(generator, workshop->seed.data, workshop->seed.bytes);
+	ws_generator_reseed(generator, scratch->seed.data, scratch->seed.bytes);
 	for (i = 0; i < ARRAY_SIZE(read_lengths); i++) {
 		read_generator(generator, answer->concurrent,
-			       workshop->bytes + done, read_lengths[i]);
+			       scratch->bytes + done, read_lengths[i]);
 		done += read_lengths[i];
 	}
 	return is_hex(generator->key, answer->key) &&
-	       has_digest(workshop->bytes, done, answer->digest);
+	       has_digest(scratch->bytes, done, answer->digest);
 }
 
 /* Vigna's xorshift128plus.c: the sixteenth word, and a jump. */
@@ -186,29 +194,30 @@ static bool pseudo_is_right(void)
 	       jumped.words[1] == 0x46309b4f8f2f18f6;
 }
 
-static bool all_are_right(struct workshop *workshop)
+static bool all_are_right(struct scratch *scratch)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(stream_answers); i++) {
 		enum ws_cipher cipher = stream_answers[i].cipher;
-		enum ws_path path;
+		enum ws_backend backend;
 
-		for (path = WS_SCALAR; path <= ws_best_path(cipher); path++)
-			if (!stream_is_right(workshop, path, &stream_answers[i])) {
-				pr_err("wellspring: wrong keystream: %s (%s), number %u\n",
+		for (backend = WS_SCALAR; backend <= ws_best_backend(cipher);
+		     backend++)
+			if (!stream_is_right(scratch, backend, &stream_answers[i])) {
+				pr_err("wrong keystream: %s (%s), number %u\n",
 				       ws_cipher_name(cipher),
-				       ws_path_name(cipher, path), i);
+				       ws_backend_name(cipher, backend), i);
 				return false;
 			}
 	}
 	for (i = 0; i < ARRAY_SIZE(fortuna_answers); i++)
-		if (!fortuna_is_right(workshop, &fortuna_answers[i])) {
-			pr_err("wellspring: wrong Fortuna: number %u\n", i);
+		if (!fortuna_is_right(scratch, &fortuna_answers[i])) {
+			pr_err("wrong Fortuna: number %u\n", i);
 			return false;
 		}
 	if (!pseudo_is_right()) {
-		pr_err("wellspring: wrong pseudo bytes\n");
+		pr_err("wrong pseudo bytes\n");
 		return false;
 	}
 	return true;
@@ -216,12 +225,12 @@ static bool all_are_right(struct workshop *workshop)
 
 int ws_answers_check(void)
 {
-	struct workshop *workshop = ws_alloc_node(sizeof(*workshop), NUMA_NO_NODE);
+	struct scratch *scratch = ws_alloc(sizeof(*scratch));
 	bool right;
 
-	if (!workshop)
+	if (!scratch)
 		return -ENOMEM;
-	right = all_are_right(workshop);
-	ws_free(workshop, sizeof(*workshop));
+	right = all_are_right(scratch);
+	ws_free(scratch, sizeof(*scratch));
 	return right ? 0 : -EBADMSG;
 }

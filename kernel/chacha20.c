@@ -1,55 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * ChaCha20 (RFC 8439) with Bernstein's words 12..15 as one counter of 128 bits.
+ * ChaCha20 (RFC 8439) with words 12 to 15 as one counter of 128 bits.
  *
- * The kernel's library makes the blocks, SIMD inside. It steps word 12 alone, and
- * without a carry: a run therefore never passes a multiple of 2^32, and each begins
- * with all four words written anew.
+ * The kernel's library makes the blocks, with SIMD inside. It steps word 12 only, and
+ * without a carry into word 13. So one call of the library never passes a multiple of
+ * 2^32 blocks, and each call starts with all four words written anew.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "chacha20.h"
+#include "compat.h"
 #include "simd.h"
 
 #define BLOCK_BYTES 64u
 
-static void prepare(const struct ws_keystream *keystream,
-		    const struct ws_counter *counter,
-		    struct chacha_state *state)
+static void set_state(struct chacha_state *state, const u32 *key,
+		      const struct ws_counter *counter)
 {
 	/* "expand 32-byte k" */
 	state->x[0] = 0x61707865;
 	state->x[1] = 0x3320646e;
 	state->x[2] = 0x79622d32;
 	state->x[3] = 0x6b206574;
-	memcpy(&state->x[4], keystream->chacha_key, WS_KEY_BYTES);
+	memcpy(&state->x[4], key, WS_KEY_BYTES);
 	state->x[12] = lower_32_bits(counter->low);
 	state->x[13] = upper_32_bits(counter->low);
 	state->x[14] = lower_32_bits(counter->high);
 	state->x[15] = upper_32_bits(counter->high);
 }
 
-/* The bytes up to the next carry out of word 12, at most @bytes. */
-static unsigned int run_bytes(const struct ws_counter *counter,
-			      unsigned int bytes)
+/* The bytes until word 12 wraps, at most @bytes. */
+static unsigned int bytes_until_carry(const struct ws_counter *counter,
+				      unsigned int bytes)
 {
 	u64 blocks = (1ULL << 32) - lower_32_bits(counter->low);
 
 	return min_t(u64, bytes, blocks * BLOCK_BYTES);
 }
 
-static void fill_scalar(struct ws_keystream *keystream, u8 *destination,
-			unsigned int bytes)
+static void fill_scalar(const u32 *key, const struct ws_counter *from,
+			u8 *destination, unsigned int bytes)
 {
-	struct ws_counter counter = keystream->counter;
+	struct ws_counter counter = *from;
 	struct chacha_state state;
 	u8 block[BLOCK_BYTES];
 
 	while (bytes) {
 		unsigned int step = min(bytes, BLOCK_BYTES);
 
-		prepare(keystream, &counter, &state);
+		set_state(&state, key, &counter);
 		ws_chacha20_block(&state, block);
 		memcpy(destination, block, step);
 		ws_counter_add(&counter, 1);
@@ -60,17 +60,17 @@ static void fill_scalar(struct ws_keystream *keystream, u8 *destination,
 	memzero_explicit(&state, sizeof(state));
 }
 
-static void fill_library(struct ws_keystream *keystream, u8 *destination,
-			 unsigned int bytes)
+static void fill_library(const u32 *key, const struct ws_counter *from,
+			 u8 *destination, unsigned int bytes)
 {
-	struct ws_counter counter = keystream->counter;
+	struct ws_counter counter = *from;
 	struct chacha_state state;
 
 	memset(destination, 0, bytes);
 	while (bytes) {
-		unsigned int step = run_bytes(&counter, bytes);
+		unsigned int step = bytes_until_carry(&counter, bytes);
 
-		prepare(keystream, &counter, &state);
+		set_state(&state, key, &counter);
 		ws_chacha20(&state, destination, step);
 		ws_counter_add(&counter, ws_blocks(WS_CHACHA20, step));
 		destination += step;
@@ -79,21 +79,22 @@ static void fill_library(struct ws_keystream *keystream, u8 *destination,
 	memzero_explicit(&state, sizeof(state));
 }
 
-bool ws_chacha20_fill(struct ws_keystream *keystream, u8 *destination,
+bool ws_chacha20_fill(const u32 key[WS_KEY_BYTES / 4], enum ws_backend backend,
+		      const struct ws_counter *from, u8 *destination,
 		      unsigned int bytes)
 {
 	struct ws_simd simd;
 
-	/* For one block the library never uses SIMD: no section, no refusal. */
-	if (keystream->path == WS_SCALAR || bytes <= BLOCK_BYTES) {
-		fill_scalar(keystream, destination, bytes);
+	/* The library uses no SIMD for one block, so there is no section to refuse. */
+	if (backend == WS_SCALAR || bytes <= BLOCK_BYTES) {
+		fill_scalar(key, from, destination, bytes);
 		return true;
 	}
 	if (!ws_simd_guard(&simd)) {
-		fill_scalar(keystream, destination, bytes);
+		fill_scalar(key, from, destination, bytes);
 		return false;
 	}
-	fill_library(keystream, destination, bytes);
+	fill_library(key, from, destination, bytes);
 	ws_simd_unguard(&simd);
 	return true;
 }

@@ -3,13 +3,13 @@
 #define WELLSPRING_CHACHA20_H
 
 #include "cipher.h"
-#include "compat.h"
 
 /*
- * At most WS_SECTION_BYTES from the counter on, which stays as it is. False: the
- * FPU was refused, and the bytes were made without it.
+ * ChaCha20: at most WS_SECTION_BYTES, from the counter @from on. False: the FPU was
+ * refused, and scalar code made the bytes.
  */
-bool ws_chacha20_fill(struct ws_keystream *keystream, u8 *destination,
+bool ws_chacha20_fill(const u32 key[WS_KEY_BYTES / 4], enum ws_backend backend,
+		      const struct ws_counter *from, u8 *destination,
 		      unsigned int bytes);
 
 #endif

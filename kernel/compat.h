@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Where kernels from 6.1 to 7.2 differ. Nothing else in the module asks for a
+ * Where kernels from 6.1 to 7.2 differ. Apart from this file only testing.h asks for a
  * version.
  */
 #ifndef WELLSPRING_COMPAT_H
@@ -9,25 +9,17 @@
 #include <crypto/aes.h>
 #include <crypto/chacha.h>
 #include <crypto/sha2.h>
-#include <linux/export.h>
 #include <linux/hrtimer.h>
+#include <linux/syscore_ops.h>
 #include <linux/uio.h>
 #include <linux/version.h>
 
-/* 6.13: the namespace of an export is a string. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-#define WS_TEST_NAMESPACE "WELLSPRING_TEST"
-#else
-#define WS_TEST_NAMESPACE WELLSPRING_TEST
-#endif
-
-/* What the test module needs beyond wellspring.h; it says WS_IMPORT_FOR_TEST. */
-#define WS_EXPORT_FOR_TEST(symbol) \
-	EXPORT_SYMBOL_NS_GPL(symbol, WS_TEST_NAMESPACE)
-#define WS_IMPORT_FOR_TEST() MODULE_IMPORT_NS(WS_TEST_NAMESPACE)
-
-/* 6.16: kernel_fpu_begin() disables softirqs; before, a section could be hit by one. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+/*
+ * 6.16: kernel_fpu_begin() disables softirqs. With PREEMPT_RT softirqs run in threads,
+ * which cannot interrupt a section, because a section switches preemption off; and
+ * local_bh_disable() takes a lock that may sleep.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0) || defined(CONFIG_PREEMPT_RT)
 #define WS_SECTION_HOLDS_SOFTIRQS true
 #else
 #define WS_SECTION_HOLDS_SOFTIRQS false
@@ -83,14 +75,14 @@ static inline const u32 *ws_aes_round_keys(const struct aes_enckey *key)
 }
 #endif
 
-/* 6.5: files without pages of their own splice through a copy. */
+/* 6.5: files without a page cache splice through a copy. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #define ws_splice_read copy_splice_read
 #else
 #define ws_splice_read generic_file_splice_read
 #endif
 
-/* 6.6: one piece of a user's memory needs no vector any more. */
+/* 6.6: a single piece of user memory no longer needs a vector. */
 static inline int ws_import_user(void __user *memory, size_t bytes,
 				 struct iovec *vector, struct iov_iter *iter)
 {
@@ -100,6 +92,24 @@ static inline int ws_import_user(void __user *memory, size_t bytes,
 	return import_single_range(ITER_SOURCE, memory, bytes, vector, iter);
 #endif
 }
+
+/*
+ * WS_DEFINE_RESUME(function): a function that runs first of all after a resume.
+ * 6.19: system core operations got an argument.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#define WS_DEFINE_RESUME(function)					\
+static void ws_resume(void *unused) { function(); }			\
+static const struct syscore_ops ws_resume_ops = { .resume = ws_resume }; \
+static struct syscore ws_resume_core = { .ops = &ws_resume_ops }
+#define ws_register_resume() register_syscore(&ws_resume_core)
+#define ws_unregister_resume() unregister_syscore(&ws_resume_core)
+#else
+#define WS_DEFINE_RESUME(function) \
+static struct syscore_ops ws_resume_ops = { .resume = function }
+#define ws_register_resume() register_syscore_ops(&ws_resume_ops)
+#define ws_unregister_resume() unregister_syscore_ops(&ws_resume_ops)
+#endif
 
 /* 6.13: a timer is set up in one step. */
 static inline void ws_hrtimer_setup(struct hrtimer *timer,

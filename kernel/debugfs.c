@@ -1,42 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * /sys/kernel/debug/wellspring: what can be said without a secret. Tables of words
- * and numbers with their names in the first line; figures are since the module was
- * loaded.
+ * /sys/kernel/debug/wellspring: counts and states, no secrets. Each table has the
+ * names of its columns in the first line. Counts start when the module is loaded.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
-#include "internal.h"
-
-static const char *const phase_names[] = {
-	[WS_EMPTY] = "empty",
-	[WS_EARLY] = "early",
-	[WS_READY] = "ready",
-};
-
-static const char *const context_names[WS_CONTEXTS] = {
-	[WS_TASK] = "task",
-	[WS_SOFTIRQ] = "softirq",
-	[WS_HARDIRQ] = "hardirq",
-};
+#include "backend.h"
+#include "collector.h"
+#include "doors.h"
+#include "generation.h"
+#include "nodes.h"
+#include "phase.h"
+#include "queue.h"
+#include "read.h"
+#include "simd.h"
+#include "source.h"
+#include "tap.h"
 
 static int state_show(struct seq_file *file, void *unused)
 {
-	struct ws_harvest_statistics harvest;
+	struct ws_collector_statistics collector;
 
-	ws_harvest_statistics(&harvest);
-	seq_printf(file, "phase %s\n", phase_names[ws_phase()]);
+	ws_collector_statistics(&collector);
+	seq_printf(file, "phase %s\n", ws_phase_name(ws_phase()));
 	seq_printf(file, "generation %llu\n", ws_generation());
 	seq_printf(file, "mode %s\n", ws_mode_name(ws_mode()));
 	seq_printf(file, "cipher %s\n", ws_cipher_name(ws_cipher));
-	seq_printf(file, "path %s\n",
-		   ws_path_name(ws_cipher, ws_best_path(ws_cipher)));
-	seq_printf(file, "harvest_rounds %llu\n", harvest.rounds);
-	seq_printf(file, "harvest_given_up %llu\n", harvest.given_up);
-	seq_printf(file, "reseeds %llu\n", harvest.reseeds);
-	seq_printf(file, "reseeds_held_back %llu\n", harvest.held_back);
-	seq_printf(file, "first_pool_bytes %u\n", harvest.first_pool_bytes);
+	seq_printf(file, "backend %s\n",
+		   ws_backend_name(ws_cipher, ws_best_backend(ws_cipher)));
+	seq_printf(file, "collector_rounds %llu\n", collector.rounds);
+	seq_printf(file, "reseeds %llu\n", collector.reseeds);
+	seq_printf(file, "reseeds_held_back %llu\n", collector.held_back);
+	seq_printf(file, "first_pool_bytes %u\n", collector.first_pool_bytes);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(state);
@@ -46,13 +42,13 @@ static int nodes_show(struct seq_file *file, void *unused)
 	struct ws_node_statistics node;
 	unsigned int number;
 
-	seq_puts(file, "node numa_node claims contended lock_wait_ns reseeds");
+	seq_puts(file, "node numa_node memory_node reservations contended lock_wait_ns reseeds");
 	seq_puts(file, " reseed_age_ms credit_bits credited_bits mailbox\n");
-	for (number = 0; number < ws_node_numbers(); number++) {
-		if (!ws_node_statistics(number, &node))
+	for (number = 0; number < ws_nodes_count(); number++) {
+		if (!ws_nodes_statistics(number, &node))
 			continue;
-		seq_printf(file, "%u %d %llu %llu %llu %llu", number,
-			   node.numa_node, node.claims, node.contended,
+		seq_printf(file, "%u %d %d %llu %llu %llu %llu", number,
+			   node.numa_node, node.memory_node, node.reservations, node.contended,
 			   node.lock_wait_ns, node.reseeds);
 		if (node.reseed_age_ms == U64_MAX)
 			seq_puts(file, " never");
@@ -96,7 +92,7 @@ static int taps_show(struct seq_file *file, void *unused)
 			ws_tap_statistics(cpu, context, &tap);
 			seq_printf(file,
 				   "%d %s %llu %llu %llu %llu %llu %llu\n", cpu,
-				   context_names[context], tap.reads,
+				   ws_context_name(context), tap.reads,
 				   tap.fetches, tap.refills, tap.deeper,
 				   simd.sections[context],
 				   simd.refusals[context]);
@@ -111,34 +107,33 @@ static int sources_show(struct seq_file *file, void *unused)
 	struct ws_source_statistics source;
 	enum ws_source number;
 
-	seq_puts(file, "source state events credit_bits\n");
+	seq_puts(file, "source health events credit_bits\n");
 	for (number = 0; number < WS_SOURCES; number++) {
 		ws_source_statistics(number, &source);
 		seq_printf(file, "%s %s %llu %llu\n", source.name,
-			   source.quarantined ? "quarantined" :
-			   source.present     ? "present" :
-						"absent",
+			   source.present ? ws_health_state_name(source.health) :
+					    "absent",
 			   source.events, source.credit_bits);
 	}
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(sources);
 
-static struct dentry *folder;
+static struct dentry *directory;
 
-/* A kernel without debugfs gives errors for folders, and takes them back. */
+/* Without debugfs these functions return errors and accept them as arguments. */
 int ws_debugfs_init(void)
 {
-	folder = debugfs_create_dir("wellspring", NULL);
-	debugfs_create_file("state", 0444, folder, NULL, &state_fops);
-	debugfs_create_file("nodes", 0444, folder, NULL, &nodes_fops);
-	debugfs_create_file("cpus", 0444, folder, NULL, &cpus_fops);
-	debugfs_create_file("taps", 0444, folder, NULL, &taps_fops);
-	debugfs_create_file("sources", 0444, folder, NULL, &sources_fops);
+	directory = debugfs_create_dir("wellspring", NULL);
+	debugfs_create_file("state", 0444, directory, NULL, &state_fops);
+	debugfs_create_file("nodes", 0444, directory, NULL, &nodes_fops);
+	debugfs_create_file("cpus", 0444, directory, NULL, &cpus_fops);
+	debugfs_create_file("taps", 0444, directory, NULL, &taps_fops);
+	debugfs_create_file("sources", 0444, directory, NULL, &sources_fops);
 	return 0;
 }
 
 void ws_debugfs_exit(void)
 {
-	debugfs_remove_recursive(folder);
+	debugfs_remove_recursive(directory);
 }

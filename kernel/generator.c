@@ -9,7 +9,9 @@
 #include <linux/string.h>
 
 #include "generator.h"
-#include "pool.h"
+#include "hash.h"
+#include "keystream.h"
+#include "testing.h"
 
 /* FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero." */
 void ws_generator_init(struct ws_generator *generator, enum ws_cipher cipher)
@@ -22,8 +24,8 @@ WS_EXPORT_FOR_TEST(ws_generator_init);
 /*
  * FS&K 9.4.2, Reseed: "Compute the new key using a hash function:
  * K = SHAd-256(K || s). Increment the counter to make it nonzero and mark the
- * generator as seeded: C = C + 1." The old key is part of it only if there is one;
- * FreeBSD asks the counter.
+ * generator as seeded: C = C + 1." The first seed has no old key before it: like
+ * FreeBSD we look at the counter.
  */
 void ws_generator_reseed(struct ws_generator *generator, const void *seed,
 			 size_t bytes)
@@ -39,8 +41,8 @@ WS_EXPORT_FOR_TEST(ws_generator_reseed);
 
 /*
  * FS&K 9.4.4, PseudoRandomData: "Compute the output. Switch to a new key to avoid
- * later compromises of this output: K = GenerateBlocks(G, 2)." Under AES a last
- * partial block is a chunk of its own.
+ * later compromises of this output: K = GenerateBlocks(G, 2)." With AES a partial
+ * last block is a chunk by itself.
  */
 size_t ws_generator_read_chunk(struct ws_generator *generator,
 			       void *destination, size_t bytes)
@@ -62,21 +64,21 @@ size_t ws_generator_read_chunk(struct ws_generator *generator,
 WS_EXPORT_FOR_TEST(ws_generator_read_chunk);
 
 /*
- * FreeBSD's random_fortuna_read_concurrent: copy K and C, step C over all the blocks
- * that the request will use, take a new K from the keystream there.
+ * FreeBSD's random_fortuna_read_concurrent: copy K and C, step C over all blocks that
+ * the request will use, and take the new K from the keystream after them.
  */
-void ws_generator_claim(struct ws_generator *generator, size_t bytes,
-			struct ws_claim *claim)
+void ws_generator_reserve(struct ws_generator *generator, size_t bytes,
+			  struct ws_reservation *reservation)
 {
 	struct ws_keystream keystream;
 	u64 blocks = ws_blocks(generator->cipher, bytes);
 
-	claim->cipher = generator->cipher;
-	claim->counter = generator->counter;
-	memcpy(claim->key, generator->key, WS_KEY_BYTES);
+	reservation->cipher = generator->cipher;
+	reservation->counter = generator->counter;
+	memcpy(reservation->key, generator->key, WS_KEY_BYTES);
 	/*
-	 * Two blocks for each new key in the middle of the request. One of exactly
-	 * k * 2^20 bytes steps over two blocks that it will not use.
+	 * Two blocks for each change of the key within the request. A request of
+	 * exactly k * 2^20 bytes skips two blocks that it does not use, as in FreeBSD.
 	 */
 	if (generator->cipher == WS_AES256)
 		blocks += blocks / ws_blocks(WS_AES256, WS_KEY_LIMIT_BYTES) *
@@ -88,31 +90,33 @@ void ws_generator_claim(struct ws_generator *generator, size_t bytes,
 	generator->counter = keystream.counter;
 	ws_keystream_wipe(&keystream);
 }
-WS_EXPORT_FOR_TEST(ws_generator_claim);
+WS_EXPORT_FOR_TEST(ws_generator_reserve);
 
 /*
- * AES-256 changes its key every WS_KEY_LIMIT_BYTES while bytes remain; ChaCha20 needs
- * no new key at any length.
+ * AES-256 changes its key after every WS_KEY_LIMIT_BYTES, while bytes remain. ChaCha20
+ * keeps one key for any length.
  */
-void ws_claim_generate(struct ws_claim *claim, void *destination, size_t bytes)
+void ws_reservation_generate(struct ws_reservation *reservation,
+			     void *destination, size_t bytes)
 {
-	size_t limit = claim->cipher == WS_AES256 ? WS_KEY_LIMIT_BYTES : SIZE_MAX;
+	size_t limit = reservation->cipher == WS_AES256 ? WS_KEY_LIMIT_BYTES :
+							  SIZE_MAX;
 	struct ws_keystream keystream;
 
 	for (;;) {
 		size_t step = min(bytes, limit);
 
-		ws_keystream_init(&keystream, claim->cipher, claim->key,
-				  &claim->counter);
+		ws_keystream_init(&keystream, reservation->cipher,
+				  reservation->key, &reservation->counter);
 		ws_keystream_fill(&keystream, destination, step);
 		destination += step;
 		bytes -= step;
 		if (!bytes)
 			break;
-		ws_keystream_fill(&keystream, claim->key, WS_KEY_BYTES);
-		claim->counter = keystream.counter;
+		ws_keystream_fill(&keystream, reservation->key, WS_KEY_BYTES);
+		reservation->counter = keystream.counter;
 	}
 	ws_keystream_wipe(&keystream);
-	memzero_explicit(claim, sizeof(*claim));
+	memzero_explicit(reservation, sizeof(*reservation));
 }
-WS_EXPORT_FOR_TEST(ws_claim_generate);
+WS_EXPORT_FOR_TEST(ws_reservation_generate);

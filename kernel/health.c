@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The tests of SP 800-90B 4.4 for a source that claims full entropy, 8 bits a byte.
+ * The tests of SP 800-90B 4.4 for samples of 8 bits with at least 1 bit of
+ * min-entropy.
  *
- * They catch a source that has died or got stuck, not one that is subtly weak. The
- * cutoffs are for one false alarm in 2^40 samples, the standard's rarest: at the 640
- * bytes a second that are drawn here, one in 54 years.
+ * They find a source that is dead or stuck, not one that is a little weak. The cutoffs
+ * are for one false alarm in 2^40 samples, the rarest that the standard allows.
  */
-#include "compat.h"
+#include <linux/limits.h>
+#include <linux/minmax.h>
+
 #include "health.h"
+#include "testing.h"
 
-/* 4.4.1: 1 + ceil(40 / 8) */
-#define REPETITION_CUTOFF 6
-/* 4.4.2: of 512 samples, so many equal the first once in 2^40.9 windows. */
+/* 4.4.1: 1 + ceil(40 / 1) */
+#define REPETITION_CUTOFF 41
+/* 4.4.2: of 512 samples, 337 equal the first with a chance of at most 2^-40. */
 #define WINDOW_SAMPLES 512
-#define PROPORTION_CUTOFF 20
-
-void ws_health_init(struct ws_health *health)
-{
-	*health = (struct ws_health) { .last = -1 };
-}
-WS_EXPORT_FOR_TEST(ws_health_init);
+#define PROPORTION_CUTOFF 337
 
 static bool sample_passes(struct ws_health *health, u8 sample)
 {
-	health->run = health->last == sample ? health->run + 1 : 1;
+	bool repeats = health->run && health->last == sample;
+
+	health->run = repeats ? min(health->run, U32_MAX - 1) + 1 : 1;
 	health->last = sample;
 
 	if (health->position == 0) {
@@ -37,12 +36,49 @@ static bool sample_passes(struct ws_health *health, u8 sample)
 	       health->count < PROPORTION_CUTOFF;
 }
 
-bool ws_health_passes(struct ws_health *health, const u8 *samples, size_t bytes)
+static void sample_failed(struct ws_health *health)
 {
-	bool passes = true;
-
-	for (; bytes; bytes--)
-		passes &= sample_passes(health, *samples++);
-	return passes;
+	if (health->passed >= WS_HEALTH_FORGET_SAMPLES)
+		health->failures = 0;
+	health->failures++;
+	health->state = health->failures < WS_HEALTH_MAX_FAILURES ?
+				WS_HEALTH_QUARANTINED : WS_HEALTH_DISABLED;
+	/* Both tests start again. */
+	health->passed = 0;
+	health->run = 0;
+	health->position = 0;
 }
-WS_EXPORT_FOR_TEST(ws_health_passes);
+
+static void sample_passed(struct ws_health *health)
+{
+	health->passed = min(health->passed, U32_MAX - 1) + 1;
+	if (health->state == WS_HEALTH_QUARANTINED &&
+	    health->passed >= WS_HEALTH_RETURN_SAMPLES)
+		health->state = WS_HEALTH_ACTIVE;
+}
+
+bool ws_health_judge(struct ws_health *health, const u8 *samples, size_t bytes)
+{
+	enum ws_health_state before = health->state;
+
+	for (; bytes && health->state != WS_HEALTH_DISABLED; bytes--) {
+		if (sample_passes(health, *samples++))
+			sample_passed(health);
+		else
+			sample_failed(health);
+	}
+	/* The samples that end a quarantine are not used themselves. */
+	return before == WS_HEALTH_ACTIVE && health->state == WS_HEALTH_ACTIVE;
+}
+WS_EXPORT_FOR_TEST(ws_health_judge);
+
+const char *ws_health_state_name(enum ws_health_state state)
+{
+	static const char *const names[] = {
+		[WS_HEALTH_ACTIVE] = "active",
+		[WS_HEALTH_QUARANTINED] = "quarantined",
+		[WS_HEALTH_DISABLED] = "disabled",
+	};
+
+	return names[state];
+}

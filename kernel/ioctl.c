@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The ioctls of uapi.h. Arguments are looked at in random(4)'s order, so that a
- * program that gets more than one of them wrong gets random(4)'s error.
+ * The ioctls of uapi.h. They look at their arguments in the order of random(4): a
+ * program with two wrong arguments gets the same error as there.
  */
 #include <linux/capability.h>
 #include <linux/random.h>
 #include <linux/uaccess.h>
 
-#include "device.h"
-#include "internal.h"
+#include "collector.h"
+#include "compat.h"
+#include "generation.h"
+#include "ioctl.h"
+#include "nodes.h"
+#include "phase.h"
+#include "topology.h"
 #include "uapi.h"
+#include "wellspring.h"
+#include "write.h"
 
-/* What is said of credit is at most this: the key's length, as in random(4). */
+/* No more credit is reported or accepted: the bits of a key, as in random(4). */
 #define MAX_CREDIT_BITS 256
 
 static long get_credit(int __user *argument)
@@ -19,12 +26,12 @@ static long get_credit(int __user *argument)
 	struct ws_node_statistics root;
 	int bits = 0;
 
-	if (ws_node_statistics(0, &root))
+	if (ws_nodes_statistics(0, &root))
 		bits = min_t(u64, root.credited_bits, MAX_CREDIT_BITS);
 	return put_user(bits, argument);
 }
 
-/* Credit for what is in the pools already comes with an event of its own. */
+/* Credit for what was written before. */
 static long add_credit(int __user *argument)
 {
 	int bits;
@@ -33,7 +40,8 @@ static long add_credit(int __user *argument)
 		return -EFAULT;
 	if (bits < 0)
 		return -EINVAL;
-	ws_mix(WS_SOURCE_MIX, &bits, sizeof(bits), min(bits, MAX_CREDIT_BITS));
+	if (bits)
+		ws_credit(min(bits, MAX_CREDIT_BITS));
 	return 0;
 }
 
@@ -53,17 +61,19 @@ static long add_entropy(int __user *argument)
 	error = ws_import_user(argument, bytes, &vector, &iter);
 	if (error)
 		return error;
-	error = ws_mix_user(&iter);
+	error = ws_write(&iter);
 	if (error < 0)
 		return error;
-	/* What is credited must have come whole. */
+	/* Credit is only for data that came completely. */
 	if (error != bytes)
 		return -EFAULT;
-	ws_mix(WS_SOURCE_MIX, &bits, sizeof(bits), min(bits, MAX_CREDIT_BITS));
+	bits = min3(bits, 8 * bytes, MAX_CREDIT_BITS);
+	if (bits)
+		ws_credit(bits);
 	return 0;
 }
 
-static long save(struct wellspring_seed __user *argument)
+static long save_node(struct wellspring_seed __user *argument)
 {
 	struct wellspring_seed seed;
 	long error;
@@ -71,14 +81,14 @@ static long save(struct wellspring_seed __user *argument)
 	if (copy_from_user(&seed, argument, sizeof(seed)))
 		return -EFAULT;
 	seed.credit_bits = 0;
-	error = ws_node_save(seed.node, seed.bytes, sizeof(seed.bytes));
+	error = ws_nodes_save(seed.node, seed.bytes, sizeof(seed.bytes));
 	if (!error && copy_to_user(argument, &seed, sizeof(seed)))
 		error = -EFAULT;
 	memzero_explicit(&seed, sizeof(seed));
 	return error;
 }
 
-static long restore(const struct wellspring_seed __user *argument)
+static long restore_node(const struct wellspring_seed __user *argument)
 {
 	struct wellspring_seed seed;
 	long error = -EINVAL;
@@ -86,19 +96,33 @@ static long restore(const struct wellspring_seed __user *argument)
 	if (copy_from_user(&seed, argument, sizeof(seed)))
 		return -EFAULT;
 	if (seed.credit_bits <= MAX_CREDIT_BITS)
-		error = ws_node_restore(seed.node, seed.bytes,
+		error = ws_nodes_restore(seed.node, seed.bytes,
 					sizeof(seed.bytes), seed.credit_bits);
 	memzero_explicit(&seed, sizeof(seed));
-	if (!error)
+	if (!error) {
 		ws_generation_bump();
+		/* The seed may have been the credit that others wait for. */
+		ws_topology_grow();
+	}
 	return error;
 }
 
-static long reseed(void)
+static long reseed_nodes(void)
 {
-	if (ws_phase() == WS_EMPTY)
+	if (ws_phase() != WS_READY)
 		return -ENODATA;
 	return ws_reseed();
+}
+
+static long get_early(struct wellspring_early __user *argument)
+{
+	struct wellspring_early early;
+	long error = wellspring_get_early_bytes(early.bytes, sizeof(early.bytes));
+
+	if (!error && copy_to_user(argument, &early, sizeof(early)))
+		error = -EFAULT;
+	memzero_explicit(&early, sizeof(early));
+	return error;
 }
 
 static bool is_privileged(unsigned int command)
@@ -134,11 +158,13 @@ long ws_ioctl(struct file *file, unsigned int command, unsigned long argument)
 	case RNDCLEARPOOL:
 		return 0;
 	case RNDRESEEDCRNG:
-		return reseed();
+		return reseed_nodes();
 	case WELLSPRING_IOC_SAVE:
-		return save(pointer);
+		return save_node(pointer);
 	case WELLSPRING_IOC_RESTORE:
-		return restore(pointer);
+		return restore_node(pointer);
+	case WELLSPRING_IOC_EARLY:
+		return get_early(pointer);
 	default:
 		return -EINVAL;
 	}

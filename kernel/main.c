@@ -1,76 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * wellspring: Fortuna, made concurrent. The ladder of loading, and memory.
+ * wellspring: Fortuna with a generator per NUMA node and a tap per CPU.
  *
- *	source -> health -> harvest -> pool -> generator -> node -> tap -> door
+ *	source -> health -> queue -> pool -> generator -> node -> tap -> door
+ *
+ * This file is the ladder of loading.
  */
-#include <linux/mm.h>
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kernel.h>
 #include <linux/module.h>
-#include <linux/moduleparam.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 
-#include "internal.h"
+#include "answers.h"
+#include "backend.h"
+#include "collector.h"
+#include "doors.h"
+#include "memory.h"
+#include "mix.h"
+#include "nodes.h"
+#include "phase.h"
+#include "pseudo.h"
+#include "queue.h"
+#include "source.h"
+#include "tap.h"
+#include "timing.h"
+#include "topology.h"
 
-enum ws_cipher ws_cipher = WS_CHACHA20;
-WS_EXPORT_FOR_TEST(ws_cipher);
-
-static char *cipher = "chacha20";
-module_param(cipher, charp, 0444);
-MODULE_PARM_DESC(cipher, "chacha20 (default) or aes256");
-
-static unsigned int fail_step;
-module_param(fail_step, uint, 0400);
-MODULE_PARM_DESC(fail_step,
-		 "make the nth fallible step of loading fail, for tests; 0: none");
-
-bool ws_step_fails(void)
-{
-	static unsigned int step;
-
-	return ++step == fail_step;
-}
-
-void *ws_alloc_node(size_t bytes, int numa_node)
-{
-	if (ws_step_fails())
-		return NULL;
-	return kzalloc_node(bytes, GFP_KERNEL, numa_node);
-}
-
-void ws_free(void *memory, size_t bytes)
-{
-	memzero_explicit(memory, bytes);
-	kfree(memory);
-}
-
-static int cipher_init(void)
-{
-	if (!strcmp(cipher, ws_cipher_name(WS_AES256)))
-		ws_cipher = WS_AES256;
-	else if (strcmp(cipher, ws_cipher_name(WS_CHACHA20)))
-		return -EINVAL;
-	ws_cipher_detect();
-	return 0;
-}
-
-/* Doors come last, the device last of all: what can be opened works. */
+/*
+ * What users can open comes last: then everything works. The rng comes after the device,
+ * because a user could hold it, and undoing its registration would have to wait.
+ */
 static const struct rung {
 	int (*init)(void);
 	void (*exit)(void);
 } ladder[] = {
-	{ cipher_init },
+	{ ws_backends_init },
 	{ ws_answers_check },
 	{ ws_pseudo_init },
 	{ ws_taps_init, ws_taps_exit },
-	{ ws_nodes_init, ws_nodes_exit },
+	{ ws_queues_init, ws_queues_exit },
+	{ ws_mix_init, ws_mix_exit },
+	{ ws_topology_init, ws_topology_exit },
 	{ ws_sources_init },
-	{ ws_harvest_init, ws_harvest_exit },
+	{ ws_collector_init, ws_collector_exit },
 	{ ws_timing_init, ws_timing_exit },
-	{ ws_clone_init, ws_clone_exit },
+	{ ws_clone_detection_init, ws_clone_detection_exit },
 	{ ws_debugfs_init, ws_debugfs_exit },
-	{ ws_rng_init, ws_rng_exit },
 	{ ws_device_init, ws_device_exit },
+	{ ws_rng_init, ws_rng_exit },
 };
 
 static void climb_down(unsigned int rungs)
@@ -92,10 +69,10 @@ static int __init wellspring_init(void)
 			return error;
 		}
 	}
-	pr_info("wellspring: %u nodes, %s (%s), %s\n", ws_node_numbers(),
+	pr_info("%u nodes, %s (%s), phase %s\n", ws_nodes_count(),
 		ws_cipher_name(ws_cipher),
-		ws_path_name(ws_cipher, ws_best_path(ws_cipher)),
-		ws_phase() == WS_EMPTY ? "not seeded yet" : "seeded");
+		ws_backend_name(ws_cipher, ws_best_backend(ws_cipher)),
+		ws_phase_name(ws_phase()));
 	return 0;
 }
 
@@ -106,6 +83,6 @@ static void __exit wellspring_exit(void)
 
 module_init(wellspring_init);
 module_exit(wellspring_exit);
-MODULE_DESCRIPTION("Fortuna, made concurrent: a generator per NUMA node, a tap per CPU");
+MODULE_DESCRIPTION("Fortuna with a generator per NUMA node and a tap per CPU");
 MODULE_AUTHOR("The wellspring developers");
 MODULE_LICENSE("Dual MIT/GPL");

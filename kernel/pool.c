@@ -2,18 +2,18 @@
 /*
  * Fortuna's accumulator (FS&K 9.5), bit-exact with FreeBSD's random(4).
  *
- * Whoever feeds the pools with events that an attacker knows can follow pool 0, and
- * perhaps pool 1, from reseed to reseed. Pool i is used in every 2^i-th reseed only,
- * so that some pool gathers enough of what the attacker does not know before it is
- * used.
+ * An attacker who knows most events can guess what pool 0 holds at each reseed, and
+ * perhaps pool 1. Pool i is used in every 2^i-th reseed only, so one of the pools
+ * collects enough events that the attacker does not know before it is used.
  */
 #include <asm/byteorder.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "pool.h"
+#include "testing.h"
 
-/* What a digest can carry at most. */
+/* The most entropy that a digest can have. */
 #define POOL_CREDIT_BITS (8 * SHA256_DIGEST_SIZE)
 
 static void pool_init(struct ws_pool *pool)
@@ -33,7 +33,7 @@ void ws_accumulator_init(struct ws_accumulator *accumulator)
 }
 WS_EXPORT_FOR_TEST(ws_accumulator_init);
 
-/* FS&K 9.5.6, AddRandomEvent; the time stamp of an event is hashed as 4 bytes. */
+/* FS&K 9.5.6, AddRandomEvent. The cycle counter is hashed as 4 bytes, as in FreeBSD. */
 void ws_accumulator_absorb(struct ws_accumulator *accumulator,
 			   const struct ws_event *event, unsigned int pool_number)
 {
@@ -89,18 +89,3 @@ bool ws_accumulator_take_seed(struct ws_accumulator *accumulator, u64 now_ms,
 	return true;
 }
 WS_EXPORT_FOR_TEST(ws_accumulator_take_seed);
-
-void ws_sha_d256(u8 digest[SHA256_DIGEST_SIZE], const void *first,
-		 size_t first_bytes, const void *second, size_t second_bytes,
-		 const void *third, size_t third_bytes)
-{
-	struct sha256_ctx hash;
-
-	sha256_init(&hash);
-	sha256_update(&hash, first, first_bytes);
-	sha256_update(&hash, second, second_bytes);
-	sha256_update(&hash, third, third_bytes);
-	sha256_final(&hash, digest);
-	sha256(digest, SHA256_DIGEST_SIZE, digest);
-	memzero_explicit(&hash, sizeof(hash));
-}

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Fortuna's accumulator: 32 pools that fill at the same pace and are emptied at
- * very different ones. One owner at a time; see harvest.h for the lock.
+ * Fortuna's accumulator: 32 pools that fill equally fast, and of which pool i is
+ * emptied by every 2^i-th reseed. It takes no lock: collector.c owns the only one.
  */
 #ifndef WELLSPRING_POOL_H
 #define WELLSPRING_POOL_H
 
 #include "compat.h"
 
-/* At ten reseeds a second the last is used once in 6.8 years (FS&K 9.5.2). */
+/* With ten reseeds a second, pool 31 is used once in 6.8 years (FS&K 9.5.2). */
 #define WS_POOLS 32
-/* The bytes in pool 0 below which no reseed happens (FS&K's MinPoolSize). */
+/* No reseed happens while pool 0 has fewer bytes (MinPoolSize in FS&K). */
 #define WS_MIN_POOL_BYTES 64
 /* The least time between two reseeds (FS&K 9.5.5). */
 #define WS_RESEED_INTERVAL_MS 100
@@ -18,9 +18,9 @@
 #define WS_EVENT_BYTES 32
 #define WS_SEED_BYTES (WS_POOLS * SHA256_DIGEST_SIZE)
 
-/* Noise on its way to a pool. */
+/* A sample of noise on its way to a pool. */
 struct ws_event {
-	u32 counter;		/* low bits of a cycle counter */
+	u32 counter;		/* the low bits of the cycle counter */
 	u8 source;		/* enum ws_source */
 	u8 bytes;
 	u16 credit_bits;
@@ -47,20 +47,15 @@ struct ws_accumulator {
 	u64 reseeded_ms;
 };
 
-/* The accumulator's functions run where its owner may sleep or not: any context. */
+/* All in any context. */
 void ws_accumulator_init(struct ws_accumulator *accumulator);
 void ws_accumulator_absorb(struct ws_accumulator *accumulator,
 			   const struct ws_event *event, unsigned int pool);
 /*
- * The seed of the next reseed: false if pool 0 holds less than 64 bytes, or if the
- * last was less than 100 ms before @now_ms (unless @unpaced).
+ * Takes the seed of the next reseed. False if pool 0 holds less than 64 bytes, or if
+ * the last reseed was less than 100 ms before @now_ms and @unpaced is false.
  */
 bool ws_accumulator_take_seed(struct ws_accumulator *accumulator, u64 now_ms,
 			      bool unpaced, struct ws_seed *seed);
-
-/* SHA256(SHA256(first | second | third)). NULL parts are empty. */
-void ws_sha_d256(u8 digest[SHA256_DIGEST_SIZE], const void *first,
-		 size_t first_bytes, const void *second, size_t second_bytes,
-		 const void *third, size_t third_bytes);
 
 #endif

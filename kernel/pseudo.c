@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Pseudo bytes: xorshift128+ (Vigna, "Further scramblings of Marsaglia's xorshift
- * generators", 2014), 16 bytes a CPU, states 2^64 steps apart.
+ * generators", 2014), 16 bytes for each CPU, with states 2^64 steps apart.
  *
- * The Solaris Porting Layer kept this generator per CPU too, and an interrupt that
- * came between its load and its store got the numbers of the call that it
- * interrupted. A state for each context would cost three times the memory. Here a
- * call steps in registers and then replaces the state by one instruction: a
- * CMPXCHG16B *without* LOCK, which no interrupt can divide, and which nothing but the
- * CPU's own code ever contends for, so that it orders nothing and owns no bus. If the
- * state is still the one that the call began with, the numbers are the call's; if
- * not, an interrupt (or another CPU, after a migration) took them, and the call makes
- * others. Preemption and interrupts stay on, and an NMI may call too.
+ * The Solaris Porting Layer had this generator per CPU too. There, an interrupt between
+ * the load and the store of the state got the numbers of the call that it interrupted.
+ * A state for each context would take three times the memory. Here a call steps in
+ * registers, and then replaces the state with one instruction: CMPXCHG16B *without*
+ * LOCK. No interrupt can come in the middle of it, and since only this CPU uses the
+ * state, it needs no LOCK: it orders nothing and locks no bus. If the state is still
+ * the one that the call started from, the numbers belong to this call. If not, an
+ * interrupt (or another CPU, after a migration) took them, and the call makes others.
+ * Preemption and interrupts stay on, and an NMI may call too.
  *
- * A state recurs after 2^128 - 1 steps, so "still the same" means that nobody stepped.
+ * A state comes again only after 2^128 - 1 steps, so "still the same" means that nobody
+ * stepped.
  */
 #include <asm/cpufeature.h>
 #include <linux/kernel.h>
@@ -22,9 +23,11 @@
 #include <linux/random.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "pseudo.h"
+#include "testing.h"
+#include "wellspring.h"
 
-/* The bytes for one replacement of the state; so much is made again after one fails. */
+/* The bytes for one replacement of the state; made again if the replacement fails. */
 #define RUN_BYTES 64
 
 static DEFINE_PER_CPU(struct ws_pseudo, state_of_cpu);
@@ -59,8 +62,8 @@ void ws_pseudo_jump(struct ws_pseudo *state)
 }
 WS_EXPORT_FOR_TEST(ws_pseudo_jump);
 
-/* Makes this CPU's state @next if it is @old, in one instruction; says whether it was. */
-static bool replace(const struct ws_pseudo *old, const struct ws_pseudo *next)
+/* In one instruction: if this CPU's state is @old, makes it @next. True if it was. */
+static bool replace_state(const struct ws_pseudo *old, const struct ws_pseudo *next)
 {
 	u64 low = old->words[0], high = old->words[1];
 	bool replaced;
@@ -74,7 +77,7 @@ static bool replace(const struct ws_pseudo *old, const struct ws_pseudo *next)
 	return replaced;
 }
 
-static void make(struct ws_pseudo *state, u8 *destination, size_t bytes)
+static void make_bytes(struct ws_pseudo *state, u8 *destination, size_t bytes)
 {
 	while (bytes) {
 		size_t step = min(bytes, sizeof(u64));
@@ -87,16 +90,16 @@ static void make(struct ws_pseudo *state, u8 *destination, size_t bytes)
 }
 
 /**
- * wellspring_get_pseudo_bytes() - bytes without secrecy, at the price of a few cycles
- * @destination: where to
+ * wellspring_get_pseudo_bytes() - bytes without secrecy, in a few cycles
+ * @destination: memory for the bytes
  * @bytes: how many
  *
- * For schedulers, sampling and test data; never for keys: whoever sees 16 bytes can
- * tell all that follow and all that were. No lock, no atomic instruction, no barrier.
- * Whoever interrupts a call gets other numbers than the call it interrupted.
+ * For schedulers, sampling and test data. Never for keys: 16 bytes of output reveal all
+ * earlier and all later output. No lock, no atomic instruction, no barrier. A call that
+ * interrupts another call gets other numbers.
  *
- * The numbers are xorshift128+ with shifts 23, 18 and 5 as little endian words of
- * 8 bytes; the rest of a last word that is not whole is thrown away.
+ * The numbers are xorshift128+ with shifts 23, 18 and 5, as little endian words of
+ * 8 bytes. The unused part of the last word is thrown away.
  *
  * Context: Any, NMI included.
  */
@@ -107,12 +110,12 @@ void wellspring_get_pseudo_bytes(void *destination, size_t bytes)
 		struct ws_pseudo old, next;
 
 		do {
-			/* Halves of two states are no state, and are not replaced. */
+			/* If these are halves of two states, the replacement fails. */
 			old.words[0] = this_cpu_read(state_of_cpu.words[0]);
 			old.words[1] = this_cpu_read(state_of_cpu.words[1]);
 			next = old;
-			make(&next, destination, step);
-		} while (!replace(&old, &next));
+			make_bytes(&next, destination, step);
+		} while (!replace_state(&old, &next));
 		destination += step;
 		bytes -= step;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The statistical tier: xorshift128+ per CPU.
+ * Bytes without secrecy: an xorshift128+ for each CPU.
  */
 #ifndef WELLSPRING_PSEUDO_H
 #define WELLSPRING_PSEUDO_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A read, in each of the four modes, and the parameters that choose one at run time.
+ * A read in each of the four modes, and the parameters that choose the mode.
  */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -8,7 +8,12 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 
-#include "internal.h"
+#include "nodes.h"
+#include "phase.h"
+#include "read.h"
+#include "tap.h"
+#include "testing.h"
+#include "wellspring.h"
 
 static const char *const mode_names[WS_MODES] = {
 	[WS_CANONICAL] = "canonical",
@@ -28,6 +33,7 @@ const char *ws_mode_name(enum ws_mode mode)
 {
 	return mode_names[mode];
 }
+WS_EXPORT_FOR_TEST(ws_mode_name);
 
 static int set_mode(const char *value, const struct kernel_param *parameter)
 {
@@ -51,9 +57,9 @@ static const struct kernel_param_ops mode_ops = {
 module_param_cb(mode, &mode_ops, NULL, 0644);
 MODULE_PARM_DESC(mode,
 		 "canonical: output is made under the root's lock; concurrent: outside it; "
-		 "per-node: on the reader's own node; per-cpu: from its tap (default)");
+		 "per-node: on the node of the reader's CPU; per-cpu: from its tap (default)");
 
-/* random(4)'s knob, on the same ladder: 0 is canonical, 1 is anything above. */
+/* FreeBSD's knob: 0 is canonical, 1 is any other mode. */
 static int set_concurrent_read(const char *value,
 			       const struct kernel_param *parameter)
 {
@@ -81,12 +87,12 @@ static const struct kernel_param_ops concurrent_read_ops = {
 };
 module_param_cb(concurrent_read, &concurrent_read_ops, NULL, 0644);
 MODULE_PARM_DESC(concurrent_read,
-		 "0: mode=canonical; 1: mode=concurrent, unless the mode is above it already");
+		 "0: mode=canonical; 1: mode=concurrent, or no change if the mode is not canonical");
 
 static int read_canonical(u8 *destination, size_t bytes)
 {
 	do {
-		ssize_t made = ws_node_read_chunk(destination, bytes);
+		ssize_t made = ws_nodes_read_chunk(destination, bytes);
 
 		if (made < 0)
 			return made;
@@ -96,13 +102,13 @@ static int read_canonical(u8 *destination, size_t bytes)
 	return 0;
 }
 
-static int read_claimed(bool root, void *destination, size_t bytes)
+static int read_reserved(bool root, void *destination, size_t bytes)
 {
-	struct ws_claim claim;
-	int error = ws_node_claim(root, bytes, &claim);
+	struct ws_reservation reservation;
+	int error = ws_nodes_reserve(root, bytes, &reservation);
 
 	if (!error)
-		ws_claim_generate(&claim, destination, bytes);
+		ws_reservation_generate(&reservation, destination, bytes);
 	return error;
 }
 
@@ -110,13 +116,15 @@ int ws_read(enum ws_mode mode, void *destination, size_t bytes)
 {
 	if (in_nmi())
 		return -EOPNOTSUPP;
+	if (unlikely(ws_phase() != WS_READY))
+		return -EAGAIN;
 	switch (mode) {
 	case WS_CANONICAL:
 		return read_canonical(destination, bytes);
 	case WS_CONCURRENT:
-		return read_claimed(true, destination, bytes);
+		return read_reserved(true, destination, bytes);
 	case WS_PER_NODE:
-		return read_claimed(false, destination, bytes);
+		return read_reserved(false, destination, bytes);
 	default:
 		return ws_tap_read(destination, bytes);
 	}
@@ -125,21 +133,21 @@ WS_EXPORT_FOR_TEST(ws_read);
 
 /**
  * wellspring_get_bytes() - secret bytes
- * @destination: where to; kernel memory
+ * @destination: kernel memory for the bytes
  * @bytes: how many
  *
  * Output of Fortuna (Ferguson, Schneier and Kohno, Cryptography Engineering,
  * chapter 9) with AES-256 or ChaCha20: by default from the tap of this CPU and
  * context, without a lock. After the call returns, nothing in the kernel can compute
- * what it returned. It never sleeps and never waits for a seed; a caller that can
- * wait calls wellspring_wait_until_seeded() once, before its first read.
+ * what it returned. It never sleeps and never waits for a seed. A caller that can sleep
+ * calls wellspring_wait_until_seeded() once, before its first read.
  *
- * It does not yield the CPU either: who wants megabytes asks for them in pieces, and
- * who holds interrupts off asks for little.
+ * It does not yield the CPU: ask for megabytes in pieces, and for little with
+ * interrupts off.
  *
  * Context: Task, softirq and hard interrupt, with any lock held. Not NMI.
- * Return: 0; -EAGAIN before the first seed; -EOPNOTSUPP in an NMI. After an error
- * @destination holds nothing of use.
+ * Return: 0; -EAGAIN until 128 bits are credited; -EOPNOTSUPP in an NMI. After an error
+ * the content of @destination is undefined.
  */
 int wellspring_get_bytes(void *destination, size_t bytes)
 {
@@ -148,15 +156,37 @@ int wellspring_get_bytes(void *destination, size_t bytes)
 EXPORT_SYMBOL_GPL(wellspring_get_bytes);
 
 /**
- * wellspring_wait_until_seeded() - wait for the first seed
+ * wellspring_get_early_bytes() - bytes that may not be secret yet
+ * @destination: kernel memory for the bytes
+ * @bytes: how many
  *
- * Usually there is one when the module is loaded.
+ * In the sense of GRND_INSECURE: with less than 128 bits of credit, but more than none,
+ * the bytes are made by node 0. For hash tables and the like, never for keys. Later it
+ * is wellspring_get_bytes().
+ *
+ * Context: as wellspring_get_bytes().
+ * Return: 0; -EAGAIN before the first credited seed; -EOPNOTSUPP in an NMI.
+ */
+int wellspring_get_early_bytes(void *destination, size_t bytes)
+{
+	if (in_nmi())
+		return -EOPNOTSUPP;
+	if (ws_phase() == WS_READY)
+		return wellspring_get_bytes(destination, bytes);
+	return read_reserved(true, destination, bytes);
+}
+EXPORT_SYMBOL_GPL(wellspring_get_early_bytes);
+
+/**
+ * wellspring_wait_until_seeded() - wait until 128 bits are credited
+ *
+ * Usually that is so when the module has been loaded.
  *
  * Context: Task; may sleep.
  * Return: 0, or -ERESTARTSYS if a signal came first.
  */
 int wellspring_wait_until_seeded(void)
 {
-	return wait_event_interruptible(ws_seeded_wait, ws_phase() != WS_EMPTY);
+	return wait_event_interruptible(ws_phase_wait, ws_phase() == WS_READY);
 }
 EXPORT_SYMBOL_GPL(wellspring_wait_until_seeded);

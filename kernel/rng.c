@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The crypto API's rng "wellspring". Not "stdrng": nobody gets it who did not ask for
- * it by name. From user space it is AF_ALG's { type = "rng", name = "wellspring" }.
+ * The rng "wellspring" of the crypto API. It is not a "stdrng": only callers that ask
+ * for it by name get it. In user space: AF_ALG with { type = "rng", name =
+ * "wellspring" }.
  */
 #include <crypto/internal/rng.h>
 #include <linux/delay.h>
 #include <linux/refcount.h>
 
-#include "internal.h"
+#include "doors.h"
+#include "mix.h"
+#include "wellspring.h"
 
 #if IS_REACHABLE(CONFIG_CRYPTO_RNG2)
 
-/* May sleep, as other algorithms of this type: what is mixed waits for the pools. */
 static int rng_generate(struct crypto_rng *rng, const u8 *source,
 			unsigned int source_bytes, u8 *destination,
 			unsigned int bytes)
 {
 	if (source_bytes)
-		ws_mix(WS_SOURCE_MIX, source, source_bytes, 0);
+		ws_mix(source, source_bytes);
 	return wellspring_get_bytes(destination, bytes);
 }
 
-/* A seed is mixed, without credit; the state is everyone's and is never set. */
+/* All users share one state, so a seed does not set it: it is mixed in, uncredited. */
 static int rng_seed(struct crypto_rng *rng, const u8 *seed, unsigned int bytes)
 {
 	if (bytes)
-		ws_mix(WS_SOURCE_MIX, seed, bytes, 0);
+		ws_mix(seed, bytes);
 	return 0;
 }
 
@@ -48,7 +50,10 @@ int ws_rng_init(void)
 
 void ws_rng_exit(void)
 {
-	/* The crypto API's own test may hold it for a moment after it was registered. */
+	/*
+	 * The module is in no use here, so no user holds it. But the crypto API tests it
+	 * for a moment after the registration.
+	 */
 	while (refcount_read(&algorithm.base.cra_refcnt) > 1)
 		msleep(1);
 	crypto_unregister_rng(&algorithm);

@@ -2,27 +2,26 @@
 /*
  * The FPU section: the only place that knows where SIMD may be used.
  *
- * The kernel has one FPU state a CPU to lend, and it cannot be lent twice. Who can
- * come in between?
+ * A CPU has one set of FPU registers, and the kernel lends it to one user at a time.
+ * Who can interrupt a section and ask for the FPU too?
  *
- *   task     A section switches preemption off, so no other task can.
- *   softirq  Can, on the way out of any hard interrupt, and would find the FPU
- *            lent. Since 6.16 kernel_fpu_begin() holds softirqs back itself. Before,
- *            nobody does: with 1 kHz of softirqs on each of 8 CPUs that are all in
- *            sections, 97 % of the softirqs were refused (2684). So on those
- *            kernels softirqs are held back here, before the section begins, and
- *            run right after it: 0 refusals. That is why reads from a softirq are
- *            synchronous and full speed, with no worker and no second copy.
- *   hardirq  Can at any time, and is refused if it hits a section, or softirqs held
- *            back. The caller takes the scalar path: the same bytes, later.
- *   NMI      Never has an FPU, and gets no bytes at all (read.c).
+ *   task     Cannot: a section switches preemption off.
+ *   softirq  Can, at the end of any hard interrupt, and then finds the FPU in use.
+ *            Since 6.16 kernel_fpu_begin() disables softirqs itself. Before, it does
+ *            not: with 8 CPUs in sections and 1000 softirqs a second on each, 97 % of
+ *            the softirqs (2684) were refused. So on those kernels we disable softirqs
+ *            before the section begins. They run right after it: 0 refusals. A read in
+ *            a softirq is therefore synchronous and uses SIMD.
+ *   hardirq  Can at any time. It is refused if it interrupts a section, or code with
+ *            softirqs disabled, and takes the scalar backend: the same bytes, later.
+ *   NMI      Never has an FPU, and gets no bytes (read.c).
  *
- * Softirqs cannot be held back where interrupts are off, and need not be: none
- * comes. In a hard interrupt none comes either.
+ * Where interrupts are off, and in a hard interrupt, no softirq can come, and softirqs
+ * must not be disabled.
  *
- * What is left on old kernels is a softirq that lands in a bare section of *another*
- * subsystem. It is refused like a hardirq, and counted. Sections are short, at most
- * WS_SECTION_BYTES of output, so that nobody is held back for long.
+ * One case is left on old kernels: a softirq that interrupts a section of *another*
+ * subsystem. It is refused like a hard interrupt, and counted. Our sections are short,
+ * at most WS_SECTION_BYTES of output, so that softirqs wait a few microseconds only.
  */
 #include <asm/fpu/api.h>
 #include <linux/bottom_half.h>
@@ -32,8 +31,20 @@
 
 #include "compat.h"
 #include "simd.h"
+#include "testing.h"
 
 static DEFINE_PER_CPU(struct ws_simd_statistics, statistics_of_cpu);
+
+const char *ws_context_name(enum ws_context context)
+{
+	static const char *const names[WS_CONTEXTS] = {
+		[WS_TASK] = "task",
+		[WS_SOFTIRQ] = "softirq",
+		[WS_HARDIRQ] = "hardirq",
+	};
+
+	return names[context];
+}
 
 bool ws_simd_guard(struct ws_simd *simd)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The FPU section, and the contexts that a read can come from; simd.c explains.
+ * FPU sections, and the contexts that a read can come from. simd.c explains them.
  */
 #ifndef WELLSPRING_SIMD_H
 #define WELLSPRING_SIMD_H
@@ -8,10 +8,10 @@
 #include <linux/preempt.h>
 #include <linux/types.h>
 
-/* The output made in one FPU section at most: about 2 us of AES-NI. */
+/* The most output of one FPU section: about 2 us of AES-NI. */
 #define WS_SECTION_BYTES 4096
 
-/* Who may be interrupted by whom: each by all that follow it. */
+/* Each context can be interrupted by all that follow it. */
 enum ws_context {
 	WS_TASK,
 	WS_SOFTIRQ,
@@ -26,22 +26,25 @@ static inline enum ws_context ws_context(void)
 	return in_serving_softirq() ? WS_SOFTIRQ : WS_TASK;
 }
 
-/* A section that was begun. */
+/* "task", "softirq" or "hardirq". */
+const char *ws_context_name(enum ws_context context);
+
+/* A section that has begun. */
 struct ws_simd {
 	bool softirqs_held;
 };
 
-/* What one CPU did with its FPU, for each context. */
+/* For one CPU, by context. */
 struct ws_simd_statistics {
 	u64 sections[WS_CONTEXTS];
 	u64 refusals[WS_CONTEXTS];
 };
 
-/* Any context but NMI. False: the FPU is not to be had; the refusal is counted. */
+/* Any context but NMI. False: the FPU cannot be used here; the refusal is counted. */
 bool ws_simd_begin(struct ws_simd *simd);
 void ws_simd_end(const struct ws_simd *simd);
 
-/* The same without the FPU itself: around library code with a section of its own. */
+/* The same around library code that begins and ends the FPU section itself. */
 bool ws_simd_guard(struct ws_simd *simd);
 void ws_simd_unguard(const struct ws_simd *simd);
 

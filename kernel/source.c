@@ -1,159 +1,191 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The sources that can be asked, and the row that each source has in the books. The
- * sources that come by themselves are in timing.c.
+ * The table of sources, and those that can be asked for a sample.
  *
- * Only the kernel's own pool is credited, once it says that it is initialised. The
- * rest is mixed in for nothing: against an attacker who knows all but that, it is
- * everything.
+ * Only the kernel's own pool is credited, and only once it says that it is initialised.
+ * The others are mixed in without credit: they help against an attacker who knows the
+ * state of the kernel's pool.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <asm/archrandom.h>
 #include <asm/cpufeature.h>
+#include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "source.h"
+#include "testing.h"
 
-/* One draw on the kernel's pool in the ordinary course: 2 events. */
-#define SAMPLE_BYTES 64
-/* And when seeding: 8 events. */
-#define SEEDING_BYTES 256
-/* Words in a row that an instruction must get right before its first sample. */
-#define SELF_TEST_WORDS 8
+/* Pairs of words that an instruction must get right before its first sample. */
+#define SELF_TEST_DRAWS 4
 
-struct row {
+#ifdef WELLSPRING_TESTS
+static bool withhold_credit;
+module_param(withhold_credit, bool, 0600);
+MODULE_PARM_DESC(withhold_credit, "for tests: no source earns credit");
+#else
+#define withhold_credit false
+#endif
+
+struct entry {
 	const char *name;
 	bool present;
-	bool quarantined;
+	struct ws_health health;
 	unsigned int next_pool;
 	u64 events;
 	u64 credit_bits;
 };
 
 /* The pools' lock is held for all of this. */
-static struct row rows[WS_SOURCES] = {
-	[WS_SOURCE_SYSTEM] = { .name = "system", .present = true },
-	[WS_SOURCE_CPU] = { .name = "cpu" },
-	[WS_SOURCE_HWRNG] = { .name = "hwrng" },
-	[WS_SOURCE_INTERRUPT] = { .name = "interrupt" },
-	[WS_SOURCE_SCHEDULER] = { .name = "scheduler" },
-	[WS_SOURCE_MIX] = { .name = "mix", .present = true },
-	[WS_SOURCE_CLONE] = { .name = "clone", .present = true },
+static struct entry entries[WS_SOURCES] = {
+	[WS_SOURCE_SYSTEM] = { "system", true },
+	[WS_SOURCE_CPU] = { "cpu" },
+	[WS_SOURCE_HWRNG] = { "hwrng" },
+	[WS_SOURCE_INTERRUPT] = { "interrupt" },
+	[WS_SOURCE_SCHEDULER] = { "scheduler" },
+	[WS_SOURCE_MIX] = { "mix", true },
 };
-static struct ws_health system_health;
-static unsigned long last_word;
 
-unsigned int ws_source_book(enum ws_source source, u32 credit_bits)
+unsigned int ws_source_count(enum ws_source source, u32 credit_bits)
 {
-	struct row *row = &rows[source];
+	struct entry *entry = &entries[source];
 
-	row->events++;
-	row->credit_bits += credit_bits;
-	/* As in random(4), what a clone brings is used in the next reseed. */
-	return source == WS_SOURCE_CLONE ? 0 : row->next_pool++ % WS_POOLS;
+	entry->events++;
+	entry->credit_bits += credit_bits;
+	/* The next reseed uses what was written: an operator may credit it. */
+	if (source == WS_SOURCE_MIX)
+		return 0;
+	/* Each source has a round robin of its own. */
+	return entry->next_pool++ % WS_POOLS;
 }
 
-static void quarantine(struct row *row)
+void ws_source_set_present(enum ws_source source, bool present)
 {
-	row->quarantined = true;
-	pr_warn("wellspring: source %s failed its health test and is not used any more\n",
-		row->name);
+	WRITE_ONCE(entries[source].present, present);
 }
 
-static void draw_system(size_t bytes)
+static bool judge_samples(struct entry *entry, const u8 *samples, size_t bytes)
 {
-	struct row *row = &rows[WS_SOURCE_SYSTEM];
-	bool credited = rng_is_initialized();
-	u8 sample[SEEDING_BYTES];
-	size_t done;
+	enum ws_health_state before = entry->health.state;
+	bool usable = ws_health_judge(&entry->health, samples, bytes);
 
-	if (row->quarantined)
-		return;
+	if (entry->health.state != before)
+		pr_warn("source %s is %s\n", entry->name,
+			ws_health_state_name(entry->health.state));
+	return usable;
+}
+
+bool ws_source_judge(const struct ws_event *event)
+{
+	struct entry *entry = &entries[event->source];
+	u8 sample = event->counter;
+
+	switch (event->source) {
+	case WS_SOURCE_INTERRUPT:
+	case WS_SOURCE_SCHEDULER:
+		/* The lowest bits of the cycle counter: here is the noise. */
+		return judge_samples(entry, &sample, sizeof(sample));
+	case WS_SOURCE_HWRNG:
+		return judge_samples(entry, event->data, event->bytes);
+	default:
+		return true;
+	}
+}
+
+/* Output of ChaCha20: no test could find anything in it. */
+static size_t draw_system(u8 *sample, size_t bytes, u32 *credit_bits_per_byte)
+{
+	*credit_bits_per_byte = rng_is_initialized() && !withhold_credit ? 8 : 0;
 	get_random_bytes(sample, bytes);
-	if (!ws_health_passes(&system_health, sample, bytes))
-		quarantine(row);
-	for (done = 0; done < bytes && !row->quarantined; done += WS_EVENT_BYTES)
-		ws_harvest_absorb(WS_SOURCE_SYSTEM, sample + done, WS_EVENT_BYTES,
-				  credited ? 8 * WS_EVENT_BYTES : 0);
-	memzero_explicit(sample, sizeof(sample));
+	return bytes;
+}
+
+static void disable_cpu(void)
+{
+	entries[WS_SOURCE_CPU].health.state = WS_HEALTH_DISABLED;
+	pr_warn("source cpu returned a constant and is disabled\n");
+}
+
+static bool draw_word(unsigned long *word)
+{
+	return arch_get_random_seed_longs(word, 1) ||
+	       arch_get_random_longs(word, 1);
 }
 
 /*
- * RDSEED, or RDRAND where that has nothing. Some processors returned constants: all
- * ones after a resume, zeros reported as success. A word that is one of these or the
- * last one again ends the use of the instruction.
+ * Two words of RDSEED, or of RDRAND if RDSEED has nothing. Some processors returned
+ * constants: all ones after a resume, or zeros with success. A word of all zeros or all
+ * ones, or the same word twice, ends the use of the instruction.
  */
-static bool draw_word(unsigned long *word)
+static bool draw_words(unsigned long words[2])
 {
-	struct row *row = &rows[WS_SOURCE_CPU];
+	unsigned int i;
 
-	if (!arch_get_random_seed_longs(word, 1) &&
-	    !arch_get_random_longs(word, 1))
+	if (!draw_word(&words[0]) || !draw_word(&words[1]))
 		return false;
-	if (*word == 0 || *word == ULONG_MAX || *word == last_word)
-		quarantine(row);
-	last_word = *word;
-	return !row->quarantined;
+	for (i = 0; i < 2; i++)
+		if (words[i] == 0 || words[i] == ULONG_MAX)
+			disable_cpu();
+	if (words[0] == words[1])
+		disable_cpu();
+	return entries[WS_SOURCE_CPU].health.state == WS_HEALTH_ACTIVE;
 }
 
-static void draw_cpu(void)
+static size_t draw_cpu(u8 *sample)
 {
-	struct row *row = &rows[WS_SOURCE_CPU];
-	unsigned long word;
+	unsigned long words[2] = { };
+	bool drawn = draw_words(words);
 
-	if (!row->present || row->quarantined || !draw_word(&word))
-		return;
-	ws_harvest_absorb(WS_SOURCE_CPU, &word, sizeof(word), 0);
-	memzero_explicit(&word, sizeof(word));
+	if (drawn)
+		memcpy(sample, words, sizeof(words));
+	memzero_explicit(words, sizeof(words));
+	return drawn ? sizeof(words) : 0;
 }
 
-void ws_sources_draw(unsigned int turn)
+size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
+		      u32 *credit_bits_per_byte)
 {
-	if (turn % 2)
-		draw_cpu();
-	else
-		draw_system(SAMPLE_BYTES);
-}
-
-void ws_sources_draw_all(void)
-{
-	draw_cpu();
-	draw_system(SEEDING_BYTES);
+	*credit_bits_per_byte = 0;
+	if (!entries[source].present ||
+	    entries[source].health.state != WS_HEALTH_ACTIVE)
+		return 0;
+	switch (source) {
+	case WS_SOURCE_SYSTEM:
+		return draw_system(sample, bytes, credit_bits_per_byte);
+	case WS_SOURCE_CPU:
+		return draw_cpu(sample);
+	default:
+		return 0;
+	}
 }
 
 void ws_source_statistics(enum ws_source source,
 			  struct ws_source_statistics *statistics)
 {
-	const struct row *row = &rows[source];
+	const struct entry *entry = &entries[source];
 
 	*statistics = (struct ws_source_statistics) {
-		.name = row->name,
-		.present = (row->present || ws_timing_is_hooked(source)) &&
-			   !row->quarantined,
-		.quarantined = row->quarantined,
-		.events = READ_ONCE(row->events),
-		.credit_bits = READ_ONCE(row->credit_bits),
+		.name = entry->name,
+		.present = READ_ONCE(entry->present),
+		.health = READ_ONCE(entry->health.state),
+		.events = READ_ONCE(entry->events),
+		.credit_bits = READ_ONCE(entry->credit_bits),
 	};
 }
 WS_EXPORT_FOR_TEST(ws_source_statistics);
 
-static void test_cpu(void)
-{
-	unsigned int i;
-
-	rows[WS_SOURCE_CPU].present = boot_cpu_has(X86_FEATURE_RDSEED) ||
-				      boot_cpu_has(X86_FEATURE_RDRAND);
-	for (i = 0; rows[WS_SOURCE_CPU].present && i < SELF_TEST_WORDS; i++) {
-		unsigned long word;
-
-		draw_word(&word);
-	}
-}
-
 int ws_sources_init(void)
 {
-	ws_health_init(&system_health);
-	test_cpu();
+	unsigned long words[2] = { };
+	unsigned int i;
+
+	entries[WS_SOURCE_CPU].present = boot_cpu_has(X86_FEATURE_RDSEED) ||
+					 boot_cpu_has(X86_FEATURE_RDRAND);
+	for (i = 0; entries[WS_SOURCE_CPU].present && i < SELF_TEST_DRAWS; i++)
+		draw_words(words);
+	memzero_explicit(words, sizeof(words));
 	return 0;
 }

@@ -2,100 +2,127 @@
 /*
  * Taps: one for each CPU and each context that can interrupt the others there.
  *
- * A task's tap belongs to it while preemption is off; a softirq that comes in between
- * has a tap of its own, and so has a hard interrupt. Nobody waits, nobody shares, and
- * a refill that was interrupted in the middle is nobody else's business. What no
- * table of contexts foresees (a probe, an interrupt that let in another) finds the
- * tap busy, and draws on the node instead.
+ * A task owns its tap while preemption is off. A softirq that interrupts it has a tap
+ * of its own, and so has a hard interrupt: no one waits, no one shares, and it does not
+ * matter where a refill was interrupted. A read in a context that is in no table (a
+ * probe, an interrupt within an interrupt) finds the tap busy, and draws on the node.
  *
- * What remains in memory between two reads: the key of the *next* refill and the part
- * of the buffer that was not handed out. Neither tells anything about what was: the
- * key that made the buffer was overwritten by the refill that used it, and what is
- * taken from the buffer is erased as it is taken.
+ * What is in memory between two reads: the key of the *next* refill, and the part of
+ * the buffer that was not read yet. Neither reveals earlier output: the refill
+ * overwrote the key that made the buffer, and a read erases what it takes.
  */
 #include <asm/archrandom.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
 #include <linux/timex.h>
+#include <linux/topology.h>
 
-#include "internal.h"
+#include "backend.h"
+#include "generation.h"
+#include "keystream.h"
+#include "memory.h"
+#include "nodes.h"
+#include "tap.h"
+#include "testing.h"
 #include "trace.h"
 
-/* From half a buffer on, a read gets a key of its own instead of buffered bytes. */
+/* A read of this length or more gets a key of its own instead of buffered bytes. */
 #define LONG_BYTES (WS_TAP_BUFFER_BYTES / 2)
 
+struct tap {
+	u64 generation;
+	bool busy;
+	u32 left_bytes;		/* at the buffer's end, not handed out yet */
+	struct ws_counter counter;
+	struct {
+		u8 key[WS_KEY_BYTES];
+		u8 buffer[WS_TAP_BUFFER_BYTES];
+	} made;			/* by one refill */
+	struct ws_tap_statistics statistics;
+};
+
 struct cpu_taps {
-	struct ws_tap of[WS_CONTEXTS];
+	struct tap of_context[WS_CONTEXTS];
 };
 
 static struct cpu_taps __percpu *taps;
 
 /*
- * Mixes in what no copy of this machine has: a word of RDRAND, where there is one, and
- * the cycle counter. An XOR is enough: the key is secret and independent of both.
+ * Mixes in what a copy of this machine does not have. XOR is enough, because the key is
+ * secret and does not depend on it.
  */
-static void mix_fresh(struct ws_tap *tap)
+static void mix_word(u8 key[sizeof(unsigned long)], unsigned long word)
 {
-	unsigned long fresh[2] = { random_get_entropy(), 0 };
 	unsigned int i;
 
-	if (!arch_get_random_longs(&fresh[1], 1))
-		fresh[1] = 0;
-	for (i = 0; i < sizeof(fresh); i++)
-		tap->made.key[i] ^= ((const u8 *)fresh)[i];
-	memzero_explicit(fresh, sizeof(fresh));
+	for (i = 0; i < sizeof(word); i++)
+		key[i] ^= word >> (8 * i);
 }
 
 /*
- * Fast key erasure (D. J. Bernstein, 2017): the keystream's first bytes are the next
- * key and replace the one that makes it, the bytes after them are the output. When
- * this returns, the old key is in no register or memory, and the new one cannot tell
- * it. The counter goes on over all keys.
+ * With each key of the node: RDRAND is a shared unit of the machine and takes up to a
+ * few microseconds, too much for each refill.
  */
-static void refill(struct ws_tap *tap)
+static void mix_fetch(struct tap *tap)
+{
+	unsigned long word = 0;
+
+	if (arch_get_random_longs(&word, 1))
+		mix_word(tap->made.key + sizeof(word), word);
+	memzero_explicit(&word, sizeof(word));
+}
+
+/*
+ * Fast key erasure (D. J. Bernstein, 2017): the first bytes of the keystream are the
+ * next key and replace the key that made them; the bytes after them are the output.
+ * When this returns, the old key is nowhere in memory, and the new key does not reveal
+ * it. The counter goes on from key to key.
+ */
+static void tap_refill(struct tap *tap)
 {
 	struct ws_keystream keystream;
 
-	mix_fresh(tap);
+	mix_word(tap->made.key, random_get_entropy());
 	ws_keystream_init(&keystream, ws_cipher, tap->made.key, &tap->counter);
 	ws_keystream_fill(&keystream, &tap->made, sizeof(tap->made));
 	tap->counter = keystream.counter;
 	tap->left_bytes = WS_TAP_BUFFER_BYTES;
-	tap->refills++;
+	tap->statistics.refills++;
 	ws_keystream_wipe(&keystream);
 }
 
-/* Begins anew with a key from the node. What was buffered is discarded. */
-static int fetch(struct ws_tap *tap, u64 generation)
+/* Starts again with a key from the node. The rest of the buffer is discarded. */
+static int tap_fetch(struct tap *tap, u64 generation)
 {
-	struct ws_claim claim;
-	int error = ws_node_claim(false, WS_KEY_BYTES, &claim);
+	struct ws_reservation reservation;
+	int error = ws_nodes_reserve(false, WS_KEY_BYTES, &reservation);
 
 	if (error)
 		return error;
 	memzero_explicit(&tap->made, sizeof(tap->made));
 	tap->left_bytes = 0;
 	tap->counter = (struct ws_counter) { 0 };
-	ws_claim_generate(&claim, tap->made.key, WS_KEY_BYTES);
+	ws_reservation_generate(&reservation, tap->made.key, WS_KEY_BYTES);
+	mix_fetch(tap);
 	tap->generation = generation;
-	tap->fetches++;
-	trace_wellspring_fetch(numa_node_id(), in_serving_softirq(), generation);
+	tap->statistics.fetches++;
+	trace_wellspring_fetch(numa_node_id(), ws_context(), generation);
 	return 0;
 }
 
-static int serve(struct ws_tap *tap, u8 *destination, size_t bytes)
+static int tap_serve(struct tap *tap, u8 *destination, size_t bytes)
 {
-	/* Before the fetch: see ws_generation(). */
+	/* Read before the fetch: generation.c says why. */
 	u64 generation = ws_generation();
 
 	if (unlikely(tap->generation != generation)) {
-		int error = fetch(tap, generation);
+		int error = tap_fetch(tap, generation);
 
 		if (error)
 			return error;
 	}
-	tap->reads++;
+	tap->statistics.reads++;
 	while (bytes) {
 		size_t step = min_t(size_t, bytes, tap->left_bytes);
 		u8 *taken = tap->made.buffer + WS_TAP_BUFFER_BYTES -
@@ -107,37 +134,37 @@ static int serve(struct ws_tap *tap, u8 *destination, size_t bytes)
 		destination += step;
 		bytes -= step;
 		if (bytes)
-			refill(tap);
+			tap_refill(tap);
 	}
 	return 0;
 }
 
-static int read_claimed(u8 *destination, size_t bytes)
+static int read_node(u8 *destination, size_t bytes)
 {
-	struct ws_claim claim;
-	int error = ws_node_claim(false, bytes, &claim);
+	struct ws_reservation reservation;
+	int error = ws_nodes_reserve(false, bytes, &reservation);
 
 	if (!error)
-		ws_claim_generate(&claim, destination, bytes);
+		ws_reservation_generate(&reservation, destination, bytes);
 	return error;
 }
 
 static int read_short(u8 *destination, size_t bytes)
 {
-	struct ws_tap *tap;
+	struct tap *tap;
 	int error;
 
 	preempt_disable();
-	tap = &this_cpu_ptr(taps)->of[ws_context()];
+	tap = &this_cpu_ptr(taps)->of_context[ws_context()];
 	if (unlikely(tap->busy)) {
-		tap->deeper++;
+		tap->statistics.deeper++;
 		preempt_enable();
-		return read_claimed(destination, bytes);
+		return read_node(destination, bytes);
 	}
-	/* Only for this CPU's eyes: the order of the compiler is order enough. */
+	/* Only this CPU reads the mark, so a compiler barrier is enough. */
 	WRITE_ONCE(tap->busy, true);
 	barrier();
-	error = serve(tap, destination, bytes);
+	error = tap_serve(tap, destination, bytes);
 	barrier();
 	WRITE_ONCE(tap->busy, false);
 	preempt_enable();
@@ -146,29 +173,24 @@ static int read_short(u8 *destination, size_t bytes)
 
 int ws_tap_read(void *destination, size_t bytes)
 {
-	struct ws_claim claim = { .cipher = ws_cipher };
+	struct ws_reservation reservation = { .cipher = ws_cipher };
 	int error;
 
 	if (bytes < LONG_BYTES)
 		return read_short(destination, bytes);
-	/* The tap is left at once; the bytes are made where and when they may be. */
-	error = read_short(claim.key, sizeof(claim.key));
+	/* The tap is free again at once; the bytes are made with preemption on. */
+	error = read_short(reservation.key, sizeof(reservation.key));
 	if (!error)
-		ws_claim_generate(&claim, destination, bytes);
+		ws_reservation_generate(&reservation, destination, bytes);
 	return error;
 }
 
 void ws_tap_statistics(int cpu, enum ws_context context,
 		       struct ws_tap_statistics *statistics)
 {
-	const struct ws_tap *tap = &per_cpu_ptr(taps, cpu)->of[context];
+	const struct tap *tap = &per_cpu_ptr(taps, cpu)->of_context[context];
 
-	*statistics = (struct ws_tap_statistics) {
-		.reads = READ_ONCE(tap->reads),
-		.fetches = READ_ONCE(tap->fetches),
-		.refills = READ_ONCE(tap->refills),
-		.deeper = READ_ONCE(tap->deeper),
-	};
+	*statistics = data_race(tap->statistics);
 }
 WS_EXPORT_FOR_TEST(ws_tap_statistics);
 
@@ -177,9 +199,9 @@ void ws_taps_wipe(int cpu)
 	unsigned int context;
 
 	for (context = 0; context < WS_CONTEXTS; context++) {
-		struct ws_tap *tap = &per_cpu_ptr(taps, cpu)->of[context];
+		struct tap *tap = &per_cpu_ptr(taps, cpu)->of_context[context];
 
-		tap->generation = WS_NEVER;
+		tap->generation = WS_NO_GENERATION;
 		tap->left_bytes = 0;
 		memzero_explicit(&tap->made, sizeof(tap->made));
 	}

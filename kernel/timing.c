@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * When interrupts come, when tasks are switched, and what hwrng brings: hooks where a
- * module may have them. Each feeds its CPU's queue, which gives up when busy: at most
- * WS_QUEUE_EVENTS a CPU in a round of the thread, and 4 loads for each one more.
+ * Sources that send samples by themselves: when interrupts come, when tasks are
+ * switched, and what hwrng yields. Each hook pushes to its CPU's queue: at most
+ * WS_QUEUE_EVENTS per CPU and round of the collector. A push to a full queue costs 4
+ * loads.
  *
- * The time stamp of an event is its noise: the low 32 bits of the cycle counter. The
- * data is only what was happening.
+ * The noise of a timing event is its cycle counter, low 32 bits. Its data says only
+ * what happened.
  *
- * No function lends hwrng's output to another module. What it feeds to the kernel's
- * own pool passes by add_hwgenerator_randomness(), and a probe there sees it.
+ * hwrng offers no function to other modules. But what it feeds to the kernel's own pool
+ * goes through add_hwgenerator_randomness(), and a probe there sees it.
  */
 #include <linux/interrupt.h>
 #include <linux/kprobes.h>
@@ -17,29 +18,29 @@
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
-#include "harvest.h"
+#include "queue.h"
 #include "timing.h"
 
-static void feed(enum ws_source source, u32 what)
+static void push_word(enum ws_source source, u32 word)
 {
-	ws_harvest_push(source, &what, sizeof(what), 0);
+	ws_queue_push(source, &word, sizeof(word), 0);
 }
 
 static void on_interrupt(void *unused, int irq, struct irqaction *action)
 {
-	feed(WS_SOURCE_INTERRUPT, irq);
+	push_word(WS_SOURCE_INTERRUPT, irq);
 }
 
-/* The local timer is no irq with a handler, and where devices are quiet it is all. */
+/* The local timer has no irq handler, and without busy devices nothing else comes. */
 static void on_timer(void *unused, int vector)
 {
-	feed(WS_SOURCE_INTERRUPT, vector);
+	push_word(WS_SOURCE_INTERRUPT, vector);
 }
 
 static void on_switch(void *unused, bool preempt, struct task_struct *previous,
 		      struct task_struct *next, unsigned int previous_state)
 {
-	feed(WS_SOURCE_SCHEDULER, next->pid);
+	push_word(WS_SOURCE_SCHEDULER, next->pid);
 }
 
 static struct hook {
@@ -59,7 +60,7 @@ static int on_hwrng(struct kprobe *probe, struct pt_regs *registers)
 	const void *bytes = (const void *)regs_get_kernel_argument(registers, 0);
 	size_t length = regs_get_kernel_argument(registers, 1);
 
-	ws_harvest_push(WS_SOURCE_HWRNG, bytes,
+	ws_queue_push(WS_SOURCE_HWRNG, bytes,
 			min_t(size_t, length, WS_EVENT_BYTES), 0);
 	return 0;
 }
@@ -70,17 +71,7 @@ static struct kprobe hwrng_probe = {
 };
 static bool hwrng_is_hooked;
 
-bool ws_timing_is_hooked(enum ws_source source)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (hooks[i].source == source && hooks[i].tracepoint)
-			return true;
-	return source == WS_SOURCE_HWRNG && hwrng_is_hooked;
-}
-
-static void find(struct tracepoint *tracepoint, void *unused)
+static void find_tracepoint(struct tracepoint *tracepoint, void *unused)
 {
 	unsigned int i;
 
@@ -89,20 +80,23 @@ static void find(struct tracepoint *tracepoint, void *unused)
 			hooks[i].tracepoint = tracepoint;
 }
 
-/* A hook that is not to be had is a source that is absent, no error. */
+/* A hook that cannot be placed means an absent source. It is no error. */
 int ws_timing_init(void)
 {
 	unsigned int i;
 
-	for_each_kernel_tracepoint(find, NULL);
+	for_each_kernel_tracepoint(find_tracepoint, NULL);
 	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
 		struct hook *hook = &hooks[i];
 
 		if (hook->tracepoint &&
 		    tracepoint_probe_register(hook->tracepoint, hook->probe, NULL))
 			hook->tracepoint = NULL;
+		if (hook->tracepoint)
+			ws_source_set_present(hook->source, true);
 	}
 	hwrng_is_hooked = register_kprobe(&hwrng_probe) == 0;
+	ws_source_set_present(WS_SOURCE_HWRNG, hwrng_is_hooked);
 	return 0;
 }
 

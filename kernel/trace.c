@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The one place where the tracepoints of trace.h are made. Kbuild lets it find
- * trace.h again: CFLAGS_trace.o := -I$(src).
+ * Makes the code of the tracepoints in trace.h. <trace/define_trace.h> includes trace.h
+ * by its name, so Kbuild has CFLAGS_trace.o := -I$(src).
  */
 #define CREATE_TRACE_POINTS
 #include "trace.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Tracepoints: what happens seldom enough to be worth a line each. A read of a
- * tap is not among them; debugfs counts those.
+ * Tracepoints for what happens rarely. Reads are too frequent: debugfs counts them.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM wellspring
@@ -11,7 +10,7 @@
 
 #include <linux/tracepoint.h>
 
-/* The pools gave a seed: reseed number @reseeds, made of @pools pools. */
+/* Reseed number @reseeds took the first @pools pools. */
 TRACE_EVENT(wellspring_reseed,
 	TP_PROTO(u64 reseeds, unsigned int pools),
 	TP_ARGS(reseeds, pools),
@@ -26,7 +25,7 @@ TRACE_EVENT(wellspring_reseed,
 	TP_printk("reseeds=%llu pools=%u", __entry->reseeds, __entry->pools)
 );
 
-/* All taps have to take a fresh key before their next byte. */
+/* The generation changed: every tap takes a fresh key before its next byte. */
 TRACE_EVENT(wellspring_generation,
 	TP_PROTO(u64 generation),
 	TP_ARGS(generation),
@@ -39,25 +38,30 @@ TRACE_EVENT(wellspring_generation,
 	TP_printk("generation=%llu", __entry->generation)
 );
 
-/* A tap of this CPU took a fresh key from @node; @softirq says which tap. */
+/*
+ * A tap of this CPU took a fresh key. @node: the NUMA node of this CPU. @context: enum
+ * ws_context.
+ */
 TRACE_EVENT(wellspring_fetch,
-	TP_PROTO(int node, bool softirq, u64 generation),
-	TP_ARGS(node, softirq, generation),
+	TP_PROTO(int node, unsigned int context, u64 generation),
+	TP_ARGS(node, context, generation),
 	TP_STRUCT__entry(
 		__field(int, node)
-		__field(bool, softirq)
+		__field(unsigned int, context)
 		__field(u64, generation)
 	),
 	TP_fast_assign(
 		__entry->node = node;
-		__entry->softirq = softirq;
+		__entry->context = context;
 		__entry->generation = generation;
 	),
 	TP_printk("node=%d tap=%s generation=%llu", __entry->node,
-		  __entry->softirq ? "softirq" : "task", __entry->generation)
+		  __print_symbolic(__entry->context, { 0, "task" },
+				   { 1, "softirq" }, { 2, "hardirq" }),
+		  __entry->generation)
 );
 
-/* The FPU was not to be had: @bytes were made by the scalar path. */
+/* The FPU was refused: the scalar backend made @bytes. */
 TRACE_EVENT(wellspring_refusal,
 	TP_PROTO(size_t bytes),
 	TP_ARGS(bytes),

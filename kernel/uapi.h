@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/wellspring, as a program sees it.
+ * /dev/wellspring, for programs.
  *
- * read, poll, splice and write are those of random(4): a read waits until the
- * generator is seeded (EAGAIN with O_NONBLOCK), is never short before its first
- * 4096 bytes, and returns what it has if a signal comes after them; a write
- * mixes and earns no credit.
+ * read, poll, splice and write are those of random(4): a read waits until
+ * 128 bits are credited (EAGAIN with O_NONBLOCK), returns its first 4096 bytes
+ * whole, and after them returns what it has if a signal comes; a write is mixed
+ * in and earns no credit.
  *
- * The ioctls of <linux/random.h> that make sense here, with its numbers, its
- * arguments and its errors:
+ * These ioctls of <linux/random.h>, with its numbers, arguments and errors:
  *
  *	RNDGETENTCNT	bits of credit that node 0 has received, at most 256
  *	RNDADDTOENTCNT	credits what was written before; CAP_SYS_ADMIN
@@ -16,9 +15,9 @@
  *	RNDZAPENTCNT, RNDCLEARPOOL
  *			change nothing, as in Linux since 5.18; CAP_SYS_ADMIN
  *	RNDRESEEDCRNG	reseeds and bumps the generation; CAP_SYS_ADMIN;
- *			ENODATA before the first seed
+ *			ENODATA until 128 bits are credited
  *
- * and the two below. Any other is EINVAL, as random(4) says it, not ENOTTY.
+ * and those below. Any other returns EINVAL, as in random(4), not ENOTTY.
  */
 #ifndef WELLSPRING_UAPI_H
 #define WELLSPRING_UAPI_H
@@ -30,9 +29,9 @@
 #define WELLSPRING_SEED_BYTES 32
 
 /**
- * struct wellspring_seed - what one node hands over to its next life
- * @node:	whose seed, counted from 0
- * @credit_bits: restore: what the seed is worth, at most 256, and 0 for a seed
+ * struct wellspring_seed - the seed of one node, to carry over a reboot
+ * @node:	the number of the node, from 0
+ * @credit_bits: restore: the credit of the seed, at most 256, and 0 for a seed
  *		that may have been used before; save: 0
  * @bytes:	the seed
  */
@@ -43,9 +42,9 @@ struct wellspring_seed {
 };
 
 /*
- * Fills in @bytes from the generator of @node, which rekeys itself: the seed
- * does not tell what was read before. CAP_SYS_ADMIN. EAGAIN before the node is
- * seeded; ENODATA if this number has no generator; ENXIO past the last number.
+ * Fills in @bytes from the generator of @node, which then takes a new key: the
+ * seed does not reveal earlier output. CAP_SYS_ADMIN. EAGAIN until 128
+ * bits are credited; ENODATA if this number has no node; ENXIO past the last number.
  */
 #define WELLSPRING_IOC_SAVE	_IOWR('R', 0x60, struct wellspring_seed)
 
@@ -55,5 +54,16 @@ struct wellspring_seed {
  * and ENXIO as above.
  */
 #define WELLSPRING_IOC_RESTORE	_IOW('R', 0x61, struct wellspring_seed)
+
+/* Bytes that may not be secret yet, enough to seed something with. */
+struct wellspring_early {
+	__u8 bytes[WELLSPRING_SEED_BYTES];
+};
+
+/*
+ * In the sense of GRND_INSECURE: works from the first credited seed on, when
+ * reads still wait for 128 bits. Never for keys. EAGAIN before the first seed.
+ */
+#define WELLSPRING_IOC_EARLY	_IOR('R', 0x62, struct wellspring_early)
 
 #endif

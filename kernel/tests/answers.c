@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Published answers for every path, in every lane: the widest path has 16 blocks in
- * flight. Fortuna's own answers are in vector files, which replay.c takes.
+ * Published answers for every backend, in every lane: the widest backend computes 16
+ * blocks at the same time. Fortuna's answers come from vector files; replay.c takes them.
  */
 #include <linux/slab.h>
 
@@ -37,8 +37,8 @@ static const struct answer chacha_answer = {
 		   0xcb, 0xd0, 0x83, 0xe8, 0xa2, 0x50, 0x3c, 0x4e },
 };
 
-static int run(struct report *report, const struct answer *answer,
-	       enum ws_path path)
+static int check_answer(struct report *report, const struct answer *answer,
+	       enum ws_backend backend)
 {
 	unsigned int block_bytes = ws_block_bytes(answer->cipher);
 	struct ws_keystream keystream;
@@ -47,7 +47,7 @@ static int run(struct report *report, const struct answer *answer,
 	bool same = true;
 	u8 *output;
 
-	if (path > ws_best_path(answer->cipher))
+	if (backend > ws_best_backend(answer->cipher))
 		return skipped(report, "this CPU does not run it");
 	output = kmalloc(LANES * block_bytes, GFP_KERNEL);
 	if (!output)
@@ -57,10 +57,10 @@ static int run(struct report *report, const struct answer *answer,
 	for (lane = 0; same && lane < LANES; lane++) {
 		struct ws_counter start = answer->counter;
 
-		/* Without a borrow: both low words are above 34. */
+		/* No borrow: both low words are above 34. */
 		start.low -= lane;
 		ws_keystream_init(&keystream, answer->cipher, key, &start);
-		keystream.path = path;
+		keystream.backend = backend;
 		ws_keystream_fill(&keystream, output, LANES * block_bytes);
 		same = !memcmp(output + lane * block_bytes, answer->block,
 			       block_bytes);
@@ -71,36 +71,36 @@ static int run(struct report *report, const struct answer *answer,
 	return passed(report, "%u lanes", LANES);
 }
 
-static int aes_scalar(struct report *report)
+static int answer_aes_scalar(struct report *report)
 {
-	return run(report, &aes_answer, WS_SCALAR);
+	return check_answer(report, &aes_answer, WS_SCALAR);
 }
 
-static int aes_ni(struct report *report)
+static int answer_aes_ni(struct report *report)
 {
-	return run(report, &aes_answer, WS_SIMD128);
+	return check_answer(report, &aes_answer, WS_SIMD128);
 }
 
-static int vaes(struct report *report)
+static int answer_vaes(struct report *report)
 {
-	return run(report, &aes_answer, WS_SIMD256);
+	return check_answer(report, &aes_answer, WS_SIMD256);
 }
 
-static int chacha_scalar(struct report *report)
+static int answer_chacha_scalar(struct report *report)
 {
-	return run(report, &chacha_answer, WS_SCALAR);
+	return check_answer(report, &chacha_answer, WS_SCALAR);
 }
 
-static int chacha_library(struct report *report)
+static int answer_chacha_library(struct report *report)
 {
-	return run(report, &chacha_answer, WS_SIMD128);
+	return check_answer(report, &chacha_answer, WS_SIMD128);
 }
 
 const struct test answers_tests[] = {
-	{ "known-answers/aes256-scalar", aes_scalar },
-	{ "known-answers/aes256-aes-ni", aes_ni },
-	{ "known-answers/aes256-vaes", vaes },
-	{ "known-answers/chacha20-scalar", chacha_scalar },
-	{ "known-answers/chacha20-library", chacha_library },
+	{ "known-answers/aes256-scalar", answer_aes_scalar },
+	{ "known-answers/aes256-aes-ni", answer_aes_ni },
+	{ "known-answers/aes256-vaes", answer_vaes },
+	{ "known-answers/chacha20-scalar", answer_chacha_scalar },
+	{ "known-answers/chacha20-library", answer_chacha_library },
 	{}
 };

@@ -13,10 +13,11 @@
 static const struct test *const groups[] = {
 	answers_tests, counters_tests, distribution_tests, sections_tests,
 	nested_tests,  exports_tests,  detour_tests,	   readers_tests,
-	hotplug_tests,
+	hotplug_tests, writers_tests, early_tests,
+	health_tests,
 };
 
-/* Tests put load on all CPUs and count what happened: one at a time. */
+/* One test at a time: they load all CPUs and count what happens. */
 static DEFINE_MUTEX(run_lock);
 
 #define VERDICT(name, value)						\
@@ -34,7 +35,7 @@ VERDICT(passed, WELLSPRING_TEST_OK)
 VERDICT(failed, WELLSPRING_TEST_FAILED)
 VERDICT(skipped, WELLSPRING_TEST_SKIPPED)
 
-static const struct test *find(unsigned int index)
+static const struct test *find_test(unsigned int index)
 {
 	const struct test *test;
 	unsigned int group;
@@ -46,14 +47,14 @@ static const struct test *find(unsigned int index)
 	return NULL;
 }
 
-static long list(struct wellspring_test_name __user *argument)
+static long list_test(struct wellspring_test_name __user *argument)
 {
 	struct wellspring_test_name request;
 	const struct test *test;
 
 	if (copy_from_user(&request, argument, sizeof(request)))
 		return -EFAULT;
-	test = find(request.index);
+	test = find_test(request.index);
 	if (!test)
 		return -ENXIO;
 	memset(request.name, 0, sizeof(request.name));
@@ -61,7 +62,7 @@ static long list(struct wellspring_test_name __user *argument)
 	return copy_to_user(argument, &request, sizeof(request)) ? -EFAULT : 0;
 }
 
-static long run(struct wellspring_test_run __user *argument)
+static long run_test(struct wellspring_test_run __user *argument)
 {
 	struct wellspring_test_run *request;
 	const struct test *test;
@@ -71,7 +72,7 @@ static long run(struct wellspring_test_run __user *argument)
 
 	if (get_user(index, &argument->index))
 		return -EFAULT;
-	test = find(index);
+	test = find_test(index);
 	if (!test)
 		return -ENXIO;
 	request = kzalloc(sizeof(*request), GFP_KERNEL);
@@ -102,9 +103,9 @@ static long control_ioctl(struct file *file, unsigned int command,
 
 	switch (command) {
 	case WELLSPRING_TEST_LIST:
-		return list(pointer);
+		return list_test(pointer);
 	case WELLSPRING_TEST_RUN:
-		return run(pointer);
+		return run_test(pointer);
 	default:
 		return replay_ioctl(file->private_data, command, pointer);
 	}

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The counter of 128 bits: its arithmetic, its carries in every lane of every path,
- * and that all paths make the same bytes of any length to any address.
+ * The counter of 128 bits: its arithmetic, its carries in every lane of every backend,
+ * and that all backends make the same bytes, of any length, at any address.
  */
 #include <linux/random.h>
 #include <linux/slab.h>
 
 #include "test.h"
 
-/* The widest path has 16 blocks in flight, and this is four of its steps and more. */
+/* The widest backend makes 16 blocks in one step: this is more than four steps. */
 #define RUN_BLOCKS 70
 
-static int add64(struct report *report)
+static int counter_add64(struct report *report)
 {
 	static const struct {
 		struct ws_counter start;
@@ -40,13 +40,13 @@ static int add64(struct report *report)
 	return passed(report, "%zu cases", ARRAY_SIZE(cases));
 }
 
-static void make(enum ws_cipher cipher, enum ws_path path, const u8 *key,
+static void make_stream(enum ws_cipher cipher, enum ws_backend backend, const u8 *key,
 		 struct ws_counter start, u8 *output, size_t bytes)
 {
 	struct ws_keystream keystream;
 
 	ws_keystream_init(&keystream, cipher, key, &start);
-	keystream.path = path;
+	keystream.backend = backend;
 	ws_keystream_fill(&keystream, output, bytes);
 	ws_keystream_wipe(&keystream);
 }
@@ -71,15 +71,15 @@ static struct ws_counter before_carry(unsigned int bits, u64 lane)
  * A run of blocks across each carry, started so that it falls into each lane once,
  * against blocks that are made alone.
  */
-static int carry(struct report *report, enum ws_cipher cipher,
-		 enum ws_path path)
+static int check_carries(struct report *report, enum ws_cipher cipher,
+		 enum ws_backend backend)
 {
 	static const unsigned int carries[] = { 32, 64, 96, 128 };
 	unsigned int block_bytes = ws_block_bytes(cipher);
 	unsigned int at, lane, index, compared = 0;
 	u8 key[WS_KEY_BYTES], block[64], *run;
 
-	if (path > ws_best_path(cipher))
+	if (backend > ws_best_backend(cipher))
 		return skipped(report, "this CPU does not run it");
 	run = kmalloc(RUN_BLOCKS * block_bytes, GFP_KERNEL);
 	if (!run)
@@ -90,10 +90,10 @@ static int carry(struct report *report, enum ws_cipher cipher,
 			struct ws_counter counter =
 				before_carry(carries[at], lane);
 
-			make(cipher, path, key, counter, run,
+			make_stream(cipher, backend, key, counter, run,
 			     RUN_BLOCKS * block_bytes);
 			for (index = 0; index < RUN_BLOCKS; index++) {
-				make(cipher, WS_SCALAR, key, counter, block,
+				make_stream(cipher, WS_SCALAR, key, counter, block,
 				     block_bytes);
 				ws_counter_add(&counter, 1);
 				if (!memcmp(block, run + index * block_bytes,
@@ -112,17 +112,17 @@ static int carry(struct report *report, enum ws_cipher cipher,
 	return passed(report, "%u blocks", compared);
 }
 
-/* Any length, any address, any counter; and not a byte beyond the end. */
-static int identical(struct report *report, enum ws_cipher cipher)
+/* Any length, address and counter; and no byte outside is written. */
+static int check_identical(struct report *report, enum ws_cipher cipher)
 {
 	enum { ROUNDS = 400, MOST = 5000, MARK = 0xa5 };
-	enum ws_path best = ws_best_path(cipher), path;
+	enum ws_backend best = ws_best_backend(cipher), backend;
 	u8 key[WS_KEY_BYTES], *scalar, *simd;
 	const char *wrong = NULL;
 	unsigned int round;
 
 	if (best == WS_SCALAR)
-		return skipped(report, "this CPU has the scalar path alone");
+		return skipped(report, "this CPU has the scalar backend alone");
 	scalar = kmalloc(MOST + 64, GFP_KERNEL);
 	simd = kmalloc(MOST + 64, GFP_KERNEL);
 	for (round = 0; scalar && simd && !wrong && round < ROUNDS; round++) {
@@ -132,10 +132,10 @@ static int identical(struct report *report, enum ws_cipher cipher)
 		unsigned int offset = get_random_u32() % 64;
 
 		get_random_bytes(key, sizeof(key));
-		make(cipher, WS_SCALAR, key, counter, scalar, bytes);
-		for (path = WS_SIMD128; path <= best; path++) {
+		make_stream(cipher, WS_SCALAR, key, counter, scalar, bytes);
+		for (backend = WS_SIMD128; backend <= best; backend++) {
 			memset(simd, MARK, MOST + 64);
-			make(cipher, path, key, counter, simd + offset, bytes);
+			make_stream(cipher, backend, key, counter, simd + offset, bytes);
 			if (memcmp(scalar, simd + offset, bytes))
 				wrong = "the bytes differ";
 			if (memchr_inv(simd, MARK, offset) ||
@@ -153,49 +153,49 @@ static int identical(struct report *report, enum ws_cipher cipher)
 	return passed(report, "%u lengths and addresses", ROUNDS);
 }
 
-static int aes_scalar(struct report *report)
+static int carry_aes_scalar(struct report *report)
 {
-	return carry(report, WS_AES256, WS_SCALAR);
+	return check_carries(report, WS_AES256, WS_SCALAR);
 }
 
-static int aes_ni(struct report *report)
+static int carry_aes_ni(struct report *report)
 {
-	return carry(report, WS_AES256, WS_SIMD128);
+	return check_carries(report, WS_AES256, WS_SIMD128);
 }
 
-static int vaes(struct report *report)
+static int carry_vaes(struct report *report)
 {
-	return carry(report, WS_AES256, WS_SIMD256);
+	return check_carries(report, WS_AES256, WS_SIMD256);
 }
 
-static int chacha_scalar(struct report *report)
+static int carry_chacha_scalar(struct report *report)
 {
-	return carry(report, WS_CHACHA20, WS_SCALAR);
+	return check_carries(report, WS_CHACHA20, WS_SCALAR);
 }
 
-static int chacha_library(struct report *report)
+static int carry_chacha_library(struct report *report)
 {
-	return carry(report, WS_CHACHA20, WS_SIMD128);
+	return check_carries(report, WS_CHACHA20, WS_SIMD128);
 }
 
-static int aes_identical(struct report *report)
+static int identical_aes(struct report *report)
 {
-	return identical(report, WS_AES256);
+	return check_identical(report, WS_AES256);
 }
 
-static int chacha_identical(struct report *report)
+static int identical_chacha(struct report *report)
 {
-	return identical(report, WS_CHACHA20);
+	return check_identical(report, WS_CHACHA20);
 }
 
 const struct test counters_tests[] = {
-	{ "add64", add64 },
-	{ "counter-carry/aes256-scalar", aes_scalar },
-	{ "counter-carry/aes256-aes-ni", aes_ni },
-	{ "counter-carry/aes256-vaes", vaes },
-	{ "counter-carry/chacha20-scalar", chacha_scalar },
-	{ "counter-carry/chacha20-library", chacha_library },
-	{ "paths-identical/aes256", aes_identical },
-	{ "paths-identical/chacha20", chacha_identical },
+	{ "add64", counter_add64 },
+	{ "counter-carry/aes256-scalar", carry_aes_scalar },
+	{ "counter-carry/aes256-aes-ni", carry_aes_ni },
+	{ "counter-carry/aes256-vaes", carry_vaes },
+	{ "counter-carry/chacha20-scalar", carry_chacha_scalar },
+	{ "counter-carry/chacha20-library", carry_chacha_library },
+	{ "backends-identical/aes256", identical_aes },
+	{ "backends-identical/chacha20", identical_chacha },
 	{}
 };

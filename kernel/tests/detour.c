@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * 16 bytes for a task and for a softirq, read where they are needed, and by way of a
- * worker, as an asynchronous cipher would make them. Context switches are counted,
- * and ticks of the time stamp counter, which are instructions where an emulator is
- * told to count them (QEMU's -icount shift=0).
+ * 16 bytes for a task and for a softirq: read directly, and through a worker, as an
+ * asynchronous cipher would make them. It counts context switches, and ticks of the
+ * time stamp counter. In an emulator that counts instructions (QEMU with -icount
+ * shift=0) the ticks are instructions.
  */
 #include <linux/completion.h>
 #include <linux/cpu.h>
@@ -25,7 +25,7 @@ struct cost {
 	u32 errors;
 };
 
-/* A request on its way to the worker; one at a time. */
+/* The request for the worker, one at a time. */
 static struct {
 	struct work_struct work;
 	struct completion done;
@@ -41,14 +41,14 @@ static u64 switches_of(const struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-static void work(struct work_struct *unused)
+static void serve_request(struct work_struct *unused)
 {
 	u64 switches = switches_of(current);
 
 	if (wellspring_get_bytes(request.bytes, sizeof(request.bytes)))
 		request.cost.errors++;
 	request.cost.ticks += get_cycles() - request.since;
-	/* Two workers may take turns: what each has slept counts once. */
+	/* Two workers may take turns: one that slept counts as one switch. */
 	if (request.cost.requests++)
 		request.cost.switches += switches > request.worker_switches;
 	request.worker_switches = switches;
@@ -143,13 +143,13 @@ static int softirq_detour(struct cost *cost)
 	return 0;
 }
 
-/* In hundredths. */
+/* In hundredths, per request. */
 static u64 per_request(u64 count, const struct cost *cost)
 {
 	return count * 100 / max(cost->requests, 1u);
 }
 
-static int judge(struct report *report, const struct cost *direct,
+static int judge_detour(struct report *report, const struct cost *direct,
 		 const struct cost *detour)
 {
 	u64 direct_ticks = per_request(direct->ticks, direct) / 100;
@@ -173,39 +173,39 @@ static int judge(struct report *report, const struct cost *direct,
 		      switches % 100);
 }
 
-static void prepare(void)
+static void prepare_request(void)
 {
-	INIT_WORK(&request.work, work);
+	INIT_WORK(&request.work, serve_request);
 	init_completion(&request.done);
 	request.busy = false;
 }
 
-static int from_task(struct report *report)
+static int detour_task(struct report *report)
 {
 	struct cost direct = {}, detour = {};
 
-	prepare();
+	prepare_request();
 	task_direct(&direct);
 	task_detour(&detour);
-	return judge(report, &direct, &detour);
+	return judge_detour(report, &direct, &detour);
 }
 
-static int from_softirq(struct report *report)
+static int detour_softirq(struct report *report)
 {
 	struct cost direct = {}, detour = {};
 	int error;
 
-	prepare();
+	prepare_request();
 	error = softirq_direct(&direct);
 	if (!error)
 		error = softirq_detour(&detour);
 	if (error)
 		return failed(report, "error %d", error);
-	return judge(report, &direct, &detour);
+	return judge_detour(report, &direct, &detour);
 }
 
 const struct test detour_tests[] = {
-	{ "detour/task", from_task },
-	{ "detour/softirq", from_softirq },
+	{ "detour/task", detour_task },
+	{ "detour/softirq", detour_softirq },
 	{}
 };

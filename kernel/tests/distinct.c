@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Whether any 16 bytes were handed out twice. Of a million random values of 128 bits
- * two are the same with probability 2^-89.
+ * Finds 16-byte values that were handed out twice. Among a million random values of 128
+ * bits, two are equal with probability 2^-89.
  */
 #include <linux/sort.h>
 #include <linux/vmalloc.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What other modules use, used by another module: both exported functions, of any
- * length, and the crypto API's rng.
+ * What other modules use, used by another module: the exported functions, with any
+ * length, and the rng of the crypto API.
  */
 #include <crypto/rng.h>
 #include <linux/delay.h>
@@ -20,8 +20,8 @@ static int get_pseudo(void *destination, size_t bytes)
 	return 0;
 }
 
-/* Exactly so many bytes are written, the last of them too. */
-static const char *lengths(int (*get)(void *, size_t), u8 *bytes)
+/* Exactly this many bytes are written, including the last one. */
+static const char *check_lengths(int (*get)(void *, size_t), u8 *bytes)
 {
 	static const size_t some[] = { 0, 1, 7, 15, 16, 17, 63, 64, 511, 512, 513,
 				       1023, 1024, 4095, 4096, 4097, 65536,
@@ -46,8 +46,8 @@ static const char *lengths(int (*get)(void *, size_t), u8 *bytes)
 	return NULL;
 }
 
-/* A megabyte in pieces and in one, every 16 bytes of it. */
-static long repeats(int (*get)(void *, size_t), u8 *bytes)
+/* A megabyte in pieces and a megabyte in one read, in units of 16 bytes. */
+static long count_repeats(int (*get)(void *, size_t), u8 *bytes)
 {
 	struct collector collector;
 	size_t offset;
@@ -67,11 +67,11 @@ static long repeats(int (*get)(void *, size_t), u8 *bytes)
 	return found;
 }
 
-static int both(struct report *report, int (*get)(void *, size_t))
+static int check_export(struct report *report, int (*get)(void *, size_t))
 {
 	u8 *bytes = vmalloc(MOST_BYTES);
-	const char *wrong = bytes ? lengths(get, bytes) : "no memory";
-	long found = wrong ? 0 : repeats(get, bytes);
+	const char *wrong = bytes ? check_lengths(get, bytes) : "no memory";
+	long found = wrong ? 0 : count_repeats(get, bytes);
 
 	vfree(bytes);
 	if (wrong)
@@ -81,14 +81,14 @@ static int both(struct report *report, int (*get)(void *, size_t))
 	return passed(report, "up to 1 MiB, in pieces and in one");
 }
 
-static int secret(struct report *report)
+static int exports_secret(struct report *report)
 {
-	return both(report, wellspring_get_bytes);
+	return check_export(report, wellspring_get_bytes);
 }
 
-static int pseudo(struct report *report)
+static int exports_pseudo(struct report *report)
 {
-	return both(report, get_pseudo);
+	return check_export(report, get_pseudo);
 }
 
 /* From vectors/pseudo-xorshift128+.txt. */
@@ -110,8 +110,8 @@ static int pseudo_answers(struct report *report)
 	return passed(report, "%zu outputs and a jump", ARRAY_SIZE(outputs));
 }
 
-/* With interrupts off, where a bottom half must not be enabled. */
-static int irqs_off(struct report *report)
+/* With interrupts off, where softirqs must not be enabled. */
+static int exports_irqs_off(struct report *report)
 {
 	unsigned long flags;
 	u8 *bytes = kmalloc(2 * 4096, GFP_KERNEL);
@@ -158,8 +158,8 @@ static int crypto_rng(struct report *report)
 	return passed(report, "seeded and read");
 }
 
-/* Each mode, and no two give the same. */
-static int modes(struct report *report)
+/* No two modes make the same bytes. */
+static int exports_modes(struct report *report)
 {
 	struct collector collector;
 	enum ws_mode mode;
@@ -182,8 +182,8 @@ static int modes(struct report *report)
 	return passed(report, "%u modes", WS_MODES);
 }
 
-/* A bump makes every tap take a fresh key, before its next byte. */
-static int generation(struct report *report)
+/* After a bump the tap takes a fresh key before its next byte. */
+static int exports_generation(struct report *report)
 {
 	struct ws_tap_statistics before, after;
 	u64 old = ws_generation(), next;
@@ -206,12 +206,12 @@ static int generation(struct report *report)
 }
 
 const struct test exports_tests[] = {
-	{ "exports/get-bytes", secret },
-	{ "exports/get-pseudo-bytes", pseudo },
-	{ "exports/interrupts-off", irqs_off },
+	{ "exports/get-bytes", exports_secret },
+	{ "exports/get-pseudo-bytes", exports_pseudo },
+	{ "exports/interrupts-off", exports_irqs_off },
 	{ "pseudo-answers", pseudo_answers },
 	{ "crypto-rng", crypto_rng },
-	{ "modes", modes },
-	{ "generation", generation },
+	{ "modes", exports_modes },
+	{ "generation", exports_generation },
 	{}
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * CPUs that go and come back while all others read: nothing is lost, nothing comes
+ * CPUs go offline and come back while all others read: nothing is lost, no value comes
  * twice.
  */
 #include <linux/cpu.h>
@@ -17,7 +17,7 @@ static struct collector values;
 static DEFINE_SPINLOCK(values_lock);
 static u32 errors;
 
-static void keep(const u8 *bytes)
+static void keep_value(const u8 *bytes)
 {
 	spin_lock(&values_lock);
 	collector_add(&values, bytes);
@@ -30,16 +30,17 @@ static void read_some(struct worker *worker)
 
 	if (wellspring_get_bytes(bytes, sizeof(bytes)))
 		WRITE_ONCE(errors, 1);
-	keep(bytes);
+	keep_value(bytes);
 }
 
-/* On the CPU that went: 16 bytes from its tap. */
+/* Runs on the CPU that goes: 16 bytes from its tap. */
 static void read_there(void *data)
 {
-	wellspring_get_bytes(data, 16);
+	if (wellspring_get_bytes(data, 16))
+		WRITE_ONCE(errors, 1);
 }
 
-static u64 fetches(int cpu)
+static u64 fetches_of(int cpu)
 {
 	struct ws_tap_statistics statistics;
 	enum ws_context context;
@@ -52,7 +53,7 @@ static u64 fetches(int cpu)
 	return sum;
 }
 
-static int cycle(struct report *report, int cpu)
+static int cycle_cpu(struct report *report, int cpu)
 {
 	u8 before[16] = {}, after[16] = {};
 	u64 old;
@@ -64,20 +65,20 @@ static int cycle(struct report *report, int cpu)
 	if (error)
 		return skipped(report, "CPU %d does not go: %d", cpu, error);
 	msleep(30);
-	old = fetches(cpu);
+	old = fetches_of(cpu);
 	error = add_cpu(cpu);
 	if (!error)
 		error = smp_call_function_single(cpu, read_there, after, true);
 	if (error)
 		return failed(report, "CPU %d does not come back: %d", cpu, error);
-	if (fetches(cpu) == old)
+	if (fetches_of(cpu) == old)
 		return failed(report, "CPU %d went on with its old key", cpu);
-	keep(before);
-	keep(after);
+	keep_value(before);
+	keep_value(after);
 	return WELLSPRING_TEST_OK;
 }
 
-static int cpus(struct report *report)
+static int hotplug_cpus(struct report *report)
 {
 	int last = cpumask_last(cpu_online_mask), verdict, error;
 	struct workers workers;
@@ -94,10 +95,10 @@ static int cpus(struct report *report)
 		collector_exit(&values);
 		return failed(report, "error %d", error);
 	}
-	/* The reader of a CPU that goes is moved to another: one more to mind. */
+	/* The reader of a CPU that goes moves to another CPU, and goes on there. */
 	for (round = 0, verdict = WELLSPRING_TEST_OK;
 	     round < CYCLES && verdict == WELLSPRING_TEST_OK; round++)
-		verdict = cycle(report, last - round % min(last, 2));
+		verdict = cycle_cpu(report, last - round % min(last, 2));
 	workers_stop(&workers);
 	repeats = collectors_repeats(&values, 1);
 	if (verdict == WELLSPRING_TEST_OK && (repeats || errors))
@@ -111,6 +112,6 @@ static int cpus(struct report *report)
 }
 
 const struct test hotplug_tests[] = {
-	{ "hotplug/cpus", cpus },
+	{ "hotplug/cpus", hotplug_cpus },
 	{}
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Reads that are interrupted by reads: on each CPU a task reads without a pause, and
- * a hard interrupt and a softirq come at their own pace and read as well. No 16 bytes
- * may come twice, neither secret nor pseudo-random.
+ * Reads that are interrupted by reads. On each CPU a task reads without a pause, and a
+ * hard interrupt and a softirq interrupt it and read too. No 16 bytes may come twice,
+ * neither secret nor pseudo-random ones.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -14,14 +14,14 @@
 #include "workers.h"
 
 #define VALUES 32768
-/* Not a multiple of one another: interruptions find refills and long reads. */
+/* No multiples of each other, so that they interrupt refills and long reads too. */
 #define SOFTIRQ_PERIOD_NS 310000
 #define HARDIRQ_PERIOD_NS 470000
 #define TIME_MS 1500
 
 struct reader {
 	struct collector values[WS_CONTEXTS];
-	/* Marked by the task alone: it is inside of a read. */
+	/* Set by the task: it is in the middle of a read. */
 	bool inside;
 	u32 hits[WS_CONTEXTS];
 	u32 errors;
@@ -40,7 +40,7 @@ static int get_pseudo(void *destination, size_t bytes)
 	return 0;
 }
 
-static void read(struct readers *readers, int cpu, size_t bytes)
+static void read_here(struct readers *readers, int cpu, size_t bytes)
 {
 	struct reader *reader = readers->of_cpu[cpu];
 	enum ws_context context = ws_context();
@@ -53,7 +53,7 @@ static void read(struct readers *readers, int cpu, size_t bytes)
 		collector_add(&reader->values[context], destination + offset);
 }
 
-/* Multiples of 16, so that bytes handed out twice are whole values. */
+/* Multiples of 16, so that repeated bytes are whole values. */
 static const size_t lengths[] = { 16, 16, 48, 16, 496, 16, 1024, 16, 4096 };
 
 static void task_reads(struct worker *worker)
@@ -64,7 +64,7 @@ static void task_reads(struct worker *worker)
 
 	WRITE_ONCE(reader->inside, true);
 	barrier();
-	read(readers, worker->cpu, bytes);
+	read_here(readers, worker->cpu, bytes);
 	barrier();
 	WRITE_ONCE(reader->inside, false);
 }
@@ -75,7 +75,7 @@ static void interrupt_reads(int cpu, void *argument)
 	struct reader *reader = readers->of_cpu[cpu];
 
 	reader->hits[ws_context()] += READ_ONCE(reader->inside);
-	read(readers, cpu, 16);
+	read_here(readers, cpu, 16);
 }
 
 static void readers_exit(struct readers *readers)
@@ -115,7 +115,7 @@ static int readers_init(struct readers *readers)
 	return 0;
 }
 
-static int judge(struct report *report, struct readers *readers)
+static int judge_nested(struct report *report, struct readers *readers)
 {
 	u32 counts[WS_CONTEXTS] = {}, hits[WS_CONTEXTS] = {}, errors = 0;
 	struct collector *all;
@@ -149,7 +149,7 @@ static int judge(struct report *report, struct readers *readers)
 		      hits[WS_SOFTIRQ], hits[WS_HARDIRQ]);
 }
 
-static int run(struct report *report, int (*get)(void *, size_t))
+static int run_nested(struct report *report, int (*get)(void *, size_t))
 {
 	struct readers readers = { .get = get };
 	struct timers softirqs = { .function = interrupt_reads,
@@ -173,23 +173,23 @@ static int run(struct report *report, int (*get)(void *, size_t))
 		timers_stop(&softirqs);
 	}
 	verdict = error ? failed(report, "error %d", error) :
-			  judge(report, &readers);
+			  judge_nested(report, &readers);
 	readers_exit(&readers);
 	return verdict;
 }
 
-static int secret(struct report *report)
+static int nested_secret(struct report *report)
 {
-	return run(report, wellspring_get_bytes);
+	return run_nested(report, wellspring_get_bytes);
 }
 
-static int pseudo(struct report *report)
+static int nested_pseudo(struct report *report)
 {
-	return run(report, get_pseudo);
+	return run_nested(report, get_pseudo);
 }
 
 const struct test nested_tests[] = {
-	{ "nested/secret", secret },
-	{ "nested/pseudo", pseudo },
+	{ "nested/secret", nested_secret },
+	{ "nested/pseudo", nested_pseudo },
 	{}
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A private Fortuna, driven from user space: the pools and the generator of the module
- * itself, with the clock and the sources taken away. So the project's vector files run
- * through the very code that serves readers.
+ * A private Fortuna that user space drives: the module's own pools and generator, with
+ * the clock and the sources replaced. So the vector files of the project run through the
+ * code that serves readers.
  */
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -11,16 +11,16 @@
 
 #include "test.h"
 
-/* The longest read, so that a file cannot ask for all memory. */
+/* The longest read, so that a request cannot take all memory. */
 #define MAX_READ_BYTES (1UL << 30)
 
-/* Of all files: the path is the module's, not a file's. */
+/* For all files, because they all change the backend of the module. */
 static DEFINE_MUTEX(replay_lock);
 
 struct replay {
 	bool begun;
 	bool concurrent;
-	enum ws_path path;
+	enum ws_backend backend;
 	struct ws_accumulator accumulator;
 	struct ws_generator generator;
 };
@@ -52,21 +52,21 @@ static void load_counter(struct ws_counter *counter, const u8 bytes[16])
 	counter->high = le64_to_cpu(words[1]);
 }
 
-static long begin(struct replay *replay,
+static long replay_begin(struct replay *replay,
 		  const struct wellspring_replay_begin __user *argument)
 {
 	struct wellspring_replay_begin request;
 
 	if (copy_from_user(&request, argument, sizeof(request)))
 		return -EFAULT;
-	if (request.cipher >= WS_CIPHERS || request.path >= WS_PATHS ||
+	if (request.cipher >= WS_CIPHERS || request.backend >= WS_BACKENDS ||
 	    request.concurrent > 1 || request.forced > 1)
 		return -EINVAL;
-	if (request.path > ws_best_path(request.cipher))
+	if (request.backend > ws_best_backend(request.cipher))
 		return -EOPNOTSUPP;
 	replay->begun = true;
 	replay->concurrent = request.concurrent;
-	replay->path = request.path;
+	replay->backend = request.backend;
 	ws_accumulator_init(&replay->accumulator);
 	ws_generator_init(&replay->generator, request.cipher);
 	if (request.forced) {
@@ -76,7 +76,7 @@ static long begin(struct replay *replay,
 	return 0;
 }
 
-static long absorb(struct replay *replay,
+static long replay_absorb(struct replay *replay,
 		   const struct wellspring_replay_event __user *argument)
 {
 	struct wellspring_replay_event request;
@@ -93,7 +93,7 @@ static long absorb(struct replay *replay,
 	return 0;
 }
 
-static long reseed(struct replay *replay)
+static long replay_reseed(struct replay *replay)
 {
 	struct ws_seed *seed = kzalloc(sizeof(*seed), GFP_KERNEL);
 
@@ -118,11 +118,11 @@ static void read_canonical(struct ws_generator *generator, u8 *bytes,
 	} while (length);
 }
 
-static long read(struct replay *replay,
+static long replay_read(struct replay *replay,
 		 const struct wellspring_replay_read __user *argument)
 {
 	struct wellspring_replay_read request;
-	struct ws_claim claim;
+	struct ws_reservation reservation;
 	long error = 0;
 	u8 *bytes;
 
@@ -130,13 +130,13 @@ static long read(struct replay *replay,
 		return -EFAULT;
 	if (request.bytes > MAX_READ_BYTES)
 		return -EINVAL;
-	/* A byte more, so that there is something for a read of none. */
+	/* One byte more, because vmalloc(0) fails. */
 	bytes = vmalloc(request.bytes + 1);
 	if (!bytes)
 		return -ENOMEM;
 	if (replay->concurrent) {
-		ws_generator_claim(&replay->generator, request.bytes, &claim);
-		ws_claim_generate(&claim, bytes, request.bytes);
+		ws_generator_reserve(&replay->generator, request.bytes, &reservation);
+		ws_reservation_generate(&reservation, bytes, request.bytes);
 	} else {
 		read_canonical(&replay->generator, bytes, request.bytes);
 	}
@@ -147,7 +147,7 @@ static long read(struct replay *replay,
 	return error;
 }
 
-static long state(struct replay *replay,
+static long replay_state(struct replay *replay,
 		  struct wellspring_replay_state __user *argument)
 {
 	struct wellspring_replay_state answer = {
@@ -160,18 +160,18 @@ static long state(struct replay *replay,
 	return copy_to_user(argument, &answer, sizeof(answer)) ? -EFAULT : 0;
 }
 
-static long dispatch(struct replay *replay, unsigned int command,
+static long replay_dispatch(struct replay *replay, unsigned int command,
 		     void __user *argument)
 {
 	switch (command) {
 	case WELLSPRING_REPLAY_EVENT:
-		return absorb(replay, argument);
+		return replay_absorb(replay, argument);
 	case WELLSPRING_REPLAY_RESEED:
-		return reseed(replay);
+		return replay_reseed(replay);
 	case WELLSPRING_REPLAY_READ:
-		return read(replay, argument);
+		return replay_read(replay, argument);
 	case WELLSPRING_REPLAY_STATE:
-		return state(replay, argument);
+		return replay_state(replay, argument);
 	default:
 		return -ENOTTY;
 	}
@@ -181,20 +181,20 @@ long replay_ioctl(struct replay *replay, unsigned int command,
 		  void __user *argument)
 {
 	enum ws_cipher cipher = replay->generator.cipher;
-	enum ws_path before;
+	enum ws_backend before;
 	long error;
 
 	error = mutex_lock_interruptible(&replay_lock);
 	if (error)
 		return error;
 	if (command == WELLSPRING_REPLAY_BEGIN) {
-		error = begin(replay, argument);
+		error = replay_begin(replay, argument);
 	} else if (!replay->begun) {
 		error = -EINVAL;
 	} else {
-		before = ws_path_use(cipher, replay->path);
-		error = dispatch(replay, command, argument);
-		ws_path_use(cipher, before);
+		before = ws_use_backend(cipher, replay->backend);
+		error = replay_dispatch(replay, command, argument);
+		ws_use_backend(cipher, before);
 	}
 	mutex_unlock(&replay_lock);
 	return error;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SIMD in softirqs. All CPUs spend their time in FPU sections, and a thousand times a
- * second a softirq comes and wants the FPU too: behind the kernel's bare sections, and
- * behind the module's.
+ * SIMD in softirqs. All CPUs spend their time in FPU sections, and a thousand times per
+ * second a softirq asks for the FPU too: first with the bare sections of the kernel, then
+ * with those of the module.
  */
 #include <asm/fpu/api.h>
 #include <linux/delay.h>
@@ -12,7 +12,7 @@
 #include "timers.h"
 #include "workers.h"
 
-/* Much longer than the module's own, so that nearly every softirq finds one. */
+/* Much longer than the module's sections, so that most softirqs interrupt one. */
 #define SECTION_US 900
 #define PERIOD_NS 1000000
 #define TIME_MS 1000
@@ -27,7 +27,7 @@ struct sections {
 	struct counts __percpu *counts;
 };
 
-static void spend(struct worker *worker)
+static void spend_time(struct worker *worker)
 {
 	const struct sections *sections = worker->argument;
 	struct ws_simd simd;
@@ -42,7 +42,7 @@ static void spend(struct worker *worker)
 	}
 }
 
-static void want(int cpu, void *argument)
+static void want_fpu(int cpu, void *argument)
 {
 	const struct sections *sections = argument;
 	struct counts *counts = per_cpu_ptr(sections->counts, cpu);
@@ -55,10 +55,10 @@ static void want(int cpu, void *argument)
 		counts->refused++;
 }
 
-static int count(bool bare, struct counts *total)
+static int count_refusals(bool bare, struct counts *total)
 {
 	struct sections sections = { .bare = bare };
-	struct timers timers = { .function = want, .argument = &sections,
+	struct timers timers = { .function = want_fpu, .argument = &sections,
 				 .softirq = true, .period_ns = PERIOD_NS };
 	int cpu, error;
 
@@ -68,7 +68,7 @@ static int count(bool bare, struct counts *total)
 		return -ENOMEM;
 	error = timers_start(&timers);
 	if (!error) {
-		error = workers_run(1, spend, &sections, TIME_MS);
+		error = workers_run(1, spend_time, &sections, TIME_MS);
 		timers_stop(&timers);
 	}
 	for_each_possible_cpu(cpu) {
@@ -81,13 +81,13 @@ static int count(bool bare, struct counts *total)
 	return error;
 }
 
-static int held_back(struct report *report)
+static int sections_hold_softirqs(struct report *report)
 {
 	struct counts bare, ours;
-	int error = count(true, &bare);
+	int error = count_refusals(true, &bare);
 
 	if (!error)
-		error = count(false, &ours);
+		error = count_refusals(false, &ours);
 	if (error)
 		return failed(report, "error %d", error);
 	if (ours.refused)
@@ -96,9 +96,9 @@ static int held_back(struct report *report)
 	if (!ours.softirqs)
 		return failed(report, "no softirq came");
 	if (!bare.refused && !WS_SECTION_HOLDS_SOFTIRQS)
-		return failed(report, "bare sections refuse none: nothing is shown");
+		return failed(report, "bare sections refuse none, so the test shows nothing");
 	return passed(report,
-		      "refused: %llu of %llu behind bare sections, %llu of %llu behind ours",
+		      "refused: %llu of %llu with bare sections, %llu of %llu with those of the module",
 		      bare.refused, bare.softirqs, ours.refused, ours.softirqs);
 }
 
@@ -117,40 +117,45 @@ static u64 softirq_refusals(u64 *sections)
 	return refusals;
 }
 
+static u32 read_errors;
+
 static void read_long(struct worker *worker)
 {
 	u8 bytes[512];
 
-	wellspring_get_bytes(bytes, sizeof(bytes));
+	if (wellspring_get_bytes(bytes, sizeof(bytes)))
+		WRITE_ONCE(read_errors, 1);
 }
 
 static void read_in_softirq(int cpu, void *argument)
 {
 	u8 bytes[256];
 
-	wellspring_get_bytes(bytes, sizeof(bytes));
+	if (wellspring_get_bytes(bytes, sizeof(bytes)))
+		WRITE_ONCE(read_errors, 1);
 }
 
-/* The same with real reads on both sides: what debugfs shows of them. */
-static int reads(struct report *report)
+/* The same with reads in tasks and softirqs, as the counts of debugfs show it. */
+static int sections_of_reads(struct report *report)
 {
 	struct timers timers = { .function = read_in_softirq, .softirq = true,
 				 .period_ns = PERIOD_NS / 4 };
 	u64 before, sections_before, refused, sections;
 	int error;
 
+	read_errors = 0;
 	before = softirq_refusals(&sections_before);
 	error = timers_start(&timers);
 	if (!error) {
 		error = workers_run(1, read_long, NULL, TIME_MS);
 		timers_stop(&timers);
 	}
-	if (error)
-		return failed(report, "error %d", error);
+	if (error || read_errors)
+		return failed(report, "error %d in %u reads", error, read_errors);
 	refused = softirq_refusals(&sections) - before;
 	sections -= sections_before;
-	if (ws_best_path(ws_cipher) == WS_SCALAR)
-		return skipped(report, "the scalar path needs no sections");
+	if (ws_best_backend(ws_cipher) == WS_SCALAR)
+		return skipped(report, "the scalar backend needs no sections");
 	if (refused || !sections)
 		return failed(report, "%llu refusals, %llu sections in softirqs",
 			      refused, sections);
@@ -158,7 +163,7 @@ static int reads(struct report *report)
 }
 
 const struct test sections_tests[] = {
-	{ "simd-in-softirqs/sections", held_back },
-	{ "simd-in-softirqs/reads", reads },
+	{ "simd-in-softirqs/sections", sections_hold_softirqs },
+	{ "simd-in-softirqs/reads", sections_of_reads },
 	{}
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What every test has: a name, a function, and one line to say how it went.
+ * A test: a name, a function, and one line of result.
  */
 #ifndef WELLSPRING_TEST_H
 #define WELLSPRING_TEST_H
@@ -9,14 +9,30 @@
 #include <linux/fs.h>
 #include <linux/types.h>
 
-#include "../internal.h"
+#include "../backend.h"
+#include "../collector.h"
+#include "../compat.h"
+#include "../generation.h"
+#include "../generator.h"
+#include "../keystream.h"
+#include "../nodes.h"
+#include "../phase.h"
+#include "../pool.h"
+#include "../pseudo.h"
+#include "../queue.h"
+#include "../read.h"
+#include "../simd.h"
+#include "../source.h"
+#include "../tap.h"
+#include "../testing.h"
+#include "../wellspring.h"
 #include "uapi.h"
 
 struct report {
 	char text[WELLSPRING_TEST_REPORT_BYTES];
 };
 
-/* Each returns its verdict, so that a test ends with `return failed(...)`. */
+/* Each returns its verdict: a test ends with `return failed(...)`. */
 __printf(2, 3) int passed(struct report *report, const char *format, ...);
 __printf(2, 3) int failed(struct report *report, const char *format, ...);
 __printf(2, 3) int skipped(struct report *report, const char *format, ...);
@@ -30,12 +46,15 @@ struct test {
 extern const struct test answers_tests[];
 extern const struct test counters_tests[];
 extern const struct test distribution_tests[];
+extern const struct test health_tests[];
 extern const struct test hotplug_tests[];
 extern const struct test nested_tests[];
 extern const struct test sections_tests[];
 extern const struct test detour_tests[];
 extern const struct test readers_tests[];
+extern const struct test early_tests[];
 extern const struct test exports_tests[];
+extern const struct test writers_tests[];
 
 /* The private Fortuna of an open file (replay.c). */
 struct replay;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A timer on each CPU, which interrupts whatever runs there, as a hard interrupt or
+ * A timer on each CPU, which interrupts what runs there, as a hard interrupt or
  * as a softirq.
  */
 #include <linux/cpu.h>
@@ -10,7 +10,7 @@
 #include "test.h"
 #include "timers.h"
 
-static enum hrtimer_restart fire(struct hrtimer *timer)
+static enum hrtimer_restart timer_fires(struct hrtimer *timer)
 {
 	struct interruption *one = container_of(timer, struct interruption, timer);
 
@@ -19,7 +19,7 @@ static enum hrtimer_restart fire(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* On the CPU that is to be interrupted. */
+/* Runs on the CPU that the timer interrupts. */
 static void start_here(void *data)
 {
 	struct timers *timers = data;
@@ -29,7 +29,7 @@ static void start_here(void *data)
 
 	one->timers = timers;
 	one->cpu = smp_processor_id();
-	ws_hrtimer_setup(&one->timer, fire, CLOCK_MONOTONIC, mode);
+	ws_hrtimer_setup(&one->timer, timer_fires, CLOCK_MONOTONIC, mode);
 	hrtimer_start(&one->timer, ns_to_ktime(timers->period_ns), mode);
 }
 

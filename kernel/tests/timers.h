@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A timer on each CPU, which interrupts whatever runs there, as a hard interrupt or
+ * A timer on each CPU, which interrupts what runs there, as a hard interrupt or
  * as a softirq.
  */
 #ifndef WELLSPRING_TEST_TIMERS_H
@@ -22,7 +22,7 @@ struct timers {
 	u64 period_ns;
 };
 
-/* On all CPUs that are on; the caller keeps them on. 0 or -ENOMEM. */
+/* On all online CPUs; the caller keeps them online. 0 or -ENOMEM. */
 int timers_start(struct timers *timers);
 void timers_stop(struct timers *timers);
 

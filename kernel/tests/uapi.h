@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/wellspring-test: the module's tests by name, and a private Fortuna for each
- * open file, to which a program sends what a vector file says. For root alone.
+ * /dev/wellspring-test: the tests of the module by name, and for each open file a
+ * private Fortuna, which a program drives with the lines of a vector file. Root only.
  */
 #ifndef WELLSPRING_TEST_UAPI_H
 #define WELLSPRING_TEST_UAPI_H
@@ -36,8 +36,8 @@ struct wellspring_test_run {
 };
 #define WELLSPRING_TEST_RUN	_IOWR('R', 0x71, struct wellspring_test_run)
 
-/* Ways to make the same bytes, as cipher.h numbers them. */
-enum wellspring_replay_path {
+/* Backends, with the numbers of cipher.h. */
+enum wellspring_replay_backend {
 	WELLSPRING_REPLAY_SCALAR,
 	WELLSPRING_REPLAY_SIMD128,
 	WELLSPRING_REPLAY_SIMD256,
@@ -45,13 +45,13 @@ enum wellspring_replay_path {
 
 /*
  * A fresh private Fortuna: empty pools; with @forced, this key and counter (little
- * endian). @cipher: 0 for AES-256, 1 for ChaCha20. @path: the fastest to use.
- * EOPNOTSUPP if this CPU, or this cipher, has no such path.
+ * endian). @cipher: 0 for AES-256, 1 for ChaCha20. @backend: the fastest to use.
+ * EOPNOTSUPP if this CPU, or this cipher, has no such backend.
  */
 struct wellspring_replay_begin {
 	__u32 cipher;
 	__u32 concurrent;
-	__u32 path;
+	__u32 backend;
 	__u32 forced;
 	__u8 key[32];
 	__u8 counter[16];
@@ -67,7 +67,7 @@ struct wellspring_replay_event {
 };
 #define WELLSPRING_REPLAY_EVENT	_IOW('R', 0x73, struct wellspring_replay_event)
 
-/* Reseeds if pool 0 holds 64 bytes, however soon. */
+/* Reseeds if pool 0 holds 64 bytes, even within 100 ms of the last reseed. */
 #define WELLSPRING_REPLAY_RESEED _IO('R', 0x74)
 
 /* One read of @bytes, at most 1 GiB, to @destination. */

@@ -15,7 +15,7 @@ struct assignment {
 	work_function function;
 };
 
-static int work(void *data)
+static int work_until_stopped(void *data)
 {
 	struct assignment *assignment = data;
 
@@ -26,7 +26,7 @@ static int work(void *data)
 	return 0;
 }
 
-/* Threads are made first and woken last, so that none has a start. */
+/* All threads are made before the first is woken, so that they start together. */
 int workers_start(struct workers *workers, unsigned int per_cpu,
 		  work_function function, void *argument)
 {
@@ -49,7 +49,7 @@ int workers_start(struct workers *workers, unsigned int per_cpu,
 			one->worker.cpu = cpu;
 			one->worker.number = workers->count;
 			one->worker.argument = argument;
-			task = kthread_create_on_node(work, one, cpu_to_node(cpu),
+			task = kthread_create_on_node(work_until_stopped, one, cpu_to_node(cpu),
 						      "wellspring-test/%d", cpu);
 			if (IS_ERR(task)) {
 				error = PTR_ERR(task);

@@ -14,7 +14,7 @@ struct worker {
 	void *argument;
 };
 
-/* Called again and again, with its CPU's number, in a thread bound to it. */
+/* Called again and again in a thread that is bound to worker->cpu. */
 typedef void (*work_function)(struct worker *worker);
 
 struct workers {
@@ -22,7 +22,7 @@ struct workers {
 	unsigned int count;
 };
 
-/* @per_cpu threads on each CPU that is on. All start together. 0 or a negative errno. */
+/* @per_cpu threads on each online CPU. All start together. 0 or a negative errno. */
 int workers_start(struct workers *workers, unsigned int per_cpu,
 		  work_function function, void *argument);
 void workers_stop(struct workers *workers);

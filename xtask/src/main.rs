@@ -1,42 +1,76 @@
 //! The project's own chores: `cargo xtask CHORE`.
+//!
+//! ```text
+//! chores    what calls cargo: tests, other toolchains, sanitizers, the dependency tree, packages
+//! cutoffs   the table of the adaptive proportion test
+//! tidy      the house rules that a program can check
+//! picture   drawings, made from text
+//! install   install and uninstall
+//! ```
 
 #![forbid(unsafe_code)]
 
+mod chores;
 mod cutoffs;
-mod guest;
-mod kernel_test;
-mod rig;
+mod install;
+mod picture;
 mod tidy;
 
+use chores::{build_command, root};
+use install::Place;
 use std::env;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
-  tidy   check the house rules that a program can check
-  loom   run the lock-free parts under every interleaving
-  cutoffs [--check]
-         compute the table of the adaptive proportion test's cutoffs; --check compares it only
-  deny   check the dependency tree (needs cargo-deny)
-  bench  measure the ladder with everyone else's generators on it; further words go to it (--quick, ..)
-  rig    the command in a machine of four nodes, over a reboot, and in two copies of a machine
+checks of the text:
+  tidy               check the house rules that a program can check
+  cutoffs [--check]  compute the table of the adaptive proportion test's cutoffs; --check only compares
+  picture [--check]  draw docs/*.svg from docs/*.txt; --check only compares
+tests:
+  test [--long]      run all tests; --long includes those that take minutes; further words go to cargo test
+  loom               run the lock-free parts under every interleaving
+  miri, asan, tsan   run tests under Miri, AddressSanitizer or ThreadSanitizer (nightly Rust)
+  msrv               check the stated Rust version, by lint and by a build where that version is installed
+tests on other machines:
+  rig                test the command in a machine of four nodes, over a reboot, and in two clones of a machine
   kernel-test [6.1|6.12|7.2|debug].. [--boots N]
-         the kernel module on these kernels (6.1 and 6.12 if none is named), each booted N times";
+                     test the kernel module on these kernels (6.1 and 6.12 if none is named), booting each N times
+  cross [aarch64|s390x]..
+                     run known answers, self-tests and vector tests for other processors, by emulation
+packages:
+  deny               check licences, sources and vulnerabilities of the dependency tree (needs cargo-deny)
+  publish            build the packages that would be published; nothing is uploaded
+  install --prefix P [--destdir D]
+                     install the command, man pages, completions and systemd units; install --check tries it
+  uninstall --prefix P [--destdir D]
+                     remove exactly what was installed
+measurement:
+  bench              measure with other generators beside; further words go to it (--quick, ..)";
 
 fn main() -> ExitCode {
-    let chore = env::args().nth(1);
-    let done = match chore.as_deref() {
+    let mut words = env::args().skip(1);
+    let chore = words.next();
+    let result = match chore.as_deref() {
         Some("tidy") => tidy::run(&root()),
-        Some("loom") => loom(),
-        Some("cutoffs") => cutoffs::run(&root(), env::args().any(|word| word == "--check")),
-        Some("deny") => run(cargo().args(["deny", "check", "bans", "licenses", "sources"])),
-        Some("bench") => bench(),
-        Some("rig") => guest::verdict(rig::run(&root())),
-        Some("kernel-test") => guest::verdict(kernel_test::run(&root(), env::args().skip(2))),
+        Some("cutoffs") => cutoffs::run(&root(), is_check(words)),
+        Some("picture") => picture::run(&root(), is_check(words)),
+        Some("test") => chores::test(words),
+        Some("loom") => chores::loom(),
+        Some("miri") => chores::miri(),
+        Some("asan") => chores::asan(),
+        Some("tsan") => chores::tsan(),
+        Some("msrv") => chores::msrv(),
+        Some("rig") => chores::rig("machines", words),
+        Some(command @ ("kernel-test" | "cross")) => chores::rig(command, words),
+        Some("deny") => chores::deny(),
+        Some("publish") => chores::publish(words),
+        Some("install") => install(words),
+        Some("uninstall") => Place::parse(words).and_then(|place| install::uninstall(&place)),
+        Some("bench") => chores::bench(words),
         _ => Err(USAGE.into()),
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("{reason}");
@@ -45,51 +79,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// The folder of the repository.
-fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_owned()
+fn is_check(mut words: impl Iterator<Item = String>) -> bool {
+    words.any(|word| word == "--check")
 }
 
-fn cargo() -> Command {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root());
-    cargo
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{command:?}: {status}")),
-        Err(error) => Err(format!("{command:?}: {error}")),
+fn install(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let words: Vec<String> = words.collect();
+    if words == ["--check"] {
+        return install::check(&root(), &build_command()?);
     }
-}
-
-/// A target folder of its own, since `cfg(loom)` changes every crate.
-fn loom() -> Result<(), String> {
-    run(cargo()
-        .env("RUSTFLAGS", "--cfg loom")
-        .args([
-            "test",
-            "--release",
-            "--package",
-            "wellspring-core",
-            "--test",
-            "loom",
-        ])
-        .args(["--target-dir", "target/loom"]))
-}
-
-/// Outside the workspace, so that the peers stay out of the product's dependency tree.
-fn bench() -> Result<(), String> {
-    run(cargo()
-        .args([
-            "run",
-            "--release",
-            "--locked",
-            "--manifest-path",
-            "bench/Cargo.toml",
-            "--",
-        ])
-        .args(env::args_os().skip(2)))
+    let place = Place::parse(words.into_iter())?;
+    install::install(&root(), &build_command()?, &place)
 }

@@ -18,11 +18,12 @@ const PAGE_BYTES: usize = 4096;
 
 pub(super) fn checks() -> Vec<Check> {
     type Test = fn() -> Result<String, Stop>;
-    let tests: [(&str, Test); 9] = [
+    let tests: [(&str, Test); 10] = [
         ("bad-pointers", bad_pointers),
         ("lengths", lengths),
         ("ioctls", ioctls),
         ("unprivileged", unprivileged),
+        ("credit", credit),
         ("own-ioctls", own_ioctls),
         ("files", files),
         ("signals", signals),
@@ -273,6 +274,52 @@ fn unprivileged() -> Result<String, Stop> {
         ))
     };
     probes::without_privilege(probe).unwrap_or_else(skipped)
+}
+
+/// What an operator credits has arrived at node 0 when the call returns.
+fn credit() -> Result<String, Stop> {
+    let device = open_with(DEVICE, OFlags::RDWR)?;
+    // Bits, bytes, data.
+    let mut entropy = [7i32; 10];
+    entropy[..2].copy_from_slice(&[256, 32]);
+    let mut bits = 100i32;
+    for (name, number, address, wanted) in [
+        (
+            "RNDADDENTROPY",
+            ADD_ENTROPY,
+            entropy.as_mut_ptr().expose_provenance(),
+            256,
+        ),
+        (
+            "RNDADDTOENTCNT",
+            ADD_COUNT,
+            (&raw mut bits).expose_provenance(),
+            100,
+        ),
+    ] {
+        let before = credited_bits()?;
+        let returned = probes::control(device.as_fd(), number, address);
+        let arrived = credited_bits()? - before;
+        if returned.0 != Ok(0) || arrived < wanted {
+            return Err(Stop::Failed(format!(
+                "{name} of {wanted} bits returns {returned}, and {arrived} bits arrive"
+            )));
+        }
+    }
+    Ok("256 and 100 bits arrived".into())
+}
+
+/// The bits that node 0 has received, from debugfs.
+fn credited_bits() -> Result<u64, Stop> {
+    const NODES: &str = "/sys/kernel/debug/wellspring/nodes";
+    let text = std::fs::read_to_string(NODES)
+        .map_err(|error| Stop::Skipped(format!("{NODES}: {error}")))?;
+    let mut lines = text.lines().map(str::split_whitespace);
+    let names = lines.next().into_iter().flatten();
+    let values = lines.next().into_iter().flatten();
+    let found = names.zip(values).find(|(name, _)| *name == "credited_bits");
+    let bits = found.and_then(|(_, value)| value.parse().ok());
+    bits.ok_or_else(|| Stop::Failed(format!("{NODES} has no credited_bits: {text}")))
 }
 
 /// What has no counterpart.

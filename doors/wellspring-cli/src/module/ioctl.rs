@@ -38,7 +38,7 @@ pub(super) struct TestRun {
 pub(super) struct ReplayBegin {
     pub(super) cipher: u32,
     pub(super) concurrent: u32,
-    pub(super) path: u32,
+    pub(super) backend: u32,
     pub(super) forced: u32,
     pub(super) key: [u8; 32],
     pub(super) counter: [u8; 16],

@@ -8,10 +8,10 @@ use rustix::io::Errno;
 use wellspring::Prf;
 use wellspring::replay::{Event, Pipeline, Replay, ReplayError, State};
 
-/// A private Fortuna in the kernel, and the path that its cipher may use.
+/// A private Fortuna in the kernel, and the fastest backend that its cipher may use.
 struct Module {
     device: OwnedFd,
-    path: u32,
+    backend: u32,
     /// What the fresh one is, until a state is forced into it.
     prf: Prf,
     concurrent: bool,
@@ -26,7 +26,7 @@ impl Module {
                 Prf::ChaCha20 => 1,
             },
             concurrent: self.concurrent.into(),
-            path: self.path,
+            backend: self.backend,
             forced: state.is_some().into(),
             key,
             counter: counter.to_le_bytes(),
@@ -82,26 +82,26 @@ impl Pipeline for Module {
     }
 }
 
-/// FreeBSD's answers, for every path of both ciphers, as `kernel/cipher.h` numbers them.
+/// FreeBSD's answers, for every backend of both ciphers, as `kernel/cipher.h` numbers them.
 pub(super) fn checks() -> Vec<Check> {
-    let paths = [
+    let backends = [
         (Prf::Aes256, 0, "aes256-scalar"),
         (Prf::Aes256, 1, "aes256-aes-ni"),
         (Prf::Aes256, 2, "aes256-vaes"),
         (Prf::ChaCha20, 0, "chacha20-scalar"),
         (Prf::ChaCha20, 1, "chacha20-library"),
     ];
-    let check = |(prf, path, name)| {
-        Check::with_figures(format!("replay/{name}"), move || replay(prf, path))
+    let check = |(prf, backend, name)| {
+        Check::with_figures(format!("replay/{name}"), move || replay(prf, backend))
     };
-    paths.into_iter().map(check).collect()
+    backends.into_iter().map(check).collect()
 }
 
-fn replay(prf: Prf, path: u32) -> Result<String, Stop> {
+fn replay(prf: Prf, backend: u32) -> Result<String, Stop> {
     let module = Module {
         device: open_device(TEST_DEVICE, "wellspring_test")
             .map_err(|_| Stop::Failed(format!("{TEST_DEVICE} cannot be opened once more")))?,
-        path,
+        backend,
         prf,
         concurrent: false,
     };

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The collector.
+ *
+ * The thread never waits for a reader: it posts seeds to mailboxes, and takes the
+ * root's lock only if it is free. For the pools it waits its turn: only operators hold
+ * them besides, for one order each.
+ */
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/string.h>
+#include <linux/timex.h>
+
+#include "clock.h"
+#include "collector.h"
+#include "distribution.h"
+#include "generation.h"
+#include "memory.h"
+#include "mix.h"
+#include "phase.h"
+#include "pool.h"
+#include "queue.h"
+#include "testing.h"
+#include "topology.h"
+#include "trace.h"
+
+/* One draw on the kernel's pool in an ordinary round: 2 events. */
+#define ROUND_BYTES 64
+/* And when seeding: 8 events. */
+#define SEEDING_BYTES WS_SAMPLE_BYTES
+/* 5 times 8 events reach every pool, and pool 0 once or twice. */
+#define SEEDING_DRAWS 5
+/* Two rounds give pool 0 the two events that make its 64 bytes. */
+#define SEEDING_ROUNDS 2
+
+static struct task_struct *thread;
+
+/* Guards the pools and everything that is absorbed into them. */
+static DEFINE_MUTEX(pools_lock);
+static struct ws_accumulator accumulator;
+static struct ws_seed seed;
+static u64 held_back;
+
+/* Written by the thread alone. */
+static u64 rounds;
+
+/* For all that follow up to seed_now(): the pools' lock is held. */
+
+static void absorb_event(const struct ws_event *event)
+{
+	if (!ws_source_judge(event))
+		return;
+	ws_accumulator_absorb(&accumulator, event,
+			      ws_source_count(event->source, event->credit_bits));
+}
+
+static void absorb_data(enum ws_source source, const void *data, size_t bytes,
+			u32 credit_bits)
+{
+	struct ws_event event;
+
+	ws_event_init(&event, source, data, bytes, credit_bits);
+	absorb_event(&event);
+	memzero_explicit(&event, sizeof(event));
+}
+
+static void draw_source(enum ws_source source, size_t wanted)
+{
+	u8 sample[WS_SAMPLE_BYTES];
+	u32 credit_bits_per_byte;
+	size_t bytes, done;
+
+	bytes = ws_source_draw(source, sample, wanted, &credit_bits_per_byte);
+	for (done = 0; done < bytes; done += WS_EVENT_BYTES) {
+		size_t step = min_t(size_t, bytes - done, WS_EVENT_BYTES);
+
+		absorb_data(source, sample + done, step,
+			    credit_bits_per_byte * step);
+	}
+	memzero_explicit(sample, sizeof(sample));
+}
+
+static void drain_cpu(int cpu, bool may_wait)
+{
+	u8 digest[SHA256_DIGEST_SIZE];
+
+	ws_queue_drain(cpu, absorb_event);
+	if (ws_mix_take(cpu, may_wait, digest))
+		absorb_data(WS_SOURCE_MIX, digest, sizeof(digest), 0);
+	memzero_explicit(digest, sizeof(digest));
+}
+
+/* An operator's order waits for writers, so that all that was written is in the pools. */
+static void drain_cpus(bool ordered)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		drain_cpu(cpu, ordered);
+}
+
+/*
+ * Reseeds, if a reseed is due and the root has taken the last seed. An operator's order
+ * is always due, and waits for the root's lock.
+ */
+static bool deliver_seed(bool ordered)
+{
+	if (!ws_distribution_make_room(ordered)) {
+		held_back++;
+		return false;
+	}
+	if (!ws_accumulator_take_seed(&accumulator, ws_now_ms(), ordered, &seed))
+		return false;
+	trace_wellspring_reseed(accumulator.reseeds,
+				seed.bytes / SHA256_DIGEST_SIZE);
+	ws_distribution_deliver(&seed);
+	memzero_explicit(&seed, sizeof(seed));
+	ws_distribution_make_room(ordered);
+	return true;
+}
+
+static bool seed_now(void)
+{
+	bool delivered = false;
+	unsigned int round, i;
+
+	for (round = 0; round < SEEDING_ROUNDS && !delivered; round++) {
+		for (i = 0; i < SEEDING_DRAWS; i++) {
+			draw_source(WS_SOURCE_CPU, WS_EVENT_BYTES);
+			draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
+		}
+		drain_cpus(true);
+		delivered = deliver_seed(true);
+	}
+	return delivered;
+}
+
+int ws_credit(u32 credit_bits)
+{
+	struct ws_event event;
+	bool delivered;
+
+	/* What was mixed is in pool 0, or has left it for node 0. The event adds credit. */
+	ws_event_init(&event, WS_SOURCE_MIX, &credit_bits, sizeof(credit_bits), 0);
+	event.credit_bits = credit_bits;
+	mutex_lock(&pools_lock);
+	drain_cpus(true);
+	absorb_event(&event);
+	delivered = seed_now();
+	mutex_unlock(&pools_lock);
+	ws_topology_grow();
+	return delivered ? 0 : -EAGAIN;
+}
+WS_EXPORT_FOR_TEST(ws_credit);
+
+int ws_reseed(void)
+{
+	bool delivered;
+
+	mutex_lock(&pools_lock);
+	delivered = seed_now();
+	mutex_unlock(&pools_lock);
+	ws_topology_grow();
+	if (delivered)
+		return 0;
+	ws_generation_bump();
+	return -EAGAIN;
+}
+WS_EXPORT_FOR_TEST(ws_reseed);
+
+static void collect(void)
+{
+	WRITE_ONCE(rounds, rounds + 1);
+	mutex_lock(&pools_lock);
+	drain_cpus(false);
+	if (ws_phase() != WS_READY) {
+		draw_source(WS_SOURCE_CPU, WS_EVENT_BYTES);
+		draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
+	} else if (rounds % 2) {
+		draw_source(WS_SOURCE_CPU, WS_EVENT_BYTES);
+	} else {
+		draw_source(WS_SOURCE_SYSTEM, ROUND_BYTES);
+	}
+	deliver_seed(false);
+	mutex_unlock(&pools_lock);
+	ws_topology_grow();
+}
+
+/*
+ * The kernel gathers jitter to initialise its own pool only when somebody waits for it,
+ * and only where there is a cycle counter. So we wait: about a second. Otherwise a
+ * kernel that nobody asks for random bytes might never initialise its pool, and we
+ * would get no credit.
+ */
+static int collector_thread(void *unused)
+{
+	if (random_get_entropy())
+		wait_for_random_bytes();
+	while (!kthread_should_stop()) {
+		collect();
+		schedule_timeout_interruptible(
+			msecs_to_jiffies(WS_RESEED_INTERVAL_MS));
+	}
+	return 0;
+}
+
+void ws_collector_statistics(struct ws_collector_statistics *statistics)
+{
+	mutex_lock(&pools_lock);
+	*statistics = (struct ws_collector_statistics) {
+		.rounds = READ_ONCE(rounds),
+		.reseeds = accumulator.reseeds,
+		.held_back = held_back,
+		.first_pool_bytes = accumulator.pools[0].bytes,
+	};
+	mutex_unlock(&pools_lock);
+}
+WS_EXPORT_FOR_TEST(ws_collector_statistics);
+
+int ws_collector_init(void)
+{
+	ws_accumulator_init(&accumulator);
+	/* Usually this seeds every node. Otherwise the thread goes on. */
+	ws_reseed();
+	thread = ws_step_fails() ? ERR_PTR(-ENOMEM) :
+		 kthread_run(collector_thread, NULL, "wellspring");
+	if (IS_ERR(thread)) {
+		memzero_explicit(&accumulator, sizeof(accumulator));
+		return PTR_ERR(thread);
+	}
+	return 0;
+}
+
+void ws_collector_exit(void)
+{
+	kthread_stop(thread);
+	memzero_explicit(&accumulator, sizeof(accumulator));
+}

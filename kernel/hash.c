@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include <linux/string.h>
+
+#include "hash.h"
+
+void ws_sha_d256(u8 digest[SHA256_DIGEST_SIZE], const void *first,
+		 size_t first_bytes, const void *second, size_t second_bytes,
+		 const void *third, size_t third_bytes)
+{
+	struct sha256_ctx hash;
+
+	sha256_init(&hash);
+	sha256_update(&hash, first, first_bytes);
+	sha256_update(&hash, second, second_bytes);
+	sha256_update(&hash, third, third_bytes);
+	sha256_final(&hash, digest);
+	sha256(digest, SHA256_DIGEST_SIZE, digest);
+	memzero_explicit(&hash, sizeof(hash));
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Memory for secrets: zeroed when it is allocated, and wiped before it is freed.
+ */
+#ifndef WELLSPRING_MEMORY_H
+#define WELLSPRING_MEMORY_H
+
+#include <linux/types.h>
+
+/*
+ * Counts the steps of loading that can fail, and says whether this one has to: tests
+ * make each of them fail once (parameter fail_step).
+ */
+bool ws_step_fails(void);
+
+/* Zeroed memory, or NULL. Task context. */
+void *ws_alloc(size_t bytes);
+/* The same in the memory of one NUMA node: never in that of another. */
+void *ws_alloc_on_node(size_t bytes, int numa_node);
+/* The NUMA node that memory of one of these is in. */
+int ws_memory_node(const void *memory);
+void ws_free(void *memory, size_t bytes);
+
+#endif

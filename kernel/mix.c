@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What users and other modules write, on its way to the pools.
+ *
+ * Anyone may write as much and as fast as they like. So a writer never touches the
+ * pools: it hashes its data into a state of its CPU. Once in a round the collector
+ * takes the hash of each CPU, as one event of 32 bytes, or leaves it for the next round
+ * if a writer holds the lock. Nothing is lost, and a flood costs the collector no more
+ * than one event per CPU and round. The lock is held for one page of data at most,
+ * about 20 us, and only writers on the same CPU want it.
+ */
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "memory.h"
+#include "mix.h"
+#include "testing.h"
+
+/* The most data that is hashed in one hold of the lock. */
+#define STEP_BYTES 4096
+
+struct mixer {
+	spinlock_t lock;
+	bool filled;
+	struct sha256_ctx hash;
+};
+
+static struct mixer __percpu *mixers;
+
+static void mix_step(const void *data, size_t bytes)
+{
+	/* Any CPU's would do: the lock makes it right after a migration too. */
+	struct mixer *mixer = raw_cpu_ptr(mixers);
+
+	spin_lock_bh(&mixer->lock);
+	sha256_update(&mixer->hash, data, bytes);
+	mixer->filled = true;
+	spin_unlock_bh(&mixer->lock);
+}
+
+void ws_mix(const void *data, size_t bytes)
+{
+	while (bytes) {
+		size_t step = min_t(size_t, bytes, STEP_BYTES);
+
+		mix_step(data, step);
+		data += step;
+		bytes -= step;
+	}
+}
+WS_EXPORT_FOR_TEST(ws_mix);
+
+bool ws_mix_take(int cpu, bool may_wait, u8 digest[SHA256_DIGEST_SIZE])
+{
+	struct mixer *mixer = per_cpu_ptr(mixers, cpu);
+	bool taken;
+
+	if (may_wait)
+		spin_lock_bh(&mixer->lock);
+	else if (!spin_trylock_bh(&mixer->lock))
+		return false;
+	taken = mixer->filled;
+	if (taken) {
+		sha256_final(&mixer->hash, digest);
+		sha256_init(&mixer->hash);
+		mixer->filled = false;
+	}
+	spin_unlock_bh(&mixer->lock);
+	return taken;
+}
+
+int ws_mix_init(void)
+{
+	int cpu;
+
+	mixers = ws_step_fails() ? NULL : alloc_percpu(struct mixer);
+	if (!mixers)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct mixer *mixer = per_cpu_ptr(mixers, cpu);
+
+		spin_lock_init(&mixer->lock);
+		sha256_init(&mixer->hash);
+	}
+	return 0;
+}
+
+void ws_mix_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		memzero_explicit(per_cpu_ptr(mixers, cpu), sizeof(struct mixer));
+	free_percpu(mixers);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The queue of each CPU: its CPU alone pushes, the collector alone pops, so there is no
+ * lock. An interrupt that comes in the middle of a push finds the queue busy.
+ */
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/random.h>
+#include <linux/string.h>
+#include <linux/timex.h>
+
+#include "memory.h"
+#include "queue.h"
+#include "testing.h"
+
+struct queue {
+	bool busy;
+	u32 pushed;
+	u32 popped;
+	u64 dropped;
+	struct ws_event events[WS_QUEUE_EVENTS];
+};
+
+static struct queue __percpu *queues;
+
+void ws_event_init(struct ws_event *event, enum ws_source source,
+		   const void *data, size_t bytes, u32 credit_bits)
+{
+	event->counter = (u32)random_get_entropy();
+	event->source = source;
+	event->bytes = min_t(size_t, bytes, WS_EVENT_BYTES);
+	event->credit_bits = min_t(u32, credit_bits, 8 * event->bytes);
+	memcpy(event->data, data, event->bytes);
+}
+
+/* Preemption is off, and nothing else on this CPU is pushing. */
+static bool queue_push_alone(struct queue *queue, enum ws_source source,
+			     const void *data, size_t bytes, u32 credit_bits)
+{
+	u32 pushed = queue->pushed;
+
+	if (pushed - smp_load_acquire(&queue->popped) >= WS_QUEUE_EVENTS)
+		return false;
+	ws_event_init(&queue->events[pushed % WS_QUEUE_EVENTS], source, data,
+		      bytes, credit_bits);
+	smp_store_release(&queue->pushed, pushed + 1);
+	return true;
+}
+
+void ws_queue_push(enum ws_source source, const void *data, size_t bytes,
+		   u32 credit_bits)
+{
+	struct queue *queue;
+	bool done = false;
+
+	preempt_disable_notrace();
+	queue = this_cpu_ptr(queues);
+	if (!queue->busy) {
+		WRITE_ONCE(queue->busy, true);
+		barrier();
+		done = queue_push_alone(queue, source, data, bytes, credit_bits);
+		barrier();
+		WRITE_ONCE(queue->busy, false);
+	}
+	if (!done)
+		this_cpu_inc(queues->dropped);
+	preempt_enable_notrace();
+}
+WS_EXPORT_FOR_TEST(ws_queue_push);
+
+void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event))
+{
+	struct queue *queue = per_cpu_ptr(queues, cpu);
+	/* Read once: what is pushed from now on waits for the next round. */
+	u32 pushed = smp_load_acquire(&queue->pushed);
+	u32 popped = queue->popped;
+
+	while (popped != pushed) {
+		struct ws_event *event = &queue->events[popped % WS_QUEUE_EVENTS];
+
+		absorb(event);
+		memzero_explicit(event, sizeof(*event));
+		smp_store_release(&queue->popped, ++popped);
+	}
+}
+
+void ws_queue_statistics(int cpu, struct ws_queue_statistics *statistics)
+{
+	const struct queue *queue = per_cpu_ptr(queues, cpu);
+
+	statistics->events = READ_ONCE(queue->pushed);
+	statistics->dropped = READ_ONCE(queue->dropped);
+}
+WS_EXPORT_FOR_TEST(ws_queue_statistics);
+
+int ws_queues_init(void)
+{
+	queues = ws_step_fails() ? NULL : alloc_percpu(struct queue);
+	return queues ? 0 : -ENOMEM;
+}
+
+void ws_queues_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		memzero_explicit(per_cpu_ptr(queues, cpu), sizeof(struct queue));
+	free_percpu(queues);
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# Checks that the module has no circles: each object file uses only symbols of object
+# files that come before it in Kbuild, and each header includes only headers that do not
+# include it again.
+#
+# usage: call-order.sh FOLDER      a folder in which the module was built
+
+cd "$1" || exit 2
+status=0
+before=$(mktemp)
+mine=$(mktemp)
+others=$(mktemp)
+trap 'rm -f "$before" "$mine" "$others"' EXIT
+all=$(sed -n 's/^wellspring-y *+*:*= *//p' Kbuild)
+
+for object in $all; do
+	nm --defined-only "$object" | awk '$2 ~ /[A-Z]/ { print $3 }' >"$mine"
+	for other in $all; do
+		[ "$other" != "$object" ] || continue
+		nm --defined-only "$other" | awk '$2 ~ /[A-Z]/ { print $3 }'
+	done | sort -u >"$others"
+	for symbol in $(nm --undefined-only "$object" | awk '{ print $2 }'); do
+		if grep -qx "$symbol" "$others" && ! grep -qx "$symbol" "$before"; then
+			echo "$object uses $symbol, which is defined further down"
+			status=1
+		fi
+	done
+	cat "$mine" >>"$before"
+done
+
+# tsort names circles on stderr.
+circles=$(grep -H '^#include "' *.h | sed 's/^\([^:]*\):#include "\(.*\)"$/\1 \2/' | tsort 2>&1 >/dev/null)
+[ -z "$circles" ] || { echo "$circles"; status=1; }
+[ $status -ne 0 ] || echo "no circles in $(echo $all | wc -w) files"
+exit $status

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# After a resume the generation changes before any task runs again.
+#
+# usage: suspend.sh FOLDER      where wellspring.ko is
+
+tracing=/sys/kernel/tracing
+alarm=/sys/class/rtc/rtc0/wakealarm
+if ! grep -q mem /sys/power/state 2>/dev/null || [ ! -e $alarm ] ||
+	[ ! -d $tracing/events/power/suspend_resume ]; then
+	echo "SKIPPED suspend: this machine cannot suspend, wake itself, and trace that"
+	exit 0
+fi
+insmod "$1/wellspring.ko" || exit 1
+echo 1 >$tracing/events/wellspring/wellspring_generation/enable
+echo 1 >$tracing/events/power/suspend_resume/enable
+echo +3 >$alarm
+echo mem >/sys/power/state || { rmmod wellspring; echo "SKIPPED suspend: refused"; exit 0; }
+echo 0 >$tracing/events/enable
+# During the resume of the core: one CPU, no task, not even the collector.
+awk '/suspend_resume: syscore_resume\[.*begin/ { core = 1 }
+	core && /wellspring_generation:/ { bumped = 1 }
+	/suspend_resume: syscore_resume\[.*end/ { exit }
+	END { exit !bumped }' $tracing/trace
+status=$?
+[ $status -eq 0 ] && echo "ok suspend: a new generation before the first task" ||
+	{ echo "FAILED suspend: tasks ran with the old generation"; tail -40 $tracing/trace; }
+rmmod wellspring || status=1
+exit $status

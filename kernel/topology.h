@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Makes and retires nodes while CPUs and memory come and go.
+ */
+#ifndef WELLSPRING_TOPOLOGY_H
+#define WELLSPRING_TOPOLOGY_H
+
+/*
+ * Task context. From Early to Ready, once the root has its 128 bits: initialises all
+ * nodes. Then wakes all that wait for the phase.
+ */
+void ws_topology_grow(void);
+
+int ws_topology_init(void);
+void ws_topology_exit(void);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What users write to the device.
+ */
+#include "bounce.h"
+#include "mix.h"
+#include "write.h"
+
+ssize_t ws_write(struct iov_iter *from)
+{
+	struct ws_bounce bounce;
+	bool faulted = false;
+	size_t done = 0;
+
+	if (!iov_iter_count(from))
+		return 0;
+	ws_bounce_init(&bounce, iov_iter_count(from));
+	do {
+		size_t bytes = min(iov_iter_count(from), bounce.capacity);
+		size_t copied = copy_from_iter(bounce.bytes, bytes, from);
+
+		if (copied)
+			ws_mix(bounce.bytes, copied);
+		done += copied;
+		faulted = copied < bytes;
+	} while (!faulted && iov_iter_count(from) && ws_bounce_continue(done));
+	ws_bounce_exit(&bounce);
+	return done ? done : -EFAULT;
+}

@@ -1,0 +1,134 @@
+//! Decides which lines of the kernel's log tell of trouble.
+
+/// What a kernel prints when something is wrong. Upper and lower case matter.
+const TROUBLE: [&str; 34] = [
+    "WARNING:",
+    "BUG:",
+    "BUG ",
+    "Oops",
+    "Kernel panic",
+    "general protection fault",
+    "Unable to handle",
+    "unable to handle",
+    "divide error",
+    "invalid opcode",
+    "stack segment",
+    "double fault",
+    "Call Trace:",
+    // Locks (lockdep), and sleep where there may be none.
+    "possible recursive locking",
+    "possible circular locking",
+    "possible irq lock inversion",
+    "possible deadlock",
+    "inconsistent lock state",
+    "suspicious RCU usage",
+    "bad unlock balance",
+    "held lock freed",
+    "lock held when returning to user space",
+    "Invalid wait context",
+    "scheduling while atomic",
+    "sleeping function called from invalid context",
+    "blocked for more than",
+    // Memory and its accounts.
+    "KASAN:",
+    "KCSAN:",
+    "UBSAN:",
+    "kmemleak: Cannot",
+    "new suspected memory leaks",
+    "refcount_t:",
+    "list_add corruption",
+    "list_del corruption",
+];
+
+/// Lines that contain such words and are harmless: advice about processors, and warnings about QEMU's firmware.
+const HARMLESS: [&str; 2] = ["Spectre", "Unprivileged eBPF"];
+
+/// Whether a line of the kernel's log tells of trouble.
+pub(super) fn is_trouble(line: &str) -> bool {
+    TROUBLE.iter().any(|words| line.contains(words))
+        && !HARMLESS.iter().any(|words| line.contains(words))
+}
+
+/// The lines that tell of trouble, each with the lines after it that explain it.
+pub(super) fn troubles(lines: &[String]) -> Vec<&str> {
+    const EXPLANATION: usize = 40;
+    let first = lines.iter().position(|line| is_trouble(line));
+    let explained = |first: usize| &lines[first..lines.len().min(first + EXPLANATION)];
+    first
+        .map_or(&[][..], explained)
+        .iter()
+        .map(String::as_str)
+        .collect()
+}
+
+/// A line without terminal control codes. The firmware prints them before everything else.
+pub(super) fn without_control_codes(line: &str) -> String {
+    let mut text = String::new();
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            // ESC [ .. letter, or ESC and one character.
+            '\x1b' => {
+                if characters.next() == Some('[') {
+                    characters.find(char::is_ascii_alphabetic);
+                }
+            }
+            character if character.is_control() && character != '\t' => {}
+            character => text.push(character),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As kernels 6.1 and 7.2 printed them, when modules asked for it.
+    #[test]
+    fn a_recorded_warning_trips_the_judge() {
+        for line in [
+            "[    7.121772] WARNING: CPU: 3 PID: 85 at /build/hello.c:3 hello_init+0x5/0x10 [hello]",
+            "[    7.6] WARNING: /build/hello.c:3 at hello_init+0x5/0x10 [hello], CPU#3: insmod/85",
+            "[    9.0] BUG: sleeping function called from invalid context at include/linux/sched/mm.h:321",
+            "[    9.0] BUG: KASAN: slab-use-after-free in hello_init+0x5/0x10 [hello]",
+            "[    9.0] WARNING: possible circular locking dependency detected",
+            "[   12.3] kmemleak: 2 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+            "[    3.4] BUG kmalloc-64 (Tainted: G           O     ): Objects remaining in kmalloc-64 on shutdown",
+            "[    9.1] general protection fault, probably for non-canonical address 0xdead000000000100: 0000 [#1]",
+        ] {
+            assert!(is_trouble(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_every_boot_says_is_no_trouble() {
+        for line in [
+            "[    2.137905] mtrr: your CPUs had inconsistent fixed MTRR settings",
+            "[    6.051931] Unstable clock detected, switching default tracing clock to \"global\"",
+            "[    7.089018] hello: loading out-of-tree module taints kernel.",
+            "[    7.1] hello: module verification failed: signature and/or required key missing - tainting kernel",
+            "[    0.1] Spectre V2 : WARNING: Unprivileged eBPF is enabled with eIBRS on, data leaks possible!",
+            "[    0.3] kmemleak: Kernel memory leak detector initialized (mem pool available: 15676)",
+            "[    0.2] RCU lockdep checking is enabled.",
+            "[    0.2] Running RCU self tests",
+        ] {
+            assert!(!is_trouble(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_trouble_comes_with_its_explanation_and_not_with_what_was_before() {
+        let lines = ["fine", "WARNING: CPU: 0", "RIP: x"].map(String::from);
+        assert_eq!(troubles(&lines), ["WARNING: CPU: 0", "RIP: x"]);
+        assert!(troubles(&lines[..1]).is_empty());
+    }
+
+    #[test]
+    fn terminal_control_codes_are_left_out() {
+        assert_eq!(
+            without_control_codes("\x1bc\x1b[?7l\x1b[2J\x1b[0mSeaBIOS\r"),
+            "SeaBIOS"
+        );
+    }
+}

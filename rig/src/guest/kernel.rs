@@ -1,0 +1,257 @@
+//! Kernels, their headers, and modules built for them.
+
+use super::cache::{Cache, entry, run};
+use super::chroot::Chroot;
+use super::debug;
+use super::files::busybox;
+use super::modules::Modules;
+use super::outcome::{Result, Stop, at, failed};
+use super::packages::Apt;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Which kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Release {
+    /// Debian 12's.
+    V6_1,
+    /// The one backported to Debian 12, and Debian 13's.
+    V6_12,
+    /// The one of Debian's unstable suite. Its number may be higher by now.
+    V7_2,
+    /// A kernel that we build, which checks locks and memory.
+    Debug,
+}
+
+impl Release {
+    /// All, the oldest first.
+    pub(crate) const ALL: [Release; 4] =
+        [Release::V6_1, Release::V6_12, Release::V7_2, Release::Debug];
+
+    /// Its name on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Release::V6_1 => "6.1",
+            Release::V6_12 => "6.12",
+            Release::V7_2 => "7.2",
+            Release::Debug => "debug",
+        }
+    }
+
+    const fn suite(self) -> &'static str {
+        match self {
+            Release::V6_1 => "bookworm",
+            Release::V6_12 | Release::Debug => "bookworm-backports",
+            Release::V7_2 => "sid",
+        }
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A kernel that boots, and what a module for it is built with.
+pub(crate) struct Kernel {
+    pub(crate) release: Release,
+    pub(crate) image: PathBuf,
+    /// The folder that a module's Makefile is run in.
+    headers: PathBuf,
+    /// The distribution's modules. `None` if everything is built into the kernel.
+    modules: Option<PathBuf>,
+    /// The system with the compiler. `None` if this system's compiler fits.
+    chroot: Option<Chroot>,
+}
+
+impl Kernel {
+    /// Fetches it, with its headers.
+    pub(crate) fn fetch(cache: &Cache, release: Release) -> Result<Self> {
+        if release == Release::Debug {
+            let (tree, chroot) = debug::build(cache)?;
+            let image = tree.join("arch/x86/boot/bzImage");
+            return Ok(Self {
+                release,
+                image,
+                headers: tree,
+                modules: None,
+                chroot: Some(chroot),
+            });
+        }
+        let folder = cache.once(&format!("kernel-{release}"), |folder| {
+            let apt = Apt::new(folder, &[release.suite()])?;
+            let mut names = apt.closure("linux-image-cloud-amd64", is_part)?;
+            names.extend(apt.closure("linux-headers-cloud-amd64", is_part)?);
+            apt.unpack(names.iter().map(String::as_str), folder)
+        })?;
+        let image = match entry(&folder.join("boot"), "vmlinuz-", "") {
+            Ok(image) => image,
+            // Newer packages install the image here.
+            Err(_) => entry(&folder.join("usr/lib/modules"), "", "-cloud-amd64")?.join("vmlinuz"),
+        };
+        let headers = entry(&folder.join("usr/src"), "linux-headers-", "-cloud-amd64")?;
+        // The newest headers need gcc 16, which Debian 12 does not have.
+        let chroot = match release {
+            Release::V7_2 => Some(Chroot::fetch(
+                cache,
+                "sid",
+                &["gcc-16", "make", "libelf1t64"],
+            )?),
+            _ => None,
+        };
+        Ok(Self {
+            release,
+            image,
+            headers,
+            modules: Some(folder),
+            chroot,
+        })
+    }
+
+    /// Fetches the image alone.
+    pub(crate) fn fetch_image(cache: &Cache, release: Release) -> Result<PathBuf> {
+        Self::fetch(cache, release).map(|kernel| kernel.image)
+    }
+
+    /// The distribution's modules that `modules` need, in the order to load them.
+    pub(crate) fn needed_by(
+        &self,
+        cache: &Cache,
+        modules: &[PathBuf],
+    ) -> Result<Vec<(String, Vec<u8>)>> {
+        match &self.modules {
+            Some(folder) => Modules::below(folder, busybox(cache)?)?.needed_by(modules),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Builds the modules in `source`, a folder with a Makefile for the kernel's build system, and returns the
+    /// folder with the result. The source is not changed. A warning is a failure.
+    pub(crate) fn build(&self, cache: &Cache, source: &Path) -> Result<PathBuf> {
+        let build = cache.fresh(&format!("build-{}", self.release))?;
+        copy_folder(source, &build)?;
+        let mut make = match &self.chroot {
+            Some(chroot) => chroot.command("make"),
+            None => Command::new("make"),
+        };
+        relocate(&self.headers)?;
+        make.arg("-C")
+            .arg(&self.headers)
+            .arg(format!("M={}", build.display()));
+        make.args([
+            "W=1",
+            "CONFIG_DEBUG_INFO_BTF_MODULES=",
+            "WELLSPRING_TESTS=1",
+        ]);
+        if self.chroot.is_none() {
+            make.arg("CC=gcc-12");
+        }
+        if Command::new("sparse").arg("--version").output().is_ok() && self.chroot.is_none() {
+            make.args(["C=1", "CHECK=sparse"]);
+        }
+        let output = make.arg("modules").env("LC_ALL", "C").output();
+        let output = output.map_err(|error| Stop::Missing(format!("make: {error}")))?;
+        let text = [output.stdout, output.stderr]
+            .map(|text| String::from_utf8_lossy(&text).into_owned())
+            .concat();
+        let complaints: Vec<&str> = text.lines().filter(|line| is_complaint(line)).collect();
+        match (output.status.success(), complaints.is_empty()) {
+            (true, true) => Ok(build),
+            (true, false) => failed(format!(
+                "the build for {} has warnings:\n  {}",
+                self.release,
+                complaints.join("\n  ")
+            )),
+            (false, _) => failed(format!("the build for {} fails:\n{text}", self.release)),
+        }
+    }
+}
+
+/// Whether a package is a part of a kernel or of its headers; not a compiler, and not the image without a
+/// signature.
+fn is_part(name: &str) -> bool {
+    let rest = [
+        "linux-image-",
+        "linux-headers-",
+        "linux-kbuild-",
+        "linux-binary-",
+        "linux-modules-",
+    ];
+    rest.iter().any(|start| name.starts_with(start)) && !name.contains("-unsigned")
+}
+
+/// Whether a line of a build is a warning, of the compiler, of modpost or of sparse.
+fn is_complaint(line: &str) -> bool {
+    let is_about_tools = line.contains("differs from the one used to build the kernel");
+    let is_about_types = line.contains("Skipping BTF generation");
+    (line.contains("warning:") || line.contains("WARNING:") || line.contains("error:"))
+        && !is_about_tools
+        && !is_about_types
+}
+
+/// Makes the Makefile of unpacked headers name the unpacked files, and not those of an installed package.
+fn relocate(headers: &Path) -> Result {
+    let makefile = headers.join("Makefile");
+    let text = fs::read_to_string(&makefile).map_err(at(makefile.display()))?;
+    let Some(sources) = headers.parent() else {
+        return Ok(());
+    };
+    let sources = sources.display();
+    let relocated = text.replace("include /usr/src/", &format!("include {sources}/"));
+    let relocated = relocated.replace(
+        "KBUILD_OUTPUT=/usr/src/",
+        &format!("KBUILD_OUTPUT={sources}/"),
+    );
+    if relocated == text {
+        return Ok(());
+    }
+    fs::write(&makefile, relocated).map_err(at(makefile.display()))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result {
+    run(Command::new("cp").arg("-r").arg(from.join(".")).arg(to)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_of_each_tool_is_a_complaint_and_the_usual_remarks_are_not() {
+        for line in [
+            "/build/tap.c:12:5: warning: no previous prototype for 'tap_read' [-Wmissing-prototypes]",
+            "WARNING: modpost: missing MODULE_DESCRIPTION() in tests.o",
+            "tap.c:7:1: error: bad constant expression",
+        ] {
+            assert!(is_complaint(line), "{line}");
+        }
+        for line in [
+            "warning: the compiler differs from the one used to build the kernel",
+            "warning: pahole version differs from the one used to build the kernel",
+            "Skipping BTF generation for wellspring.ko due to unavailability of vmlinux",
+            "  CC [M]  /build/tap.o",
+        ] {
+            assert!(!is_complaint(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_kernel_are_known_by_their_names() {
+        let parts = [
+            "linux-image-6.1.0-50-cloud-amd64",
+            "linux-kbuild-6.1",
+            "linux-headers-6.1.0-50-common",
+        ];
+        assert!(parts.into_iter().all(is_part));
+        let others = [
+            "linux-compiler-gcc-12-x86",
+            "kmod",
+            "linux-image-6.12.95+deb12-cloud-amd64-unsigned",
+            "gcc-12",
+        ];
+        assert!(!others.into_iter().any(is_part));
+    }
+}

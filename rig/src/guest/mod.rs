@@ -1,0 +1,52 @@
+//! A Debian kernel in QEMU by software emulation, and small Debian systems of other suites.
+//!
+//! ```text
+//! outcome     how a run ends: a result, a failure, or something missing
+//! cache       everything that is fetched or built once
+//! packages    a private apt: Debian packages of any suite, unpacked and not installed
+//! chroot      a small Debian system of another suite, for its compilers
+//! kernel      kernels, their headers, and modules built for them
+//! modules     which of the distribution's modules a module needs
+//! debug       a kernel that we build, which checks locks and memory
+//! initramfs   the guest's files, as a cpio archive
+//! files       the files that every guest has: busybox, and a shell that takes commands
+//! command     the command `wellspring`, linked statically for the guest
+//! vm          the virtual machine: CPUs, nodes, disks, and QEMU's arguments for them
+//! qemu        fetches QEMU and starts a virtual machine
+//! running     a running virtual machine: commands, snapshots, power off
+//! console     which lines of the kernel's log tell of trouble
+//! shell       commands for the guest, and their answers
+//! table       the table of results
+//! ```
+//!
+//! Nothing is installed and nothing of the host system is changed. Emulation says nothing about speed. It has NUMA
+//! nodes, CPUs, interrupts and snapshots, and these are what the tests need.
+
+mod cache;
+mod chroot;
+mod command;
+mod console;
+mod debug;
+mod files;
+mod initramfs;
+mod kernel;
+mod modules;
+mod outcome;
+mod packages;
+mod qemu;
+mod running;
+mod shell;
+mod table;
+mod vm;
+
+pub(crate) use cache::{Cache, run};
+pub(crate) use chroot::Chroot;
+pub(crate) use command::command;
+pub(crate) use files::Files;
+pub(crate) use kernel::{Kernel, Release};
+pub(crate) use outcome::{Result, Stop, at, failed, verdict};
+pub(crate) use qemu::Qemu;
+pub(crate) use running::Guest;
+pub(crate) use shell::Answer;
+pub(crate) use table::Table;
+pub(crate) use vm::Vm;

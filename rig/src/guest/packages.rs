@@ -1,0 +1,186 @@
+//! A private apt: Debian packages of any suite, unpacked and not installed.
+//!
+//! The system's sources, lists and packages are not changed. The keys are those of the installed
+//! debian-archive-keyring. Kernel versions change every few weeks, so names are found through the packages that
+//! depend on the newest.
+
+use super::cache::run;
+use super::outcome::{Result, Stop, at, failed};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ARCHIVE: &str = "http://deb.debian.org/debian";
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/// dpkg's list of installed packages.
+const INSTALLED: &str = "/var/lib/dpkg/status";
+
+/// The package lists of some suites.
+pub(super) struct Apt {
+    folder: PathBuf,
+}
+
+impl Apt {
+    /// Fetches the lists of `suites` into a folder of their own within `folder`.
+    pub(super) fn new(folder: &Path, suites: &[&str]) -> Result<Self> {
+        if !Path::new(KEYS).exists() || Command::new("apt-get").arg("--version").output().is_err() {
+            return Err(Stop::Missing(
+                "this is not Debian: apt-get or the archive's keys are missing".into(),
+            ));
+        }
+        let apt = Self {
+            folder: folder.join("apt"),
+        };
+        for part in ["lists/partial", "archives/partial"] {
+            let part = apt.folder.join(part);
+            fs::create_dir_all(&part).map_err(at(part.display()))?;
+        }
+        let line = |suite: &&str| format!("deb [signed-by={KEYS}] {ARCHIVE} {suite} main\n");
+        let sources: String = suites.iter().map(line).collect();
+        fs::write(apt.folder.join("sources.list"), sources).map_err(at("sources.list"))?;
+        match run(apt.command("apt-get", INSTALLED).args(["update", "-q"])) {
+            Ok(_) => Ok(apt),
+            Err(Stop::Failed(reason) | Stop::Missing(reason)) => Err(Stop::Missing(format!(
+                "{ARCHIVE} is out of reach: {reason}"
+            ))),
+        }
+    }
+
+    fn command(&self, tool: &str, status: &str) -> Command {
+        let mut command = Command::new(tool);
+        let folder = self.folder.display();
+        for option in [
+            format!("Dir::Etc::sourcelist={folder}/sources.list"),
+            "Dir::Etc::sourceparts=/nonexistent".into(),
+            "Dir::Etc::preferences=/nonexistent".into(),
+            "Dir::Etc::preferencesparts=/nonexistent".into(),
+            format!("Dir::State::lists={folder}/lists"),
+            format!("Dir::Cache={folder}"),
+            format!("Dir::State::status={status}"),
+            // Do not take the system's locks, and do not drop to the user _apt, which cannot write here.
+            "Debug::NoLocking=1".into(),
+            "APT::Sandbox::User=".into(),
+            // A list that cannot be fetched is an error. Only package lists are needed.
+            "APT::Update::Error-Mode=any".into(),
+            "Acquire::Languages=none".into(),
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".into(),
+            "Acquire::Retries=3".into(),
+        ] {
+            command.args(["-o", &option]);
+        }
+        command
+            .env("LC_ALL", "C")
+            .env("DEBIAN_FRONTEND", "noninteractive");
+        command
+    }
+
+    /// `package`, and what it depends on directly or indirectly, as far as `is_wanted` likes the names.
+    pub(super) fn closure(
+        &self,
+        package: &str,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<BTreeSet<String>> {
+        let mut found = BTreeSet::new();
+        let mut next = vec![package.to_owned()];
+        while let Some(package) = next.pop() {
+            let text = run(self
+                .command("apt-cache", "/dev/null")
+                .args(["depends", &package]))?;
+            next.extend(
+                dependencies(&text)
+                    .filter(|name| is_wanted(name) && !found.contains(*name))
+                    .map(String::from),
+            );
+            found.insert(package);
+        }
+        Ok(found)
+    }
+
+    /// Unpacks the packages of these names into `folder`.
+    pub(super) fn unpack<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+        folder: &Path,
+    ) -> Result {
+        let archives = self.folder.join("archives");
+        run(self
+            .command("apt-get", "/dev/null")
+            .args(["download", "-q"])
+            .args(names)
+            .current_dir(&archives))?;
+        unpack_all(&archives, folder)
+    }
+
+    /// Unpacks `package` of a suite into `folder`, with all that it depends on and that is not installed here.
+    pub(super) fn unpack_missing(&self, package: &str, suite: &str, folder: &Path) -> Result {
+        let mut command = self.command("apt-get", INSTALLED);
+        command.args([
+            "install",
+            "-q",
+            "--download-only",
+            "--yes",
+            "--no-install-recommends",
+        ]);
+        run(command.args(["--target-release", suite, package]))?;
+        unpack_all(&self.folder.join("archives"), folder)
+    }
+}
+
+/// The names in what `apt-cache depends` says. Those in angle brackets are not packages but what some provide.
+fn dependencies(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let line = line.trim_start_matches([' ', '|']);
+        let name = line
+            .strip_prefix("PreDepends: ")
+            .or_else(|| line.strip_prefix("Depends: "))?;
+        (!name.starts_with('<')).then(|| name.trim_end())
+    })
+}
+
+/// Unpacks the packages in `archives` into `folder`, and removes them.
+fn unpack_all(archives: &Path, folder: &Path) -> Result {
+    let mut count = 0;
+    for entry in fs::read_dir(archives)
+        .map_err(at(archives.display()))?
+        .flatten()
+    {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "deb") {
+            run(Command::new("dpkg").arg("-x").arg(&path).arg(folder))?;
+            fs::remove_file(&path).map_err(at(path.display()))?;
+            count += 1;
+        }
+    }
+    match count {
+        0 => failed(format!("apt fetched no packages to {}", archives.display())),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alternatives_are_dependencies_and_what_packages_provide_is_not() {
+        let text = "\
+linux-headers-6.12.95+deb12-cloud-amd64
+  Depends: linux-headers-6.12.95+deb12-common
+ |Depends: linux-image-6.12.95+deb12-cloud-amd64
+  Depends: linux-image-6.12.95+deb12-cloud-amd64-unsigned
+  PreDepends: gcc-12
+  Depends: <linux-initramfs-tool>
+    initramfs-tools
+  Suggests: debian-kernel-handbook
+";
+        let names: Vec<&str> = dependencies(text).collect();
+        let expected = [
+            "linux-headers-6.12.95+deb12-common",
+            "linux-image-6.12.95+deb12-cloud-amd64",
+            "linux-image-6.12.95+deb12-cloud-amd64-unsigned",
+            "gcc-12",
+        ];
+        assert_eq!(names, expected);
+    }
+}

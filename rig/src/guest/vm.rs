@@ -1,0 +1,233 @@
+//! A virtual machine to start, and the arguments that tell QEMU to.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs};
+
+use super::outcome::{Result, at};
+
+/// A virtual machine to start.
+#[derive(Clone)]
+pub(crate) struct Vm<'a> {
+    /// The kernel's image.
+    pub(crate) kernel: &'a Path,
+    /// A cpio archive.
+    pub(crate) initramfs: &'a Path,
+    /// NUMA nodes. CPUs and memory are divided evenly.
+    pub(crate) nodes: usize,
+    pub(crate) cpus: usize,
+    pub(crate) memory_mib: usize,
+    /// Whether the first node has all memory and the second one all CPUs.
+    pub(crate) apart: bool,
+    /// QEMU's name for the CPU's model: `max`, or `qemu64`, which has no AES and no AVX.
+    pub(crate) cpu: &'a str,
+    /// A file that is the machine's disk, `/dev/nvme0n1`.
+    pub(crate) disk: Option<&'a Path>,
+    /// The UUID that the firmware reports.
+    pub(crate) uuid: Option<&'a str>,
+    /// Adds a vmgenid device. Its number changes at each start, which tells the guest that it was restored.
+    pub(crate) notices: bool,
+    /// A saved state to resume, instead of booting.
+    pub(crate) state: Option<&'a Path>,
+}
+
+impl<'a> Vm<'a> {
+    /// A machine with 2 GiB of memory, QEMU's fullest CPU model, and no disk.
+    pub(crate) fn new(kernel: &'a Path, initramfs: &'a Path, nodes: usize, cpus: usize) -> Self {
+        Self {
+            kernel,
+            initramfs,
+            nodes,
+            cpus,
+            memory_mib: 2048,
+            apart: false,
+            cpu: "max",
+            disk: None,
+            uuid: None,
+            notices: false,
+            state: None,
+        }
+    }
+
+    /// Another CPU.
+    pub(crate) fn cpu(mut self, cpu: &'a str) -> Self {
+        self.cpu = cpu;
+        self
+    }
+}
+
+/// A NUMA node.
+struct Node {
+    memory_mib: usize,
+    cpus: Range<usize>,
+}
+
+/// The nodes of a machine.
+fn numa_nodes(vm: &Vm) -> Vec<Node> {
+    let Vm {
+        nodes,
+        cpus,
+        memory_mib,
+        ..
+    } = *vm;
+    if vm.apart {
+        let memory = Node {
+            memory_mib,
+            cpus: 0..0,
+        };
+        return vec![
+            memory,
+            Node {
+                memory_mib: 0,
+                cpus: 0..cpus,
+            },
+        ];
+    }
+    let node = |node| Node {
+        memory_mib: memory_mib / nodes,
+        cpus: node * cpus / nodes..(node + 1) * cpus / nodes,
+    };
+    (0..nodes).map(node).collect()
+}
+
+/// The arguments for QEMU.
+pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
+    let Vm {
+        nodes,
+        cpus,
+        memory_mib,
+        ..
+    } = vm;
+    let mut arguments: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
+    add(&[
+        "-accel",
+        "tcg,thread=multi",
+        "-nographic",
+        "-nodefaults",
+        "-no-reboot",
+    ]);
+    add(&["-cpu", vm.cpu, "-m", &format!("{memory_mib}M")]);
+    add(&[
+        "-smp",
+        &format!("{cpus},sockets={nodes},cores={},threads=1", cpus / nodes),
+    ]);
+    for (number, node) in numa_nodes(vm).into_iter().enumerate() {
+        let mut words = format!("node,nodeid={number}");
+        if node.memory_mib > 0 {
+            let size = node.memory_mib;
+            add(&[
+                "-object",
+                &format!("memory-backend-ram,id=memory{number},size={size}M"),
+            ]);
+            words += &format!(",memdev=memory{number}");
+        }
+        if let Some(last) = node
+            .cpus
+            .end
+            .checked_sub(1)
+            .filter(|_| !node.cpus.is_empty())
+        {
+            words += &format!(",cpus={}-{last}", node.cpus.start);
+        }
+        add(&["-numa", &words]);
+    }
+    add(&[
+        "-kernel",
+        &vm.kernel.to_string_lossy(),
+        "-initrd",
+        &vm.initramfs.to_string_lossy(),
+    ]);
+    // The console shows warnings and worse. `dmesg` gives the rest: the buffer of 4 MiB holds a whole run. The
+    // kernel's timer check counts ticks in a loop and fails when QEMU gets too little CPU time.
+    let words = "console=ttyS0 panic=-1 quiet loglevel=5 log_buf_len=4M no_timer_check";
+    add(&["-append", words]);
+    add(&["-serial", "stdio"]);
+    for (name, path) in [("shell", &sockets.shell), ("monitor", &sockets.monitor)] {
+        add(&[
+            "-chardev",
+            &format!("socket,id={name},path={},server=on,wait=on", path.display()),
+        ]);
+    }
+    add(&[
+        "-serial",
+        "chardev:shell",
+        "-mon",
+        "chardev=monitor,mode=readline",
+    ]);
+    if let Some(disk) = vm.disk {
+        add(&[
+            "-drive",
+            &format!("if=none,id=disk,format=raw,file={}", disk.display()),
+        ]);
+        add(&["-device", "nvme,drive=disk,serial=1"]);
+    }
+    if let Some(uuid) = vm.uuid {
+        add(&["-uuid", uuid]);
+    }
+    if vm.notices {
+        add(&["-device", "vmgenid,guid=auto"]);
+    }
+    if let Some(state) = vm.state {
+        add(&["-incoming", &format!("file:{}", state.display())]);
+    }
+    arguments
+}
+
+/// The sockets of QEMU's serial line and monitor, in a folder that is removed on drop.
+pub(super) struct Sockets {
+    folder: PathBuf,
+    pub(super) shell: PathBuf,
+    pub(super) monitor: PathBuf,
+}
+
+impl Sockets {
+    pub(super) fn new() -> Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // A socket's path has at most 107 bytes, so it is not below the repository.
+        let folder =
+            env::temp_dir().join(format!("wellspring-guest-{}-{number}", std::process::id()));
+        fs::create_dir_all(&folder).map_err(at(folder.display()))?;
+        Ok(Self {
+            shell: folder.join("shell"),
+            monitor: folder.join("monitor"),
+            folder,
+        })
+    }
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numa(vm: &Vm) -> Vec<String> {
+        let sockets = Sockets::new().unwrap();
+        let arguments = arguments(vm, &sockets);
+        let follows = |pair: &[String]| (pair[0] == "-numa").then(|| pair[1].clone());
+        arguments.windows(2).filter_map(follows).collect()
+    }
+
+    #[test]
+    fn nodes_share_cpus_and_memory_or_have_them_apart() {
+        let file = Path::new("x");
+        let mut vm = Vm::new(file, file, 2, 4);
+        let even = [
+            "node,nodeid=0,memdev=memory0,cpus=0-1",
+            "node,nodeid=1,memdev=memory1,cpus=2-3",
+        ];
+        assert_eq!(numa(&vm), even);
+        vm.apart = true;
+        assert_eq!(
+            numa(&vm),
+            ["node,nodeid=0,memdev=memory0", "node,nodeid=1,cpus=0-3"]
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! The tests that need another machine: virtual machines in QEMU, kernels, and other processors by emulation.
+//!
+//! ```text
+//! guest         Debian kernels in QEMU, and small Debian systems
+//! machines      the command in machines of four nodes, over a reboot, and in two clones
+//! kernel_test   the kernel module on real kernels
+//! cross         known answers and self-tests on aarch64 and s390x
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod cross;
+mod guest;
+mod kernel_test;
+mod machines;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: wellspring-rig COMMAND
+  machines   test the command in a machine of four nodes, over a reboot, and in two clones of a machine
+  kernel-test [6.1|6.12|7.2|debug].. [--boots N]
+             test the kernel module on these kernels (6.1 and 6.12 if none is named), booting each N times
+  cross [aarch64|s390x]..
+             build and run known answers, self-tests and vector tests for these processors (both if none is named)
+WELLSPRING_RIG names the folder for everything that is downloaded or built; otherwise it is target/rig.";
+
+fn main() -> ExitCode {
+    let mut words = env::args().skip(1);
+    let result = match words.next().as_deref() {
+        Some("machines") => machines::run(&root()),
+        Some("kernel-test") => kernel_test::run(&root(), words),
+        Some("cross") => cross::run_all(&root(), words),
+        _ => guest::failed(USAGE),
+    };
+    match guest::verdict(result) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The folder of the repository.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}

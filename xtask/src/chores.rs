@@ -1,0 +1,229 @@
+//! Chores that call cargo: tests, other toolchains, sanitizers, the dependency tree, packages.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The target that sanitizers and Miri build for. A named target keeps their flags away from build scripts.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// The folder of the repository.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+/// Cargo, in the folder of the repository.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+/// Cargo of another toolchain, by way of rustup's `cargo`, which is the one in PATH.
+fn cargo_of(toolchain: &str) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.arg(format!("+{toolchain}")).current_dir(root());
+    // This process was started by a cargo that put its own toolchain here.
+    for variable in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN", "RUSTDOC"] {
+        cargo.env_remove(variable);
+    }
+    cargo
+}
+
+/// Runs a command that must succeed.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?}: {status}")),
+        Err(error) => Err(format!("{command:?}: {error}")),
+    }
+}
+
+/// Whether a command runs and succeeds. Its output is not shown.
+fn succeeds(command: &mut Command) -> bool {
+    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Says that a chore did not run, and why.
+fn skip(reason: &str) -> Result<(), String> {
+    println!("SKIPPED: {reason}");
+    Ok(())
+}
+
+/// All tests; with `--long` those that take minutes as well. Other words go to `cargo test`.
+pub(crate) fn test(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let (long, words): (Vec<String>, Vec<String>) = words.partition(|word| word == "--long");
+    let mut cargo = cargo();
+    cargo.args(["test", "--workspace", "--locked"]).args(words);
+    if !long.is_empty() {
+        cargo.env("WELLSPRING_LONG", "1");
+    }
+    run(&mut cargo)
+}
+
+/// The lock-free parts under every interleaving. `cfg(loom)` changes every crate, so it has a target folder of its own.
+pub(crate) fn loom() -> Result<(), String> {
+    let words = "test --release --package wellspring-core --test loom --target-dir target/loom";
+    run(cargo()
+        .env("RUSTFLAGS", "--cfg loom")
+        .args(words.split(' ')))
+}
+
+/// The peers of the benchmark. They are outside of the workspace, to keep them out of the dependency tree.
+pub(crate) fn bench(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let fixed = "run --release --locked --manifest-path bench/Cargo.toml --";
+    run(cargo().args(fixed.split(' ')).args(words))
+}
+
+/// A command of `wellspring-rig`. It is another program, since few people need it.
+pub(crate) fn rig(command: &str, words: impl Iterator<Item = String>) -> Result<(), String> {
+    let fixed = "run --quiet --locked --package wellspring-rig --";
+    run(cargo().args(fixed.split(' ')).arg(command).args(words))
+}
+
+/// The stated Rust version: no newer function of the standard library by clippy's lint, and a build with that version
+/// where it is installed.
+pub(crate) fn msrv() -> Result<(), String> {
+    let text = std::fs::read_to_string(root().join("Cargo.toml")).map_err(|e| e.to_string())?;
+    let version = stated_version(&text).ok_or("Cargo.toml states no rust-version")?;
+    let lint = "clippy --workspace --locked -- -D clippy::incompatible_msrv";
+    run(cargo().args(lint.split(' ')))?;
+    let words = "check --workspace --locked --target-dir target/msrv";
+    let mut check = cargo_of(version);
+    // `+1.93` names a toolchain that rustup would download, so the list is asked first.
+    let list = Command::new("rustup").args(["toolchain", "list"]).output();
+    let list = list.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    if !list.is_ok_and(|list| list.lines().any(|line| line.starts_with(version))) {
+        return skip(&format!(
+            "no build with Rust {version}: it is not installed"
+        ));
+    }
+    run(check.args(words.split(' ')))
+}
+
+/// The `rust-version` in a manifest.
+fn stated_version(manifest: &str) -> Option<&str> {
+    let mut lines = manifest.lines();
+    lines.find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'))
+}
+
+/// Packages of all crates that are published, built from what is in them. Nothing is uploaded.
+pub(crate) fn publish(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let fixed = "publish --workspace --dry-run --locked --target-dir target/publish";
+    run(cargo().args(fixed.split(' ')).args(words))
+}
+
+/// Licences, sources and duplicates of the dependency tree, and known vulnerabilities where the database is in reach.
+pub(crate) fn deny() -> Result<(), String> {
+    if !succeeds(cargo().args(["deny", "--version"])) {
+        return skip("cargo-deny is not installed: cargo install --locked cargo-deny@0.20.2");
+    }
+    run(cargo().args(["deny", "check", "bans", "licenses", "sources"]))?;
+    let output = cargo().args(["deny", "fetch", "db"]).output();
+    let output = output.map_err(|error| format!("cargo deny: {error}"))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        let reason = text.lines().map(str::trim).find(|line| !line.is_empty());
+        return skip(&format!(
+            "known vulnerabilities: the database is out of reach: {}",
+            reason.unwrap_or("cargo deny gives no reason")
+        ));
+    }
+    run(cargo().args(["deny", "check", "--disable-fetch", "advisories"]))
+}
+
+/// Undefined behaviour in what runs without system calls, by interpretation.
+pub(crate) fn miri() -> Result<(), String> {
+    if !succeeds(cargo_of("nightly").args(["miri", "--version"])) {
+        return skip(
+            "the nightly toolchain has no Miri: rustup +nightly component add miri rust-src",
+        );
+    }
+    if !has_nightly_source() {
+        return skip("the nightly toolchain has no rust-src, from which Miri builds its library");
+    }
+    // Randomised tests draw many cases; one is enough for an interpreter that is 1000 times slower.
+    let mut cargo = cargo_of("nightly");
+    cargo
+        .env("PROPTEST_CASES", "1")
+        .env("MIRIFLAGS", "-Zmiri-disable-isolation");
+    let words =
+        "miri test --locked --target-dir target/miri --package wellspring-core --lib --tests";
+    run(cargo.args(words.split(' ')))
+}
+
+/// Memory errors in the crates that have unsafe code, and in the engine.
+pub(crate) fn asan() -> Result<(), String> {
+    if !succeeds(cargo_of("nightly").arg("--version")) {
+        return skip("there is no nightly toolchain, which AddressSanitizer needs");
+    }
+    // The engine keeps its memory until the process ends, so leaks are not looked for.
+    let mut cargo = cargo_of("nightly");
+    cargo
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        .env("ASAN_OPTIONS", "detect_leaks=0");
+    let words = "test --locked --target-dir target/asan --lib";
+    cargo.args(words.split(' ')).args(["--target", TARGET]);
+    run(cargo.args(unsafe_packages()))
+}
+
+/// Data races. The standard library is built with the same sanitizer, or every lock in it would look like a race.
+pub(crate) fn tsan() -> Result<(), String> {
+    if !succeeds(cargo_of("nightly").arg("--version")) || !has_nightly_source() {
+        return skip(
+            "the nightly toolchain has no rust-src, from which ThreadSanitizer's library is built",
+        );
+    }
+    let mut cargo = cargo_of("nightly");
+    cargo.env("RUSTFLAGS", "-Zsanitizer=thread");
+    let words = "test --locked -Zbuild-std --target-dir target/tsan --lib";
+    cargo.args(words.split(' ')).args(["--target", TARGET]);
+    run(cargo.args(unsafe_packages()))
+}
+
+fn unsafe_packages() -> impl Iterator<Item = &'static str> {
+    let packages = ["wellspring-cipher", "wellspring-sys", "wellspring"];
+    packages
+        .into_iter()
+        .flat_map(|package| ["--package", package])
+}
+
+/// Whether the nightly toolchain has the source of the standard library.
+fn has_nightly_source() -> bool {
+    let mut rustc = Command::new("rustc");
+    rustc
+        .args(["+nightly", "--print", "sysroot"])
+        .env_remove("RUSTUP_TOOLCHAIN");
+    let sysroot = rustc
+        .output()
+        .map(|output| output.stdout)
+        .unwrap_or_default();
+    let sysroot = String::from_utf8_lossy(&sysroot).trim().to_owned();
+    Path::new(&sysroot)
+        .join("lib/rustlib/src/rust/library/Cargo.lock")
+        .exists()
+}
+
+/// Builds the command in release mode, and returns its path.
+pub(crate) fn build_command() -> Result<PathBuf, String> {
+    let words = "build --release --locked --quiet --package wellspring-cli";
+    run(cargo().args(words.split(' ')))?;
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    Ok(root().join(target).join("release/wellspring"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stated_version_is_read_from_the_manifest() {
+        let manifest = "[package]\n# rust-version\nrust-version = \"1.93\"\n";
+        assert_eq!(stated_version(manifest), Some("1.93"));
+        assert_eq!(stated_version("[package]\n"), None);
+        let own = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+        assert!(stated_version(&own).is_some());
+    }
+}

@@ -1,0 +1,345 @@
+//! `install` and `uninstall`: the command, its man pages and completions, and systemd units.
+//!
+//! A manifest below the prefix lists every file and folder that was made, so that `uninstall` removes exactly these.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The manifest, below the prefix. Folders end with a slash. The last line is the manifest's own folder or file.
+const MANIFEST: &str = "share/wellspring/manifest";
+
+/// Each shell's name, and where it looks for completions below the prefix.
+const COMPLETIONS: [(&str, &str); 3] = [
+    ("bash", "share/bash-completion/completions/wellspring"),
+    ("fish", "share/fish/vendor_completions.d/wellspring.fish"),
+    ("zsh", "share/zsh/site-functions/_wellspring"),
+];
+
+/// What the units in the repository have for the folder of the command.
+const UNIT_FOLDER: &str = "/usr/bin/";
+
+/// Where to install.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Where the files are when they are used: absolute.
+    prefix: PathBuf,
+    /// A folder that stands for the root, for packages. Empty for none.
+    root: PathBuf,
+}
+
+impl Place {
+    /// Reads `--prefix P` and `--destdir D`.
+    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        const USAGE: &str =
+            "usage: --prefix P [--destdir D], with an absolute P such as /usr/local";
+        let (mut prefix, mut root) = (None, PathBuf::new());
+        while let Some(word) = words.next() {
+            let value = words.next().ok_or(USAGE)?;
+            match word.as_str() {
+                "--prefix" => prefix = Some(PathBuf::from(value)),
+                "--destdir" => root = env::current_dir().map_err(|e| e.to_string())?.join(value),
+                _ => return Err(USAGE.into()),
+            }
+        }
+        let prefix = prefix.filter(|prefix| prefix.is_absolute()).ok_or(USAGE)?;
+        Ok(Self { prefix, root })
+    }
+
+    /// Where a file below the prefix is written now.
+    fn now(&self, path: &str) -> PathBuf {
+        self.rooted(&self.prefix.join(path))
+    }
+
+    /// Where an absolute path is written now.
+    fn rooted(&self, path: &Path) -> PathBuf {
+        if self.root.as_os_str().is_empty() {
+            return path.to_owned();
+        }
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+}
+
+/// A file to install.
+struct Item {
+    /// Below the prefix.
+    path: String,
+    bytes: Vec<u8>,
+    mode: u32,
+}
+
+/// Makes everything from the built command, and installs it.
+pub(crate) fn install(repository: &Path, command: &Path, place: &Place) -> Result<(), String> {
+    let items = items(repository, command, place)?;
+    write(place, &items)?;
+    println!("{} files below {}", items.len(), place.now("").display());
+    Ok(())
+}
+
+fn items(repository: &Path, command: &Path, place: &Place) -> Result<Vec<Item>, String> {
+    let bytes = fs::read(command).map_err(about(command))?;
+    let item = |path: String, bytes| Item {
+        path,
+        bytes,
+        mode: 0o644,
+    };
+    let mut items = vec![Item {
+        path: "bin/wellspring".into(),
+        bytes,
+        mode: 0o755,
+    }];
+    for (shell, path) in COMPLETIONS {
+        items.push(item(path.into(), output(command, &["completions", shell])?));
+    }
+    let pages = env::temp_dir().join(format!("wellspring-man-{}", std::process::id()));
+    fs::create_dir_all(&pages).map_err(about(&pages))?;
+    let made = output(command, &["man", "--output", &pages.to_string_lossy()])
+        .and_then(|_| files_in(&pages));
+    fs::remove_dir_all(&pages).map_err(about(&pages))?;
+    for (name, bytes) in made? {
+        items.push(item(format!("share/man/man1/{name}"), bytes));
+    }
+    let folder = format!("{}/", place.prefix.join("bin").display());
+    for (name, bytes) in files_in(&repository.join("packaging/systemd"))? {
+        let unit = String::from_utf8_lossy(&bytes).replace(UNIT_FOLDER, &folder);
+        items.push(item(
+            format!("lib/systemd/system/{name}"),
+            unit.into_bytes(),
+        ));
+    }
+    Ok(items)
+}
+
+/// Writes the files, the folders that they need, and the manifest of both.
+fn write(place: &Place, items: &[Item]) -> Result<(), String> {
+    let manifest = place.now(MANIFEST);
+    if manifest.exists() {
+        uninstall(place)?;
+    }
+    let mut lines = Vec::new();
+    let paths = items.iter().map(|item| item.path.as_str());
+    for path in paths.chain([MANIFEST]) {
+        make_parents(place, path, &mut lines)?;
+    }
+    for item in items {
+        let path = place.now(&item.path);
+        // A new file beside the old one, so that a running command is not overwritten.
+        let part = path.with_extension("part");
+        fs::write(&part, &item.bytes).map_err(about(&part))?;
+        let mode = fs::Permissions::from_mode(item.mode);
+        fs::set_permissions(&part, mode).map_err(about(&part))?;
+        fs::rename(&part, &path).map_err(about(&path))?;
+        lines.push(format!("{}\n", place.prefix.join(&item.path).display()));
+    }
+    fs::write(&manifest, lines.concat()).map_err(about(&manifest))
+}
+
+/// Makes the folders above a file, and notes those that were not there.
+fn make_parents(place: &Place, path: &str, lines: &mut Vec<String>) -> Result<(), String> {
+    let file = place.prefix.join(path);
+    let parents: Vec<&Path> = file.ancestors().skip(1).collect();
+    for folder in parents.into_iter().rev() {
+        let now = place.rooted(folder);
+        if !now.exists() {
+            fs::create_dir_all(&now).map_err(about(&now))?;
+            lines.push(format!("{}/\n", folder.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Removes what the manifest lists, and then the manifest. A folder that others use as well stays.
+pub(crate) fn uninstall(place: &Place) -> Result<(), String> {
+    let manifest = place.now(MANIFEST);
+    let text = fs::read_to_string(&manifest).map_err(about(&manifest))?;
+    let (folders, files): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.ends_with('/'));
+    for file in files {
+        let file = place.rooted(Path::new(file));
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(about(&file)(error));
+            }
+            _ => {}
+        }
+    }
+    fs::remove_file(&manifest).map_err(about(&manifest))?;
+    // The innermost first. Those that are not empty hold files of others.
+    for folder in folders.into_iter().rev() {
+        let _ = fs::remove_dir(place.rooted(Path::new(folder)));
+    }
+    Ok(())
+}
+
+/// Installs into a temporary folder, has systemd check the units, and uninstalls: for CI.
+pub(crate) fn check(repository: &Path, command: &Path) -> Result<(), String> {
+    let root = env::temp_dir().join(format!("wellspring-install-{}", std::process::id()));
+    let place = Place {
+        prefix: "/usr".into(),
+        root: root.clone(),
+    };
+    fs::create_dir_all(root.join("usr/bin")).map_err(about(&root))?;
+    let other = root.join("usr/bin/other");
+    fs::write(&other, "of another package").map_err(about(&other))?;
+    let checked = install(repository, command, &place)
+        .and_then(|()| output(&place.now("bin/wellspring"), &["--version"]))
+        .and_then(|_| check_units(&place))
+        .and_then(|()| uninstall(&place));
+    let left = all_below(&root);
+    fs::remove_dir_all(&root).map_err(about(&root))?;
+    checked?;
+    if left != [other] {
+        return Err(format!("after uninstall there are: {left:?}"));
+    }
+    println!("installed, ran, checked and uninstalled");
+    Ok(())
+}
+
+/// The highest exposure that `systemd-analyze security` may give, times ten. 10.0 is no protection.
+const MAX_EXPOSURE: &str = "20";
+
+fn check_units(place: &Place) -> Result<(), String> {
+    if Command::new("systemd-analyze")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        println!("SKIPPED: systemd-analyze is not installed, so the units are not checked");
+        return Ok(());
+    }
+    for (name, bytes) in files_in(&place.now("lib/systemd/system"))? {
+        // The command and the man pages are where they were installed just now.
+        let folder = format!("{}/", place.now("bin").display());
+        let unit = String::from_utf8_lossy(&bytes).replace(UNIT_FOLDER, &folder);
+        let unit = unit.replace("Documentation=man:", "Documentation=file:/");
+        let path = place.root.join(name);
+        fs::write(&path, unit).map_err(about(&path))?;
+        let (analyze, file) = (Path::new("systemd-analyze"), path.to_string_lossy());
+        let secure = output(analyze, &["verify", &file]).and_then(|_| {
+            let words = [
+                "security",
+                "--offline=true",
+                "--threshold",
+                MAX_EXPOSURE,
+                &file,
+            ];
+            output(analyze, &words)
+        });
+        fs::remove_file(&path).map_err(about(&path))?;
+        let text = secure?;
+        let last = String::from_utf8_lossy(&text);
+        println!("{}", last.lines().last().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// Runs a program that must succeed and write nothing to standard error, and returns its output.
+fn output(program: &Path, words: &[&str]) -> Result<Vec<u8>, String> {
+    let output = Command::new(program).args(words).output();
+    let output = output.map_err(about(program))?;
+    if output.status.success() && output.stderr.is_empty() {
+        return Ok(output.stdout);
+    }
+    Err(format!(
+        "{} {}: {}\n{}{}",
+        program.display(),
+        words.join(" "),
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    ))
+}
+
+/// Names and contents of the files in a folder, sorted.
+fn files_in(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(about(folder))?.flatten() {
+        let bytes = fs::read(entry.path()).map_err(about(&entry.path()))?;
+        found.push((entry.file_name().to_string_lossy().into_owned(), bytes));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// All files below a folder.
+fn all_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .flat_map(|path| {
+            if path.is_dir() {
+                all_below(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
+}
+
+fn about(path: &Path) -> impl Fn(std::io::Error) -> String {
+    move |error| format!("{}: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(name: &str) -> Place {
+        let root = env::temp_dir().join(format!("wellspring-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(root.join("usr/share")).unwrap();
+        Place {
+            prefix: "/usr".into(),
+            root,
+        }
+    }
+
+    fn item(path: &str, mode: u32) -> Item {
+        Item {
+            path: path.into(),
+            bytes: path.into(),
+            mode,
+        }
+    }
+
+    #[test]
+    fn uninstall_removes_what_was_installed_and_nothing_else() {
+        let place = place("install");
+        fs::write(place.now("share/other"), "").unwrap();
+        let items = [item("bin/a", 0o755), item("share/man/man1/a.1", 0o644)];
+        write(&place, &items).unwrap();
+        let mode = fs::metadata(place.now("bin/a"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o755);
+        // A file of another package in a folder that was made here.
+        fs::write(place.now("share/man/other"), "").unwrap();
+        // Installing again, with fewer files, leaves none of the first time.
+        write(&place, &items[..1]).unwrap();
+        assert!(!place.now("share/man/man1").exists());
+        uninstall(&place).unwrap();
+        let mut left = all_below(&place.root);
+        left.sort();
+        let expected = [place.now("share/man/other"), place.now("share/other")];
+        assert_eq!(left, expected);
+        assert!(!place.now("bin").exists() && place.now("share").exists());
+        assert!(uninstall(&place).is_err(), "there is no manifest");
+        fs::remove_dir_all(&place.root).unwrap();
+    }
+
+    #[test]
+    fn a_prefix_must_be_absolute_and_words_must_be_known() {
+        let parse = |words: &str| Place::parse(words.split_whitespace().map(String::from));
+        let expected = Place {
+            prefix: "/usr".into(),
+            root: "/tmp/x".into(),
+        };
+        assert_eq!(parse("--prefix /usr --destdir /tmp/x"), Ok(expected));
+        for wrong in ["", "--prefix", "--prefix usr", "--prefix /usr --root /"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The exceptions, each with its reason. One that is not needed any more is a fault.
+
+use super::fault::{Fault, Rule};
+
+/// A file, the rule that it breaks, and why it may. A circle is named by its first file.
+const ALLOWED: [(&str, Rule, &str); 0] = [];
+
+/// The faults without those that are allowed, and with a fault for each exception that allows nothing.
+pub(super) fn without_exceptions(faults: Vec<Fault>) -> Vec<Fault> {
+    apply(&ALLOWED, faults)
+}
+
+fn apply(allowed: &[(&str, Rule, &str)], faults: Vec<Fault>) -> Vec<Fault> {
+    let allows = |fault: &Fault, (path, rule, _): &(&str, Rule, &str)| {
+        fault.path == *path && fault.rule == *rule
+    };
+    let unneeded = allowed
+        .iter()
+        .filter(|exception| !faults.iter().any(|fault| allows(fault, exception)))
+        .map(|(path, rule, _)| {
+            let note = format!("the exception from {rule:?} is not needed");
+            Fault::new(path, 0, Rule::Exception, note)
+        });
+    let circles = allowed.iter().filter(|(_, rule, _)| *rule == Rule::Circle);
+    let surplus = (circles.count() > 1).then(|| {
+        let note = "at most one circle is allowed in the whole repository";
+        Fault::new("xtask/src/tidy/allowed.rs", 0, Rule::Exception, note)
+    });
+    let more: Vec<Fault> = unneeded.chain(surplus).collect();
+    let mut kept = faults;
+    kept.retain(|fault| !allowed.iter().any(|exception| allows(fault, exception)));
+    kept.extend(more);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_allows_its_rule_in_its_file_and_nothing_else() {
+        let fault = |path, rule| Fault::new(path, 1, rule, "");
+        let allowed = [("a.rs", Rule::FileLength, "a table")];
+        let kept = apply(
+            &allowed,
+            vec![
+                fault("a.rs", Rule::FileLength),
+                fault("a.rs", Rule::Promise),
+                fault("b.rs", Rule::FileLength),
+            ],
+        );
+        let kept: Vec<(&str, Rule)> = kept.iter().map(|f| (f.path.as_str(), f.rule)).collect();
+        assert_eq!(kept, [("a.rs", Rule::Promise), ("b.rs", Rule::FileLength)]);
+    }
+
+    #[test]
+    fn an_exception_that_allows_nothing_and_a_second_circle_are_faults() {
+        let allowed = [("a.rs", Rule::FileLength, "a table")];
+        assert_eq!(apply(&allowed, Vec::new())[0].rule, Rule::Exception);
+        let circles = [("a.rs", Rule::Circle, ""), ("b.rs", Rule::Circle, "")];
+        let faults = circles.map(|(path, rule, _)| Fault::new(path, 0, rule, ""));
+        assert_eq!(apply(&circles, faults.to_vec()).len(), 1);
+    }
+}
