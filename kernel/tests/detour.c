@@ -168,8 +168,8 @@ static int judge_detour(struct report *report, const struct cost *direct,
 		return failed(report, "direct %llu ticks, by a worker %llu",
 			      direct_ticks, detour_ticks);
 	return passed(report,
-		      "direct %llu ticks, 0 switches; by a worker %llu ticks, %llu.%02llu switches a request",
-		      direct_ticks, detour_ticks, switches / 100,
+		      "direct %llu ticks, %llu switches; by a worker %llu ticks, %llu.%02llu switches a request",
+		      direct_ticks, direct->switches, detour_ticks, switches / 100,
 		      switches % 100);
 }
 
