@@ -4,8 +4,10 @@
  * for it by name get it. In user space: AF_ALG with { type = "rng", name =
  * "wellspring" }.
  */
+#include <crypto/algapi.h>
 #include <crypto/internal/rng.h>
 #include <linux/delay.h>
+#include <linux/module.h>
 #include <linux/refcount.h>
 
 #include "doors.h"
@@ -30,6 +32,8 @@ static int rng_seed(struct crypto_rng *rng, const u8 *seed, unsigned int bytes)
 		ws_mix(seed, bytes);
 	return 0;
 }
+
+MODULE_ALIAS_CRYPTO("wellspring");
 
 static struct rng_alg algorithm = {
 	.generate = rng_generate,
