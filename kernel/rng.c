@@ -55,8 +55,8 @@ int ws_rng_init(void)
 void ws_rng_exit(void)
 {
 	/*
-	 * The module is in no use here, so no user holds it. But the crypto API tests it
-	 * for a moment after the registration.
+	 * A module with users is not unloaded, so no user holds it here. But the crypto API
+	 * tests it for a moment after the registration.
 	 */
 	while (refcount_read(&algorithm.base.cra_refcnt) > 1)
 		msleep(1);
