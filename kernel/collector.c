@@ -20,9 +20,11 @@
 #include "generation.h"
 #include "memory.h"
 #include "mix.h"
+#include "nodes.h"
 #include "phase.h"
 #include "pool.h"
 #include "queue.h"
+#include "tap.h"
 #include "testing.h"
 #include "topology.h"
 #include "trace.h"
@@ -31,6 +33,8 @@
 #define ROUND_BYTES 64
 /* And when seeding: 8 events. */
 #define SEEDING_BYTES WS_SAMPLE_BYTES
+/* The longest pause of the thread while there are no reads and no writes. */
+#define IDLE_PAUSE_MS 3000u
 /* 5 times 8 events reach every pool, and pool 0 once or twice. */
 #define SEEDING_DRAWS 5
 /* Two rounds give pool 0 the two events that make its 64 bytes. */
@@ -190,6 +194,27 @@ static void collect(void)
 }
 
 /*
+ * 100 ms after a round in which there was a read or a write. Without them each pause is
+ * twice as long as the last, so that an idle machine sleeps. The first reads after a
+ * long pause use keys that are at most IDLE_PAUSE_MS older.
+ */
+static unsigned int next_pause_ms(unsigned int pause_ms)
+{
+	static u64 last_activity;
+	struct ws_source_statistics mix;
+	u64 activity;
+
+	ws_source_statistics(WS_SOURCE_MIX, &mix);
+	activity = mix.events + ws_taps_reads() + ws_nodes_reservations();
+	if (ws_phase() != WS_READY || activity != last_activity)
+		pause_ms = WS_RESEED_INTERVAL_MS;
+	else
+		pause_ms = min(2 * pause_ms, IDLE_PAUSE_MS);
+	last_activity = activity;
+	return pause_ms;
+}
+
+/*
  * The kernel gathers jitter to initialise its own pool only when somebody waits for it,
  * and only where there is a cycle counter. So we wait: about a second. Otherwise a
  * kernel that nobody asks for random bytes might never initialise its pool, and we
@@ -197,12 +222,14 @@ static void collect(void)
  */
 static int collector_thread(void *unused)
 {
+	unsigned int pause_ms = WS_RESEED_INTERVAL_MS;
+
 	if (random_get_entropy())
 		wait_for_random_bytes();
 	while (!kthread_should_stop()) {
 		collect();
-		schedule_timeout_interruptible(
-			msecs_to_jiffies(WS_RESEED_INTERVAL_MS));
+		pause_ms = next_pause_ms(pause_ms);
+		schedule_timeout_interruptible(msecs_to_jiffies(pause_ms));
 	}
 	return 0;
 }

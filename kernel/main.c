@@ -85,4 +85,5 @@ module_init(wellspring_init);
 module_exit(wellspring_exit);
 MODULE_DESCRIPTION("Fortuna with a generator per NUMA node and a tap per CPU");
 MODULE_AUTHOR("The wellspring developers");
+MODULE_VERSION("0.1.0");
 MODULE_LICENSE("Dual MIT/GPL");

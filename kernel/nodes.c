@@ -128,6 +128,22 @@ void ws_nodes_stir(const void *data, size_t bytes)
 	ws_generation_bump();
 }
 
+u64 ws_nodes_reservations(void)
+{
+	u64 reservations = 0;
+	unsigned int number;
+
+	rcu_read_lock();
+	for (number = 0; number < ws_nodes_count(); number++) {
+		const struct ws_node *node = ws_nodes_get(number);
+
+		if (node)
+			reservations += data_race(node->reservations);
+	}
+	rcu_read_unlock();
+	return reservations;
+}
+
 bool ws_nodes_statistics(unsigned int number,
 			 struct ws_node_statistics *statistics)
 {

@@ -42,6 +42,8 @@ int ws_nodes_restore(unsigned int number, const void *seed, size_t bytes,
  */
 void ws_nodes_stir(const void *data, size_t bytes);
 
+/* The reservations on all nodes so far. */
+u64 ws_nodes_reservations(void);
 /* False if there is no such node now. */
 bool ws_nodes_statistics(unsigned int number,
 			 struct ws_node_statistics *statistics);

@@ -4,8 +4,10 @@
  * for it by name get it. In user space: AF_ALG with { type = "rng", name =
  * "wellspring" }.
  */
+#include <crypto/algapi.h>
 #include <crypto/internal/rng.h>
 #include <linux/delay.h>
+#include <linux/module.h>
 #include <linux/refcount.h>
 
 #include "doors.h"
@@ -31,6 +33,8 @@ static int rng_seed(struct crypto_rng *rng, const u8 *seed, unsigned int bytes)
 	return 0;
 }
 
+MODULE_ALIAS_CRYPTO("wellspring");
+
 static struct rng_alg algorithm = {
 	.generate = rng_generate,
 	.seed = rng_seed,
@@ -51,8 +55,8 @@ int ws_rng_init(void)
 void ws_rng_exit(void)
 {
 	/*
-	 * The module is in no use here, so no user holds it. But the crypto API tests it
-	 * for a moment after the registration.
+	 * A module with users is not unloaded, so no user holds it here. But the crypto API
+	 * tests it for a moment after the registration.
 	 */
 	while (refcount_read(&algorithm.base.cra_refcnt) > 1)
 		msleep(1);

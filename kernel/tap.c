@@ -194,6 +194,20 @@ void ws_tap_statistics(int cpu, enum ws_context context,
 }
 WS_EXPORT_FOR_TEST(ws_tap_statistics);
 
+u64 ws_taps_reads(void)
+{
+	unsigned int context;
+	u64 reads = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		for (context = 0; context < WS_CONTEXTS; context++)
+			reads += data_race(per_cpu_ptr(taps, cpu)
+						   ->of_context[context]
+						   .statistics.reads);
+	return reads;
+}
+
 void ws_taps_wipe(int cpu)
 {
 	unsigned int context;
@@ -206,6 +220,24 @@ void ws_taps_wipe(int cpu)
 		memzero_explicit(&tap->made, sizeof(tap->made));
 	}
 }
+
+#ifdef WELLSPRING_TESTS
+bool ws_taps_are_wiped(int cpu)
+{
+	unsigned int context;
+
+	for (context = 0; context < WS_CONTEXTS; context++) {
+		const struct tap *tap =
+			&per_cpu_ptr(taps, cpu)->of_context[context];
+
+		if (tap->generation != WS_NO_GENERATION || tap->left_bytes ||
+		    memchr_inv(&tap->made, 0, sizeof(tap->made)))
+			return false;
+	}
+	return true;
+}
+WS_EXPORT_FOR_TEST(ws_taps_are_wiped);
+#endif
 
 int ws_taps_init(void)
 {

@@ -23,8 +23,13 @@ struct ws_tap_statistics {
 int ws_tap_read(void *destination, size_t bytes);
 void ws_tap_statistics(int cpu, enum ws_context context,
 		       struct ws_tap_statistics *statistics);
+/* The reads of all taps so far. */
+u64 ws_taps_reads(void);
 /* Wipes the taps of a CPU that is offline. */
 void ws_taps_wipe(int cpu);
+
+/* For tests: no key and no output is left in the taps of a CPU that is offline. */
+bool ws_taps_are_wiped(int cpu);
 
 int ws_taps_init(void);
 void ws_taps_exit(void);

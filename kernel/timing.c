@@ -14,6 +14,8 @@
 #include <linux/interrupt.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
@@ -80,11 +82,18 @@ static void find_tracepoint(struct tracepoint *tracepoint, void *unused)
 			hooks[i].tracepoint = tracepoint;
 }
 
+static bool timing = true;
+module_param(timing, bool, 0444);
+MODULE_PARM_DESC(timing,
+		 "interrupts, task switches and hwrng are sources (default); off: no hook is placed, for isolated CPUs");
+
 /* A hook that cannot be placed means an absent source. It is no error. */
 int ws_timing_init(void)
 {
 	unsigned int i;
 
+	if (!timing)
+		return 0;
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
 	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
 		struct hook *hook = &hooks[i];

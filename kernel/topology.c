@@ -23,6 +23,7 @@
 #include "nodes.h"
 #include "phase.h"
 #include "tap.h"
+#include "testing.h"
 #include "topology.h"
 
 static DEFINE_MUTEX(topology_lock);
@@ -148,6 +149,24 @@ void ws_topology_grow(void)
 	mutex_unlock(&topology_lock);
 	ws_phase_announce();
 }
+
+#ifdef WELLSPRING_TESTS
+int ws_topology_replace(unsigned int number)
+{
+	struct ws_node *node;
+	int error = -EINVAL;
+
+	mutex_lock(&topology_lock);
+	node = number && number < ws_nodes_count() ? ws_nodes_held(number) : NULL;
+	if (node) {
+		retire_node(node);
+		error = 0;
+	}
+	mutex_unlock(&topology_lock);
+	return error ?: refresh(-1);
+}
+WS_EXPORT_FOR_TEST(ws_topology_replace);
+#endif
 
 int ws_topology_init(void)
 {

@@ -11,6 +11,12 @@
  */
 void ws_topology_grow(void);
 
+/*
+ * For tests: retires a node as if its memory had left, and then makes it again. 0 or a
+ * negative errno. Not for node 0.
+ */
+int ws_topology_replace(unsigned int number);
+
 int ws_topology_init(void);
 void ws_topology_exit(void);
 

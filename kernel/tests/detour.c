@@ -93,7 +93,7 @@ static void task_detour(struct cost *cost)
 static void softirq_reads(int cpu, void *argument)
 {
 	struct cost *cost = argument;
-	u64 since = get_cycles();
+	u64 since = get_cycles(), switches = switches_of(current);
 	u8 bytes[16];
 
 	if (cpu || cost->requests == REQUESTS)
@@ -101,6 +101,7 @@ static void softirq_reads(int cpu, void *argument)
 	if (wellspring_get_bytes(bytes, sizeof(bytes)))
 		cost->errors++;
 	cost->ticks += get_cycles() - since;
+	cost->switches += switches_of(current) - switches;
 	cost->requests++;
 }
 
@@ -164,12 +165,12 @@ static int judge_detour(struct report *report, const struct cost *direct,
 	if (direct->switches)
 		return failed(report, "%llu context switches in direct reads",
 			      direct->switches);
-	if (direct_ticks >= detour_ticks)
-		return failed(report, "direct %llu ticks, by a worker %llu",
-			      direct_ticks, detour_ticks);
+	/* The ticks are printed and not judged: they depend on what else runs. */
+	if (!detour->switches)
+		return failed(report, "no context switch in reads by a worker");
 	return passed(report,
-		      "direct %llu ticks, 0 switches; by a worker %llu ticks, %llu.%02llu switches a request",
-		      direct_ticks, detour_ticks, switches / 100,
+		      "direct %llu ticks, %llu switches; by a worker %llu ticks, %llu.%02llu switches a request",
+		      direct_ticks, direct->switches, detour_ticks, switches / 100,
 		      switches % 100);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Health tests, alone and in the way of raw samples to the pools.
+ * Health tests, alone, and between raw samples and the pools.
  */
 #include <linux/random.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * CPUs go offline and come back while all others read: nothing is lost, no value comes
- * twice.
+ * CPUs go offline and come back, and nodes retire, while all others read: nothing is
+ * lost, no value comes twice, and a CPU that is gone leaves no secret behind.
  */
 #include <linux/cpu.h>
-#include <linux/delay.h>
 #include <linux/smp.h>
 
+#include "../topology.h"
 #include "test.h"
 #include "workers.h"
 
@@ -40,23 +40,9 @@ static void read_there(void *data)
 		WRITE_ONCE(errors, 1);
 }
 
-static u64 fetches_of(int cpu)
-{
-	struct ws_tap_statistics statistics;
-	enum ws_context context;
-	u64 sum = 0;
-
-	for (context = 0; context < WS_CONTEXTS; context++) {
-		ws_tap_statistics(cpu, context, &statistics);
-		sum += statistics.fetches;
-	}
-	return sum;
-}
-
 static int cycle_cpu(struct report *report, int cpu)
 {
 	u8 before[16] = {}, after[16] = {};
-	u64 old;
 	int error;
 
 	error = smp_call_function_single(cpu, read_there, before, true);
@@ -64,15 +50,15 @@ static int cycle_cpu(struct report *report, int cpu)
 		error = remove_cpu(cpu);
 	if (error)
 		return skipped(report, "CPU %d does not go: %d", cpu, error);
-	msleep(30);
-	old = fetches_of(cpu);
+	if (!ws_taps_are_wiped(cpu)) {
+		add_cpu(cpu);
+		return failed(report, "CPU %d left keys or output behind", cpu);
+	}
 	error = add_cpu(cpu);
 	if (!error)
 		error = smp_call_function_single(cpu, read_there, after, true);
 	if (error)
 		return failed(report, "CPU %d does not come back: %d", cpu, error);
-	if (fetches_of(cpu) == old)
-		return failed(report, "CPU %d went on with its old key", cpu);
 	keep_value(before);
 	keep_value(after);
 	return WELLSPRING_TEST_OK;
@@ -111,7 +97,70 @@ static int hotplug_cpus(struct report *report)
 	return verdict;
 }
 
+static u64 mixed_events(void)
+{
+	struct ws_source_statistics source;
+
+	ws_source_statistics(WS_SOURCE_MIX, &source);
+	return source.events;
+}
+
+/* Reads in the mode that takes the node's lock, so that readers are on it all the time. */
+static void read_node(struct worker *worker)
+{
+	u8 bytes[16];
+
+	if (ws_read(WS_PER_NODE, bytes, sizeof(bytes)))
+		WRITE_ONCE(errors, 1);
+	keep_value(bytes);
+}
+
+/* Nodes retire and come again under their readers. */
+static int hotplug_nodes(struct report *report)
+{
+	unsigned int number, count = ws_nodes_count(), round;
+	struct workers workers;
+	u8 before[16], after[16];
+	const char *wrong = NULL;
+	long repeats;
+	u64 mixed;
+	int error;
+
+	if (count < 2)
+		return skipped(report, "this machine has one node");
+	errors = 0;
+	if (collector_init(&values, VALUES))
+		return failed(report, "no memory");
+	error = workers_start(&workers, 1, read_node, NULL);
+	for (round = 0; !error && !wrong && round < CYCLES; round++) {
+		number = 1 + round % (count - 1);
+		ws_reseed();
+		mixed = mixed_events();
+		error = ws_nodes_save(number, before, sizeof(before));
+		if (!error)
+			error = ws_topology_replace(number);
+		if (!error)
+			error = ws_nodes_save(number, after, sizeof(after));
+		ws_reseed();
+		if (error)
+			break;
+		if (mixed_events() == mixed)
+			wrong = "the retired generator was not mixed in";
+		keep_value(before);
+		keep_value(after);
+	}
+	if (workers.count)
+		workers_stop(&workers);
+	repeats = collectors_repeats(&values, 1);
+	collector_exit(&values);
+	if (error || errors || repeats || wrong)
+		return failed(report, "error %d, %u, %ld values came twice, %s",
+			      error, errors, repeats, wrong ?: "");
+	return passed(report, "%u nodes retired and made again", CYCLES);
+}
+
 const struct test hotplug_tests[] = {
 	{ "hotplug/cpus", hotplug_cpus },
+	{ "hotplug/nodes", hotplug_nodes },
 	{}
 };

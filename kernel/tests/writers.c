@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What users write, and what operators credit.
+ * Floods of writers, and credit of operators.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
