@@ -51,7 +51,7 @@ fn a_bump_changes_the_number_with_a_writer_and_without() {
     let bumped = number("bump");
     assert_ne!(before, bumped);
     assert_eq!(bumped, number("show"));
-    assert!(server.line().contains("an order"));
+    assert!(server.line().contains("SIGHUP"));
     let second = run(&format!("generation serve --page {}", page.path()));
     assert_eq!(second.status.code(), Some(1));
     assert!(stderr(&second).contains(&format!("process {} is its writer", server.0.id())));
@@ -81,7 +81,7 @@ fn what_is_no_page_is_said_in_one_line() {
     let page = Scratch::new("generation-none");
     let says = |reason: &str| {
         let output = run(&format!("generation show --page {}", page.path()));
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(2));
         let line = stderr(&output);
         assert!(line.contains(reason) && line.lines().count() == 1, "{line}");
     };
