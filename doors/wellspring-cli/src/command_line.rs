@@ -8,6 +8,7 @@ use crate::generation::GenerationRequest;
 use crate::manual::{CompletionsRequest, ManRequest};
 use crate::module::KernelRequest;
 use crate::output::Output;
+use crate::randomness::TestRequest;
 use crate::replay::ReplayRequest;
 use crate::seed::SeedRequest;
 use crate::sources::SourcesRequest;
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Check(CheckRequest),
     Stats(StatsRequest),
     Sources(SourcesRequest),
+    Test(TestRequest),
     Bench(BenchRequest),
     Seed(SeedRequest),
     Generation(GenerationRequest),

@@ -35,9 +35,11 @@ mod failure;
 mod generation;
 mod input;
 mod json;
+mod judge;
 mod manual;
 mod module;
 mod output;
+mod randomness;
 mod replay;
 mod seed;
 mod self_test;
@@ -66,6 +68,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Check(request) => check::run(&request),
         Command::Stats(request) => stats::run(&request),
         Command::Sources(request) => sources::run(&request),
+        Command::Test(request) => randomness::run(&request),
         Command::Bench(request) => bench::run(&request),
         Command::Seed(request) => seed::run(&request),
         Command::Generation(request) => generation::run(&request),

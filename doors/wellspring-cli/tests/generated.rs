@@ -80,7 +80,7 @@ fn the_man_pages_describe_every_option() {
             ][..],
         ),
         ("replay", &["check", "backend"]),
-        ("check", &["list", "only", "backend"]),
+        ("check", &["list", "only", "kernel"]),
         ("stats", &["json", "mode", "prf", "seed\\-file"]),
         ("generation-serve", &["page"]),
     ] {
