@@ -82,6 +82,11 @@ pub(crate) fn parse() -> Result<Option<Command>, Failure> {
 
 /// Clap's paragraphs as one line: the reason and the tips, then a hint instead of the usage.
 fn one_line(message: &str, first_word: &str) -> String {
+    // A number below zero is wrong wherever it stands, so clap's tip how to write it does not help.
+    let is_misleading = |paragraph: &str| {
+        let value = paragraph.trim_start().strip_prefix("tip: to pass '-");
+        value.is_some_and(|value| value.starts_with(|digit: char| digit.is_ascii_digit()))
+    };
     let is_reason = |paragraph: &&str| {
         !["Usage:", "For more information"]
             .iter()
@@ -89,6 +94,7 @@ fn one_line(message: &str, first_word: &str) -> String {
     };
     let words = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
     let paragraphs = message.trim().split("\n\n").take_while(is_reason);
+    let paragraphs = paragraphs.filter(|paragraph| !is_misleading(paragraph));
     let reason = paragraphs.map(words).collect::<Vec<_>>().join("; ");
     let reason = reason.strip_prefix("error: ").unwrap_or(&reason);
     let command = match definitions().find_subcommand(first_word) {

@@ -21,9 +21,9 @@ impl Input {
             return Self::standard();
         }
         let name = path.display().to_string();
-        match File::open(path) {
+        match open_file(path) {
             Ok(file) => Ok(Self { file, name }),
-            Err(error) => Err(Failure::input(format!("{name}: {error}"))),
+            Err(error) => Err(Self::refuse(&name, error)),
         }
     }
 
@@ -57,6 +57,15 @@ impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.file.read(buffer)
     }
+}
+
+/// Opens a file to read it. A folder would open too, and fail at the first read.
+fn open_file(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(rustix::io::Errno::ISDIR.into());
+    }
+    Ok(file)
 }
 
 /// Refuses a path whose folder does not exist: the argument is wrong, not the work.

@@ -55,6 +55,7 @@ pub(crate) fn run(request: &SeedRequest) -> Result<(), Failure> {
 }
 
 fn show(file: &Path) -> Result<(), Failure> {
+    check_folder(file)?;
     let report = inspect(file, &Identity::system());
     let report = report.map_err(|found| Failure::input(format!("{}: {found}", file.display())))?;
     let written = if report.is_of_this_boot {

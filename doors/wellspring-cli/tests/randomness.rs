@@ -7,9 +7,9 @@ use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// A file with 5 MB of a stream, in which one bit in `rarity` bytes is set.
+/// A file with 2 MB of a stream, in which one bit in `rarity` bytes is set.
 fn noise(name: &str, rarity: usize) -> Scratch {
-    let mut bytes = stdout_of("bytes 5MB --pseudo chacha20 --seed 3 --quiet");
+    let mut bytes = stdout_of("bytes 2MB --pseudo chacha20 --seed 3 --quiet");
     if rarity > 0 {
         bytes.iter_mut().step_by(rarity).for_each(|byte| *byte |= 1);
     }
@@ -58,12 +58,12 @@ fn the_engines_own_bytes_pass() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let bytes = stdout_of("bytes 4M --quiet");
+    let bytes = stdout_of("bytes 1M --quiet");
     child.stdin.take().unwrap().write_all(&bytes).unwrap();
     let output = child.wait_with_output().unwrap();
     // Fails about once in a million runs.
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(json(&output)["bytes"], 4 << 20);
+    assert_eq!(json(&output)["bytes"], 1 << 20);
 }
 
 #[test]

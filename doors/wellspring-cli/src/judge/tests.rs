@@ -169,7 +169,8 @@ fn each_test_finds_the_fault_that_it_is_made_for() {
 fn few_or_equal_bytes_are_no_reason_to_divide_by_zero() {
     for length in [1, 2, 3, 6, 100, 1000, 2504, 60_000] {
         let verdict = judge(&vec![0; length]);
-        assert_eq!(verdict.failed(), length > 6, "{length}");
+        // 24 equal bits come once in 8 million runs, 48 never.
+        assert_eq!(verdict.failed(), length > 3, "{length}");
         assert_eq!(verdict.entropy, 0.0);
         assert_eq!(verdict.most_common_value, 0.0);
         for test in &verdict.tests {

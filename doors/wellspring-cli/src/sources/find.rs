@@ -10,6 +10,9 @@ use wellspring_sources::{NoiseCommand, NoiseFile};
 pub(super) fn source_named(name: &str) -> Result<Arc<dyn Source>, Failure> {
     let refuse = |error| Failure::input(format!("{name}: {error}"));
     if let Some(path) = name.strip_prefix("file:") {
+        // For the system's own message if the file is missing.
+        let metadata = std::fs::metadata(path);
+        metadata.map_err(|error| Failure::input(format!("{name}: {error}")))?;
         let file = NoiseFile::open(Path::new(path), MinEntropy::NONE).map_err(refuse)?;
         return Ok(Arc::new(file));
     }

@@ -5,11 +5,11 @@ use crate::failure::Failure;
 use crate::input::Input;
 use crate::output::Output;
 use clap::Args;
-use std::fmt::Write;
-use std::io::{BufReader, Read};
+use std::fmt::{Display, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::PathBuf;
 use wellspring::Source;
-use wellspring::replay::{Comparison, Replay, run as replay};
+use wellspring::replay::{Comparison, Replay};
 
 /// A recording is tested in pieces of this length, the length of a draw.
 const PIECE_BYTES: usize = 64;
@@ -37,27 +37,39 @@ pub(super) fn run(request: &ReplayRequest) -> Result<(), Failure> {
         let input = Input::open(path)?;
         let name = input.name().to_string();
         let mut text = String::new();
-        match &source {
-            Some(source) => recording(&name, input, &**source, &mut text)?,
-            None => {
-                let report = |_: usize, line: &str, answer: &wellspring::replay::Answer| {
-                    let _ = writeln!(text, "{name}: {}", answer.text.trim());
-                    if answer.comparison == Comparison::Different {
-                        differs = true;
-                        let _ = writeln!(text, "{name}: expected {}", line.trim());
-                    }
-                };
-                let summary = replay(Replay::new(), BufReader::new(input), report);
-                summary
-                    .map_err(|(number, error)| Input::refuse(&format!("{name}:{number}"), error))?;
-            }
-        }
+        let result = match &source {
+            Some(source) => recording(&name, input, &**source, &mut text).map(|()| false),
+            None => trace(&name, input, &mut text),
+        };
+        // Before an error, print the answers so far.
         output.print(&text)?;
+        differs |= result?;
     }
     if differs {
         return Err(Failure::Reported);
     }
     Ok(())
+}
+
+/// Runs the lines of a trace. Returns whether an answer differs from the file's.
+fn trace(name: &str, input: Input, text: &mut String) -> Result<bool, Failure> {
+    let mut replay = Replay::new();
+    let mut differs = false;
+    for (number, line) in (1..).zip(BufReader::new(input).lines()) {
+        let refuse = |reason: &dyn Display| Input::refuse(&format!("{name}:{number}"), reason);
+        let line = line.map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => refuse(&"is not text"),
+            _ => Input::refuse(name, error),
+        })?;
+        let answer = replay.line(&line).map_err(|error| refuse(&error))?;
+        let Some(answer) = answer else { continue };
+        let _ = writeln!(text, "{name}: {}", answer.text.trim());
+        if answer.comparison == Comparison::Different {
+            differs = true;
+            let _ = writeln!(text, "{name}: expected {}", line.trim());
+        }
+    }
+    Ok(differs)
 }
 
 /// Runs a recording as the lines of a trace.
