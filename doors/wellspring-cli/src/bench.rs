@@ -1,60 +1,96 @@
-//! `bench`: the ladder on this machine, or machines that are not here as a model.
+//! `bench`: measurements on this machine, or a model of larger machines.
 
-use crate::args::BenchRequest;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::values::named;
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::ffi::OsString;
-use std::path::Path;
-use wellspring_bench::{Options, Progress, first_byte, model, run as measure};
+use std::path::PathBuf;
+use wellspring_bench::{Options, Progress, Section, first_byte, model, run as measure};
 
-/// The hidden option with which the command starts itself afresh, to time the first byte of a process.
+/// The hidden option with which the command starts itself again, to time the first byte of a process.
 const FIRST_BYTE: &str = "--first-byte";
 
+/// Measure the engine and the operating system
+///
+/// Modes, threads, sizes, backends, latencies, fairness, noise collection under load, and a loop that writes blocks:
+/// all of them in turn, in several rounds. Figures are medians, and ratios are medians of the ratios of the rounds. It
+/// takes about a minute.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wellspring bench --quick
+  wellspring bench --only latency
+  wellspring bench --json run.json --report run.html
+  wellspring bench --model                    a prediction for larger machines")]
+pub(crate) struct BenchRequest {
+    /// About ten seconds, for a first impression
+    #[arg(long)]
+    quick: bool,
+
+    /// Only one part: throughput, latency, harvest, blocks or footprint
+    #[arg(long, value_name = "PART", value_parser = named(&Section::ALL, Section::name))]
+    only: Option<Section>,
+
+    /// Predict larger machines from the costs on this one, and compare with published figures
+    ///
+    /// A model of sockets and threads that wait for locks. Prints its assumptions.
+    #[arg(long, conflicts_with_all = ["quick", "only"])]
+    model: bool,
+
+    /// Write the figures to FILE as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Write a page with plots to FILE: one HTML file that needs no other
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Print the nanoseconds to the first byte of this process, and nothing else
+    #[arg(long, hide = true, exclusive = true)]
+    first_byte: bool,
+}
+
+/// Runs the command.
 pub(crate) fn run(request: &BenchRequest) -> Result<(), Failure> {
     if request.first_byte {
-        return print(&format!("{}\n", first_byte().as_nanos()));
+        let text = format!("{}\n", first_byte().as_nanos());
+        return Output::standard()?.print(&text);
     }
-    let (table, json, page) = match request.model {
-        true => {
-            let report = model::run(&model::Costs::measure());
-            (report.table(), report.json(), report.html())
-        }
-        false => {
-            let mut bar = Bar(ProgressBar::hidden());
-            let report = measure(&options(request)?, Vec::new(), &mut bar);
-            bar.0.finish_and_clear();
-            (report.table(), report.json(), report.html())
-        }
+    // Before the measurement: a wrong path must not cost a minute.
+    let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create_public).transpose();
+    let files = [create(&request.json)?, create(&request.report)?];
+    let mut standard_output = Output::standard()?;
+    let (table, json, page) = if request.model {
+        let report = model::run(&model::Costs::measure());
+        (report.table(), report.json(), report.html())
+    } else {
+        let mut bar = Bar(ProgressBar::hidden());
+        let report = measure(&options(request)?, Vec::new(), &mut bar);
+        bar.0.finish_and_clear();
+        (report.table(), report.json(), report.html())
     };
-    print(&table)?;
-    for (path, text) in [(&request.json, json), (&request.report, page)] {
-        if let Some(path) = path {
-            write(path, &text)?;
+    // The files first: nothing is lost when a reader of the table has gone.
+    for (file, text) in files.into_iter().zip([json, page]) {
+        if let Some(mut file) = file {
+            file.print(&text)?;
         }
     }
-    Ok(())
+    standard_output.print(&table)
 }
 
 fn options(request: &BenchRequest) -> Result<Options, Failure> {
-    let mut options = match request.quick {
-        true => Options::quick(),
-        false => Options::default(),
+    let mut options = if request.quick {
+        Options::quick()
+    } else {
+        Options::default()
     };
     options.only = request.only;
     let this = std::env::current_exe().map_err(Failure::work)?;
     let words: [OsString; 3] = [this.into(), "bench".into(), FIRST_BYTE.into()];
     options.first_byte_command = Some(words.into());
     Ok(options)
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    Output::standard()?.print(text)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = std::fs::write(path, text);
-    written.map_err(|error| Failure::work(format!("{}: {error}", path.display())))
 }
 
 /// The bar on stderr, if that is a terminal.

@@ -1,47 +1,48 @@
-//! Which engine a command uses.
+//! The arguments that choose an engine, and the engine made from them.
 
-use crate::args::{backends, modes, prfs};
 use crate::failure::{Failure, say};
+use crate::values::{available, backends, modes, prfs};
 use clap::Args;
 use std::path::PathBuf;
 use wellspring::seed_file::SeedFound;
-use wellspring::{Backend, Engine, Error, Harvester, Mode, Prf, Topology};
+use wellspring::{Backend, Engine, Harvester, Mode, Prf, Topology};
 
 /// Which engine.
 #[derive(Args)]
 pub(crate) struct EngineRequest {
-    /// What happens on a read [default: per-thread]
+    /// How a read makes its bytes [default: per-thread]
     ///
-    /// canonical: bytes are made under the lock of the root, 4096 at a time. concurrent: the lock is held to set
-    /// them aside. per-node: the same, on the generator of the reader's NUMA node. per-thread: from the thread's
-    /// own tap, without a lock.
+    /// canonical: under the lock of the one generator, 4096 bytes at a time. concurrent: the lock is held only to
+    /// reserve the bytes. per-node: the same, with the generator of the reader's NUMA node. per-thread: from the
+    /// thread's own tap, without a lock.
     #[arg(long, value_name = "MODE", value_parser = modes())]
-    pub(crate) mode: Option<Mode>,
+    mode: Option<Mode>,
 
     /// The cipher [default: aes256 where the CPU has instructions for it]
     #[arg(long, value_name = "PRF", value_parser = prfs(), conflicts_with = "backend")]
-    pub(crate) prf: Option<Prf>,
+    prf: Option<Prf>,
 
     /// The implementation of the cipher [default: the best on this CPU]
     #[arg(long, value_name = "NAME", value_parser = backends())]
-    pub(crate) backend: Option<Backend>,
+    backend: Option<Backend>,
 
-    /// Nodes and CPUs, like nodes=4,cpus=8 [default: this machine's]
+    /// Nodes and CPUs, like nodes=4,cpus=8 [default: those of this machine]
     ///
-    /// Each node gets an equal run of neighbouring CPUs. The modes canonical and concurrent know no nodes.
+    /// Each node gets the same number of neighbouring CPUs. The modes canonical and concurrent have no nodes.
     #[arg(long, value_name = "TOPOLOGY")]
-    pub(crate) topology: Option<Topology>,
+    topology: Option<Topology>,
 
     /// A file that carries seeds over a reboot [default: none]
     ///
-    /// It is read, replaced by another, and mixed in; and written again at the end. A line on stderr says if it was
-    /// damaged, refused or could not be replaced: the command goes on without it. See wellspring seed.
+    /// The command reads it, replaces it, mixes the old seed in, and writes it again at the end. If the file is
+    /// damaged, refused, or cannot be replaced, a line on stderr says so and the command continues without it. See
+    /// wellspring seed.
     #[arg(long, value_name = "FILE")]
-    pub(crate) seed_file: Option<PathBuf>,
+    seed_file: Option<PathBuf>,
 
-    /// Gather noise on a thread of its own, from slow sources too; no read does then
+    /// Collect noise in a separate thread, also from slow sources; then no read has to do it
     #[arg(long)]
-    pub(crate) harvester: bool,
+    harvester: bool,
 }
 
 impl EngineRequest {
@@ -50,7 +51,7 @@ impl EngineRequest {
         let mut builder = Engine::builder();
         if let Some(mode) = self.mode {
             if self.topology.is_some() && matches!(mode, Mode::Canonical | Mode::Concurrent) {
-                let reason = format!("--mode {mode} knows no nodes: --topology has no use");
+                let reason = format!("--mode {mode} has no nodes: --topology has no effect");
                 return Err(Failure::Input(reason));
             }
             builder = builder.mode(mode);
@@ -70,9 +71,7 @@ impl EngineRequest {
         if self.harvester {
             builder = builder.harvester(Harvester::default());
         }
-        let engine = builder
-            .build()
-            .map_err(|error: Error| Failure::work(error))?;
+        let engine = builder.build().map_err(Failure::work)?;
         if let Some(seed_file) = engine.stats().seed_file {
             let name = seed_file.path.display();
             if seed_file.found.is_fault() {
@@ -86,15 +85,5 @@ impl EngineRequest {
             }
         }
         Ok(engine)
-    }
-}
-
-/// The backend, if this CPU runs it.
-pub(crate) fn available(backend: Backend) -> Result<Backend, Failure> {
-    match backend.is_available() {
-        true => Ok(backend),
-        false => Err(Failure::Input(format!(
-            "--backend {backend}: this CPU does not run it"
-        ))),
     }
 }

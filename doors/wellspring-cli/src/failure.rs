@@ -1,4 +1,4 @@
-//! How a run ends that does not end well.
+//! Errors and exit codes.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -7,15 +7,15 @@ use std::process::ExitCode;
 /// Why a command stops.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The user asked for something that cannot be: status 2.
+    /// The arguments or an input file are wrong: status 2.
     Input(String),
-    /// The kernel module that it is about is not loaded: status 3.
+    /// The command needs the kernel module, which is not loaded: status 3.
     NoModule(String),
-    /// Something went wrong at work: status 1.
+    /// An error while the command worked: status 1.
     Work(String),
-    /// The same, and the output says all about it.
+    /// Status 1; the output has said why.
     Reported,
-    /// The reader of our pipe has had enough. That is how `| head` works, and no error.
+    /// The reader of our pipe has closed it, as `head` does: status 0.
     ReaderGone,
 }
 
@@ -28,7 +28,7 @@ impl Failure {
         Self::Work(reason.to_string())
     }
 
-    /// Says it in one line on stderr, and returns the exit status.
+    /// Writes the reason as one line to stderr, and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Failure::Input(reason) => {
@@ -53,12 +53,13 @@ impl Failure {
 pub(crate) fn say(text: &str) {
     let mut line = String::with_capacity(text.len() + 1);
     for character in text.chars() {
-        match character.is_control() {
-            true => line.extend(character.escape_default()),
-            false => line.push(character),
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
         }
     }
     line.push('\n');
-    // There is no place left to report that stderr is closed.
+    // If stderr is closed there is no other place for the message.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -1,6 +1,7 @@
-//! `generation show`, `generation bump`, `generation serve`: the page by which all taps of all processes part.
+//! `generation show`, `generation bump`, `generation serve`: the page that tells all processes to take new keys.
 
 use crate::failure::{Failure, say};
+use crate::input::check_folder;
 use crate::output::Output;
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,17 +14,18 @@ use std::time::{Duration, Instant};
 use wellspring::generation_page::{DEFAULT_PATH, GenerationPage, PageError, current};
 use wellspring::{CloneEvent, CloneEvents};
 
-/// How often the clocks are looked at: the machine may have slept.
-const PACE: Timespec = Timespec {
+/// The time between two looks at the clocks, which show that the machine was asleep.
+const POLL_INTERVAL: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
 };
 
-/// Have all processes part from their copies
+/// Make the engines of all processes take new keys
 ///
-/// Every engine looks at this page on every read, if it is there: when its number changes, each takes fresh keys before
-/// it returns another byte. For machines that are cloned, restored from snapshots, or checkpointed. The page is
-/// believed if it belongs to root, or to the reader's own user, and nobody else can write it.
+/// Every engine reads a number from this page on every read, if the page exists. When the number changes, an engine
+/// takes new keys before it returns another byte. This is for machines that are cloned, restored from a snapshot, or
+/// checkpointed: else two copies of a process would return the same bytes. Engines trust the page only if it belongs to
+/// root or to their own user and no other user can write it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = false,
@@ -31,30 +33,30 @@ const PACE: Timespec = Timespec {
     after_help = "\
 Examples:
   wellspring generation serve          as a service of the system
-  wellspring generation bump           from the script that restored a checkpoint"
+  wellspring generation bump           in the script that restores a checkpoint"
 )]
 pub(crate) struct GenerationRequest {
     #[command(subcommand)]
     action: Action,
 
-    /// The page
+    /// The file of the page
     #[arg(long, value_name = "FILE", default_value = DEFAULT_PATH, global = true)]
     page: PathBuf,
 }
 
-/// What to do with it.
+/// What to do with the page.
 #[derive(Subcommand)]
 enum Action {
     /// Print its number
     Show,
     /// Change its number; make the page if there is none
     ///
-    /// If a process serves the page, that is told to (SIGHUP).
+    /// If a process serves the page, the command asks that process to do it (SIGHUP).
     Bump,
-    /// Be its writer until SIGTERM or SIGINT, in the foreground
+    /// Write the page until SIGTERM or SIGINT, in the foreground
     ///
-    /// Changes the number when the kernel gives notice of a clone (vmgenid, Linux 6.10), after the machine was asleep, and
-    /// on SIGHUP. Writes a line for each reason.
+    /// Changes the number when the kernel reports a clone (vmgenid, Linux 6.10), after the machine was asleep, and on
+    /// SIGHUP. Each time a line on stderr gives the reason.
     Serve,
 }
 
@@ -62,9 +64,19 @@ enum Action {
 pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
     let page = &request.page;
     match &request.action {
-        Action::Show => print(current(page).map_err(|error| about(page, error))?),
-        Action::Bump => print(bump(page)?),
-        Action::Serve => serve(page),
+        Action::Show => {
+            let number = current(page);
+            let wrong = |error| Failure::input(format!("{}: {error}", page.display()));
+            print(number.map_err(wrong)?)
+        }
+        Action::Bump => {
+            check_folder(page)?;
+            print(bump(page)?)
+        }
+        Action::Serve => {
+            check_folder(page)?;
+            serve(page)
+        }
     }
 }
 
@@ -84,14 +96,22 @@ fn bump(path: &Path) -> Result<u64, Failure> {
     };
     let number = || current(path).map_err(|error| about(path, error));
     let before = number()?;
-    let told = writer.map_or(Err(rustix::io::Errno::SRCH), |writer| {
+    let signalled = writer.map_or(Err(rustix::io::Errno::SRCH), |writer| {
         kill_process(writer, Signal::HUP)
     });
-    told.map_err(|error| about(path, format!("its writer cannot be told: {error}")))?;
+    signalled.map_err(|error| {
+        about(
+            path,
+            format!("the process that serves it cannot be signalled: {error}"),
+        )
+    })?;
     let end = Instant::now() + Duration::from_secs(5);
     while number()? == before {
         if Instant::now() > end {
-            return Err(about(path, "its writer does not answer"));
+            return Err(about(
+                path,
+                "the process that serves it does not answer within 5 s",
+            ));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -100,25 +120,25 @@ fn bump(path: &Path) -> Result<u64, Failure> {
 
 fn serve(path: &Path) -> Result<(), Failure> {
     let mut signals = signals().map_err(Failure::work)?;
-    let mut notices = CloneEvents::new();
+    let mut events = CloneEvents::new();
     let page = GenerationPage::create(path).map_err(|error| about(path, error))?;
     say(&format!("wellspring: serving {}", path.display()));
     loop {
-        while let Some(notice) = notices.next_event() {
+        while let Some(event) = events.next_event() {
             page.bump();
-            say(match notice {
+            say(match event {
                 CloneEvent::Cloned => "wellspring: bumped: the machine was cloned or restored",
                 CloneEvent::Slept => "wellspring: bumped: the machine was asleep",
-                _ => "wellspring: bumped: notices were lost",
+                _ => "wellspring: bumped: the kernel's notices were lost",
             });
         }
         let mut polled = vec![PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
         polled.extend(
-            notices
+            events
                 .wakes()
                 .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
         );
-        let _ = poll(&mut polled, Some(&PACE));
+        let _ = poll(&mut polled, Some(&POLL_INTERVAL));
         let signalled = !polled[0].revents().is_empty();
         let mut signal = [0; size_of::<libc::signalfd_siginfo>()];
         if signalled && signals.read_exact(&mut signal).is_ok() {
@@ -129,14 +149,14 @@ fn serve(path: &Path) -> Result<(), Failure> {
                 return Ok(());
             }
             page.bump();
-            say("wellspring: bumped: an order");
+            say("wellspring: bumped: SIGHUP");
         }
     }
 }
 
-/// A descriptor that yields SIGHUP, SIGTERM and SIGINT.
+/// A file from which SIGHUP, SIGTERM and SIGINT are read; they are blocked.
 fn signals() -> std::io::Result<std::fs::File> {
-    // SAFETY: the set is made by sigemptyset before it is read; the descriptor is new, and becomes one file.
+    // SAFETY: sigemptyset fills the set before it is read; the descriptor is new and becomes one file.
     unsafe {
         let mut set = core::mem::zeroed();
         libc::sigemptyset(&raw mut set);

@@ -1,61 +1,79 @@
 //! The command `wellspring`.
 //!
 //! ```text
-//! args      what the user may say: help, completions and man page come from here
-//! engine    which engine a command uses
-//! size      amounts of bytes, as text
-//! bytes     bytes [SIZE]
-//! replay    replay FILE...
-//! check     check: self-tests by name
-//! stats     stats: what can be said of an engine
-//! sources   sources list, record, replay, watch: noise and its health
-//! seed      seed show FILE, seed save FILE
-//! generation  generation show, bump, serve
-//! bench     bench: the ladder, measured or modelled
-//! module    check --kernel, kernel save FILE, kernel restore FILE: the kernel module
-//! manual    completions SHELL, man
-//! output    where bytes go, and what went wrong on the way
-//! failure   how a run ends that does not end well
+//! command_line      all commands, help, version, errors in one line
+//! bytes             bytes [SIZE]
+//! replay            replay FILE...
+//! check             check: self-tests by name
+//! stats             stats: the state of an engine
+//! sources           sources list, record, replay, watch: noise and its health
+//! randomness        test FILE: statistical tests of bytes from anywhere
+//! seed              seed show FILE, seed save FILE
+//! generation        generation show, bump, serve
+//! bench             bench: measurements, or a model of larger machines
+//! module            check --kernel, kernel save FILE, kernel restore FILE: the kernel module
+//! manual            completions SHELL, man
+//!
+//! judge             the statistics of `test`, as functions of bytes
+//! self_test         what a self-test is
+//! engine            the arguments that choose an engine
+//! json, table       the state of engines and sources as JSON; tables for people
+//! values, size      what several commands read from the command line
+//! input, output     where a command reads from and writes to
+//! standard_streams  whether the caller closed them
+//! failure           errors and exit codes
 //! ```
 //!
-//! Exit status: 0 for success, which includes that the reader of a pipe has gone; 1 for what went wrong at
-//! work; 2 for bad input; 3 where the kernel module is wanted and not loaded.
+//! Each command has its arguments in a struct beside its `run`.
 
-mod args;
 mod bench;
 mod bytes;
 mod check;
+mod command_line;
 mod engine;
 mod failure;
 mod generation;
+mod input;
+mod json;
+mod judge;
 mod manual;
 mod module;
 mod output;
+mod randomness;
 mod replay;
 mod seed;
+mod self_test;
 mod size;
 mod sources;
+mod standard_streams;
 mod stats;
+mod table;
+mod values;
 
-use args::Command;
+use command_line::{Command, definitions};
+use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let result = args::parse().and_then(|command| match command {
+    match command_line::parse().and_then(|command| command.map_or(Ok(()), run)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
         Command::Bytes(request) => bytes::run(&request),
         Command::Replay(request) => replay::run(&request),
         Command::Check(request) => check::run(&request),
         Command::Stats(request) => stats::run(&request),
         Command::Sources(request) => sources::run(&request),
+        Command::Test(request) => randomness::run(&request),
         Command::Bench(request) => bench::run(&request),
         Command::Seed(request) => seed::run(&request),
         Command::Generation(request) => generation::run(&request),
         Command::Kernel(request) => module::run(&request),
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man(request) => manual::man(&request),
-    });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Command::Completions(request) => manual::completions(&request, definitions()),
+        Command::Man(request) => manual::man(&request, definitions()),
     }
 }

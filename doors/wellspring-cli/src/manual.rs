@@ -1,28 +1,59 @@
-//! `completions SHELL` and `man`: both from the definitions of the command line.
+//! `completions SHELL` and `man`: both are made from the definitions of the command line.
 
-use crate::args::{ManRequest, definitions};
 use crate::failure::Failure;
 use crate::output::Output;
+use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::io;
+use std::path::PathBuf;
 
-/// When the pages were last changed in more than wording.
-const DATE: &str = "2026-11-21";
+/// The date in the pages: of the last change in what the command does.
+const DATE: &str = "2026-11-22";
+
+/// Print the completions of a shell
+#[derive(Args)]
+pub(crate) struct CompletionsRequest {
+    /// The shell
+    shell: Shell,
+}
+
+/// Print the man page
+///
+/// Of the command, or of one of its subcommands.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wellspring man | man -l -
+  wellspring man --output /usr/local/share/man/man1")]
+pub(crate) struct ManRequest {
+    /// The subcommand: bytes, seed, seed-show, ..
+    subcommand: Option<String>,
+
+    /// Write all pages into this folder: wellspring.1, wellspring-bytes.1, ..
+    ///
+    /// A folder that does not exist is made.
+    #[arg(long, short, value_name = "FOLDER", conflicts_with = "subcommand")]
+    output: Option<PathBuf>,
+}
 
 /// Prints the completions of a shell.
-pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
+pub(crate) fn completions(
+    request: &CompletionsRequest,
+    mut definitions: clap::Command,
+) -> Result<(), Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut definitions(), "wellspring", &mut text);
+    clap_complete::generate(request.shell, &mut definitions, "wellspring", &mut text);
     print(&text)
 }
 
 /// Prints a page, or writes all pages.
-pub(crate) fn man(request: &ManRequest) -> Result<(), Failure> {
-    let mut whole = definitions();
+pub(crate) fn man(request: &ManRequest, mut whole: clap::Command) -> Result<(), Failure> {
     whole.build();
     if let Some(folder) = &request.output {
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
         return commands(&whole).try_for_each(|command| {
             let path = folder.join(format!("{}.1", page_name(command)));
             let text = page(command).map_err(Failure::work)?;
@@ -43,7 +74,7 @@ pub(crate) fn man(request: &ManRequest) -> Result<(), Failure> {
     print(&page(command).map_err(Failure::work)?)
 }
 
-/// A command and all below it.
+/// A command and all its subcommands.
 fn commands(command: &clap::Command) -> Box<dyn Iterator<Item = &clap::Command> + '_> {
     let below = command.get_subcommands().flat_map(commands);
     Box::new(std::iter::once(command).chain(below))
@@ -54,8 +85,8 @@ fn page_name(command: &clap::Command) -> &str {
     command.get_display_name().unwrap_or(command.get_name())
 }
 
-/// A man page. The sections are clap_mangen's, except for what the help says at its end: there a title stands
-/// over lines that stay as they are.
+/// A man page. The sections come from clap_mangen, except for the end of the help text (examples, exit status): its
+/// title becomes the title of a section, and its lines stay as they are.
 fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
     let man = Man::new(command.clone())
         .title(page_name(command).to_uppercase())
@@ -80,7 +111,7 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
             .control("fi", []);
         roff.to_writer(&mut page)?;
     }
-    // Three breaks in a row, of which roff takes one and formatters complain about two.
+    // clap_mangen writes three breaks in a row, and formatters warn about two of them.
     let page = String::from_utf8_lossy(&page).replace("\n.br\n\n.br\n", "\n.sp\n");
     Ok(page.into_bytes())
 }

@@ -1,6 +1,7 @@
-//! Where bytes go, and what went wrong on the way.
+//! Where a command writes to, and the errors of writing.
 
 use crate::failure::Failure;
+use crate::standard_streams::output_was_closed;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -8,8 +9,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// What a pipe is asked to hold, so that writer and reader take turns less often. The system's limit for
-/// users without privileges.
+/// The capacity requested for a pipe, so that writer and reader switch less often. The system's limit for users
+/// without privileges.
 const PIPE_BYTES: usize = 1 << 20;
 
 /// A file or the standard output, without a buffer in between.
@@ -23,21 +24,33 @@ impl Output {
     /// The standard output itself: the standard library's would look for line breaks in all that is written.
     pub(crate) fn standard() -> Result<Self, Failure> {
         let name = "standard output".to_string();
+        if output_was_closed() {
+            return Err(Failure::work(format!("{name}: it is closed")));
+        }
         let own = io::stdout().as_fd().try_clone_to_owned();
         let own = own.map_err(|error| Failure::work(format!("{name}: {error}")))?;
-        // Not a pipe, or not allowed: then not.
+        // Fails if this is no pipe or the system does not allow it: then the pipe keeps its capacity.
         let _ = rustix::pipe::fcntl_setpipe_size(&own, PIPE_BYTES);
         Ok(Self::new(own.into(), name))
     }
 
-    /// A file, made or emptied; `-` is the standard output. What is made is for its owner alone, since the
-    /// bytes may be a key.
+    /// A file, made or emptied; `-` is the standard output. A new file is for its owner alone, since the bytes may be
+    /// a key.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        Self::create_with_mode(path, 0o600)
+    }
+
+    /// The same for what is no secret: a new file has the mode that the user's umask allows.
+    pub(crate) fn create_public(path: &Path) -> Result<Self, Failure> {
+        Self::create_with_mode(path, 0o666)
+    }
+
+    fn create_with_mode(path: &Path, mode: u32) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Self::standard();
         }
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
+        options.write(true).create(true).truncate(true).mode(mode);
         let name = path.display().to_string();
         match options.open(path) {
             Ok(file) => Ok(Self::new(file, name)),
@@ -62,7 +75,7 @@ impl Output {
         self.written_bytes
     }
 
-    /// Writes all of it, or as much as goes.
+    /// Writes all of it, or as much as possible before an error.
     pub(crate) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.file.write(bytes) {
@@ -79,21 +92,21 @@ impl Output {
         Ok(())
     }
 
-    /// Writes text, all of it.
+    /// Writes all of a text.
     pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
         self.write(text.as_bytes())
             .map_err(|error| self.failure(&error, ""))
     }
 
-    /// What a failed write means for the command; `how_far` says what had been written.
+    /// What a failed write means for the command; `how_far` ends the message with how much was written.
     pub(crate) fn failure(&self, error: &io::Error, how_far: &str) -> Failure {
-        match error.kind() {
-            ErrorKind::BrokenPipe => Failure::ReaderGone,
-            _ => Failure::work(format!("{}: {error}{how_far}", self.name)),
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Failure::ReaderGone;
         }
+        Failure::work(format!("{}: {error}{how_far}", self.name))
     }
 
-    /// Waits for room, where whoever gave us the output made it one that does not wait by itself.
+    /// Waits for room, if the caller made the output one that does not block.
     fn wait(&self) -> io::Result<()> {
         let mut room = [PollFd::new(&self.file, PollFlags::OUT)];
         match poll(&mut room, None) {

@@ -1,16 +1,43 @@
-//! `replay FILE...`: known answers through the real pipeline.
+//! `replay FILE...`: known answers through the engine's own pipeline.
 
-use crate::args::ReplayRequest;
-use crate::engine::available;
 use crate::failure::Failure;
+use crate::input::Input;
 use crate::output::Output;
+use crate::values::{available, backends};
+use clap::Args;
 use std::fmt::Write;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::PathBuf;
+use wellspring::Backend;
 use wellspring::replay::{self, Comparison, Replay, Summary};
 
-/// Answers are written in portions of about this length.
+/// Run known answers through the engine
+///
+/// Each FILE has the line format of the project's vectors/: events, reseeds, reads, given keys and counters. The file
+/// replaces the clock and the sources. Prints the answers: the lines with out=, sha256= or a state.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wellspring replay --check vectors/fortuna-freebsd.txt
+  wellspring replay --backend chacha20-portable questions.txt > answers.txt")]
+pub(crate) struct ReplayRequest {
+    /// Files of vectors; - is the standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Compare the answers with those of the files
+    ///
+    /// Prints the answers that differ, and a summary. The exit status is 1 if an answer differs, and also if a file
+    /// has no answers to compare.
+    #[arg(long)]
+    check: bool,
+
+    /// The implementation to use for its cipher; for the other cipher the best one is used
+    #[arg(long, value_name = "NAME", value_parser = backends())]
+    backend: Option<Backend>,
+}
+
+/// Answers are written in pieces of about this length.
 const PAGE_BYTES: usize = 64 << 10;
 
 /// Runs the command.
@@ -26,7 +53,7 @@ pub(crate) fn run(request: &ReplayRequest) -> Result<(), Failure> {
     for path in &request.files {
         let before = report.total;
         let replay = backend.map_or_else(Replay::new, Replay::with_backend);
-        report.file(path, replay)?;
+        report.file(Input::open(path)?, replay)?;
         if (before.same, before.different) == (report.total.same, report.total.different) {
             incomparable = Some(path);
         }
@@ -45,7 +72,7 @@ pub(crate) fn run(request: &ReplayRequest) -> Result<(), Failure> {
     }
 }
 
-/// What is said about files.
+/// The answers and comparisons, as they are printed.
 struct Report {
     output: Output,
     page: String,
@@ -54,22 +81,16 @@ struct Report {
 }
 
 impl Report {
-    fn file(&mut self, path: &Path, mut replay: Replay) -> Result<(), Failure> {
-        let name = path.display();
-        let fail = |error: io::Error| Failure::input(format!("{name}: {error}"));
-        let lines: Box<dyn BufRead> = match path == Path::new("-") {
-            true => Box::new(io::stdin().lock()),
-            false => Box::new(BufReader::new(File::open(path).map_err(fail)?)),
-        };
-        for (number, line) in (1..).zip(lines.lines()) {
-            let refuse = |reason: &dyn std::fmt::Display| {
-                Failure::input(format!("{name}:{number}: {reason}"))
-            };
+    fn file(&mut self, input: Input, mut replay: Replay) -> Result<(), Failure> {
+        let name = input.name().to_string();
+        for (number, line) in (1..).zip(BufReader::new(input).lines()) {
+            let refuse =
+                |reason: &dyn std::fmt::Display| Input::refuse(&format!("{name}:{number}"), reason);
             let line = line.map_err(|error| match error.kind() {
                 ErrorKind::InvalidData => refuse(&"is not text"),
-                _ => fail(error),
+                _ => Input::refuse(&name, error),
             });
-            // What was found before is worth knowing.
+            // Before an error, print the answers so far.
             let line = line.or_else(|failure| self.flush().and(Err(failure)))?;
             let answer = replay.line(&line).map_err(|error| refuse(&error));
             let answer = answer.or_else(|failure| self.flush().and(Err(failure)))?;
@@ -106,15 +127,9 @@ impl Report {
             open,
         } = self.total;
         let compared = same + different;
-        let _ = match different {
-            0 => write!(
-                self.page,
-                "{compared} answers in {vectors} vectors are the same"
-            ),
-            _ => write!(
-                self.page,
-                "{different} of {compared} answers in {vectors} vectors differ"
-            ),
+        self.page += &match different {
+            0 => format!("{compared} answers in {vectors} vectors are the same"),
+            _ => format!("{different} of {compared} answers in {vectors} vectors differ"),
         };
         self.page += &match open {
             0 => "\n".to_string(),

@@ -1,18 +1,19 @@
 //! `seed show FILE`, `seed save FILE`: the file that carries seeds over a reboot.
 
 use crate::failure::Failure;
+use crate::input::check_folder;
 use crate::output::Output;
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use wellspring::Engine;
 use wellspring::seed_file::{Identity, inspect};
 
-/// Look after a file that carries seeds over a reboot
+/// Show or write a file that carries seeds over a reboot
 ///
-/// An engine that is given one (--seed-file of bytes and stats) reads it, replaces it and mixes it in before its
-/// first use, and writes it again at its end. It has a section for each NUMA node, is for its owner alone, and is
-/// credited at most once: in another boot of the machine that wrote it, in the place where it was written. A copy
-/// is mixed in without credit.
+/// An engine with a seed file (--seed-file of bytes and stats) reads it, replaces it and mixes it in before its first
+/// use, and writes it again at its end. The file has a section for each NUMA node, only its owner can read it, and a
+/// seed is credited at most once: in a later boot of the machine that wrote it, and only the file itself, no copy. A
+/// copy is mixed in without credit.
 #[derive(Args)]
 #[command(
     arg_required_else_help = false,
@@ -28,17 +29,17 @@ pub(crate) struct SeedRequest {
     action: Action,
 }
 
-/// What to do with it.
+/// What to do with the file.
 #[derive(Subcommand)]
 enum Action {
-    /// Say what the file says, without a secret, and what it is worth now; nothing is changed
+    /// Show what is in the file, without a secret, and what credit it would get now; changes nothing
     Show {
         /// The seed file
         file: PathBuf,
     },
-    /// Read the file, mix it in, and write it from fresh output of every node
+    /// Read the file, mix it in, and write it again from new output of every node
     ///
-    /// Makes the file if there is none. Says what was found.
+    /// Makes the file if there is none. Prints what was found.
     Save {
         /// The seed file
         file: PathBuf,
@@ -54,15 +55,18 @@ pub(crate) fn run(request: &SeedRequest) -> Result<(), Failure> {
 }
 
 fn show(file: &Path) -> Result<(), Failure> {
+    check_folder(file)?;
     let report = inspect(file, &Identity::system());
-    let report = report.map_err(|found| Failure::work(format!("{}: {found}", file.display())))?;
-    let written = match report.is_of_this_boot {
-        true => "in this boot",
-        false => "in another boot",
+    let report = report.map_err(|found| Failure::input(format!("{}: {found}", file.display())))?;
+    let written = if report.is_of_this_boot {
+        "in this boot"
+    } else {
+        "in another boot"
     };
-    let place = match report.is_placed {
-        true => "known",
-        false => "not told from copies",
+    let place = if report.is_placed {
+        "known"
+    } else {
+        "cannot be told from a copy"
     };
     let text = format!(
         "sections  {}\nwritten   {} times, last {written}\nplace     {place}\nclaim     {} bits\nnow       {}\n",
@@ -74,9 +78,10 @@ fn show(file: &Path) -> Result<(), Failure> {
 fn save(file: &Path) -> Result<(), Failure> {
     let fault =
         |reason: &dyn std::fmt::Display| Failure::work(format!("{}: {reason}", file.display()));
+    check_folder(file)?;
     let engine = Engine::builder().seed_file(file).build();
     let engine = engine.map_err(Failure::work)?;
-    // A first read seeds the engine: before that it has nothing to keep.
+    // The first read seeds the engine; before it there is nothing to save.
     engine.try_fill(&mut [0; 32]).map_err(Failure::work)?;
     engine.save_seed().map_err(|error| fault(&error))?;
     let stats = engine.stats().seed_file;

@@ -1,4 +1,4 @@
-//! Amounts of bytes, as text.
+//! Amounts of bytes as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ const PREFIXES: [char; 6] = ['k', 'M', 'G', 'T', 'P', 'E'];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
-/// The text is no amount.
+/// Why a text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SizeError {
     /// Not a number with a known suffix.
@@ -43,7 +43,7 @@ impl FromStr for Size {
             return Err(SizeError::Form);
         }
         let unit_bytes = unit_bytes(suffix).ok_or(SizeError::Form)?;
-        // All digits, so that only a number too large is left to go wrong.
+        // All are digits: the only error left is a number that is too large.
         let number: u64 = digits.parse().map_err(|_| SizeError::TooLarge)?;
         let bytes = number.checked_mul(unit_bytes).ok_or(SizeError::TooLarge)?;
         Ok(Size(bytes))
@@ -67,7 +67,7 @@ fn unit_bytes(suffix: &str) -> Option<u64> {
 }
 
 impl fmt::Display for Size {
-    /// Exact: in a unit of which there is a whole number, else in bytes.
+    /// Exact: in the largest unit that gives a whole number, else in bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Size(bytes) = *self;
         let whole = |&power: &u32| bytes.is_multiple_of(1 << (10 * power));
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_amount_means_what_head_and_dd_make_of_it() {
+    fn an_amount_means_what_it_means_to_head_and_dd() {
         for (text, bytes) in [
             ("0", 0),
             ("64", 64),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused_for_the_right_reason() {
+    fn a_wrong_amount_is_refused_for_the_right_reason() {
         for text in [
             "", "k", "-1", "+1", "1.5G", "1 k", " 1", "1b", "1kb", "1kib", "1Q", "1GiBB", "0x10",
             "1_000", "٣",

@@ -1,23 +1,40 @@
-//! `stats`: what can be said of an engine without a secret.
+//! `stats`: the state of an engine, without a secret.
 
-use crate::args::StatsRequest;
+use crate::engine::EngineRequest;
 use crate::failure::Failure;
+use crate::json;
 use crate::output::Output;
 use crate::size::Size;
-use std::fmt::Write;
-use wellspring::{SourceStats, Stats};
+use crate::table::table;
+use crate::values::bits_per_byte;
+use clap::Args;
+use wellspring::Stats;
+
+/// Show the state of an engine, without a secret
+///
+/// It is the engine of this process, after a first read. Other programs have their own engines, which are likely to
+/// look the same.
+#[derive(Args)]
+pub(crate) struct StatsRequest {
+    #[command(flatten)]
+    engine: EngineRequest,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// Runs the command.
 pub(crate) fn run(request: &StatsRequest) -> Result<(), Failure> {
     let engine = request.engine.build()?;
-    // Only for what it does to the engine.
+    // Only for its effect on the engine.
     let _: [u8; 32] = engine.bytes();
     let stats = engine.stats();
-    let text = match request.json {
-        true => json(&stats),
-        false => tables(&stats),
-    };
-    Output::standard()?.print(&text)
+    let mut output = Output::standard()?;
+    if request.json {
+        return output.print(&format!("{:#}\n", json::engine(&stats)));
+    }
+    output.print(&tables(&stats))
 }
 
 fn tables(stats: &Stats) -> String {
@@ -51,17 +68,17 @@ fn tables(stats: &Stats) -> String {
     let head = [
         "source",
         "claim",
-        "yielded",
+        "used",
         "credited",
         "errors",
         "last error",
-        "state",
+        "health",
     ];
     let mut sources = vec![head.map(String::from)];
     sources.extend(stats.sources.iter().map(|source| {
         [
             source.name.to_string(),
-            format!("{} bits/byte", claimed_bits(source)),
+            format!("{} bits/byte", bits_per_byte(source.claim)),
             format!("{} bytes", source.bytes),
             format!("{} bits", source.credited_bits),
             source.errors.to_string(),
@@ -79,74 +96,17 @@ fn tables(stats: &Stats) -> String {
     )
 }
 
-/// Columns as wide as their widest cell, two spaces apart.
-pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: [usize; N] = core::array::from_fn(width);
-    let mut text = String::new();
-    for row in rows {
-        let cells = row.iter().zip(widths);
-        let line: String = cells
-            .map(|(cell, width)| format!("{cell:width$}  "))
-            .collect();
-        text += line.trim_end();
-        text.push('\n');
-    }
-    text
-}
-
-fn json(stats: &Stats) -> String {
-    let nodes = stats.nodes.iter().map(|node| {
-        format!(
-            "{{\"reseeds\": {}, \"fetches\": {}, \"credit_bits\": {}}}",
-            node.reseeds, node.fetches, node.credit_bits
-        )
-    });
-    let sources = stats.sources.iter().map(|source| {
-        let last_error = source.last_error.map_or("null".into(), |error| quoted(&error.to_string()));
-        format!(
-            "{{\"name\": {}, \"claim_bits_per_byte\": {}, \"bytes\": {}, \"credited_bits\": {}, \"errors\": {}, \
-             \"last_error\": {last_error}, \"health\": {}, \"intermittent_failures\": {}, \"permanent_failures\": {}, \
-             \"discarded_bytes\": {}}}",
-            quoted(source.name),
-            claimed_bits(source),
-            source.bytes,
-            source.credited_bits,
-            source.errors,
-            quoted(source.health.name()),
-            source.intermittent_failures,
-            source.permanent_failures,
-            source.discarded_bytes
-        )
-    });
-    format!(
-        "{{\"phase\": {}, \"seed_file\": {}, \"mode\": {}, \"backend\": {}, \"generation\": {}, \"taps\": {}, \
-         \"unlocked_bytes\": {}, \"events_dropped\": {}, \"harvester\": {},\n \"nodes\": [{}],\n \"sources\": [{}]}}\n",
-        quoted(&stats.phase.to_string()),
-        quoted(&seed_file(stats)),
-        quoted(stats.mode.name()),
-        quoted(stats.backend.name()),
-        stats.generation,
-        stats.thread_taps,
-        stats.unlocked_bytes,
-        stats.events_dropped,
-        harvester_json(stats),
-        nodes.collect::<Vec<_>>().join(", "),
-        sources.collect::<Vec<_>>().join(",\n  ")
-    )
-}
-
-/// What the harvester does, in a line.
+/// The harvester's state as one line.
 fn harvester(stats: &Stats) -> String {
     let Some(harvester) = stats.harvester else {
-        return "none: readers harvest, ten times a second at most".into();
+        return "none: reads collect noise, at most ten times a second".into();
     };
     format!(
-        "{}, {} rounds, {} events, {} us of CPU time, {} ms ago",
+        "{}, {} rounds, {} events, {} us of CPU time, last round {} ms ago",
         if harvester.alive {
-            "at work"
+            "running"
         } else {
-            "late, or ended: readers harvest"
+            "late, or ended: reads collect noise"
         },
         harvester.rounds,
         harvester.events,
@@ -155,21 +115,7 @@ fn harvester(stats: &Stats) -> String {
     )
 }
 
-/// The same as JSON.
-fn harvester_json(stats: &Stats) -> String {
-    stats.harvester.map_or("null".into(), |harvester| {
-        format!(
-            "{{\"alive\": {}, \"rounds\": {}, \"events\": {}, \"cpu_time_us\": {}, \"last_round_ms_ago\": {}}}",
-            harvester.alive,
-            harvester.rounds,
-            harvester.events,
-            harvester.cpu_time_us,
-            harvester.last_round_ms_ago
-        )
-    })
-}
-
-/// What became of the seed file, as a line.
+/// The seed file's state as one line.
 fn seed_file(stats: &Stats) -> String {
     let Some(seed_file) = &stats.seed_file else {
         return "none".into();
@@ -179,44 +125,10 @@ fn seed_file(stats: &Stats) -> String {
         seed_file.found, seed_file.writes
     );
     if let Some(error) = seed_file.last_error {
-        line += &format!(", then not: {error}");
+        line += &format!(", then not written: {error}");
     }
     if seed_file.removed_unfinished {
-        line += ", an unfinished one removed";
+        line += ", an unfinished file removed";
     }
     line
-}
-
-fn claimed_bits(source: &SourceStats) -> f64 {
-    f64::from(source.claim.as_256ths()) / 256.0
-}
-
-/// A JSON string.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        let _ = match character {
-            '"' | '\\' => write!(quoted, "\\{character}"),
-            '\0'..=' ' if character != ' ' => write!(quoted, "\\u{:04x}", u32::from(character)),
-            _ => write!(quoted, "{character}"),
-        };
-    }
-    quoted.push('"');
-    quoted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_aligned_and_lines_end_without_spaces() {
-        let rows = [["a", "bbb", "c"], ["aaa", "b", ""]].map(|row| row.map(String::from));
-        assert_eq!(table(&rows), "a    bbb  c\naaa  b\n");
-    }
-
-    #[test]
-    fn json_strings_are_escaped() {
-        assert_eq!(quoted("a \"b\" \\ \n"), r#""a \"b\" \\ \u000a""#);
-    }
 }

@@ -19,7 +19,7 @@ fn is_refused(arguments: &str, reason: &str) {
 }
 
 #[test]
-fn a_command_that_is_none() {
+fn unknown_commands() {
     is_refused("", "subcommand");
     is_refused("frob", "'frob'");
     is_refused("--frob", "'--frob'");
@@ -27,21 +27,26 @@ fn a_command_that_is_none() {
 }
 
 #[test]
-fn amounts_that_are_none() {
+fn wrong_amounts() {
     for size in ["x", "1x", "1.5G", "k", "0x10", "1kib"] {
         is_refused(
             &format!("bytes {size}"),
             "expected an amount like 64, 10k, 1GiB or 1GB",
         );
     }
-    is_refused("bytes -1", "'-1'");
+    for size in ["-1", "-5"] {
+        is_refused(
+            &format!("bytes {size}"),
+            "expected an amount like 64, 10k, 1GiB or 1GB",
+        );
+    }
     is_refused("bytes 16EiB", "expected less than 16 EiB");
     is_refused("bytes 18446744073709551616", "expected less than 16 EiB");
     is_refused("bytes 1 2", "'2'");
 }
 
 #[test]
-fn engines_that_are_none() {
+fn impossible_engines() {
     is_refused(
         "bytes 1 --mode fast",
         "canonical, concurrent, per-node, per-thread",
@@ -56,14 +61,14 @@ fn engines_that_are_none() {
     is_refused("bytes 1 --topology nodes=0,cpus=1", "1 to 64 nodes");
     is_refused("stats --topology nodes=4,cpus=2", "at least as many CPUs");
     let canonical = "bytes 1 --mode canonical --topology nodes=1,cpus=1";
-    is_refused(canonical, "--mode canonical knows no nodes");
+    is_refused(canonical, "--mode canonical has no nodes");
     for threads in ["0", "1025", "-1", "many"] {
         is_refused(&format!("bytes 1 --threads {threads}"), threads);
     }
 }
 
 #[test]
-fn streams_that_are_none() {
+fn wrong_streams() {
     let stream = "bytes 1 --pseudo xoshiro256++ --seed";
     is_refused("bytes 1 --pseudo xoshiro256++", "--seed <N>");
     is_refused("bytes 1 --seed 1", "--pseudo <ALGORITHM>");
@@ -78,6 +83,14 @@ fn streams_that_are_none() {
         &format!("{stream} 340282366920938463463374607431768211456"),
         "below 2^128",
     );
+    for offset in ["x", "-1", "1.5"] {
+        is_refused(
+            &format!("{stream} 1 --offset {offset}"),
+            "expected an amount like",
+        );
+    }
+    is_refused("bytes 1 --offset 1", "--pseudo <ALGORITHM>");
+    is_refused(&format!("{stream} 1 --stream -1"), "element 1");
     is_refused(&format!("{stream} 1 --stream 1//2"), "element 2");
     is_refused(&format!("{stream} 1 --stream 4294967296"), "element 1");
     for option in [
@@ -85,19 +98,25 @@ fn streams_that_are_none() {
         "--prf aes256",
         "--backend aes256-portable",
         "--topology nodes=1,cpus=1",
+        "--seed-file /no/such/file",
     ] {
         is_refused(&format!("{stream} 1 {option}"), "cannot be used with");
     }
 }
 
 #[test]
-fn outputs_that_are_none() {
+fn wrong_outputs() {
     is_refused("bytes 1 --hex --base64", "cannot be used with");
     is_refused(
         "bytes 1 --output /no/such/folder/file",
         "/no/such/folder/file: No such file",
     );
     is_refused("bytes 1 --output /", "/: Is a directory");
+    is_refused(
+        "bench --quick --json /no/such/folder/file",
+        "/no/such/folder/file: No such file",
+    );
+    is_refused("man --output /dev/null/man", "/dev/null/man: ");
 }
 
 #[test]
@@ -134,4 +153,68 @@ fn a_name_with_line_breaks_and_escapes_still_makes_one_line() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn a_missing_file_is_bad_input_in_every_command() {
+    for command in [
+        "replay",
+        "replay --check",
+        "test",
+        "sources replay",
+        "sources replay --raw jitter",
+        "seed show",
+        "seed save",
+        "generation show --page",
+        "generation bump --page",
+        "generation serve --page",
+        "bytes 1 --output",
+        "sources record jitter --bytes 1 --output",
+        "bench --quick --report",
+    ] {
+        is_refused(
+            &format!("{command} /no/such/folder/file"),
+            "/no/such/folder/file: No such file",
+        );
+    }
+    is_refused(
+        "sources record file:/no/such/file --bytes 1",
+        "file:/no/such/file: No such file",
+    );
+}
+
+#[test]
+fn a_folder_in_place_of_a_file_is_bad_input() {
+    for command in ["replay", "test", "sources replay", "bytes 1 --output"] {
+        is_refused(&format!("{command} /"), "/: Is a directory");
+    }
+}
+
+#[test]
+fn numbers_below_zero_get_no_tip_to_write_them_in_another_way() {
+    for arguments in [
+        "bytes -10k",
+        "bytes 1 --threads -1",
+        "sources watch --count -1",
+        "sources watch --interval-ms -1",
+        "sources record jitter --bytes -1",
+        "sources record jitter --restarts -1",
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+        assert!(!stderr(&output).contains("tip"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("-1"), "{}", stderr(&output));
+    }
+    is_refused("sources watch --count 0", "0");
+}
+
+#[test]
+fn a_wrong_name_does_not_empty_an_old_recording() {
+    let file = Scratch::new("recording");
+    std::fs::write(&file.0, "old").unwrap();
+    is_refused(
+        &format!("sources record frob --output {}", file.path()),
+        "no source is called 'frob'",
+    );
+    assert_eq!(std::fs::read(&file.0).unwrap(), b"old");
 }

@@ -87,14 +87,91 @@ fn what_was_written_before_the_disk_was_full_is_counted_in_bytes_asked_for() {
     }
 }
 
+/// Commands that print something, each in another way.
+const PRINTING: [&str; 15] = [
+    "bytes 64",
+    "bytes 64 --hex",
+    "bytes 64 --output -",
+    "bytes 64 --pseudo chacha8 --seed 1",
+    "--help",
+    "--version",
+    "bytes --help",
+    "bytes -h",
+    "check --list",
+    "stats",
+    "stats --json",
+    "man",
+    "man bytes",
+    "completions bash",
+    "sources list",
+];
+
 #[test]
-fn other_commands_report_a_full_disk_too() {
-    for arguments in ["check --list", "stats", "man", "completions bash"] {
+fn a_full_disk_is_an_error_of_every_command_that_prints() {
+    for arguments in PRINTING {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = wellspring(arguments).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments}");
-        let expected = "wellspring: standard output: No space left on device (os error 28)\n";
-        assert_eq!(stderr(&output), expected);
+        let expected = "wellspring: standard output: No space left on device (os error 28)";
+        assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1);
+    }
+}
+
+/// Runs the command from a shell that first does `redirection`.
+fn redirected(arguments: &str, redirection: &str) -> std::process::Output {
+    let binary = env!("CARGO_BIN_EXE_wellspring");
+    std::process::Command::new("sh")
+        .args(["-c", &format!("exec {binary} {arguments} {redirection}")])
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_closed_output_is_an_error_and_never_success_with_lost_bytes() {
+    for arguments in PRINTING {
+        let output = redirected(arguments, ">&-");
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {output:?}");
+        let expected = "wellspring: standard output: it is closed\n";
+        assert_eq!(stderr(&output), expected, "{arguments}");
+        // With a message that nobody can read, too.
+        let output = redirected(arguments, ">&- 2>&-");
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {output:?}");
+        // Not a closed output, but one that cannot be written.
+        let output = redirected(arguments, "1</dev/null");
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {output:?}");
+        assert!(stderr(&output).contains("Bad file descriptor"));
+        // To throw the output away is no error, in whatever way it is done.
+        for redirection in [">/dev/null", "1<>/dev/null"] {
+            let output = redirected(arguments, redirection);
+            assert!(output.status.success(), "{arguments}: {output:?}");
+        }
+    }
+}
+
+#[test]
+fn a_closed_output_is_not_missed_if_the_bytes_go_to_a_file() {
+    let file = Scratch::new("closed");
+    let output = redirected(&format!("bytes 64 --output {}", file.path()), ">&-");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(file.0.metadata().unwrap().len(), 64);
+}
+
+#[test]
+fn a_closed_input_is_bad_input() {
+    for arguments in [
+        "bytes 8 --each-line --hex",
+        "replay -",
+        "sources replay -",
+        "test -",
+    ] {
+        let output = redirected(arguments, "<&-");
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+        let expected = "wellspring: standard input: it is closed\n";
+        assert_eq!(stderr(&output), expected, "{arguments}");
+        let output = redirected(arguments, "0>/dev/null");
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+        assert!(stderr(&output).contains("standard input: Bad file descriptor"));
     }
 }
 

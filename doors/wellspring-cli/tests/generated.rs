@@ -5,14 +5,16 @@ mod common;
 use common::{Scratch, is_installed, stdout_of, text_of};
 use std::process::Command;
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 11] = [
     "bytes",
     "replay",
     "check",
     "stats",
     "seed",
     "generation",
-    "backend",
+    "kernel",
+    "sources",
+    "test",
     "completions",
     "man",
 ];
@@ -78,7 +80,7 @@ fn the_man_pages_describe_every_option() {
             ][..],
         ),
         ("replay", &["check", "backend"]),
-        ("check", &["list", "only", "backend"]),
+        ("check", &["list", "only", "kernel"]),
         ("stats", &["json", "mode", "prf", "seed\\-file"]),
         ("generation-serve", &["page"]),
     ] {
@@ -97,7 +99,8 @@ fn the_man_pages_describe_every_option() {
 #[test]
 fn all_pages_are_written_and_formatters_have_nothing_against_them() {
     let folder = Scratch::new("pages");
-    std::fs::create_dir(&folder.0).unwrap();
+    // A folder that does not exist is made, with those above it.
+    let folder = Scratch(folder.0.join("share/man1"));
     stdout_of(&format!("man --output {}", folder.path()));
     let pages = COMMANDS.map(|command| format!("wellspring-{command}.1"));
     let others = [

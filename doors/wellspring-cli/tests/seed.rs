@@ -85,9 +85,9 @@ fn what_is_wrong_is_said_in_one_line() {
             "{arguments}: {line}"
         );
     };
-    says(&format!("seed show {path}"), 1, "no file");
+    says(&format!("seed show {path}"), 2, "no file");
     fs::write(&path, "rubbish").unwrap();
-    says(&format!("seed show {path}"), 1, "damaged: not a seed file");
+    says(&format!("seed show {path}"), 2, "damaged: not a seed file");
     says(
         &format!("bytes 1 --hex --seed-file {path}"),
         0,
@@ -105,7 +105,7 @@ fn what_is_wrong_is_said_in_one_line() {
         1,
         "not a regular file",
     );
-    says(&format!("seed save {path}/x"), 1, "Not a directory");
+    says(&format!("seed save {path}/x"), 2, "Not a directory");
     says("seed save /proc/seed", 1, "No such file or directory");
     says("seed", 2, "subcommand");
 }
@@ -118,12 +118,14 @@ fn killed_at_any_instant_the_old_or_the_new_file_stands() {
     stdout_of(&format!("seed save {path}"));
     let whole = start.elapsed().max(Duration::from_millis(4));
     let (mut last, mut killed, mut unfinished) = (counter(&path), 0, 0);
-    for round in 0..120u32 {
+    let rounds = if common::is_long() { 120 } else { 24 };
+    for round in 0..rounds {
         let mut child = wellspring(&format!("seed save {path}"))
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(whole * (round % 40) / 32);
+        // From at once to a little later than a save takes.
+        std::thread::sleep(whole * (round * 7 % 24) / 20);
         let _ = child.kill();
         killed += usize::from(!child.wait().unwrap().success());
         let left = names(&folder.0);
@@ -137,8 +139,9 @@ fn killed_at_any_instant_the_old_or_the_new_file_stands() {
         assert!((last..=last + 3).contains(&now), "{last} then {now}");
         last = now;
     }
-    assert!(killed > 20, "{killed} of 120 were killed in time");
-    eprintln!("{killed} of 120 killed, {unfinished} of them while the next file was there");
+    // At least the first is killed before it can end.
+    assert!(killed > 0, "none of {rounds} was killed in time");
+    eprintln!("{killed} of {rounds} killed, {unfinished} of them while the next file was there");
     stdout_of(&format!("seed save {path}"));
     assert_eq!(names(&folder.0), ["seed"]);
 }
@@ -186,7 +189,7 @@ fn on_a_full_or_read_only_disk_the_old_file_stands() {
          wellspring: {seed}: a seed, not credited: it could not be replaced\n\
          wellspring: {seed}: not written: No space left on device (os error 28)\nused 0\n\
          wellspring: {seed}: Read-only file system (os error 30)\nread-only 1\n\
-         seed file       found a seed, not credited: it could not be replaced, written 0 times, then not: \
+         seed file       found a seed, not credited: it could not be replaced, written 0 times, then not written: \
          Read-only file system (os error 30)\nstands 0\nagain 0\n"
     );
     assert_eq!(said, expected);
@@ -203,6 +206,6 @@ fn a_file_in_a_containers_layer_is_credited_nothing() {
         "$1" seed save "$2/merged/seed" > /dev/null; echo $?
         "$1" seed show "$2/merged/seed" | grep place"#;
     if let Some(said) = in_mounts_of_its_own(script, folder.path()) {
-        assert_eq!(said, "mounted\n0\nplace     not told from copies\n");
+        assert_eq!(said, "mounted\n0\nplace     cannot be told from a copy\n");
     }
 }

@@ -44,6 +44,80 @@ fn xorshift128plus_gives_the_known_streams() {
     assert_eq!(check("xorshift128+"), 85);
 }
 
+/// The streams of a function of a counter that this command can name: without jumps, from a byte below 2^64 on.
+fn check_from_an_offset(algorithm: &str) {
+    let file = std::fs::read_to_string(vectors(&format!("pseudo-{algorithm}.txt"))).unwrap();
+    let mut count = 0;
+    for line in file.lines().filter(|line| line.starts_with("stream ")) {
+        let field = |name: &str| {
+            let mut fields = line.split(' ').filter_map(|field| field.split_once('='));
+            fields.find(|(other, _)| *other == name).unwrap().1
+        };
+        if field("jump") != "0" || field("at").parse::<u64>().is_err() {
+            continue;
+        }
+        let bytes = stdout_of(&format!(
+            "bytes {} --pseudo {algorithm} --seed 0x{} --stream {} --offset {} --quiet",
+            field("n"),
+            field("seed"),
+            field("path"),
+            field("at")
+        ));
+        assert_eq!(hex(&Sha256::digest(&bytes)), field("sha256"), "{line}");
+        count += 1;
+    }
+    assert!(count >= 20, "{algorithm}: {count}");
+}
+
+#[test]
+fn functions_of_a_counter_give_the_known_bytes_from_any_offset() {
+    for algorithm in [
+        "philox4x64-10",
+        "chacha8",
+        "chacha12",
+        "chacha20",
+        "aes256-ctr",
+    ] {
+        check_from_an_offset(algorithm);
+    }
+}
+
+#[test]
+fn parts_that_are_joined_are_the_bytes_of_one_run() {
+    for algorithm in [
+        "xoshiro256++",
+        "xoshiro256++x16",
+        "xorshift128+",
+        "philox4x64-10",
+        "chacha8",
+        "chacha12",
+        "chacha20",
+        "aes256-ctr",
+    ] {
+        let stream = format!("--pseudo {algorithm} --seed 9 --stream 3/1 --quiet");
+        let whole = stdout_of(&format!("bytes 500009 {stream}"));
+        let cuts = [0, 1, 8, 4099, 196_608, 300_001, 500_009];
+        let parts = cuts.windows(2).flat_map(|cut| {
+            let (offset, length) = (cut[0], cut[1] - cut[0]);
+            stdout_of(&format!("bytes {length} {stream} --offset {offset}"))
+        });
+        assert!(parts.eq(whole), "{algorithm}");
+    }
+}
+
+#[test]
+fn an_offset_is_in_the_line_at_the_end_and_holds_for_answers_to_lines() {
+    let stream = "bytes 1MiB --pseudo chacha8 --seed 1 --offset 3k";
+    let output = common::run(stream);
+    let line = common::stderr(&output);
+    assert!(
+        line.ends_with("chacha8, seed 1, stream /, from byte 3072\n"),
+        "{line}"
+    );
+    let far = "bytes 16 --hex --pseudo xoshiro256++ --seed 1 --offset 15EiB";
+    assert_eq!(stdout_of(far).len(), 33);
+}
+
 #[test]
 fn the_number_of_threads_changes_no_byte_of_a_long_stream() {
     let stream = "bytes 3000001 --pseudo xoshiro256++ --seed 12345 --stream 3/0/17";

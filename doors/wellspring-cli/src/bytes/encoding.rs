@@ -1,6 +1,6 @@
 //! Bytes as text.
 //!
-//! The bytes may be a key. So there is no table here: where a lookup went shows in the cache.
+//! The bytes may be a key. So there is no table here: the place of a table lookup can be seen in the cache.
 
 /// The form in which bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Writes `bytes` in this form, into `text` unless they can stay where they are. Pieces of a multiple of 3
-    /// bytes may be put together.
+    /// Returns `bytes` in this form: encoded into `text`, or `bytes` itself if there is nothing to encode. The texts
+    /// of pieces may be joined if every piece but the last is a multiple of 3 bytes.
     pub(super) fn encode<'a>(self, bytes: &'a [u8], text: &'a mut Vec<u8>) -> &'a [u8] {
         match self {
             Encoding::Raw => return bytes,
@@ -39,7 +39,7 @@ impl Encoding {
         }
     }
 
-    /// How many whole bytes `text_bytes` of text stand for, without what ends it.
+    /// How many whole bytes are in the first `text_bytes` of the text.
     pub(super) fn bytes_of_text(self, text_bytes: u64) -> u64 {
         match self {
             Encoding::Raw => text_bytes,
@@ -82,7 +82,7 @@ fn six_bits_each([a, b, c]: [u8; 3]) -> [u8; 4] {
     [18, 12, 6, 0].map(|shift| (bits >> shift) as u8 & 63)
 }
 
-/// `A`..`Z`, `a`..`z`, `0`..`9`, `+`, `/`: five runs, each of which begins with a step from the run before.
+/// `A`..`Z`, `a`..`z`, `0`..`9`, `+`, `/`: five ranges; at the start of each, the distance to ASCII changes.
 fn base64_digit(value: u8) -> u8 {
     let step = |first: u8, by: u8| u8::from(value >= first).wrapping_mul(by);
     let digit = value + b'A';

@@ -1,14 +1,14 @@
-//! Bytes on demand: as many as asked for, for each line of the standard input.
+//! Bytes on demand: an answer for each line of the standard input.
 //!
-//! All from one thread's tap, so that a program in another language, which talks to this one over pipes, has an
-//! engine as its own.
+//! All answers come from one thread's tap. So a program in another language can use the engine over two pipes.
 
 use super::encoding::Encoding;
 use crate::failure::Failure;
+use crate::input::Input;
 use crate::output::Output;
-use std::io::{BufRead, stdin};
+use std::io::{BufRead, BufReader};
 
-/// The most for a line: all of it is made at once.
+/// The most bytes for a line: an answer is made in one piece.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
 
 /// Answers every line with `size_bytes` bytes, until the input ends.
@@ -20,10 +20,10 @@ pub(super) fn answer(
 ) -> Result<(), Failure> {
     let mut bytes = vec![0; size_bytes];
     let mut text = Vec::new();
-    let mut input = stdin().lock();
+    let mut input = BufReader::new(Input::standard()?);
     loop {
         let line = input.skip_until(b'\n');
-        if line.map_err(|error| Failure::work(format!("standard input: {error}")))? == 0 {
+        if line.map_err(|error| Input::refuse("standard input", error))? == 0 {
             return Ok(());
         }
         fill(&mut bytes);

@@ -1,20 +1,23 @@
 //! `bytes [SIZE]`: random bytes, or the bytes of a reproducible stream.
 //!
 //! ```text
+//! args       the arguments
 //! encoding   bytes as text
 //! lines      bytes on demand
 //! pump       workers that make blocks and take turns to write them
-//! progress   the bar
+//! progress   the progress bar
 //! summary    the line at the end
 //! ```
 
+mod args;
 mod encoding;
 mod lines;
 mod progress;
 mod pump;
 mod summary;
 
-use crate::args::BytesRequest;
+pub(crate) use args::BytesRequest;
+
 use crate::failure::{Failure, say};
 use crate::output::Output;
 use crate::size::Size;
@@ -26,7 +29,7 @@ use std::time::Instant;
 use summary::{Origin, Summary};
 use wellspring::pseudo::{Path, Stream};
 
-/// From here on a run is worth a bar and a line at the end.
+/// From this size on a run gets a progress bar and a line at the end.
 const WORTHWHILE_BYTES: u64 = 1 << 20;
 
 /// Runs the command.
@@ -51,9 +54,16 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
             // The command line has both whenever it has an algorithm.
             let seed = request.seed.unwrap_or_default();
             let path = request.stream.clone().unwrap_or(Path::ROOT);
-            let mut stream = Stream::new(algorithm, seed, &path);
+            let offset_bytes = request.offset.map_or(0, |Size(bytes)| bytes);
+            let mut stream = Stream::new(algorithm, seed, &path).at(offset_bytes.into());
             let filler: Filler<'_> = Box::new(move |block| stream.fill(block));
-            (vec![filler], Origin::Stream(algorithm, seed, path))
+            let origin = Origin::Stream {
+                algorithm,
+                seed,
+                path,
+                offset_bytes,
+            };
+            (vec![filler], origin)
         }
     };
     let output = open(request, encoding)?;
@@ -106,7 +116,7 @@ fn open(request: &BytesRequest, encoding: Encoding) -> Result<Output, Failure> {
     let Some(path) = &request.output else {
         let output = Output::standard()?;
         if encoding == Encoding::Raw && output.is_terminal() {
-            let reason = "standard output is a terminal: try --hex, --base64, --output FILE, or --output - if you mean it";
+            let reason = "standard output is a terminal: try --hex, --base64, --output FILE, or --output - to write to it";
             return Err(Failure::input(reason));
         }
         return Ok(output);

@@ -1,8 +1,8 @@
-//! The bar.
+//! The progress bar.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on stderr, or for endless runs a line; or nothing.
+/// A bar on stderr; a line for runs without an end; or nothing.
 pub(super) struct Progress(Option<ProgressBar>);
 
 impl Progress {
@@ -30,7 +30,7 @@ impl Progress {
         }
     }
 
-    /// Leaves it as it is now, and the cursor on the next line.
+    /// Leaves the bar on the screen and moves the cursor to the next line.
     pub(super) fn finish(&self) {
         if let Some(bar) = &self.0 {
             bar.abandon();

@@ -1,9 +1,9 @@
 //! Workers that make blocks and take turns to write them.
 //!
-//! A worker fills a block, encodes it, takes the output and writes, and lets the next worker have the output:
-//! blocks are made while others are written, each block stays in the cache of the CPU that made it, and there
-//! is one for each worker and no more. Which block comes first does not matter, as long as one worker is
-//! enough for a stream whose order does. What does not fill a block comes last, for the sake of padding.
+//! A worker fills a block and encodes it, then locks the output and writes. So blocks are made while others are
+//! written, each block stays in the cache of the CPU that made it, and there is one block per worker. The order of
+//! the blocks does not matter: a stream, whose order does matter, has one worker. The rest that does not fill a block
+//! is written last, so that Base64 has its padding at the end.
 
 use super::encoding::Encoding;
 use super::progress::Progress;
@@ -15,37 +15,37 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// A worker's block: of a multiple of 3 bytes, for Base64, and small enough for a CPU's own cache.
+/// A worker's block: a multiple of 3 bytes, for Base64, and small enough for the cache of one CPU.
 const BLOCK_BYTES: usize = 192 << 10;
 
 /// Makes the next bytes.
 pub(super) type Filler<'a> = Box<dyn FnMut(&mut [u8]) + Send + 'a>;
 
-/// What is to be pumped.
+/// A run: how much, in which form.
 pub(super) struct Pump<'a> {
-    /// How much, before it is encoded; endless if `None`.
+    /// How much, before it is encoded; without an end if `None`.
     pub(super) size_bytes: Option<u64>,
     pub(super) encoding: Encoding,
     pub(super) progress: &'a Progress,
 }
 
-/// How many of the workers that a user wants would get a block.
+/// How many of the `wanted` workers would get a block.
 pub(super) fn useful_workers(size_bytes: Option<u64>, wanted: u64) -> usize {
     let blocks = size_bytes.map_or(u64::MAX, |bytes| bytes / BLOCK_BYTES as u64);
     wanted.min(blocks).max(1) as usize
 }
 
-/// What workers share.
+/// What the workers share.
 struct Turns {
-    /// The blocks that nobody has claimed.
+    /// The number of blocks that no worker has claimed yet.
     blocks: AtomicU64,
     output: Mutex<Output>,
-    /// A worker could not go on, so that the others need not.
+    /// A worker had an error: the others stop too.
     stopped: AtomicBool,
 }
 
 impl Pump<'_> {
-    /// Pumps from the fillers, each in a thread of its own, the first in this one.
+    /// Runs each filler in its own thread, the first one in this thread.
     pub(super) fn run(&self, mut fillers: Vec<Filler<'_>>, output: Output) -> Result<(), Failure> {
         let turns = Turns {
             blocks: AtomicU64::new(
@@ -55,7 +55,9 @@ impl Pump<'_> {
             output: Mutex::new(output),
             stopped: AtomicBool::new(false),
         };
-        let (first, others) = fillers.split_first_mut().expect("someone makes bytes");
+        let (first, others) = fillers
+            .split_first_mut()
+            .expect("there is at least one filler");
         let result = self.work_together(first, others, &turns);
         let mut output = turns
             .output
@@ -65,11 +67,11 @@ impl Pump<'_> {
         self.progress.finish();
         result.map_err(|stop| match stop {
             Stop::Write(error) => output.failure(&error, &self.how_far(output.written_bytes())),
-            Stop::Thread(error) => Failure::work(format!("cannot start so many threads: {error}")),
+            Stop::Thread(error) => Failure::work(format!("cannot start all threads: {error}")),
         })
     }
 
-    /// All whole blocks.
+    /// Writes all whole blocks.
     fn work_together(
         &self,
         first: &mut Filler<'_>,
@@ -93,7 +95,7 @@ impl Pump<'_> {
         })
     }
 
-    /// A worker: block after block, until there is none left or another worker has stopped.
+    /// A worker: writes block after block, until none is left or another worker has stopped.
     fn work(&self, filler: &mut Filler<'_>, turns: &Turns) -> Result<(), Stop> {
         let (mut block, mut text) = (vec![0; BLOCK_BYTES], Vec::new());
         while turns.claim() {
@@ -114,7 +116,7 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// What is left when all whole blocks are written.
+    /// Writes the rest that is left after all whole blocks.
     fn finish(&self, filler: &mut Filler<'_>, output: &mut Output) -> Result<(), Stop> {
         let rest_bytes = self.size_bytes.unwrap_or_default() % BLOCK_BYTES as u64;
         let (mut block, mut text) = (vec![0; rest_bytes as usize], Vec::new());
@@ -130,7 +132,7 @@ impl Pump<'_> {
         let written_bytes = self.encoding.bytes_of_text(text_bytes);
         let unit = if written_bytes == 1 { "byte" } else { "bytes" };
         match self.size_bytes {
-            // The text may have its end already.
+            // The line break at the end may be counted as a part of a byte.
             Some(bytes) => format!(
                 " after {} {unit} of {}",
                 written_bytes.min(bytes),
@@ -152,7 +154,7 @@ impl Turns {
     fn claim(&self) -> bool {
         let take = |blocks: u64| match blocks {
             0 => None,
-            // Endless, or as good: nobody ever makes 2^64 blocks.
+            // No end: 2^64 blocks are never reached.
             u64::MAX => Some(u64::MAX),
             _ => Some(blocks - 1),
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use wellspring::pseudo::{Algorithm, Path};
 use wellspring::{Engine, Mode};
 
-/// What a run came to.
+/// The result of a run.
 pub(super) struct Summary {
     pub(super) size_bytes: u64,
     pub(super) elapsed: Duration,
@@ -15,10 +15,15 @@ pub(super) struct Summary {
 
 /// Where the bytes came from.
 pub(super) enum Origin {
-    /// An engine, by so many threads.
+    /// An engine, and the number of threads.
     Engine(Engine, usize),
-    /// A reproducible stream.
-    Stream(Algorithm, u128, Path),
+    /// A reproducible stream, from an offset on.
+    Stream {
+        algorithm: Algorithm,
+        seed: u128,
+        path: Path,
+        offset_bytes: u64,
+    },
 }
 
 impl fmt::Display for Summary {
@@ -37,8 +42,17 @@ impl fmt::Display for Summary {
                 let nodes = count(stats.nodes.len(), "node");
                 write!(f, "{}, {taps}, {nodes}", stats.backend)
             }
-            Origin::Stream(algorithm, seed, path) => {
-                write!(f, "{algorithm}, seed {seed}, stream {path}")
+            Origin::Stream {
+                algorithm,
+                seed,
+                path,
+                offset_bytes,
+            } => {
+                write!(f, "{algorithm}, seed {seed}, stream {path}")?;
+                if *offset_bytes == 0 {
+                    return Ok(());
+                }
+                write!(f, ", from byte {offset_bytes}")
             }
         }
     }
@@ -57,7 +71,7 @@ fn duration(duration: Duration) -> String {
     }
 }
 
-/// In powers of 1000, as rates are.
+/// In powers of 1000, as is usual for rates.
 fn rate(bytes: u64, elapsed: Duration) -> String {
     let mut rate = bytes as f64 / elapsed.as_secs_f64().max(1e-9);
     for unit in ["B/s", "kB/s", "MB/s"] {
@@ -74,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_has_the_unit_that_suits_it() {
+    fn a_rate_is_shown_in_a_unit_of_its_size() {
         let in_a_second = |bytes| rate(bytes, Duration::from_secs(1));
         assert_eq!(in_a_second(999), "999 B/s");
         assert_eq!(in_a_second(999_999), "1 MB/s");
@@ -84,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_has_the_unit_that_suits_it() {
+    fn a_duration_is_shown_in_a_unit_of_its_size() {
         assert_eq!(duration(Duration::from_micros(110)), "110 us");
         assert_eq!(duration(Duration::from_micros(1500)), "1.5 ms");
         assert_eq!(duration(Duration::from_millis(110)), "0.11 s");
@@ -93,16 +107,19 @@ mod tests {
 
     #[test]
     fn a_stream_is_named_so_that_it_can_be_made_again() {
-        let summary = Summary {
+        let summary = |offset_bytes| Summary {
             size_bytes: 1 << 20,
             elapsed: Duration::from_millis(100),
-            origin: Origin::Stream(
-                Algorithm::Xoshiro256PlusPlus,
-                7,
-                Path::new(&[3, 0]).unwrap(),
-            ),
+            origin: Origin::Stream {
+                algorithm: Algorithm::Xoshiro256PlusPlus,
+                seed: 7,
+                path: Path::new(&[3, 0]).unwrap(),
+                offset_bytes,
+            },
         };
         let expected = "1 MiB in 0.10 s, 10 MB/s, xoshiro256++, seed 7, stream 3/0";
-        assert_eq!(summary.to_string(), expected);
+        assert_eq!(summary(0).to_string(), expected);
+        let expected = format!("{expected}, from byte 8192");
+        assert_eq!(summary(8192).to_string(), expected);
     }
 }

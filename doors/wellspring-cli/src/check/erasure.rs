@@ -1,17 +1,17 @@
-//! What was handed out is nowhere in memory.
+//! Bytes that a read returned are nowhere else in memory.
 
-use super::{Outcome, Stop, broken, failed, skipped};
+use crate::self_test::{Outcome, Stop, broken, failed, skipped};
 use std::fs::{File, read_to_string};
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
 
-/// What is drawn and looked for.
+/// The length of the secret that is drawn and then searched for.
 const SECRET_BYTES: usize = 32;
 
-/// Memory is read in pieces; each begins so early that nothing is missed between two.
+/// Memory is read in pieces, which overlap so that a secret across two pieces is found.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Draws, forgets, and looks through all memory of the process.
+/// Draws a secret, overwrites it, and searches all memory of the process.
 pub(super) fn output_is_not_kept() -> Outcome {
     let Ok(memory) = File::open("/proc/self/mem") else {
         return skipped("/proc/self/mem cannot be read");
@@ -19,28 +19,28 @@ pub(super) fn output_is_not_kept() -> Outcome {
     let mut drawn = Box::new([0; SECRET_BYTES]);
     let mut piece = vec![0; PIECE_BYTES];
     wellspring::fill(drawn.as_mut_slice());
-    // What is looked for must not itself be found.
+    // Keep the secret inverted: the search must not find its own copy.
     let inverted: [u8; SECRET_BYTES] = core::array::from_fn(|index| !black_box(drawn[index]));
     if !is_found(&inverted, &memory, &mut piece)? {
         return failed("the search does not find what is there");
     }
     forget(drawn.as_mut_slice());
     forget(&mut piece);
-    match is_found(&inverted, &memory, &mut piece)? {
-        true => {
-            failed("32 bytes were found in memory after they had been handed out and overwritten")
-        }
-        false => Ok(()),
+    if is_found(&inverted, &memory, &mut piece)? {
+        return failed(
+            "32 bytes were found in memory after a read had returned them and the reader had erased them",
+        );
     }
+    Ok(())
 }
 
-/// Overwrites, also where nobody looks afterwards.
+/// Overwrites; `black_box` keeps the compiler from leaving it out.
 fn forget(bytes: &mut [u8]) {
     bytes.fill(0);
     black_box(bytes);
 }
 
-/// Whether what `inverted` is the inversion of is anywhere in writable memory, other than in `piece`.
+/// Whether the secret, which is the inversion of `inverted`, is anywhere in writable memory except in `piece`.
 fn is_found(inverted: &[u8], memory: &File, piece: &mut [u8]) -> Result<bool, Stop> {
     let maps =
         read_to_string("/proc/self/maps").map_err(|error| broken("/proc/self/maps", error))?;
@@ -51,7 +51,7 @@ fn is_found(inverted: &[u8], memory: &File, piece: &mut [u8]) -> Result<bool, St
         let mut address = start;
         while address < end {
             let length = piece.len().min((end - address) as usize);
-            // Pages that cannot be read hold nothing: guards, or what the backend keeps there.
+            // Pages that cannot be read hold nothing: guard pages, or pages of the kernel.
             let Ok(length) = memory.read_at(&mut piece[..length], address) else {
                 break;
             };
@@ -69,7 +69,7 @@ fn is_found(inverted: &[u8], memory: &File, piece: &mut [u8]) -> Result<bool, St
     Ok(false)
 }
 
-/// Whether what `inverted` is the inversion of is in a piece of memory that was read from `address`.
+/// Whether the secret is in a piece of memory that was read from `address`.
 fn find(inverted: &[u8], piece: &[u8], address: u64, own: &std::ops::Range<u64>) -> bool {
     let is_here = |window: &[u8]| {
         window

@@ -1,22 +1,21 @@
-//! FreeBSD's answers and counters that carry, for every backend.
+//! FreeBSD's answers and carries of the counter, for every backend.
 
-use super::{Check, Outcome, Stop, broken, failed, skipped};
-use wellspring::replay::{Comparison, Replay};
+use crate::self_test::{Check, Outcome, failed, gives_freebsds_answers, skipped};
+use wellspring::replay::Replay;
 use wellspring::{Backend, Prf};
 use wellspring_cipher::{KEY_BYTES, Keystream};
 
-const FREEBSD: &str = include_str!("../../../../vectors/fortuna-freebsd.txt");
-
-/// Two tests for each backend, also for those that this CPU does not run: they say so.
+/// Two tests for each backend. Those of a backend that this CPU does not run are skipped.
 pub(super) fn checks() -> Vec<Check> {
     type Test = fn(Backend) -> Outcome;
     let groups: [(&str, Test); 2] = [("known-answers", answers), ("counter-carry", carries)];
     let checks_of = |(group, test): (&str, Test)| {
         let check = move |&backend: &Backend| {
             Check::new(format!("{group}/{backend}"), move || {
-                match backend.is_available() {
-                    true => test(backend),
-                    false => skipped("this CPU does not run it"),
+                if backend.is_available() {
+                    test(backend)
+                } else {
+                    skipped("this CPU does not run it")
                 }
             })
         };
@@ -28,37 +27,6 @@ pub(super) fn checks() -> Vec<Check> {
 /// Replays the vectors of the backend's function.
 fn answers(backend: Backend) -> Outcome {
     gives_freebsds_answers(Replay::with_backend(backend), backend.prf()).map(drop)
-}
-
-/// Replays the vectors of one function, and says how many answers it compared.
-pub(crate) fn gives_freebsds_answers(mut replay: Replay, prf: Prf) -> Result<u64, Stop> {
-    let ours = match prf {
-        Prf::Aes256 => "cipher=aes ",
-        Prf::ChaCha20 => "cipher=chacha ",
-    };
-    let (mut is_ours, mut compared) = (false, 0);
-    for (number, line) in (1..).zip(FREEBSD.lines()) {
-        if line.starts_with("begin ") || line.starts_with("gen ") {
-            is_ours = line.contains(ours);
-        }
-        if !is_ours {
-            continue;
-        }
-        let answer = replay
-            .line(line)
-            .map_err(|error| broken(&format!("line {number}"), error))?;
-        match answer.map(|answer| answer.comparison) {
-            Some(Comparison::Different) => {
-                return Err(Stop::Failed(format!("another answer to line {number}")));
-            }
-            Some(Comparison::Same) => compared += 1,
-            _ => {}
-        }
-    }
-    match compared {
-        0 => Err(Stop::Failed("there was nothing to compare".into())),
-        _ => Ok(compared),
-    }
 }
 
 /// Compares a run of blocks across each carry with single blocks of the portable backend. In every lane of the

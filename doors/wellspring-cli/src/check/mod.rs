@@ -1,19 +1,17 @@
 //! `check`: self-tests of this command on this machine, by name.
 //!
 //! ```text
-//! known_answers   FreeBSD's answers and counters that carry, for every backend
+//! known_answers   FreeBSD's answers and carries of the counter, for every backend
 //! streams         known answers of the reproducible streams
 //! reads           modes, two threads
-//! nodes           who serves whom, from when on, and whose turn a seed is
+//! nodes           which node serves which CPU, and which node gets the next seed
 //! fork            children never repeat their parents
-//! nested          a signal handler never gets the bytes of the read it interrupts
-//! erasure         what was handed out is nowhere in memory
-//! blocks          no 16 bytes twice
+//! nested          a signal handler never gets the bytes of the read that it interrupts
+//! erasure         bytes that a read returned are nowhere else in memory
 //! ```
 //!
-//! With --kernel they are those of the kernel module instead, which `crate::module` has.
+//! With --kernel it runs the tests of the kernel module instead, from `crate::module`.
 
-mod blocks;
 mod erasure;
 mod fork;
 mod known_answers;
@@ -22,68 +20,99 @@ mod nodes;
 mod reads;
 mod streams;
 
-pub(crate) use blocks::are_distinct;
-pub(crate) use known_answers::gives_freebsds_answers;
-
-use crate::args::CheckRequest;
 use crate::failure::Failure;
+use crate::module;
 use crate::output::Output;
+use crate::self_test::{Check, Stop};
+use clap::Args;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// A self-test.
-pub(crate) struct Check {
-    name: String,
-    run: Box<dyn Fn() -> Result<String, Stop>>,
+/// Test this command on this machine
+///
+/// One line for each test: ok, FAILED with the reason, or SKIPPED with the reason. The exit status is 1 if a test
+/// failed.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wellspring check
+  wellspring check --only fork,nested
+  wellspring check --only known-answers       all tests of that group
+  wellspring check --kernel --list")]
+pub(crate) struct CheckRequest {
+    /// Print the names of the tests, and run none
+    #[arg(long)]
+    list: bool,
+
+    /// Test the kernel module instead; needs root, and its test module loaded too
+    ///
+    /// The exit status is 3 if it is not loaded.
+    #[arg(long)]
+    kernel: bool,
+
+    /// Run only these tests: names, or the part before the slash that several names share
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
 }
 
-/// How a self-test ended.
-pub(crate) type Outcome = Result<(), Stop>;
-
-/// Why a self-test did not pass.
-pub(crate) enum Stop {
-    Failed(String),
-    /// This machine cannot run it.
-    Skipped(String),
-}
-
-impl Check {
-    fn new(name: impl Into<String>, run: impl Fn() -> Outcome + 'static) -> Self {
-        Self::with_figures(name, move || run().map(|()| String::new()))
-    }
-
-    /// A test that has something to say when it passes.
-    pub(crate) fn with_figures(
-        name: impl Into<String>,
-        run: impl Fn() -> Result<String, Stop> + 'static,
-    ) -> Self {
-        Self {
-            name: name.into(),
-            run: Box::new(run),
+/// Runs the command.
+pub(crate) fn run(request: &CheckRequest) -> Result<(), Failure> {
+    let mut checks = if request.kernel {
+        module::checks()?
+    } else {
+        all()
+    };
+    for name in &request.only {
+        if !checks.iter().any(|check| check.is_called(name)) {
+            let reason = format!("no test is called '{name}' (see 'wellspring check --list')");
+            return Err(Failure::Input(reason));
         }
     }
-
-    /// Whether `name` is its name, or what stands there before the slash.
-    fn is_called(&self, name: &str) -> bool {
-        self.name == name
-            || self
-                .name
-                .split_once('/')
-                .is_some_and(|(group, _)| group == name)
+    let wanted = |check: &Check| {
+        request.only.is_empty() || request.only.iter().any(|name| check.is_called(name))
+    };
+    checks.retain(wanted);
+    let mut output = Output::standard()?;
+    if request.list {
+        let mut names = checks.iter().map(Check::name);
+        return names.try_for_each(|name| output.print(&format!("{name}\n")));
     }
+    run_all(&checks, &mut output)
 }
 
-fn failed(reason: impl Into<String>) -> Outcome {
-    Err(Stop::Failed(reason.into()))
-}
-
-fn skipped(reason: impl Into<String>) -> Outcome {
-    Err(Stop::Skipped(reason.into()))
-}
-
-/// An error of the system in the way of a test.
-pub(crate) fn broken(what: &str, error: impl std::fmt::Display) -> Stop {
-    Stop::Failed(format!("{what}: {error}"))
+fn run_all(checks: &[Check], output: &mut Output) -> Result<(), Failure> {
+    let whole = Instant::now();
+    let (mut passes, mut failures, mut skips) = (0, 0, 0);
+    for check in checks {
+        let start = Instant::now();
+        let panicked = |_| Err(Stop::Failed("panicked".into()));
+        let outcome = catch_unwind(AssertUnwindSafe(|| check.run())).unwrap_or_else(panicked);
+        let name = check.name();
+        output.print(&match outcome {
+            Ok(figures) => {
+                passes += 1;
+                let separator = if figures.trim().is_empty() { "" } else { ": " };
+                let time_ms = start.elapsed().as_millis();
+                format!("ok {name} ({time_ms} ms){separator}{}\n", figures.trim())
+            }
+            Err(Stop::Failed(reason)) => {
+                failures += 1;
+                format!("FAILED {name}: {reason}\n")
+            }
+            Err(Stop::Skipped(reason)) => {
+                skips += 1;
+                format!("SKIPPED {name}: {reason}\n")
+            }
+        })?;
+    }
+    let seconds = whole.elapsed().as_secs_f64();
+    output.print(&format!(
+        "{passes} ok, {failures} failed, {skips} skipped in {seconds:.1} s\n"
+    ))?;
+    if failures > 0 {
+        return Err(Failure::Reported);
+    }
+    Ok(())
 }
 
 /// All tests, the basic ones first.
@@ -107,64 +136,4 @@ fn all() -> Vec<Check> {
     checks.push(Check::new("nested", nested::handlers_share_nothing));
     checks.push(Check::new("erasure", erasure::output_is_not_kept));
     checks
-}
-
-/// Runs the command.
-pub(crate) fn run(request: &CheckRequest) -> Result<(), Failure> {
-    let mut checks = match request.kernel {
-        true => crate::module::checks()?,
-        false => all(),
-    };
-    for name in &request.only {
-        if !checks.iter().any(|check| check.is_called(name)) {
-            let reason = format!("no test is called '{name}' (see 'wellspring check --list')");
-            return Err(Failure::Input(reason));
-        }
-    }
-    let wanted = |check: &Check| {
-        request.only.is_empty() || request.only.iter().any(|name| check.is_called(name))
-    };
-    checks.retain(wanted);
-    let mut output = Output::standard()?;
-    match request.list {
-        true => checks
-            .iter()
-            .try_for_each(|check| output.print(&format!("{}\n", check.name))),
-        false => run_all(&checks, &mut output),
-    }
-}
-
-fn run_all(checks: &[Check], output: &mut Output) -> Result<(), Failure> {
-    let whole = Instant::now();
-    let (mut passes, mut failures, mut skips) = (0, 0, 0);
-    for check in checks {
-        let start = Instant::now();
-        let panicked = |_| Err(Stop::Failed("panicked".into()));
-        let outcome = catch_unwind(AssertUnwindSafe(|| (check.run)())).unwrap_or_else(panicked);
-        let name = &check.name;
-        output.print(&match outcome {
-            Ok(figures) => {
-                passes += 1;
-                let separator = if figures.trim().is_empty() { "" } else { ": " };
-                let time_ms = start.elapsed().as_millis();
-                format!("ok {name} ({time_ms} ms){separator}{}\n", figures.trim())
-            }
-            Err(Stop::Failed(reason)) => {
-                failures += 1;
-                format!("FAILED {name}: {reason}\n")
-            }
-            Err(Stop::Skipped(reason)) => {
-                skips += 1;
-                format!("SKIPPED {name}: {reason}\n")
-            }
-        })?;
-    }
-    let seconds = whole.elapsed().as_secs_f64();
-    output.print(&format!(
-        "{passes} ok, {failures} failed, {skips} skipped in {seconds:.1} s\n"
-    ))?;
-    match failures {
-        0 => Ok(()),
-        _ => Err(Failure::Reported),
-    }
 }

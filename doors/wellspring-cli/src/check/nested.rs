@@ -1,7 +1,6 @@
-//! A signal handler never gets the bytes of the read it interrupts.
+//! A signal handler never gets the bytes of the read that it interrupts.
 
-use super::blocks::{BLOCK_BYTES, are_distinct};
-use super::{Outcome, broken, skipped};
+use crate::self_test::{BLOCK_BYTES, Outcome, Stop, are_distinct, broken, skipped};
 use std::io::Error;
 use std::mem::zeroed;
 use std::ptr::null_mut;
@@ -17,17 +16,17 @@ const DRAW_BYTES: usize = 256;
 const DRAW_WORDS: usize = DRAW_BYTES / 8;
 const MAX_HANDLERS: usize = 8192;
 
-/// The handlers that have drawn, and what: a handler may neither allocate nor lock.
+/// How many handlers have drawn, and what they drew: a handler may neither allocate nor lock.
 static HANDLERS: AtomicUsize = AtomicUsize::new(0);
 static DRAWN: [AtomicU64; MAX_HANDLERS * DRAW_WORDS] =
     [const { AtomicU64::new(0) }; MAX_HANDLERS * DRAW_WORDS];
 
 /// Draws while a timer's handler draws on the same thread, and compares what both got.
 pub(super) fn handlers_share_nothing() -> Outcome {
-    /// Below this, the test says nothing.
+    /// With fewer interrupted reads the test shows nothing.
     const MIN_INTERRUPTED: usize = 100;
     HANDLERS.store(0, Ordering::Relaxed);
-    // The first use in a process allocates; let it not be in the handler.
+    // The first use in a process allocates, which a handler must not do.
     let mut reads: Vec<Vec<u8>> = vec![wellspring::bytes::<DRAW_BYTES>().to_vec()];
     let timer = Timer::start()?;
     let mut interrupted = 0;
@@ -40,7 +39,7 @@ pub(super) fn handlers_share_nothing() -> Outcome {
         let mut read = vec![0; length * BLOCK_BYTES];
         let before = HANDLERS.load(Ordering::Relaxed);
         wellspring::fill(&mut read);
-        // Only the read that was interrupted, and the next, can have what the handler got.
+        // Only the interrupted read and the next one can share bytes with the handler.
         let was_interrupted = HANDLERS.load(Ordering::Relaxed) != before;
         interrupted += usize::from(was_interrupted);
         if was_interrupted || is_kept {
@@ -72,36 +71,36 @@ extern "C" fn draw(_signal: libc::c_int) {
     }
 }
 
-/// While this lives, a handler draws.
+/// While this value exists, a timer's signal handler draws.
 struct Timer {
     before: libc::sigaction,
 }
 
 impl Timer {
-    fn start() -> Result<Self, super::Stop> {
+    fn start() -> Result<Self, Stop> {
         // SAFETY: all zeros is a value of this structure of numbers: no flags, no signal in the mask.
         let (mut action, mut before): (libc::sigaction, libc::sigaction) =
             unsafe { (zeroed(), zeroed()) };
         action.sa_sigaction = draw as extern "C" fn(libc::c_int) as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART;
-        // SAFETY: both structures are ours; the handler reads random bytes, which handlers may, and stores them
-        // in atomics.
+        // SAFETY: both structures are local; the handler reads random bytes, which is allowed in handlers, and stores
+        // them in atomics.
         if unsafe { libc::sigaction(libc::SIGALRM, &raw const action, &raw mut before) } != 0 {
             return Err(broken("a handler", Error::last_os_error()));
         }
         let timer = Self { before };
-        match set_interval(INTERVAL_US) {
-            true => Ok(timer),
-            false => Err(broken("a timer", Error::last_os_error())),
+        if set_interval(INTERVAL_US) {
+            return Ok(timer);
         }
+        Err(broken("a timer", Error::last_os_error()))
     }
 }
 
 impl Drop for Timer {
     fn drop(&mut self) {
         set_interval(0);
-        // SAFETY: puts back what `start` found, and after the timer has ended: a signal that it has already
-        // sent is delivered on the way out of that system call.
+        // SAFETY: restores what `start` found, after the timer has ended: a signal that was already sent is delivered
+        // when that system call returns.
         unsafe { libc::sigaction(libc::SIGALRM, &raw const self.before, null_mut()) };
     }
 }
@@ -115,6 +114,6 @@ fn set_interval(microseconds: libc::suseconds_t) -> bool {
         it_interval: interval,
         it_value: interval,
     };
-    // SAFETY: the structure is ours and nothing is written.
+    // SAFETY: the structure is local and only read.
     unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, null_mut()) == 0 }
 }

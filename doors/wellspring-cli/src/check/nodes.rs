@@ -1,20 +1,19 @@
-//! Nodes: who serves whom, from when on, and whose turn a seed is. On this machine's nodes if it has several, else
-//! on four that are made up.
+//! Nodes: which node serves which CPU, from when on, and which node gets the next seed. On this machine's nodes if it
+//! has several, else on four invented ones.
 
-use super::blocks::are_distinct;
 use super::reads::{LENGTHS_BYTES, read};
-use super::{Outcome, Stop, broken, failed, skipped};
+use crate::self_test::{Outcome, Stop, are_distinct, broken, failed, skipped};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::thread;
 use wellspring::{Engine, EngineBuilder, Mode, NodeStats, Phase, Topology};
 
-const MADE_UP_NODES: usize = 4;
+const INVENTED_NODES: usize = 4;
 
-/// Before 128 credited bits node 0 serves every CPU; with them, each CPU's node does.
+/// Before 128 credited bits node 0 serves every CPU; after that, each CPU's own node does.
 pub(super) fn early_readers_go_to_node_0() -> Outcome {
     for (seed_bytes, phase) in [(8, Phase::Early), (16, Phase::Ready)] {
         let seed = &wellspring::bytes::<16>()[..seed_bytes];
-        // Without sources, so that it stays as it is.
+        // Without sources, so that its phase does not change.
         let engine = build(builder()?.seed(seed).sources([]))?;
         let cpus = cpus()?;
         for &cpu in &cpus {
@@ -38,10 +37,10 @@ pub(super) fn early_readers_go_to_node_0() -> Outcome {
 
 /// Each CPU's reads go to its node, and no two nodes return the same.
 pub(super) fn every_node_serves_its_cpus() -> Outcome {
-    let topology = Topology::even(MADE_UP_NODES, MADE_UP_NODES);
+    let topology = Topology::even(INVENTED_NODES, INVENTED_NODES);
     let topology = topology.map_err(|error| broken("topology", error))?;
     let engine = build(Engine::builder().mode(Mode::PerNode).topology(topology))?;
-    let cpus: Vec<usize> = cpus()?.into_iter().take(MADE_UP_NODES).collect();
+    let cpus: Vec<usize> = cpus()?.into_iter().take(INVENTED_NODES).collect();
     let mut reads = vec![read(&engine, 64)];
     for &cpu in &cpus {
         reads.extend(on(cpu, || {
@@ -49,11 +48,11 @@ pub(super) fn every_node_serves_its_cpus() -> Outcome {
         })?);
     }
     let stats = engine.stats();
-    if (stats.phase, stats.nodes.len()) != (Phase::Ready, MADE_UP_NODES) {
+    if (stats.phase, stats.nodes.len()) != (Phase::Ready, INVENTED_NODES) {
         let nodes = stats.nodes.len();
         return failed(format!("phase {} with {nodes} nodes", stats.phase));
     }
-    for node in cpus.iter().map(|cpu| cpu % MADE_UP_NODES) {
+    for node in cpus.iter().map(|cpu| cpu % INVENTED_NODES) {
         if stats.nodes[node].fetches == 0 {
             return failed(format!("node {node} has not served its CPU"));
         }
@@ -61,9 +60,9 @@ pub(super) fn every_node_serves_its_cpus() -> Outcome {
     are_distinct(reads.iter().map(Vec::as_slice))
 }
 
-/// A seed goes to a node below 75 % of its credit before any other, whosever turn it is.
+/// A seed goes first to a node whose credit is below 75 %, before the order of turns counts.
 pub(super) fn hungry_nodes_come_first() -> Outcome {
-    /// The seeds that fill a node's credit of 1024 bits, at 256 bits each, with a few to spare.
+    /// More than the 4 seeds of 256 bits that fill a node's credit of 1024 bits.
     const ROUNDS: usize = 6;
     let engine = build(builder()?)?;
     let cpus = cpus()?;
@@ -72,11 +71,11 @@ pub(super) fn hungry_nodes_come_first() -> Outcome {
     for _ in 0..ROUNDS * nodes().len() {
         reseed()?;
         for &cpu in &cpus {
-            // Has the node take its seed, at the price of a byte.
+            // A read makes the node take its seed.
             on(cpu, || read(&engine, 1))?;
         }
     }
-    // All have enough, but for the node of the last CPU, which is read until it has nothing.
+    // Now all credits are full. Read the node of the last CPU until its credit is used up.
     let before = nodes();
     on(cpus[cpus.len() - 1], || read(&engine, 128))?;
     let hungry = rose(&before, &nodes(), |node| node.fetches);
@@ -87,10 +86,12 @@ pub(super) fn hungry_nodes_come_first() -> Outcome {
     reseed()?;
     let mut fed = rose(&before, &nodes(), |node| u64::from(node.credit_bits));
     fed.retain(|&node| node != 0);
-    match fed == hungry {
-        true => Ok(()),
-        false => failed(format!("{hungry:?} were hungry, and {fed:?} were fed")),
+    if fed == hungry {
+        return Ok(());
     }
+    failed(format!(
+        "nodes {hungry:?} had no credit, and nodes {fed:?} got the seed"
+    ))
 }
 
 /// The nodes of which a number rose.
@@ -109,8 +110,8 @@ fn builder() -> Result<EngineBuilder, Stop> {
     if build(real())?.stats().nodes.len() > 1 {
         return Ok(real());
     }
-    let made_up = Topology::even(MADE_UP_NODES, MADE_UP_NODES);
-    Ok(real().topology(made_up.map_err(|error| broken("topology", error))?))
+    let invented = Topology::even(INVENTED_NODES, INVENTED_NODES);
+    Ok(real().topology(invented.map_err(|error| broken("topology", error))?))
 }
 
 fn build(builder: EngineBuilder) -> Result<Engine, Stop> {
@@ -125,7 +126,7 @@ fn cpus() -> Result<Vec<usize>, Stop> {
         .collect())
 }
 
-/// Works on a CPU, in a thread of its own, which takes the affinity with it.
+/// Runs `work` on a CPU, in a new thread, so that this thread keeps its affinity.
 fn on<R: Send>(cpu: usize, work: impl FnOnce() -> R + Send) -> Result<R, Stop> {
     let here = || {
         let mut here = CpuSet::new();

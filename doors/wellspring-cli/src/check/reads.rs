@@ -1,14 +1,13 @@
 //! Modes, two threads.
 
-use super::blocks::are_distinct;
-use super::{Outcome, broken, failed};
+use crate::self_test::{Outcome, are_distinct, broken, failed};
 use std::thread;
 use wellspring::{Engine, Mode};
 
-/// Small reads and large ones, of no special length and longer than a key may serve.
+/// Small reads and large ones; the last is longer than the 1 MiB that one key may serve.
 pub(super) const LENGTHS_BYTES: [usize; 5] = [16, 48, 4096, 70_000, (1 << 20) + 16];
 
-/// All modes read, and no two return the same.
+/// All modes return bytes, and no two return the same.
 pub(super) fn modes_differ() -> Outcome {
     let mut reads = Vec::new();
     for mode in Mode::ALL {
@@ -19,12 +18,12 @@ pub(super) fn modes_differ() -> Outcome {
     are_distinct(reads.iter().map(Vec::as_slice))
 }
 
-/// Two threads at the same time return nothing that the other returns.
+/// Two threads that read at the same time get nothing in common.
 pub(super) fn threads_share_nothing() -> Outcome {
     const READS: usize = 20_000;
     let draw = || {
         let mut all = vec![0; READS * 48];
-        // In small reads: those are served from a buffer.
+        // In small reads, which are served from a buffer.
         all.chunks_mut(48).for_each(wellspring::fill);
         all
     };

@@ -1,9 +1,10 @@
 //! The device file does what random(4)'s does: each call is made on both, and both must return the same.
 
+use super::ioctl;
 use super::ioctl::{RESTORE, SAVE, SEED_BYTES, Seed};
+use super::open::DEVICE;
 use super::probes::{self, Cliff, Returned};
-use super::{DEVICE, ioctl};
-use crate::check::{Check, Outcome, Stop, are_distinct, broken};
+use crate::self_test::{Check, Outcome, Stop, are_distinct, broken};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};

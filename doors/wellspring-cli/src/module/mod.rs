@@ -1,6 +1,7 @@
 //! The kernel module `wellspring`, from outside.
 //!
 //! ```text
+//! open       its device files
 //! ioctl      its ioctls and those of its tests                                   [unsafe: what the kernel writes]
 //! tests      check --kernel: what the module's own tests say
 //! pipeline   its Fortuna, for vector files
@@ -11,6 +12,7 @@
 
 mod device;
 mod ioctl;
+mod open;
 mod pipeline;
 mod probes;
 mod seeds;
@@ -18,17 +20,9 @@ mod tests;
 
 pub(crate) use seeds::{KernelRequest, run};
 
-use crate::check::Check;
 use crate::failure::Failure;
-use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, open};
-use rustix::io::Errno;
-
-/// The device file of the module.
-const DEVICE: &str = "/dev/wellspring";
-
-/// The device file of the module of its tests.
-const TEST_DEVICE: &str = "/dev/wellspring-test";
+use crate::self_test::Check;
+use open::{DEVICE, TEST_DEVICE, open_device};
 
 /// All tests of the module, those of its device file first.
 pub(crate) fn checks() -> Result<Vec<Check>, Failure> {
@@ -38,15 +32,4 @@ pub(crate) fn checks() -> Result<Vec<Check>, Failure> {
     checks.extend(pipeline::checks());
     checks.extend(tests::checks(tests)?);
     Ok(checks)
-}
-
-/// Opens a device file; without it, the module is not there.
-fn open_device(path: &str, module: &str) -> Result<OwnedFd, Failure> {
-    match open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()) {
-        Ok(file) => Ok(file),
-        Err(Errno::NOENT | Errno::NODEV | Errno::NXIO) => Err(Failure::NoModule(format!(
-            "the kernel module {module} is not loaded: there is no {path}"
-        ))),
-        Err(error) => Err(Failure::work(format!("{path}: {error}"))),
-    }
 }

@@ -1,8 +1,8 @@
 //! The module's own pools and generator as a [`Pipeline`], so that vector files run through them.
 
 use super::ioctl::{self, ReplayBegin, ReplayEvent, ReplayState};
-use super::{TEST_DEVICE, open_device};
-use crate::check::{Check, Stop, broken, gives_freebsds_answers};
+use super::open::{TEST_DEVICE, open_device};
+use crate::self_test::{Check, Stop, broken, gives_freebsds_answers};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use wellspring::Prf;

@@ -1,7 +1,7 @@
 //! `kernel save FILE`, `kernel restore FILE`: the module's nodes over a reboot.
 
 use super::ioctl::{self, Seed};
-use super::{DEVICE, open_device};
+use super::open::{DEVICE, open_device};
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::{Args, Subcommand};
@@ -57,13 +57,13 @@ pub(crate) fn run(request: &KernelRequest) -> Result<(), Failure> {
         Action::Save { file } => {
             let old = read(file)?.map(|(old, _)| old);
             let nodes = save(&device, file, old.as_ref())?;
-            say(&format!("{}: {nodes} nodes saved\n", file.display()))
+            print(&format!("{}: {nodes} nodes saved\n", file.display()))
         }
         Action::Restore { file } => restore(&device, file),
     }
 }
 
-fn say(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), Failure> {
     Output::standard()?.print(text)
 }
 
@@ -73,7 +73,7 @@ fn fault(path: &Path, reason: impl Display) -> Failure {
 
 fn restore(device: &OwnedFd, path: &Path) -> Result<(), Failure> {
     let Some((file, found)) = read(path)? else {
-        return Err(fault(path, "there is no such file"));
+        return Err(Failure::input(format!("{}: no file", path.display())));
     };
     let judged = match found.is_private {
         true => file.judge(&found.place, &boot()),
@@ -110,7 +110,7 @@ fn restore(device: &OwnedFd, path: &Path) -> Result<(), Failure> {
         Err(_) => "; the module has no seed to save yet",
     };
     let name = path.display();
-    say(&format!(
+    print(&format!(
         "{name}: {nodes} nodes restored, {credit_bits} bits credited{remark}{saved}\n"
     ))
 }

@@ -1,9 +1,9 @@
 //! The tests that the second module runs inside the kernel.
 
-use super::TEST_DEVICE;
 use super::ioctl::{self, TestName, TestRun};
-use crate::check::{Check, Stop, broken};
+use super::open::TEST_DEVICE;
 use crate::failure::Failure;
+use crate::self_test::{Check, Stop, broken};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::rc::Rc;

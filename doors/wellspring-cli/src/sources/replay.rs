@@ -1,53 +1,81 @@
 //! `sources replay`.
 
-use super::{ReplayRequest, named};
+use super::find::source_named;
 use crate::failure::Failure;
+use crate::input::Input;
 use crate::output::Output;
-use std::fmt::Write;
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::Path;
+use clap::Args;
+use std::fmt::{Display, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::path::PathBuf;
 use wellspring::Source;
-use wellspring::replay::{Comparison, Replay, run as replay};
+use wellspring::replay::{Comparison, Replay};
 
-/// What a recording is judged in: the samples of a draw.
+/// A recording is tested in pieces of this length, the length of a draw.
 const PIECE_BYTES: usize = 64;
 
+/// Run recorded noise through the health tests
+///
+/// Each FILE has the line format of vectors/noise/. Prints what the health tests decided for each source. If the file
+/// has an answer too, the two are compared, and the exit status is 1 if one differs.
+#[derive(Args)]
+pub(super) struct ReplayRequest {
+    /// Traces, or recordings with --raw; - is the standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// The files are recordings of the source NAME, as `record` writes them
+    #[arg(long, value_name = "NAME")]
+    raw: Option<String>,
+}
+
 pub(super) fn run(request: &ReplayRequest) -> Result<(), Failure> {
-    let source = request.raw.as_deref().map(named).transpose()?;
+    let source = request.raw.as_deref().map(source_named).transpose()?;
     let mut output = Output::standard()?;
     let mut differs = false;
     for path in &request.files {
-        let file = File::open(path).map_err(|error| fail(path, &error))?;
+        let input = Input::open(path)?;
+        let name = input.name().to_string();
         let mut text = String::new();
-        match &source {
-            Some(source) => recording(path, file, &**source, &mut text)?,
-            None => {
-                let report = |_: usize, line: &str, answer: &wellspring::replay::Answer| {
-                    let _ = writeln!(text, "{}: {}", path.display(), answer.text.trim());
-                    if answer.comparison == Comparison::Different {
-                        differs = true;
-                        let _ = writeln!(text, "{}: expected {}", path.display(), line.trim());
-                    }
-                };
-                let summary = replay(Replay::new(), BufReader::new(file), report);
-                summary.map_err(|(number, error)| {
-                    Failure::input(format!("{}:{number}: {error}", path.display()))
-                })?;
-            }
-        }
+        let result = match &source {
+            Some(source) => recording(&name, input, &**source, &mut text).map(|()| false),
+            None => trace(&name, input, &mut text),
+        };
+        // Before an error, print the answers so far.
         output.print(&text)?;
+        differs |= result?;
     }
-    match differs {
-        true => Err(Failure::Reported),
-        false => Ok(()),
+    if differs {
+        return Err(Failure::Reported);
     }
+    Ok(())
 }
 
-/// Turns a recording into the lines of a trace, one after the other.
+/// Runs the lines of a trace. Returns whether an answer differs from the file's.
+fn trace(name: &str, input: Input, text: &mut String) -> Result<bool, Failure> {
+    let mut replay = Replay::new();
+    let mut differs = false;
+    for (number, line) in (1..).zip(BufReader::new(input).lines()) {
+        let refuse = |reason: &dyn Display| Input::refuse(&format!("{name}:{number}"), reason);
+        let line = line.map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => refuse(&"is not text"),
+            _ => Input::refuse(name, error),
+        })?;
+        let answer = replay.line(&line).map_err(|error| refuse(&error))?;
+        let Some(answer) = answer else { continue };
+        let _ = writeln!(text, "{name}: {}", answer.text.trim());
+        if answer.comparison == Comparison::Different {
+            differs = true;
+            let _ = writeln!(text, "{name}: expected {}", line.trim());
+        }
+    }
+    Ok(differs)
+}
+
+/// Runs a recording as the lines of a trace.
 fn recording(
-    path: &Path,
-    file: File,
+    name: &str,
+    input: Input,
     source: &dyn Source,
     text: &mut String,
 ) -> Result<(), Failure> {
@@ -58,15 +86,15 @@ fn recording(
         symbol.name()
     );
     let mut replay = Replay::new();
-    let refuse = |error| Failure::work(format!("{}: {error}", path.display()));
+    let refuse = |error| Failure::work(format!("{name}: {error}"));
     replay.line(&head).map_err(refuse)?;
-    let mut file = BufReader::new(file);
+    let mut input = BufReader::new(input);
     let mut piece = Vec::new();
     loop {
         piece.clear();
-        let mut rest = Read::take(&mut file, PIECE_BYTES as u64);
+        let mut rest = Read::take(&mut input, PIECE_BYTES as u64);
         rest.read_to_end(&mut piece)
-            .map_err(|error| fail(path, &error))?;
+            .map_err(|error| Input::refuse(name, error))?;
         piece.truncate(piece.len() - piece.len() % symbol.bytes());
         if piece.is_empty() {
             break;
@@ -77,11 +105,7 @@ fn recording(
             .map_err(refuse)?;
     }
     if let Some(answer) = replay.line("health").map_err(refuse)? {
-        let _ = writeln!(text, "{}: {}", path.display(), answer.text.trim());
+        let _ = writeln!(text, "{name}: {}", answer.text.trim());
     }
     Ok(())
-}
-
-fn fail(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::input(format!("{}: {error}", path.display()))
 }

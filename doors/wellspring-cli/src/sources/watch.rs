@@ -1,16 +1,39 @@
 //! `sources watch`.
 
-use super::{WatchRequest, bits};
 use crate::failure::Failure;
+use crate::json;
 use crate::output::Output;
-use crate::stats::table;
+use crate::table::table;
+use crate::values::bits_per_byte;
+use clap::Args;
 use wellspring::{Engine, Harvester, Stats};
 
-/// Home, and clear from there.
+/// Moves the cursor to the top left, and clears from there.
 const RENEW: &str = "\x1b[H\x1b[J";
 
+/// Watch the sources of an engine with a harvester
+///
+/// It is the engine of this process. On a terminal the table is renewed in place; elsewhere one table follows
+/// another. SIGINT and SIGTERM end it with success.
+#[derive(Args)]
+pub(super) struct WatchRequest {
+    /// The time from one table to the next, in milliseconds
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 1000, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(10..=3_600_000))]
+    interval_ms: u64,
+
+    /// End after N tables [default: at a signal]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// Print one JSON object a line instead of each table
+    #[arg(long)]
+    json: bool,
+}
+
 pub(super) fn run(request: &WatchRequest) -> Result<(), Failure> {
-    // Before there is a thread: it inherits what is blocked.
+    // Before the engine starts a thread, so that the thread inherits the blocked signals.
     let end = EndSignals::block();
     let builder = Engine::builder().harvester(Harvester::default());
     let engine = builder.build().map_err(Failure::work)?;
@@ -18,15 +41,16 @@ pub(super) fn run(request: &WatchRequest) -> Result<(), Failure> {
     let is_live = output.is_terminal();
     let mut left = request.count.unwrap_or(u64::MAX);
     loop {
-        // Without a reader a harvester slows down.
+        // Without reads a harvester slows down.
         let _: [u8; 32] = engine.bytes();
-        let text = tables(&engine.stats());
-        output.print(&match is_live {
-            true => format!("{RENEW}{text}"),
-            false => format!("{text}\n"),
+        let stats = engine.stats();
+        output.print(&match (request.json, is_live) {
+            (true, _) => format!("{}\n", json::harvest(&stats)),
+            (false, true) => format!("{RENEW}{}", tables(&stats)),
+            (false, false) => format!("{}\n", tables(&stats)),
         })?;
         left -= 1;
-        if left == 0 || end.comes_within(request.interval_ms) {
+        if left == 0 || end.arrived_within(request.interval_ms) {
             return Ok(());
         }
     }
@@ -35,10 +59,10 @@ pub(super) fn run(request: &WatchRequest) -> Result<(), Failure> {
 fn tables(stats: &Stats) -> String {
     let head = [
         "source",
-        "state",
+        "health",
         "claim",
         "used",
-        "thrown away",
+        "discarded",
         "credited",
         "failures",
         "errors",
@@ -49,7 +73,7 @@ fn tables(stats: &Stats) -> String {
         [
             source.name.to_string(),
             source.health.name().to_string(),
-            bits(source.claim),
+            bits_per_byte(source.claim).to_string(),
             source.bytes.to_string(),
             source.discarded_bytes.to_string(),
             format!("{} bits", source.credited_bits),
@@ -72,12 +96,12 @@ fn tables(stats: &Stats) -> String {
     )
 }
 
-/// The signals that end a watch: waited for instead of handled.
+/// The signals that end a watch. They are blocked and waited for, not handled.
 struct EndSignals(libc::sigset_t);
 
 impl EndSignals {
     fn block() -> Self {
-        // SAFETY: all zeros is a signal set, the pointers are to it, and both signals exist.
+        // SAFETY: all zeros is a valid signal set, the pointers are to it, and both signals exist.
         unsafe {
             let mut signals: libc::sigset_t = core::mem::zeroed();
             libc::sigemptyset(&raw mut signals);
@@ -88,13 +112,13 @@ impl EndSignals {
         }
     }
 
-    /// Waits, and says whether one of them came.
-    fn comes_within(&self, milliseconds: u64) -> bool {
+    /// Waits, and returns whether one of them came.
+    fn arrived_within(&self, milliseconds: u64) -> bool {
         let time = libc::timespec {
             tv_sec: (milliseconds / 1000) as libc::time_t,
             tv_nsec: (milliseconds % 1000 * 1_000_000) as libc::c_long,
         };
-        // SAFETY: the set and the time are initialised, and no information is asked for.
+        // SAFETY: the set and the time are initialised; the pointer for details may be null.
         unsafe { libc::sigtimedwait(&raw const self.0, core::ptr::null_mut(), &raw const time) > 0 }
     }
 }

@@ -65,6 +65,11 @@ impl Drop for Scratch {
     }
 }
 
+/// Whether the long form of tests is wanted: `cargo xtask test --long` sets this.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("WELLSPRING_LONG").is_some()
+}
+
 /// Whether a tool is installed; says so if a test has to do without.
 pub(crate) fn is_installed(tool: &str) -> bool {
     let found = Command::new("sh")

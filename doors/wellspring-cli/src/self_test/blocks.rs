@@ -1,9 +1,9 @@
 //! No 16 bytes twice.
 
-use super::{Outcome, failed};
+use super::check::{Outcome, failed};
 
-/// The granularity of the comparisons: among a million random blocks, two are equal by chance once in 10^26.
-pub(super) const BLOCK_BYTES: usize = 16;
+/// The size of the blocks that are compared: among a million random blocks, two are equal with a probability of about 10^-27.
+pub(crate) const BLOCK_BYTES: usize = 16;
 
 /// Passes if no block occurs twice among all of the reads, and none is all zeros.
 pub(crate) fn are_distinct<'a>(reads: impl IntoIterator<Item = &'a [u8]>) -> Outcome {

@@ -1,0 +1,125 @@
+//! The whole command line: the commands, help and version, and errors in one line.
+
+use crate::bench::BenchRequest;
+use crate::bytes::BytesRequest;
+use crate::check::CheckRequest;
+use crate::failure::Failure;
+use crate::generation::GenerationRequest;
+use crate::manual::{CompletionsRequest, ManRequest};
+use crate::module::KernelRequest;
+use crate::output::Output;
+use crate::randomness::TestRequest;
+use crate::replay::ReplayRequest;
+use crate::seed::SeedRequest;
+use crate::sources::SourcesRequest;
+use crate::stats::StatsRequest;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Random numbers that scale with the machine
+///
+/// Fortuna, bit-exact with FreeBSD's random(4), made concurrent: one generator for each NUMA node, one tap for
+/// each thread.
+#[derive(Parser)]
+#[command(
+    name = "wellspring",
+    version,
+    arg_required_else_help = false,
+    disable_help_subcommand = true,
+    after_help = "\
+Exit status:
+  0  success, also when the reader of a pipe has closed it
+  1  an error while the command worked, or a test that failed
+  2  wrong arguments, or an input file that is missing or wrong
+  3  the kernel module is not loaded"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Bytes(Box<BytesRequest>),
+    Replay(ReplayRequest),
+    Check(CheckRequest),
+    Stats(StatsRequest),
+    Sources(SourcesRequest),
+    Test(TestRequest),
+    Bench(BenchRequest),
+    Seed(SeedRequest),
+    Generation(GenerationRequest),
+    Kernel(KernelRequest),
+    Completions(CompletionsRequest),
+    Man(ManRequest),
+}
+
+/// The definitions, from which completions and man pages are made.
+pub(crate) fn definitions() -> clap::Command {
+    Arguments::command()
+}
+
+/// Reads the command line. Prints help and version itself, and then returns `None`.
+pub(crate) fn parse() -> Result<Option<Command>, Failure> {
+    let error = match Arguments::try_parse() {
+        Ok(arguments) => return Ok(Some(arguments.command)),
+        Err(error) => error,
+    };
+    let message = error.render().to_string();
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        // Not with clap's own printing, which ignores errors: a full disk would look like success.
+        Output::standard()?.print(&message)?;
+        return Ok(None);
+    }
+    let first_word = std::env::args_os().nth(1).unwrap_or_default();
+    let line = one_line(&message, &first_word.to_string_lossy());
+    Err(Failure::Input(line))
+}
+
+/// Clap's paragraphs as one line: the reason and the tips, then a hint instead of the usage.
+fn one_line(message: &str, first_word: &str) -> String {
+    // A number below zero is wrong wherever it stands, so clap's tip how to write it does not help.
+    let is_misleading = |paragraph: &str| {
+        let value = paragraph.trim_start().strip_prefix("tip: to pass '-");
+        value.is_some_and(|value| value.starts_with(|digit: char| digit.is_ascii_digit()))
+    };
+    let is_reason = |paragraph: &&str| {
+        !["Usage:", "For more information"]
+            .iter()
+            .any(|start| paragraph.starts_with(start))
+    };
+    let words = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    let paragraphs = message.trim().split("\n\n").take_while(is_reason);
+    let paragraphs = paragraphs.filter(|paragraph| !is_misleading(paragraph));
+    let reason = paragraphs.map(words).collect::<Vec<_>>().join("; ");
+    let reason = reason.strip_prefix("error: ").unwrap_or(&reason);
+    let command = match definitions().find_subcommand(first_word) {
+        Some(subcommand) => format!("wellspring {}", subcommand.get_name()),
+        None => "wellspring".into(),
+    };
+    format!("{reason} (try '{command} --help')")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_contradict_nothing() {
+        definitions().debug_assert();
+    }
+
+    #[test]
+    fn an_error_of_many_lines_becomes_one_with_a_hint() {
+        let message = "error: bad\n  [possible values: a, b]\n\n  tip: good\n\nUsage: wellspring bytes [SIZE]\n\nx";
+        let expected = "bad [possible values: a, b]; tip: good";
+        let hint = "(try 'wellspring bytes --help')";
+        assert_eq!(one_line(message, "bytes"), format!("{expected} {hint}"));
+        let hint = "(try 'wellspring --help')";
+        assert_eq!(one_line("error: x", "frob"), format!("x {hint}"));
+    }
+}

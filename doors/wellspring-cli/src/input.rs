@@ -1,0 +1,78 @@
+//! Where a command reads from: a file, or the standard input for `-`.
+
+use crate::failure::Failure;
+use crate::standard_streams::input_was_closed;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+/// A file or the standard input, without a buffer.
+pub(crate) struct Input {
+    file: File,
+    name: String,
+}
+
+impl Input {
+    /// Opens a file; `-` is the standard input.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Self::standard();
+        }
+        let name = path.display().to_string();
+        match open_file(path) {
+            Ok(file) => Ok(Self { file, name }),
+            Err(error) => Err(Self::refuse(&name, error)),
+        }
+    }
+
+    /// The standard input itself: the standard library's would take an error for its end.
+    pub(crate) fn standard() -> Result<Self, Failure> {
+        let name = "standard input".to_string();
+        if input_was_closed() {
+            return Err(Failure::input(format!("{name}: it is closed")));
+        }
+        match io::stdin().as_fd().try_clone_to_owned() {
+            Ok(own) => Ok(Self {
+                file: own.into(),
+                name,
+            }),
+            Err(error) => Err(Failure::input(format!("{name}: {error}"))),
+        }
+    }
+
+    /// How messages name it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is wrong with what was read.
+    pub(crate) fn refuse(name: &str, reason: impl Display) -> Failure {
+        Failure::input(format!("{name}: {reason}"))
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read(buffer)
+    }
+}
+
+/// Opens a file to read it. A folder would open too, and fail at the first read.
+fn open_file(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(rustix::io::Errno::ISDIR.into());
+    }
+    Ok(file)
+}
+
+/// Refuses a path whose folder does not exist: the argument is wrong, not the work.
+pub(crate) fn check_folder(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    match std::fs::metadata(Path::new(".").join(folder).join(".")) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Input::refuse(&path.display().to_string(), error)),
+    }
+}

@@ -1,0 +1,200 @@
+//! What the statistics say: values, what is expected of good data, and how probable such values are.
+
+use super::circle::Circle;
+use super::compression::Compression;
+use super::{FipsFailures, Judge};
+use statrs::function::erf::erfc;
+use statrs::function::gamma::{gamma_lr, gamma_ur};
+
+/// A test fails if good data gives such a value with a smaller probability. There are 8 tests, so that good data
+/// fails about once in a million runs.
+pub(crate) const MIN_PROBABILITY: f64 = 1.25e-7;
+
+/// The share of good blocks that fail at least one test of FIPS 140-2, from above.
+const FIPS_FAILURE_RATE: f64 = 0.00085;
+
+/// Below these amounts the distributions are not close enough to what the probabilities are computed from.
+const MIN_CHI_SQUARE_BYTES: u64 = 40 * 256;
+const MIN_SERIAL_BYTES: u64 = 1000;
+const MIN_POINTS: u64 = 10_000;
+const MIN_DISTANCES: u64 = 64_000;
+
+/// A test.
+pub(crate) struct Test {
+    pub(crate) name: &'static str,
+    pub(crate) value: f64,
+    /// What good data gives on average.
+    pub(crate) expected: f64,
+    /// The probability that good data gives a value at least as far from `expected`; for FIPS 140-2 and chi-square, a
+    /// value at least as large. `None` if there are too few bytes.
+    pub(crate) p_value: Option<f64>,
+    pub(crate) failed: bool,
+}
+
+impl Test {
+    fn new(name: &'static str, value: f64, expected: f64, p_value: Option<f64>) -> Self {
+        Self {
+            name,
+            value,
+            expected,
+            p_value,
+            failed: p_value.is_some_and(|p_value| p_value < MIN_PROBABILITY),
+        }
+    }
+
+    /// A test whose value is distributed almost normally.
+    fn normal(
+        name: &'static str,
+        value: f64,
+        expected: f64,
+        deviation: f64,
+        is_enough: bool,
+    ) -> Self {
+        let distance = (value - expected).abs() / deviation;
+        let p_value = erfc(distance / std::f64::consts::SQRT_2);
+        Self::new(name, value, expected, is_enough.then_some(p_value))
+    }
+}
+
+/// The tests and estimates.
+pub(crate) struct Verdict {
+    pub(crate) bytes: u64,
+    pub(crate) tests: Vec<Test>,
+    pub(crate) fips: FipsFailures,
+    /// Shannon's entropy of the byte counts, in bits per byte.
+    pub(crate) entropy: f64,
+    /// Min-entropy by SP 800-90B 6.3.1, in bits per byte.
+    pub(crate) most_common_value: f64,
+    /// Min-entropy by SP 800-90B 6.3.4, in bits per bit.
+    pub(crate) compression: Option<f64>,
+}
+
+impl Verdict {
+    pub(crate) fn failed(&self) -> bool {
+        self.tests.iter().any(|test| test.failed)
+    }
+}
+
+pub(super) fn of(judge: &Judge) -> Verdict {
+    Verdict {
+        bytes: judge.bytes(),
+        tests: vec![
+            monobit(judge),
+            runs(judge),
+            fips(judge.fips.failures()),
+            chi_square(judge),
+            mean(judge),
+            serial_correlation(judge),
+            pi(judge),
+            compression(&judge.compression),
+        ],
+        fips: judge.fips.failures(),
+        entropy: judge.counts.entropy(),
+        most_common_value: judge.counts.min_entropy(),
+        compression: judge.compression.min_entropy(),
+    }
+}
+
+/// The share of ones.
+fn monobit(judge: &Judge) -> Test {
+    let bits = judge.bytes() as f64 * 8.0;
+    let share = judge.counts.ones() as f64 / bits;
+    Test::normal("monobit", share, 0.5, 0.5 / bits.sqrt(), true)
+}
+
+/// The number of runs of equal bits. Each bit differs from the one before with a probability of 1/2.
+fn runs(judge: &Judge) -> Test {
+    let pairs = judge.bytes() as f64 * 8.0 - 1.0;
+    let runs = judge.serial.changes() as f64 + 1.0;
+    Test::normal("runs", runs, pairs / 2.0 + 1.0, pairs.sqrt() / 2.0, true)
+}
+
+/// The number of blocks that failed: of rare events, so by Poisson's distribution.
+fn fips(failures: FipsFailures) -> Test {
+    let expected = failures.blocks as f64 * FIPS_FAILURE_RATE;
+    let failed = failures.any as f64;
+    let p_value = match (failures.blocks, failures.any) {
+        (0, _) => None,
+        (_, 0) => Some(1.0),
+        _ => Some(gamma_lr(failed, expected)),
+    };
+    Test::new("FIPS 140-2 blocks", failed, expected, p_value)
+}
+
+/// Counts that are too equal fail too: random counts are not equal.
+fn chi_square(judge: &Judge) -> Test {
+    const DEGREES: f64 = 255.0;
+    let value = judge.counts.chi_square();
+    // The function is not defined at 0, where all counts are equal.
+    let p_value = if value > 0.0 {
+        gamma_ur(DEGREES / 2.0, value / 2.0)
+    } else {
+        1.0
+    };
+    let is_enough = judge.bytes() >= MIN_CHI_SQUARE_BYTES;
+    let mut test = Test::new("chi-square", value, DEGREES, is_enough.then_some(p_value));
+    test.failed = is_enough && p_value.min(1.0 - p_value) < MIN_PROBABILITY / 2.0;
+    test
+}
+
+fn mean(judge: &Judge) -> Test {
+    let bytes = judge.bytes() as f64;
+    let (sum, _) = judge.counts.sums();
+    // The variance of a random byte is (256^2 - 1) / 12.
+    let deviation = (65_535.0 / 12.0 / bytes).sqrt();
+    Test::normal("mean", sum as f64 / bytes, 127.5, deviation, true)
+}
+
+/// Pearson's correlation of each byte with the next, as `ent` computes it.
+fn serial_correlation(judge: &Judge) -> Test {
+    let bytes = u128::from(judge.bytes());
+    let (sum, squares) = judge.counts.sums();
+    let products = judge.serial.products();
+    // Exact up to here: the differences are small compared with the products.
+    let difference = |one: u128, other: u128| {
+        if one >= other {
+            (one - other) as f64
+        } else {
+            -((other - one) as f64)
+        }
+    };
+    let covariance = difference(bytes * products, sum * sum);
+    let variance = difference(bytes * squares, sum * sum);
+    let bytes = bytes as f64;
+    let expected = if bytes > 1.0 {
+        -1.0 / (bytes - 1.0)
+    } else {
+        0.0
+    };
+    let is_enough = judge.bytes() >= MIN_SERIAL_BYTES;
+    const NAME: &str = "serial correlation";
+    if variance == 0.0 {
+        // All bytes are equal: the correlation is 0 / 0, and good data never is like that.
+        return Test::new(NAME, f64::NAN, expected, is_enough.then_some(0.0));
+    }
+    let deviation = 1.0 / bytes.sqrt();
+    Test::normal(NAME, covariance / variance, expected, deviation, is_enough)
+}
+
+fn pi(judge: &Judge) -> Test {
+    let circle = &judge.circle;
+    let points = circle.points() as f64;
+    let share = Circle::probability_of_inside();
+    Test::normal(
+        "Monte Carlo pi",
+        4.0 * circle.inside() as f64 / points,
+        4.0 * share,
+        4.0 * (share * (1.0 - share) / points).sqrt(),
+        circle.points() >= MIN_POINTS,
+    )
+}
+
+fn compression(compression: &Compression) -> Test {
+    Test::normal(
+        "compression",
+        compression.mean(),
+        Compression::expected_mean(),
+        compression.deviation_of_mean(),
+        compression.distances() >= MIN_DISTANCES,
+    )
+}
