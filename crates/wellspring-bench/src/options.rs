@@ -1,6 +1,6 @@
 //! What a run measures, and for how long.
 
-use crate::machine::cpus;
+use crate::host::cpus;
 use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;

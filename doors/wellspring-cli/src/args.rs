@@ -1,5 +1,6 @@
 //! What the user may say: help, completions and man page come from here.
 
+use crate::bench::BenchRequest;
 use crate::engine::EngineRequest;
 use crate::failure::Failure;
 use crate::generation::GenerationRequest;
@@ -14,7 +15,6 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 use wellspring::pseudo::{Algorithm, Path};
 use wellspring::{Backend, Mode, Prf};
-use wellspring_bench::Section;
 
 /// The most worker threads: each has a block in memory.
 const MAX_THREADS: u64 = 1024;
@@ -206,45 +206,6 @@ pub(crate) struct StatsRequest {
     pub(crate) json: bool,
 }
 
-/// Measure the engine and the operating system
-///
-/// Modes, threads, sizes, backends, latencies, fairness, the harvest under load, and a block-writing loop: all in
-/// turn, round after round; figures are medians, ratios the medians of the rounds' ratios. Takes about a minute.
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  wellspring bench --quick
-  wellspring bench --only latency
-  wellspring bench --json run.json --report run.html
-  wellspring bench --model                    machines that are not here")]
-pub(crate) struct BenchRequest {
-    /// Some ten seconds, for a first impression
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// One part alone: throughput, latency, harvest, blocks or footprint
-    #[arg(long, value_name = "PART", value_parser = sections())]
-    pub(crate) only: Option<Section>,
-
-    /// Predict larger machines from the costs of this one, and compare with what was published
-    ///
-    /// Sockets and threads as a queue for locks. Says what is assumed.
-    #[arg(long, conflicts_with_all = ["quick", "only"])]
-    pub(crate) model: bool,
-
-    /// Write the figures to FILE as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Write a page with plots to FILE: HTML, in one piece
-    #[arg(long, value_name = "FILE")]
-    pub(crate) report: Option<PathBuf>,
-
-    /// Print the nanoseconds to the first byte of this process, and nothing else
-    #[arg(long, hide = true, exclusive = true)]
-    pub(crate) first_byte: bool,
-}
-
 /// Print the man page
 ///
 /// Of the command, or of one of its subcommands.
@@ -325,10 +286,6 @@ pub(crate) fn prfs() -> impl TypedValueParser<Value = Prf> {
 
 pub(crate) fn backends() -> impl TypedValueParser<Value = Backend> {
     named(Backend::ALL, Backend::name)
-}
-
-fn sections() -> impl TypedValueParser<Value = Section> {
-    named(&Section::ALL, Section::name)
 }
 
 fn algorithms() -> impl TypedValueParser<Value = Algorithm> {

@@ -1,45 +1,77 @@
-//! `bench`: the ladder on this machine, or machines that are not here as a model.
+//! `bench`: measures the engine and the operating system on this machine.
 
-use crate::args::BenchRequest;
 use crate::failure::Failure;
 use crate::output::Output;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::ffi::OsString;
-use std::path::Path;
-use wellspring_bench::{Options, Progress, first_byte, model, run as measure};
+use std::path::{Path, PathBuf};
+use wellspring_bench::{Options, Progress, Section, first_byte, html, json, run as measure, text};
 
-/// The hidden option with which the command starts itself afresh, to time the first byte of a process.
+/// The hidden option with which the command starts itself, to time the first byte of a fresh process.
 const FIRST_BYTE: &str = "--first-byte";
+
+/// Measure the engine and the operating system
+///
+/// Modes, threads, sizes, backends, helpers, latencies, fairness, the harvester beside readers, and a loop that writes
+/// blocks. Every case has its turn in every round; figures are medians over the rounds, ratios the medians of the
+/// rounds' ratios. Takes about a minute.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wellspring bench --quick
+  wellspring bench --only latency
+  wellspring bench --json run.json --report run.html")]
+pub(crate) struct BenchRequest {
+    /// Take ten seconds instead of a minute; the figures are less exact
+    #[arg(long)]
+    quick: bool,
+
+    /// Measure one part: throughput, latency, harvest, blocks or footprint
+    #[arg(long, value_name = "PART", value_parser = sections())]
+    only: Option<Section>,
+
+    /// Write all figures to FILE as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Write a page with charts to FILE: one HTML file, which fetches nothing
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Print the nanoseconds to the first byte of this process, and nothing else
+    #[arg(long, hide = true, exclusive = true)]
+    first_byte: bool,
+}
+
+fn sections() -> impl TypedValueParser<Value = Section> {
+    PossibleValuesParser::new(Section::ALL.map(Section::name))
+        .try_map(|name| name.parse::<Section>())
+}
 
 pub(crate) fn run(request: &BenchRequest) -> Result<(), Failure> {
     if request.first_byte {
         return print(&format!("{}\n", first_byte().as_nanos()));
     }
-    let (table, json, page) = match request.model {
-        true => {
-            let report = model::run(&model::Costs::measure());
-            (report.table(), report.json(), report.html())
-        }
-        false => {
-            let mut bar = Bar(ProgressBar::hidden());
-            let report = measure(&options(request)?, Vec::new(), &mut bar);
-            bar.0.finish_and_clear();
-            (report.table(), report.json(), report.html())
-        }
-    };
-    print(&table)?;
-    for (path, text) in [(&request.json, json), (&request.report, page)] {
-        if let Some(path) = path {
-            write(path, &text)?;
-        }
+    let mut bar = Bar(ProgressBar::hidden());
+    let report = measure(&options(request)?, Vec::new(), &mut bar);
+    bar.0.finish_and_clear();
+    print(&text(&report))?;
+    if let Some(path) = &request.json {
+        write(path, &format!("{:#}\n", json::report(&report)))?;
+    }
+    if let Some(path) = &request.report {
+        write(path, &html(&report))?;
     }
     Ok(())
 }
 
 fn options(request: &BenchRequest) -> Result<Options, Failure> {
-    let mut options = match request.quick {
-        true => Options::quick(),
-        false => Options::default(),
+    let mut options = if request.quick {
+        Options::quick()
+    } else {
+        Options::default()
     };
     options.only = request.only;
     let this = std::env::current_exe().map_err(Failure::work)?;
