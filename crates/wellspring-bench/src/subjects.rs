@@ -176,7 +176,12 @@ pub(crate) fn reader(engine: &Engine) -> impl Runner {
 }
 
 /// A mode of the engine, at `works`, on threads.
-pub(crate) fn mode(mode: Mode, works: &[Work]) -> Contender {
+///
+/// # Panics
+///
+/// When the system has no memory for an engine.
+#[must_use]
+pub fn mode(mode: Mode, works: &[Work]) -> Contender {
     let engine = engine(mode);
     Contender::new(mode.name(), Family::Mode, works, move || {
         Read(engine.clone())

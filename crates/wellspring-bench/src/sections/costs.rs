@@ -24,6 +24,7 @@ pub(super) fn small(report: &Report) -> Section {
         drawings: works
             .into_iter()
             .filter_map(|(work, title)| bars(report, work, title, "reads per second", |one| duration(one.ns_per_request())))
+            .chain(helpers(report))
             .collect(),
     }
 }
