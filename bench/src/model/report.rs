@@ -11,6 +11,7 @@ use wellspring_bench::chart::{Axis, Drawing, Lines, Point, Series};
 use wellspring_bench::contender::Work;
 use wellspring_bench::format::{digits, duration, percent, rate};
 use wellspring_bench::page::{Origin, Section};
+use wellspring_bench::sections::MODES;
 use wellspring_bench::table::Table;
 
 impl ModelReport {
@@ -196,7 +197,7 @@ impl ModelReport {
     }
 
     fn plot(&self, bytes: usize) -> Drawing {
-        let series = Mode::ALL.map(|mode| Series {
+        let series = MODES.map(|mode| Series {
             name: mode.to_string(),
             is_dashed: true,
             points: self

@@ -34,9 +34,7 @@ pub(super) fn long(report: &Report) -> Section {
     let works = [(4096, "4 KiB"), (65_536, "64 KiB"), (1 << 20, "1 MiB")];
     Section {
         title: "Long reads".into(),
-        words:
-            "One thread. A longer bar is faster. memset writes zeros: no generator can be faster."
-                .into(),
+        words: "One thread. A longer bar is faster.".into(),
         origin: Origin::Measured,
         drawings: works
             .into_iter()
@@ -61,11 +59,7 @@ fn bars(
     caption: &str,
     label: impl Fn(&Measurement) -> String,
 ) -> Option<Drawing> {
-    let is_shown = |family: Family| match family {
-        Family::Backend | Family::Helper => false,
-        Family::Limit => work.bytes() >= 4096,
-        _ => true,
-    };
+    let is_shown = |family| !matches!(family, Family::Backend | Family::Helper | Family::Limit);
     let found = report.measurements.iter();
     let mut found: Vec<&Measurement> = found
         .filter(|one| one.work == work && one.threads == 1 && is_shown(one.family))

@@ -1,5 +1,6 @@
 //! The distribution of single reads, on a logarithmic scale.
 
+use super::MODES;
 use crate::chart::{Axis, Drawing, Lines, MAX_SERIES, Point, Series};
 use crate::format::duration;
 use crate::latency::{AFTER_RESEED, EMPTY, HARVESTING, Latency, OF_A_HERD, OF_NO_HERD};
@@ -20,7 +21,7 @@ pub(super) fn section(report: &Report) -> Section {
         .filter(|&threads| threads <= report.host.cpus);
     let most = most.max().unwrap_or(1);
     let default = Mode::PerThread.name();
-    let modes = |threads| Mode::ALL.map(|mode| (mode.name(), threads)).to_vec();
+    let modes = |threads| MODES.map(|mode| (mode.name(), threads)).to_vec();
     let mut groups = vec![
         ("One thread".to_owned(), modes(1)),
         (

@@ -1,5 +1,6 @@
 //! Throughput by size, on one thread.
 
+use super::MODES;
 use crate::chart::{Axis, Drawing, Lines, MAX_SERIES, Point, Series};
 use crate::contender::{Family, Work};
 use crate::format::{duration, rate};
@@ -14,7 +15,7 @@ const LEAST_POINTS: usize = 3;
 
 pub(super) fn section(report: &Report) -> Section {
     let default = Mode::PerThread.name();
-    let modes: Vec<&str> = Mode::ALL.iter().map(|mode| mode.name()).collect();
+    let modes: Vec<&str> = MODES.iter().map(|mode| mode.name()).collect();
     let system = [default, name::GETRANDOM, name::VDSO, name::MEMSET];
     let mut drawings = Vec::new();
     drawings.extend(draw(report, "The four modes", &modes));

@@ -1,5 +1,6 @@
 //! What many threads read together, over one thread alone: a chart for each size.
 
+use super::MODES;
 use crate::chart::{Axis, Bar, Bars, Drawing, Lines, Point, Series, Tint};
 use crate::contender::{Family, Work};
 use crate::format::{digits, rate};
@@ -88,7 +89,7 @@ fn lines(report: &Report, work: Work, counts: &[usize]) -> Option<Drawing> {
             points: found.map(point).collect(),
         })
     };
-    let series: Vec<Series> = Mode::ALL.into_iter().filter_map(series).collect();
+    let series: Vec<Series> = MODES.into_iter().filter_map(series).collect();
     if series.is_empty() {
         return None;
     }
