@@ -90,12 +90,12 @@ pub(crate) fn svg(report: &Report) -> String {
         });
         let bars: Vec<Bar> = bars.collect();
         let what = if work == Work::Word {
-            "a u64".into()
+            "A u64".into()
         } else {
             work.name()
         };
         let chart = Bars {
-            title: format!("Random {what}"),
+            title: what,
             caption: "a longer bar is faster".into(),
             bars,
             mark: None,
@@ -105,12 +105,9 @@ pub(crate) fn svg(report: &Report) -> String {
     let drawings: Vec<Drawing> = WORKS.into_iter().filter_map(drawing).collect();
     let host = &report.host;
     let small_print = [
-        format!(
-            "One thread, medians of {} rounds, {}",
-            report.rounds,
-            host.stamp()
-        ),
-        format!("{}, backend {}", host.cpu, host.backend),
+        host.stamp(),
+        format!("{}, {} backend", host.cpu, host.backend),
+        format!("one thread, medians of {} rounds", report.rounds),
     ];
     Drawing::file(&drawings, &small_print)
 }

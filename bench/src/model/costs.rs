@@ -28,7 +28,7 @@ pub(crate) struct Costs {
     /// Setting up a key and making the next one: what a claim does under the lock, and what making the
     /// output begins with.
     pub(crate) key_ns: f64,
-    /// What a locked read costs besides: signals, clock, the lock itself when nobody else wants it.
+    /// What a locked read costs besides: signals, clock, the lock when no other thread wants it.
     pub(crate) around_lock_ns: f64,
     /// A 32-byte read from a tap, refills included.
     pub(crate) tap_read_ns: f64,

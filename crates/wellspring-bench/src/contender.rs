@@ -99,7 +99,7 @@ pub enum Family {
     Statistical,
     /// The operating system.
     System,
-    /// Somebody else's.
+    /// Another project's generator.
     Peer,
     /// What the memory does at best: `memset`.
     Limit,

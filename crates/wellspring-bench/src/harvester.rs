@@ -51,7 +51,7 @@ pub(crate) fn steps() -> usize {
 
 /// Measures every mode, with a reader on each CPU.
 pub(crate) fn run(cpus: usize, progress: &mut dyn Progress) -> Vec<HarvesterLoss> {
-    // Between its turns nobody reads an engine, and its harvester would slow down.
+    // No thread reads an engine between its turns; without this its harvester would slow down.
     let harvester = Harvester::default().idle_pace_ms(100);
     let engines = Mode::ALL.map(|mode| {
         let builder = Engine::builder().mode(mode);

@@ -13,7 +13,7 @@ pub enum Section {
     Throughput,
     /// Percentiles of single calls.
     Latency,
-    /// What the harvest side loses while readers hammer.
+    /// Feeding, reseeding and the harvester beside readers.
     Harvest,
     /// The share of a block-writing loop that goes into its random numbers.
     Blocks,
