@@ -1,75 +1,42 @@
-//! The ladder of `wellspring bench`, with everyone else's generators on it: `cargo xtask bench`.
+//! wellspring beside the generators of other projects, a model of larger machines, and a gate on speed:
+//! `cargo xtask bench`.
 //!
-//! Outside the workspace, so that a C library, a C compiler and two other languages stay out of the
-//! product's dependency tree.
+//! Outside the workspace, because the peers need a C library, a C compiler, Go and Python.
+//!
+//! ```text
+//! arguments  the command line
+//! peers      the generators of other projects
+//! model      larger machines, computed
+//! targets    the figures that the project wants to reach
+//! readme     the table and the picture of the README
+//! gate       has wellspring become slower?
+//! ```
 
+mod arguments;
+mod gate;
+mod model;
 mod peers;
+mod readme;
+mod targets;
 
+use arguments::{Arguments, Task, USAGE};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
 use std::error::Error;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
-use wellspring_bench::{Options, Progress, first_byte, model, run};
-
-const USAGE: &str = "usage: wellspring-peers [--quick] [--model] [--json FILE] [--report FILE.html] \
-                     [--section throughput|latency|harvest|blocks|footprint]";
-
-/// Prints the time to the first byte, and nothing else: how this program starts itself afresh.
-const FIRST_BYTE: &str = "--first-byte";
-
-/// What the command line asks for.
-#[derive(Default)]
-struct Arguments {
-    quick: bool,
-    model: bool,
-    section: Option<String>,
-    json: Option<PathBuf>,
-    report: Option<PathBuf>,
-}
-
-impl Arguments {
-    fn parse(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
-        let mut arguments = Self::default();
-        while let Some(word) = words.next() {
-            match word.to_str()? {
-                "--quick" => arguments.quick = true,
-                "--model" => arguments.model = true,
-                "--section" => arguments.section = Some(words.next()?.into_string().ok()?),
-                "--json" => arguments.json = Some(words.next()?.into()),
-                "--report" => arguments.report = Some(words.next()?.into()),
-                _ => return None,
-            }
-        }
-        Some(arguments)
-    }
-
-    fn options(&self) -> Result<Options, Box<dyn Error>> {
-        let mut options = match self.quick {
-            true => Options::quick(),
-            false => Options::default(),
-        };
-        options.only = self.section.as_deref().map(str::parse).transpose()?;
-        let this = std::env::current_exe()?;
-        options.first_byte_command = Some(vec![this.into(), FIRST_BYTE.into()]);
-        Ok(options)
-    }
-}
+use wellspring_bench::{Options, Progress, first_byte, json as figures, page, run, text};
 
 fn main() -> ExitCode {
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == FIRST_BYTE)
-    {
-        println!("{}", first_byte().as_nanos());
-        return ExitCode::SUCCESS;
-    }
     let Some(arguments) = Arguments::parse(std::env::args_os().skip(1)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    match bench(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+    match work(&arguments) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             eprintln!("wellspring-peers: {error}");
             ExitCode::FAILURE
@@ -77,26 +44,82 @@ fn main() -> ExitCode {
     }
 }
 
-fn bench(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let mut bar = Bar(ProgressBar::hidden());
-    let (table, json, html) = match arguments.model {
-        true => {
-            let report = model::run(&model::Costs::measure());
-            (report.table(), report.json(), report.html())
-        }
-        false => {
-            let report = run(&arguments.options()?, peers::all(), &mut bar);
-            (report.table(), report.json(), report.html())
-        }
+fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
+    let effort = if arguments.quick {
+        gate::Effort::QUICK
+    } else {
+        gate::Effort::FULL
     };
-    bar.0.finish_and_clear();
-    print!("{table}");
-    for (file, text) in [(&arguments.json, json), (&arguments.report, html)] {
-        if let Some(file) = file {
-            std::fs::write(file, text)?;
+    let baseline = Path::new(env!("CARGO_MANIFEST_DIR")).join("baseline.json");
+    match &arguments.task {
+        Task::FirstByte => Ok(format!("{}\n", first_byte().as_nanos())),
+        Task::Ratios => Ok(gate::line(&gate::measure(gate::Effort::QUICK)) + "\n"),
+        Task::Check => gate::against_baseline(&baseline, effort),
+        Task::Against(old) => gate::against_binary(old, effort),
+        Task::SaveBaseline => gate::save(&baseline, effort),
+        Task::Model => {
+            let model = model::run(&model::Costs::measure());
+            let tables: String = model.tables().iter().map(|table| table.text()).collect();
+            let page = page::Page {
+                title: "wellspring bench --model".into(),
+                headline: "Larger machines, computed from the costs of this one.".into(),
+                header: Vec::new(),
+                sections: vec![model.section()],
+                tables: model.tables(),
+            };
+            write(arguments, &model.json(), &page)?;
+            Ok(tables)
         }
+        Task::Measure => measure(arguments),
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
+    let mut bar = Bar(ProgressBar::hidden());
+    let report = run(&options(arguments)?, peers::all(), &mut bar);
+    bar.0.finish_and_clear();
+    let targets = targets::table(&report);
+    let mut page = wellspring_bench::page(&report);
+    let mut figures = figures::report(&report);
+    let mut output = text(&report) + &targets.text();
+    page.tables.push(targets);
+    if arguments.only.is_none() {
+        let model = model::run(&model::Costs::measure());
+        page.sections.push(model.section());
+        page.tables.extend(model.tables());
+        figures["model"] = model.json();
+    }
+    if let Some(picture) = &arguments.readme {
+        if let Some(folder) = picture.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(picture, readme::svg(&report))?;
+        output = readme::markdown(&report);
+    }
+    write(arguments, &figures, &page)?;
+    Ok(output)
+}
+
+fn write(arguments: &Arguments, figures: &Value, page: &page::Page) -> Result<(), Box<dyn Error>> {
+    if let Some(file) = &arguments.json {
+        std::fs::write(file, format!("{:#}\n", json!(figures)))?;
+    }
+    if let Some(file) = &arguments.report {
+        std::fs::write(file, page.html())?;
     }
     Ok(())
+}
+
+fn options(arguments: &Arguments) -> Result<Options, Box<dyn Error>> {
+    let mut options = if arguments.quick {
+        Options::quick()
+    } else {
+        Options::default()
+    };
+    options.only = arguments.only;
+    let this = std::env::current_exe()?;
+    options.first_byte_command = Some(vec![this.into(), arguments::FIRST_BYTE.into()]);
+    Ok(options)
 }
 
 /// The bar on stderr, if that is a terminal.

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wellspring::replay::{Replay, ReplayError, Comparison, run};
+use wellspring_replay::{Replay, ReplayError, Comparison, run};
 
 fuzz_target!(|data: &[u8]| {
     // A read of a gigabyte is allowed, and slow.

@@ -1,5 +1,6 @@
 //! Rust's generators, as their users would call them.
 
+use super::name;
 use aes::Aes256;
 use aws_lc_rs::rand::fill;
 use chacha20::ChaCha20Rng;
@@ -8,7 +9,6 @@ use rand::{Rng, make_rng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wellspring_bench::contender::{Contender, Family, Subject, Work};
 use wellspring_bench::subjects::SIZES;
-use wellspring_bench::targets::peer;
 
 /// Anything with rand_core's trait.
 struct Standard<R>(R);
@@ -72,7 +72,7 @@ impl Subject for Fastrand {
     }
 }
 
-pub(super) fn peers() -> Vec<Contender> {
+pub(crate) fn peers() -> Vec<Contender> {
     let fills: Vec<Work> = SIZES.map(Work::Fill).to_vec();
     let all: Vec<Work> = [&[Work::Word], fills.as_slice()].concat();
     let peer = Family::Peer;
@@ -81,11 +81,11 @@ pub(super) fn peers() -> Vec<Contender> {
     let chacha20 = || Standard(make_rng::<ChaCha20Rng>());
     let xoshiro = || Standard(make_rng::<Xoshiro256PlusPlus>());
     vec![
-        Contender::new(peer::RAND, peer, &all, || ThreadLocal).on_threads(),
-        Contender::new(peer::CHACHA20, peer, &all, chacha20),
-        Contender::new(peer::AES_CTR, peer, &fills, aes),
-        Contender::new(peer::AWS_LC, peer, &fills, || AwsLc),
-        Contender::new(peer::FASTRAND, statistical, &all, || Fastrand),
-        Contender::new("rand_xoshiro", statistical, &all, xoshiro),
+        Contender::new(name::RAND, peer, &all, || ThreadLocal).on_threads(),
+        Contender::new(name::CHACHA20, peer, &all, chacha20),
+        Contender::new(name::AES_CTR, peer, &fills, aes),
+        Contender::new(name::AWS_LC, peer, &fills, || AwsLc),
+        Contender::new(name::FASTRAND, statistical, &all, || Fastrand),
+        Contender::new(name::XOSHIRO, statistical, &all, xoshiro),
     ]
 }

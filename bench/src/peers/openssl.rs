@@ -1,5 +1,6 @@
 //! The system's OpenSSL.
 
+use super::name;
 use openssl_sys::{
     EVP_CIPHER, EVP_CIPHER_CTX, EVP_CIPHER_CTX_free, EVP_CIPHER_CTX_new, EVP_EncryptInit_ex,
     EVP_EncryptUpdate, EVP_aes_256_ctr, EVP_chacha20, RAND_bytes,
@@ -7,14 +8,13 @@ use openssl_sys::{
 use std::ptr;
 use wellspring_bench::contender::{Contender, Family, Subject, Work};
 use wellspring_bench::subjects::SIZES;
-use wellspring_bench::targets::peer;
 
 struct Rand;
 
 impl Subject for Rand {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
-        // SAFETY: the buffer is ours and as long as we say; no work here is longer than an int holds.
+        // SAFETY: the pointer and the length are those of one writable slice; no work here has more than 1 MiB.
         let answer = unsafe { RAND_bytes(destination.as_mut_ptr(), destination.len() as i32) };
         assert_eq!(answer, 1, "OpenSSL's generator does not fail");
     }
@@ -72,20 +72,21 @@ impl Subject for Cipher {
 
 impl Drop for Cipher {
     fn drop(&mut self) {
-        // SAFETY: the context is ours, and nobody uses it after this.
+        // SAFETY: this struct owns the context, and drop is its last use.
         unsafe { EVP_CIPHER_CTX_free(self.context) }
     }
 }
 
 pub(super) fn peers() -> Vec<Contender> {
     let fills: Vec<Work> = SIZES.map(Work::Fill).to_vec();
+    let all: Vec<Work> = [&[Work::Word], fills.as_slice()].concat();
     let peer = Family::Peer;
     vec![
-        Contender::new("OpenSSL RAND_bytes", peer, &fills, || Rand),
-        Contender::new(peer::OPENSSL_AES, peer, &fills, || {
+        Contender::new(name::OPENSSL_RAND, peer, &all, || Rand),
+        Contender::new(name::OPENSSL_AES, peer, &fills, || {
             Cipher::new(EVP_aes_256_ctr)
         }),
-        Contender::new(peer::OPENSSL_CHACHA20, peer, &fills, || {
+        Contender::new(name::OPENSSL_CHACHA20, peer, &fills, || {
             Cipher::new(EVP_chacha20)
         }),
     ]

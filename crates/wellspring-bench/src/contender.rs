@@ -91,30 +91,45 @@ pub enum Family {
     Mode,
     /// Other ways into the engine.
     Handle,
+    /// Functions that make one value.
+    Helper,
     /// A bare keystream in a loop.
     Backend,
     /// Numbers without secrecy.
     Statistical,
     /// The operating system.
     System,
-    /// Somebody else's.
+    /// Another project's generator.
     Peer,
-    /// What the memory does at best.
-    Roof,
+    /// What the memory does at best: `memset`.
+    Limit,
 }
 
 impl Family {
+    /// All families, in the order in which tables list them.
+    pub const ALL: [Family; 8] = [
+        Family::Mode,
+        Family::Handle,
+        Family::Helper,
+        Family::System,
+        Family::Peer,
+        Family::Backend,
+        Family::Statistical,
+        Family::Limit,
+    ];
+
     /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Family::Mode => "mode",
             Family::Handle => "handle",
+            Family::Helper => "helper",
             Family::Backend => "backend",
             Family::Statistical => "statistical",
             Family::System => "system",
             Family::Peer => "peer",
-            Family::Roof => "roof",
+            Family::Limit => "limit",
         }
     }
 }

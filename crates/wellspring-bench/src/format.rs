@@ -1,12 +1,14 @@
-//! Figures for people: three digits and a unit.
+//! Figures for readers: three digits and a unit.
 
 /// A duration of so many nanoseconds: `5.72 ns`, `1.50 us`.
-pub(crate) fn duration(ns: f64) -> String {
+#[must_use]
+pub fn duration(ns: f64) -> String {
     with_unit(ns, &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")])
 }
 
 /// Bytes per second, by powers of ten: `12.3 GB/s`.
-pub(crate) fn rate(bytes_per_second: f64) -> String {
+#[must_use]
+pub fn rate(bytes_per_second: f64) -> String {
     with_unit(
         bytes_per_second,
         &[(1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")],
@@ -14,12 +16,14 @@ pub(crate) fn rate(bytes_per_second: f64) -> String {
 }
 
 /// A share: `3.16 %`.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0))
 }
 
 /// A figure of a target in its unit.
-pub(crate) fn figure(value: f64, unit: &str) -> String {
+#[must_use]
+pub fn figure(value: f64, unit: &str) -> String {
     match unit {
         "x" => format!("{}x", digits(value)),
         "ns" => duration(value),
@@ -29,7 +33,8 @@ pub(crate) fn figure(value: f64, unit: &str) -> String {
 }
 
 /// Three digits, or all there are before the point.
-pub(crate) fn digits(value: f64) -> String {
+#[must_use]
+pub fn digits(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "-".into(),
         100.0.. => format!("{value:.0}"),

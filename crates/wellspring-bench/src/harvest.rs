@@ -1,16 +1,15 @@
-//! What the harvest side loses while readers hammer: it feeds the pools and reseeds, on a thread of its own,
-//! alone and beside readers.
+//! Feeding the pools and reseeding on one thread: alone, and beside readers on the others.
 
 use crate::contender::{Runner, Work};
 use crate::progress::Progress;
-use crate::race::Pace;
 use crate::statistics::median;
 use crate::subjects;
+use crate::throughput::Pace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Mode};
 
-/// What the readers ask for: long enough that whoever holds a lock while making it holds it long.
+/// The length of a read: a mode that makes its output under a lock holds it for microseconds.
 pub const READ_BYTES: usize = 65_536;
 
 /// Events of 32 bytes that a step of the harvester offers before it reseeds, and so empties the queues.
@@ -24,12 +23,12 @@ const PORTION: usize = 8;
 pub struct HarvestLoss {
     /// The mode.
     pub mode: Mode,
-    /// How many readers hammered.
+    /// How many readers ran.
     pub readers: usize,
     /// Steps of the harvester (8 events offered, one reseed) per second, alone.
     pub alone_per_second: f64,
-    /// The same while readers hammer.
-    pub hammered_per_second: f64,
+    /// The same beside readers.
+    pub loaded_per_second: f64,
     /// Events that the queues gave up in the whole run, as a share of those offered.
     pub dropped_share: f64,
 }
@@ -38,7 +37,7 @@ impl HarvestLoss {
     /// What is left of its pace.
     #[must_use]
     pub fn kept_share(&self) -> f64 {
-        self.hammered_per_second / self.alone_per_second
+        self.loaded_per_second / self.alone_per_second
     }
 }
 
@@ -51,12 +50,12 @@ pub(crate) fn run(cpus: usize, pace: Pace, progress: &mut dyn Progress) -> Vec<H
     let readers = (cpus - 1).max(1);
     let engines = Mode::ALL.map(subjects::engine);
     let mut alone = vec![Vec::new(); engines.len()];
-    let mut hammered = alone.clone();
+    let mut loaded = alone.clone();
     let mut offered = vec![0; engines.len()];
     for _ in 0..pace.rounds {
         for (place, engine) in engines.iter().enumerate() {
-            for (readers, rates) in [(0, &mut alone), (readers, &mut hammered)] {
-                let (steps, per_second) = hammer(engine, readers, pace.slice);
+            for (readers, rates) in [(0, &mut alone), (readers, &mut loaded)] {
+                let (steps, per_second) = measure(engine, readers, pace.slice);
                 rates[place].push(per_second);
                 offered[place] += steps * EVENTS;
             }
@@ -67,7 +66,7 @@ pub(crate) fn run(cpus: usize, pace: Pace, progress: &mut dyn Progress) -> Vec<H
         mode: engine.mode(),
         readers,
         alone_per_second: median(&alone[place]),
-        hammered_per_second: median(&hammered[place]),
+        loaded_per_second: median(&loaded[place]),
         dropped_share: engine.stats().events_dropped as f64 / offered[place] as f64,
     };
     engines.iter().enumerate().map(summary).collect()
@@ -75,7 +74,7 @@ pub(crate) fn run(cpus: usize, pace: Pace, progress: &mut dyn Progress) -> Vec<H
 
 /// The harvester's steps in a slice beside so many readers, and the steps per second of the middle portion,
 /// which leaves out those in which the harvester was off its CPU.
-fn hammer(engine: &Engine, readers: usize, slice: Duration) -> (usize, f64) {
+fn measure(engine: &Engine, readers: usize, slice: Duration) -> (usize, f64) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..readers {
@@ -119,7 +118,7 @@ mod tests {
         let losses = run(2, pace, &mut ());
         assert_eq!(losses.len(), 4);
         for loss in losses {
-            assert!(loss.hammered_per_second > 0.0, "{}", loss.mode);
+            assert!(loss.loaded_per_second > 0.0, "{}", loss.mode);
             assert!((0.0..=1.0).contains(&loss.dropped_share), "{}", loss.mode);
         }
     }

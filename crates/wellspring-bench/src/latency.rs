@@ -5,8 +5,8 @@ use crate::contender::{Contender, Family, Runner};
 use crate::herd;
 use crate::histogram::Histogram;
 use crate::progress::Progress;
-use crate::race::Pace;
 use crate::subjects::{self, Nothing, SystemCall, name};
+use crate::throughput::Pace;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 use wellspring::{Engine, MinEntropy, Mode, Source, SourceError};
 use wellspring_sources::{Cpu, Os};
 
-/// The empty loop, which every distribution is to be held against: what it shows beyond the clock's own cost
-/// is the machine's doing (interrupts, the hypervisor, other processes), not a reader's.
+/// The loop that reads nothing, for comparison: its median is the cost of the clock, and its slow calls are caused by
+/// interrupts, the hypervisor and other programs.
 pub const EMPTY: &str = "empty loop";
-/// Reads on a tap whose generation has just passed.
+/// Reads of a thread that find a new generation.
 pub const AFTER_RESEED: &str = "first read after a reseed";
 /// The same, of many threads at once on one engine.
-pub const OF_A_HERD: &str = "the same, of a herd";
-/// The same, of many threads at once, each on an engine of its own: what the machine adds to the read of a herd.
-pub const OF_NO_HERD: &str = "the same, each on an engine of its own";
+pub const OF_A_HERD: &str = "the same, 64 threads";
+/// The same, of many threads at once, each with its own engine: what the machine adds without a queue.
+pub const OF_NO_HERD: &str = "the same, 64 engines";
 /// Reads on which the harvest fell due.
 pub const HARVESTING: &str = "a read that harvests";
 
@@ -93,7 +93,7 @@ fn contenders() -> Vec<Contender> {
     contenders.push(Contender::new(name::GETRANDOM, Family::System, &[], || {
         SystemCall
     }));
-    contenders.push(Contender::new(EMPTY, Family::Roof, &[], || Nothing));
+    contenders.push(Contender::new(EMPTY, Family::Limit, &[], || Nothing));
     contenders
 }
 
@@ -185,8 +185,8 @@ fn after_reseed(clock: &Clock) -> Histogram {
 /// A read that finds the harvest due, which it is ten times a second: draws on every source, now and then
 /// reseeds, and goes on.
 fn harvesting(clock: &Clock) -> Histogram {
-    let bell = Arc::new(Bell::default());
-    let sources: [Arc<dyn Source>; 3] = [Arc::new(Os), Arc::new(Cpu::default()), bell.clone()];
+    let probe = Arc::new(Probe::default());
+    let sources: [Arc<dyn Source>; 3] = [Arc::new(Os), Arc::new(Cpu::default()), probe.clone()];
     let engine = Engine::builder()
         .sources(sources)
         .build()
@@ -197,11 +197,11 @@ fn harvesting(clock: &Clock) -> Histogram {
     let end = Instant::now() + PATIENCE;
     while histogram.total() < HARVESTS && Instant::now() < end {
         for _ in 0..PORTION {
-            let before = bell.rung();
+            let before = probe.asked();
             let start = clock.ticks();
             engine.fill(black_box(&mut key));
             let ticks = clock.ticks().wrapping_sub(start);
-            if bell.rung() != before {
+            if probe.asked() != before {
                 histogram.add(ticks);
             }
         }
@@ -211,17 +211,17 @@ fn harvesting(clock: &Clock) -> Histogram {
 
 /// Yields nothing and counts how often it was asked, beside the standard sources: tells which read harvested.
 #[derive(Default)]
-struct Bell(AtomicU64);
+struct Probe(AtomicU64);
 
-impl Bell {
-    fn rung(&self) -> u64 {
+impl Probe {
+    fn asked(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-impl Source for Bell {
+impl Source for Probe {
     fn name(&self) -> &'static str {
-        "bell"
+        "probe"
     }
 
     fn min_entropy(&self) -> MinEntropy {

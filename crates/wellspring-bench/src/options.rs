@@ -1,6 +1,6 @@
 //! What a run measures, and for how long.
 
-use crate::machine::cpus;
+use crate::host::cpus;
 use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub enum Section {
     Throughput,
     /// Percentiles of single calls.
     Latency,
-    /// What the harvest side loses while readers hammer.
+    /// Feeding, reseeding and the harvester beside readers.
     Harvest,
     /// The share of a block-writing loop that goes into its random numbers.
     Blocks,

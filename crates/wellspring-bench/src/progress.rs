@@ -1,4 +1,4 @@
-//! How far a run has come, for whoever shows it.
+//! How far a run is, for a program that shows it.
 
 /// Told of every step of a run.
 pub trait Progress {
@@ -9,7 +9,7 @@ pub trait Progress {
     fn step(&mut self, what: &str);
 }
 
-/// Nobody looks.
+/// Shows nothing.
 impl Progress for () {
     fn begin(&mut self, _: usize) {}
     fn step(&mut self, _: &str) {}

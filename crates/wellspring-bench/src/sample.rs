@@ -5,11 +5,11 @@ use crate::contender::{Family, Work};
 use crate::footprint::Footprint;
 use crate::harvest::HarvestLoss;
 use crate::harvester::HarvesterLoss;
+use crate::host::Host;
 use crate::latency::Latency;
-use crate::machine::Machine;
-use crate::race::{Measurement, Speed};
 use crate::report::Report;
 use crate::subjects::SIZES;
+use crate::throughput::{Measurement, Speed};
 use wellspring::Mode;
 
 pub(crate) fn measurement(
@@ -66,13 +66,16 @@ pub(crate) fn report() -> Report {
         1e4,
     ));
     Report {
-        machine: Machine {
+        host: Host {
             cpu: "CPU <1>".into(),
             cpus: 2,
             system: "Linux".into(),
             backend: "aes256-vaes512",
             chacha20_backend: "chacha20-avx512",
             load: Some(0.5),
+            date: "2026-01-02T03:04:05Z".into(),
+            version: "1.2.3",
+            commit: Some("0123456789ab"),
         },
         rounds: 3,
         measurements,
@@ -87,7 +90,7 @@ pub(crate) fn report() -> Report {
             mode: Mode::Canonical,
             readers: 1,
             alone_per_second: 1000.0,
-            hammered_per_second: 900.0,
+            loaded_per_second: 900.0,
             dropped_share: 0.25,
         }],
         harvester: vec![HarvesterLoss {

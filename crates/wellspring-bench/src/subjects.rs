@@ -1,13 +1,14 @@
 //! The engine, the operating system, and what bounds them.
 
 use crate::contender::{Contender, Family, Runner, Subject, Work};
+use rand_core::Rng as _;
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::hint::black_box;
 use wellspring::{Backend, Engine, LocalRng, Mode, Prf, pseudo};
 use wellspring_cipher::Keystream;
 use wellspring_sys::nest::{Nest, Owned};
 
-/// The sizes of the ladder: a key, a small message, a page, a pipe, a lot.
+/// The sizes measured: a key, a small message, a page, a pipe buffer, a bulk read.
 pub const SIZES: [usize; 5] = [32, 256, 4096, 65_536, 1 << 20];
 
 /// Fits into the first-level cache of every machine of the last twenty years.
@@ -17,7 +18,7 @@ pub const CACHED_BYTES: usize = 16_384;
 pub mod name {
     /// The function of the crate's root.
     pub const GLOBAL: &str = "wellspring::u64()";
-    /// A handle of one's own.
+    /// An owned generator.
     pub const OWNED: &str = "owned LocalRng";
     /// The engine on ChaCha20.
     pub const CHACHA20: &str = "per-thread, chacha20";
@@ -60,6 +61,22 @@ impl Subject for Handle {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
         self.0.fill(destination);
+    }
+}
+
+/// A function that returns one number; the call through a pointer takes about 1 ns of the figure.
+struct Call(fn() -> u64);
+
+impl Subject for Call {
+    fn fill(&mut self, destination: &mut [u8]) {
+        for chunk in destination.chunks_mut(8) {
+            chunk.copy_from_slice(&(self.0)().to_le_bytes()[..chunk.len()]);
+        }
+    }
+
+    #[inline(always)]
+    fn word(&mut self) -> u64 {
+        (self.0)()
     }
 }
 
@@ -159,7 +176,12 @@ pub(crate) fn reader(engine: &Engine) -> impl Runner {
 }
 
 /// A mode of the engine, at `works`, on threads.
-pub(crate) fn mode(mode: Mode, works: &[Work]) -> Contender {
+///
+/// # Panics
+///
+/// When the system has no memory for an engine.
+#[must_use]
+pub fn mode(mode: Mode, works: &[Work]) -> Contender {
     let engine = engine(mode);
     Contender::new(mode.name(), Family::Mode, works, move || {
         Read(engine.clone())
@@ -167,15 +189,27 @@ pub(crate) fn mode(mode: Mode, works: &[Work]) -> Contender {
     .on_threads()
 }
 
+/// The helpers of the crate, each as its users call it. A new helper takes one line here.
+fn helpers() -> impl Iterator<Item = Contender> {
+    let calls: [(&str, fn() -> u64); 3] = [
+        ("wellspring::u32()", || wellspring::u32().into()),
+        ("wellspring::bytes()", || {
+            u64::from_le_bytes(wellspring::bytes())
+        }),
+        ("rng().next_u64()", || wellspring::rng().next_u64()),
+    ];
+    calls
+        .into_iter()
+        .map(|(name, call)| Contender::new(name, Family::Helper, &[Work::Word], move || Call(call)))
+}
+
 /// Everything that is measured without peers.
 #[must_use]
 pub fn standard() -> Vec<Contender> {
     let fills: Vec<Work> = SIZES.map(Work::Fill).to_vec();
     let all: Vec<Work> = [&[Work::Word], fills.as_slice()].concat();
-    let mut contenders: Vec<Contender> = Mode::ALL
-        .into_iter()
-        .map(|rung| mode(rung, &fills))
-        .collect();
+    let mut contenders: Vec<Contender> =
+        Mode::ALL.into_iter().map(|one| mode(one, &fills)).collect();
     contenders.push(Contender::new(
         name::GLOBAL,
         Family::Handle,
@@ -197,6 +231,7 @@ pub fn standard() -> Vec<Contender> {
         &fills,
         chacha20,
     ));
+    contenders.extend(helpers());
     contenders.extend(backends());
     contenders.push(Contender::new(
         name::PSEUDO,
@@ -220,7 +255,7 @@ pub fn standard() -> Vec<Contender> {
             Vdso::new,
         ));
     }
-    contenders.push(Contender::new(name::MEMSET, Family::Roof, &fills, || {
+    contenders.push(Contender::new(name::MEMSET, Family::Limit, &fills, || {
         Memset
     }));
     contenders

@@ -13,7 +13,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use wellspring::clone_detection::{self, CloneEvents, GenerationPage, PageError, PageState};
+use wellspring::clone_detection::{self, CloneEvents, GenerationPage, PageError};
 use wellspring::{Engine, EngineBuilder, FileFault, Harvester, Mode, OsError};
 
 /// A file of a test's own, removed at its end.

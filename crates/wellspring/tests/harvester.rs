@@ -253,7 +253,7 @@ fn readers_harvest_when_the_harvester_is_kept_waiting() {
 }
 
 #[test]
-fn readers_harvest_when_the_harvester_has_panicked() {
+fn a_source_that_panics_ends_neither_the_harvester_nor_a_reader() {
     let mut fatal = Witness::new(Speed::Fast);
     fatal.mischief = || panic!("as asked");
     fatal.after = 2;
@@ -262,5 +262,8 @@ fn readers_harvest_when_the_harvester_has_panicked() {
     let _: [u8; 32] = engine.bytes();
     let (seeding, _) = fatal.draws();
     assert!(read_until(&engine, || fatal.draws().0 > seeding + 2));
-    assert!(!stats(&engine).alive);
+    assert!(stats(&engine).alive);
+    let source = &engine.stats().sources[0];
+    assert!(source.errors > 0);
+    assert_eq!(source.last_error, Some(SourceError::Panicked));
 }

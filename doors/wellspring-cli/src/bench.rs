@@ -1,4 +1,4 @@
-//! `bench`: measurements on this machine, or a model of larger machines.
+//! `bench`: measures the engine and the operating system on this machine.
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -7,43 +7,36 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use wellspring_bench::{Options, Progress, Section, first_byte, model, run as measure};
+use wellspring_bench::{Options, Progress, Section, first_byte, html, json, run as measure, text};
 
 /// The hidden option with which the command starts itself again, to time the first byte of a process.
 const FIRST_BYTE: &str = "--first-byte";
 
 /// Measure the engine and the operating system
 ///
-/// Modes, threads, sizes, backends, latencies, fairness, noise collection under load, and a loop that writes blocks:
-/// all of them in turn, in several rounds. Figures are medians, and ratios are medians of the ratios of the rounds. It
-/// takes about a minute.
+/// Modes, threads, sizes, backends, helpers, latencies, fairness, the harvester beside readers, and a loop that writes
+/// blocks. Every case has its turn in every round; figures are medians over the rounds, ratios the medians of the
+/// rounds' ratios. Takes about a minute.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   wellspring bench --quick
   wellspring bench --only latency
-  wellspring bench --json run.json --report run.html
-  wellspring bench --model                    a prediction for larger machines")]
+  wellspring bench --json run.json --report run.html")]
 pub(crate) struct BenchRequest {
-    /// About ten seconds, for a first impression
+    /// Take ten seconds instead of a minute; the figures are less exact
     #[arg(long)]
     quick: bool,
 
-    /// Only one part: throughput, latency, harvest, blocks or footprint
+    /// Measure one part: throughput, latency, harvest, blocks or footprint
     #[arg(long, value_name = "PART", value_parser = named(&Section::ALL, Section::name))]
     only: Option<Section>,
 
-    /// Predict larger machines from the costs on this one, and compare with published figures
-    ///
-    /// A model of sockets and threads that wait for locks. Prints its assumptions.
-    #[arg(long, conflicts_with_all = ["quick", "only"])]
-    model: bool,
-
-    /// Write the figures to FILE as JSON
+    /// Write all figures to FILE as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write a page with plots to FILE: one HTML file that needs no other
+    /// Write a page with charts to FILE: one HTML file, which fetches nothing
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
@@ -62,22 +55,17 @@ pub(crate) fn run(request: &BenchRequest) -> Result<(), Failure> {
     let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create_public).transpose();
     let files = [create(&request.json)?, create(&request.report)?];
     let mut standard_output = Output::standard()?;
-    let (table, json, page) = if request.model {
-        let report = model::run(&model::Costs::measure());
-        (report.table(), report.json(), report.html())
-    } else {
-        let mut bar = Bar(ProgressBar::hidden());
-        let report = measure(&options(request)?, Vec::new(), &mut bar);
-        bar.0.finish_and_clear();
-        (report.table(), report.json(), report.html())
-    };
-    // The files first: nothing is lost when a reader of the table has gone.
-    for (file, text) in files.into_iter().zip([json, page]) {
+    let mut bar = Bar(ProgressBar::hidden());
+    let report = measure(&options(request)?, Vec::new(), &mut bar);
+    bar.0.finish_and_clear();
+    // The files first: nothing is lost when the reader of the text has gone.
+    let contents = [format!("{:#}\n", json::report(&report)), html(&report)];
+    for (file, content) in files.into_iter().zip(contents) {
         if let Some(mut file) = file {
-            file.print(&text)?;
+            file.print(&content)?;
         }
     }
-    standard_output.print(&table)
+    standard_output.print(&text(&report))
 }
 
 fn options(request: &BenchRequest) -> Result<Options, Failure> {

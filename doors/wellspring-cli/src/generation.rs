@@ -5,16 +5,16 @@ use crate::input::check_folder;
 use crate::output::Output;
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Display;
 use std::io::Read;
 use std::os::fd::{AsFd, FromRawFd};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use wellspring::generation_page::{DEFAULT_PATH, GenerationPage, PageError, current};
-use wellspring::{CloneEvent, CloneEvents};
+use wellspring::clone_detection::{
+    CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, bump, current,
+};
 
-/// The time between two looks at the clocks, which show that the machine was asleep.
+/// The time between two looks at the clocks, which show that the machine was asleep, and at the page, which another
+/// process may have bumped.
 const POLL_INTERVAL: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -51,7 +51,7 @@ enum Action {
     Show,
     /// Change its number; make the page if there is none
     ///
-    /// If a process serves the page, the command asks that process to do it (SIGHUP).
+    /// Any process that may write the page can do so, whether another process serves it or not.
     Bump,
     /// Write the page until SIGTERM or SIGINT, in the foreground
     ///
@@ -71,7 +71,7 @@ pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
         }
         Action::Bump => {
             check_folder(page)?;
-            print(bump(page)?)
+            print(bump(page).map_err(|error| about(page, error))?)
         }
         Action::Serve => {
             check_folder(page)?;
@@ -88,42 +88,16 @@ fn print(number: u64) -> Result<(), Failure> {
     Output::standard()?.print(&format!("{number:016x}\n"))
 }
 
-fn bump(path: &Path) -> Result<u64, Failure> {
-    let writer = match GenerationPage::create(path) {
-        Ok(page) => return Ok(page.current()),
-        Err(PageError::Held(writer)) => Pid::from_raw(writer as i32),
-        Err(error) => return Err(about(path, error)),
-    };
-    let number = || current(path).map_err(|error| about(path, error));
-    let before = number()?;
-    let signalled = writer.map_or(Err(rustix::io::Errno::SRCH), |writer| {
-        kill_process(writer, Signal::HUP)
-    });
-    signalled.map_err(|error| {
-        about(
-            path,
-            format!("the process that serves it cannot be signalled: {error}"),
-        )
-    })?;
-    let end = Instant::now() + Duration::from_secs(5);
-    while number()? == before {
-        if Instant::now() > end {
-            return Err(about(
-                path,
-                "the process that serves it does not answer within 5 s",
-            ));
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    number()
-}
-
 fn serve(path: &Path) -> Result<(), Failure> {
     let mut signals = signals().map_err(Failure::work)?;
     let mut events = CloneEvents::new();
     let page = GenerationPage::create(path).map_err(|error| about(path, error))?;
     say(&format!("wellspring: serving {}", path.display()));
+    let mut last = page.current();
     loop {
+        if page.current() != last {
+            say("wellspring: bumped: an order");
+        }
         while let Some(event) = events.next_event() {
             page.bump();
             say(match event {
@@ -132,6 +106,7 @@ fn serve(path: &Path) -> Result<(), Failure> {
                 _ => "wellspring: bumped: the kernel's notices were lost",
             });
         }
+        last = page.current();
         let mut polled = vec![PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
         polled.extend(
             events
@@ -148,7 +123,7 @@ fn serve(path: &Path) -> Result<(), Failure> {
             {
                 return Ok(());
             }
-            page.bump();
+            last = page.bump();
             say("wellspring: bumped: SIGHUP");
         }
     }

@@ -24,7 +24,7 @@ pub(crate) fn engine(stats: &Stats) -> Value {
         "mode": stats.mode.name(),
         "backend": stats.backend.name(),
         "generation": stats.generation,
-        "taps": stats.thread_taps,
+        "taps": stats.taps,
         "not_locked_bytes": stats.unlocked_bytes,
         "dropped_events": stats.events_dropped,
         "harvester": stats.harvester.map(|harvester| json!({

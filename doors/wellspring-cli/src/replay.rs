@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::PathBuf;
 use wellspring::Backend;
-use wellspring::replay::{self, Comparison, Replay, Summary};
+use wellspring_replay::{self, Comparison, Replay, Summary};
 
 /// Run known answers through the engine
 ///

@@ -50,7 +50,7 @@ fn tables(stats: &Stats) -> String {
         ["mode", stats.mode.name()],
         ["backend", stats.backend.name()],
         ["generation", &stats.generation.to_string()],
-        ["taps", &stats.thread_taps.to_string()],
+        ["taps", &stats.taps.to_string()],
         ["secret memory", &memory],
         ["events dropped", &stats.events_dropped.to_string()],
         ["harvester", &harvester(stats)],

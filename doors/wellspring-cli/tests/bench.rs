@@ -1,11 +1,11 @@
-//! `bench`: quick runs of it, as its users make them.
+//! `bench`: quick runs, as its users start them.
 
 mod common;
 
 use common::{Scratch, stdout_of, text_of};
 
 #[test]
-fn a_part_of_the_ladder_is_printed_and_written_as_json_and_as_a_page() {
+fn a_part_is_printed_and_written_as_json_and_as_a_page() {
     let (json, page) = (Scratch::new("bench.json"), Scratch::new("bench.html"));
     let files = format!("--json {} --report {}", json.path(), page.path());
     assert!(!stdout_of(&format!("bench --quick --only footprint {files}")).is_empty());
@@ -25,7 +25,12 @@ fn the_first_byte_of_a_fresh_process_is_a_number_of_nanoseconds() {
 }
 
 #[test]
-fn the_model_says_what_it_assumes() {
-    let text = text_of("bench --model").to_lowercase();
-    assert!(text.contains("assum"), "{text}");
+fn a_report_begins_with_a_sentence_that_has_a_number_and_names_no_target_of_the_project() {
+    let text = text_of("bench --quick --only footprint");
+    let first = text.lines().next().unwrap();
+    assert!(
+        first.contains(|character: char| character.is_ascii_digit()),
+        "{text}"
+    );
+    assert!(!text.to_lowercase().contains("target"), "{text}");
 }

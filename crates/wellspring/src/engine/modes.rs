@@ -29,6 +29,8 @@ pub(super) fn read_reserved(
             }
         };
         reservation.generate(nodes.backend(), destination);
+        drop(reservation);
+        // The last look: between it and the return to the caller a fork would repeat these bytes.
         if nodes.is_same_process(stamp) {
             return Ok(());
         }

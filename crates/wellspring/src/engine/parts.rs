@@ -71,14 +71,14 @@ impl Parts {
     #[cold]
     #[inline(never)]
     pub(crate) fn read(&self, destination: &mut [u8]) -> Result<(), Error> {
-        self.unless_copied(|| self.read_once(destination))
+        self.read_inlined(destination)
     }
 
     /// Any read. Waits for the first seed.
     #[cold]
     #[inline(never)]
     pub(crate) fn read_when_ready(&self, destination: &mut [u8]) {
-        wait_until_ready(|| self.read(destination));
+        wait_until_ready(|| self.read_inlined(destination));
     }
 
     /// Any read of an owned tap. Does not wait for the first seed.
@@ -89,21 +89,14 @@ impl Parts {
         owned: &mut OwnedTap,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        self.unless_copied(|| {
-            self.harvest_if_due();
-            let node = || self.nodes.local() as u32;
-            let read = self
-                .taps
-                .read_owned(owned, node, &|keys, signals| self.fetch_keys(keys, signals), destination);
-            read.unwrap_or_else(|| self.read_local_node(destination))
-        })
+        self.read_owned_inlined(owned, destination)
     }
 
     /// Any read of an owned tap. Waits for the first seed.
     #[cold]
     #[inline(never)]
     pub(crate) fn read_owned_when_ready(&self, owned: &mut OwnedTap, destination: &mut [u8]) {
-        wait_until_ready(|| self.read_owned(owned, destination));
+        wait_until_ready(|| self.read_owned_inlined(owned, destination));
     }
 
     /// A read that node 0 may serve before 128 bits were credited.
@@ -164,22 +157,21 @@ impl Parts {
     /// Writes the seed file from a fresh secret of every node.
     pub(super) fn save_seed(&self) -> Result<(), SeedFileError> {
         let store = self.seed_store.as_ref().ok_or(SeedFileError::Absent)?;
-        let credit_bits = match self.nodes.phase() {
-            Phase::Ready => FULL_CREDIT_BITS,
-            Phase::Early => 0,
-            Phase::Empty => return Err(SeedFileError::NotSeeded),
-        };
+        if self.nodes.phase() != Phase::Ready {
+            // The present file may have more credit.
+            return Err(SeedFileError::NotSeeded);
+        }
         let mut secrets = Zeroizing::new(vec![[0; KEY_BYTES]; self.nodes.in_use()]);
         let mut reservation = Reservation::ZERO;
         for (number, secret) in secrets.iter_mut().enumerate() {
             let signals = Blocked::new();
             let bytes = secret.len();
             self.nodes
-                .reserve(number, Phase::Early, bytes, &signals, &mut reservation)
+                .reserve(number, Phase::Ready, bytes, &signals, &mut reservation)
                 .ok_or(SeedFileError::NotSeeded)?;
             reservation.generate(self.nodes.backend(), secret);
         }
-        let saved = store.save(&secrets, credit_bits);
+        let saved = store.save(&secrets, FULL_CREDIT_BITS);
         stack::erase_below();
         saved
     }
@@ -200,6 +192,29 @@ impl Parts {
             unlocked_bytes: unlocked_bytes() as u64,
             seed_file: self.seed_store.as_ref().map(SeedStore::stats),
         }
+    }
+
+    /// Inlined into its two callers: the fewer instructions follow the last look at what a fork wipes, the fewer
+    /// moments are left in which a fork in a handler gives the same bytes to parent and child.
+    #[inline(always)]
+    fn read_inlined(&self, destination: &mut [u8]) -> Result<(), Error> {
+        self.unless_copied(|| self.read_once(destination))
+    }
+
+    /// As [`read_inlined`](Self::read_inlined).
+    #[inline(always)]
+    fn read_owned_inlined(
+        &self,
+        owned: &mut OwnedTap,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        self.unless_copied(|| {
+            self.harvest_if_due();
+            let node = || self.nodes.local() as u32;
+            let fetch = |keys: &mut [u8], signals: &Blocked| self.fetch_keys(keys, signals);
+            let read = self.taps.read_owned(owned, node, &fetch, destination);
+            read.unwrap_or_else(|| self.read_local_node(destination))
+        })
     }
 
     fn outlet(&self) -> Outlet<'_> {
@@ -374,6 +389,7 @@ impl Drop for Parts {
 }
 
 /// Repeats a read until the engine is ready.
+#[inline(always)]
 fn wait_until_ready(mut read: impl FnMut() -> Result<(), Error>) {
     loop {
         match read() {

@@ -1,7 +1,7 @@
 //! FreeBSD's answers and carries of the counter, for every backend.
 
 use crate::self_test::{Check, Outcome, failed, gives_freebsds_answers, skipped};
-use wellspring::replay::Replay;
+use wellspring_replay::Replay;
 use wellspring::{Backend, Prf};
 use wellspring_cipher::{KEY_BYTES, Keystream};
 

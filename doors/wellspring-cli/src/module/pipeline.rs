@@ -6,7 +6,7 @@ use crate::self_test::{Check, Stop, broken, gives_freebsds_answers};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use wellspring::Prf;
-use wellspring::replay::{Event, Pipeline, Replay, ReplayError, State};
+use wellspring_replay::{Event, Pipeline, Replay, ReplayError, State};
 
 /// A private Fortuna in the kernel, and the fastest backend that its cipher may use.
 struct Module {

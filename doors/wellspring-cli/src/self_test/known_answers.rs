@@ -2,9 +2,9 @@
 
 use super::check::{Stop, broken};
 use wellspring::Prf;
-use wellspring::replay::{Comparison, Replay};
+use wellspring_replay::{Comparison, Replay};
 
-const FREEBSD: &str = include_str!("../../../../vectors/fortuna-freebsd.txt");
+const FREEBSD: &str = include_str!("../../vectors/fortuna-freebsd.txt");
 
 /// Replays the vectors of one function, and returns how many answers it compared.
 pub(crate) fn gives_freebsds_answers(mut replay: Replay, prf: Prf) -> Result<u64, Stop> {

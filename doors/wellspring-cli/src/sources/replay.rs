@@ -9,7 +9,7 @@ use std::fmt::{Display, Write};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::PathBuf;
 use wellspring::Source;
-use wellspring::replay::{Comparison, Replay};
+use wellspring_replay::{Comparison, Replay};
 
 /// A recording is tested in pieces of this length, the length of a draw.
 const PIECE_BYTES: usize = 64;

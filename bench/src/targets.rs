@@ -1,37 +1,22 @@
-//! What the project set itself, as ratios within one run.
+//! The figures that the project wants to reach, as ratios within one run where possible.
 
-use crate::contender::{Family, Work};
-use crate::herd;
-use crate::latency::{AFTER_RESEED, HARVESTING, OF_A_HERD};
-use crate::race::Measurement;
-use crate::report::Report;
-use crate::subjects::{CACHED_BYTES, SIZES, name};
+use crate::peers::name as peer;
 use wellspring::Mode;
-
-/// The names of peers that targets are about; whoever brings such a peer names it so.
-pub mod peer {
-    /// `rand::rng()`.
-    pub const RAND: &str = "rand::rng()";
-    /// ChaCha20Rng of the chacha20 crate.
-    pub const CHACHA20: &str = "chacha20 crate";
-    /// The aes and ctr crates.
-    pub const AES_CTR: &str = "aes+ctr crates";
-    /// aws-lc-rs, `rand::fill`.
-    pub const AWS_LC: &str = "aws-lc-rs";
-    /// OpenSSL's AES-256-CTR.
-    pub const OPENSSL_AES: &str = "OpenSSL AES-256-CTR";
-    /// OpenSSL's ChaCha20.
-    pub const OPENSSL_CHACHA20: &str = "OpenSSL ChaCha20";
-    /// fastrand.
-    pub const FASTRAND: &str = "fastrand";
-}
+use wellspring_bench::Report;
+use wellspring_bench::contender::Work;
+use wellspring_bench::format::{digits, duration};
+use wellspring_bench::herd;
+use wellspring_bench::latency::{AFTER_RESEED, HARVESTING, OF_A_HERD};
+use wellspring_bench::subjects::{CACHED_BYTES, SIZES, name};
+use wellspring_bench::table::Table;
+use wellspring_bench::throughput::Measurement;
 
 const MIB: Work = Work::Fill(1 << 20);
 const KEY: Work = Work::Fill(32);
 
 /// Which side of the figure is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub(crate) enum Bound {
     /// This or more.
     AtLeast,
     /// This or less.
@@ -40,17 +25,17 @@ pub enum Bound {
 
 /// A figure the project wants to reach.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub(crate) struct Target {
     /// Of what.
-    pub what: String,
+    pub(crate) what: String,
     /// The side of it.
-    pub bound: Bound,
+    pub(crate) bound: Bound,
     /// The figure.
-    pub wanted: f64,
+    pub(crate) wanted: f64,
     /// `x` for ratios, else a unit.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
     /// What this run found; `None` if it did not measure that.
-    pub found: Option<f64>,
+    pub(crate) found: Option<f64>,
 }
 
 impl Target {
@@ -81,7 +66,7 @@ impl Target {
 
     /// Whether it was reached; `None` if this run cannot tell.
     #[must_use]
-    pub fn is_met(&self) -> Option<bool> {
+    pub(crate) fn is_met(&self) -> Option<bool> {
         let found = self.found?;
         Some(match self.bound {
             Bound::AtLeast => found >= self.wanted,
@@ -100,28 +85,22 @@ pub(crate) fn of(report: &Report) -> Vec<Target> {
     targets
 }
 
-/// Both at the same work on one thread.
-fn ratio(report: &Report, fast: &str, slow: &str, work: Work) -> Option<f64> {
-    let (fast, slow) = (report.find(fast, work, 1)?, report.find(slow, work, 1)?);
-    Some(report.ratio(fast, slow))
-}
-
 fn bulk(report: &Report) -> Vec<Target> {
     let ours = Mode::PerThread.name();
     let against = |name: &str, wanted| {
         Target::at_least(
             format!("1 MiB, over {name}"),
             wanted,
-            ratio(report, ours, name, MIB),
+            report.times(ours, name, MIB),
         )
     };
     let chacha20 = |name: &str, wanted| {
-        let found = ratio(report, name::CHACHA20, name, MIB);
+        let found = report.times(name::CHACHA20, name, MIB);
         Target::at_least(format!("1 MiB on ChaCha20, over {name}"), wanted, found)
     };
     let in_cache = || {
         let ours = report.find(ours, MIB, 1)?;
-        let backend = report.find(report.machine.backend, Work::Fill(CACHED_BYTES), 1)?;
+        let backend = report.find(report.host.backend, Work::Fill(CACHED_BYTES), 1)?;
         Some(report.ratio(ours, backend))
     };
     vec![
@@ -146,18 +125,18 @@ fn small(report: &Report) -> Vec<Target> {
         Target::at_least(
             format!("32 bytes, over {name}"),
             wanted,
-            ratio(report, ours, name, KEY),
+            report.times(ours, name, KEY),
         )
     };
     let word = |what: &str, name: &str, wanted| {
-        let found = ratio(report, name, peer::RAND, Work::Word);
+        let found = report.times(name, peer::RAND, Work::Word);
         Target::at_least(format!("u64 {what}, over {}", peer::RAND), wanted, found)
     };
     vec![
         key(name::VDSO, 12.0),
         key(peer::RAND, 8.0),
         word("by the global function", name::GLOBAL, 2.0),
-        word("by an owned handle", name::OWNED, 2.5),
+        word("by an owned generator", name::OWNED, 2.5),
     ]
 }
 
@@ -185,9 +164,9 @@ fn scaling(report: &Report) -> Vec<Target> {
 }
 
 fn statistical(report: &Report) -> Vec<Target> {
-    let bulk = ratio(report, name::PSEUDO, peer::FASTRAND, MIB);
+    let bulk = report.times(name::PSEUDO, peer::FASTRAND, MIB);
     let word = report.find(name::PSEUDO, Work::Word, 1);
-    let cheaper = ratio(report, name::PSEUDO, name::GETRANDOM, Work::Word);
+    let cheaper = report.times(name::PSEUDO, name::GETRANDOM, Work::Word);
     vec![
         Target::at_least("pseudo, 1 MiB, over fastrand", 4.0, bulk),
         Target::at_most(
@@ -268,21 +247,43 @@ fn harvest(report: &Report) -> Vec<Target> {
     modes.map(target).into()
 }
 
-/// The families in the order in which a reader wants to see them.
-pub(crate) const FAMILIES: [Family; 7] = [
-    Family::Mode,
-    Family::Handle,
-    Family::System,
-    Family::Peer,
-    Family::Backend,
-    Family::Statistical,
-    Family::Roof,
-];
+/// The targets with what this run found.
+pub(crate) fn table(report: &Report) -> Table {
+    let mut table = Table::new("Targets", &["", "wanted", "found", ""]);
+    for target in of(report) {
+        let sign = match target.bound {
+            Bound::AtLeast => ">=",
+            Bound::AtMost => "<=",
+        };
+        let verdict = match target.is_met() {
+            Some(true) => "met",
+            Some(false) => "NOT MET",
+            None => "not measured",
+        };
+        table.rows.push(vec![
+            target.what.clone(),
+            format!("{sign} {}", figure(target.wanted, target.unit)),
+            target
+                .found
+                .map_or("-".into(), |found| figure(found, target.unit)),
+            verdict.into(),
+        ]);
+    }
+    table.note("Ratios are medians of the rounds' ratios. Not measured: another section, or a peer that is missing.")
+}
+
+fn figure(value: f64, unit: &str) -> String {
+    match unit {
+        "x" => format!("{}x", digits(value)),
+        "ns" => duration(value),
+        "us" => duration(value * 1e3),
+        unit => format!("{} {unit}", digits(value)),
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
 
     #[test]
     fn a_target_is_met_on_its_good_side_and_open_without_a_figure() {
@@ -296,32 +297,5 @@ mod tests {
             [at_most(Some(2.1)), at_most(Some(2.0)), at_most(None)],
             [Some(false), Some(true), None]
         );
-    }
-
-    #[test]
-    fn ratios_are_taken_between_the_cases_they_name() {
-        let mut report = sample::report();
-        report.measurements = vec![
-            sample::measurement(Mode::PerThread.name(), Family::Mode, MIB, 1, 280.0),
-            sample::measurement(name::GETRANDOM, Family::System, MIB, 1, 10.0),
-            sample::measurement(
-                report.machine.backend,
-                Family::Backend,
-                Work::Fill(CACHED_BYTES),
-                1,
-                64.0 * 280.0,
-            ),
-        ];
-        let targets = of(&report);
-        let found = |what: &str| {
-            targets
-                .iter()
-                .find(|target| target.what.contains(what))
-                .unwrap()
-        };
-        assert_eq!(found("1 MiB, over getrandom(2)").found, Some(28.0));
-        assert_eq!(found("1 MiB, over getrandom(2)").is_met(), Some(true));
-        assert_eq!(found("looping in L1").found, Some(1.0));
-        assert_eq!(found("over rand::rng()").is_met(), None);
     }
 }

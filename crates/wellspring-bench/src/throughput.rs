@@ -1,5 +1,5 @@
-//! The measurement: all cases in turn, in short slices, round after round, so that whatever slows the
-//! machine down hits all alike.
+//! Throughput: all cases in turn, in short slices, round after round. What slows the machine for a while slows all
+//! cases alike.
 
 use crate::contender::{Contender, Family, Runner, Work};
 use crate::progress::Progress;
@@ -17,10 +17,13 @@ pub struct Pace {
 }
 
 /// A contender at one work on so many threads.
-pub(crate) struct Case<'a> {
-    pub(crate) contender: &'a Contender,
-    pub(crate) work: Work,
-    pub(crate) threads: usize,
+pub struct Case<'a> {
+    /// Who.
+    pub contender: &'a Contender,
+    /// What is asked.
+    pub work: Work,
+    /// On how many threads at once.
+    pub threads: usize,
 }
 
 /// What came out of a case.
@@ -51,15 +54,25 @@ pub struct Speed {
 impl Measurement {
     /// For each round the requests per second of all threads together.
     ///
-    /// Of threads that never wait for each other the usual speeds, since nobody but the machine makes them
-    /// slower. Of others the means: waiting is part of what is measured, and a lock that lets threads in by
-    /// turns would make all of them look fast.
+    /// Of threads that never wait for each other the usual speeds: only the machine can slow them. Of others the
+    /// means: waiting is part of what is measured, and under a lock that threads take in turns the usual speed of
+    /// each would look fast.
     #[must_use]
     pub fn totals(&self) -> Vec<f64> {
-        match self.waits() {
-            true => self.means(),
-            false => self.sums(|speed| speed.usual),
+        if self.waits() {
+            self.means()
+        } else {
+            self.sums(|speed| speed.usual)
         }
+    }
+
+    /// Whether it is wellspring's.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        matches!(
+            self.family,
+            Family::Mode | Family::Handle | Family::Helper | Family::Backend
+        ) || self.name.starts_with("pseudo")
     }
 
     /// Whether its threads wait for each other: several do, on a lock of the engine's or the kernel's.
@@ -71,9 +84,10 @@ impl Measurement {
     /// This one's throughput over `one`'s: the median of the rounds' ratios, by the same kind of speed on both sides.
     #[must_use]
     pub fn over(&self, one: &Measurement) -> f64 {
-        match self.waits() {
-            true => median_ratio(&self.means(), &one.means()),
-            false => median_ratio(&self.totals(), &one.totals()),
+        if self.waits() {
+            median_ratio(&self.means(), &one.means())
+        } else {
+            median_ratio(&self.totals(), &one.totals())
         }
     }
 
@@ -121,7 +135,12 @@ impl Measurement {
 }
 
 /// Runs all cases; one step of progress for each turn.
-pub(crate) fn run(cases: &[Case<'_>], pace: Pace, progress: &mut dyn Progress) -> Vec<Measurement> {
+///
+/// # Panics
+///
+/// When a contender does.
+#[must_use]
+pub fn run(cases: &[Case<'_>], pace: Pace, progress: &mut dyn Progress) -> Vec<Measurement> {
     let mut measurements: Vec<Measurement> = cases
         .iter()
         .map(|case| Measurement {
@@ -201,25 +220,44 @@ fn speed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contender::Subject;
+    use crate::clock::Clock;
+    use crate::histogram::Histogram;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Takes a known time for a request.
-    struct Sleeper(Duration);
+    /// Says that a request takes a known time, and takes none.
+    struct Told {
+        request: Duration,
+        /// Added to every tenth portion.
+        stumble: Duration,
+        portions: u32,
+    }
 
-    impl Subject for Sleeper {
-        fn fill(&mut self, _: &mut [u8]) {
-            std::thread::sleep(self.0);
+    impl Runner for Told {
+        fn run(&mut self, _: Work, requests: u64, _: &mut [u8]) -> Duration {
+            self.portions += 1;
+            let stumbles = requests > 1 && self.portions.is_multiple_of(10);
+            let stumble = if stumbles {
+                self.stumble
+            } else {
+                Duration::ZERO
+            };
+            self.request.mul_f64(requests as f64) + stumble
         }
+
+        fn time_calls(&mut self, _: &Clock, _: u64, _: &mut Histogram) {}
     }
 
     const PACE: Pace = Pace {
         rounds: 3,
-        slice: Duration::from_millis(20),
+        slice: Duration::from_millis(5),
     };
 
-    fn sleeper(name: &str, ms: u64) -> Contender {
-        let make = move || Sleeper(Duration::from_millis(ms));
+    fn told(name: &str, us: u64, stumble_us: u64) -> Contender {
+        let make = move || Told {
+            request: Duration::from_micros(us),
+            stumble: Duration::from_micros(stumble_us),
+            portions: 0,
+        };
         Contender::new(name, Family::Peer, &[Work::Fill(64)], make).on_threads()
     }
 
@@ -233,36 +271,23 @@ mod tests {
 
     #[test]
     fn a_request_of_known_length_is_measured_as_such_on_any_number_of_threads() {
-        let contender = sleeper("two milliseconds", 2);
+        let contender = told("two microseconds", 2, 0);
         let measured = run(&[case(&contender, 1), case(&contender, 3)], PACE, &mut ());
         for (measurement, threads) in measured.iter().zip([1.0, 3.0]) {
-            let ms = measurement.ns_per_request() / 1e6;
-            assert!((2.0..4.0).contains(&ms), "{ms}");
-            let expected = threads * 64.0 / (ms / 1e3);
+            let us = measurement.ns_per_request() / 1e3;
+            assert!((us - 2.0).abs() < 0.01, "{us}");
+            let expected = threads * 64.0 / (us / 1e6);
             assert!((measurement.bytes_per_second() / expected - 1.0).abs() < 1e-9);
-            assert!(measurement.unfairness() < 0.5);
+            assert!(measurement.unfairness() < 1e-6);
         }
     }
 
     #[test]
-    fn a_turn_off_the_cpu_slows_the_mean_and_not_the_usual_speed() {
-        struct Stumbler(u32);
-        impl Subject for Stumbler {
-            fn fill(&mut self, _: &mut [u8]) {
-                self.0 += 1;
-                let ms = if self.0.is_multiple_of(10) { 40 } else { 2 };
-                std::thread::sleep(Duration::from_millis(ms));
-            }
-        }
-        let works = [Work::Fill(64)];
-        let stumbler = Contender::new("stumbler", Family::Peer, &works, || Stumbler(0));
-        let pace = Pace {
-            rounds: 1,
-            slice: Duration::from_millis(60),
-        };
-        let speed = run(&[case(&stumbler, 1)], pace, &mut ())[0].rounds[0][0];
+    fn a_slow_portion_slows_the_mean_and_not_the_usual_speed() {
+        let contender = told("stumbler", 2, 500_000);
+        let speed = run(&[case(&contender, 1)], PACE, &mut ())[0].rounds[0][0];
+        assert!((speed.usual / 5e5 - 1.0).abs() < 0.01, "{speed:?}");
         assert!(speed.usual > 1.5 * speed.mean, "{speed:?}");
-        assert!(speed.usual > 200.0, "{speed:?}");
     }
 
     #[test]
@@ -276,7 +301,7 @@ mod tests {
                 assert_eq!(what, ["first", "second"][turn % 2]);
             }
         }
-        let (first, second) = (sleeper("first", 1), sleeper("second", 1));
+        let (first, second) = (told("first", 1, 0), told("second", 1, 0));
         let measured = run(&[case(&first, 1), case(&second, 2)], PACE, &mut Order);
         assert_eq!(TURNS.load(Ordering::Relaxed), 6);
         assert!(measured[1].rounds.iter().all(|threads| threads.len() == 2));

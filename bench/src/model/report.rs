@@ -1,25 +1,23 @@
-//! The model's tables, JSON and page.
+//! The tables, the JSON and the drawings of the model.
 
 use super::costs::{LINES, REMOTE_FACTOR};
 use super::published::Comparison;
+use super::published::{self, Nodes};
 use super::queue::Shape;
 use super::{ModelReport, Prediction, SHAPES, SIZES};
-use crate::contender::Work;
-use crate::format::{digits, duration, percent, rate};
-use crate::json::{self, Value, object};
-use crate::page::markup;
-use crate::page::plot::{self, Axis, Plot, Series};
-use crate::tables::{Table, text};
+use serde_json::{Value, json};
 use wellspring::Mode;
+use wellspring_bench::chart::{Axis, Drawing, Lines, Point, Series};
+use wellspring_bench::contender::Work;
+use wellspring_bench::format::{digits, duration, percent, rate};
+use wellspring_bench::page::{Origin, Section};
+use wellspring_bench::sections::MODES;
+use wellspring_bench::table::Table;
 
 impl ModelReport {
-    /// Tables for a terminal.
+    /// What it computes with, what was published beside it, and what it predicts.
     #[must_use]
-    pub fn table(&self) -> String {
-        text(&self.tables())
-    }
-
-    fn tables(&self) -> Vec<Table> {
+    pub(crate) fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.costs_table()];
         tables.extend(self.comparisons.iter().map(comparison));
         tables.extend(SIZES.map(|bytes| self.predictions_table(bytes)));
@@ -29,7 +27,7 @@ impl ModelReport {
 
     fn costs_table(&self) -> Table {
         let costs = &self.costs;
-        let mut table = Table::new("What the model is fed with", &["", ""]);
+        let mut table = Table::new("What the model computes with", &["", ""]);
         let mut row = |name: &str, value: String| table.rows.push(vec![name.into(), value]);
         let line = if costs.is_line_measured {
             "measured"
@@ -45,7 +43,7 @@ impl ModelReport {
             ),
         );
         row(
-            "a key, which is a claim's hold of the lock",
+            "a key: the time under the lock",
             format!("{}, measured", duration(costs.key_ns)),
         );
         row(
@@ -107,7 +105,7 @@ impl ModelReport {
         table
     }
 
-    /// The 8 sockets, in words.
+    /// The largest machine, over one thread.
     fn conclusion(&self) -> Table {
         let head = ["", "over one thread", "of the ideal", "time spent waiting"];
         let shape = SHAPES[SHAPES.len() - 1];
@@ -137,106 +135,88 @@ impl ModelReport {
 
     /// Every figure.
     #[must_use]
-    pub fn json(&self) -> String {
+    pub(crate) fn json(&self) -> Value {
         let costs = &self.costs;
-        let costs = object! {
-            backend: costs.backend,
-            generation_ns_per_byte: costs.generation_ns_per_byte,
-            key_ns: costs.key_ns,
-            around_lock_ns: costs.around_lock_ns,
-            tap_read_ns: costs.tap_read_ns,
-            local_line_ns: costs.local_line_ns,
-            local_line_measured: costs.is_line_measured,
-            remote_line_factor_assumed: REMOTE_FACTOR,
-            lines_assumed: LINES,
-        };
         let comparisons = self.comparisons.iter().map(|comparison| {
-            let rows = comparison.rows.iter().map(|row| {
-                object! { what: &row.what, published: row.published, model: row.model }
-            });
-            object! {
-                title: comparison.title,
-                unit: comparison.unit,
-                rows: json::array(rows),
-                assumptions: comparison.assumptions.to_vec(),
-                differences: comparison.differences,
-            }
+            let rows = comparison.rows.iter().map(
+                |row| json!({ "what": row.what, "published": row.published, "model": row.model }),
+            );
+            json!({
+                "title": comparison.title,
+                "unit": comparison.unit,
+                "rows": rows.collect::<Vec<_>>(),
+                "assumptions": comparison.assumptions,
+                "differences": comparison.differences,
+            })
         });
         let predictions = self.predictions.iter().map(|one| {
-            object! {
-                mode: one.mode.name(),
-                bytes: one.bytes,
-                sockets: one.shape.sockets,
-                threads: one.shape.threads(),
-                bytes_per_second: one.bytes_per_second,
-                speedup: one.speedup,
-                waiting_share: one.waiting_share,
-            }
+            json!({
+                "mode": one.mode.name(),
+                "bytes": one.bytes,
+                "sockets": one.shape.sockets,
+                "threads": one.shape.threads(),
+                "bytes_per_second": one.bytes_per_second,
+                "speedup": one.speedup,
+                "waiting_share": one.waiting_share,
+            })
         });
-        let report: Value = object! {
-            costs: costs,
-            comparisons: json::array(comparisons),
-            predictions: json::array(predictions),
-        };
-        report.to_string()
+        json!({
+            "costs": {
+                "backend": costs.backend,
+                "generation_ns_per_byte": costs.generation_ns_per_byte,
+                "key_ns": costs.key_ns,
+                "around_lock_ns": costs.around_lock_ns,
+                "tap_read_ns": costs.tap_read_ns,
+                "local_line_ns": costs.local_line_ns,
+                "local_line_measured": costs.is_line_measured,
+                "remote_line_factor_assumed": REMOTE_FACTOR,
+                "lines_assumed": LINES,
+            },
+            "comparisons": comparisons.collect::<Vec<_>>(),
+            "predictions": predictions.collect::<Vec<_>>(),
+        })
     }
 
-    /// A page with plots, in one file.
+    /// What was published beside the model, and what the model predicts.
     #[must_use]
-    pub fn html(&self) -> String {
-        let header = markup::paragraph(&format!(
-            "A discrete-event queue for locks, fed with the costs of {} on this machine. Medians; \
-             what is assumed is listed below.",
-            self.costs.backend
-        ));
-        let plots = SIZES.map(|bytes| self.plot(bytes));
-        let figures: String = plots
-            .iter()
-            .map(|plot| format!("<figure>\n{}</figure>\n", plot.svg()))
-            .collect();
-        let legend = plot::legend(&plots[0].series);
-        let words = "One socket fills up to 16 threads, then there are 2, 4 and 8 of them. Dotted: as many times \
-                     as there are threads.";
-        let figures = format!("<div class=\"row\">\n{figures}</div>\n{legend}");
-        let tables: String = self.tables().iter().map(markup::table).collect();
-        let body = [
-            markup::section("Predicted throughput by threads", words, &figures),
-            format!("<div class=\"tables\">\n{tables}</div>\n"),
-        ];
-        markup::page(
-            "wellspring: the ladder on larger machines",
-            &header,
-            &body.concat(),
-        )
+    pub(crate) fn section(&self) -> Section {
+        let predicted = SIZES.map(|bytes| self.plot(bytes));
+        Section {
+            title: "Larger machines".into(),
+            words: format!(
+                "Not measured: a queue for locks, computed with the costs of {} on this machine. The first chart holds the \
+                 model against what was published for Linux in 2015; the others predict 16 threads a socket on 1, 2, 4 and 8 \
+                 sockets. Dotted: as many times as there are nodes or threads. What is assumed stands in the tables.",
+                self.costs.backend
+            ),
+            origin: Origin::Modelled,
+            drawings: std::iter::once(nodes(&published::nodes()))
+                .chain(predicted)
+                .collect(),
+        }
     }
 
-    fn plot(&self, bytes: usize) -> Plot {
-        let modes = [
-            (Mode::Canonical, 1),
-            (Mode::Concurrent, 2),
-            (Mode::PerNode, 3),
-            (Mode::PerThread, 0),
-        ];
-        let series = modes.map(|(mode, color)| Series {
+    fn plot(&self, bytes: usize) -> Drawing {
+        let series = MODES.map(|mode| Series {
             name: mode.to_string(),
-            color,
-            is_strong: mode == Mode::PerThread,
-            is_dashed: false,
+            is_dashed: true,
             points: self
                 .at(bytes, mode)
-                .map(|one| (one.shape.threads() as f64, one.speedup, words(one)))
+                .map(|one| Point {
+                    x: one.shape.threads() as f64,
+                    y: one.speedup,
+                    words: words(one),
+                })
                 .collect(),
         });
         let most = SHAPES[SHAPES.len() - 1].threads() as f64;
         let speedups = self.predictions.iter().map(|one| one.speedup);
-        Plot {
-            title: Some(Work::Fill(bytes).name()),
-            width: 300.0,
-            height: 300.0,
+        let lines = Lines {
+            title: format!("Predicted: reads of {}", Work::Fill(bytes).name()),
             x: Axis {
-                label: "threads (logarithmic)".into(),
+                label: "threads; 16 fill a socket".into(),
                 is_logarithmic: true,
-                ticks: [1, 4, 16, 32, 128]
+                ticks: [1, 4, 16, 32, 64, 128]
                     .map(|threads| (f64::from(threads), threads.to_string()))
                     .to_vec(),
                 from: 0.9,
@@ -247,8 +227,53 @@ impl ModelReport {
             }),
             series: series.into(),
             ideal: vec![(1.0, 1.0), (most, most)],
-        }
+        };
+        lines.draw()
     }
+}
+
+/// The published figures as full lines, the model's as dashed ones.
+fn nodes(kinds: &[Nodes]) -> Drawing {
+    let series = |kind: &Nodes, origin: &str, points: &[(usize, f64)]| Series {
+        name: format!("{}, {origin}", kind.name),
+        is_dashed: origin == "model",
+        points: points
+            .iter()
+            .map(|&(nodes, factor)| Point {
+                x: nodes as f64,
+                y: factor,
+                words: format!("{nodes} nodes, {}x", digits(factor)),
+            })
+            .collect(),
+    };
+    let both = |kind: &Nodes| {
+        [
+            series(kind, "published", &kind.published),
+            series(kind, "model", &kind.model),
+        ]
+    };
+    let series: Vec<Series> = kinds.iter().flat_map(both).collect();
+    let factors = series
+        .iter()
+        .flat_map(|one| one.points.iter().map(|point| point.y));
+    let lines = Lines {
+        title: "Linux 2015: published and modelled".into(),
+        x: Axis {
+            label: "nodes".into(),
+            is_logarithmic: true,
+            ticks: [1, 2, 3, 4, 8]
+                .map(|nodes| (f64::from(nodes), nodes.to_string()))
+                .to_vec(),
+            from: 0.95,
+            to: 8.4,
+        },
+        y: Axis::logarithmic("times one node", factors, |factor| {
+            format!("{}x", digits(factor))
+        }),
+        series,
+        ideal: vec![(1.0, 1.0), (8.0, 8.0)],
+    };
+    lines.draw()
 }
 
 fn words(one: &Prediction) -> String {

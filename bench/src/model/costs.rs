@@ -1,48 +1,47 @@
-//! What the model is fed with, measured on this machine.
+//! The costs that the model computes with, measured on this machine.
 
-use crate::contender::{Contender, Family, Subject, Work};
-use crate::machine;
-use crate::model::queue::Handover;
-use crate::race::{self, Case, Pace};
-use crate::statistics::quantile;
-use crate::subjects::{self, CACHED_BYTES};
+use super::queue::Handover;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wellspring::{Backend, Engine, Mode};
+use wellspring_bench::contender::{Contender, Family, Subject, Work};
+use wellspring_bench::statistics::quantile;
+use wellspring_bench::subjects::{self, CACHED_BYTES};
+use wellspring_bench::throughput::{self, Case, Pace};
 use wellspring_cipher::Keystream;
 
 /// Lines that move with a node's lock: its word, the key and counter, the mailbox's head.
-pub const LINES: f64 = 3.0;
+pub(crate) const LINES: f64 = 3.0;
 /// Where the cost of a line between sockets is not measured: so many times what it costs within one.
-pub const REMOTE_FACTOR: f64 = 2.4;
+pub(crate) const REMOTE_FACTOR: f64 = 2.4;
 /// Where there is one CPU and nothing to measure between two.
 const ASSUMED_LINE_NS: f64 = 50.0;
 
 /// What reads consist of, in nanoseconds.
 #[derive(Clone, Debug)]
-pub struct Costs {
+pub(crate) struct Costs {
     /// The engine's backend, of which these are the costs.
-    pub backend: &'static str,
+    pub(crate) backend: &'static str,
     /// A byte of keystream, in a long read.
-    pub generation_ns_per_byte: f64,
+    pub(crate) generation_ns_per_byte: f64,
     /// Setting up a key and making the next one: what a claim does under the lock, and what making the
     /// output begins with.
-    pub key_ns: f64,
-    /// What a locked read costs besides: signals, clock, the lock itself when nobody else wants it.
-    pub around_lock_ns: f64,
+    pub(crate) key_ns: f64,
+    /// What a locked read costs besides: signals, clock, the lock when no other thread wants it.
+    pub(crate) around_lock_ns: f64,
     /// A 32-byte read from a tap, refills included.
-    pub tap_read_ns: f64,
+    pub(crate) tap_read_ns: f64,
     /// A cache line between two cores of this machine.
-    pub local_line_ns: f64,
+    pub(crate) local_line_ns: f64,
     /// Whether that was measured.
-    pub is_line_measured: bool,
+    pub(crate) is_line_measured: bool,
 }
 
 impl Costs {
     /// Takes about two seconds.
     #[must_use]
-    pub fn measure() -> Self {
+    pub(crate) fn measure() -> Self {
         let backend = Engine::process().backend();
         let key = [Work::Fill(32)];
         let contenders = [
@@ -65,7 +64,7 @@ impl Costs {
             rounds: 15,
             slice: Duration::from_millis(15),
         };
-        let measured = race::run(
+        let measured = throughput::run(
             &contenders.iter().map(case).collect::<Vec<_>>(),
             pace,
             &mut (),
@@ -87,7 +86,7 @@ impl Costs {
     /// The handover of a node's lock. Its waiters poll one word; that they sleep after a while is not part of
     /// the model.
     #[must_use]
-    pub fn handover(&self) -> Handover {
+    pub(crate) fn handover(&self) -> Handover {
         Handover {
             local_line_ns: self.local_line_ns,
             remote_line_ns: self.local_line_ns * REMOTE_FACTOR,
@@ -118,7 +117,7 @@ impl Subject for Keyed {
 fn line_ns() -> Option<f64> {
     const ROUND_TRIPS: u64 = 500;
     const BATCHES: usize = 40;
-    if machine::cpus() < 2 {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return None;
     }
     let ball = Ball(AtomicU64::new(0));
@@ -132,11 +131,11 @@ fn line_ns() -> Option<f64> {
         };
         (0..BATCHES as u64).map(batch).collect()
     });
-    // Both threads ran undisturbed in the fast batches; in the others somebody had to wait for a CPU.
+    // Both threads ran undisturbed in the fast batches; in the others one thread waited for a CPU.
     quantile(&samples, 0.1)
 }
 
-/// A word on cache lines of its own.
+/// A word that shares its cache lines with no other data.
 #[repr(align(128))]
 struct Ball(AtomicU64);
 
@@ -146,10 +145,11 @@ impl Ball {
         let mut looks = 0;
         while self.0.load(Ordering::Acquire) != turn {
             looks += 1;
-            match looks % 10_000 {
-                // The other one may be waiting for this very CPU.
-                0 => std::thread::yield_now(),
-                _ => std::hint::spin_loop(),
+            if looks % 10_000 == 0 {
+                // The other thread may wait for this CPU.
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
             }
         }
         self.0.store(turn + 1, Ordering::Release);
@@ -172,9 +172,5 @@ mod tests {
             assert!(ns > 0.0 && ns.is_finite(), "{costs:?}");
         }
         assert!(costs.around_lock_ns >= 0.0);
-        assert!(
-            costs.tap_read_ns < costs.key_ns + costs.around_lock_ns + 1000.0,
-            "{costs:?}"
-        );
     }
 }

@@ -1,65 +1,67 @@
 //! A machine of sockets and threads as a discrete-event queue for locks.
 //!
-//! Threads go round in cycles of steps: work of their own, which delays nobody, and holds of a lock, which
-//! delay whoever waits. Locks are fair (first come, first served). What a lock costs beyond the hold is the
-//! travel of cache lines, and that depends on who had them last.
+//! Each thread repeats a cycle of steps: work that delays no other thread, and holds of a lock, which delay those that
+//! wait. Locks are fair (first come, first served). What a lock costs beyond the hold is the travel of cache lines,
+//! which depends on the thread that had them last.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// How many threads, where.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Sockets.
-    pub sockets: usize,
+    pub(crate) sockets: usize,
     /// Threads on each, all busy.
-    pub threads_per_socket: usize,
+    pub(crate) threads_per_socket: usize,
 }
 
 impl Shape {
     /// All threads.
     #[must_use]
-    pub fn threads(self) -> usize {
+    pub(crate) fn threads(self) -> usize {
         self.sockets * self.threads_per_socket
     }
 
     /// The socket of a thread.
     #[must_use]
-    pub fn socket_of(self, thread: usize) -> usize {
+    pub(crate) fn socket_of(self, thread: usize) -> usize {
         thread / self.threads_per_socket
     }
 }
 
 /// What it costs to hand a lock over.
 #[derive(Clone, Copy, Debug)]
-pub struct Handover {
+pub(crate) struct Handover {
     /// A cache line from one core to another of the same socket, in nanoseconds.
-    pub local_line_ns: f64,
+    pub(crate) local_line_ns: f64,
     /// A cache line from another socket, in nanoseconds.
-    pub remote_line_ns: f64,
+    pub(crate) remote_line_ns: f64,
     /// The lines that move with the lock: its word, and what it protects.
-    pub lines: f64,
+    pub(crate) lines: f64,
     /// Of the threads that poll the lock's word and fetch it anew when it changes, the share that is served
     /// before the next owner. A half, on average, for a lock whose waiters poll one word (S. Boyd-Wickizer
     /// et al., "Non-scalable locks are dangerous", 2012); none for a lock with a word for each waiter.
-    pub polling_share: f64,
+    pub(crate) polling_share: f64,
     /// What else the next owner of a contended lock waits for, such as being woken, in nanoseconds.
-    pub wake_ns: f64,
+    pub(crate) wake_ns: f64,
 }
 
 impl Handover {
     fn line_ns(&self, shape: Shape, from: usize, to: usize) -> f64 {
-        match shape.socket_of(from) == shape.socket_of(to) {
-            _ if from == to => 0.0,
-            true => self.local_line_ns,
-            false => self.remote_line_ns,
+        if from == to {
+            0.0
+        } else if shape.socket_of(from) == shape.socket_of(to) {
+            self.local_line_ns
+        } else {
+            self.remote_line_ns
         }
     }
 }
 
 /// A part of a cycle.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// So long on its own.
     Work {
         /// Nanoseconds.
@@ -76,20 +78,20 @@ pub enum Step {
 
 /// What a thread does again and again.
 #[derive(Clone, Debug)]
-pub struct Cycle {
+pub(crate) struct Cycle {
     /// In this order.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// The bytes that a cycle makes.
-    pub bytes: f64,
+    pub(crate) bytes: f64,
 }
 
 /// What came out.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// All threads together.
-    pub bytes_per_second: f64,
+    pub(crate) bytes_per_second: f64,
     /// The share of the threads' time that went into waiting for locks and for the lines that move with them.
-    pub waiting_share: f64,
+    pub(crate) waiting_share: f64,
 }
 
 /// The cycles of each thread that a simulation goes through, on average.
@@ -126,7 +128,12 @@ struct Simulation<'a> {
 ///
 /// When there is not one cycle for each thread.
 #[must_use]
-pub fn simulate(shape: Shape, handover: Handover, locks: usize, cycles: &[Cycle]) -> Outcome {
+pub(crate) fn simulate(
+    shape: Shape,
+    handover: Handover,
+    locks: usize,
+    cycles: &[Cycle],
+) -> Outcome {
     assert_eq!(cycles.len(), shape.threads(), "a cycle for each thread");
     let lock = || Lock {
         owner: None,

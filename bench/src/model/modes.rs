@@ -13,7 +13,7 @@ const TAP_KEYS: f64 = 4.0;
 
 /// The threads of a machine, all reading `bytes` at a time in one mode.
 #[must_use]
-pub fn predict(costs: &Costs, shape: Shape, mode: Mode, bytes: usize) -> Outcome {
+pub(crate) fn predict(costs: &Costs, shape: Shape, mode: Mode, bytes: usize) -> Outcome {
     let cycles: Vec<Cycle> = (0..shape.threads())
         .map(|thread| cycle(costs, mode, bytes, shape.socket_of(thread)))
         .collect();
@@ -54,7 +54,7 @@ fn cycle(costs: &Costs, mode: Mode, bytes: usize, socket: usize) -> Cycle {
     }
 }
 
-/// A tap needs nobody from one generation to the next: its cycle is a whole interval.
+/// A tap needs no lock from one generation to the next: its cycle is a whole interval.
 fn tap(costs: &Costs, bytes: usize, socket: usize) -> Cycle {
     let read_ns = match bytes {
         ..=64 => costs.tap_read_ns * bytes as f64 / 32.0,

@@ -1,20 +1,20 @@
-//! Machines that are not here: sockets and threads as a queue for locks, on paper that runs.
+//! Larger machines: sockets and threads as a queue for locks, computed and not measured.
 //!
 //! ```text
 //! costs      what reads consist of, measured on this machine
 //! queue      the discrete-event simulation
 //! modes      what a read is in each mode, as steps of it
 //! published  two published tables beside the model, and what had to be assumed
-//! report     tables, JSON and page
+//! report     tables, JSON and drawings
 //! ```
 
-pub mod costs;
-pub mod modes;
-pub mod published;
-pub mod queue;
+pub(crate) mod costs;
+pub(crate) mod modes;
+pub(crate) mod published;
+pub(crate) mod queue;
 mod report;
 
-pub use costs::Costs;
+pub(crate) use costs::Costs;
 
 use modes::predict;
 use published::{Comparison, comparisons};
@@ -22,11 +22,11 @@ use queue::Shape;
 use wellspring::Mode;
 
 /// Threads on a socket of the machines predicted.
-pub const THREADS_PER_SOCKET: usize = 16;
+pub(crate) const THREADS_PER_SOCKET: usize = 16;
 /// The sizes predicted.
-pub const SIZES: [usize; 3] = [32, 4096, 65_536];
+pub(crate) const SIZES: [usize; 3] = [32, 4096, 65_536];
 /// The machines predicted: one socket filling up, then more of them.
-pub const SHAPES: [Shape; 8] = [
+pub(crate) const SHAPES: [Shape; 8] = [
     shape(1, 1),
     shape(1, 2),
     shape(1, 4),
@@ -46,35 +46,35 @@ const fn shape(sockets: usize, threads_per_socket: usize) -> Shape {
 
 /// What a machine would do in a mode.
 #[derive(Clone, Copy, Debug)]
-pub struct Prediction {
+pub(crate) struct Prediction {
     /// The mode.
-    pub mode: Mode,
+    pub(crate) mode: Mode,
     /// The bytes of one read.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
     /// The machine.
-    pub shape: Shape,
+    pub(crate) shape: Shape,
     /// All threads together.
-    pub bytes_per_second: f64,
+    pub(crate) bytes_per_second: f64,
     /// Over one thread alone.
-    pub speedup: f64,
+    pub(crate) speedup: f64,
     /// The share of the threads' time that goes into waiting for the lock.
-    pub waiting_share: f64,
+    pub(crate) waiting_share: f64,
 }
 
 /// What the model says.
 #[derive(Clone, Debug)]
-pub struct ModelReport {
+pub(crate) struct ModelReport {
     /// What it was fed with.
-    pub costs: Costs,
+    pub(crate) costs: Costs,
     /// How far it can be believed.
-    pub comparisons: Vec<Comparison>,
+    pub(crate) comparisons: Vec<Comparison>,
     /// What it predicts.
-    pub predictions: Vec<Prediction>,
+    pub(crate) predictions: Vec<Prediction>,
 }
 
 /// Compares the model with the publications, and predicts every mode at every shape and size.
 #[must_use]
-pub fn run(costs: &Costs) -> ModelReport {
+pub(crate) fn run(costs: &Costs) -> ModelReport {
     let mut predictions = Vec::new();
     for bytes in SIZES {
         for mode in Mode::ALL {
@@ -102,7 +102,6 @@ pub fn run(costs: &Costs) -> ModelReport {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::page::markup::tests::assert_well_formed;
 
     /// Round figures of no machine in particular.
     pub(crate) const COSTS: Costs = Costs {
@@ -116,13 +115,13 @@ pub(crate) mod tests {
     };
 
     #[test]
-    fn a_model_is_reported_in_every_form() {
+    fn a_model_is_reported_in_every_form_and_says_that_it_is_one() {
         let report = run(&COSTS);
         assert_eq!(
             report.predictions.len(),
             SIZES.len() * Mode::ALL.len() * SHAPES.len()
         );
-        let table = report.table();
+        let table: String = report.tables().iter().map(|table| table.text()).collect();
         for part in [
             "per-thread",
             "8 x 16",
@@ -132,9 +131,12 @@ pub(crate) mod tests {
         ] {
             assert!(table.contains(part), "{part}");
         }
-        assert_well_formed(&report.html());
-        let json = report.json();
-        assert_eq!(json.matches('{').count(), json.matches('}').count());
-        assert!(json.contains("\"predictions\": [{"));
+        let section = report.section();
+        assert_eq!(section.origin, wellspring_bench::page::Origin::Modelled);
+        assert_eq!(section.drawings.len(), 1 + SIZES.len());
+        assert_eq!(
+            report.json()["predictions"].as_array().unwrap().len(),
+            report.predictions.len()
+        );
     }
 }

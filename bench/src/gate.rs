@@ -1,0 +1,295 @@
+//! The gate: has wellspring become slower?
+//!
+//! Every case is measured beside a yardstick that no change of wellspring moves: a peer of a fixed version, in the same
+//! rounds. The ratio of both cancels what the machine does to both.
+//!
+//! Against the committed baseline (`baseline.json`), which has ratios for each backend: only for the CPU's backend that
+//! it knows. Against another binary of this program, which works on every machine: both take turns, round by round.
+//!
+//! A loss counts if it is seen in each of three tries, so that one disturbance is no alarm.
+
+use crate::peers::{self, name as peer};
+use serde_json::{Map, Value, json};
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use wellspring::Mode;
+use wellspring_bench::contender::{Contender, Work};
+use wellspring_bench::host::Host;
+use wellspring_bench::statistics::median;
+use wellspring_bench::subjects::{self, name};
+use wellspring_bench::throughput::{self, Case, Pace};
+
+type Ratios = Vec<(String, f64)>;
+
+/// A case of wellspring, its yardstick, and the work of both.
+const CASES: [(&str, &str, Work); 9] = [
+    (name::GLOBAL, peer::RAND, Work::Word),
+    (name::OWNED, peer::RAND, Work::Word),
+    (OURS, peer::RAND, Work::Fill(32)),
+    (OURS, peer::RAND, Work::Fill(256)),
+    (OURS, peer::RAND, Work::Fill(4096)),
+    (OURS, peer::AES_CTR, Work::Fill(1 << 20)),
+    (name::CHACHA20, peer::CHACHA20, Work::Fill(1 << 20)),
+    (name::PSEUDO, peer::XOSHIRO, Work::Word),
+    (name::PSEUDO, peer::FASTRAND, Work::Fill(1 << 20)),
+];
+const OURS: &str = Mode::PerThread.name();
+
+/// How often a loss must be seen.
+const TRIES: usize = 3;
+/// Turns of the old and the new program, when two are compared.
+const TURNS: usize = 7;
+
+/// How exact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pace: Pace,
+    /// The loss that fails, as a share.
+    pub(crate) margin: f64,
+}
+
+impl Effort {
+    /// 5 seconds a try; fails on a loss of more than 10 %.
+    pub(crate) const FULL: Self = Self {
+        pace: Pace {
+            rounds: 25,
+            slice: Duration::from_millis(8),
+        },
+        margin: 0.10,
+    };
+    /// One second a try, for machines that others use as well; fails on a loss of more than 35 %.
+    pub(crate) const QUICK: Self = Self {
+        pace: Pace {
+            rounds: 11,
+            slice: Duration::from_millis(4),
+        },
+        margin: 0.35,
+    };
+}
+
+/// The throughput of each case over its yardstick: the median of the rounds' ratios.
+pub(crate) fn measure(effort: Effort) -> Ratios {
+    let contenders: Vec<Contender> = subjects::standard()
+        .into_iter()
+        .chain(peers::native())
+        .collect();
+    let find = |name: &str| {
+        contenders
+            .iter()
+            .find(|one| one.name == name)
+            .expect("every name of CASES is built in")
+    };
+    let cases = CASES.iter().flat_map(|&(ours, yardstick, work)| {
+        [ours, yardstick].map(|name| Case {
+            contender: find(name),
+            work,
+            threads: 1,
+        })
+    });
+    let measured = throughput::run(&cases.collect::<Vec<_>>(), effort.pace, &mut ());
+    let pairs = measured.chunks(2).map(|pair| {
+        let what = format!(
+            "{}, {}, over {}",
+            pair[0].name,
+            pair[0].work.name(),
+            pair[1].name
+        );
+        (what, pair[0].over(&pair[1]))
+    });
+    pairs.collect()
+}
+
+/// One line of JSON, for [`against`].
+pub(crate) fn line(ratios: &Ratios) -> String {
+    json(ratios).to_string()
+}
+
+fn json(ratios: &Ratios) -> Value {
+    ratios
+        .iter()
+        .map(|(what, ratio)| (what.clone(), json!((ratio * 1e3).round() / 1e3)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// The cases that lost more than `margin`, in words.
+fn losses(old: &Value, new: &Ratios, margin: f64) -> Vec<String> {
+    let lost = new.iter().filter_map(|(what, new)| {
+        let old = old[what].as_f64()?;
+        let loss = 1.0 - new / old;
+        (loss > margin).then(|| {
+            format!(
+                "{what}: {new:.2}, was {old:.2}: {:.0} % slower",
+                loss * 100.0
+            )
+        })
+    });
+    lost.collect()
+}
+
+/// Tries until one try shows no loss. `Err` with the losses of the last.
+fn judge(
+    margin: f64,
+    mut attempt: impl FnMut() -> Result<(Value, Ratios), Box<dyn Error>>,
+) -> Result<String, Box<dyn Error>> {
+    let mut lost = Vec::new();
+    for _ in 0..TRIES {
+        let (old, new) = attempt()?;
+        lost = losses(&old, &new, margin);
+        if lost.is_empty() {
+            let rows = new.iter().map(|(what, new)| match old[what].as_f64() {
+                Some(old) => format!("{what}: {new:.2}, was {old:.2}\n"),
+                None => format!("{what}: {new:.2}, new\n"),
+            });
+            return Ok(rows.collect::<String>()
+                + &format!("no loss of more than {:.0} %\n", margin * 100.0));
+        }
+    }
+    Err(format!(
+        "in each of {TRIES} tries a loss of more than {:.0} %:\n{}",
+        margin * 100.0,
+        lost.join("\n")
+    )
+    .into())
+}
+
+/// Compares with the committed ratios.
+pub(crate) fn against_baseline(path: &Path, effort: Effort) -> Result<String, Box<dyn Error>> {
+    let baseline = read(path)?;
+    let host = Host::this();
+    let old = &baseline[host.backend];
+    if old.is_null() {
+        return Ok(format!(
+            "SKIPPED: {} has no ratios for the backend {}\n",
+            path.display(),
+            host.backend
+        ));
+    }
+    let ratios = old["ratios"].clone();
+    judge(effort.margin, || Ok((ratios.clone(), measure(effort))))
+}
+
+/// Compares with another binary of this program: both take turns, and each case counts with its median.
+pub(crate) fn against_binary(old: &Path, effort: Effort) -> Result<String, Box<dyn Error>> {
+    let new = std::env::current_exe()?;
+    judge(effort.margin, || {
+        let mut samples = [Vec::new(), Vec::new()];
+        for _ in 0..TURNS {
+            for (program, samples) in [old, &new].into_iter().zip(&mut samples) {
+                let output = Command::new(program).arg("--ratios").output()?;
+                samples.push(serde_json::from_slice::<Map<String, Value>>(
+                    &output.stdout,
+                )?);
+            }
+        }
+        let [old, new] = samples.map(|samples| medians(&samples));
+        Ok((json(&old), new))
+    })
+}
+
+fn medians(samples: &[Map<String, Value>]) -> Ratios {
+    let Some(first) = samples.first() else {
+        return Vec::new();
+    };
+    let of = |what: &String| {
+        let figures: Vec<f64> = samples
+            .iter()
+            .filter_map(|sample| sample.get(what)?.as_f64())
+            .collect();
+        (what.clone(), median(&figures))
+    };
+    first.keys().map(of).collect()
+}
+
+/// Writes this machine's ratios into the baseline, beside those of other backends.
+pub(crate) fn save(path: &Path, effort: Effort) -> Result<String, Box<dyn Error>> {
+    let mut baseline = if path.exists() {
+        read(path)?
+    } else {
+        json!({})
+    };
+    let host = Host::this();
+    let tries: Vec<Map<String, Value>> = (0..TRIES)
+        .map(|_| {
+            json(&measure(effort))
+                .as_object()
+                .cloned()
+                .unwrap_or_default()
+        })
+        .collect();
+    baseline[host.backend] = json!({
+        "cpu": host.cpu,
+        "date": host.date,
+        "ratios": json(&medians(&tries)),
+    });
+    std::fs::write(path, format!("{baseline:#}\n"))?;
+    Ok(format!(
+        "wrote the ratios of {} to {}\n",
+        host.backend,
+        path.display()
+    ))
+}
+
+fn read(path: &Path) -> Result<Value, Box<dyn Error>> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratios(figure: f64) -> Ratios {
+        vec![("a".into(), figure), ("new".into(), 1.0)]
+    }
+
+    #[test]
+    fn a_loss_beyond_the_margin_fails_and_one_within_it_or_a_gain_does_not() {
+        let old = json!({ "a": 2.0, "gone": 1.0 });
+        for (figure, margin, lost) in [
+            (1.79, 0.10, 1),
+            (1.81, 0.10, 0),
+            (3.0, 0.10, 0),
+            (1.31, 0.35, 0),
+            (1.29, 0.35, 1),
+        ] {
+            assert_eq!(
+                losses(&old, &ratios(figure), margin).len(),
+                lost,
+                "{figure}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_loss_must_be_seen_in_every_try() {
+        let old = json!({ "a": 2.0 });
+        let mut tries = [1.0, 1.0, 2.0].into_iter();
+        let passed = judge(0.1, || Ok((old.clone(), ratios(tries.next().unwrap()))));
+        assert!(passed.unwrap().contains("no loss of more than 10 %"));
+        let failed = judge(0.1, || Ok((old.clone(), ratios(1.0))));
+        assert!(failed.unwrap_err().to_string().contains("50 % slower"));
+    }
+
+    #[test]
+    fn every_case_of_the_gate_is_measured_beside_its_yardstick() {
+        let effort = Effort {
+            pace: Pace {
+                rounds: 1,
+                slice: Duration::from_millis(1),
+            },
+            margin: 0.5,
+        };
+        let ratios = measure(effort);
+        assert_eq!(ratios.len(), CASES.len());
+        assert!(
+            ratios
+                .iter()
+                .all(|(_, ratio)| ratio.is_finite() && *ratio > 0.0),
+            "{ratios:?}"
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! Tells the crate from which git commit it is built, if from one: reports name it.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src");
+    // A package from a registry may lie inside some other project's checkout: then this file is not tracked.
+    if git(&["ls-files", "--error-unmatch", "build.rs"]).is_none() {
+        return;
+    }
+    // Git writes here with every commit and checkout.
+    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"])
+        && Path::new(&log).exists()
+    {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    if let Some(commit) = git(&[
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=12",
+        "--exclude=*",
+    ]) {
+        println!("cargo::rustc-env=WELLSPRING_COMMIT={commit}");
+    }
+}
+
+fn git(words: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(words).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}

@@ -1,0 +1,78 @@
+//! What the figures were measured on, when, and with which version.
+
+use std::time::SystemTime;
+use wellspring::{Backend, Engine, Prf};
+
+/// The machine, the choices that the engine made on it, and the run's date and version.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The name of the CPU, from `/proc/cpuinfo`; elsewhere the architecture.
+    pub cpu: String,
+    /// How many CPUs this process may use.
+    pub cpus: usize,
+    /// The release of the kernel.
+    pub system: String,
+    /// The backend of the process's engine.
+    pub backend: &'static str,
+    /// The best ChaCha20 backend.
+    pub chacha20_backend: &'static str,
+    /// The load average of one minute when the run began. Above 0.5, other programs disturb the figures.
+    pub load: Option<f64>,
+    /// When the run began, in UTC: `2026-11-22T06:10:00Z`.
+    pub date: String,
+    /// The version of wellspring.
+    pub version: &'static str,
+    /// The git commit, with `-dirty` after it if files were changed; `None` if built outside a git checkout.
+    pub commit: Option<&'static str>,
+}
+
+impl Host {
+    /// This machine, now.
+    #[must_use]
+    pub fn this() -> Self {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let cpuinfo = read("/proc/cpuinfo");
+        let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
+        let name = model.and_then(|line| line.split_once(':'));
+        Self {
+            cpu: name
+                .map_or(std::env::consts::ARCH, |(_, name)| name.trim())
+                .into(),
+            cpus: cpus(),
+            system: format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
+            backend: Engine::process().backend().name(),
+            chacha20_backend: Backend::detect(Prf::ChaCha20).name(),
+            load: read("/proc/loadavg")
+                .split(' ')
+                .next()
+                .and_then(|load| load.parse().ok()),
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+            commit: option_env!("WELLSPRING_COMMIT"),
+        }
+    }
+
+    /// Version, commit and date, as they stand in every report.
+    #[must_use]
+    pub fn stamp(&self) -> String {
+        let commit = self
+            .commit
+            .map_or(String::new(), |commit| format!(", commit {commit}"));
+        format!("wellspring {}{commit}, {}", self.version, self.date)
+    }
+
+    /// CPU, system and backend, as they stand in every report.
+    #[must_use]
+    pub fn machine(&self) -> String {
+        let plural = if self.cpus == 1 { "CPU" } else { "CPUs" };
+        format!(
+            "{}, {} {plural} usable, {}, backend {}",
+            self.cpu, self.cpus, self.system, self.backend
+        )
+    }
+}
+
+/// How many CPUs this process may use.
+pub(crate) fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

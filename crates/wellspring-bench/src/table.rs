@@ -1,0 +1,105 @@
+//! Tables, and how they look in a terminal and in Markdown.
+
+/// Rows under a head, and notes below them.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// The title.
+    pub title: String,
+    /// The names of the columns; all empty for a table without a head.
+    pub head: Vec<String>,
+    /// The rows; the first cell names the row.
+    pub rows: Vec<Vec<String>>,
+    /// What a reader has to know about the figures.
+    pub notes: Vec<String>,
+}
+
+impl Table {
+    /// A table without rows.
+    #[must_use]
+    pub fn new(title: impl Into<String>, head: &[&str]) -> Self {
+        Self {
+            title: title.into(),
+            head: head.iter().map(ToString::to_string).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same with one more note.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Whether its columns have names.
+    #[must_use]
+    pub fn has_head(&self) -> bool {
+        self.head.iter().any(|cell| !cell.is_empty())
+    }
+
+    /// For a terminal: each column as wide as its widest cell, names to the left, figures to the right.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let has_head = self.has_head();
+        let head = has_head.then_some(&self.head);
+        let lines: Vec<&Vec<String>> = head.into_iter().chain(&self.rows).collect();
+        let columns = lines.iter().map(|line| line.len()).max().unwrap_or(0);
+        let width = |column: usize| {
+            let cells = lines.iter().filter_map(|line| line.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut text = format!("{}\n", self.title);
+        for line in lines {
+            let cells = line.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(column, (cell, width))| match column {
+                0 => format!("  {cell:width$}"),
+                _ if !has_head => format!("  {cell}"),
+                _ => format!("  {cell:>width$}"),
+            });
+            text += cells.collect::<String>().trim_end();
+            text.push('\n');
+        }
+        for note in &self.notes {
+            text += &format!("  {note}\n");
+        }
+        text + "\n"
+    }
+
+    /// For a README: a Markdown table, figures to the right, without title and notes.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let rule = self
+            .head
+            .iter()
+            .enumerate()
+            .map(|(column, _)| if column == 0 { "---|" } else { "---:|" });
+        let rows: String = self.rows.iter().map(|row| line(row)).collect();
+        format!("{}|{}\n{rows}", line(&self.head), rule.collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new("T", &["", "a", "bbbb"]);
+        table.rows.push(vec!["x".into(), "10.0".into(), "1".into()]);
+        table
+    }
+
+    #[test]
+    fn columns_stand_under_their_heads() {
+        assert_eq!(table().text(), "T\n        a  bbbb\n  x  10.0     1\n\n");
+    }
+
+    #[test]
+    fn a_markdown_table_has_a_rule_with_as_many_columns_as_its_head() {
+        assert_eq!(
+            table().markdown(),
+            "|  | a | bbbb |\n|---|---:|---:|\n| x | 10.0 | 1 |\n"
+        );
+    }
+}
