@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Harvester};
-use wellspring_sys::system::{ContextSwitches, context_switches};
+use wellspring_sys::os::{ContextSwitches, context_switches};
 
 /// The threads of the herd.
 pub const THREADS: usize = 64;

@@ -6,7 +6,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use std::hint::black_box;
 use wellspring::{Backend, Engine, LocalRng, Mode, Prf, pseudo};
 use wellspring_cipher::Keystream;
-use wellspring_sys::nest::{Nest, Owned};
+use wellspring_sys::owned::OwnedState;
+use wellspring_sys::thread_state::ThreadStates;
 
 /// The sizes measured: a key, a small message, a page, a pipe buffer, a bulk read.
 pub const SIZES: [usize; 5] = [32, 256, 4096, 65_536, 1 << 20];
@@ -119,11 +120,11 @@ impl Subject for SystemCall {
 }
 
 /// The backend's function in user space, by way of the engine's own states for it: about 1 ns is theirs.
-struct Vdso(Owned<u64>);
+struct Vdso(OwnedState<u64>);
 
 impl Vdso {
     fn new() -> Self {
-        Self(Owned::new(&Nest::<u64, u64>::new()))
+        Self(OwnedState::new(&ThreadStates::<u64, u64>::new()))
     }
 
     fn try_fill(&mut self, destination: &mut [u8]) -> bool {
