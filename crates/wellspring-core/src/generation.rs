@@ -57,8 +57,8 @@ impl Generation {
     /// Moves on, after what the new generation announces was made visible; returns the new number.
     ///
     /// At a bump every nanosecond 64 bits last 584 years. On targets without 64-bit atomics 32 bits last 13 years at
-    /// ten bumps a second, and go round past [`NEVER`]; a tap would have to sleep through exactly 2^32 - 1 bumps to
-    /// miss them.
+    /// ten bumps a second, and go round past [`NEVER`]; a tap would miss
+    /// them only if exactly 2^32 - 1 bumps lie between two of its reads.
     #[allow(
         clippy::useless_conversion,
         reason = "the number has 32 bits where no atomics of 64 bits exist"

@@ -1,7 +1,7 @@
 //! What the seed of a file is credited here and now.
 //!
 //! A seed is credited once. So it is credited only if its writer was seeded, if it was written in
-//! another boot, and if the file is the very file that was written, not a copy.
+//! another boot, and if the file is the file that was written, not a copy.
 
 use super::SeedFile;
 use core::fmt;
@@ -29,7 +29,7 @@ pub enum Uncredited {
     SameBoot,
     /// It has another identity than it was written under: the file was copied, or the machine was.
     Elsewhere,
-    /// Nothing here tells a copy from its original, or one boot from another.
+    /// The file or the boot has no identity: a copy cannot be told from its original, or one boot from another.
     Unplaced,
     /// Other users could read or replace it.
     Exposed,
@@ -42,8 +42,8 @@ impl fmt::Display for Uncredited {
         f.write_str(match self {
             Uncredited::Unseeded => "its writer was not seeded",
             Uncredited::SameBoot => "written in this boot",
-            Uncredited::Elsewhere => "a copy, or of another machine",
-            Uncredited::Unplaced => "nothing tells it from a copy",
+            Uncredited::Elsewhere => "a copy, or from another machine",
+            Uncredited::Unplaced => "its file or this boot has no identity",
             Uncredited::Exposed => "other users could read or replace it",
             Uncredited::NotReplaced => "it could not be replaced",
         })
