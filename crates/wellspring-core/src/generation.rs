@@ -84,3 +84,20 @@ impl Default for Generation {
         Self::new()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(
+        clippy::useless_conversion,
+        reason = "the number has 32 bits where no atomics of 64 bits exist"
+    )]
+    fn no_bump_ever_gives_the_number_of_wiped_memory() {
+        let generation = Generation(AtomicGeneration::new(LAST - 1));
+        assert_eq!(generation.bump(), u64::from(LAST));
+        assert_ne!(generation.bump(), NEVER);
+        assert_ne!(generation.current(), NEVER);
+    }
+}
