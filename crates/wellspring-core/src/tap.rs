@@ -11,7 +11,7 @@ pub const KEY_LIMIT_BYTES: usize = crate::generator::KEY_LIMIT_BYTES;
 ///
 /// A tap belongs to one thread at one nesting depth, and no other thread touches it. All zeros is a tap that
 /// never got a key: its generation is
-/// [`NEVER`](crate::generation::NEVER), which no engine's matches. That is what a new tap is, and
+/// [`NEVER`], which no engine's matches. That is what a new tap is, and
 /// what every tap becomes in a child process, whose copy of this memory the system wipes.
 ///
 /// # What remains in memory
