@@ -1,4 +1,4 @@
-//! One enum of implementations, one `detect`.
+//! The implementations of the two functions, and the choice among them.
 
 use crate::Prf;
 #[cfg(target_arch = "x86_64")]
@@ -20,7 +20,7 @@ pub enum Backend {
     /// AES-256 on AES-NI: 8 blocks in flight.
     #[cfg(target_arch = "x86_64")]
     Aes256Ni,
-    /// AES-256 by RustCrypto's `aes`, on every machine, in constant time.
+    /// AES-256 in plain Rust, bitsliced, on every machine, in constant time: 4 blocks at a time.
     Aes256Portable,
     /// ChaCha20 on AVX-512 (F, BW): 16 blocks at a time.
     #[cfg(target_arch = "x86_64")]
@@ -31,7 +31,7 @@ pub enum Backend {
     /// ChaCha20 on SSE2, which every x86-64 CPU has: 4 blocks at a time.
     #[cfg(target_arch = "x86_64")]
     ChaCha20Sse2,
-    /// ChaCha20 by RustCrypto's `chacha20`, on every machine, in constant time.
+    /// ChaCha20 in plain Rust, on every machine, in constant time: one block at a time.
     ChaCha20Portable,
 }
 

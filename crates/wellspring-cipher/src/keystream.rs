@@ -1,11 +1,11 @@
-//! A key and a counter at work.
+//! The keystream of a key and a counter.
 
 #[cfg(target_arch = "x86_64")]
 use crate::x86::{
-    aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_key::ChaCha20Key,
-    chacha20_sse2, vaes256, vaes512,
+    aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_sse2, vaes256,
+    vaes512,
 };
-use crate::{Backend, KEY_BYTES, portable, stack};
+use crate::{Backend, KEY_BYTES, chacha20_key::ChaCha20Key, portable, stack};
 #[cfg(target_arch = "x86_64")]
 use crate::{Prf, runs::fill_in_runs};
 use core::fmt;
@@ -15,13 +15,13 @@ const AES_BLOCK_BYTES: usize = Prf::Aes256.block_bytes();
 #[cfg(target_arch = "x86_64")]
 const CHACHA_BLOCK_BYTES: usize = Prf::ChaCha20.block_bytes();
 
-/// The keystream of one key from one counter on.
+/// The keystream of one key, from a counter on.
 ///
-/// Every [`fill`](Self::fill) starts on a block boundary: the rest of a partly used block is thrown
-/// away and costs its whole counter step, which is what FreeBSD's random(4) does.
+/// Every [`fill`](Self::fill) starts with a new block. If the last block of a fill is needed in part only,
+/// its other bytes are never used, and the counter steps over it, as in FreeBSD's random(4).
 ///
-/// The key schedule is wiped on drop. After [`new`](Self::new) and after every `fill` neither the
-/// stack nor, with the backends of this crate, the registers hold key, state or output.
+/// The key schedule is wiped on drop. After [`new`](Self::new) and after every `fill` the stack holds
+/// no key, state or output; with the backends for x86-64 neither do the vector registers.
 ///
 /// ```
 /// use wellspring_cipher::{Backend, Keystream, Prf};
@@ -38,10 +38,10 @@ pub struct Keystream {
     schedule: Schedule,
 }
 
-/// What a backend makes of a key.
+/// The key in the form that a backend needs.
 #[allow(
     clippy::large_enum_variant,
-    reason = "keys belong in the place their owner chose and locked, not behind a pointer"
+    reason = "the owner chose and locked the memory of the key: it does not go behind a pointer"
 )]
 enum Schedule {
     #[cfg(target_arch = "x86_64")]
@@ -57,7 +57,7 @@ enum Schedule {
     ChaCha20Avx2(ChaCha20Key),
     #[cfg(target_arch = "x86_64")]
     ChaCha20Sse2(ChaCha20Key),
-    ChaCha20Portable(portable::ChaCha20),
+    ChaCha20Portable(ChaCha20Key),
 }
 
 impl Schedule {
@@ -69,7 +69,7 @@ impl Schedule {
             #[cfg(target_arch = "x86_64")]
             Self::Aes256Vaes512(keys) => {
                 fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: `Keystream::new` has seen the backend available.
+                    // SAFETY: `Keystream::new` asserted that the backend is available.
                     unsafe { vaes512::fill(keys, first, run) }
                 })
             }
@@ -109,13 +109,15 @@ impl Schedule {
                     unsafe { chacha20_sse2::fill::<ROUNDS>(key, first, run) }
                 })
             }
-            Self::ChaCha20Portable(chacha) => chacha.fill::<ROUNDS>(counter, destination),
+            Self::ChaCha20Portable(key) => {
+                portable::fill_chacha20::<ROUNDS>(key, counter, destination)
+            }
         }
     }
 }
 
 impl Keystream {
-    /// Sets up `key`, to go on from `counter`.
+    /// Sets up `key`. The first block is that of `counter`.
     ///
     /// # Panics
     ///
@@ -131,7 +133,7 @@ impl Keystream {
     fn set_up(backend: Backend, key: &[u8; KEY_BYTES], counter: u128) -> Self {
         match backend {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the backend is available, and AES-NI and SSSE3 are part of it.
+            // SAFETY: the backend is available; it includes AES-NI and SSSE3.
             Backend::Aes256Vaes512 => unsafe {
                 Self::with_round_keys(backend, key, counter, Schedule::Aes256Vaes512)
             },
@@ -161,12 +163,12 @@ impl Keystream {
                 Schedule::Aes256Portable(portable::Aes256::new(key))
             }),
             Backend::ChaCha20Portable => Self::made(backend, counter, || {
-                Schedule::ChaCha20Portable(portable::ChaCha20::new(key))
+                Schedule::ChaCha20Portable(ChaCha20Key::new(key))
             }),
         }
     }
 
-    /// A function for each schedule, so that the stack of a small one is small.
+    /// Compiled once for each schedule: a small schedule then takes little of the stack.
     #[inline(never)]
     fn made(backend: Backend, counter: u128, schedule: impl FnOnce() -> Schedule) -> Self {
         let schedule = schedule();
@@ -177,7 +179,7 @@ impl Keystream {
         }
     }
 
-    /// With AES enabled, so that the round keys go from the registers to where they stay.
+    /// AES is enabled here, so that `expand` is inlined and the round keys go from registers to their place.
     #[cfg(target_arch = "x86_64")]
     #[inline(never)]
     #[target_feature(enable = "aes,ssse3")]
@@ -195,9 +197,10 @@ impl Keystream {
         }
     }
 
-    /// Overwrites `destination` with keystream and steps the counter by the blocks that took.
+    /// Overwrites `destination` with keystream. The counter steps by one for each block, also for a last
+    /// block that is used in part.
     ///
-    /// There is no limit of length here; the limits of use are Fortuna's and the taps' to keep.
+    /// There is no limit of length: callers limit how much they take from one key.
     pub fn fill(&mut self, destination: &mut [u8]) {
         self.generate(destination);
         stack::wipe_after_fill(self.backend);
@@ -208,8 +211,8 @@ impl Keystream {
         self.schedule.fill::<20>(&mut self.counter, destination);
     }
 
-    /// Overwrites `destination` with the blocks from `first_block` on, which ChaCha makes with
-    /// `ROUNDS` rounds; the counter of this keystream stays as it is.
+    /// Overwrites `destination` with the blocks from `first_block` on, with `ROUNDS` rounds of
+    /// ChaCha. The counter of this keystream does not change.
     pub(crate) fn fill_from<const ROUNDS: usize>(&self, first_block: u128, destination: &mut [u8]) {
         self.generate_from::<ROUNDS>(first_block, destination);
         stack::wipe_after_fill(self.backend);

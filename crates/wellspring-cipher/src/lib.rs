@@ -1,34 +1,36 @@
-//! Keystreams for *generation*: AES-256 in counter mode and ChaCha20, each with a 128-bit
-//! little-endian counter that carries over all its bits.
+//! Keystreams for generators: AES-256 in counter mode and ChaCha20, each with a 128-bit
+//! little-endian counter that carries over all its bits; and SHA-256 in place.
 //!
-//! A keystream cipher that encrypts has a plaintext and an XOR; a generator has neither. The one
-//! bulk call here, [`Keystream::fill`], stores keystream straight into the destination.
+//! Encryption XORs the keystream with a plaintext. A generator has no plaintext:
+//! [`Keystream::fill`] stores the keystream directly in the destination.
 //!
 //! ```text
-//! prf        which function: Prf, its block length, its name
-//! backend    which implementation of it this CPU runs: Backend, one detect
-//! keystream  key and counter at work: one match per bulk call
-//! seekable   the same at any block number and with 8, 12 or 20 rounds, for the statistical tier
-//! runs       the carry out of the counter's low half, in one place for all backends
-//! stack      what the backends leave on the stack, wiped
+//! prf        the two functions: Prf, block length, name
+//! backend    the implementations of a function, and which of them this CPU runs
+//! keystream  a key and a counter: one match on the backend per call
+//! seekable   the same at any block number, with 8, 12 or 20 rounds, for numbers that are not secret
+//! runs       the carry from the low half of the counter to the high half, for all backends of x86-64
+//! stack      wipes what the backends leave on the stack and in registers
 //! sha256     the hash of pools and seeds, in place
-//! portable   RustCrypto's implementations, the fallback everywhere and the oracle of the others
-//! x86        the project's own backends for x86-64
-//! width      safe code of others, compiled for several widths of registers
+//! portable   backends in plain Rust, for every machine
+//! x86        backends for x86-64
+//! width      compiles safe code of other crates for several register widths
 //! ```
 //!
-//! The output of every backend of a function is the same, byte for byte, for every key, counter and
-//! length. Tests and benchmarks force any backend through the API in one binary.
+//! All backends of a function give the same bytes for every key, counter and length. Tests and
+//! benchmarks choose a backend by the API; one binary holds all of them.
 //!
-//! This is also where the instructions of a CPU are chosen for others: [`Width::run`] does work that
-//! needs no key, such as that of the statistical tier, at the widest registers there are.
+//! Other crates of the project use [`Width::run`] to run their own loops, which need no key, with the
+//! widest registers of the CPU.
 
 #![no_std]
 
 mod backend;
+mod chacha20_key;
 mod keystream;
 mod portable;
 mod prf;
+#[cfg(target_arch = "x86_64")]
 mod runs;
 mod seekable;
 pub mod sha256;

@@ -1,12 +1,12 @@
-//! The carry out of the low half of the counter, in one place for all backends.
+//! The carry from the low half of the counter to the high half, for all backends of x86-64.
 
 /// Fills `destination` in runs within which the low 64 bits of the counter do not wrap.
 ///
-/// `fill` gets the counter of the first block of its run. It may step the low half alone, without
-/// a thought for the high one, in every lane that it stores: the one wrap in 2^64 blocks always
-/// falls between two runs. Lanes past the end of a run may wrap; they must not be stored.
+/// `fill` gets the counter of the first block of its run. In every lane that it stores it may step the
+/// low half alone: the one wrap in 2^64 blocks always falls between two runs. Lanes past the end of
+/// a run may wrap; they must not be stored.
 ///
-/// Every run but the last is whole blocks. The counter is left at the block after the last one.
+/// Every run but the last consists of whole blocks. At the end the counter is that of the next block.
 #[inline]
 pub(crate) fn fill_in_runs(
     counter: &mut u128,
@@ -24,10 +24,10 @@ pub(crate) fn fill_in_runs(
     }
 }
 
-/// The bytes of the blocks from `low` to the wrap, as far as they can be counted.
+/// The bytes of the blocks from `low` to the wrap, or `usize::MAX` if they are more.
 #[inline]
 fn bytes_until_wrap(low: u64, block_bytes: usize) -> usize {
-    // From zero there are 2^64 blocks, which is one more than the bytes of any slice.
+    // From 0 there are 2^64 blocks, a number that does not fit in 64 bits: one is added below.
     let blocks = low.wrapping_neg().wrapping_sub(1);
     usize::try_from(blocks)
         .unwrap_or(usize::MAX)

@@ -1,4 +1,4 @@
-//! Keystreams that are read at any block number, for numbers that keep no secret.
+//! Keystreams that are read at any block number, for numbers that are not secret.
 
 use crate::{Backend, KEY_BYTES, Keystream, Prf};
 use core::fmt;
@@ -7,7 +7,7 @@ use core::fmt;
 ///
 /// The block number enters as 16 little-endian bytes, as in [`Prf`]. ChaCha with 8 or 12 rounds is for
 /// statistical use: no attack on 8 rounds is known in practice, but its margin is too small for keys.
-/// That is why these functions are not a [`Prf`], from which engines make secrets.
+/// So these functions are not a [`Prf`], from which secrets are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SeekableFunction {
     /// AES-256 (FIPS 197) of the block number: 16-byte blocks.
@@ -31,8 +31,7 @@ impl SeekableFunction {
         self.prf().block_bytes()
     }
 
-    /// The function that the implementations are chosen by: ChaCha differs in the number of rounds
-    /// alone.
+    /// The function whose backends are used: the three kinds of ChaCha differ in the number of rounds only.
     #[must_use]
     pub const fn prf(self) -> Prf {
         match self {

@@ -1,23 +1,23 @@
-//! What a backend leaves on the stack, and its end.
+//! Wipes what a backend leaves on the stack.
 //!
-//! The wipes reach down from the frame of whoever calls them, over the frames of the functions that
-//! it has called; those must not be inlined into it. Sizes are those of optimised code with room to
-//! spare, and tests read the stack for what may be left.
+//! A wipe starts below the frame of its caller and covers the frames of the functions that the caller
+//! called before. Those must not be inlined into the caller. The sizes are those of optimised code, rounded
+//! up generously; tests search the stack for secrets after each call.
 
 use crate::Backend;
 #[cfg(target_arch = "x86_64")]
 use crate::x86::{features::Features, xmm, ymm, zmm};
 use zeroize::zeroize_stack;
 
-/// What any backend takes where the compiler keeps nothing in registers.
-const UNOPTIMISED_BYTES: usize = 16 << 10;
+/// What any backend takes of the stack in a build without optimisation.
+const UNOPTIMISED_BYTES: usize = 6 << 10;
 
 /// Overwrites the stack with zeros, `BYTES` bytes down from the frame of the caller.
 ///
 /// For a function that has called others with secrets. Those must be `#[inline(never)]`: what is inlined
 /// works in the caller's own frame, which this does not reach. `BYTES` is what they take of the stack in
-/// optimised code; with debug assertions at least 16 KiB are wiped, as the compiler keeps less in
-/// registers then. Costs about 1 ns for 64 bytes.
+/// optimised code; with debug assertions at least 6 KiB are wiped, as the compiler keeps less in
+/// registers then.
 ///
 /// ```
 /// # use wellspring_cipher::erase_stack;
@@ -58,11 +58,11 @@ pub(crate) fn wipe_all_registers() {
     }
 }
 
-/// Wipes the stack and the registers when it is dropped, after a key has been set up: values that
-/// move leave copies.
+/// Wipes the stack and the registers when it is dropped, after a key was set up: values that move
+/// leave copies.
 ///
-/// A guard, so that the function that holds it can return the keystream straight from the call that
-/// makes it; a keystream with a name would be moved once more, out of the frame that nobody wipes.
+/// It is a guard so that its owner can return the keystream directly from the call that makes it. A local
+/// variable for the keystream would be one more copy, in a frame that no wipe covers.
 pub(crate) struct WipeAfterSetUp(pub(crate) Backend);
 
 impl Drop for WipeAfterSetUp {
@@ -70,8 +70,8 @@ impl Drop for WipeAfterSetUp {
     fn drop(&mut self) {
         match self.0 {
             _ if cfg!(debug_assertions) => zeroize_stack::<UNOPTIMISED_BYTES>(),
-            Backend::Aes256Portable | Backend::ChaCha20Portable => zeroize_stack::<4096>(),
-            #[cfg(target_arch = "x86_64")]
+            // Its largest frame is 1.1 KiB on x86-64: three forms of the round keys.
+            Backend::Aes256Portable => zeroize_stack::<4096>(),
             _ => zeroize_stack::<256>(),
         }
         #[cfg(target_arch = "x86_64")]
@@ -81,8 +81,9 @@ impl Drop for WipeAfterSetUp {
 
 /// Wipes the stack after `backend` has filled a destination.
 ///
-/// The AES backends and ChaCha20 on AVX-512 do all their work in registers, and wipe those. The
-/// others spill states of the rounds, from which ChaCha20 can be run backwards to the key.
+/// The AES backends for x86-64 and ChaCha20 on AVX-512 work in registers only, and wipe those. The others
+/// spill states of the rounds to the stack, up to 1.6 KiB. From such a state ChaCha20 can be run
+/// backwards to the key.
 #[inline]
 pub(crate) fn wipe_after_fill(backend: Backend) {
     match backend {
@@ -92,8 +93,6 @@ pub(crate) fn wipe_after_fill(backend: Backend) {
         | Backend::Aes256Vaes256
         | Backend::Aes256Ni
         | Backend::ChaCha20Avx512 => {}
-        #[cfg(target_arch = "x86_64")]
-        Backend::ChaCha20Avx2 | Backend::ChaCha20Sse2 => zeroize_stack::<2048>(),
-        Backend::Aes256Portable | Backend::ChaCha20Portable => zeroize_stack::<4096>(),
+        _ => zeroize_stack::<2048>(),
     }
 }

@@ -1,7 +1,7 @@
 //! Safe code, compiled once for each width of registers.
 //!
 //! For work whose result does not depend on the width, such as generators in lanes that the compiler
-//! vectorises by itself. Whoever brings such work needs no `unsafe`.
+//! vectorises. The crate that does the work needs no `unsafe`.
 
 #[cfg(target_arch = "x86_64")]
 use crate::x86::features::Features;
@@ -19,19 +19,19 @@ pub enum Width {
     /// 256 bits, AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// What every machine of the target has: 128 bits, SSE2, on x86-64.
+    /// The registers that every machine of the target has: on x86-64 128 bits, SSE2.
     Portable,
 }
 
 /// Something to do at a [`Width`].
 pub trait Work {
-    /// What comes of it.
+    /// The result.
     type Output;
 
-    /// Does it.
+    /// Does the work.
     ///
-    /// Implement it, and what it calls, with `#[inline(always)]`: code that is compiled on its own is
-    /// compiled for [`Width::Portable`], whoever calls it.
+    /// Implement it, and what it calls, with `#[inline(always)]`: a function that is not inlined
+    /// is compiled for [`Width::Portable`] only, also if a wider one calls it.
     fn run(self) -> Self::Output;
 }
 

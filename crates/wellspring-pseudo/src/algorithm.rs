@@ -7,7 +7,7 @@ use core::str::FromStr;
 ///
 /// Two kinds: an *engine* steps a state from word to word; a *function of a counter* computes the
 /// block of any number from a key. Both reach any byte ([`Stream::at`](crate::Stream::at)). A function
-/// does it in the time of one block, an engine in some ten microseconds. Arrays whose elements are
+/// does it in the time of one block, an engine in about 0.1 ms. Arrays whose elements are
 /// computed one by one ([`Elements`](crate::Elements)) take a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

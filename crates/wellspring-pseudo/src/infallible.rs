@@ -1,4 +1,4 @@
-//! rand_core's trait, once for all generators here.
+//! rand_core's trait `TryRng`, implemented in the same way for all generators here.
 
 /// Implements `TryRng` by a type's own `next_u64` and `fill`, and by `$next_u32`, a function of it.
 macro_rules! infallible_rng {

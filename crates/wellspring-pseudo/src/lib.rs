@@ -22,13 +22,13 @@
 //!
 //! # No secrecy
 //!
-//! A few outputs of the engines are enough to compute all others, past and future, and ChaCha with 8
-//! rounds has too small a margin for keys. That is why no type here implements `CryptoRng`: a function
-//! that makes keys does not accept them.
+//! A few outputs of an engine are enough to compute all others, past and future. The seed of a stream is
+//! often a small number that can be guessed. That is why no type here implements `CryptoRng`: a
+//! function that makes keys does not accept them.
 //!
 //! # Reproducibility
 //!
-//! Every output here is fixed for ever: the same state, or the same seed and path, give the same
+//! No version changes an output: the same state, or the same seed and path, give the same
 //! bytes on any machine, for any byte order, number of threads and width of SIMD registers. The files
 //! `vectors/pseudo-*.txt` and `vectors/seed-sequence.txt` hold known answers for implementations in
 //! other languages.

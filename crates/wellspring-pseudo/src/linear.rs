@@ -14,6 +14,7 @@ pub(crate) struct Modulus<const N: usize> {
 
 impl<const N: usize> Modulus<N> {
     pub(crate) const ONE: [u64; N] = low_word(1);
+    #[cfg(test)]
     pub(crate) const X: [u64; N] = low_word(2);
 
     fn times_x(&self, a: [u64; N]) -> [u64; N] {
@@ -23,21 +24,31 @@ impl<const N: usize> Modulus<N> {
             product[i] = a[i] << 1 | carry;
             carry = a[i] >> 63;
         }
-        if carry == 1 {
-            product = add(product, self.tail);
-        }
-        product
+        // A mask in place of a branch, which would be wrong every second time.
+        add(product, self.tail.map(|word| word & carry.wrapping_neg()))
     }
 
     pub(crate) fn times(&self, a: [u64; N], b: [u64; N]) -> [u64; N] {
         let mut product = [0; N];
         for i in (0..64 * N).rev() {
-            product = self.times_x(product);
-            if b[i / 64] >> (i % 64) & 1 == 1 {
-                product = add(product, a);
-            }
+            let coefficient = b[i / 64] >> (i % 64) & 1;
+            let multiple = a.map(|word| word & coefficient.wrapping_neg());
+            product = add(self.times_x(product), multiple);
         }
         product
+    }
+
+    /// x^`exponent`
+    pub(crate) fn power_of_x(&self, exponent: u128) -> [u64; N] {
+        let bits = u128::BITS - exponent.leading_zeros();
+        let mut power = Self::ONE;
+        for i in (0..bits).rev() {
+            power = self.times(power, power);
+            if exponent >> i & 1 == 1 {
+                power = self.times_x(power);
+            }
+        }
+        power
     }
 
     pub(crate) fn power(&self, base: [u64; N], exponent: u128) -> [u64; N] {

@@ -10,11 +10,12 @@ pub const MAX_DEPTH: usize = 32;
 /// The place of a stream in the tree of streams under a seed: numbers from the root, such as job,
 /// partition and task.
 ///
-/// As text the elements are decimal and separated by slashes, `3/0/17`; the root is `/`. Empty text
-/// is no path: an unset variable in a script must not make all tasks read the same stream.
+/// As text the elements are decimal numbers with slashes between them, `3/0/17`; the root is `/`.
+/// Empty text is an error: otherwise an unset variable in a script would make all tasks read the same
+/// stream.
 ///
-/// An element is below 2^32. NumPy would break a larger one in two, and different paths would then
-/// name one stream; whoever has wider numbers writes two elements, the lower half first.
+/// An element is below 2^32. NumPy breaks a larger one in two, so that different paths name one
+/// stream. Write a larger number as two elements, the lower half first.
 ///
 /// ```
 /// use wellspring_pseudo::Path;
@@ -26,7 +27,7 @@ pub const MAX_DEPTH: usize = 32;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Path {
-    // Zero from `depth` on, which is what makes the derived comparison right.
+    // Zero from `depth` on: the derived comparison looks at all of them.
     elements: [u32; MAX_DEPTH],
     depth: usize,
 }
@@ -106,7 +107,7 @@ impl FromStr for Path {
         let mut path = Self::ROOT;
         for digits in text.split('/') {
             let element = path.depth + 1;
-            // `u32::from_str` would take a plus sign.
+            // `u32::from_str` accepts a plus sign.
             if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
                 return Err(PathError::NotANumber { element });
             }
@@ -119,12 +120,12 @@ impl FromStr for Path {
     }
 }
 
-/// Why something is no [`Path`].
+/// Why a text or a list of numbers is not a [`Path`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathError {
     /// The text is empty.
     Empty,
-    /// An element has no digits, or anything else than decimal digits.
+    /// An element is empty or has a character other than 0 to 9.
     NotANumber {
         /// Which one, counted from 1.
         element: usize,
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_that_names_no_path_is_refused_for_the_right_reason() {
+    fn text_that_is_not_a_path_is_refused_for_the_right_reason() {
         let error = |text: &str| text.parse::<Path>().unwrap_err();
         assert_eq!(error(""), PathError::Empty);
         for (text, element) in [

@@ -4,7 +4,7 @@
 pub(crate) const BLOCK_BYTES: usize = 32;
 
 /// Blocks that are made side by side: one alone waits for its own multiplications.
-const BLOCKS_AT_ONCE: usize = 4;
+const BLOCKS_AT_ONCE: usize = 2;
 
 const MULTIPLIERS: [u64; 2] = [0xd2e7_470e_e14c_6c93, 0xca5a_8263_9512_1157];
 

@@ -3,8 +3,8 @@
 
 /// The first `N` outputs for a seed.
 ///
-/// For `N >= 2` they are never all zero: each output is a bijection of a counter that never stands
-/// still, so that two in a row differ.
+/// For `N >= 2` they are never all zero: the output is a bijection of a counter, and the counter
+/// differs from word to word.
 pub(crate) const fn state_words<const N: usize>(seed: u64) -> [u64; N] {
     let mut words = [0; N];
     let mut counter = seed;

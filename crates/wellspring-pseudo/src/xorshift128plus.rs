@@ -18,13 +18,14 @@ pub(crate) const JUMP: [u64; 2] = [0x8a5c_d789_635d_2dff, 0x121f_d215_5c47_2f96]
 
 /// xorshift128+ with the shifts 23, 18 and 5: 16 bytes of state, period 2^128 - 1.
 ///
-/// This is the generator of Vigna's `xorshift128plus.c`, which the Solaris Porting Layer of ZFS
-/// used per CPU for `random_get_pseudo_bytes`. SPL took over an earlier edition of that file, which
-/// adds the two words *after* the step instead of before it: from the same state, SPL's words are
-/// those of this generator from the second on. (SPL also stored each word's bytes in reverse.)
+/// This is the generator of Vigna's `xorshift128plus.c`. The Solaris Porting Layer of ZFS (SPL) used
+/// an earlier edition of that file, one generator per CPU, for `random_get_pseudo_bytes`. That edition
+/// adds the two words *after* the step instead of before it: from the same state, SPL's first word is
+/// the second word of this generator. SPL also stored the bytes of each word in reverse order.
 ///
-/// The lowest bit of its words is a plain linear recurrence, which tests of linearity notice; where
-/// nothing asks for this generator, prefer [`Xoshiro256PlusPlus`](crate::Xoshiro256PlusPlus).
+/// The lowest bit of its words is a linear recurrence of degree 128, and fails tests of binary rank
+/// and of linear complexity. Prefer [`Xoshiro256PlusPlus`](crate::Xoshiro256PlusPlus) unless you need
+/// the numbers of this generator.
 ///
 /// `Debug` shows no state. It is not a source of keys:
 ///
@@ -45,10 +46,9 @@ pub struct Xorshift128Plus {
 }
 
 impl Xorshift128Plus {
-    /// The generator in a given state; `None` for the all-zero state, which would yield zeros for
-    /// ever.
+    /// The generator in a given state; `None` for the all-zero state, from which only zeros follow.
     ///
-    /// Memory that was wiped therefore reads as "no generator here", never as a stuck one.
+    /// For memory that was wiped this gives `None`, not a generator of zeros.
     #[inline]
     #[must_use]
     pub const fn from_words(words: [u64; 2]) -> Option<Self> {
@@ -59,8 +59,7 @@ impl Xorshift128Plus {
         }
     }
 
-    /// As [`from_words`](Self::from_words), with the all-zero state mapped to that of
-    /// `seed_from_u64(0)`.
+    /// As [`from_words`](Self::from_words), with the state of `seed_from_u64(0)` for all zeros.
     pub(crate) const fn from_any_words(words: [u64; 2]) -> Self {
         match Self::from_words(words) {
             Some(generator) => generator,
@@ -87,8 +86,8 @@ impl Xorshift128Plus {
 
     /// Fills `destination` with words in little-endian order.
     ///
-    /// Each call starts a new word: a tail of fewer than 8 bytes takes the low bytes of one more
-    /// word, whose other bytes are dropped. [`Stream`](crate::Stream) drops nothing.
+    /// Each call starts a new word: the last 1 to 7 bytes are the low bytes of one more word, and the
+    /// rest of that word is lost. A [`Stream`](crate::Stream) loses nothing.
     pub fn fill(&mut self, destination: &mut [u8]) {
         let Ok(()) = utils::fill_bytes_via_next_word(destination, || self.try_next_u64());
     }
@@ -100,12 +99,10 @@ impl Xorshift128Plus {
         self.words = linear::jump(self.words, &JUMP, step);
     }
 
-    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in some ten microseconds.
+    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in about 0.1 ms.
     pub fn advance(&mut self, jumps: u64, words: u128) {
-        let polynomial = MODULUS.times(
-            MODULUS.power(JUMP, jumps.into()),
-            MODULUS.power(Modulus::<2>::X, words),
-        );
+        let polynomial =
+            MODULUS.times(MODULUS.power(JUMP, jumps.into()), MODULUS.power_of_x(words));
         self.words = linear::jump(self.words, &polynomial, step);
     }
 }

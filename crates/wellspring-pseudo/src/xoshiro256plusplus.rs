@@ -37,7 +37,7 @@ pub(crate) const LONG_JUMP: [u64; 4] = [
 /// xoshiro256++ 1.0: 32 bytes of state, period 2^256 - 1.
 ///
 /// The words, jumps and seeds are those of `xoshiro256plusplus.c` and of the crate `rand_xoshiro`.
-/// Its authors know of no statistical test that it fails.
+/// Its authors know no statistical test that it fails.
 ///
 /// `Debug` shows no state. It is not a source of keys:
 ///
@@ -58,10 +58,9 @@ pub struct Xoshiro256PlusPlus {
 }
 
 impl Xoshiro256PlusPlus {
-    /// The generator in a given state; `None` for the all-zero state, which would yield zeros for
-    /// ever.
+    /// The generator in a given state; `None` for the all-zero state, from which only zeros follow.
     ///
-    /// Memory that was wiped therefore reads as "no generator here", never as a stuck one.
+    /// For memory that was wiped this gives `None`, not a generator of zeros.
     #[inline]
     #[must_use]
     pub const fn from_words(words: [u64; 4]) -> Option<Self> {
@@ -72,8 +71,7 @@ impl Xoshiro256PlusPlus {
         }
     }
 
-    /// As [`from_words`](Self::from_words), with the all-zero state mapped to that of
-    /// `seed_from_u64(0)`.
+    /// As [`from_words`](Self::from_words), with the state of `seed_from_u64(0)` for all zeros.
     pub(crate) const fn from_any_words(words: [u64; 4]) -> Self {
         match Self::from_words(words) {
             Some(generator) => generator,
@@ -93,7 +91,7 @@ impl Xoshiro256PlusPlus {
     /// The next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        // In this order. In the other one the compiler's `fill` takes 5.3 cycles a word instead of 4.
+        // Step first, output second: in the other order `fill` takes 5.3 cycles a word instead of 4.
         let words = self.words;
         self.words = step(words);
         output(words)
@@ -101,8 +99,8 @@ impl Xoshiro256PlusPlus {
 
     /// Fills `destination` with words in little-endian order.
     ///
-    /// Each call starts a new word: a tail of fewer than 8 bytes takes the low bytes of one more
-    /// word, whose other bytes are dropped. [`Stream`](crate::Stream) drops nothing.
+    /// Each call starts a new word: the last 1 to 7 bytes are the low bytes of one more word, and the
+    /// rest of that word is lost. A [`Stream`](crate::Stream) loses nothing.
     pub fn fill(&mut self, destination: &mut [u8]) {
         let Ok(()) = utils::fill_bytes_via_next_word(destination, || self.try_next_u64());
     }
@@ -120,7 +118,7 @@ impl Xoshiro256PlusPlus {
         self.words = linear::jump(self.words, &LONG_JUMP, step);
     }
 
-    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in some ten microseconds.
+    /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in about 0.1 ms.
     pub fn advance(&mut self, jumps: u64, words: u128) {
         self.words = linear::jump(self.words, &distance(JUMP, jumps, words), step);
     }
@@ -129,7 +127,7 @@ impl Xoshiro256PlusPlus {
 /// The polynomial of `jumps` times `jump` and `words` more steps.
 pub(crate) fn distance(jump: [u64; 4], jumps: u64, words: u128) -> [u64; 4] {
     let over = MODULUS.power(jump, jumps.into());
-    MODULUS.times(over, MODULUS.power(Modulus::<4>::X, words))
+    MODULUS.times(over, MODULUS.power_of_x(words))
 }
 
 /// The scrambler: the word that a state yields.

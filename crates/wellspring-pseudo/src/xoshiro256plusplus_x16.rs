@@ -9,7 +9,8 @@ use crate::infallible::infallible_rng;
 use crate::xoshiro256plusplus::{LONG_JUMP, Xoshiro256PlusPlus, distance, output, step};
 use crate::{linear, splitmix64};
 
-/// Two registers of 512 bits: one alone would wait for its own last step.
+/// Two registers of 512 bits: each step of one register waits for the step before, and the other one
+/// fills the gap.
 const LANES: usize = 16;
 
 const WORD_BYTES: usize = size_of::<u64>();
@@ -26,8 +27,7 @@ type Words = [[u64; LANES]; 4];
 /// Requests of 128 bytes and more are vectorised for the registers of the CPU, whose width does not
 /// change the output. Single words cost about twice those of one generator.
 ///
-/// Where the same words shall come again, the lanes are those of
-/// [`jumping_from`](Self::jumping_from):
+/// For reproducible words make the lanes with [`jumping_from`](Self::jumping_from):
 ///
 /// ```
 /// use rand_core::SeedableRng;
@@ -53,7 +53,7 @@ type Words = [[u64; LANES]; 4];
 #[derive(Clone)]
 pub struct Xoshiro256PlusPlusX16 {
     words: Words,
-    /// Whose turn it is. The others have yielded as many words, or one more if they come before.
+    /// The lane of the next word. Lanes before it have yielded one word more than the others.
     lane: usize,
 }
 
@@ -87,7 +87,7 @@ impl Xoshiro256PlusPlusX16 {
     }
 
     /// Goes on by `long_jumps` [long jumps](Xoshiro256PlusPlus::long_jump) in every lane and by
-    /// `words` words of the sixteen together, in some twenty microseconds.
+    /// `words` words of the sixteen together, in about 0.1 ms.
     pub fn advance(&mut self, long_jumps: u64, words: u128) {
         let lanes = LANES as u128;
         let polynomial = distance(LONG_JUMP, long_jumps, words / lanes);
@@ -116,7 +116,7 @@ impl Xoshiro256PlusPlusX16 {
     /// The next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        // The remainder is the lane itself, and tells the compiler that it is in bounds.
+        // The remainder changes nothing; it tells the compiler that the lane is in bounds.
         let lane = self.lane % LANES;
         self.lane = (lane + 1) % LANES;
         draw(&mut self.words, lane)
@@ -124,24 +124,25 @@ impl Xoshiro256PlusPlusX16 {
 
     /// Fills `destination` with words in little-endian order, at the widest registers of this CPU.
     ///
-    /// Each call starts a new word: a tail of fewer than 8 bytes takes the low bytes of one more
-    /// word, whose other bytes are dropped. [`Stream`](crate::Stream) drops nothing.
+    /// Each call starts a new word: the last 1 to 7 bytes are the low bytes of one more word, and the
+    /// rest of that word is lost. A [`Stream`](crate::Stream) loses nothing.
     pub fn fill(&mut self, destination: &mut [u8]) {
         self.fill_at(Width::detect(), destination);
     }
 
-    /// As [`fill`](Self::fill), and the same bytes, at a width of one's choice: for tests and
-    /// benchmarks.
+    /// As [`fill`](Self::fill), with registers of the given width, which give the same bytes: for
+    /// tests and benchmarks.
     ///
     /// # Panics
     ///
-    /// When there is a whole row to fill and this CPU lacks the width.
+    /// When `destination` has a whole row of 128 bytes and this CPU lacks the width.
     pub fn fill_at(&mut self, width: Width, destination: &mut [u8]) {
         let to_lane_0 = (LANES - self.lane) % LANES * WORD_BYTES;
         let (head, body) = destination.split_at_mut(to_lane_0.min(destination.len()));
         self.fill_singly(head);
         let (rows, tail) = body.as_chunks_mut();
-        // For no row, carrying 512 bytes into registers and back would take longer than the rest.
+        // Without a whole row, moving the 512 bytes of state into registers and back takes longer than
+        // all the rest.
         if !rows.is_empty() {
             let words = &mut self.words;
             width.run(FillRows { words, rows });
@@ -165,7 +166,7 @@ impl Work for FillRows<'_> {
 
     #[inline(always)]
     fn run(self) {
-        // In a variable of its own, which the compiler keeps in registers all along: 8 of 512 bits.
+        // The compiler keeps this copy in registers over all rows: 8 of 512 bits.
         let mut words = *self.words;
         for row in self.rows {
             let (row, _) = row.as_chunks_mut();

@@ -1,5 +1,8 @@
 //! The known answers in `vectors/`; the head of each file says what its lines mean.
 
+mod common;
+
+use common::lines::{Line, hex, lines};
 use sha2::{Digest, Sha256};
 use wellspring_pseudo::{
     Algorithm, Path, SeedSequence, Stream, Width, Xorshift128Plus, Xoshiro256PlusPlus,
@@ -15,39 +18,6 @@ const CHACHA12: &str = include_str!("../../../vectors/pseudo-chacha12.txt");
 const CHACHA20: &str = include_str!("../../../vectors/pseudo-chacha20.txt");
 const AES256_CTR: &str = include_str!("../../../vectors/pseudo-aes256-ctr.txt");
 const SEED_SEQUENCE: &str = include_str!("../../../vectors/seed-sequence.txt");
-
-/// A line of a file: its kind, then `name=value` fields.
-struct Line<'a>(&'a str);
-
-impl<'a> Line<'a> {
-    fn kind(&self) -> &'a str {
-        self.0.split(' ').next().unwrap()
-    }
-
-    fn field(&self, name: &str) -> &'a str {
-        self.0
-            .split(' ')
-            .find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
-            .unwrap_or_else(|| panic!("no {name} in: {}", self.0))
-    }
-
-    fn words<const N: usize>(&self, name: &str) -> [u64; N] {
-        let words: Vec<u64> = self
-            .field(name)
-            .split(',')
-            .map(|word| u64::from_str_radix(word, 16).unwrap())
-            .collect();
-        words.try_into().unwrap()
-    }
-}
-
-fn lines(file: &str) -> impl Iterator<Item = Line<'_>> {
-    file.lines().filter(|line| !line.starts_with('#')).map(Line)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 fn name(line: &Line<'_>) -> (u128, Path) {
     let seed = u128::from_str_radix(line.field("seed"), 16).unwrap();
@@ -255,4 +225,13 @@ fn ciphers_give_the_known_answers() {
     ] {
         assert_eq!(check_placed_streams(algorithm, file), 106, "{algorithm}");
     }
+}
+
+#[test]
+fn the_digest_on_the_page_about_streams_is_right() {
+    let page = include_str!("../../../docs/streams.md");
+    let mut bytes = vec![0; 1 << 20];
+    Stream::new(Algorithm::ChaCha8, 2026, &[3, 0, 17]).fill(&mut bytes);
+    assert!(page.contains("--pseudo chacha8 --seed 2026 --stream 3/0/17 1MiB | sha256sum"));
+    assert!(page.contains(&hex(&Sha256::digest(&bytes))));
 }

@@ -1,59 +1,101 @@
-//! Whether this machine or process was cloned: words that another process or a hypervisor changes.
+//! Whether this machine was cloned: words that another process or a hypervisor changes.
 
 use crate::shared_page::SharedPage;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence};
-use std::sync::Mutex;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
-/// How often what is watched can be replaced.
-const MAX_PAGES: usize = 16;
+/// How many pages are kept for a word: a reader may be about to load the word of a page that was replaced a moment
+/// ago. The 17th page takes the place of the first, so a reader that stood still between two instructions for 16
+/// replacements would be ended. An engine looks for a new page once a minute.
+const KEPT_PAGES: usize = 16;
 
-/// What is watched where there is nothing to watch. On a cache line of its own.
+/// What is watched where there is nothing to watch: zeros, on a cache line of their own. Never written.
 #[repr(align(64))]
-struct Still(AtomicU64);
+struct Still {
+    _zeros: [u64; 8],
+}
 
-static STILL: Still = Still(AtomicU64::new(0));
+static STILL: Still = Still { _zeros: [0; 8] };
 
-/// Up to two words of others, and the sum of them that was last acted upon.
+/// Up to two words that others change, and the sum of them that was last acted upon.
 ///
-/// Who makes something that must not be made again when the words change reads [`handled`](Self::handled) first, then makes
-/// it, and then asks whether [`current`](Self::current) is still the same. Who acts on a change does so *before* he says so
-/// by [`mark_handled`](Self::mark_handled): whoever sees the new number then sees what was done.
+/// A read that must not be repeated in a clone loads [`handled`](Self::handled) first, then makes its bytes, and then
+/// compares [`current`](Self::current). Code that acts on a change does so *before* it calls
+/// [`mark_handled`](Self::mark_handled): a reader that sees the new number then sees what was done.
+///
+/// There is no lock: a child that was forked while another thread was in [`watch`](Self::watch) can watch as well.
 #[derive(Debug)]
 pub struct CloneEpoch {
-    words: [AtomicPtr<AtomicU64>; 2],
+    words: [Word; 2],
     handled: AtomicU64,
-    /// All that was ever watched: a reader may be about to look at a page that was replaced.
-    pages: Mutex<Vec<SharedPage>>,
+}
+
+/// A word, and the pages that it was on.
+#[derive(Debug)]
+struct Word {
+    /// On the last page, or [`STILL`].
+    address: AtomicPtr<AtomicU64>,
+    pages: [AtomicPtr<u8>; KEPT_PAGES],
+    next_page: AtomicUsize,
+}
+
+impl Word {
+    const fn new() -> Self {
+        Self {
+            address: AtomicPtr::new((&raw const STILL).cast_mut().cast()),
+            pages: [const { AtomicPtr::new(ptr::null_mut()) }; KEPT_PAGES],
+            next_page: AtomicUsize::new(0),
+        }
+    }
+
+    fn watch(&self, page: SharedPage, offset: usize) {
+        let address = page.address(offset);
+        let place = self.next_page.fetch_add(1, Ordering::Relaxed) % KEPT_PAGES;
+        let replaced = self.pages[place].swap(page.into_raw().as_ptr(), Ordering::AcqRel);
+        self.address.store(address, Ordering::Release);
+        unmap(replaced);
+    }
+
+    #[inline(always)]
+    fn load(&self) -> u64 {
+        let address = self.address.load(Ordering::Acquire);
+        // SAFETY: `STILL`, or a word of a page in `pages`. It is only loaded from, as `STILL` requires.
+        unsafe { (*address).load(Ordering::Acquire) }
+    }
+}
+
+impl Drop for Word {
+    fn drop(&mut self) {
+        for page in &self.pages {
+            unmap(page.load(Ordering::Relaxed));
+        }
+    }
+}
+
+fn unmap(page: *mut u8) {
+    if let Some(page) = NonNull::new(page) {
+        // SAFETY: it was taken out of `pages`, where `watch` put it, or `pages` is no more.
+        drop(unsafe { SharedPage::from_raw(page) });
+    }
 }
 
 impl CloneEpoch {
-    /// Nothing yet.
+    /// Nothing is watched yet.
     #[must_use]
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         Self {
-            words: [
-                AtomicPtr::new((&raw const STILL.0).cast_mut()),
-                AtomicPtr::new((&raw const STILL.0).cast_mut()),
-            ],
+            words: [const { Word::new() }; 2],
             handled: AtomicU64::new(0),
-            pages: Mutex::new(Vec::with_capacity(MAX_PAGES)),
         }
     }
 
     /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of what was watched before.
-    /// `false`: another thread is at it, or was when this process was forked, or there were 16 already.
-    pub fn watch(&self, number: usize, page: SharedPage, offset: usize) -> bool {
-        let Ok(mut pages) = self.pages.try_lock() else {
-            return false;
-        };
-        // Never grown: this may be a signal handler, which must not allocate.
-        if pages.len() == MAX_PAGES {
-            return false;
-        }
-        let word = page.address(offset);
-        pages.push(page);
-        self.words[number].store(word, Ordering::Release);
-        true
+    ///
+    /// # Panics
+    ///
+    /// When `number` is above 1, or `offset` is no multiple of 8 within the page.
+    pub fn watch(&self, number: usize, page: SharedPage, offset: usize) {
+        self.words[number].watch(page, offset);
     }
 
     /// The sum that was last acted upon.
@@ -69,12 +111,7 @@ impl CloneEpoch {
     #[inline(always)]
     pub fn current(&self) -> u64 {
         compiler_fence(Ordering::SeqCst);
-        let word = |number: usize| {
-            let word = self.words[number].load(Ordering::Acquire);
-            // SAFETY: the static, or a word of a page in `pages`, which only grows while we live.
-            unsafe { (*word).load(Ordering::Acquire) }
-        };
-        word(0).wrapping_add(word(1))
+        self.words[0].load().wrapping_add(self.words[1].load())
     }
 
     /// Says that `sum` was acted upon.
@@ -92,24 +129,45 @@ impl Default for CloneEpoch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    const PAGE_BYTES: usize = 4096;
+    use crate::shared_page::{PAGE_BYTES, SharedPageMut};
     use std::fs::{File, OpenOptions};
+    use std::path::PathBuf;
+
+    /// A file of one page, and the mapping by which it is written.
+    fn page(name: &str) -> (PathBuf, SharedPageMut) {
+        let name = format!("wellspring-epoch-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, [0; PAGE_BYTES]).unwrap();
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        (path, SharedPage::map_to_write(file.unwrap()).unwrap())
+    }
 
     #[test]
     fn what_another_mapping_stores_is_seen_at_once() {
-        let path = std::env::temp_dir().join(format!("wellspring-epoch-{}", std::process::id()));
-        std::fs::write(&path, [0; PAGE_BYTES]).unwrap();
-        let file = OpenOptions::new().read(true).write(true).open(&path);
-        let writer = SharedPage::map_to_write(file.unwrap()).unwrap();
+        let (path, writer) = page("seen");
         let epoch = CloneEpoch::new();
         assert_eq!(epoch.current(), epoch.handled());
-        let page = SharedPage::map(File::open(&path).unwrap()).unwrap();
-        assert!(epoch.watch(0, page, 64));
+        epoch.watch(0, SharedPage::map(File::open(&path).unwrap()).unwrap(), 64);
         assert_eq!(epoch.current(), epoch.handled());
         writer.store(64, 7);
         assert_eq!((epoch.current(), epoch.handled()), (7, 0));
         epoch.mark_handled(7);
         assert_eq!(epoch.current(), epoch.handled());
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn the_hundredth_page_is_watched_and_the_other_word_still_is() {
+        let (path, writer) = page("hundred");
+        let map = || SharedPage::map(File::open(&path).unwrap()).unwrap();
+        let epoch = CloneEpoch::new();
+        epoch.watch(1, map(), 8);
+        for _ in 0..100 {
+            epoch.watch(0, map(), 64);
+        }
+        writer.store(64, 5);
+        writer.store(8, 1000);
+        assert_eq!(epoch.current(), 1005);
         std::fs::remove_file(path).unwrap();
     }
 }

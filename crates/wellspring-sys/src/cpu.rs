@@ -1,22 +1,64 @@
 //! The cycle counter, RDRAND and RDSEED.
 
-/// The cycle counter: a fine time stamp, of no fixed unit. Zero on machines without one.
+/// A counter that goes on at a fixed rate for as long as the machine runs: a fine time stamp, of no fixed unit.
+///
+/// The time stamp counter of x86, the virtual counter of AArch64 (`CNTVCT_EL0`), the time-of-day clock of s390x
+/// (`STCKF`), the `time` register of RISC-V, the stable counter of LoongArch. Elsewhere the nanoseconds since boot.
+/// No system call, except where a kernel lets the clock be read in no other way.
 #[must_use]
 #[inline]
 pub fn cycles() -> u64 {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: RDTSC is on every x86-64 machine.
     return unsafe { core::arch::x86_64::_rdtsc() };
-    #[cfg(not(target_arch = "x86_64"))]
-    return 0;
+    #[cfg(target_arch = "x86")]
+    // SAFETY: RDTSC is on every machine since the Pentium, and Rust's 32-bit targets need a Pentium Pro at least.
+    return unsafe { core::arch::x86::_rdtsc() };
+    #[cfg(target_arch = "aarch64")]
+    {
+        let count;
+        // SAFETY: reads a register that Linux lets every process read.
+        unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack)) };
+        count
+    }
+    #[cfg(target_arch = "s390x")]
+    {
+        let mut count = 0u64;
+        // SAFETY: stores 8 bytes there; every machine since the z9 has the instruction, Rust needs a z10.
+        unsafe { core::arch::asm!("stckf 0({})", in(reg_addr) &raw mut count, options(nostack)) };
+        count
+    }
+    #[cfg(target_arch = "riscv64")]
+    {
+        let count;
+        // SAFETY: reads a register that Linux lets every process read.
+        unsafe { core::arch::asm!("rdtime {}", out(reg) count, options(nomem, nostack)) };
+        count
+    }
+    #[cfg(target_arch = "loongarch64")]
+    {
+        let count;
+        // SAFETY: reads a register that Linux lets every process read.
+        unsafe { core::arch::asm!("rdtime.d {}, $zero", out(reg) count, options(nomem, nostack)) };
+        count
+    }
+    #[cfg(not(any(
+        target_arch = "x86_64",
+        target_arch = "x86",
+        target_arch = "aarch64",
+        target_arch = "s390x",
+        target_arch = "riscv64",
+        target_arch = "loongarch64"
+    )))]
+    return crate::os::now_ns();
 }
 
 /// The processor's random-number instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
-    /// RDSEED: conditioned noise.
+    /// RDSEED of x86-64: conditioned noise.
     Rdseed,
-    /// RDRAND: the output of a generator in the processor, seeded from the same noise.
+    /// RDRAND of x86-64: the output of a generator in the processor, seeded from the same noise.
     Rdrand,
 }
 
@@ -25,26 +67,29 @@ mod x86 {
     use super::Instruction;
     use core::arch::x86_64::{_rdrand64_step, _rdseed64_step};
 
-    cpufeatures::new!(has_rdrand, "rdrand");
-    cpufeatures::new!(has_rdseed, "rdseed");
-
     pub(super) fn available(instruction: Instruction) -> bool {
         match instruction {
-            Instruction::Rdseed => has_rdseed::get(),
-            Instruction::Rdrand => has_rdrand::get(),
+            Instruction::Rdseed => is_x86_feature_detected!("rdseed"),
+            Instruction::Rdrand => is_x86_feature_detected!("rdrand"),
         }
     }
 
     #[target_feature(enable = "rdseed")]
+    #[allow(unused_unsafe)] // Unsafe to call for Rust 1.89, safe for later ones.
     fn rdseed() -> Option<u64> {
         let mut word = 0;
-        (_rdseed64_step(&mut word) == 1).then_some(word)
+        // SAFETY: this function has the instruction's feature.
+        let is_done = unsafe { _rdseed64_step(&mut word) } == 1;
+        is_done.then_some(word)
     }
 
     #[target_feature(enable = "rdrand")]
+    #[allow(unused_unsafe)] // As above.
     fn rdrand() -> Option<u64> {
         let mut word = 0;
-        (_rdrand64_step(&mut word) == 1).then_some(word)
+        // SAFETY: this function has the instruction's feature.
+        let is_done = unsafe { _rdrand64_step(&mut word) } == 1;
+        is_done.then_some(word)
     }
 
     pub(super) fn draw(instruction: Instruction) -> Option<u64> {
@@ -78,5 +123,17 @@ impl Instruction {
         return x86::draw(self);
         #[cfg(not(target_arch = "x86_64"))]
         return None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cycle_counter_goes_on() {
+        let before = cycles();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert!(cycles() > before && before > 0);
     }
 }

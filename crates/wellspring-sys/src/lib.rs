@@ -5,10 +5,13 @@
 //! memory        pages that are locked, left out of core dumps, and wiped in a child process
 //! signals       a stretch of code that no signal handler interrupts
 //! lock          a lock that a child process never waits for
+//! locked_memory how much secret memory may be swapped out
 //! slots         8 KiB of such memory, found again by a serial number
 //! thread        what a thread knows: its depth, its slots
+//! thread_exit   gives slots back when a thread ends or the library is unloaded
 //! thread_state  a state per thread and nesting depth
 //! owned         a state that a value owns
+//! sandbox       reads without a system call
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
 //! clone_epoch   whether this machine was cloned: words on such pages
@@ -36,21 +39,41 @@
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 
-pub mod clone_epoch;
-pub mod cpu;
-pub mod lock;
-pub mod memory;
-pub mod once_box;
-pub mod os;
-pub mod os_error;
-pub mod owned;
-pub mod shared_page;
-pub mod signals;
-mod slots;
-pub mod stack;
-mod thread;
-pub mod thread_state;
-pub mod trusted_file;
-pub mod vdso;
-pub mod waker;
-pub mod zeroed;
+#[cfg(not(target_os = "linux"))]
+compile_error!("wellspring runs on Linux; other operating systems are not supported");
+
+#[cfg(all(target_os = "linux", not(target_has_atomic = "64")))]
+compile_error!("wellspring needs a processor with 64-bit atomic operations");
+
+/// So that the sentences above are all that a compiler says elsewhere. Under this name rustfmt finds the modules in it.
+macro_rules! cfg_if {
+    (if #[$condition:meta] { $($item:item)* }) => {
+        $(#[$condition] $item)*
+    };
+}
+
+cfg_if! {
+    if #[cfg(all(target_os = "linux", target_has_atomic = "64"))] {
+        pub mod clone_epoch;
+        pub mod cpu;
+        pub mod lock;
+        pub mod locked_memory;
+        pub mod memory;
+        pub mod once_box;
+        pub mod os;
+        pub mod os_error;
+        pub mod owned;
+        pub mod sandbox;
+        pub mod shared_page;
+        pub mod signals;
+        mod slots;
+        pub mod stack;
+        mod thread;
+        mod thread_exit;
+        pub mod thread_state;
+        pub mod trusted_file;
+        pub mod vdso;
+        pub mod waker;
+        pub mod zeroed;
+    }
+}

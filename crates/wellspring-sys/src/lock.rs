@@ -1,5 +1,6 @@
 //! A lock that a child process never waits for.
 
+use crate::sandbox;
 use crate::signals::Blocked;
 use crate::zeroed::Zeroed;
 use core::cell::UnsafeCell;
@@ -12,8 +13,8 @@ const TAKEN: u32 = 1;
 const AWAITED: u32 = 2;
 
 /// How often a waiting thread looks before it sleeps: for some 10 microseconds. What the lock protects takes a
-/// fraction of one, and a reseed with cold caches a few; who sleeps gets a CPU back after 20 at best, and behind all
-/// others where threads are many. After 100 looks 10 to 29 of 30 000 readers slept at a reseed of 64 threads on 2 busy
+/// fraction of one, and a reseed with cold caches a few. A thread that sleeps gets a CPU back after 20 at best, and
+/// behind all others where threads are many. After 100 looks 10 to 29 of 30 000 readers slept at a reseed of 64 threads on 2 busy
 /// CPUs; after 400, 0 to 6.
 const LOOKS: u32 = 400;
 
@@ -71,6 +72,12 @@ impl<T: Send> Lock<T> {
     #[cold]
     fn wait(&self) {
         for _ in 0..LOOKS {
+            core::hint::spin_loop();
+            if self.word.load(Ordering::Relaxed) == FREE && self.take_free() {
+                return;
+            }
+        }
+        while sandbox::is_prepared() {
             core::hint::spin_loop();
             if self.word.load(Ordering::Relaxed) == FREE && self.take_free() {
                 return;

@@ -1,13 +1,14 @@
 //! Pages that are locked, left out of core dumps, and wiped in a child process.
 
+use crate::os_error::raw_call;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
-use rustix::mm::{Advice, MapFlags, ProtFlags};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
+use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags};
 
 /// The system gave no memory that a child process would find wiped: none is left, or the kernel is older
 /// than 4.14.
@@ -22,23 +23,18 @@ impl fmt::Display for MemoryError {
 
 impl core::error::Error for MemoryError {}
 
-/// Bytes of secret memory that the system refused to lock, in this process so far.
-static UNLOCKED_BYTES: AtomicU64 = AtomicU64::new(0);
+/// Bytes of [`Wiped`] memory that the system refused to lock.
+static UNLOCKED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// How many bytes of secret memory may reach a swap device because locking them was refused: beyond
-/// `RLIMIT_MEMLOCK`, as a rule 8 MiB.
-#[must_use]
-pub fn unlocked_bytes() -> u64 {
+/// How many bytes of [`Wiped`] memory are not locked. [`locked_memory`](crate::locked_memory) counts all secret memory.
+pub(crate) fn unlocked_bytes() -> usize {
     UNLOCKED_BYTES.load(Ordering::Relaxed)
 }
 
-/// Keeps a range in memory, if the system lets us.
-pub(crate) fn lock(start: *mut u8, bytes: usize) {
+/// Keeps each page of a range in memory from when it is first touched on. Says whether the system agreed.
+pub(crate) fn lock_when_touched(start: *mut u8, bytes: usize) -> bool {
     // SAFETY: mlock2 changes no byte, and checks the range itself.
-    let locked = unsafe { rustix::mm::mlock(start.cast(), bytes) };
-    if locked.is_err() {
-        UNLOCKED_BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
+    unsafe { rustix::mm::mlock_with(start.cast(), bytes, MlockFlags::ONFAULT) }.is_ok()
 }
 
 /// A private mapping of zeroed pages, wiped on fork, not dumped, not yet locked.
@@ -80,20 +76,22 @@ impl Pages {
         if node >= u64::BITS {
             return;
         }
-        let mask = 1u64 << node;
+        // One bit for each node, as an array of C's `unsigned long` has them on either byte order.
+        let mut mask = [0 as libc::c_ulong; 64 / libc::c_ulong::BITS as usize];
+        mask[(node / libc::c_ulong::BITS) as usize] = 1 << (node % libc::c_ulong::BITS);
         // SAFETY: mbind reads the mask, 64 bits of it (the kernel takes one less than the count it is told),
         // and the range is ours.
-        unsafe {
+        let _ = raw_call(|| unsafe {
             libc::syscall(
                 libc::SYS_mbind,
                 self.start.as_ptr(),
                 self.bytes,
                 MPOL_PREFERRED,
                 &raw const mask,
-                u64::from(u64::BITS) + 1,
+                libc::c_ulong::from(u64::BITS) + 1,
                 0,
             )
-        };
+        });
     }
 
     /// Keeps the mapping for as long as the process lives.
@@ -133,6 +131,8 @@ pub(crate) unsafe fn erase(start: *mut u8, bytes: usize) {
 #[derive(Debug)]
 pub struct Wiped<T> {
     pages: Pages,
+    /// Whether the pages are counted as not locked. In ordinary memory, as the count is.
+    is_unlocked: AtomicBool,
     value: PhantomData<T>,
 }
 
@@ -153,6 +153,7 @@ impl<T: Zeroed + Sync> Wiped<T> {
         }
         let wiped = Self {
             pages,
+            is_unlocked: AtomicBool::new(false),
             value: PhantomData,
         };
         wiped.lock_pages();
@@ -161,7 +162,28 @@ impl<T: Zeroed + Sync> Wiped<T> {
 
     /// Locks the pages in memory: to be called again in a child process, which does not inherit locks.
     pub fn lock_pages(&self) {
-        lock(self.pages.start.as_ptr(), self.pages.bytes);
+        let (start, bytes) = (self.pages.start.as_ptr().cast(), self.pages.bytes);
+        // SAFETY: mlock changes no byte, and checks the range itself.
+        self.count(unsafe { rustix::mm::mlock(start, bytes) }.is_err());
+    }
+}
+
+impl<T> Wiped<T> {
+    fn count(&self, is_unlocked: bool) {
+        let was_unlocked = self.is_unlocked.swap(is_unlocked, Ordering::Relaxed);
+        if is_unlocked && !was_unlocked {
+            UNLOCKED_BYTES.fetch_add(self.pages.bytes, Ordering::Relaxed);
+        }
+        if was_unlocked && !is_unlocked {
+            UNLOCKED_BYTES.fetch_sub(self.pages.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<T> Drop for Wiped<T> {
+    /// The pages are erased when they are unmapped.
+    fn drop(&mut self) {
+        self.count(false);
     }
 }
 

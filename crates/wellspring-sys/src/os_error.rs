@@ -48,6 +48,21 @@ impl From<OsError> for std::io::Error {
     }
 }
 
+/// Makes a system call that rustix does not have, by way of libc, and leaves libc's `errno` as it was: code that a
+/// signal handler interrupted may be about to look at it.
+pub(crate) fn raw_call(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, OsError> {
+    // SAFETY: the address of this thread's own number, which lives as long as the thread.
+    let errno = unsafe { &mut *libc::__errno_location() };
+    let before = *errno;
+    let answer = call();
+    let after = core::mem::replace(errno, before);
+    if answer == -1 {
+        Err(OsError(after))
+    } else {
+        Ok(answer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! A state that someone owns.
 
-use crate::slots::{self, Header, STATES_BYTES, Slot};
+use crate::signals::Blocked;
+use crate::slots::{self, Header, Kind, Request, Slot};
 use crate::thread_state::ThreadStates;
 use crate::vdso::VdsoRandom;
 use crate::zeroed::{Zeroed, assert_zeroed};
@@ -21,7 +22,10 @@ impl<T: Zeroed> OwnedState<T> {
     pub fn new<O: Zeroed, I: Zeroed>(threads: &ThreadStates<O, I>) -> Self {
         const {
             assert_zeroed::<T>();
-            assert!(size_of::<T>() <= STATES_BYTES, "the state fits into a slot");
+            assert!(
+                size_of::<T>() <= Kind::Owned.states_bytes(),
+                "the state fits into a slot"
+            );
             assert!(align_of::<T>() <= align_of::<Header>());
         };
         Self {
@@ -50,8 +54,7 @@ impl<T: Zeroed> OwnedState<T> {
     ) -> Option<R> {
         loop {
             if !self.slot.is_ours() {
-                let used_bytes = size_of::<Header>() + size_of::<T>();
-                self.slot = slots::acquire(self.owner, node(), used_bytes, self.slot)?;
+                self.acquire(node())?;
             }
             let fresh = VdsoRandom::new(self.slot.vdso_state(0));
             let read = |state: &mut T| read(state, fresh);
@@ -62,10 +65,37 @@ impl<T: Zeroed> OwnedState<T> {
     }
 }
 
+impl<T> OwnedState<T> {
+    /// Acquires a slot, if there is none or a fork took it: then the same one again, erased.
+    #[cold]
+    fn acquire(&mut self, node: u32) -> Option<()> {
+        let _signals = Blocked::new();
+        let request = Request {
+            owner: self.owner,
+            kind: Kind::Owned,
+            node,
+            used_bytes: size_of::<T>(),
+            thread: 0,
+        };
+        self.slot = slots::acquire(&request, self.slot)?;
+        Some(())
+    }
+
+    /// Sees to it that `count` more states find memory of that node without a system call. `false`: the system has
+    /// none.
+    pub fn reserve(node: u32, count: usize) -> bool {
+        let _signals = Blocked::new();
+        slots::reserve(Kind::Owned, node, count)
+    }
+}
+
 impl<T> Drop for OwnedState<T> {
     /// Erases the state.
     fn drop(&mut self) {
-        slots::release(self.slot);
+        if self.slot.is_ours_or_lost() {
+            let _signals = Blocked::new();
+            slots::release(self.slot);
+        }
     }
 }
 

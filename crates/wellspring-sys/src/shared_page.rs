@@ -1,4 +1,4 @@
-//! Words that somebody else changes: another process, through a file, or a hypervisor, through a device.
+//! A page that others write: another process, through a file, or a hypervisor, through a device.
 
 use crate::os_error::OsError;
 use core::ffi::c_void;
@@ -8,12 +8,12 @@ use rustix::fd::AsFd;
 use rustix::mm::{MapFlags, ProtFlags};
 
 /// The bytes of a mapping: one page.
-const PAGE_BYTES: usize = 4096;
+pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// The first page of a file, shared with whoever else has mapped it.
+/// The first page of a file, shared with all processes that map it.
 ///
-/// Whoever truncates the file below what is read here ends this process with a SIGBUS. So map only what nobody else
-/// can write, and what its owner replaces and never truncates.
+/// If another process truncates the file below what is read here, the kernel ends this process with a SIGBUS. So map
+/// only a file that no other user can write, and that its owner replaces and never truncates.
 #[derive(Debug)]
 pub struct SharedPage(NonNull<u8>);
 
@@ -54,16 +54,32 @@ impl SharedPage {
         ))
     }
 
-    /// The word at an offset, which is a multiple of 8 within the page. To be loaded, never stored to.
+    /// The word at an offset, in this machine's byte order.
     ///
     /// # Panics
     ///
-    /// When it is not.
+    /// When the offset is no multiple of 8 within the page.
     #[must_use]
     pub fn word(&self, offset: usize) -> u64 {
-        // SAFETY: in bounds and aligned, see `address`; mapped for as long as `self` lives. All changes, whoever
-        // makes them, are of the whole word at once, and every value is one.
+        // SAFETY: in bounds and aligned, see `address`; mapped for as long as `self` lives. Every change is
+        // of the whole word at once, and every value is one.
         unsafe { (*self.address(offset)).load(Ordering::Acquire) }
+    }
+
+    /// Gives the mapping away, for [`from_raw`](Self::from_raw).
+    pub(crate) fn into_raw(self) -> NonNull<u8> {
+        let start = self.0;
+        core::mem::forget(self);
+        start
+    }
+
+    /// Takes a mapping back.
+    ///
+    /// # Safety
+    ///
+    /// `start` is from [`into_raw`](Self::into_raw), and taken back once.
+    pub(crate) unsafe fn from_raw(start: NonNull<u8>) -> Self {
+        Self(start)
     }
 
     pub(crate) fn address(&self, offset: usize) -> *mut AtomicU64 {

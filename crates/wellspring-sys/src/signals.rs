@@ -1,27 +1,57 @@
 //! A stretch of code that no signal handler interrupts.
 
+use crate::{sandbox, thread};
 use core::marker::PhantomData;
 
 /// While this lives, no signal handler runs on this thread.
 ///
-/// Whoever holds a lock of ours blocks signals first. A handler that draws random bytes would otherwise
-/// wait for a lock that the code it interrupted holds; and one that leaves by siglongjmp would leave it
-/// locked for ever. Two system calls, on slow paths only.
+/// To take one of our locks, block signals first. A handler that draws random bytes would otherwise wait for a lock
+/// that the code it interrupted holds; and a handler that is left by siglongjmp would leave it locked for ever. Two
+/// system calls, on slow paths only.
+///
+/// After [`sandbox::prepare`] it makes no system call but marks the thread. Handlers do run then, and
+/// [`try_new`](Self::try_new) tells them.
 #[derive(Debug)]
 pub struct Blocked {
-    before: u64,
+    before: Before,
     /// The mask belongs to this thread.
     _thread: PhantomData<*mut ()>,
+}
+
+/// What was before.
+#[derive(Debug)]
+enum Before {
+    Mask(u64),
+    Mark(usize),
 }
 
 impl Blocked {
     /// Blocks all signals of this thread.
     #[must_use]
     pub fn new() -> Self {
+        let before = if sandbox::is_prepared() {
+            let local = thread::local();
+            Before::Mark(local.blocked_at.replace(local.depth.get() + 1))
+        } else {
+            Before::Mask(set_mask(u64::MAX))
+        };
         Self {
-            before: set_mask(u64::MAX),
+            before,
             _thread: PhantomData,
         }
+    }
+
+    /// The same for a read that may be in a handler. `None`, after [`sandbox::prepare`], if the code that the handler
+    /// interrupted has blocked signals: it may hold any of our locks, so take none.
+    ///
+    /// The two are told apart by the depth of the read, so that this is certain in what
+    /// [`ThreadStates::try_with`](crate::thread_state::ThreadStates::try_with) runs, and not outside of it.
+    #[must_use]
+    pub fn try_new() -> Option<Self> {
+        let local = thread::local();
+        let blocked_at = local.blocked_at.get();
+        let is_held_below = blocked_at != 0 && blocked_at != local.depth.get() + 1;
+        (!is_held_below).then(Self::new)
     }
 }
 
@@ -33,7 +63,12 @@ impl Default for Blocked {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        set_mask(self.before);
+        match self.before {
+            Before::Mask(mask) => {
+                set_mask(mask);
+            }
+            Before::Mark(blocked_at) => thread::local().blocked_at.set(blocked_at),
+        }
     }
 }
 
@@ -48,6 +83,16 @@ pub fn block_for_good() {
         let mut all = core::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, core::ptr::null_mut());
+    }
+}
+
+/// Whether the calling code may be in a signal handler: in one, at least its own signal is blocked, unless the
+/// program asked for `SA_NODEFER`. A system call; "yes" where none may be made.
+pub(crate) fn may_be_handler() -> bool {
+    sandbox::is_prepared() || {
+        let mask = set_mask(u64::MAX);
+        set_mask(mask);
+        mask != 0
     }
 }
 

@@ -1,21 +1,28 @@
 //! What a thread knows of itself: how deep it is in reads, and which slots are its own.
 
-use crate::signals::Blocked;
-use crate::slots::{self, Slot};
+use crate::slots::Slot;
 use core::cell::Cell;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+use core::sync::atomic::{Ordering, compiler_fence};
 
-/// How many nests a thread uses at once; one more takes the place of another, which loses its states.
-pub(crate) const ENTRIES: usize = 4;
+/// How many [`ThreadStates`](crate::thread_state::ThreadStates) a thread uses at once; one more takes the place of
+/// another, which loses its states. 32 bytes each.
+pub(crate) const ENTRIES: usize = 16;
 
-/// What a thread knows: how deep it is, and which slots are its own.
+/// What a thread knows.
 pub(crate) struct Local {
+    /// How many reads the thread is in, each in a handler that interrupted the one before.
     pub(crate) depth: Cell<usize>,
     pub(crate) entries: [Entry; ENTRIES],
+    /// The depth, and one, at which [`Blocked`](crate::signals::Blocked) marks the thread; 0 for no mark.
+    pub(crate) blocked_at: Cell<usize>,
+    /// Whether the thread's slots will be released when it ends.
+    pub(crate) exit_is_armed: Cell<bool>,
+    /// Whether they have been: the thread gets no slot any more.
+    pub(crate) is_leaving: Cell<bool>,
 }
 
-/// A nest that the thread uses.
+/// A [`ThreadStates`](crate::thread_state::ThreadStates) that the thread uses.
 pub(crate) struct Entry {
     pub(crate) owner: Cell<u64>,
     pub(crate) slot: Cell<Slot>,
@@ -31,6 +38,9 @@ thread_local! {
                     slot: Cell::new(Slot::NONE),
                 }
             }; ENTRIES],
+            blocked_at: Cell::new(0),
+            exit_is_armed: Cell::new(false),
+            is_leaving: Cell::new(false),
         }
     };
 }
@@ -44,6 +54,13 @@ pub(crate) fn local<'a>() -> &'a Local {
     // SAFETY: it has no destructor and lasts as long as the thread, and this reference never leaves the thread:
     // a `Local` is not `Sync`, and nothing here keeps one.
     unsafe { &*local }
+}
+
+impl Local {
+    /// What tells this thread from all others that live.
+    pub(crate) fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
 }
 
 impl Entry {
@@ -75,36 +92,4 @@ impl Drop for Depth<'_> {
         compiler_fence(Ordering::SeqCst);
         self.local.depth.set(self.level);
     }
-}
-
-/// Sees to it that this thread's slots are released when it ends.
-///
-/// By a pthread key: its destructor runs after those of `thread_local!` values, which may still draw, and
-/// setting one of the first 32 keys of a process allocates nothing.
-pub(crate) fn release_at_exit() {
-    const NONE: u32 = u32::MAX;
-    static KEY: AtomicU32 = AtomicU32::new(NONE);
-
-    unsafe extern "C" fn release(_: *mut libc::c_void) {
-        LOCAL.with(|local| {
-            let _signals = Blocked::new();
-            let slots = local.entries.iter().map(|entry| entry.slot.get());
-            slots.for_each(slots::release);
-        });
-    }
-
-    let mut key = KEY.load(Ordering::Acquire);
-    if key == NONE {
-        // SAFETY: the pointer is to the key, and `release` may be called with any argument.
-        if unsafe { libc::pthread_key_create(&raw mut key, Some(release)) } != 0 {
-            return;
-        }
-        if let Err(first) = KEY.compare_exchange(NONE, key, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: the key is ours, and unused.
-            unsafe { libc::pthread_key_delete(key) };
-            key = first;
-        }
-    }
-    // SAFETY: the key exists. Any value but null has the destructor called.
-    unsafe { libc::pthread_setspecific(key, ptr::dangling()) };
 }

@@ -7,8 +7,9 @@
 //! interrupted: that state is never used again.
 
 use crate::signals::Blocked;
-use crate::slots::{self, Header, STATES_BYTES, Slot};
-use crate::thread::{Depth, ENTRIES, Entry, Local, local, release_at_exit};
+use crate::slots::{self, Header, Kind, Request, Slot};
+use crate::thread::{Depth, ENTRIES, Entry, Local, local};
+use crate::thread_exit;
 use crate::vdso::VdsoRandom;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
@@ -42,12 +43,13 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
             assert_zeroed::<O>();
             assert_zeroed::<I>();
             assert!(
-                size_of::<States<O, I>>() <= STATES_BYTES,
+                size_of::<States<O, I>>() <= Kind::Thread.states_bytes(),
                 "a thread's states fit into a slot"
             );
             assert!(align_of::<States<O, I>>() <= align_of::<Header>());
         };
         static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
+        thread_exit::prepare();
         Self {
             owner: NEXT_OWNER.fetch_add(1, Ordering::Relaxed),
             states: PhantomData,
@@ -74,17 +76,17 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         if slot.is_ours() {
             return Some(result);
         }
-        self.start_over(local, depth.level, &|| 0);
+        self.start_over(local, slot, depth.level, &|| 0);
         None
     }
 
     /// Runs `read` on this thread's state at its present depth.
     ///
-    /// `None`: the thread is [`DEPTHS`] deep already, or the system has no memory; `read` did not run then.
-    /// When the process forked under `read` (in a signal handler), the child finds the state wiped, and
-    /// `read` runs again there: whatever it did before is to be overwritten.
+    /// `None`: the thread is [`DEPTHS`] deep already, or is ending, or the system has no memory; `read` did not run
+    /// then. When the process forked under `read` (in a signal handler), the child finds the state wiped, and `read`
+    /// runs again there: it must overwrite whatever it did before.
     ///
-    /// `node` says which node's memory a new state shall be in.
+    /// `node` says in which NUMA node's memory a new state is wanted.
     pub fn try_with<R>(
         &self,
         node: impl Fn() -> u32,
@@ -96,8 +98,14 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
             return None;
         }
         let depth = Depth::enter(local, level);
+        let mut slot = match self.mine(local) {
+            Some(slot) => slot,
+            None => self.acquire(local, depth.level, node(), Slot::NONE)?,
+        };
+        if !local.exit_is_armed.get() {
+            thread_exit::arm(local, depth.level);
+        }
         loop {
-            let slot = self.find(local, depth.level, &node)?;
             let result = read(&mut StateRef {
                 slot,
                 depth: depth.level,
@@ -107,43 +115,66 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
             if slot.is_ours() {
                 return Some(result);
             }
-            self.start_over(local, depth.level, &node)?;
+            slot = self.start_over(local, slot, depth.level, &node)?;
         }
     }
 
-    /// Erases this level's state in a child that was forked under `read`, which went on with what it knew
-    /// from before and may have written that to the state after the wipe.
+    /// In a child that was forked under `read`: erases the state that `read` used, in `slot`. It went on with what it
+    /// knew from before and may have written that to the state after the wipe; the parent's future output could be
+    /// made of it. Returns the slot to start over with.
     #[cold]
     #[inline(never)]
-    fn start_over(&self, local: &Local, depth: usize, node: &impl Fn() -> u32) -> Option<()> {
-        let slot = self.find(local, depth, node)?;
-        let mut level = StateRef::<O, I> {
-            slot,
-            depth,
-            states: PhantomData,
-        };
-        match level.state() {
-            State::Outermost(state) => *state = O::ZERO,
-            State::Nested(state) => *state = I::ZERO,
+    fn start_over(
+        &self,
+        local: &Local,
+        slot: Slot,
+        depth: usize,
+        node: &impl Fn() -> u32,
+    ) -> Option<Slot> {
+        // A handler in the child may have taken the slot again, under another serial. Else it is still lost, and
+        // nobody but this read takes it: all of it is erased then.
+        let found = self
+            .mine(local)
+            .or_else(|| self.acquire(local, depth, node(), slot));
+        match found {
+            Some(found) if found.is_same_place(&slot) => {
+                let mut state = StateRef::<O, I> {
+                    slot: found,
+                    depth,
+                    states: PhantomData,
+                };
+                match state.state() {
+                    State::Outermost(state) => *state = O::ZERO,
+                    State::Nested(state) => *state = I::ZERO,
+                }
+                compiler_fence(Ordering::SeqCst);
+            }
+            _ => {
+                let _signals = Blocked::new();
+                slots::release(slot);
+            }
         }
-        Some(())
+        found
     }
 
-    /// What the slots of this threads are held by.
+    /// What the slots of these states are held by.
     pub(crate) fn owner(&self) -> u64 {
         self.owner
     }
 
-    /// How many threads have states.
+    /// How many threads have states. Asks the system which threads are still there: a system call for each.
     #[must_use]
     pub fn count(&self) -> usize {
+        let _signals = Blocked::new();
+        slots::reclaim(local().address());
         slots::count(self.owner)
     }
 
-    /// Finds this thread's slot, or claims one.
-    fn find(&self, local: &Local, depth: usize, node: &impl Fn() -> u32) -> Option<Slot> {
-        self.mine(local)
-            .or_else(|| self.acquire(local, depth, node()))
+    /// Sees to it that `threads` more threads find memory of that node for their states without a system call. `false`:
+    /// the system has none.
+    pub fn reserve(&self, node: u32, threads: usize) -> bool {
+        let _signals = Blocked::new();
+        slots::reserve(Kind::Thread, node, threads)
     }
 
     /// This thread's slot.
@@ -153,38 +184,50 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         local.entries.iter().find_map(is_mine)
     }
 
+    /// Acquires a slot; `lost` again, if that is given and a fork took it from this thread.
     #[cold]
     #[inline(never)]
-    fn acquire(&self, local: &Local, depth: usize, node: u32) -> Option<Slot> {
-        // A handler that found an entry half written would be lost.
+    fn acquire(&self, local: &Local, depth: usize, node: u32, lost: Slot) -> Option<Slot> {
+        // A handler must not see an entry half written.
         let _signals = Blocked::new();
-        // One that came before may have claimed what we want.
+        // A handler that ran before may have acquired what we want.
         if let Some(slot) = self.mine(local) {
             return Some(slot);
         }
-        let lost = |entry: &&Entry| entry.owner.get() == self.owner;
-        let unused = |entry: &&Entry| entry.slot().is_none();
-        let mut entries = local.entries.iter();
-        let entry = match entries.clone().find(lost).or_else(|| entries.find(unused)) {
-            Some(entry) => entry,
-            // What a shallower level uses cannot be taken away.
-            None if depth > 0 => return None,
-            None => &local.entries[self.owner as usize % ENTRIES],
-        };
+        if local.is_leaving.get() {
+            return None;
+        }
+        let entry = self.entry(local, depth)?;
         let before = entry.slot.get();
-        let used_bytes = size_of::<Header>() + size_of::<States<O, I>>();
-        let slot = if entry.owner.get() == self.owner {
-            slots::acquire(self.owner, node, used_bytes, before)?
+        let lost = if entry.owner.get() == self.owner {
+            before
         } else {
-            if depth == 0 {
-                slots::release(before);
-            }
-            slots::acquire(self.owner, node, used_bytes, Slot::NONE)?
+            slots::release(before);
+            lost
         };
-        entry.owner.set(self.owner);
-        entry.slot.set(slot);
-        release_at_exit();
-        Some(slot)
+        let request = Request {
+            owner: self.owner,
+            kind: Kind::Thread,
+            node,
+            used_bytes: size_of::<States<O, I>>(),
+            thread: local.address(),
+        };
+        let slot = slots::acquire(&request, lost);
+        entry.slot.set(slot.unwrap_or(Slot::NONE));
+        entry.owner.set(slot.map_or(0, |_| self.owner));
+        slot
+    }
+
+    /// The entry for a slot that is about to be acquired: the one that these states had, or one that is free.
+    fn entry<'a>(&self, local: &'a Local, depth: usize) -> Option<&'a Entry> {
+        let entries = || local.entries.iter();
+        let is_own = |entry: &&Entry| entry.owner.get() == self.owner;
+        // Not one whose slot a fork took: a read that a handler interrupted may still use it.
+        let is_free = |entry: &&Entry| !entry.slot.get().is_ours_or_lost();
+        let found = entries().find(is_own).or_else(|| entries().find(is_free));
+        // At the outermost depth no read is interrupted.
+        let another = || &local.entries[self.owner as usize % ENTRIES];
+        found.or_else(|| (depth == 0).then(another))
     }
 }
 
@@ -197,6 +240,7 @@ impl<O: Zeroed, I: Zeroed> Default for ThreadStates<O, I> {
 impl<O, I> Drop for ThreadStates<O, I> {
     /// Erases every thread's states.
     fn drop(&mut self) {
+        let _signals = Blocked::new();
         slots::release_all(self.owner);
     }
 }
@@ -228,6 +272,12 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
                 deeper => State::Nested(&mut (*states).nested[deeper - 1]),
             }
         }
+    }
+
+    /// The number of depths from this one on.
+    #[must_use]
+    pub fn depths_from_here(&self) -> usize {
+        DEPTHS - self.depth
     }
 
     /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler

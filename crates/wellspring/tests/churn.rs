@@ -64,7 +64,7 @@ fn a_hundred_thousand_threads_take_no_more_memory_than_ten_thousand() {
     let early = Footprint::now();
     spawn(90_000);
     Footprint::now().assert_not_beyond(early, "threads");
-    let taps = engine.stats().thread_taps;
+    let taps = engine.stats().taps;
     assert!(taps <= 1, "{taps} taps of threads that have ended");
 }
 
@@ -81,7 +81,7 @@ fn generators_of_ones_own_that_are_dropped_leave_nothing() {
     let early = Footprint::now();
     draw(100_000);
     Footprint::now().assert_not_beyond(early, "generators");
-    assert_eq!(engine.stats().thread_taps, 0);
+    assert_eq!(engine.stats().taps, 0);
 }
 
 #[test]

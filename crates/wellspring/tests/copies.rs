@@ -13,8 +13,8 @@ use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use wellspring::generation_page::{self, GenerationPage, PageError};
-use wellspring::{CloneEvents, Engine, EngineBuilder, Harvester, Mode};
+use wellspring::clone_detection::{self, CloneEvents, GenerationPage, PageError, PageState};
+use wellspring::{Engine, EngineBuilder, FileFault, Harvester, Mode, OsError};
 
 /// A file of a test's own, removed at its end.
 struct Scratch(PathBuf);
@@ -112,7 +112,7 @@ fn a_page_has_one_writer_and_outlives_it() {
     let engine = on_page(&scratch.0, Mode::PerThread);
     engine.fill(&mut [0; 8]);
     let (number, before) = (page.current(), engine.generation());
-    assert_eq!(generation_page::current(&scratch.0), Ok(number));
+    assert_eq!(clone_detection::current(&scratch.0), Ok(number));
     drop(page);
     engine.fill(&mut [0; 8]);
     assert_eq!(engine.generation(), before);
@@ -128,7 +128,7 @@ fn a_page_that_anybody_else_could_write_is_not_believed() {
     let scratch = Scratch::new("hostile");
     let path = &scratch.0;
     let refused = |reason| {
-        assert_eq!(generation_page::current(path), Err(reason));
+        assert_eq!(clone_detection::current(path), Err(reason));
         let engine = on_page(path, Mode::PerThread);
         engine.fill(&mut [0; 8]);
         let before = engine.generation();
@@ -138,23 +138,23 @@ fn a_page_that_anybody_else_could_write_is_not_believed() {
         engine.fill(&mut [0; 8]);
         assert_eq!(engine.generation(), before);
     };
-    refused(PageError::System(libc::ENOENT));
+    refused(PageError::File(FileFault::System(OsError::new(libc::ENOENT))));
     let good = || drop(GenerationPage::create(path).unwrap());
     let with_mode = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     good();
-    assert!(generation_page::current(path).is_ok());
+    assert!(clone_detection::current(path).is_ok());
     for mode in [0o664, 0o646] {
         with_mode(mode);
-        refused(PageError::Owner);
+        refused(PageError::File(FileFault::Exposed));
     }
     // A writer does not believe it either, and makes another.
     good();
-    assert!(generation_page::current(path).is_ok());
+    assert!(clone_detection::current(path).is_ok());
     if std::os::unix::fs::chown(path, Some(65534), None).is_ok() {
         // SAFETY: asks who we are.
         let root = unsafe { libc::geteuid() } == 0;
         assert!(root);
-        refused(PageError::Owner);
+        refused(PageError::File(FileFault::Owner));
     }
     fs::remove_file(path).unwrap();
     for content in [&[][..], &[0; 100], &[0; 4095], &[0; 4096], &[0; 4097]] {
@@ -165,7 +165,7 @@ fn a_page_that_anybody_else_could_write_is_not_believed() {
     let target = Scratch::new("target");
     drop(GenerationPage::create(&target.0).unwrap());
     symlink(&target.0, path).unwrap();
-    refused(PageError::NotAPage);
+    refused(PageError::File(FileFault::Link));
 }
 
 /// A file that looks as the hypervisor's page does, of `size` bytes as it says itself.

@@ -74,8 +74,8 @@ impl Source for Counter {
 fn canonical_and_concurrent_reads_are_fortunas() {
     for prf in [Prf::Aes256, Prf::ChaCha20] {
         let backend = Backend::detect(prf);
-        let mut canonical = Generator::new();
-        let mut concurrent = Generator::new();
+        let mut canonical = Generator::ZERO;
+        let mut concurrent = Generator::ZERO;
         canonical.reseed(&SEED);
         concurrent.reseed(&SEED);
         let engines = [Mode::Canonical, Mode::Concurrent].map(|mode| seeded(mode, prf));
@@ -99,7 +99,7 @@ fn canonical_and_concurrent_reads_are_fortunas() {
             }
             assert!(drawn == expected, "canonical, {prf:?}, {length} bytes");
             engines[1].fill(&mut drawn);
-            let mut reservation = Reservation::default();
+            let mut reservation = Reservation::ZERO;
             concurrent.reserve(backend, length, &mut reservation);
             reservation.generate(backend, &mut expected);
             assert!(drawn == expected, "concurrent, {prf:?}, {length} bytes");

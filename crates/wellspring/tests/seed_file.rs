@@ -7,7 +7,7 @@ use std::process::Command;
 use wellspring::seed_file::{
     Damage, Identity, Report, SeedFileError, SeedFileStats, SeedFound, Uncredited, inspect,
 };
-use wellspring::{Engine, Error, Phase};
+use wellspring::{Engine, Error, FileFault, OsError, Phase};
 
 /// A folder of a test's own, as private as a seed file's should be.
 struct Folder(PathBuf);
@@ -74,10 +74,10 @@ fn found(path: &Path, identity: Identity) -> SeedFound {
 
 /// Whether the file system tells files from their copies; says so if a test has to do without.
 fn tells_copies(report: &Report) -> bool {
-    if !report.is_placed {
+    if !report.has_file_id {
         eprintln!("SKIPPED: the file system does not know when a file was born, or has layers");
     }
-    report.is_placed
+    report.has_file_id
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_file_of_another_user_is_left_alone() {
     }
     assert_eq!(
         found(&path, boot(1)),
-        SeedFound::Refused(SeedFileError::Owner)
+        SeedFound::Refused(SeedFileError::File(FileFault::Owner))
     );
     assert_eq!(fs::read(&path).unwrap(), b"theirs");
     assert_eq!(folder.names(), ["seed"]);
@@ -202,7 +202,7 @@ fn what_is_no_file_is_left_alone() {
     let path = folder.file();
     symlink(&target, &path).unwrap();
     let engine = ready(&path, boot(1), "nodes=1,cpus=1");
-    let symbolic_link = SeedFileError::SymbolicLink;
+    let symbolic_link = SeedFileError::File(FileFault::Link);
     assert_eq!(stats(&engine).found, SeedFound::Refused(symbolic_link));
     assert_eq!(engine.save_seed(), Err(symbolic_link));
     drop(engine);
@@ -211,7 +211,7 @@ fn what_is_no_file_is_left_alone() {
     fs::remove_file(&path).unwrap();
 
     fs::create_dir(&path).unwrap();
-    let not_a_file = SeedFound::Refused(SeedFileError::NotAFile);
+    let not_a_file = SeedFound::Refused(SeedFileError::File(FileFault::NotAFile));
     assert_eq!(found(&path, boot(1)), not_a_file);
     fs::remove_dir(&path).unwrap();
 
@@ -222,7 +222,7 @@ fn what_is_no_file_is_left_alone() {
     assert_eq!(folder.names(), ["seed", "target"]);
 
     let missing = folder.0.join("none/seed");
-    let no_folder = SeedFileError::System(2);
+    let no_folder = SeedFileError::File(FileFault::System(OsError::new(2)));
     assert_eq!(found(&missing, boot(1)), SeedFound::Refused(no_folder));
 }
 

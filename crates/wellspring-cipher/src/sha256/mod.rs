@@ -1,8 +1,9 @@
 //! SHA-256 (FIPS 180-4) that works where its state lies.
 //!
 //! ```text
-//! mod       the struct: buffer, padding, wiping
-//! portable  the compression function in plain Rust
+//! mod        the struct: buffer, padding, wiping
+//! constants  what FIPS 180-4 chose
+//! portable   the compression function in plain Rust
 //! ../x86/sha_ni  the same by the SHA instructions of x86-64
 //! ```
 //!
@@ -10,35 +11,21 @@
 //! it may be copied elsewhere. The usual crates return the digest and the emptied state by value, and
 //! leave the message schedule on the stack.
 
+pub(crate) mod constants;
 mod portable;
-
-#[cfg(target_arch = "x86_64")]
-pub(crate) use portable::CONSTANTS;
 
 #[cfg(target_arch = "x86_64")]
 use crate::x86::{features::Features, sha_ni};
 use crate::{erase_stack, stack};
+use constants::{BLOCK_BYTES, INITIAL_STATE};
 use core::fmt;
 use zeroize::{ZeroizeOnDrop, optimization_barrier};
 
 /// The length of a digest: 32 bytes.
 pub const DIGEST_BYTES: usize = 32;
 
-const BLOCK_BYTES: usize = 64;
 /// The last block holds up to 55 bytes of the message: one byte starts the padding, 8 hold the length.
 const LENGTH_AT: usize = BLOCK_BYTES - 8;
-
-/// The state before the first block: FIPS 180-4, 5.3.3.
-const INITIAL_STATE: [u32; 8] = [
-    0x6a09_e667,
-    0xbb67_ae85,
-    0x3c6e_f372,
-    0xa54f_f53a,
-    0x510e_527f,
-    0x9b05_688c,
-    0x1f83_d9ab,
-    0x5be0_cd19,
-];
 
 /// The implementations of the compression function. All give the same digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,17 +2,16 @@
 
 /// Writes `fill` for one width.
 ///
-/// The file that uses it brings the vocabulary of the width (`xmm`, `ymm` or `zmm`) and names two
-/// instructions: `round` and `last_round`.
+/// The file that uses it imports the functions of the width (`xmm`, `ymm` or `zmm`) and two instructions
+/// under the names `round` and `last_round`.
 macro_rules! aes_counter_mode {
     ($features:literal) => {
         /// Overwrites `destination` with the encrypted counters from `counter` on; the low half of
         /// the counter must not wrap before the last block.
         ///
         /// A round takes 3 to 4 cycles, and one or two start in each: eight registers in flight
-        /// hide that. What a request leaves after its batches of eight is served by ever smaller
-        /// ones, so that it pays for hardly more blocks than it asked for; as none waits for
-        /// another, the CPU overlaps them.
+        /// hide that. After the batches of eight, batches of 4, 2 and 1 serve the rest, so that
+        /// few blocks are made and not used; none waits for another, and the CPU overlaps them.
         #[target_feature(enable = $features)]
         pub(crate) fn fill(keys: &RoundKeys, counter: u128, destination: &mut [u8]) {
             let mut counters = first_counters(counter);

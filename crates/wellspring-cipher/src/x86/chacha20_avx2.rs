@@ -1,9 +1,9 @@
 //! ChaCha20 on AVX2: batches of eight blocks.
 
-use super::chacha20_key::ChaCha20Key;
 use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
 use super::reread::reread;
 use super::ymm::*;
+use crate::chacha20_key::ChaCha20Key;
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
@@ -16,8 +16,8 @@ chacha20_rounds!("avx2");
 
 /// Shuffles the bytes of every word by a mask in memory.
 ///
-/// By the intrinsic the compiler knows the mask, and does worse: it swaps halves in two
-/// instructions, and shuffles both operands of the XOR before, in place of its result.
+/// With the intrinsic the compiler knows the mask and makes slower code: two instructions to swap halves,
+/// and a shuffle of both operands of the XOR instead of one of its result.
 macro_rules! shuffle_bytes {
     ($words:expr, $mask:ident) => {{
         let shuffled: Vector;
@@ -35,7 +35,7 @@ macro_rules! shuffle_bytes {
     }};
 }
 
-/// Of the eight words: the bytes that each byte comes from, within its lane.
+/// For each byte of the eight words: the byte of its lane that it comes from.
 static LEFT_16: [u32; 8] = [
     0x0100_0302,
     0x0504_0706,

@@ -1,9 +1,9 @@
 //! ChaCha20 on AVX-512: batches of sixteen blocks, rotations in one instruction.
 
-use super::chacha20_key::ChaCha20Key;
 use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
 use super::reread::reread;
 use super::zmm::*;
+use crate::chacha20_key::ChaCha20Key;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
     _mm512_add_epi32 as add, _mm512_rol_epi32, _mm512_shuffle_epi32 as shuffle,

@@ -1,25 +1,25 @@
 //! Generation of ChaCha20 blocks (RFC 8439, 2.3), for any width of register.
 //!
-//! The number of rounds is a parameter: 20 for secrets, 8 and 12 for the statistical tier.
+//! The number of rounds is a parameter: 20 for secrets, 8 and 12 for numbers that are not secret.
 
 /// The first row of every state, "expand 32-byte k".
 pub(super) const CONSTANTS: [u8; 16] = *b"expand 32-byte k";
 
-/// What `shuffle` takes to turn the four words of a lane to the left.
+/// The constants with which `shuffle` turns the four words of a lane to the left.
 pub(super) const LEFT_1: i32 = 0b00_11_10_01;
 pub(super) const LEFT_2: i32 = 0b01_00_11_10;
 pub(super) const LEFT_3: i32 = 0b10_01_00_11;
 
 /// Writes `fill` for one width.
 ///
-/// The file that uses it brings the vocabulary of the width (`xmm`, `ymm` or `zmm`) and the words
-/// of this function: `add`, `rotate_left_16`, `_12`, `_8` and `_7`, `every_word`, `counter_words`,
+/// The file that uses it imports the functions of the width (`xmm`, `ymm` or `zmm`) and defines those
+/// of ChaCha20: `add`, `rotate_left_16`, `_12`, `_8` and `_7`, `every_word`, `counter_words`,
 /// `shuffle` (of the words of each lane), `unpack_{low,high}_{32,64}` and `transpose_lanes`.
 ///
 /// States are arranged in two ways. In `columns` a register holds one word of many blocks: no
 /// shuffles in the rounds, but batches of a fixed size only. In `rows` each lane of a register
 /// holds a row of one block: three shuffles beside the twelve instructions of a quarter round, but
-/// any number of blocks. It serves what the batches leave, and all small requests.
+/// any number of blocks. It serves the rest after the batches, and all small requests.
 macro_rules! chacha20_rounds {
     ($features:literal) => {
         const BLOCK_BYTES: usize = 64;

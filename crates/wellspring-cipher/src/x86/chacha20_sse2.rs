@@ -1,9 +1,9 @@
 //! ChaCha20 on SSE2: batches of four blocks.
 
-use super::chacha20_key::ChaCha20Key;
 use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
 use super::reread::reread;
 use super::xmm::*;
+use crate::chacha20_key::ChaCha20Key;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
     _mm_add_epi32 as add, _mm_shuffle_epi32 as shuffle, _mm_unpackhi_epi32 as unpack_high_32,

@@ -1,7 +1,7 @@
-//! What the CPU runs and the operating system saves, asked once.
+//! The instructions that the CPU has and whose registers the operating system saves; asked once.
 //!
-//! Done here because the usual crate asks too much of VAES: it wants the 512-bit registers for
-//! it, and so would never choose the 256-bit backend on a CPU that has AVX2 and VAES alone.
+//! The crate `cpufeatures` reports VAES only where 512-bit registers are too: with it a CPU that has AVX2
+//! and VAES but no AVX-512 would not get the 256-bit backend.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use core::sync::atomic::{AtomicU8, Ordering};

@@ -1,11 +1,11 @@
-//! Keys stay where their owner keeps them.
+//! Keeps keys off the stack.
 
 use core::arch::asm;
 
-/// The same reference; the compiler forgets what it has read through it.
+/// The same reference. The compiler must read again what it read through it before.
 ///
 /// A loop over batches would otherwise keep the widened keys in registers, find too few of them,
-/// and spill the keys to the stack, where nobody wipes them. Reading them again for each batch
+/// and spill the keys to the stack, where nothing wipes them. Reading them again for each batch
 /// costs a load that broadcasts for free beside eight instructions of a round.
 #[inline]
 pub(super) fn reread<T>(secret: &T) -> &T {

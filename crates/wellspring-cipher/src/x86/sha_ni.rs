@@ -4,13 +4,13 @@
 //! does two rounds on the state in two registers, words A B E F and C D G H. Twelve registers are
 //! enough: nothing goes to the stack.
 
-use crate::sha256::CONSTANTS;
+use crate::sha256::constants::{BLOCK_BYTES, ROUND_CONSTANTS};
 use core::arch::x86_64::*;
 
 /// Compresses `blocks` into `state`.
 #[target_feature(enable = "sha,ssse3,sse4.1")]
 #[inline(never)]
-pub(crate) fn compress(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
+pub(crate) fn compress(state: &mut [u32; 8], blocks: &[[u8; BLOCK_BYTES]]) {
     let [mut abef, mut cdgh] = load_state(state);
     for block in blocks {
         let before = [abef, cdgh];
@@ -39,7 +39,7 @@ pub(crate) fn compress(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
 #[inline]
 #[target_feature(enable = "sha,sse2")]
 fn four_rounds(abef: &mut __m128i, cdgh: &mut __m128i, words: __m128i, first: usize) {
-    let constants = CONSTANTS[first..].as_chunks::<4>().0[0];
+    let constants = ROUND_CONSTANTS[first..].as_chunks::<4>().0[0];
     // SAFETY: 16 bytes can be read, and the load asks for no alignment.
     let constants = unsafe { _mm_loadu_si128(constants.as_ptr().cast()) };
     let sums = _mm_add_epi32(words, constants);
@@ -59,7 +59,7 @@ fn next_words(a: __m128i, b: __m128i, c: __m128i, d: __m128i) -> __m128i {
 /// The sixteen big-endian words of a block.
 #[inline]
 #[target_feature(enable = "ssse3")]
-fn load_block(block: &[u8; 64]) -> [__m128i; 4] {
+fn load_block(block: &[u8; BLOCK_BYTES]) -> [__m128i; 4] {
     let reverse_words = _mm_set_epi32(0x0c0d_0e0f, 0x0809_0a0b, 0x0405_0607, 0x0001_0203);
     let mut words = [reverse_words; 4];
     for (words, bytes) in words.iter_mut().zip(block.as_chunks::<16>().0) {

@@ -1,4 +1,4 @@
-//! The vocabulary of 128-bit registers (SSE2), which every x86-64 CPU has.
+//! Loads, stores and counters in 128-bit registers (SSE2), which every x86-64 CPU has.
 
 use core::arch::asm;
 pub(super) use core::arch::x86_64::__m128i as Vector;
@@ -10,7 +10,7 @@ use core::arch::x86_64::{_mm_loadu_si128, _mm_set_epi64x, _mm_storeu_si128};
 /// Bytes of a register.
 pub(super) const VECTOR_BYTES: usize = size_of::<Vector>();
 
-/// The same 128 bits in every lane; there is one.
+/// The same 128 bits in every lane: this width has one lane.
 #[inline]
 #[target_feature(enable = "sse2")]
 pub(super) fn broadcast(lane: Vector) -> Vector {
@@ -32,7 +32,7 @@ pub(super) fn first_counters(counter: u128) -> Vector {
     _mm_set_epi64x((counter >> 64) as i64, counter as i64)
 }
 
-/// What `add_low` takes to go on by `registers` of counters.
+/// What `add_low` adds to step counters by `registers` full registers.
 #[inline]
 #[target_feature(enable = "sse2")]
 pub(super) fn step(registers: usize) -> Vector {
@@ -58,7 +58,7 @@ pub(super) fn store_part(vector: Vector, destination: &mut [u8]) {
     zeroize::optimization_barrier(&whole);
 }
 
-/// Leaves no keystream and no round key in the registers.
+/// Sets the vector registers to zero: they held keystream and round keys.
 #[inline]
 pub(crate) fn wipe_registers() {
     // SAFETY: touches no memory, and every register it writes is declared.

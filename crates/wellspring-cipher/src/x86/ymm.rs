@@ -1,4 +1,4 @@
-//! The vocabulary of 256-bit registers (AVX2): two lanes of 128 bits.
+//! Loads, stores and counters in 256-bit registers (AVX2): two lanes of 128 bits.
 
 use core::arch::asm;
 pub(super) use core::arch::x86_64::__m256i as Vector;
@@ -31,7 +31,7 @@ pub(super) fn first_counters(counter: u128) -> Vector {
     )
 }
 
-/// What `add_low` takes to go on by `registers` of counters.
+/// What `add_low` adds to step counters by `registers` full registers.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn step(registers: usize) -> Vector {
@@ -58,7 +58,7 @@ pub(super) fn store_part(vector: Vector, destination: &mut [u8]) {
     zeroize::optimization_barrier(&whole);
 }
 
-/// Leaves no keystream and no round key in the registers.
+/// Sets the vector registers to zero: they held keystream and round keys.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(crate) fn wipe_registers() {

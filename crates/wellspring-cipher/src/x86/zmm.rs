@@ -1,4 +1,4 @@
-//! The vocabulary of 512-bit registers (AVX-512 F and BW): four lanes of 128 bits.
+//! Loads, stores and counters in 512-bit registers (AVX-512 F and BW): four lanes of 128 bits.
 
 use core::arch::asm;
 pub(super) use core::arch::x86_64::__m512i as Vector;
@@ -31,7 +31,7 @@ pub(super) fn first_counters(counter: u128) -> Vector {
     add_low(first, _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0))
 }
 
-/// What `add_low` takes to go on by `registers` of counters.
+/// What `add_low` adds to step counters by `registers` full registers.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn step(registers: usize) -> Vector {
@@ -57,7 +57,7 @@ pub(super) fn store_part(vector: Vector, destination: &mut [u8]) {
     unsafe { _mm512_mask_storeu_epi8(destination.as_mut_ptr().cast(), mask, vector) }
 }
 
-/// Leaves no keystream and no round key in the registers.
+/// Sets the vector registers to zero: they held keystream and round keys.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(crate) fn wipe_registers() {

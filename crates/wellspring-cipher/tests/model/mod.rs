@@ -1,5 +1,5 @@
-//! The plain generator that every backend is held against: one block at a time, the counter a row
-//! of bytes with schoolbook carry, no vector and no wide integer anywhere.
+//! The plain generator that every backend is compared with: one block at a time, the counter a row of
+//! bytes with a carry from byte to byte, no vectors and no wide integers.
 
 #![allow(dead_code, reason = "each test binary uses its own part of the model")]
 
@@ -20,7 +20,7 @@ pub(crate) const KEY: [u8; KEY_BYTES] = {
 /// A counter with every byte in use and room below each carry.
 pub(crate) const COUNTER: u128 = 0x0f1e_2d3c_4b5a_6978_8796_a5b4_c3d2_e1f0;
 
-/// The backends that this CPU runs: what every test of the suite loops over.
+/// The backends that this CPU runs: most tests loop over them.
 pub(crate) fn backends() -> impl Iterator<Item = Backend> {
     let available = |backend: &Backend| backend.is_available();
     Backend::ALL.iter().copied().filter(available)

@@ -2,10 +2,10 @@
 
 use core::ops::RangeInclusive;
 
-use wellspring_cipher::{Width, Work};
+use wellspring_cipher::Work;
 
+use super::arrays::{ElementError, Elements, Kind};
 use super::retries::Retries;
-use super::{ElementError, Elements, Kind};
 
 /// Elements that are converted before one looks for those that need another word.
 const GROUP: usize = 64;
@@ -81,7 +81,17 @@ impl Bound {
         ((product >> 64) as u64, (product as u64) < self.threshold)
     }
 
-    /// As [`of_u64`](Self::of_u64), for a bound of at most 2^32.
+    /// As [`of_u64`](Self::of_u64), for a bound below 2^32: two products of 32 bits, of which wide
+    /// registers make several at a time.
+    #[inline(always)]
+    fn of_u64_below_2_32(self, word: u64) -> (u64, bool) {
+        let low = (word & 0xffff_ffff) * self.bound;
+        let high = (word >> 32) * self.bound + (low >> 32);
+        let lower_half = high << 32 | low & 0xffff_ffff;
+        (high >> 32, lower_half < self.threshold)
+    }
+
+    /// As [`of_u64`](Self::of_u64), for words of 32 bits and a bound of at most 2^32.
     #[inline(always)]
     fn of_u32(self, word: u32) -> (u64, bool) {
         // At most (2^32 - 1) 2^32, which fits.
@@ -171,7 +181,11 @@ impl Elements {
             return Err(ElementError::EmptyRange);
         }
         let largest = T::distance(low, high);
-        if T::IS_WIDE {
+        if T::IS_WIDE && largest < u64::from(u32::MAX) {
+            let bound = Bound::new(largest, 64);
+            let integer = |word| bound.of_u64_below_2_32(u64::from_le_bytes(word));
+            self.convert(Kind::Integers64, low, largest, integer, first, out)
+        } else if T::IS_WIDE {
             let bound = Bound::new(largest, 64);
             let integer = |word| bound.of_u64(u64::from_le_bytes(word));
             self.convert(Kind::Integers64, low, largest, integer, first, out)
@@ -197,7 +211,7 @@ impl Elements {
                 let index = start.wrapping_add(index as u64);
                 low.plus(retry_bound.retry(Retries::new(&self.blocks, kind, index)))
             };
-            Width::detect().run(Convert {
+            self.width.run(Convert {
                 words,
                 out,
                 low,
@@ -216,5 +230,118 @@ impl Elements {
             return (product >> 64) as u64;
         }
         Bound::new(largest, 64).retry(Retries::new(&self.blocks, Kind::Shuffle, index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Algorithm;
+
+    /// How many words give `integer`: those whose product lies between the first that is not rejected
+    /// and the next integer.
+    fn words_of(bound: Bound, integer: u64, bits: u32) -> u128 {
+        let divisor = u128::from(bound.bound);
+        let first = (u128::from(integer) << bits) + u128::from(bound.threshold);
+        let end = u128::from(integer + 1) << bits;
+        end.div_ceil(divisor) - first.div_ceil(divisor)
+    }
+
+    proptest! {
+        #[test]
+        fn every_integer_has_the_same_number_of_words(
+            largest in 0..u64::from(u32::MAX),
+            wide in 0..u64::MAX / 2,
+            fraction in 0.0..1.0f64,
+        ) {
+            let bound = Bound::new(largest, 32);
+            for integer in [0, largest, (largest as f64 * fraction) as u64] {
+                prop_assert_eq!(words_of(bound, integer, 32), (1 << 32) / u128::from(bound.bound));
+            }
+            let bound = Bound::new(wide, 64);
+            for integer in [0, wide, (wide as f64 * fraction) as u64] {
+                prop_assert_eq!(words_of(bound, integer, 64), (1 << 64) / u128::from(bound.bound));
+            }
+        }
+
+        #[test]
+        fn two_small_products_are_the_large_one(largest in 0..u64::from(u32::MAX), word in any::<u64>()) {
+            let bound = Bound::new(largest, 64);
+            prop_assert_eq!(bound.of_u64_below_2_32(word), bound.of_u64(word));
+            // Words whose lower half is near the threshold.
+            let near = (u128::from(word) << 64).div_ceil(u128::from(bound.bound)) as u64;
+            for word in [near, near.wrapping_sub(1)] {
+                prop_assert_eq!(bound.of_u64_below_2_32(word), bound.of_u64(word));
+            }
+        }
+
+        #[test]
+        fn integers_stay_in_their_range(low in any::<i16>(), high in any::<i16>(), first in any::<u32>()) {
+            let elements = Elements::new(Algorithm::ChaCha8, 7, &[]).unwrap();
+            let mut out = [0; 100];
+            let made = elements.integers(low..=high, first.into(), &mut out);
+            if low > high {
+                prop_assert_eq!(made, Err(ElementError::EmptyRange));
+            } else {
+                prop_assert_eq!(made, Ok(()));
+                prop_assert!(out.iter().all(|integer| (low..=high).contains(integer)));
+            }
+        }
+    }
+
+    #[test]
+    fn whole_ranges_of_every_type_reach_both_ends() {
+        let elements = Elements::new(Algorithm::ChaCha8, 7, &[]).unwrap();
+        macro_rules! check {
+            ($($type:ident),*) => {$(
+                let mut out = vec![0; 10_000];
+                elements.integers($type::MIN..=$type::MAX, 0, &mut out).unwrap();
+                let sixteenth = $type::MAX / 16;
+                assert!(out.iter().any(|&x| x > $type::MAX - sixteenth), stringify!($type));
+                assert!(out.iter().any(|&x| x < $type::MIN + sixteenth), stringify!($type));
+                elements.integers($type::MAX..=$type::MAX, 0, &mut out).unwrap();
+                assert!(out.iter().all(|&x| x == $type::MAX), stringify!($type));
+                elements.integers($type::MIN..=$type::MIN, 0, &mut out).unwrap();
+                assert!(out.iter().all(|&x| x == $type::MIN), stringify!($type));
+                assert_eq!(
+                    elements.integers(RangeInclusive::new($type::MAX, $type::MIN), 0, &mut out),
+                    Err(ElementError::EmptyRange)
+                );
+            )*};
+        }
+        check!(u8, u16, u32, u64, i8, i16, i32, i64);
+    }
+
+    #[test]
+    fn rejected_words_are_replaced_without_bias() {
+        // A quarter of the words is rejected; without that, one third of the range would be twice as
+        // probable.
+        let elements = Elements::new(Algorithm::Philox4x64, 7, &[]).unwrap();
+        let draws = 300_000;
+        let (mut narrow, mut wide) = (vec![0u32; draws], vec![0u64; draws]);
+        elements
+            .integers(0..=3 * (1 << 30) - 1, 0, &mut narrow)
+            .unwrap();
+        elements
+            .integers(0..=3 * (1 << 62) - 1, 0, &mut wide)
+            .unwrap();
+        let mut thirds = [[0u32; 3]; 4];
+        for (x, y) in narrow.into_iter().zip(wide) {
+            thirds[0][(x >> 30) as usize] += 1;
+            thirds[1][(x % 3) as usize] += 1;
+            thirds[2][(y >> 62) as usize] += 1;
+            thirds[3][(y % 3) as usize] += 1;
+        }
+        // 5 standard deviations of a count.
+        let allowed = 5.0 * (draws as f64 * 2.0 / 9.0).sqrt();
+        for count in thirds.as_flattened() {
+            let excess = f64::from(*count) - draws as f64 / 3.0;
+            assert!(excess.abs() < allowed, "{thirds:?}");
+        }
     }
 }

@@ -1,15 +1,16 @@
 //! Arrays whose element i depends on the name of the array and on i alone.
 //!
 //! ```text
-//! blocks --words--> uniform
+//! arrays --words--> uniform
 //!                   integers     (retries)
 //!                   ziggurat     (retries, math)  normal and exponential
 //!                   order        (retries)        shuffle and permutation
 //! ```
 //!
-//! Element i has a fixed place in a row of blocks. Where one word is not enough, as for one integer in
-//! 2^32 or one normal in 500, `retries` gives the element more words from rows of its own.
+//! Element i has a fixed place in a row of blocks. If one word is not enough, as for one normal number
+//! in 500, `retries` gives the element more words from rows of its own.
 
+mod arrays;
 mod integers;
 mod math;
 mod order;
@@ -17,174 +18,10 @@ mod retries;
 mod uniform;
 mod ziggurat;
 
-use core::fmt;
-
-use crate::Algorithm;
-use crate::blocks::{Blocks, FIRST_ELEMENT_ROW};
-use crate::name::Name;
-
+pub use arrays::{ElementError, Elements};
 pub use integers::Integer;
 pub use order::Permutation;
 pub use uniform::Float;
-
-/// The bytes of words that are made at a time: they stay in the first cache of any CPU.
-const CHUNK_BYTES: usize = 8192;
-
-/// Arrays of random numbers, named by an algorithm, a seed and a path. It takes at most 1200 bytes.
-///
-/// Element i of an array depends on the name and on i alone. Any cut into pieces, any number of
-/// threads, any width of SIMD registers and any machine give the same array. Every method takes the
-/// index of the first element that it fills:
-///
-/// ```
-/// use wellspring_pseudo::{Algorithm, Elements};
-///
-/// let elements = Elements::new(Algorithm::ChaCha8, 2026, &[3, 0, 17])?;
-/// let mut whole = [0.0; 100];
-/// elements.standard_normal(0, &mut whole)?;
-///
-/// let mut part = [0.0; 60];
-/// elements.standard_normal(40, &mut part)?;
-/// assert_eq!(part, whole[40..]);
-/// # Ok::<(), wellspring_pseudo::ElementError>(())
-/// ```
-///
-/// Two calls with the same name, kind and indices give the same numbers. Take another path for each
-/// array of a program. Uniform floats are the bytes of the [`Stream`](crate::Stream) of the same name;
-/// every other kind (integers of up to 32 bits, integers of 64 bits, normal, exponential, order) has
-/// blocks that no stream and no other kind reads. Integers of the same size and different ranges are
-/// related, because they come from the same words.
-///
-/// All computations are additions, subtractions, multiplications and divisions of IEEE 754 floats in
-/// a fixed order, without a function of the system's mathematical library.
-#[derive(Clone)]
-pub struct Elements {
-    blocks: Blocks,
-}
-
-/// What an array is filled with: each has rows of blocks of its own.
-#[derive(Clone, Copy)]
-enum Kind {
-    Integers32 = 1,
-    Integers64 = 2,
-    Normal = 3,
-    Exponential = 4,
-    Shuffle = 5,
-    Permutation = 6,
-}
-
-impl Kind {
-    /// The first of the 2^56 rows of this kind.
-    const fn row(self) -> u64 {
-        FIRST_ELEMENT_ROW | (self as u64) << 56
-    }
-}
-
-/// The row of uniform floats: the stream itself.
-const STREAM_ROW: u64 = 0;
-
-impl Elements {
-    /// The arrays of this name.
-    ///
-    /// # Errors
-    ///
-    /// [`ElementError::NotCounterBased`] if the algorithm is an engine.
-    pub fn new(algorithm: Algorithm, seed: u128, path: &[u32]) -> Result<Self, ElementError> {
-        Self::from_words(algorithm, Name::new(algorithm, seed, path).words())
-    }
-
-    /// The arrays whose key is these words, for callers that have a seed sequence of their own: see
-    /// [`Stream::from_words`](crate::Stream::from_words).
-    ///
-    /// # Errors
-    ///
-    /// As of [`new`](Self::new).
-    pub fn from_words(algorithm: Algorithm, words: [u64; 4]) -> Result<Self, ElementError> {
-        let blocks = Blocks::new(algorithm, words).ok_or(ElementError::NotCounterBased)?;
-        Ok(Self { blocks })
-    }
-
-    /// The algorithm in the name.
-    #[must_use]
-    pub const fn algorithm(&self) -> Algorithm {
-        self.blocks.algorithm()
-    }
-
-    /// Fills `out` with elements from index `first` on, `WORD_BYTES` bytes of the row each: `convert`
-    /// gets the index of the first element of a piece, its words and its place.
-    fn fill_from_words<const WORD_BYTES: usize, T>(
-        &self,
-        row: u64,
-        first: u64,
-        out: &mut [T],
-        mut convert: impl FnMut(u64, &[[u8; WORD_BYTES]], &mut [T]),
-    ) -> Result<(), ElementError> {
-        check_range(first, out.len())?;
-        let mut buffer = [0; CHUNK_BYTES];
-        let block_bytes = self.blocks.block_bytes();
-        let mut index = first;
-        let mut rest = out;
-        while !rest.is_empty() {
-            let position = u128::from(index) * WORD_BYTES as u128;
-            let block = position / block_bytes as u128;
-            // Not zero in the first piece at most: a whole buffer ends where a block does.
-            let skipped = (position % block_bytes as u128) as usize;
-            let count = rest.len().min((CHUNK_BYTES - skipped) / WORD_BYTES);
-            let (now, after) = rest.split_at_mut(count);
-            let bytes = &mut buffer[..skipped + count * WORD_BYTES];
-            self.blocks.fill(row, block, bytes);
-            convert(index, bytes[skipped..].as_chunks().0, now);
-            index = index.wrapping_add(count as u64);
-            rest = after;
-        }
-        Ok(())
-    }
-}
-
-/// Whether there are so many elements from index `first` on.
-fn check_range(first: u64, length: usize) -> Result<(), ElementError> {
-    match (length as u64).checked_sub(1) {
-        None => Ok(()),
-        Some(last) => first
-            .checked_add(last)
-            .map(|_| ())
-            .ok_or(ElementError::PastTheEnd),
-    }
-}
-
-impl fmt::Debug for Elements {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Elements")
-            .field("algorithm", &self.algorithm())
-            .finish_non_exhaustive()
-    }
-}
-
-/// Why an array cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ElementError {
-    /// The algorithm is an engine, which computes one word from the word before.
-    NotCounterBased,
-    /// The last index is 2^64 or above.
-    PastTheEnd,
-    /// The range of integers holds no integer.
-    EmptyRange,
-}
-
-impl fmt::Display for ElementError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotCounterBased => {
-                "arrays need a function of a counter: philox4x64-10, chacha8, chacha12, chacha20 or \
-                 aes256-ctr"
-            }
-            Self::PastTheEnd => "the last index is above 2^64 - 1",
-            Self::EmptyRange => "the range holds no integer: its low end is above its high end",
-        })
-    }
-}
-
-impl core::error::Error for ElementError {}
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! More words for one element.
 
-use super::Kind;
+use super::arrays::Kind;
 use crate::blocks::Blocks;
 
 /// The longest block, of ChaCha.

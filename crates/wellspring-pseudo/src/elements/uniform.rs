@@ -1,19 +1,23 @@
 //! Uniform floats in [0, 1).
 
-use wellspring_cipher::{Width, Work};
+use wellspring_cipher::Work;
 
-use super::{ElementError, Elements, STREAM_ROW};
+use super::arrays::{ElementError, Elements, STREAM_ROW};
 
 /// A number in [0, 1) from the upper 53 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]
 pub(super) fn from_u64(word: u64) -> f64 {
-    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
-    (word >> 11) as f64 * STEP
+    // The same as (word >> 11) as f64 / 2^53. Only AVX-512 DQ converts a register of 64-bit integers;
+    // every width does this: 52 bits as the fraction of a number from 1 to 2, then the last bit.
+    const LAST_BIT: f64 = 1.0 / (1u64 << 53) as f64;
+    let upper = f64::from_bits(1.0f64.to_bits() | word >> 12) - 1.0;
+    let has_last_bit = (word >> 11 & 1).wrapping_neg();
+    upper + f64::from_bits(has_last_bit & LAST_BIT.to_bits())
 }
 
 /// A number in [0, 1) from the upper 24 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]
-fn from_u32(word: u32) -> f32 {
+pub(super) fn from_u32(word: u32) -> f32 {
     const STEP: f32 = 1.0 / (1u32 << 24) as f32;
     (word >> 8) as f32 * STEP
 }
@@ -52,7 +56,7 @@ impl private::Sealed for f64 {
     fn uniform(elements: &Elements, first: u64, out: &mut [Self]) -> Result<(), ElementError> {
         elements.fill_from_words(STREAM_ROW, first, out, |_, words, out| {
             let convert = |word| from_u64(u64::from_le_bytes(word));
-            Width::detect().run(Convert {
+            elements.width.run(Convert {
                 words,
                 out,
                 convert,
@@ -75,7 +79,7 @@ impl private::Sealed for f32 {
     fn uniform(elements: &Elements, first: u64, out: &mut [Self]) -> Result<(), ElementError> {
         elements.fill_from_words(STREAM_ROW, first, out, |_, words, out| {
             let convert = |word| from_u32(u32::from_le_bytes(word));
-            Width::detect().run(Convert {
+            elements.width.run(Convert {
                 words,
                 out,
                 convert,

@@ -158,11 +158,13 @@ proptest! {
     ) {
         let modulus = characteristic(xorshift128plus::step);
         let polynomial = modulus.power(Modulus::<2>::X, steps);
+        prop_assert_eq!(polynomial, modulus.power_of_x(steps));
         let plain = (0..steps).fold(two, |state, _| xorshift128plus::step(state));
         prop_assert_eq!(jump(two, &polynomial, xorshift128plus::step), plain);
 
         let modulus = characteristic(xoshiro256plusplus::step);
         let polynomial = modulus.power(Modulus::<4>::X, steps);
+        prop_assert_eq!(polynomial, modulus.power_of_x(steps));
         let plain = (0..steps).fold(four, |state, _| xoshiro256plusplus::step(state));
         prop_assert_eq!(jump(four, &polynomial, xoshiro256plusplus::step), plain);
     }

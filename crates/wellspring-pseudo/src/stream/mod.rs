@@ -99,7 +99,10 @@ pub struct Stream {
     /// The words of the state or key.
     words: [u64; 4],
     jumps: u64,
-    position: u128,
+    /// The position is `end` - `left`. One number of 64 bits changes with every read, because two of
+    /// them would cost an engine half of its speed.
+    end: u128,
+    left: u64,
     reader: Reader,
 }
 
@@ -161,8 +164,9 @@ impl Stream {
 
     /// The number of the next byte, counted from 0.
     #[must_use]
+    #[inline]
     pub const fn position(&self) -> u128 {
-        self.position
+        self.end.wrapping_sub(self.left as u128)
     }
 
     /// How many jumps ahead of the stream of its name this one lies.
@@ -179,10 +183,10 @@ impl Stream {
         stream
     }
 
-    /// Goes to byte `position`: at once with a function of a counter, in some ten microseconds with an
+    /// Goes to byte `position`: at once with a function of a counter, in about 0.1 ms with an
     /// engine.
     pub fn seek(&mut self, position: u128) {
-        self.position = position;
+        (self.end, self.left) = end_and_left(position);
         if let Reader::Words(words) = &mut self.reader {
             let algorithm = words.algorithm();
             *words = Words::new(algorithm, self.words, self.jumps, position)
@@ -192,7 +196,7 @@ impl Stream {
 
     /// Goes on by `bytes` without reading them.
     pub fn advance(&mut self, bytes: u128) {
-        self.seek(self.position.wrapping_add(bytes));
+        self.seek(self.position().wrapping_add(bytes));
     }
 
     /// The stream that lies `jumps` jumps ahead, at the same position: one more way to have streams
@@ -216,7 +220,7 @@ impl Stream {
             self.name.clone(),
             self.words,
             total,
-            self.position,
+            self.position(),
         ))
     }
 
@@ -261,21 +265,27 @@ impl Stream {
                 Reader::Bytes(Bytes::new(blocks, jumps))
             }
         };
+        let (end, left) = end_and_left(position);
         Self {
             name,
             words,
             jumps,
-            position,
+            end,
+            left,
             reader,
         }
     }
 
-    /// Steps over so many bytes and returns where they begin; `None`, without a step, if the end of the
-    /// stream is among them or right behind them.
+    /// Steps over so many bytes and returns where they begin; `None`, without a step, if fewer or no
+    /// more are left.
     #[inline]
     fn step(&mut self, bytes: usize) -> Option<u128> {
-        let position = self.position;
-        self.position = position.checked_add(bytes as u128)?;
+        let bytes = bytes as u64;
+        if bytes >= self.left {
+            return None;
+        }
+        let position = self.position();
+        self.left -= bytes;
         Some(position)
     }
 
@@ -287,14 +297,19 @@ impl Stream {
         }
     }
 
+    /// Fills `destination` where no bytes are left by count, or the stream ends in it.
     #[cold]
     fn fill_over_the_end(&mut self, destination: &mut [u8]) {
-        // This many bytes are left, at most the length of a slice; 0 would be all 2^128.
-        let left = self.position.wrapping_neg() as usize;
-        let (last, first) = destination.split_at_mut(left);
-        self.fill_from(self.position, last);
-        self.seek(0);
-        self.fill(first);
+        let position = self.position();
+        (self.end, self.left) = end_and_left(position);
+        if destination.len() as u64 >= self.left {
+            let (last, first) = destination.split_at_mut(self.left as usize);
+            self.fill_from(position, last);
+            self.seek(0);
+            self.fill(first);
+        } else {
+            self.fill(destination);
+        }
     }
 
     #[cold]
@@ -305,6 +320,17 @@ impl Stream {
     }
 }
 
+/// The end of the bytes that a stream at this position counts down, and their number: to the end of the
+/// stream, at most 2^64 - 1.
+fn end_and_left(position: u128) -> (u128, u64) {
+    let left = match position.wrapping_neg() {
+        // At the first byte all 2^128 are left.
+        0 => u64::MAX,
+        to_end => u64::try_from(to_end).unwrap_or(u64::MAX),
+    };
+    (position.wrapping_add(left.into()), left)
+}
+
 infallible_rng!(Stream, fn Stream::next_u32);
 
 impl fmt::Debug for Stream {
@@ -312,7 +338,7 @@ impl fmt::Debug for Stream {
         f.debug_struct("Stream")
             .field("algorithm", &self.algorithm())
             .field("jumps", &self.jumps)
-            .field("position", &self.position)
+            .field("position", &self.position())
             .finish_non_exhaustive()
     }
 }

@@ -236,6 +236,25 @@ fn after_its_last_byte_a_stream_starts_again() {
 }
 
 #[test]
+fn reading_goes_on_where_the_count_of_64_bits_ends() {
+    for algorithm in Algorithm::ALL {
+        for (start, left) in [(0, 3), (5, 8), (1 << 100, 20), (100, 0), (7, 512)] {
+            let mut stream = Stream::new(algorithm, 7, &[]).at(start);
+            let mut same = stream.clone();
+            // As if nearly 2^64 bytes had been read before.
+            stream.end = start.wrapping_add(left);
+            stream.left = left as u64;
+            assert_eq!(stream.position(), start);
+            assert_eq!(stream.next_u32(), same.next_u32(), "{algorithm} {left}");
+            assert_eq!(stream.next_u64(), same.next_u64(), "{algorithm} {left}");
+            let (ours, theirs) = (bytes(&mut stream, 700), bytes(&mut same, 700));
+            assert_eq!(ours, theirs, "{algorithm} {left}");
+            assert_eq!(stream.position(), same.position());
+        }
+    }
+}
+
+#[test]
 fn a_jump_of_a_counter_is_a_distance_in_its_stream() {
     for (algorithm, block_bytes) in [
         (Algorithm::Aes256Ctr, 16),

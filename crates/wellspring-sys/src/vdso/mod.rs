@@ -1,14 +1,14 @@
 //! getrandom without a system call: the function that Linux 6.11 and later map into every process.
 //!
-//! It works on an opaque state that the caller maps the way the kernel asks for, that the kernel invalidates
-//! when its own generator is reseeded or the machine was cloned, and that a fork wipes. One call at a time
-//! may use a state; each nesting depth of each slot has its own, so that a signal handler never finds its
-//! own in use.
-//!
-//! The ELF image is parsed by hand (System V ABI, chapter 5, "Dynamic Linking"): libc has no call that returns
-//! its symbols, and `dlopen` may not be called from where we are.
+//! It works on an opaque state that the caller maps the way the kernel asks for. The kernel invalidates it when its own
+//! generator is reseeded or the machine was cloned, and a fork wipes it. One call at a time may use a state. Each
+//! nesting depth of each slot has its own, so that no signal handler finds its own in use.
 
-use core::ffi::{CStr, c_int, c_void};
+mod elf;
+
+use crate::os_error::OsError;
+use crate::sandbox;
+use core::ffi::{CStr, c_void};
 use core::marker::PhantomData;
 use core::mem::transmute;
 use core::ptr::{self, NonNull};
@@ -46,34 +46,68 @@ pub(crate) fn stride_bytes() -> usize {
     (STATE_BYTES.load(Ordering::Relaxed) as usize).next_power_of_two()
 }
 
-/// Maps `count` states. Null where the system has no such function.
-pub(crate) fn map_states(count: usize) -> *mut u8 {
+/// States of the vDSO's function, or none where the system has no such function.
+pub(crate) struct States {
+    start: *mut u8,
+    bytes: usize,
+}
+
+impl States {
+    /// The state of that number, or null.
+    pub(crate) fn get(&self, number: usize) -> *mut u8 {
+        if self.start.is_null() {
+            self.start
+        } else {
+            self.start.wrapping_add(number * stride_bytes())
+        }
+    }
+
+    /// Gives back states that were never used.
+    pub(crate) fn unmap(self) {
+        if !self.start.is_null() {
+            // SAFETY: the mapping is ours, and nobody uses it.
+            let _ = unsafe { rustix::mm::munmap(self.start.cast(), self.bytes) };
+        }
+    }
+}
+
+/// Maps `count` states. Fails where the system has the function, and no memory.
+pub(crate) fn map_states(count: usize) -> Result<States, OsError> {
     let Some((function, parameters)) = find() else {
         FUNCTION.store(ABSENT, Ordering::Release);
-        return ptr::null_mut();
+        return Ok(States {
+            start: ptr::null_mut(),
+            bytes: 0,
+        });
     };
     STATE_BYTES.store(parameters.state_bytes, Ordering::Relaxed);
+    let bytes = count * stride_bytes();
     // SAFETY: a new mapping where the kernel likes, of the kind the kernel asked for.
-    let states = unsafe {
+    let start = unsafe {
         rustix::mm::mmap_anonymous(
             ptr::null_mut(),
-            count * stride_bytes(),
+            bytes,
             ProtFlags::from_bits_retain(parameters.map_protection),
             MapFlags::from_bits_retain(parameters.map_flags),
         )
-    };
+    }?;
     FUNCTION.store(function as usize, Ordering::Release);
-    states.unwrap_or(ptr::null_mut()).cast()
+    Ok(States {
+        start: start.cast(),
+        bytes,
+    })
 }
 
 /// Fills `destination` with the operating system's output and says whether it did. Never waits.
 ///
 /// # Safety
 ///
-/// `state` is null or a state from [`map_states`] that nobody else uses now.
+/// `state` is null or a state from [`map_states`] that no other call uses now.
 unsafe fn fill(state: *mut u8, destination: &mut [u8]) -> bool {
     let address = FUNCTION.load(Ordering::Acquire);
-    if state.is_null() || address == UNKNOWN || address == ABSENT {
+    let is_absent = state.is_null() || address == UNKNOWN || address == ABSENT;
+    // The function asks the kernel for a new key whenever the kernel's generator was reseeded.
+    if is_absent || sandbox::is_prepared() {
         return false;
     }
     let length = destination.len();
@@ -94,7 +128,7 @@ unsafe fn fill(state: *mut u8, destination: &mut [u8]) -> bool {
     usize::try_from(written) == Ok(length)
 }
 
-/// Operating system output without a system call, for one level.
+/// Output of the operating system without a system call, for one nesting depth.
 pub struct VdsoRandom<'a> {
     state: *mut u8,
     level: PhantomData<&'a mut ()>,
@@ -110,7 +144,7 @@ impl VdsoRandom<'_> {
 
     /// Fills `destination`, where the system has a way (Linux 6.11 or later), and says whether it did.
     pub fn fill(&mut self, destination: &mut [u8]) -> bool {
-        // SAFETY: the state belongs to a slot and depth, which whoever has this holds.
+        // SAFETY: the state belongs to a slot and depth, which the caller holds for as long as this lives.
         unsafe { fill(self.state, destination) }
     }
 }
@@ -121,7 +155,7 @@ fn find() -> Option<(Function, Parameters)> {
     let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as *const u8;
     let base = NonNull::new(base.cast_mut())?;
     // SAFETY: the kernel mapped a whole ELF image there, for as long as the process lives.
-    let function = unsafe { symbol(base.as_ptr(), SYMBOL)? };
+    let function = unsafe { elf::symbol(base.as_ptr(), SYMBOL)? };
     // SAFETY: the kernel's documentation gives the symbol this type.
     let function = unsafe { transmute::<*const u8, Function>(function) };
     let mut parameters = Parameters::default();
@@ -130,99 +164,4 @@ fn find() -> Option<(Function, Parameters)> {
     // written to `state`.
     let answer = unsafe { function(ptr::null_mut(), 0, 0, state, usize::MAX) };
     (answer == 0 && parameters.state_bytes > 0).then_some((function, parameters))
-}
-
-#[repr(C)]
-struct FileHeader {
-    ident: [u8; 16],
-    kind_machine_version: [u32; 2],
-    entry: u64,
-    program_headers: u64,
-    section_headers: u64,
-    flags: u32,
-    header_bytes: u16,
-    program_header_bytes: u16,
-    program_header_count: u16,
-}
-
-#[repr(C)]
-struct ProgramHeader {
-    kind: u32,
-    flags: u32,
-    offset: u64,
-    virtual_address: u64,
-}
-
-#[repr(C)]
-struct Dynamic {
-    tag: i64,
-    value: u64,
-}
-
-#[repr(C)]
-struct Symbol {
-    name: u32,
-    info: u8,
-    other: u8,
-    section: u16,
-    value: u64,
-    bytes: u64,
-}
-
-const LOAD: u32 = 1;
-const DYNAMIC: u32 = 2;
-const TAG_HASH: i64 = 4;
-const TAG_STRINGS: i64 = 5;
-const TAG_SYMBOLS: i64 = 6;
-
-/// The address of a dynamic symbol.
-///
-/// # Safety
-///
-/// A whole, well-formed 64-bit ELF image lies at `base`.
-unsafe fn symbol(base: *const u8, name: &CStr) -> Option<*const u8> {
-    // SAFETY: the offsets below are the image's own, and the caller vouches for the image.
-    unsafe {
-        let header = &*base.cast::<FileHeader>();
-        let mut load_address = None;
-        let mut dynamic = None;
-        for i in 0..usize::from(header.program_header_count) {
-            let offset =
-                header.program_headers as usize + i * usize::from(header.program_header_bytes);
-            let segment = &*base.add(offset).cast::<ProgramHeader>();
-            match segment.kind {
-                LOAD if load_address.is_none() => {
-                    load_address = Some(
-                        base.wrapping_add(segment.offset as usize)
-                            .wrapping_sub(segment.virtual_address as usize),
-                    );
-                }
-                DYNAMIC => dynamic = Some(base.add(segment.offset as usize).cast::<Dynamic>()),
-                _ => {}
-            }
-        }
-        let (load_address, mut dynamic) = (load_address?, dynamic?);
-        let at = |value: u64| load_address.wrapping_add(value as usize);
-        let (mut hash, mut strings, mut symbols) = (None, None, None);
-        while (*dynamic).tag != 0 {
-            match (*dynamic).tag {
-                TAG_HASH => hash = Some(at((*dynamic).value).cast::<u32>()),
-                TAG_STRINGS => strings = Some(at((*dynamic).value)),
-                TAG_SYMBOLS => symbols = Some(at((*dynamic).value).cast::<Symbol>()),
-                _ => {}
-            }
-            dynamic = dynamic.add(1);
-        }
-        let (hash, strings, symbols) = (hash?, strings?, symbols?);
-        // The second word of the hash table is the number of symbols.
-        let count = *hash.add(1) as usize;
-        let is_wanted = |symbol: &&Symbol| {
-            let symbol_name = strings.add(symbol.name as usize).cast();
-            symbol.section != 0 && libc::strcmp(symbol_name, name.as_ptr()) == 0 as c_int
-        };
-        let found = core::slice::from_raw_parts(symbols, count)
-            .iter()
-            .find(is_wanted)?;
-        Some(at(found.value))
-    }
 }

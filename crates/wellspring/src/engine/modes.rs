@@ -10,6 +10,7 @@ use wellspring_sys::signals::Blocked;
 pub(super) type Seed<'a> = &'a dyn Fn(Phase, &Blocked) -> Result<(), Error>;
 
 /// random(4) with concurrent_read=1, on one node: the lock is held to set the output aside, not to make it.
+#[inline]
 pub(super) fn read_reserved(
     nodes: &Nodes,
     number: usize,
@@ -52,6 +53,7 @@ pub(super) fn fetch_keys(
 }
 
 /// random(4) with concurrent_read=0: the lock of node 0 is held while a chunk of at most 4096 bytes is made.
+#[inline(always)]
 pub(super) fn read_canonical(
     nodes: &Nodes,
     need: Phase,

@@ -28,8 +28,16 @@ struct NodeMemory {
     fetches: AtomicU64,
     /// A number that no other life of this memory has; see [`ForkStamp`].
     serial: AtomicU64,
-    _reserved_more: u64,
-    node: Lock<Node>,
+    _reserved_more: [u64; 2],
+    node: Lock<LockedNode>,
+}
+
+/// What the lock of a node protects.
+#[repr(transparent)]
+struct LockedNode(Node);
+
+impl Zeroed for LockedNode {
+    const ZERO: Self = Self(Node::ZERO);
 }
 
 impl Zeroed for NodeMemory {
@@ -40,7 +48,7 @@ impl Zeroed for NodeMemory {
         _reserved_too: 0,
         fetches: AtomicU64::new(0),
         serial: AtomicU64::new(0),
-        _reserved_more: 0,
+        _reserved_more: [0; 2],
         node: Lock::ZERO,
     };
 }
@@ -138,12 +146,12 @@ impl Nodes {
         let number = if number < self.in_use() { number } else { 0 };
         let memory = &self.memory[number];
         let mut node = memory.node.lock(signals);
-        self.receive(number, &mut node);
-        if self.phase() < need || !node.has_seed() {
+        self.receive(number, &mut node.0);
+        if self.phase() < need || !node.0.has_seed() {
             return None;
         }
         memory.fetches.fetch_add(1, Ordering::Relaxed);
-        node.reserve(self.backend, bytes, reservation);
+        node.0.reserve(self.backend, bytes, reservation);
         if self.count() > 1 {
             // The credit decides which node gets the next seed. With one node there is no choice.
             memory.inlet.spend(bytes);
@@ -163,12 +171,12 @@ impl Nodes {
     ) -> Result<(ForkStamp, &'a mut [u8]), &'a mut [u8]> {
         let memory = &self.memory[0];
         let mut node = memory.node.lock(signals);
-        self.receive(0, &mut node);
-        if self.phase() < need || !node.has_seed() {
+        self.receive(0, &mut node.0);
+        if self.phase() < need || !node.0.has_seed() {
             return Err(destination);
         }
         memory.fetches.fetch_add(1, Ordering::Relaxed);
-        let rest = node.generator().read_chunk(self.backend, destination);
+        let rest = node.0.generator().read_chunk(self.backend, destination);
         let serial = memory.serial();
         Ok((ForkStamp { number: 0, serial }, rest))
     }
@@ -190,7 +198,7 @@ impl Nodes {
     /// Lets node 0 take the seed that was posted for it, so that the phase is known.
     pub(super) fn receive_root(&self, signals: &Blocked) {
         let mut node = self.memory[0].node.lock(signals);
-        self.receive(0, &mut node);
+        self.receive(0, &mut node.0);
     }
 
     /// Gives node 0 a seed, after the one that was posted before.
@@ -205,8 +213,8 @@ impl Nodes {
     pub(super) fn stir_all(&self, entropy: &[u8; 32], signals: &Blocked) {
         for (number, memory) in self.memory.iter().enumerate() {
             let mut node = memory.node.lock(signals);
-            self.receive(number, &mut node);
-            node.stir(number, entropy);
+            self.receive(number, &mut node.0);
+            node.0.stir(number, entropy);
         }
     }
 
@@ -219,7 +227,7 @@ impl Nodes {
         let signals = Blocked::new();
         let stats = |memory: &Wiped<NodeMemory>| NodeStats {
             credit_bits: memory.inlet.credit_bits(),
-            reseeds: memory.node.lock(&signals).reseeds(),
+            reseeds: memory.node.lock(&signals).0.reseeds(),
             fetches: memory.fetches.load(Ordering::Relaxed),
         };
         self.memory.iter().map(stats).collect()

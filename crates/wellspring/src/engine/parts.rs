@@ -23,7 +23,8 @@ use wellspring_core::generator::Reservation;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_core::KEY_BYTES;
 use wellspring_pseudo::Xoshiro256PlusPlus;
-use wellspring_sys::memory::{Wiped, unlocked_bytes};
+use wellspring_sys::locked_memory::unlocked_bytes;
+use wellspring_sys::memory::Wiped;
 use wellspring_sys::os;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::stack;
@@ -196,7 +197,7 @@ impl Parts {
             harvester: self.harvester.get().and_then(|status| status.stats(now_ms)),
             clone_detection: self.clones.stats(),
             events_dropped: self.collector.events_dropped(),
-            unlocked_bytes: unlocked_bytes(),
+            unlocked_bytes: unlocked_bytes() as u64,
             seed_file: self.seed_store.as_ref().map(SeedStore::stats),
         }
     }
@@ -208,6 +209,7 @@ impl Parts {
         }
     }
 
+    #[inline(always)]
     fn read_once(&self, destination: &mut [u8]) -> Result<(), Error> {
         self.harvest_if_due();
         let seed = |need, signals: &Blocked| self.seed(need, signals);
@@ -229,6 +231,7 @@ impl Parts {
         }
     }
 
+    #[inline(always)]
     fn read_local_node(&self, destination: &mut [u8]) -> Result<(), Error> {
         let seed = |need, signals: &Blocked| self.seed(need, signals);
         modes::read_reserved(&self.nodes, self.nodes.local(), Phase::Ready, &seed, destination)
@@ -269,7 +272,7 @@ impl Parts {
     }
 
     /// Reads after every known copy was handled; and again, if the machine was copied during the read.
-    #[inline]
+    #[inline(always)]
     fn unless_copied(
         &self,
         mut read: impl FnMut() -> Result<(), Error>,
@@ -285,7 +288,7 @@ impl Parts {
     }
 
     /// Diverges if the clone epoch moved. Returns the epoch that is handled now.
-    #[inline]
+    #[inline(always)]
     fn handle_clone_epoch(&self) -> u64 {
         let epoch = self.clones.epoch();
         let current = epoch.current();

@@ -81,6 +81,7 @@ impl Taps {
     /// Reads from the tap of this thread at its present depth.
     ///
     /// `None` if it has no tap: deeper than 4 levels, out of memory, or at the very end of the thread.
+    #[inline(always)]
     pub(super) fn read_thread(
         &self,
         node: impl Fn() -> u32,
@@ -92,6 +93,7 @@ impl Taps {
     }
 
     /// Reads from an owned tap. `None` if the system has no memory for it.
+    #[inline(always)]
     pub(super) fn read_owned(
         &self,
         owned: &mut OwnedTap,

@@ -1,10 +1,10 @@
-//! The key of the ChaCha20 backends.
+//! The key of all ChaCha20 backends.
 
 use crate::KEY_BYTES;
 use zeroize::{ZeroizeOnDrop, optimization_barrier};
 
 /// A key, 32 bytes, as rows 1 and 2 of the state; wiped on drop.
-pub(crate) struct ChaCha20Key(pub(super) [[u8; 16]; 2]);
+pub(crate) struct ChaCha20Key(pub(crate) [[u8; 16]; 2]);
 
 impl ChaCha20Key {
     pub(crate) fn new(key: &[u8; KEY_BYTES]) -> ChaCha20Key {

@@ -1,0 +1,295 @@
+//! AES-256 in counter mode (FIPS 197), bitsliced: four blocks in eight words of 64 bits.
+//!
+//! Word `p` of a state holds bit `p` of all 64 bytes. Within the word the byte of row `r` and column `c`
+//! of block `b` is bit 16 r + 4 c + b: a rotation by 16 moves all rows of all blocks. The arrangement is
+//! that of Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM" (CHES 2009).
+//!
+//! ShiftRows is left out, as in Adomnicai and Peyrin, "Fixslicing AES-like Ciphers" (TCHES 2021): after
+//! round `i` the state lacks `i` of them. A byte of row `r` is then `i` times `r` columns to the right of
+//! its place, and MixColumns fetches the bytes below it from `i` columns further right. Four ShiftRows
+//! are none, so there are four forms of the round. The round keys are moved alike when they are made.
+
+use super::sbox::{COMPLEMENT, State, substitute};
+use crate::KEY_BYTES;
+use zeroize::{ZeroizeOnDrop, optimization_barrier};
+
+const ROUNDS: usize = 14;
+const BLOCK_BYTES: usize = 16;
+const BATCH_BLOCKS: usize = 4;
+
+/// The lowest bit of each group of four: block 0.
+const FIRST_BLOCK: u64 = 0x1111_1111_1111_1111;
+
+/// The columns of a round key, the rows of a column from the lowest byte up.
+type RoundKey = [u32; 4];
+
+/// The round keys, 256 bytes, wiped on drop.
+///
+/// Four round keys are bitsliced together as if they were four blocks: round key 4 `g` + `b` is "block"
+/// `b` of state `g`. It is spread over all four blocks when it is used, so that the keys take
+/// a quarter of the memory. The last place is empty.
+pub(crate) struct Aes256([State; 4]);
+
+impl Aes256 {
+    #[inline(never)]
+    pub(crate) fn new(key: &[u8; KEY_BYTES]) -> Self {
+        let mut keys = expand(key);
+        for (round, key) in keys.iter_mut().enumerate().take(ROUNDS + 1).skip(1) {
+            // The last round key is added to a state whose rows are in place again.
+            if round < ROUNDS {
+                *key = without_shift_rows(*key, round);
+            }
+            // What `substitute` left out; MixColumns leaves equal bytes as they are.
+            *key = key.map(|column| column ^ u32::from_ne_bytes([COMPLEMENT; 4]));
+        }
+        let mut states = [[0; 8]; 4];
+        for (state, keys) in states.iter_mut().zip(keys.as_chunks().0) {
+            *state = slice(keys);
+        }
+        Self(states)
+    }
+
+    #[inline(never)]
+    pub(crate) fn fill(&self, counter: &mut u128, destination: &mut [u8]) {
+        let (batches, rest) = destination.as_chunks_mut();
+        for batch in batches {
+            self.batch(*counter, batch);
+            *counter = counter.wrapping_add(BATCH_BLOCKS as u128);
+        }
+        if !rest.is_empty() {
+            let mut batch = [0; BATCH_BLOCKS * BLOCK_BYTES];
+            self.batch(*counter, &mut batch);
+            rest.copy_from_slice(&batch[..rest.len()]);
+            *counter = counter.wrapping_add(rest.len().div_ceil(BLOCK_BYTES) as u128);
+        }
+    }
+
+    /// Encrypts four counters, the first of them `counter`.
+    fn batch(&self, counter: u128, destination: &mut [u8; BATCH_BLOCKS * BLOCK_BYTES]) {
+        let [keys0, keys1, keys2, keys3] = &self.0;
+        let mut blocks = [[0; 4]; BATCH_BLOCKS];
+        for (block, step) in blocks.iter_mut().zip(0..) {
+            *block = columns(counter.wrapping_add(step));
+        }
+        let mut state = slice(&blocks);
+        add_round_key::<0>(&mut state, keys0);
+        for [now, next] in [[keys0, keys1], [keys1, keys2], [keys2, keys3]] {
+            round::<1>(&mut state, now);
+            round::<2>(&mut state, now);
+            round::<3>(&mut state, now);
+            round::<0>(&mut state, next);
+        }
+        round::<1>(&mut state, keys3);
+        substitute(&mut state);
+        shift_rows_twice(&mut state);
+        add_round_key::<2>(&mut state, keys3);
+        let (places, _) = destination.as_chunks_mut();
+        for (place, block) in places.iter_mut().zip(unslice(state)) {
+            *place = from_columns(block).to_le_bytes();
+        }
+    }
+}
+
+impl Drop for Aes256 {
+    fn drop(&mut self) {
+        self.0 = [[0; 8]; 4];
+        optimization_barrier(self);
+    }
+}
+
+impl ZeroizeOnDrop for Aes256 {}
+
+/// A round but the last. `NUMBER` is the number of the round modulo 4: how many ShiftRows the state
+/// lacks after it, and which of the four round keys in `keys` is its own.
+#[inline(always)]
+fn round<const NUMBER: u32>(state: &mut State, keys: &State) {
+    substitute(state);
+    mix_columns::<NUMBER>(state);
+    add_round_key::<NUMBER>(state, keys);
+}
+
+/// Adds round key `NUMBER` of the four to all blocks.
+#[inline(always)]
+fn add_round_key<const NUMBER: u32>(state: &mut State, keys: &State) {
+    for (word, keys) in state.iter_mut().zip(keys) {
+        *word ^= (keys >> NUMBER & FIRST_BLOCK) * 0b1111;
+    }
+}
+
+/// MixColumns (FIPS 197, 5.1.3) on a state that lacks `SHIFTS` ShiftRows.
+///
+/// A byte `a` with `b`, `c` and `d` below it becomes 2 (a + b) + b + (c + d).
+#[inline(always)]
+fn mix_columns<const SHIFTS: u32>(state: &mut State) {
+    let below = state.map(fetch::<1, SHIFTS>);
+    let mut sums = *state;
+    for (sum, below) in sums.iter_mut().zip(below) {
+        *sum ^= below;
+    }
+    // Twice the sums: each bit moves up, and the highest comes back as x^4 + x^3 + x + 1.
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = sums;
+    let doubled = [s7, s0 ^ s7, s1, s2 ^ s7, s3 ^ s7, s4, s5, s6];
+    for (bit, word) in state.iter_mut().enumerate() {
+        let two_below = match SHIFTS % 2 {
+            0 => fetch::<2, 0>(sums[bit]),
+            _ => fetch::<2, 2>(sums[bit]),
+        };
+        *word = doubled[bit] ^ below[bit] ^ two_below;
+    }
+}
+
+/// To each byte's place the byte that lies `ROWS` rows below it and `COLUMNS` columns to its right.
+#[inline(always)]
+fn fetch<const ROWS: u32, const COLUMNS: u32>(word: u64) -> u64 {
+    let moved = word.rotate_right(16 * ROWS + 4 * COLUMNS);
+    if COLUMNS == 0 {
+        return moved;
+    }
+    // The columns at the right end of a row are fetched from its left end, 16 bits before.
+    let inside = every_row((1 << (16 - 4 * COLUMNS)) - 1);
+    moved & inside | moved.rotate_left(16) & !inside
+}
+
+/// ShiftRows (FIPS 197, 5.1.2) done twice: rows 1 and 3 move by two columns, the others stay.
+#[inline(always)]
+fn shift_rows_twice(state: &mut State) {
+    for word in state {
+        let differ = (*word ^ *word >> 8) & 0x00ff_0000_00ff_0000;
+        *word ^= differ ^ differ << 8;
+    }
+}
+
+const fn every_row(row: u64) -> u64 {
+    row * 0x0001_0001_0001_0001
+}
+
+/// From four blocks to a state.
+///
+/// With the bits of an index into the 512 bits written out (b block, c column, r row, p bit of a byte),
+/// words come in as c0 b1 b0 with bits r1 r0 c1 p2 p1 p0 within them, and go out as p2 p1 p0 with
+/// bits r1 r0 c1 c0 b1 b0: three exchanges of an index bit between words with one within words.
+#[inline(always)]
+fn slice(blocks: &[RoundKey; 4]) -> State {
+    let mut words = [0; 8];
+    for (b, columns) in blocks.iter().enumerate() {
+        words[b] = spread(columns[0]) | spread(columns[2]) << 8;
+        words[4 + b] = spread(columns[1]) | spread(columns[3]) << 8;
+    }
+    exchange_index_bits(&mut words);
+    words
+}
+
+/// From a state to four blocks.
+#[inline(always)]
+fn unslice(mut state: State) -> [RoundKey; 4] {
+    exchange_index_bits(&mut state);
+    [0, 1, 2, 3].map(|b| {
+        let (even, odd) = (state[b], state[4 + b]);
+        [
+            gather(even),
+            gather(odd),
+            gather(even >> 8),
+            gather(odd >> 8),
+        ]
+    })
+}
+
+/// Its own inverse.
+#[inline(always)]
+fn exchange_index_bits(words: &mut State) {
+    for low in [0, 2, 4, 6] {
+        exchange::<1>(words, low, low + 1, 0x5555_5555_5555_5555);
+    }
+    for low in [0, 1, 4, 5] {
+        exchange::<2>(words, low, low + 2, 0x3333_3333_3333_3333);
+    }
+    for low in [0, 1, 2, 3] {
+        exchange::<4>(words, low, low + 4, 0x0f0f_0f0f_0f0f_0f0f);
+    }
+}
+
+/// Exchanges the bits of `low` outside `mask` with those of `high` inside, `BITS` further down.
+#[inline(always)]
+fn exchange<const BITS: u32>(words: &mut State, low: usize, high: usize, mask: u64) {
+    let differ = (words[high] ^ words[low] >> BITS) & mask;
+    words[high] ^= differ;
+    words[low] ^= differ << BITS;
+}
+
+/// The bytes of a column 16 bits apart.
+#[inline(always)]
+fn spread(column: u32) -> u64 {
+    let wide = u64::from(column);
+    let halves = (wide | wide << 16) & 0x0000_ffff_0000_ffff;
+    (halves | halves << 8) & 0x00ff_00ff_00ff_00ff
+}
+
+/// The inverse of [`spread`]; other bytes of the word do not matter.
+#[inline(always)]
+fn gather(word: u64) -> u32 {
+    let bytes = word & 0x00ff_00ff_00ff_00ff;
+    let halves = (bytes | bytes >> 8) & 0x0000_ffff_0000_ffff;
+    (halves | halves >> 16) as u32
+}
+
+/// The columns of a block whose 16 bytes are a little-endian number.
+#[inline(always)]
+fn columns(block: u128) -> RoundKey {
+    [0, 32, 64, 96].map(|bits| (block >> bits) as u32)
+}
+
+#[inline(always)]
+fn from_columns(columns: RoundKey) -> u128 {
+    columns
+        .iter()
+        .rev()
+        .fold(0, |block, column| block << 32 | u128::from(*column))
+}
+
+/// The key schedule (FIPS 197, 5.2), with an unused round key at the end.
+fn expand(key: &[u8; KEY_BYTES]) -> [RoundKey; 16] {
+    let mut words = [0; 64];
+    for (word, bytes) in words.iter_mut().zip(key.as_chunks().0) {
+        *word = u32::from_le_bytes(*bytes);
+    }
+    for i in 8..4 * (ROUNDS + 1) {
+        let last = words[i - 1];
+        let new = match i % 8 {
+            // RotWord takes each byte from the row below: the lowest byte is row 0.
+            0 => substitute_word(last.rotate_right(8)) ^ 1 << (i / 8 - 1),
+            4 => substitute_word(last),
+            _ => last,
+        };
+        words[i] = words[i - 8] ^ new;
+    }
+    let mut keys = [[0; 4]; 16];
+    for (key, words) in keys.iter_mut().zip(words.as_chunks().0) {
+        *key = *words;
+    }
+    keys
+}
+
+/// SubWord: bit `p` of each byte goes to the lowest bit of that byte of word `p`.
+#[inline(always)]
+fn substitute_word(word: u32) -> u32 {
+    let mut state = [0; 8];
+    for (p, bits) in state.iter_mut().enumerate() {
+        *bits = u64::from(word >> p & 0x0101_0101);
+    }
+    substitute(&mut state);
+    let bits = state.iter().enumerate();
+    let word = bits.fold(0, |word, (p, bits)| word | (*bits as u32) << p);
+    word ^ u32::from_ne_bytes([COMPLEMENT; 4])
+}
+
+/// The round key for a state that lacks `shifts` ShiftRows: row `r` is moved right by `shifts` times `r`.
+#[inline(always)]
+fn without_shift_rows(key: RoundKey, shifts: usize) -> RoundKey {
+    let mut moved = [0; 4];
+    for (column, word) in moved.iter_mut().enumerate() {
+        for row in 0..4 {
+            *word |= key[(column + 4 * shifts * row - shifts * row) % 4] & 0xff << (8 * row);
+        }
+    }
+    moved
+}

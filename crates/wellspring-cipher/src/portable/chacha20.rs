@@ -1,0 +1,66 @@
+//! Generation of ChaCha blocks (RFC 8439, 2.3), one at a time.
+
+use crate::chacha20_key::ChaCha20Key;
+
+const BLOCK_BYTES: usize = 64;
+
+/// Overwrites `destination` with the blocks of `ROUNDS` rounds from `counter` on and steps the counter.
+#[inline(never)]
+pub(crate) fn fill<const ROUNDS: usize>(
+    key: &ChaCha20Key,
+    counter: &mut u128,
+    destination: &mut [u8],
+) {
+    let (blocks, rest) = destination.as_chunks_mut();
+    for place in blocks {
+        block::<ROUNDS>(key, *counter, place);
+        *counter = counter.wrapping_add(1);
+    }
+    if !rest.is_empty() {
+        let mut last = [0; BLOCK_BYTES];
+        block::<ROUNDS>(key, *counter, &mut last);
+        rest.copy_from_slice(&last[..rest.len()]);
+        *counter = counter.wrapping_add(1);
+    }
+}
+
+#[inline(always)]
+fn block<const ROUNDS: usize>(
+    key: &ChaCha20Key,
+    counter: u128,
+    destination: &mut [u8; BLOCK_BYTES],
+) {
+    let [upper, lower] = &key.0;
+    let rows = [*b"expand 32-byte k", *upper, *lower, counter.to_le_bytes()];
+    let mut first = [0; 16];
+    let bytes = rows.as_flattened().as_chunks().0;
+    for (word, bytes) in first.iter_mut().zip(bytes) {
+        *word = u32::from_le_bytes(*bytes);
+    }
+    let mut state = first;
+    for _ in 0..ROUNDS / 2 {
+        for columns in [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]] {
+            quarter_round(&mut state, columns);
+        }
+        for diagonal in [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]] {
+            quarter_round(&mut state, diagonal);
+        }
+    }
+    let (places, _) = destination.as_chunks_mut();
+    for (place, (word, first)) in places.iter_mut().zip(state.iter().zip(first)) {
+        *place = word.wrapping_add(first).to_le_bytes();
+    }
+}
+
+/// RFC 8439, 2.1.
+#[inline(always)]
+fn quarter_round(state: &mut [u32; 16], [a, b, c, d]: [usize; 4]) {
+    state[a] = state[a].wrapping_add(state[b]);
+    state[d] = (state[d] ^ state[a]).rotate_left(16);
+    state[c] = state[c].wrapping_add(state[d]);
+    state[b] = (state[b] ^ state[c]).rotate_left(12);
+    state[a] = state[a].wrapping_add(state[b]);
+    state[d] = (state[d] ^ state[a]).rotate_left(8);
+    state[c] = state[c].wrapping_add(state[d]);
+    state[b] = (state[b] ^ state[c]).rotate_left(7);
+}

@@ -1,0 +1,7 @@
+//! What several tests use.
+
+#![allow(dead_code, reason = "each test uses its own part")]
+
+pub(crate) mod distributions;
+pub(crate) mod lines;
+pub(crate) mod statistics;

@@ -1,0 +1,216 @@
+//! 8 to 512 slots of one kind and node, in one mapping that is locked as a whole.
+//!
+//! Locking slots one by one would cut the mapping in pieces, and a process has at most 65,530 mappings
+//! (`vm.max_map_count`). Pages are locked when they are first touched (`MLOCK_ONFAULT`), so that a chunk costs the
+//! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, as a rule 8 MiB, counts all of it:
+//! so the first chunks are small, and each is twice as large as the one before it.
+
+use super::holder::{self, FREE, Holder};
+use super::{ACQUIRING, Header, Kind, Slot};
+use crate::memory::{self, Pages};
+use crate::sandbox;
+use crate::vdso;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+const MIN_SLOTS: usize = 8;
+const MAX_SLOTS: usize = 512;
+const MAX_CHUNKS: usize = 1024;
+
+/// What [`Chunk::state`] says.
+const EMPTY: u32 = 0;
+const FILLING: u32 = 1;
+const READY: u32 = 2;
+
+/// What [`Header::chunk_lock`] says; 0 where this process has not tried.
+const LOCKED: u32 = 1;
+const REFUSED: u32 = 2;
+
+/// Slots of one kind and node.
+pub(super) struct Chunk {
+    state: AtomicU32,
+    is_owned: AtomicU32,
+    node: AtomicU32,
+    /// Its holders.
+    first: AtomicU32,
+    count: AtomicU32,
+    /// How many slots are free, and where to look first. A fork may leave them wrong by those that other threads were
+    /// acquiring.
+    free: AtomicU32,
+    hint: AtomicU32,
+    start: AtomicPtr<u8>,
+}
+
+/// In order: the first chunk that is [`EMPTY`] is the end. To look no further keeps the rest untouched.
+static CHUNKS: [Chunk; MAX_CHUNKS] = [const {
+    Chunk {
+        state: AtomicU32::new(EMPTY),
+        is_owned: AtomicU32::new(0),
+        node: AtomicU32::new(0),
+        first: AtomicU32::new(0),
+        count: AtomicU32::new(0),
+        free: AtomicU32::new(0),
+        hint: AtomicU32::new(0),
+        start: AtomicPtr::new(core::ptr::null_mut()),
+    }
+}; MAX_CHUNKS];
+
+/// The chunks in use.
+pub(super) fn chunks() -> impl Iterator<Item = &'static Chunk> {
+    let state = |chunk: &Chunk| chunk.state.load(Ordering::Acquire);
+    CHUNKS
+        .iter()
+        .take_while(move |chunk| state(chunk) != EMPTY)
+        .filter(move |chunk| state(chunk) == READY)
+}
+
+/// The chunk that a holder is part of.
+pub(super) fn of(holder: &Holder) -> &'static Chunk {
+    &CHUNKS[holder.chunk() % MAX_CHUNKS]
+}
+
+/// How many slots the next chunk will have.
+pub(super) fn next_slots(kind: Kind, node: u32) -> usize {
+    let before = chunks().filter(|chunk| chunk.is(kind, node)).count() as u32;
+    MIN_SLOTS
+        .checked_shl(before)
+        .unwrap_or(MAX_SLOTS)
+        .clamp(MIN_SLOTS, MAX_SLOTS)
+}
+
+/// Maps one more chunk. `None`: no memory, or the limit is reached; nothing has changed then.
+pub(super) fn map_chunk(kind: Kind, node: u32) -> Option<()> {
+    if sandbox::is_prepared() {
+        return None;
+    }
+    let count = next_slots(kind, node);
+    let pages = Pages::map(count * kind.slot_bytes()).ok()?;
+    let states = vdso::map_states(count * kind.depths()).ok()?;
+    let Some(first) = holder::set_aside(count) else {
+        states.unmap();
+        return None;
+    };
+    // From here on nothing fails.
+    let claims = |chunk: &Chunk| {
+        chunk
+            .state
+            .compare_exchange(EMPTY, FILLING, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    };
+    let Some(number) = CHUNKS.iter().position(claims) else {
+        states.unmap();
+        return None;
+    };
+    let chunk = &CHUNKS[number];
+    for (index, holder) in holder::range(first, count).iter().enumerate() {
+        holder.join(number, states.get(index * kind.depths()));
+    }
+    chunk
+        .is_owned
+        .store(u32::from(kind == Kind::Owned), Ordering::Relaxed);
+    chunk.node.store(node, Ordering::Relaxed);
+    chunk.first.store(first as u32, Ordering::Relaxed);
+    chunk.count.store(count as u32, Ordering::Relaxed);
+    chunk.free.store(count as u32, Ordering::Relaxed);
+    chunk.start.store(pages.leak().as_ptr(), Ordering::Relaxed);
+    chunk.lock();
+    chunk.state.store(READY, Ordering::Release);
+    Some(())
+}
+
+impl Chunk {
+    fn kind(&self) -> Kind {
+        if self.is_owned.load(Ordering::Relaxed) == 1 {
+            Kind::Owned
+        } else {
+            Kind::Thread
+        }
+    }
+
+    fn is(&self, kind: Kind, node: u32) -> bool {
+        self.kind() == kind && self.node.load(Ordering::Relaxed) == node
+    }
+
+    fn holders(&self) -> &'static [Holder] {
+        let first = self.first.load(Ordering::Relaxed) as usize;
+        holder::range(first, self.count.load(Ordering::Relaxed) as usize)
+    }
+
+    /// How many slots are free, if they are of that kind and node.
+    pub(super) fn free(&self, kind: Kind, node: u32) -> usize {
+        if self.is(kind, node) {
+            self.free.load(Ordering::Relaxed) as usize
+        } else {
+            0
+        }
+    }
+
+    /// Takes a free slot, if it is of that kind and node.
+    pub(super) fn take(&'static self, kind: Kind, node: u32) -> Option<Slot> {
+        if self.free(kind, node) == 0 {
+            return None;
+        }
+        let holders = self.holders();
+        let hint = self.hint.load(Ordering::Relaxed) as usize;
+        let mut indices = (0..holders.len()).map(|step| (hint + step) % holders.len());
+        let index = indices.find(|&index| holders[index].pass(FREE, ACQUIRING))?;
+        self.hint.store(index as u32 + 1, Ordering::Relaxed);
+        let one_less = |free: u32| Some(free.saturating_sub(1));
+        let _ = self
+            .free
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        Some(self.slot(&holders[index]))
+    }
+
+    /// One slot more is free.
+    pub(super) fn count_free(&self) {
+        self.free.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The slot of a holder of this chunk, with the serial that it has now.
+    pub(super) fn slot(&self, holder: &'static Holder) -> Slot {
+        let index = holder.number() - self.first.load(Ordering::Relaxed) as usize;
+        let start = self.start.load(Ordering::Relaxed);
+        Slot {
+            header: start.wrapping_add(index * self.kind().slot_bytes()).cast(),
+            holder,
+            serial: holder.serial(),
+        }
+    }
+
+    /// The slots that are held, or were when a fork wiped them.
+    pub(super) fn held_slots(&'static self) -> impl Iterator<Item = Slot> {
+        let held = self.holders().iter().filter(|holder| holder.is_held());
+        held.map(|holder| self.slot(holder))
+    }
+
+    fn header(&self) -> &'static Header {
+        // SAFETY: the mapping is never unmapped; all zeros is a header.
+        unsafe { &*self.start.load(Ordering::Relaxed).cast() }
+    }
+
+    /// Locks the chunk in memory, unless this process has: a child does not inherit it. Where it was refused, it is
+    /// tried again with each slot: another part of the program may have unlocked memory since.
+    pub(super) fn lock(&self) {
+        let mark = &self.header().chunk_lock;
+        if mark.load(Ordering::Relaxed) == LOCKED || sandbox::is_prepared() {
+            return;
+        }
+        let bytes = self.holders().len() * self.kind().slot_bytes();
+        let is_locked = memory::lock_when_touched(self.start.load(Ordering::Relaxed), bytes);
+        mark.store(if is_locked { LOCKED } else { REFUSED }, Ordering::Relaxed);
+    }
+}
+
+/// The bytes of slots in use in chunks that are not locked.
+pub(crate) fn unlocked_bytes() -> usize {
+    let bytes = |chunk: &'static Chunk| {
+        let in_use = chunk.held_slots().filter(Slot::is_ours).count();
+        // A child that has acquired no slot of a chunk has nothing to be locked.
+        if in_use == 0 || chunk.header().chunk_lock.load(Ordering::Relaxed) == LOCKED {
+            0
+        } else {
+            in_use * chunk.kind().slot_bytes()
+        }
+    };
+    chunks().map(bytes).sum()
+}

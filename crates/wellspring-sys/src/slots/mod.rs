@@ -1,0 +1,272 @@
+//! 8 KiB of secret memory for a thread, 4 KiB for an owned state, found again by a serial number.
+//!
+//! ```text
+//! mod     a slot: acquired, looked at, released
+//! holder  who has a slot, in memory that a fork copies
+//! chunk   8 to 512 slots in one mapping
+//! sweep   slots of threads that ended without releasing them
+//! ```
+//!
+//! Whoever acquires a slot writes a new serial number into its header and keeps a copy. As long as the two agree, the
+//! slot is held. A fork zeroes the header with the rest of the slot. So one comparison notices a fork and a release.
+//!
+//! The serial is in the slot's [`Holder`] too, which a fork copies. In the child a slot that the fork wiped is
+//! *lost*: it is not free, because a read that the fork interrupted (in a signal handler) still writes to it when the
+//! handler returns. Only its holder, which starts that read over, takes it again.
+//!
+//! Acquiring and releasing take no lock and allocate nothing but mappings. Both run with signals blocked. Mappings
+//! are kept for ever and used again: their number is bounded by the most slots that were ever in use at once.
+
+mod chunk;
+mod holder;
+mod sweep;
+
+pub(crate) use chunk::unlocked_bytes;
+pub(crate) use sweep::{reclaim, release_everything};
+
+use crate::memory::erase;
+use crate::sandbox;
+use crate::vdso;
+use chunk::{chunks, map_chunk};
+use core::ptr;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use holder::{ACQUIRING, FREE, Holder, LEAVING, Thread};
+
+/// The nesting depths that have a state of their own.
+pub const DEPTHS: usize = 4;
+
+/// What a slot is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The states of a thread at all depths.
+    Thread,
+    /// A state that a value owns.
+    Owned,
+}
+
+impl Kind {
+    pub(crate) const fn slot_bytes(self) -> usize {
+        match self {
+            Self::Thread => 8192,
+            Self::Owned => 4096,
+        }
+    }
+
+    /// What the header leaves for states.
+    pub(crate) const fn states_bytes(self) -> usize {
+        self.slot_bytes() - size_of::<Header>()
+    }
+
+    /// How many states of the vDSO's getrandom a slot has.
+    const fn depths(self) -> usize {
+        match self {
+            Self::Thread => DEPTHS,
+            Self::Owned => 1,
+        }
+    }
+}
+
+/// The beginning of a slot; the states follow.
+#[repr(C, align(64))]
+pub(crate) struct Header {
+    serial: AtomicU64,
+    /// The process that acquired it; 0 if it did not ask for its number.
+    process: AtomicU32,
+    /// In a chunk's first slot: whether the chunk is locked in this process, which a child does not inherit.
+    chunk_lock: AtomicU32,
+}
+
+/// What a header holds where there is no slot: a serial that no slot has. Never written.
+#[repr(C, align(64))]
+struct NoHeader([u64; 8]);
+
+static NO_HEADER: NoHeader = NoHeader([LEAVING; 8]);
+
+/// A slot and the serial it was acquired under.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    /// The beginning of a slot, or [`NO_HEADER`]. With the right to all of the slot.
+    header: *const Header,
+    /// Null where there is no slot.
+    holder: *const Holder,
+    serial: u64,
+}
+
+impl Slot {
+    /// No slot: never held.
+    pub(crate) const NONE: Self = Self {
+        header: (&raw const NO_HEADER).cast(),
+        holder: ptr::null(),
+        serial: FREE,
+    };
+
+    #[inline(always)]
+    fn header(&self) -> &'static Header {
+        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
+        // is as large, and is only loaded from.
+        unsafe { &*self.header }
+    }
+
+    fn holder(&self) -> Option<&'static Holder> {
+        // SAFETY: null or a static.
+        unsafe { self.holder.as_ref() }
+    }
+
+    /// Whether the slot is still held under this serial, and no fork wiped it.
+    #[inline(always)]
+    pub(crate) fn is_ours(&self) -> bool {
+        self.header().serial.load(Ordering::Relaxed) == self.serial
+    }
+
+    /// Whether the slot is held under this serial, or was when a fork wiped it.
+    pub(crate) fn is_ours_or_lost(&self) -> bool {
+        self.holder()
+            .is_some_and(|holder| holder.serial() == self.serial)
+    }
+
+    /// Whether both are the same memory.
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+        ptr::eq(self.header, other.header)
+    }
+
+    /// Where the states are: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).
+    #[inline(always)]
+    pub(crate) fn states(&self) -> *mut u8 {
+        self.header.wrapping_add(1).cast_mut().cast()
+    }
+
+    /// The state of the vDSO's getrandom for a depth, or null.
+    pub(crate) fn vdso_state(&self, depth: usize) -> *mut u8 {
+        let states = self.holder().map_or(ptr::null_mut(), Holder::vdso_states);
+        if states.is_null() {
+            states
+        } else {
+            states.wrapping_add(depth * vdso::stride_bytes())
+        }
+    }
+
+    /// Takes a slot again that a fork wiped.
+    fn retake(self) -> Option<Self> {
+        self.holder()?.pass(self.serial, ACQUIRING).then_some(self)
+    }
+
+    /// Zeroes the states, as far as they were ever used.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the slot now.
+    unsafe fn erase_states(&self) {
+        let used_bytes = self.holder().map_or(0, Holder::used_bytes);
+        // SAFETY: the states are within the slot, and the caller's promise.
+        unsafe { erase(self.states(), used_bytes) };
+    }
+}
+
+/// What a slot is acquired for.
+pub(crate) struct Request {
+    /// Its [`ThreadStates`](crate::thread_state::ThreadStates).
+    pub(crate) owner: u64,
+    pub(crate) kind: Kind,
+    /// The NUMA node whose memory is wanted.
+    pub(crate) node: u32,
+    /// How much of the slot is used, from its states on.
+    pub(crate) used_bytes: usize,
+    /// The address of what the thread knows of itself; 0 for an owned state.
+    pub(crate) thread: usize,
+}
+
+/// Takes `lost` again, if a fork took it from its holder; else acquires a free slot. Its states are zeros. `None`: the
+/// limit is reached, or the system has no memory. Signals are blocked.
+pub(crate) fn acquire(request: &Request, lost: Slot) -> Option<Slot> {
+    /// In ordinary memory: a child goes on from where its parent was.
+    static NEXT_SERIAL: AtomicU64 = AtomicU64::new(FREE + 1);
+
+    let retaken = lost.retake();
+    let slot = match retaken {
+        Some(slot) => slot,
+        None => acquire_free(request)?,
+    };
+    let holder = slot.holder()?;
+    let thread = Thread::current(request.thread);
+    let process = thread.process;
+    if retaken.is_some() {
+        // A read that a fork interrupted may have written to the slot after it was wiped.
+        // SAFETY: the slot is ours alone.
+        unsafe { slot.erase_states() };
+    }
+    holder.fill(request.owner, request.used_bytes, &thread);
+    chunk::of(holder).lock();
+    let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
+    slot.header().process.store(process, Ordering::Relaxed);
+    slot.header().serial.store(serial, Ordering::Relaxed);
+    holder.settle(serial);
+    Some(Slot { serial, ..slot })
+}
+
+fn acquire_free(request: &Request) -> Option<Slot> {
+    let (kind, node) = (request.kind, request.node);
+    let free = || chunks().find_map(|chunk| chunk.take(kind, node));
+    if let Some(slot) = free() {
+        return Some(slot);
+    }
+    if sandbox::is_prepared() {
+        return None;
+    }
+    // Before more memory is taken, the slots of threads that ended without a word.
+    if sweep::sweep(chunk::next_slots(kind, node) * 2, request.thread) > 0
+        && let Some(slot) = free()
+    {
+        return Some(slot);
+    }
+    loop {
+        map_chunk(kind, node)?;
+        // Another thread may have taken them all.
+        if let Some(slot) = free() {
+            return Some(slot);
+        }
+    }
+}
+
+/// Sees to it that `count` slots are free on a node. Says whether they are.
+pub(crate) fn reserve(kind: Kind, node: u32, count: usize) -> bool {
+    let free = || -> usize {
+        let free = chunks().map(|chunk| chunk.free(kind, node));
+        free.sum()
+    };
+    while free() < count {
+        if map_chunk(kind, node).is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+/// Erases a slot and gives it back, if it is still held under its serial, or was when a fork wiped it. Signals are
+/// blocked.
+pub(crate) fn release(slot: Slot) {
+    let Some(holder) = slot.holder() else {
+        return;
+    };
+    if holder.pass(slot.serial, LEAVING) {
+        slot.header().serial.store(FREE, Ordering::Relaxed);
+        // SAFETY: the slot was ours, and nobody acquires it before it is free.
+        unsafe { slot.erase_states() };
+        holder.give_back();
+        chunk::of(holder).count_free();
+    }
+}
+
+/// Releases every slot of `owner`, on whatever thread. No thread may use one of them now or later.
+pub(crate) fn release_all(owner: u64) {
+    slots_of(owner).for_each(release);
+}
+
+/// How many slots `owner` has in this process, without those that a fork took.
+pub(crate) fn count(owner: u64) -> usize {
+    slots_of(owner).filter(Slot::is_ours).count()
+}
+
+fn slots_of(owner: u64) -> impl Iterator<Item = Slot> {
+    let slots = chunks().flat_map(chunk::Chunk::held_slots);
+    slots.filter(move |slot| slot.holder().is_some_and(|holder| holder.owner() == owner))
+}
