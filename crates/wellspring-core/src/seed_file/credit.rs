@@ -3,20 +3,8 @@
 //! A seed is credited once. So it is credited only if its writer was seeded, if it was written in
 //! another boot, and if the file is the file that was written, not a copy.
 
-use super::SeedFile;
+use super::format::{Boot, FileId, SeedFile, UNKNOWN_BOOT, UNKNOWN_FILE};
 use core::fmt;
-
-/// The identity of a file: a hash of the machine, the file system and the file itself, which no copy shares.
-pub type FileId = [u8; 32];
-
-/// The identity of a file of which copies cannot be told apart.
-pub const UNKNOWN_FILE: FileId = [0; 32];
-
-/// The identity of a boot: Linux's `/proc/sys/kernel/random/boot_id`, as 16 bytes.
-pub type Boot = [u8; 16];
-
-/// A boot that has no identity.
-pub const UNKNOWN_BOOT: Boot = [0; 16];
 
 /// Why a whole seed is mixed without credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

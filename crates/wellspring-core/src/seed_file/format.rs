@@ -1,6 +1,5 @@
 //! The bytes of a seed file, and the file that comes after it.
 
-use super::{Boot, FileId, UNKNOWN_BOOT, UNKNOWN_FILE};
 use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node, sha_d256_into};
 use crate::topology::MAX_NODES;
 use alloc::vec::Vec;
@@ -17,6 +16,18 @@ pub const FULL_CREDIT_BITS: u32 = 8 * SECTION_BYTES as u32;
 
 /// The longest seed file in bytes: 64 sections.
 pub const MAX_BYTES: usize = HEADER_BYTES + (MAX_NODES + 1) * SECTION_BYTES;
+
+/// The identity of a file: a hash of the machine, the file system and the file itself, which no copy shares.
+pub type FileId = [u8; 32];
+
+/// The identity of a file of which copies cannot be told apart.
+pub const UNKNOWN_FILE: FileId = [0; 32];
+
+/// The identity of a boot: Linux's `/proc/sys/kernel/random/boot_id`, as 16 bytes.
+pub type Boot = [u8; 16];
+
+/// A boot that has no identity.
+pub const UNKNOWN_BOOT: Boot = [0; 16];
 
 /// A seed file's content. Its secrets lie on the heap, never move, and are wiped on drop.
 #[derive(PartialEq, Eq)]
