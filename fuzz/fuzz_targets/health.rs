@@ -1,9 +1,9 @@
-//! The health tests on any samples, claim and cut: no panic, and what is always true of them.
+//! The health tests on any samples with any claim, cut anywhere: no panic, and the rules that always hold.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wellspring_core::health::{Findings, Grade, Health, SourceHealth, Action};
+use wellspring_core::health::{Action, Findings, Grade, Health, SourceHealth};
 use wellspring_core::source::{MinEntropy, Symbol};
 
 fuzz_target!(|data: &[u8]| {
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let whole = samples.len() - samples.len() % symbol.bytes();
     let samples = &samples[..whole];
 
-    let (mut cut, mut at_once) = (Health::default(), Health::default());
+    let (mut cut, mut at_once) = (Health::ZERO, Health::ZERO);
     let mut found = Findings::default();
     let mut passed = 0;
     for piece in samples.chunks(length) {
@@ -30,19 +30,19 @@ fuzz_target!(|data: &[u8]| {
             assert!(outcome.action == Action::Credit && !fails);
             continue;
         }
-        // Nothing of a start-up, a quarantine or a failure is used, and what is out stays out.
+        // No sample of a start-up, a quarantine or a failure is used, and a disabled source stays disabled.
         assert!(before == SourceHealth::Active || outcome.action == Action::Discard);
         assert!(!fails || outcome.action == Action::Discard);
         assert!(before != SourceHealth::Disabled || (cut.state() == SourceHealth::Disabled && !fails));
         assert!(outcome.findings.of_grade(Grade::Permanent) == 0 || cut.state() == SourceHealth::Disabled);
-        // Whoever comes into use has 1024 symbols behind it.
+        // A source that becomes active has passed 1024 symbols.
         let enters = before != SourceHealth::Active && cut.state() == SourceHealth::Active;
         assert!(!enters || passed >= 1024);
     }
     if claim == MinEntropy::NONE {
         return;
     }
-    // Where samples are cut changes no state, as long as none comes into use half-way through a piece.
+    // Where samples are cut changes no state, if no source becomes active in the middle of a piece.
     let outcome = at_once.judge(claim, symbol, samples);
     if found.is_empty() {
         assert!(outcome.findings.is_empty());

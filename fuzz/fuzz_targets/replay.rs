@@ -1,9 +1,9 @@
-//! The lines of `vectors/`, noise included: no panic, and no answer that its own replay disputes.
+//! The lines of `vectors/`, noise included: no panic, and a replay of its own answers finds them all the same.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wellspring_replay::{Replay, ReplayError, Comparison, run};
+use wellspring_replay::{Comparison, Replay, ReplayError, run};
 
 fuzz_target!(|data: &[u8]| {
     // A read of a gigabyte is allowed, and slow.
@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
         );
         return;
     }
-    // With the answers in place of the questions, everything is the same.
+    // With the answers in place of the questions, all answers are the same.
     let Ok(text) = core::str::from_utf8(data) else {
         return;
     };

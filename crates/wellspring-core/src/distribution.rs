@@ -6,7 +6,7 @@
 //!
 //! One thing they would break here. Reseed number r uses pool i when 2^i divides r, so a node that is served
 //! by every second reseed, say, and gets just that reseed's seed, would never see any pool but 0: an
-//! attacker who follows pool 0 would own it for good. A node's seed is therefore taken from a *chain* over
+//! attacker who follows pool 0 would know it for ever. A node's seed is therefore taken from a *chain* over
 //! all seeds so far, so that what recovers the root recovers every node within one round.
 
 use crate::event::Event;
@@ -17,7 +17,7 @@ use crate::seed::Seed;
 use zeroize::Zeroize;
 
 /// Below this credit a node is served before others: 75 % of its capacity.
-const HUNGRY_BITS: u32 = CAPACITY_BITS / 4 * 3;
+const SERVED_FIRST_BELOW_BITS: u32 = CAPACITY_BITS / 4 * 3;
 
 /// The pools, the chain that nodes other than 0 are seeded from, and whose turn it is. One owner at a time.
 #[repr(C)]
@@ -115,7 +115,9 @@ impl Distribution {
         let last = self.last_node as usize;
         let in_turn = || (0..others).map(|step| 1 + (last + step) % others);
         in_turn()
-            .find(|&number| credit_bits(number).is_some_and(|credit| credit < HUNGRY_BITS))
+            .find(|&number| {
+                credit_bits(number).is_some_and(|credit| credit < SERVED_FIRST_BELOW_BITS)
+            })
             .or_else(|| in_turn().find(|&number| credit_bits(number).is_some()))
     }
 }

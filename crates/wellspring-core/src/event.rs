@@ -67,7 +67,7 @@ impl Event {
         self.credit_bits as u32
     }
 
-    /// All but time stamp and data, in a word for a [queue](crate::queue).
+    /// All but time stamp and data, in a word for a queue.
     pub(crate) const fn head(&self) -> u32 {
         self.pool as u32 | (self.length_bytes as u32) << 8 | (self.credit_bits as u32) << 16
     }

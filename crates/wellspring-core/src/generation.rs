@@ -57,8 +57,8 @@ impl Generation {
     /// Moves on, after what the new generation announces was made visible; returns the new number.
     ///
     /// At a bump every nanosecond 64 bits last 584 years. On targets without 64-bit atomics 32 bits last 13 years at
-    /// ten bumps a second, and go round past [`NEVER`]; a tap would have to sleep through exactly 2^32 - 1 bumps to
-    /// miss them.
+    /// ten bumps a second, and go round past [`NEVER`]; a tap would miss
+    /// them only if exactly 2^32 - 1 bumps lie between two of its reads.
     #[allow(
         clippy::useless_conversion,
         reason = "the number has 32 bits where no atomics of 64 bits exist"
@@ -82,5 +82,22 @@ impl Generation {
 impl Default for Generation {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(
+        clippy::useless_conversion,
+        reason = "the number has 32 bits where no atomics of 64 bits exist"
+    )]
+    fn no_bump_ever_gives_the_number_of_wiped_memory() {
+        let generation = Generation(AtomicGeneration::new(LAST - 1));
+        assert_eq!(generation.bump(), u64::from(LAST));
+        assert_ne!(generation.bump(), NEVER);
+        assert_ne!(generation.current(), NEVER);
     }
 }

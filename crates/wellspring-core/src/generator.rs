@@ -1,4 +1,4 @@
-//! Fortuna's generator: a key K, a counter C, and the three things that happen to them.
+//! Fortuna's generator: a key K, a counter C, and what changes them: reseed, canonical read, reservation.
 //!
 //! Bit-exact with FreeBSD's random(4), which differs from FS&K in three ways: the hash of a reseed
 //! starts with a block of zeros, the counter steps *before* the first block after a reseed, and a read
@@ -8,8 +8,8 @@ use crate::hash::{Sha256, finish_twice};
 use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Prf};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A request is never served more than this many bytes under one AES key: 2^20 (FS&K 9.4, where it keeps
-/// the missing block collisions of a permutation unobservable).
+/// A request is never served more than this many bytes under one AES key: 2^20 (FS&K 9.4: with
+/// so few blocks nobody can observe that the blocks of a permutation never collide).
 pub const KEY_LIMIT_BYTES: usize = 1 << 20;
 
 /// The bytes a canonical read makes at most under one key and one hold of the lock: FreeBSD's page.
@@ -32,7 +32,7 @@ impl Generator {
         counter: 0,
     };
 
-    /// Whether a seed ever came.
+    /// Whether it ever got a seed.
     #[must_use]
     pub const fn is_seeded(&self) -> bool {
         self.counter != 0
@@ -53,7 +53,7 @@ impl Generator {
     /// FS&K 9.4.2, Reseed: "Compute the new key using a hash function: K = SHAd-256(K || s). Increment
     /// the counter to make it nonzero and mark the generator as seeded: C = C + 1."
     ///
-    /// The old key is part of the hash only if there is one; FreeBSD asks the counter. Both keys stay in one place:
+    /// The old key is part of the hash only if there is one, which the counter tells, as in FreeBSD. Both keys stay in one place:
     /// the digest is written over the old key.
     pub fn reseed(&mut self, seed: &[u8]) {
         let mut hash = Sha256::ZERO;

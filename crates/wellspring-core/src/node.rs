@@ -2,7 +2,7 @@
 //!
 //! Node 0 holds the root: every reseed reseeds it, exactly as Fortuna says. Until it has been credited
 //! [`READY_BITS`] it is the only node there is. Then each other node is initialised from it. How seeds are shared out
-//! from then on is in [`distribution`](crate::distribution).
+//! from then on is in `distribution`.
 
 use crate::generator::{Generator, Reservation};
 use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node};

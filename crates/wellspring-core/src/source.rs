@@ -103,7 +103,7 @@ impl Symbol {
 
 /// A claim of min-entropy (SP 800-90B section 2.1), in 1/256 of a bit for each byte of sample.
 ///
-/// Fractions matter: scheduler noise may be worth a hundredth of a bit.
+/// Fractions matter: a byte of scheduler noise may hold a hundredth of a bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MinEntropy {
     per_byte: u16,
@@ -124,7 +124,7 @@ impl MinEntropy {
         }
     }
 
-    /// The whole bits that `bytes` of sample are worth, rounded down.
+    /// The whole bits claimed for `bytes` of sample, rounded down.
     #[must_use]
     pub const fn bits(self, bytes: usize) -> u32 {
         let bits = self.per_byte as u128 * bytes as u128 / 256;

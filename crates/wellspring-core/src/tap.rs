@@ -9,18 +9,18 @@ pub const KEY_LIMIT_BYTES: usize = crate::generator::KEY_LIMIT_BYTES;
 
 /// {generation, key, counter, buffer, position}.
 ///
-/// A tap belongs to one thread at one nesting depth, and nobody else touches it. All zeros is a tap that
+/// A tap belongs to one thread at one nesting depth, and no other thread touches it. All zeros is a tap that
 /// never got a key: its generation is
-/// [`NEVER`](crate::generation::NEVER), which no engine's matches. That is what a new tap is, and
+/// [`NEVER`], which no engine's matches. That is what a new tap is, and
 /// what every tap becomes in a child process, whose copy of this memory the system wipes.
 ///
 /// # What remains in memory
 ///
 /// Between two reads: the key of the *next* refill and the part of the buffer that was not yet handed out.
-/// Neither tells anything about what was: the key that made the buffer was overwritten by the refill that
-/// used it, and what is taken from the buffer is erased as it is taken.
+/// Past output cannot be computed from either: the refill overwrote the key that made the buffer, and a read
+/// erases what it takes from the buffer.
 ///
-/// Without padding, which nothing wipes, where `BUFFER_BYTES` is a multiple of 64.
+/// If `BUFFER_BYTES` is a multiple of 64 there is no padding, which a wipe of the fields would miss.
 #[repr(C, align(64))]
 pub struct Tap<const BUFFER_BYTES: usize> {
     generation: u64,
@@ -48,8 +48,8 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         self.generation == generation
     }
 
-    /// Begins anew with a key fetched from a node, under the generation read before the fetch. What was
-    /// buffered is discarded.
+    /// Takes a key fetched from a node, under the generation read before the fetch. The rest of the buffer is
+    /// discarded.
     pub fn rekey(&mut self, key: &[u8; KEY_BYTES], generation: u64) {
         self.buffer.fill(0);
         self.left_bytes = 0;
@@ -65,9 +65,9 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     #[inline(always)]
     pub fn take(&mut self, destination: &mut [u8]) -> bool {
         let length = destination.len();
-        // Read once: a fork in a signal handler may wipe the tap under this very read, in the child.
+        // Read once: if a signal handler forks during this read, the tap of the child is wiped under it.
         let left_bytes = self.left_bytes as usize;
-        // `left_bytes` never exceeds the buffer; saying so spares the reader a second check.
+        // `left_bytes` never exceeds the buffer; the comparison spares a second bounds check below.
         if length > left_bytes || left_bytes > BUFFER_BYTES {
             return false;
         }
@@ -77,11 +77,11 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         true
     }
 
-    /// Any read: hands out what is left, then refills if that was not all, or makes a long rest straight in
-    /// the caller's memory.
+    /// Any read: hands out what is left in the buffer; for the rest it refills the buffer, or writes straight to
+    /// the caller's memory if the rest is long.
     ///
     /// `fresh` writes operating system output to be mixed into every key, so that copies of this process or
-    /// machine part here at the latest; it says whether it had any.
+    /// machine diverge here at the latest; it says whether it had any.
     pub fn read(
         &mut self,
         backend: Backend,
@@ -113,8 +113,8 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     fn mix(&mut self, fresh: &mut impl FnMut(&mut [u8; KEY_BYTES]) -> bool) {
         let mut noise = [0; KEY_BYTES];
         if fresh(&mut noise) {
-            // An XOR is enough: the key is secret and independent of what the system gives, so whoever knows
-            // or chooses the latter still knows nothing of the sum.
+            // An XOR is enough: the key is secret and independent of the system's output. An attacker who knows or
+            // chooses that output still knows nothing of the sum.
             for (key, noise) in self.key.iter_mut().zip(&noise) {
                 *key ^= noise;
             }
@@ -136,7 +136,7 @@ impl<const BUFFER_BYTES: usize> Zeroize for Tap<BUFFER_BYTES> {
 /// Moves bytes out: copies them and erases the original, both of one length.
 ///
 /// Up to 64 bytes as two pieces that may overlap, in registers: two calls of libc would cost more than all the
-/// rest of a small read. Straight from place to place: a piece with a name would leave a copy on the stack.
+/// rest of a small read. Copied straight from place to place: a local variable would leave a copy on the stack.
 #[inline(always)]
 fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
     let done = match taken.len() {
@@ -170,7 +170,7 @@ fn hand_out_pieces<const N: usize>(destination: &mut [u8], taken: &mut [u8]) -> 
 /// that makes it before any output exists; the bytes after them are the output.
 ///
 /// When this returns, the old key is in no register or memory that outlives the call (the key schedule is
-/// wiped on drop), and the new one cannot tell it. The counter goes on over all keys.
+/// wiped on drop), and cannot be computed from the new one. The counter goes on over all keys.
 fn erase_key_fast(
     backend: Backend,
     key: &mut [u8; KEY_BYTES],

@@ -4,14 +4,14 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-/// The most nodes and CPUs that a topology describes.
+/// The most nodes that a topology describes.
 pub const MAX_NODES: usize = 64;
 /// The most CPUs that a topology describes.
 pub const MAX_CPUS: usize = 4096;
 
 /// For every CPU the node that serves it.
 ///
-/// Nodes are numbered without gaps from 0, whatever their numbers in the system; node 0 holds the root. Read
+/// Nodes are numbered without gaps from 0; the system may number them otherwise. Node 0 holds the root. Read
 /// from sysfs, or given as a description like `nodes=4,cpus=8` for tests and containers, in which every
 /// node gets an equal run of neighbouring CPUs.
 ///
@@ -42,7 +42,7 @@ pub struct SystemNode {
 }
 
 impl Topology {
-    /// One node that serves every CPU: what most machines are.
+    /// One node that serves every CPU, as on most machines.
     #[must_use]
     pub fn single(cpus: usize) -> Self {
         Self {
@@ -69,8 +69,8 @@ impl Topology {
         })
     }
 
-    /// The topology of a machine. A node without memory or without CPUs is not one of ours: its CPUs are
-    /// served by the nearest that has both.
+    /// The topology of a machine. A node without memory or without CPUs is left out: the nearest node
+    /// that has both serves its CPUs.
     ///
     /// # Errors
     ///

@@ -255,14 +255,14 @@ fn a_node_below_three_quarters_of_its_credit_comes_first() {
     assert_eq!(
         pipeline.reseed(4),
         [0, 2],
-        "again, while it is hungry and the others are not"
+        "again, while it alone is below three quarters"
     );
     spend_to(&pipeline.inlets[1], 0);
     let both: Vec<_> = (0..4).map(|_| pipeline.reseed(4)).collect();
     assert_eq!(
         both,
         [[0, 1], [0, 2], [0, 1], [0, 2]],
-        "the hungry ones take turns"
+        "those below three quarters take turns"
     );
 }
 

@@ -7,7 +7,7 @@ use wellspring_cipher::Keystream;
 use wellspring_core::generator::{CHUNK_BYTES, Generator, KEY_LIMIT_BYTES, Reservation};
 use wellspring_core::{Backend, KEY_BYTES, Prf};
 
-/// Fortuna as random(4) runs it, without a thought for speed.
+/// Fortuna as random(4) runs it, written for clarity, not for speed.
 #[derive(Clone)]
 struct Model {
     prf: Prf,

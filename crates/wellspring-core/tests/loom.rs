@@ -34,8 +34,8 @@ fn take<const WORDS: usize>(mailbox: &Mailbox<WORDS>) -> Option<Seed> {
     mailbox.take_into(&mut seed).then_some(seed)
 }
 
-// In each model the one who takes is a thread of its own and the one who gives is the first thread: loom
-// keeps only the last load of an atomic in mind, and explores too little where the taker looks first.
+// In each model the taker is a spawned thread and the giver is the first thread: loom remembers only the last
+// load of an atomic, and explores too little if the taker is the first to look.
 
 #[test]
 fn no_event_is_torn_doubled_or_lost_without_being_counted() {
@@ -112,14 +112,14 @@ fn a_seed_is_taken_whole_and_once() {
     });
 }
 
-/// The poster stands for the harvest side, the reader for a tap: it reads the generation, then fetches a key
+/// The poster stands for the owner of the pools, the reader for a tap: it reads the generation, then fetches a key
 /// from its node, which empties the mailbox first.
 #[test]
 fn a_tap_of_a_generation_has_a_key_drawn_after_that_generations_seed() {
     loom::model(|| {
         let shared = Arc::new((Generation::new(), Mailbox::<1>::zero()));
         let first = shared.0.current();
-        let harvest = {
+        let owner = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 assert!(shared.1.post(&seed(&[7; 8], 1)));
@@ -132,14 +132,14 @@ fn a_tap_of_a_generation_has_a_key_drawn_after_that_generations_seed() {
             generation == first || seeded,
             "the tap would carry the new number and an old key"
         );
-        harvest.join().unwrap();
+        owner.join().unwrap();
     });
 }
 
-/// Two threads fetch from one node under its lock; who comes second finds the mailbox emptied by the other,
-/// and must still have a key that the seed went into.
+/// Two threads fetch from one node under its lock. The second finds the mailbox emptied by the first,
+/// and must still get a key that the seed went into.
 #[test]
-fn who_finds_the_mailbox_emptied_reads_from_a_generator_that_took_the_seed() {
+fn a_reader_that_finds_the_mailbox_emptied_reads_from_a_generator_that_took_the_seed() {
     // Three threads and a mutex: all interleavings with up to three preemptions.
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);

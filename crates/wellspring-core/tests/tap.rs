@@ -19,7 +19,7 @@ fn tap(key: [u8; KEY_BYTES]) -> SmallTap {
     tap
 }
 
-/// A read as an engine makes it: from the buffer, else the long way.
+/// A read as an engine makes it: by `take` if the buffer has enough, else by `read`.
 fn read(tap: &mut SmallTap, fresh: &[u8; KEY_BYTES], length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     if !tap.take(&mut bytes) {
@@ -106,7 +106,7 @@ fn what_the_buffer_can_serve_makes_no_new_key() {
     let mut keys = 0;
     let mut bytes = [0; 48];
     for piece in bytes.chunks_mut(16) {
-        // The long way, as a signal handler or a thread's second engine comes.
+        // By `read`, as a signal handler or a thread's second engine does.
         let fresh = |_: &mut [u8; KEY_BYTES]| {
             keys += 1;
             false

@@ -181,7 +181,7 @@ fn samples_that_make_no_sense_are_refused() {
     );
     assert_eq!(replay.line("samples n=40 data=0000000000000000"), Ok(None));
     let health = replay.line("health").unwrap().unwrap();
-    // A bit a byte is 8 bits a word: 5 in a row fail, and 9 for good.
+    // A bit a byte is 8 bits a word: 5 in a row fail, and 9 disable the source.
     for field in ["state=disabled", "repetition=1,1", "proportion=0,0"] {
         assert!(health.text.contains(field), "{}", health.text);
     }

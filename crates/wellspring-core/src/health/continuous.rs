@@ -30,13 +30,13 @@ impl Findings {
         self.counts[0][grade as usize].saturating_add(self.counts[1][grade as usize])
     }
 
-    /// Whether none did.
+    /// Whether no test failed.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.of_grade(Grade::Intermittent) == 0 && self.of_grade(Grade::Permanent) == 0
     }
 
-    /// Counts what others found, too.
+    /// Adds the failures of other findings.
     pub fn add(&mut self, other: &Findings) {
         for (test, others) in self.counts.iter_mut().zip(other.counts) {
             for (count, more) in test.iter_mut().zip(others) {
@@ -51,12 +51,12 @@ impl Findings {
     }
 }
 
-/// Both tests at work. All zeros is a test that has seen nothing.
+/// The state of both tests.
 ///
-/// A failure does not set them back: a run that goes on after the intermittent cutoff reaches the permanent one,
+/// A failure does not reset them: a run that goes on after the intermittent cutoff reaches the permanent one,
 /// through a quarantine too.
 ///
-/// What it compares with are raw samples, so that it shows nothing by `Debug`.
+/// It holds raw samples, so it has no `Debug`.
 #[repr(C)]
 pub(super) struct Continuous {
     last: u64,
@@ -80,7 +80,7 @@ impl Continuous {
         matches: 0,
     };
 
-    /// Goes one symbol further.
+    /// Takes the next symbol.
     pub(super) fn step(&mut self, cutoffs: &Cutoffs, symbol: u64, findings: &mut Findings) {
         self.count_repetitions(cutoffs, symbol, findings);
         self.count_in_window(cutoffs, symbol, findings);
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(findings((0..31).map(|_| 0)), [1, 0, 0, 0]);
     }
 
-    /// A window that starts with 7 and holds it `count` times, never twice in a row if that can be avoided.
+    /// A window that starts with 7 and holds it `count` times, spread evenly.
     fn window(count: u64) -> impl Iterator<Item = u64> {
         // Of 16 places each, as many hold 7 as make `count` of 512.
         (0..512u64).map(move |place| {

@@ -1,4 +1,4 @@
-//! From a claim and a chance of false alarm to the counts that fail.
+//! The counts that fail, computed from a claim and a chance of false alarm.
 
 use super::table;
 use crate::source::{MinEntropy, Symbol};
@@ -6,15 +6,15 @@ use crate::source::{MinEntropy, Symbol};
 /// How bad a failure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grade {
-    /// A sound source does so once in 2^30 samples: the source has to pass its start-up again.
+    /// A sound source fails so once in 2^30 samples: the source has to pass its start-up again.
     Intermittent,
-    /// Once in 2^60: the source is out.
+    /// A sound source fails so once in 2^60 samples: the source is disabled.
     Permanent,
 }
 
 impl Grade {
-    /// -log2 of the chance that a sound source fails: SP 800-90B recommends 20 to 40 for a test that an operator
-    /// hears of.
+    /// -log2 of the chance that a sound source fails: SP 800-90B recommends 20 to 40 for a test that is
+    /// reported to an operator.
     #[must_use]
     pub const fn false_alarm_exponent(self) -> u32 {
         match self {
@@ -28,11 +28,11 @@ impl Grade {
 ///
 /// The repetition count fails at C = 1 + ceil(-log2(alpha) / H) (SP 800-90B 4.4.1). The adaptive proportion test
 /// fails at C = 1 + critbinom(W, 2^-H, 1 - alpha) (4.4.2): the least count that a source with H bits a symbol
-/// reaches in a window of W symbols with a chance of at most alpha. Those stand in a table that `cargo xtask
-/// cutoffs` computes exactly.
+/// reaches in a window of W symbols with a chance of at most alpha. The table of these counts is computed
+/// exactly by `cargo xtask cutoffs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cutoffs {
-    /// Whether there is a claim to hold the source to.
+    /// Whether the source claims anything: without a claim no test can fail.
     pub(super) claims: bool,
     pub(super) window: u16,
     pub(super) repetition_count: [u32; 2],
@@ -40,10 +40,10 @@ pub struct Cutoffs {
 }
 
 impl Cutoffs {
-    /// The cutoffs for a claim. Without a claim there is nothing to hold a source to, and no test fails.
+    /// The cutoffs for a claim. Without a claim no test fails.
     ///
-    /// A bit can claim no more than a bit, whatever its byte claims; a word is held to 8 bits by the adaptive
-    /// proportion test, which is the weaker and therefore the safe side.
+    /// A symbol of one bit claims at most one bit, even if its byte claims more. For a word the adaptive proportion test
+    /// assumes a claim of 8 bits at most: a higher cutoff than the claim allows, which raises no false alarm.
     #[must_use]
     pub const fn new(claim: MinEntropy, symbol: Symbol) -> Self {
         let byte = claim.as_256ths();
@@ -80,7 +80,7 @@ impl Cutoffs {
     /// The symbols of a window of the adaptive proportion test (SP 800-90B 4.4.2).
     pub const WINDOW: u16 = 512;
 
-    /// The same, where a symbol is a bit.
+    /// The symbols of a window if a symbol is a bit.
     pub const BINARY_WINDOW: u16 = 1024;
 
     /// The run length that fails.
@@ -89,8 +89,8 @@ impl Cutoffs {
         self.repetition_count[grade as usize]
     }
 
-    /// The count that fails among [`window`](Self::window) symbols. Above it, no count does: below a claim of
-    /// 30/512 of a bit even a window of one value is no news.
+    /// The count that fails among [`window`](Self::window) symbols. A number above the window never
+    /// fails: with a claim below 30/512 of a bit even a window full of one value is not unlikely enough.
     #[must_use]
     pub const fn adaptive_proportion(&self, grade: Grade) -> u16 {
         self.adaptive_proportion[grade as usize]
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn tables_hold_what_an_independent_implementation_computes() {
-        // Python's decimal module with 400 digits, term by term.
+        // Computed by Python's decimal module with 400 digits, term by term.
         for (claim, symbol, expected) in [
             (2048, Symbol::Byte, [16, 25]),
             (1000, Symbol::Byte, [74, 94]),

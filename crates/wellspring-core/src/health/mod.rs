@@ -1,8 +1,8 @@
-//! What becomes of a source's samples: start-up and continuous tests (SP 800-90B sections 4.3 and 4.4), pure
-//! functions of the samples.
+//! Whether a source's samples are used and credited: start-up and continuous tests (SP 800-90B sections 4.3 and 4.4),
+//! pure functions of the samples.
 //!
-//! They catch a source that has died, got stuck or lost its noise, not one that is subtly weak; what a source
-//! is worth is its claim, and these tests tell when the claim has become absurd.
+//! They catch a source that has died, got stuck or lost its noise, not one that is slightly weaker than it claims. The
+//! credit follows the source's claim; these tests tell when the claim can no longer be true.
 //!
 //! ```text
 //! cutoffs      from a claim and a chance of false alarm to the counts that fail; the table is computed
@@ -26,7 +26,7 @@
 mod continuous;
 mod cutoffs;
 mod state;
-// Written by a program.
+// Written by `cargo xtask cutoffs`.
 #[rustfmt::skip]
 mod table;
 

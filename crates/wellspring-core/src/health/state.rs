@@ -1,21 +1,21 @@
-//! Start-up, in use, quarantined, out.
+//! The state of a source: start-up, active, quarantined, disabled.
 
 use super::continuous::{Continuous, Findings};
 use super::cutoffs::{Cutoffs, Grade};
 use crate::source::{MinEntropy, Symbol};
 use core::fmt;
 
-/// The symbols that pass in a row before a source with a claim counts (SP 800-90B 4.3, requirement 10 asks for
+/// The symbols that must pass in a row before a source with a claim is used (SP 800-90B 4.3, requirement 10 asks for
 /// 1024 at least).
 pub const START_UP_SYMBOLS: u32 = 1024;
 
-/// The intermittent failures in a row that are as bad as a permanent one.
+/// So many intermittent failures in a row count as a permanent one.
 const MAX_IN_A_ROW: u8 = 3;
 
-/// The symbols without a failure after which the next one begins a new row.
+/// After so many symbols without a failure the next one is the first of a new row.
 const FORGOTTEN_AFTER: u32 = 1 << 16;
 
-/// Where a source stands.
+/// The state of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum SourceHealth {
@@ -26,12 +26,12 @@ pub enum SourceHealth {
     Active,
     /// It failed, and has to pass 1024 symbols again.
     Quarantined,
-    /// It failed for good: an operator may start it again.
+    /// It failed for ever, unless an operator starts it again.
     Disabled,
 }
 
 impl SourceHealth {
-    /// All of them, as their numbers count them.
+    /// All states, in the order of their numbers.
     pub const ALL: [Self; 4] = [
         Self::StartUp,
         Self::Active,
@@ -56,13 +56,13 @@ impl SourceHealth {
 pub enum Action {
     /// Mix them, and credit the claim.
     Credit,
-    /// Mix them, and credit nothing: the credit given in a window that failed later is being paid back.
+    /// Mix them, and credit nothing: this makes up for the credit that was given in a window that failed later.
     Mix,
     /// Throw them away.
     Discard,
 }
 
-/// A judgement on some samples.
+/// What the tests say about some samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// What to do with them: all of them.
@@ -78,7 +78,7 @@ pub struct Health {
     /// The symbols since the start-up began or the last failure came.
     passed: u32,
     /// The symbols still to be mixed without credit.
-    owed: u32,
+    without_credit: u32,
     state: SourceHealth,
     failures_in_a_row: u8,
     _reserved: [u8; 6],
@@ -89,25 +89,25 @@ impl Health {
     pub const ZERO: Self = Self {
         tests: Continuous::ZERO,
         passed: 0,
-        owed: 0,
+        without_credit: 0,
         state: SourceHealth::StartUp,
         failures_in_a_row: 0,
         _reserved: [0; 6],
     };
 
-    /// Where the source stands.
+    /// The state.
     #[must_use]
     pub const fn state(&self) -> SourceHealth {
         self.state
     }
 
-    /// Judges the next samples of a source with this claim, whole symbols of them; rules on all of them at once.
+    /// Tests the next samples of a source with this claim, whole symbols, and decides about all of them at once.
     ///
-    /// A failure throws away this call's samples. Those of the same window that earlier calls let through are in
-    /// the pools, where they harm nothing; their credit is paid back by a window of samples that get none, after
-    /// the source was re-admitted.
+    /// If a test fails, this call's samples are thrown away. Samples of the same window that earlier calls let through
+    /// are in the pools, where they do no harm. Their credit was wrong: so, when the source is active again, a whole
+    /// window of its samples gets no credit.
     ///
-    /// A source without a claim is in use at once and never fails: there is nothing to hold it to.
+    /// A source without a claim is active at once and never fails.
     #[must_use]
     pub fn judge(&mut self, claim: MinEntropy, symbol: Symbol, samples: &[u8]) -> Outcome {
         let cutoffs = Cutoffs::new(claim, symbol);
@@ -136,26 +136,26 @@ impl Health {
             }
         }
         let action = match (findings.is_empty(), self.state) {
-            (true, SourceHealth::Active) => self.pay_back(symbols),
+            (true, SourceHealth::Active) => self.use_samples(symbols),
             _ => Action::Discard,
         };
         self.pass(symbols);
         Outcome { action, findings }
     }
 
-    /// Starts a source again, as an operator may who knows why.
+    /// Starts a source again: for an operator who has mended it.
     pub fn restart(&mut self) {
         *self = Self::ZERO;
     }
 
-    fn fail(&mut self, cutoffs: &Cutoffs, for_good: bool) {
+    fn fail(&mut self, cutoffs: &Cutoffs, is_permanent: bool) {
         if self.passed >= FORGOTTEN_AFTER {
             self.failures_in_a_row = 0;
         }
         self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
         self.passed = 0;
-        self.owed = u32::from(cutoffs.window());
-        let is_disabled = for_good || self.failures_in_a_row >= MAX_IN_A_ROW;
+        self.without_credit = u32::from(cutoffs.window());
+        let is_disabled = is_permanent || self.failures_in_a_row >= MAX_IN_A_ROW;
         self.state = if is_disabled {
             SourceHealth::Disabled
         } else {
@@ -174,12 +174,14 @@ impl Health {
         }
     }
 
-    fn pay_back(&mut self, symbols: u32) -> Action {
-        let owed = self.owed;
-        self.owed = owed.saturating_sub(symbols);
-        match owed {
-            0 => Action::Credit,
-            _ => Action::Mix,
+    /// What to do with samples that passed: no credit until a window of them has gone by after a failure.
+    fn use_samples(&mut self, symbols: u32) -> Action {
+        let without_credit = self.without_credit;
+        self.without_credit = without_credit.saturating_sub(symbols);
+        if without_credit == 0 {
+            Action::Credit
+        } else {
+            Action::Mix
         }
     }
 }
@@ -226,7 +228,7 @@ mod tests {
         health.judge(CLAIM, Symbol::Byte, samples).action
     }
 
-    fn in_use() -> Health {
+    fn active() -> Health {
         let mut health = Health::ZERO;
         assert_eq!(judge(&mut health, &sound(1024)), Action::Discard);
         assert_eq!(health.state(), SourceHealth::Active);
@@ -254,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_failure_costs_a_start_up_and_a_window_of_credit() {
-        let mut health = in_use();
+        let mut health = active();
         assert_eq!(judge(&mut health, &[7; 31]), Action::Discard);
         assert_eq!(health.state(), SourceHealth::Quarantined);
         assert_eq!(judge(&mut health, &sound(1023)), Action::Discard);
@@ -268,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_failure_in_the_same_sample_is_part_of_the_next_start_up() {
-        let mut health = in_use();
+        let mut health = active();
         let samples: Vec<u8> = [7; 40].into_iter().chain(sound(1024)).collect();
         assert_eq!(judge(&mut health, &samples), Action::Discard);
         assert_eq!(health.state(), SourceHealth::Active);
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_run_reaches_the_permanent_grade_through_a_quarantine() {
-        let mut health = in_use();
+        let mut health = active();
         assert_eq!(judge(&mut health, &[7; 31]), Action::Discard);
         assert_eq!(health.state(), SourceHealth::Quarantined);
         assert_eq!(judge(&mut health, &[7; 31]), Action::Discard);
@@ -289,7 +291,7 @@ mod tests {
 
     #[test]
     fn three_failures_in_a_row_are_one_too_many_but_not_over_a_long_time() {
-        let mut health = in_use();
+        let mut health = active();
         for state in [
             SourceHealth::Quarantined,
             SourceHealth::Quarantined,
@@ -299,7 +301,7 @@ mod tests {
             assert_eq!(health.state(), state);
             let _ = judge(&mut health, &sound(2000));
         }
-        let mut health = in_use();
+        let mut health = active();
         for _ in 0..10 {
             let _ = judge(&mut health, &[7; 40]);
             let _ = judge(&mut health, &sound(1 << 16));

@@ -1,22 +1,10 @@
 //! What the seed of a file is credited here and now.
 //!
 //! A seed is credited once. So it is credited only if its writer was seeded, if it was written in
-//! another boot, and if the file is the very file that was written, not a copy.
+//! another boot, and if the file is the file that was written, not a copy.
 
-use super::SeedFile;
+use super::format::{Boot, FileId, SeedFile, UNKNOWN_BOOT, UNKNOWN_FILE};
 use core::fmt;
-
-/// The identity of a file: a hash of the machine, the file system and the file itself, which no copy shares.
-pub type FileId = [u8; 32];
-
-/// The identity of a file of which copies cannot be told apart.
-pub const UNKNOWN_FILE: FileId = [0; 32];
-
-/// The identity of a boot: Linux's `/proc/sys/kernel/random/boot_id`, as 16 bytes.
-pub type Boot = [u8; 16];
-
-/// A boot that has no identity.
-pub const UNKNOWN_BOOT: Boot = [0; 16];
 
 /// Why a whole seed is mixed without credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +17,7 @@ pub enum Uncredited {
     SameBoot,
     /// It has another identity than it was written under: the file was copied, or the machine was.
     Elsewhere,
-    /// Nothing here tells a copy from its original, or one boot from another.
+    /// The file or the boot has no identity: a copy cannot be told from its original, or one boot from another.
     Unplaced,
     /// Other users could read or replace it.
     Exposed,
@@ -42,8 +30,8 @@ impl fmt::Display for Uncredited {
         f.write_str(match self {
             Uncredited::Unseeded => "its writer was not seeded",
             Uncredited::SameBoot => "written in this boot",
-            Uncredited::Elsewhere => "a copy, or of another machine",
-            Uncredited::Unplaced => "nothing tells it from a copy",
+            Uncredited::Elsewhere => "a copy, or from another machine",
+            Uncredited::Unplaced => "its file or this boot has no identity",
             Uncredited::Exposed => "other users could read or replace it",
             Uncredited::NotReplaced => "it could not be replaced",
         })

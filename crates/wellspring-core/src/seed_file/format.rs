@@ -1,6 +1,5 @@
 //! The bytes of a seed file, and the file that comes after it.
 
-use super::{Boot, FileId, UNKNOWN_BOOT, UNKNOWN_FILE};
 use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node, sha_d256_into};
 use crate::topology::MAX_NODES;
 use alloc::vec::Vec;
@@ -17,6 +16,18 @@ pub const FULL_CREDIT_BITS: u32 = 8 * SECTION_BYTES as u32;
 
 /// The longest seed file in bytes: 64 sections.
 pub const MAX_BYTES: usize = HEADER_BYTES + (MAX_NODES + 1) * SECTION_BYTES;
+
+/// The identity of a file: a hash of the machine, the file system and the file itself, which no copy shares.
+pub type FileId = [u8; 32];
+
+/// The identity of a file of which copies cannot be told apart.
+pub const UNKNOWN_FILE: FileId = [0; 32];
+
+/// The identity of a boot: Linux's `/proc/sys/kernel/random/boot_id`, as 16 bytes.
+pub type Boot = [u8; 16];
+
+/// A boot that has no identity.
+pub const UNKNOWN_BOOT: Boot = [0; 16];
 
 /// A seed file's content. Its secrets lie on the heap, never move, and are wiped on drop.
 #[derive(PartialEq, Eq)]
@@ -62,11 +73,11 @@ impl fmt::Display for Damage {
 impl core::error::Error for Damage {}
 
 impl SeedFile {
-    /// Reads a file's bytes. Never panics, whatever they are.
+    /// Reads a file's bytes. Any bytes are allowed: it never panics.
     ///
     /// # Errors
     ///
-    /// What is wrong with them, the first of it.
+    /// The first fault found in them.
     pub fn parse(bytes: &[u8]) -> Result<Self, Damage> {
         if bytes.len() < HEADER_BYTES + 2 * SECTION_BYTES || bytes.len() > MAX_BYTES {
             // A file that was cut, even to nothing, is told from one that never was a seed file.
@@ -109,7 +120,7 @@ impl SeedFile {
     /// The file's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        // Room for all of it at once: a vector that grows leaves copies behind.
+        // With room for the longest file from the start: a vector that grows leaves copies behind.
         let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES));
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -125,9 +136,9 @@ impl SeedFile {
     }
 
     /// The file to write next, from a fresh secret for each node, up to 64 of them, and from what the file held
-    /// until now. One way: it tells nothing of either.
+    /// until now. One way: neither can be computed from it.
     ///
-    /// `credit_bits` is what the fresh secrets alone are worth, at most 256: what is old is never counted again.
+    /// `credit_bits` is the credit of the fresh secrets alone, at most 256: an old secret is never credited again.
     #[must_use]
     pub fn successor(old: Option<&Self>, fresh: &[[u8; 32]], credit_bits: u32) -> Self {
         let old_sections = old.map_or(&[][..], |old| old.sections.as_flattened());

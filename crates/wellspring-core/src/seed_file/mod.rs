@@ -25,5 +25,7 @@
 mod credit;
 mod format;
 
-pub use credit::{Boot, FileId, UNKNOWN_BOOT, UNKNOWN_FILE, Uncredited};
-pub use format::{Damage, FULL_CREDIT_BITS, MAX_BYTES, SeedFile};
+pub use credit::Uncredited;
+pub use format::{
+    Boot, Damage, FULL_CREDIT_BITS, FileId, MAX_BYTES, SeedFile, UNKNOWN_BOOT, UNKNOWN_FILE,
+};
