@@ -10,7 +10,8 @@ use statrs::function::gamma::{gamma_lr, gamma_ur};
 /// fails about once in a million runs.
 pub(crate) const MIN_PROBABILITY: f64 = 1.25e-7;
 
-/// The share of good blocks that fail at least one test of FIPS 140-2, from above.
+/// An upper bound of the share of good blocks that fail at least one test of FIPS 140-2: 1354 of 1,717,986 blocks of
+/// ChaCha8 failed (0.00079), and 8 % are added because that is a measurement.
 const FIPS_FAILURE_RATE: f64 = 0.00085;
 
 /// Below these amounts the distributions are not close enough to what the probabilities are computed from.
