@@ -1,10 +1,9 @@
 //! A state for every thread at every nesting depth.
 //!
-//! A read that interrupts a read on the same thread (in a signal handler) is one level deeper and has a
-//! state of its own, so that nothing of the interrupted read's state ever moves under it. The depth is
-//! marked before anything of a state is looked at and cleared after the last change to it, so that the marks
-//! are right at every instruction boundary. A handler left by siglongjmp leaves the mark of what it
-//! interrupted: that state is never used again.
+//! A read that interrupts a read on the same thread (in a signal handler) is one level deeper and has a state of its
+//! own, so that the interrupted read's state never changes under it. The depth is marked before a state is looked at,
+//! and the mark is cleared after the last change to the state. So the marks are right at every instruction boundary. A
+//! handler that is left by siglongjmp leaves the mark of the read it interrupted: that state is never used again.
 
 use crate::signals::Blocked;
 use crate::slots::{self, Header, Kind, Request, Slot};
@@ -27,8 +26,7 @@ struct States<O, I> {
 
 /// States for every thread: an `O` for the outermost depth, an `I` for each deeper one.
 ///
-/// All zeros is a state that was never used; it is what a thread starts with and what it finds in a child
-/// process.
+/// `ZERO` is a state that was never used: what a thread starts with, and what it finds in a child process.
 #[derive(Debug)]
 pub struct ThreadStates<O, I> {
     owner: u64,
@@ -245,7 +243,7 @@ impl<O, I> Drop for ThreadStates<O, I> {
     }
 }
 
-/// A depth's states, held by whoever reads at it.
+/// The states of a depth, for the read that is at this depth.
 pub struct StateRef<'a, O, I> {
     slot: Slot,
     depth: usize,
@@ -264,8 +262,8 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
     /// The state.
     pub fn state(&mut self) -> State<'_, O, I> {
         let states = self.slot.states().cast::<States<O, I>>();
-        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; all zeros, which it starts as, is a state.
-        // Nobody else has it: the slot is this thread's, and the depth is marked.
+        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; zeros, which it starts as, are a state. No
+        // other code uses it: the slot is this thread's, and the depth is marked.
         unsafe {
             match self.depth {
                 0 => State::Outermost(&mut (*states).outermost),
@@ -274,8 +272,8 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
         }
     }
 
-    /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler
-    /// runs, so nobody uses those.
+    /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler runs,
+    /// so the deeper ones are not in use.
     pub fn states(&mut self, _signals: &Blocked) -> (Option<&mut O>, &mut [I]) {
         let states = self.slot.states().cast::<States<O, I>>();
         // SAFETY: as above, for all depths from this one on.
@@ -287,10 +285,10 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
         }
     }
 
-    /// The state, and the operating system's output for whoever changes it.
+    /// The state, and the operating system's output to be mixed into it.
     pub fn state_and_vdso(&mut self) -> (State<'_, O, I>, VdsoRandom<'_>) {
-        let fresh = VdsoRandom::new(self.slot.vdso_state(self.depth));
-        (self.state(), fresh)
+        let vdso = VdsoRandom::new(self.slot.vdso_state(self.depth));
+        (self.state(), vdso)
     }
 }
 
@@ -355,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn more_nests_than_a_thread_keeps_lose_states_and_nothing_else() {
+    fn more_states_than_a_thread_keeps_are_lost_and_nothing_else() {
         let all: [ThreadStates<u64, u64>; 3 * ENTRIES] =
             core::array::from_fn(|_| ThreadStates::new());
         for _ in 0..3 {
@@ -367,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_of_ended_threads_and_dropped_nests_are_used_again() {
+    fn slots_of_ended_threads_and_dropped_states_are_used_again() {
         let threads = ThreadStates::<u64, u64>::new();
         for _ in 0..200 {
             std::thread::scope(|scope| {

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! mod     a slot: acquired, looked at, released
-//! holder  who has a slot, in memory that a fork copies
+//! holder  which thread has a slot, in memory that a fork copies
 //! chunk   8 to 512 slots in one mapping
 //! sweep   slots of threads that ended without releasing them
 //! ```
 //!
-//! Whoever acquires a slot writes a new serial number into its header and keeps a copy. As long as the two agree, the
+//! To acquire a slot is to write a new serial number into its header and to keep a copy. As long as the two agree, the
 //! slot is held. A fork zeroes the header with the rest of the slot. So one comparison notices a fork and a release.
 //!
 //! The serial is in the slot's [`Holder`] too, which a fork copies. In the child a slot that the fork wiped is
@@ -154,7 +154,7 @@ impl Slot {
     ///
     /// # Safety
     ///
-    /// Nobody else uses the slot now.
+    /// No other code uses the slot now.
     unsafe fn erase_states(&self) {
         let used_bytes = self.holder().map_or(0, Holder::used_bytes);
         // SAFETY: the states are within the slot, and the caller's promise.
@@ -212,7 +212,7 @@ fn acquire_free(request: &Request) -> Option<Slot> {
     if sandbox::is_prepared() {
         return None;
     }
-    // Before more memory is taken, the slots of threads that ended without a word.
+    // Before more memory is taken, the slots of threads that ended without releasing them.
     if sweep::sweep(chunk::next_slots(kind, node) * 2, request.thread) > 0
         && let Some(slot) = free()
     {
@@ -249,7 +249,7 @@ pub(crate) fn release(slot: Slot) {
     };
     if holder.pass(slot.serial, LEAVING) {
         slot.header().serial.store(FREE, Ordering::Relaxed);
-        // SAFETY: the slot was ours, and nobody acquires it before it is free.
+        // SAFETY: the slot was ours, and no thread acquires it before it is free.
         unsafe { slot.erase_states() };
         holder.give_back();
         chunk::of(holder).count_free();
