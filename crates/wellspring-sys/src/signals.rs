@@ -31,7 +31,7 @@ impl Blocked {
     pub fn new() -> Self {
         let before = if sandbox::is_prepared() {
             let local = thread::local();
-            Before::Mark(local.blocked_at.replace(local.depth.get() + 1))
+            Before::Mark(local.blocked_at.replace(local.depth() + 1))
         } else {
             Before::Mask(set_mask(u64::MAX))
         };
@@ -50,7 +50,7 @@ impl Blocked {
     pub fn try_new() -> Option<Self> {
         let local = thread::local();
         let blocked_at = local.blocked_at.get();
-        let is_held_below = blocked_at != 0 && blocked_at != local.depth.get() + 1;
+        let is_held_below = blocked_at != 0 && blocked_at != local.depth() + 1;
         (!is_held_below).then(Self::new)
     }
 }

@@ -244,16 +244,21 @@ pub(crate) fn reserve(kind: Kind, node: u32, count: usize) -> bool {
 /// Erases a slot and gives it back, if it is still held under its serial, or was when a fork wiped it. Signals are
 /// blocked.
 pub(crate) fn release(slot: Slot) {
-    let Some(holder) = slot.holder() else {
-        return;
-    };
-    if holder.pass(slot.serial, LEAVING) {
-        slot.header().serial.store(FREE, Ordering::Relaxed);
-        // SAFETY: the slot was ours, and no thread acquires it before it is free.
-        unsafe { slot.erase_states() };
+    if let Some(holder) = retire(slot) {
         holder.give_back();
         chunk::of(holder).count_free();
     }
+}
+
+/// The same, but the slot is not free afterwards.
+fn retire(slot: Slot) -> Option<&'static Holder> {
+    let holder = slot.holder()?;
+    holder.pass(slot.serial, LEAVING).then(|| {
+        slot.header().serial.store(FREE, Ordering::Relaxed);
+        // SAFETY: the slot was ours, and no thread acquires it before it is free.
+        unsafe { slot.erase_states() };
+        holder
+    })
 }
 
 /// Releases every slot of `owner`, on whatever thread. No thread may use one of them now or later.
