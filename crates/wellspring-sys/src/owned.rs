@@ -51,11 +51,11 @@ impl<T: Zeroed> OwnedState<T> {
         if !threads.is_in(self.current) {
             return None;
         }
-        let slot = self.slot;
+        let place = self.slot.place();
         // SAFETY: as in `try_with`: it has a slot, since it was made current.
-        let result = read(unsafe { &mut *slot.states().cast::<T>() });
+        let result = read(unsafe { &mut *place.states().cast::<T>() });
         compiler_fence(Ordering::SeqCst);
-        Some(result).filter(|_| slot.is_ours())
+        place.is_ours().then_some(result)
     }
 
     /// As [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current).
@@ -68,12 +68,12 @@ impl<T: Zeroed> OwnedState<T> {
     /// As [`ThreadStates::try_outermost`]: runs `read` on the state, if there is one.
     #[inline(always)]
     pub fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let slot = Some(self.slot).filter(Slot::is_ours)?;
+        let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
         // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are a `T`. No other code uses
         // it: the slot is ours, and we are borrowed.
-        let result = read(unsafe { &mut *slot.states().cast::<T>() });
+        let result = read(unsafe { &mut *place.states().cast::<T>() });
         compiler_fence(Ordering::SeqCst);
-        Some(result).filter(|_| slot.is_ours())
+        place.is_ours().then_some(result)
     }
 
     /// As [`ThreadStates::try_with`]; there is no depth to run out of.

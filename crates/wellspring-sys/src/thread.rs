@@ -93,6 +93,31 @@ impl Entry {
     }
 }
 
+/// The mark of the outermost level on the hot path, until it ends, by a panic too. It lives in two registers: nothing
+/// takes its address, as [`Level`]'s is taken.
+pub(crate) struct Mark<'a> {
+    local: &'a Local,
+    epoch: u64,
+}
+
+impl<'a> Mark<'a> {
+    /// Marks the level. No read is at work; `epoch` is what the thread's epoch says.
+    #[inline(always)]
+    pub(crate) fn new(local: &'a Local, epoch: u64) -> Self {
+        local.epoch.set(BUSY);
+        compiler_fence(Ordering::SeqCst);
+        Self { local, epoch }
+    }
+}
+
+impl Drop for Mark<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.local.epoch.set(self.epoch);
+    }
+}
+
 /// One level of nesting, from its mark until it ends, by a panic too.
 pub(crate) struct Level<'a> {
     local: &'a Local,
@@ -102,15 +127,12 @@ pub(crate) struct Level<'a> {
 }
 
 impl<'a> Level<'a> {
-    /// Marks the outermost level. No read is at work; `epoch` is what the thread's epoch says.
-    #[inline(always)]
-    pub(crate) fn outermost(local: &'a Local, epoch: u64) -> Self {
-        local.epoch.set(BUSY);
-        compiler_fence(Ordering::SeqCst);
+    /// The outermost level, which is marked already; afterwards the state is stale.
+    pub(crate) fn marked(local: &'a Local) -> Self {
         Self {
             local,
             number: 0,
-            epoch: Cell::new(epoch),
+            epoch: Cell::new(STALE),
         }
     }
 
@@ -120,7 +142,11 @@ impl<'a> Level<'a> {
         if epoch != BUSY {
             // A handler that was left by siglongjmp may have left its mark.
             local.nested.set(0);
-            return Some(Self::outermost(local, epoch));
+            local.epoch.set(BUSY);
+            compiler_fence(Ordering::SeqCst);
+            let level = Self::marked(local);
+            level.end_in(epoch);
+            return Some(level);
         }
         let number = 1 + local.nested.get();
         if number >= limit {
@@ -136,14 +162,12 @@ impl<'a> Level<'a> {
     }
 
     /// Sets what the thread's epoch says after this level, if it is the outermost.
-    #[inline(always)]
     pub(crate) fn end_in(&self, epoch: u64) {
         self.epoch.set(epoch);
     }
 }
 
 impl Drop for Level<'_> {
-    #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
         if self.number == 0 {

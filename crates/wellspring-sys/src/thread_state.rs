@@ -6,8 +6,8 @@
 //! handler that is left by siglongjmp leaves the mark of the read it interrupted: that state is never used again.
 
 use crate::signals::Blocked;
-use crate::slots::{self, Header, Kind, Request, Slot};
-use crate::thread::{BUSY, ENTRIES, Entry, Level, Local, STALE, local};
+use crate::slots::{self, Header, Kind, Place, Request, Slot};
+use crate::thread::{BUSY, ENTRIES, Entry, Level, Local, Mark, STALE, local};
 use crate::thread_exit;
 use crate::vdso::VdsoRandom;
 use crate::zeroed::{Zeroed, assert_zeroed};
@@ -124,14 +124,20 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         if local.epoch.get() != epoch {
             return None;
         }
-        let level = Level::outermost(local, epoch);
-        // The entry is of these states, whose slot nobody releases but this thread. A handler in a forked child may
-        // take it again under another serial; so the serial is read before the state.
-        let slot = local.entries[0].slot.get();
+        let mark = Mark::new(local, epoch);
+        // The entry is of these states, and no thread but this one releases its slot. A handler in a forked child may
+        // take it again under another serial; so the serial is loaded before the state is looked at.
+        let place = local.entries[0].slot.get().place();
         compiler_fence(Ordering::SeqCst);
         // SAFETY: as in `try_outermost`.
-        let result = read(unsafe { &mut *slot.states().cast::<O>() });
-        self.end(local, &level, slot).then_some(result)
+        let result = read(unsafe { &mut *place.states().cast::<O>() });
+        compiler_fence(Ordering::SeqCst);
+        if place.is_ours() {
+            return Some(result);
+        }
+        core::mem::forget(mark);
+        self.start_over_outermost(local, place);
+        None
     }
 
     /// Runs `read` on this thread's outermost state, if it has one in its first entry and no read is at work on this
@@ -146,24 +152,32 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         if epoch == BUSY {
             return None;
         }
-        let level = Level::outermost(local, epoch);
+        let mark = Mark::new(local, epoch);
         let entry = &local.entries[0];
-        let slot = entry.slot().filter(|_| entry.owner.get() == self.owner)?;
+        let place = entry.slot.get().place();
+        if entry.owner.get() != self.owner || !place.is_ours() {
+            return None;
+        }
         // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are an `O`. No other code uses
         // it: the slot is this thread's, and the level is marked.
-        let result = read(unsafe { &mut *slot.states().cast::<O>() });
-        self.end(local, &level, slot).then_some(result)
+        let result = read(unsafe { &mut *place.states().cast::<O>() });
+        compiler_fence(Ordering::SeqCst);
+        if place.is_ours() {
+            return Some(result);
+        }
+        core::mem::forget(mark);
+        self.start_over_outermost(local, place);
+        None
     }
 
-    /// Whether no fork wiped the state under a read; if one did, the state is erased.
-    #[inline(always)]
-    fn end(&self, local: &Local, level: &Level<'_>, slot: Slot) -> bool {
-        compiler_fence(Ordering::SeqCst);
-        let is_ours = slot.is_ours();
-        if !is_ours {
-            self.start_over(local, slot, level, &|| 0);
-        }
-        is_ours
+    /// Ends an outermost read on the hot path under which the process forked, in the child.
+    #[cold]
+    #[inline(never)]
+    fn start_over_outermost(&self, local: &Local, place: Place) {
+        let level = Level::marked(local);
+        // The first entry still names the same memory: no handler replaces an entry whose slot a fork took.
+        let slot = local.entries[0].slot.get().under(place);
+        self.start_over(local, slot, &level, &|| 0);
     }
 
     /// Runs `read` on this thread's state at its present depth.

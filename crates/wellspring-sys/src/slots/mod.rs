@@ -92,6 +92,30 @@ pub(crate) struct Slot {
     serial: u64,
 }
 
+/// What the hot path needs of a slot: two registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    header: *const Header,
+    serial: u64,
+}
+
+impl Place {
+    /// Whether the slot is still held under this serial, and no fork wiped it.
+    #[inline(always)]
+    pub(crate) fn is_ours(self) -> bool {
+        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
+        // is as large, and is only loaded from.
+        let header = unsafe { &*self.header };
+        header.serial.load(Ordering::Relaxed) == self.serial
+    }
+
+    /// Where the states are: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
+    #[inline(always)]
+    pub(crate) fn states(self) -> *mut u8 {
+        self.header.wrapping_add(1).cast_mut().cast()
+    }
+}
+
 impl Slot {
     /// No slot: never held.
     pub(crate) const NONE: Self = Self {
@@ -115,7 +139,27 @@ impl Slot {
     /// Whether the slot is still held under this serial, and no fork wiped it.
     #[inline(always)]
     pub(crate) fn is_ours(&self) -> bool {
-        self.header().serial.load(Ordering::Relaxed) == self.serial
+        self.place().is_ours()
+    }
+
+    #[inline(always)]
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            header: self.header,
+            serial: self.serial,
+        }
+    }
+
+    /// The slot as it was held under the serial of `place`, which is the same memory.
+    pub(crate) fn under(self, place: Place) -> Self {
+        if ptr::eq(self.header, place.header) {
+            Self {
+                serial: place.serial,
+                ..self
+            }
+        } else {
+            Self::NONE
+        }
     }
 
     /// Whether the slot is held under this serial, or was when a fork wiped it.
@@ -132,7 +176,7 @@ impl Slot {
     /// Where the states are: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).
     #[inline(always)]
     pub(crate) fn states(&self) -> *mut u8 {
-        self.header.wrapping_add(1).cast_mut().cast()
+        self.place().states()
     }
 
     /// The state of the vDSO's getrandom for a depth, or null.
