@@ -12,10 +12,10 @@ const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const AWAITED: u32 = 2;
 
-/// How often a waiting thread looks before it sleeps: for some 10 microseconds. What the lock protects takes a
-/// fraction of one, and a reseed with cold caches a few. A thread that sleeps gets a CPU back after 20 at best, and
-/// behind all others where threads are many. After 100 looks 10 to 29 of 30 000 readers slept at a reseed of 64 threads on 2 busy
-/// CPUs; after 400, 0 to 6.
+/// How often a waiting thread looks before it sleeps: for about 10 microseconds. The lock is held for less than one
+/// microsecond, and for a few at a reseed with cold caches. A thread that sleeps gets a CPU back after 20 microseconds
+/// at best, and behind all others where there are many threads. With 64 threads on 2 busy CPUs, 10 to 29 of 30,000
+/// readers slept at a reseed after 100 looks, and 0 to 6 after 400.
 const LOOKS: u32 = 400;
 
 /// A value behind a lock, for memory that is wiped on fork.

@@ -10,8 +10,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags};
 
-/// The system gave no memory that a child process would find wiped: none is left, or the kernel is older
-/// than 4.14.
+/// The system gave no memory that a child process finds wiped: none is left, or the kernel is older than 4.14.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryError;
 
@@ -47,7 +46,7 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn map(bytes: usize) -> Result<Self, MemoryError> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping where the kernel likes; nobody else knows of it.
+        // SAFETY: a new mapping where the kernel likes; nothing else uses it.
         let start = unsafe {
             rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE)
         };
@@ -70,7 +69,7 @@ impl Pages {
         unsafe { rustix::mm::madvise(start, self.bytes, advice) }
     }
 
-    /// Asks for memory of a NUMA node. A wish: where it cannot be met, memory comes from elsewhere.
+    /// Asks for memory of a NUMA node. Where that node has none, memory comes from another.
     fn prefer_node(&self, node: u32) {
         const MPOL_PREFERRED: libc::c_long = 1;
         if node >= u64::BITS {
@@ -116,10 +115,10 @@ impl Drop for Pages {
 ///
 /// # Safety
 ///
-/// `bytes` bytes from `start` are writable, and nobody else uses them now.
+/// `bytes` bytes from `start` are writable, and no other code uses them now.
 pub(crate) unsafe fn erase(start: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise. The mapping's address came from the kernel, so that the compiler cannot
-    // know that nobody reads it; the fence keeps the writes before what follows.
+    // SAFETY: the caller's promise. The mapping's address came from the kernel, so the compiler cannot know
+    // that the zeros are never read; the fence keeps the writes before what follows.
     unsafe { ptr::write_bytes(start, 0, bytes) };
     compiler_fence(Ordering::SeqCst);
 }

@@ -4,11 +4,11 @@ use crate::signals::Blocked;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// A value that whoever comes first makes.
+/// A value that the first thread to ask for it makes.
 ///
-/// `std`'s `OnceLock` has the others wait for the first; in a child process forked meanwhile, or in a signal
-/// handler that interrupts the first, they would wait for ever. Here they all make one, and all but one drop
-/// theirs.
+/// With `std`'s `OnceLock` the other threads wait for the first. A child process that was forked meanwhile, or a signal
+/// handler that interrupts the first thread, would wait for ever. Here each thread that finds no value makes one, and
+/// all but one are dropped. `once_cell::race::OnceBox` does the same, without blocking signals while it allocates.
 pub struct OnceBox<T: 'static>(AtomicPtr<T>);
 
 impl<T: Send + Sync> OnceBox<T> {
@@ -21,7 +21,7 @@ impl<T: Send + Sync> OnceBox<T> {
     /// The value, made by `make` if there is none. It lives as long as the process.
     #[inline(always)]
     pub fn get_or_init(&self, make: fn() -> T) -> &'static T {
-        // SAFETY: null, or a value that `make` leaked and nobody changes.
+        // SAFETY: null, or a value that `make` leaked and that never changes.
         match unsafe { self.0.load(Ordering::Acquire).as_ref() } {
             Some(value) => value,
             None => self.make(make),

@@ -11,8 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 ///
 /// # Errors
 ///
-/// `EAGAIN` before the kernel's generator is seeded, `ENOSYS` or `EPERM` in a
-/// sandbox that forbids the call.
+/// `EAGAIN` before the kernel's generator is seeded; `ENOSYS` or `EPERM` in a sandbox that forbids the call.
 pub fn os_random(destination: &mut [u8]) -> Result<usize, OsError> {
     // Up to 256 bytes the call is atomic: never interrupted, never short.
     let length = destination.len().min(256);
@@ -39,7 +38,7 @@ pub fn thread_cpu_time_us() -> u64 {
 pub struct ContextSwitches {
     /// To wait for something.
     pub voluntary: u64,
-    /// Because it was another's turn.
+    /// Because another thread was to run.
     pub involuntary: u64,
 }
 
@@ -86,7 +85,7 @@ pub fn sleep_ns(nanoseconds: u32) {
         tv_sec: 0,
         tv_nsec: i64::from(nanoseconds.min(999_999_999)),
     };
-    // Cut short by a signal is as good.
+    // A sleep that a signal cut short is long enough.
     let _ = rustix::thread::nanosleep(&time);
 }
 

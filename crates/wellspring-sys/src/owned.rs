@@ -1,23 +1,26 @@
-//! A state that someone owns.
+//! A state that a value owns.
 
 use crate::signals::Blocked;
 use crate::slots::{self, Header, Kind, Request, Slot};
-use crate::thread_state::ThreadStates;
+use crate::thread::STALE;
+use crate::thread_state::{Epoch, ThreadStates};
 use crate::vdso::VdsoRandom;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
 use core::sync::atomic::{Ordering, compiler_fence};
 
-/// A state that someone owns: not tied to a thread, not shared, wiped on fork all the same.
+/// A state that this value owns: not tied to a thread, not shared, wiped on fork as well.
 #[derive(Debug)]
 pub struct OwnedState<T> {
-    owner: u64,
     slot: Slot,
+    /// The number of the epoch in which the state was made current.
+    current: u64,
+    owner: u64,
     state: PhantomData<T>,
 }
 
 impl<T: Zeroed> OwnedState<T> {
-    /// A new state for the owner of `threads`; it takes memory when first used.
+    /// A new state beside those of `threads`; it takes 4 KiB of memory when it is first used.
     #[must_use]
     pub fn new<O: Zeroed, I: Zeroed>(threads: &ThreadStates<O, I>) -> Self {
         const {
@@ -31,19 +34,46 @@ impl<T: Zeroed> OwnedState<T> {
         Self {
             owner: threads.owner(),
             slot: Slot::NONE,
+            current: STALE,
             state: PhantomData,
         }
     }
 
-    /// The hot path: as [`ThreadStates::try_outermost`].
+    /// The hot path, as [`ThreadStates::try_current`]: runs `read` on the state if it was made current in the epoch that
+    /// `threads` are in. In a child `read` may find `T::ZERO`, and must take nothing from it.
+    #[inline(always)]
+    pub fn try_current<O: Zeroed, I: Zeroed, R>(
+        &mut self,
+        threads: &ThreadStates<O, I>,
+        read: impl FnOnce(&mut T) -> R,
+    ) -> Option<R> {
+        // No two states are in the same epoch: so these are the ones that the slot is held by, and they live.
+        if !threads.is_in(self.current) {
+            return None;
+        }
+        let place = self.slot.place();
+        // SAFETY: as in `try_with`: it has a slot, since it was made current.
+        let result = read(unsafe { &mut *place.states().cast::<T>() });
+        compiler_fence(Ordering::SeqCst);
+        place.is_ours().then_some(result)
+    }
+
+    /// As [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current).
+    pub fn mark_current(&mut self, epoch: Epoch) {
+        if self.slot.is_ours() {
+            self.current = epoch.of(self.owner).unwrap_or(STALE);
+        }
+    }
+
+    /// As [`ThreadStates::try_outermost`]: runs `read` on the state, if there is one.
     #[inline(always)]
     pub fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let slot = Some(self.slot).filter(Slot::is_ours)?;
-        // SAFETY: in bounds and aligned, as `new` asserts; all zeros, which it starts as, is a `T`. Nobody else
-        // has it: the slot is ours, and we are borrowed.
-        let result = read(unsafe { &mut *slot.states().cast::<T>() });
+        let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
+        // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are a `T`. No other code uses
+        // it: the slot is ours, and we are borrowed.
+        let result = read(unsafe { &mut *place.states().cast::<T>() });
         compiler_fence(Ordering::SeqCst);
-        Some(result).filter(|_| slot.is_ours())
+        place.is_ours().then_some(result)
     }
 
     /// As [`ThreadStates::try_with`]; there is no depth to run out of.
@@ -56,8 +86,8 @@ impl<T: Zeroed> OwnedState<T> {
             if !self.slot.is_ours() {
                 self.acquire(node())?;
             }
-            let fresh = VdsoRandom::new(self.slot.vdso_state(0));
-            let read = |state: &mut T| read(state, fresh);
+            let vdso = VdsoRandom::new(self.slot.vdso_state(0));
+            let read = |state: &mut T| read(state, vdso);
             if let Some(result) = self.try_with(read) {
                 return Some(result);
             }
@@ -77,6 +107,7 @@ impl<T> OwnedState<T> {
             used_bytes: size_of::<T>(),
             thread: 0,
         };
+        self.current = STALE;
         self.slot = slots::acquire(&request, self.slot)?;
         Some(())
     }

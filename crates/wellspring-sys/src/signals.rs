@@ -31,7 +31,7 @@ impl Blocked {
     pub fn new() -> Self {
         let before = if sandbox::is_prepared() {
             let local = thread::local();
-            Before::Mark(local.blocked_at.replace(local.depth.get() + 1))
+            Before::Mark(local.blocked_at.replace(local.depth() + 1))
         } else {
             Before::Mask(set_mask(u64::MAX))
         };
@@ -50,7 +50,7 @@ impl Blocked {
     pub fn try_new() -> Option<Self> {
         let local = thread::local();
         let blocked_at = local.blocked_at.get();
-        let is_held_below = blocked_at != 0 && blocked_at != local.depth.get() + 1;
+        let is_held_below = blocked_at != 0 && blocked_at != local.depth() + 1;
         (!is_held_below).then(Self::new)
     }
 }
@@ -72,11 +72,11 @@ impl Drop for Blocked {
     }
 }
 
-/// Blocks all signals of this thread for as long as it lives: for a thread that the program does not know of, and
-/// whose signals are for others.
+/// Blocks all signals of this thread for as long as it lives: for a thread that the program did not start, and that
+/// must not run the program's handlers.
 ///
-/// Unlike [`Blocked`], by way of libc, which leaves out the signals that it keeps for itself: setuid(3) sends one
-/// to every thread and waits until each has heard it.
+/// Unlike [`Blocked`], by way of libc, which leaves out the signals that it keeps for itself: setuid(3) sends one to
+/// every thread and waits until each has answered.
 pub fn block_for_good() {
     // SAFETY: an empty set is a valid value, which sigfillset fills in.
     unsafe {
@@ -99,8 +99,8 @@ pub(crate) fn may_be_handler() -> bool {
 /// Replaces the thread's signal mask (the kernel's, 64 bits) and returns what it was.
 fn set_mask(mask: u64) -> u64 {
     let mut before = 0u64;
-    // SAFETY: both pointers are to 8 bytes, as the last argument says. Libc's own wrapper would leave two
-    // signals out that it keeps for itself, and whose handlers may fork no less.
+    // SAFETY: both pointers are to 8 bytes, as the last argument says. Libc's own function would leave
+    // out two signals that it keeps for itself, and their handlers could run here.
     unsafe {
         libc::syscall(
             libc::SYS_rt_sigprocmask,
@@ -117,7 +117,7 @@ fn set_mask(mask: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The signals that the thread blocks, by libc's account.
+    /// The signals that the thread blocks, as libc says.
     fn blocked() -> Vec<i32> {
         // SAFETY: an empty set is a valid value, and pthread_sigmask fills it in.
         unsafe {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_without_signals_still_hears_what_libc_tells_every_thread() {
+    fn a_thread_without_signals_still_answers_libc() {
         let blocked = std::thread::spawn(|| {
             block_for_good();
             let before = set_mask(0);

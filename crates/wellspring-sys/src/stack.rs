@@ -13,7 +13,7 @@ pub fn erase_below() {
     let mut frame = core::mem::MaybeUninit::<[u8; ERASED_BYTES]>::uninit();
     // SAFETY: the array is ours to write.
     unsafe { core::ptr::write_bytes(frame.as_mut_ptr().cast::<u8>(), 0, ERASED_BYTES) };
-    // The compiler must believe that somebody reads the zeros.
+    // The compiler must believe that the zeros are read.
     core::hint::black_box(frame.as_mut_ptr());
     compiler_fence(Ordering::SeqCst);
 }

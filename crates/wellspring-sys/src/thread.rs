@@ -9,11 +9,22 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// another, which loses its states. 32 bytes each.
 pub(crate) const ENTRIES: usize = 16;
 
-/// What a thread knows.
+/// What [`Local::epoch`] says where the first entry's state is not current.
+pub(crate) const STALE: u64 = 0;
+/// What it says while an outermost read is at work.
+pub(crate) const BUSY: u64 = u64::MAX;
+
+/// What a thread knows. What the hot path needs is at the beginning, on one cache line.
+#[repr(C, align(64))]
 pub(crate) struct Local {
-    /// How many reads the thread is in, each in a handler that interrupted the one before.
-    pub(crate) depth: Cell<usize>,
+    /// The mark of the outermost read, [`BUSY`]; at other times the epoch in which the outermost state of the first
+    /// entry was made current, or [`STALE`]. So one comparison with the epoch that the first entry's owner is in says
+    /// that no read is at work, that the first entry is this owner's, and that nothing has happened since to its
+    /// states.
+    pub(crate) epoch: Cell<u64>,
     pub(crate) entries: [Entry; ENTRIES],
+    /// How many reads are at work that interrupted another.
+    nested: Cell<usize>,
     /// The depth, and one, at which [`Blocked`](crate::signals::Blocked) marks the thread; 0 for no mark.
     pub(crate) blocked_at: Cell<usize>,
     /// Whether the thread's slots will be released when it ends.
@@ -23,21 +34,23 @@ pub(crate) struct Local {
 }
 
 /// A [`ThreadStates`](crate::thread_state::ThreadStates) that the thread uses.
+#[repr(C)]
 pub(crate) struct Entry {
-    pub(crate) owner: Cell<u64>,
     pub(crate) slot: Cell<Slot>,
+    pub(crate) owner: Cell<u64>,
 }
 
 thread_local! {
     static LOCAL: Local = const {
         Local {
-            depth: Cell::new(0),
+            epoch: Cell::new(STALE),
             entries: [const {
                 Entry {
-                    owner: Cell::new(0),
                     slot: Cell::new(Slot::NONE),
+                    owner: Cell::new(0),
                 }
             }; ENTRIES],
+            nested: Cell::new(0),
             blocked_at: Cell::new(0),
             exit_is_armed: Cell::new(false),
             is_leaving: Cell::new(false),
@@ -57,6 +70,15 @@ pub(crate) fn local<'a>() -> &'a Local {
 }
 
 impl Local {
+    /// How many reads the thread is in, each in a handler that interrupted the one before.
+    pub(crate) fn depth(&self) -> usize {
+        if self.epoch.get() == BUSY {
+            1 + self.nested.get()
+        } else {
+            0
+        }
+    }
+
     /// What tells this thread from all others that live.
     pub(crate) fn address(&self) -> usize {
         ptr::from_ref(self).addr()
@@ -71,25 +93,87 @@ impl Entry {
     }
 }
 
-/// One level of nesting, from its mark until it ends, by a panic too.
-pub(crate) struct Depth<'a> {
+/// The mark of the outermost level on the hot path, until it ends, by a panic too. It lives in two registers: nothing
+/// takes its address, as [`Level`]'s is taken.
+pub(crate) struct Mark<'a> {
     local: &'a Local,
-    pub(crate) level: usize,
+    epoch: u64,
 }
 
-impl<'a> Depth<'a> {
+impl<'a> Mark<'a> {
+    /// Marks the level. No read is at work; `epoch` is what the thread's epoch says.
     #[inline(always)]
-    pub(crate) fn enter(local: &'a Local, level: usize) -> Self {
-        local.depth.set(level + 1);
+    pub(crate) fn new(local: &'a Local, epoch: u64) -> Self {
+        local.epoch.set(BUSY);
         compiler_fence(Ordering::SeqCst);
-        Self { local, level }
+        Self { local, epoch }
     }
 }
 
-impl Drop for Depth<'_> {
+impl Drop for Mark<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
-        self.local.depth.set(self.level);
+        self.local.epoch.set(self.epoch);
+    }
+}
+
+/// One level of nesting, from its mark until it ends, by a panic too.
+pub(crate) struct Level<'a> {
+    local: &'a Local,
+    pub(crate) number: usize,
+    /// What [`Local::epoch`] says after the outermost level.
+    epoch: Cell<u64>,
+}
+
+impl<'a> Level<'a> {
+    /// The outermost level, which is marked already; afterwards the state is stale.
+    pub(crate) fn marked(local: &'a Local) -> Self {
+        Self {
+            local,
+            number: 0,
+            epoch: Cell::new(STALE),
+        }
+    }
+
+    /// Marks the next level, if it is below `limit`.
+    pub(crate) fn next(local: &'a Local, limit: usize) -> Option<Self> {
+        let epoch = local.epoch.get();
+        if epoch != BUSY {
+            // A handler that was left by siglongjmp may have left its mark.
+            local.nested.set(0);
+            local.epoch.set(BUSY);
+            compiler_fence(Ordering::SeqCst);
+            let level = Self::marked(local);
+            level.end_in(epoch);
+            return Some(level);
+        }
+        let number = 1 + local.nested.get();
+        if number >= limit {
+            return None;
+        }
+        local.nested.set(number);
+        compiler_fence(Ordering::SeqCst);
+        Some(Self {
+            local,
+            number,
+            epoch: Cell::new(STALE),
+        })
+    }
+
+    /// Sets what the thread's epoch says after this level, if it is the outermost.
+    pub(crate) fn end_in(&self, epoch: u64) {
+        self.epoch.set(epoch);
+    }
+}
+
+impl Drop for Level<'_> {
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        if self.number == 0 {
+            self.local.epoch.set(self.epoch.get());
+        } else {
+            self.local.nested.set(self.number - 1);
+        }
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::signals::{self, Blocked};
 use crate::slots::{self, Slot};
-use crate::thread::{Local, local};
+use crate::thread::{BUSY, Local, STALE, local};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -63,6 +63,9 @@ unsafe extern "C" fn leave(_: *mut libc::c_void) {
     let _signals = Blocked::new();
     // A handler after this finds the thread leaving; one before it found its slots.
     local.is_leaving.set(true);
+    if local.epoch.get() != BUSY {
+        local.epoch.set(STALE);
+    }
     for entry in &local.entries {
         slots::release(entry.slot.replace(Slot::NONE));
         entry.owner.set(0);

@@ -1,18 +1,18 @@
 //! A state for every thread at every nesting depth.
 //!
-//! A read that interrupts a read on the same thread (in a signal handler) is one level deeper and has a
-//! state of its own, so that nothing of the interrupted read's state ever moves under it. The depth is
-//! marked before anything of a state is looked at and cleared after the last change to it, so that the marks
-//! are right at every instruction boundary. A handler left by siglongjmp leaves the mark of what it
-//! interrupted: that state is never used again.
+//! A read that interrupts a read on the same thread (in a signal handler) is one level deeper and has a state of its
+//! own, so that the interrupted read's state never changes under it. The depth is marked before a state is looked at,
+//! and the mark is cleared after the last change to the state. So the marks are right at every instruction boundary. A
+//! handler that is left by siglongjmp leaves the mark of the read it interrupted: that state is never used again.
 
 use crate::signals::Blocked;
-use crate::slots::{self, Header, Kind, Request, Slot};
-use crate::thread::{Depth, ENTRIES, Entry, Local, local};
+use crate::slots::{self, Header, Kind, Place, Request, Slot};
+use crate::thread::{BUSY, ENTRIES, Entry, Level, Local, Mark, STALE, local};
 use crate::thread_exit;
 use crate::vdso::VdsoRandom;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
+use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 pub use crate::slots::DEPTHS;
@@ -27,16 +27,48 @@ struct States<O, I> {
 
 /// States for every thread: an `O` for the outermost depth, an `I` for each deeper one.
 ///
-/// All zeros is a state that was never used; it is what a thread starts with and what it finds in a child
-/// process.
+/// `ZERO` is a state that was never used: what a thread starts with, and what it finds in a child process.
+///
+/// # The hot path
+///
+/// [`try_current`](Self::try_current) reads from an outermost state that an earlier read has made *current*, by
+/// [`StateRef::mark_current`], in the [`Epoch`] that the states are still in. All that must send a read the long way
+/// begins a new epoch with [`begin_epoch`](Self::begin_epoch): a reseed, a notice of a clone. A thread's epoch is compared
+/// with that of the states, once. Epochs are numbers that no two states share, so the comparison fails as well on a
+/// thread whose first entry is of other states, or that is in a read already: then its epoch says so.
+///
+/// It does not notice a fork. In a child the state is wiped: `O::ZERO`, which must have nothing to give. A fork under
+/// the read (in a signal handler) is noticed at its end, by the slot's serial.
 #[derive(Debug)]
 pub struct ThreadStates<O, I> {
+    epoch: AtomicU64,
     owner: u64,
     states: PhantomData<fn() -> (O, I)>,
 }
 
+/// A stretch of time in which nothing happened to some states, see [`ThreadStates`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch {
+    number: u64,
+    /// Of which states. Those of others must not be marked with it.
+    owner: u64,
+}
+
+/// The number of a new epoch, which no other has. In ordinary memory: a child goes on from where its parent was.
+fn next_epoch() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(STALE + 1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Epoch {
+    /// Its number, if it is of the states of `owner`.
+    pub(crate) fn of(self, owner: u64) -> Option<u64> {
+        (self.owner == owner).then_some(self.number)
+    }
+}
+
 impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
-    /// A new threads; every thread's states are zero.
+    /// New states, zero on every thread.
     #[must_use]
     pub fn new() -> Self {
         const {
@@ -51,33 +83,101 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
         thread_exit::prepare();
         Self {
+            epoch: AtomicU64::new(next_epoch()),
             owner: NEXT_OWNER.fetch_add(1, Ordering::Relaxed),
             states: PhantomData,
         }
     }
 
-    /// The hot path: runs `read` on this thread's outermost state, if the thread is at that depth and has states.
+    /// The present epoch. To be asked before what makes a state current, see
+    /// [`mark_current`](StateRef::mark_current).
+    #[must_use]
+    #[inline(always)]
+    pub fn epoch(&self) -> Epoch {
+        Epoch {
+            number: self.epoch.load(Ordering::Acquire),
+            owner: self.owner,
+        }
+    }
+
+    /// Whether the present epoch has this number.
+    #[inline(always)]
+    pub(crate) fn is_in(&self, number: u64) -> bool {
+        self.epoch.load(Ordering::Relaxed) == number
+    }
+
+    /// Begins a new epoch: no state is current any more. To be called after what makes the states out of date.
+    pub fn begin_epoch(&self) {
+        self.epoch.store(next_epoch(), Ordering::Release);
+    }
+
+    /// The hot path: runs `read` on this thread's outermost state, if that is current and no read is at work on this
+    /// thread.
     ///
-    /// `None`: it is not or has none, or the process forked under `read` (in a signal handler); whatever `read`
-    /// did is then to be done again by way of [`with`](Self::with).
+    /// `None`: it is not, or the process forked under `read` (in a signal handler): whatever `read` did is then to be
+    /// done again by way of [`try_with`](Self::try_with). In a child `read` may find `O::ZERO`, and must take nothing
+    /// from it.
+    #[inline(always)]
+    pub fn try_current<R>(&self, read: impl FnOnce(&mut O) -> R) -> Option<R> {
+        let local = local();
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        if local.epoch.get() != epoch {
+            return None;
+        }
+        let mark = Mark::new(local, epoch);
+        // The entry is of these states, and no thread but this one releases its slot. A handler in a forked child may
+        // take it again under another serial; so the serial is loaded before the state is looked at.
+        let place = local.entries[0].slot.get().place();
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: as in `try_outermost`.
+        let result = read(unsafe { &mut *place.states().cast::<O>() });
+        compiler_fence(Ordering::SeqCst);
+        if place.is_ours() {
+            return Some(result);
+        }
+        core::mem::forget(mark);
+        self.start_over_outermost(local, place);
+        None
+    }
+
+    /// Runs `read` on this thread's outermost state, if it has one in its first entry and no read is at work on this
+    /// thread. The state need not be current.
+    ///
+    /// `None`: it has none, or the process forked under `read` (in a signal handler): whatever `read` did is then to
+    /// be done again by way of [`try_with`](Self::try_with).
     #[inline(always)]
     pub fn try_outermost<R>(&self, read: impl FnOnce(&mut O) -> R) -> Option<R> {
         let local = local();
-        if local.depth.get() != 0 {
+        let epoch = local.epoch.get();
+        if epoch == BUSY {
             return None;
         }
-        let depth = Depth::enter(local, 0);
+        let mark = Mark::new(local, epoch);
         let entry = &local.entries[0];
-        let slot = entry.slot().filter(|_| entry.owner.get() == self.owner)?;
-        // SAFETY: in bounds and aligned, as `new` asserts; all zeros, which it starts as, is an `O`. Nobody else
-        // has it: the slot is this thread's, and the depth is marked.
-        let result = read(unsafe { &mut *slot.states().cast::<O>() });
+        let place = entry.slot.get().place();
+        if entry.owner.get() != self.owner || !place.is_ours() {
+            return None;
+        }
+        // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are an `O`. No other code uses
+        // it: the slot is this thread's, and the level is marked.
+        let result = read(unsafe { &mut *place.states().cast::<O>() });
         compiler_fence(Ordering::SeqCst);
-        if slot.is_ours() {
+        if place.is_ours() {
             return Some(result);
         }
-        self.start_over(local, slot, depth.level, &|| 0);
+        core::mem::forget(mark);
+        self.start_over_outermost(local, place);
         None
+    }
+
+    /// Ends an outermost read on the hot path under which the process forked, in the child.
+    #[cold]
+    #[inline(never)]
+    fn start_over_outermost(&self, local: &Local, place: Place) {
+        let level = Level::marked(local);
+        // The first entry still names the same memory: no handler replaces an entry whose slot a fork took.
+        let slot = local.entries[0].slot.get().under(place);
+        self.start_over(local, slot, &level, &|| 0);
     }
 
     /// Runs `read` on this thread's state at its present depth.
@@ -93,29 +193,33 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         mut read: impl FnMut(&mut StateRef<'_, O, I>) -> R,
     ) -> Option<R> {
         let local = local();
-        let level = local.depth.get();
-        if level >= DEPTHS {
-            return None;
-        }
-        let depth = Depth::enter(local, level);
+        let level = Level::next(local, DEPTHS)?;
         let mut slot = match self.mine(local) {
             Some(slot) => slot,
-            None => self.acquire(local, depth.level, node(), Slot::NONE)?,
+            None => self.acquire(local, &level, node(), Slot::NONE)?,
         };
         if !local.exit_is_armed.get() {
-            thread_exit::arm(local, depth.level);
+            thread_exit::arm(local, level.number);
         }
         loop {
-            let result = read(&mut StateRef {
+            let mut state = StateRef {
                 slot,
-                depth: depth.level,
+                depth: level.number,
+                current: None,
                 states: PhantomData,
-            });
+            };
+            let result = read(&mut state);
+            let current = state.current.and_then(|epoch| epoch.of(self.owner));
             compiler_fence(Ordering::SeqCst);
             if slot.is_ours() {
+                if let Some(number) = current
+                    && local.entries[0].slot.get().is_same_place(&slot)
+                {
+                    level.end_in(number);
+                }
                 return Some(result);
             }
-            slot = self.start_over(local, slot, depth.level, &node)?;
+            slot = self.start_over(local, slot, &level, &node)?;
         }
     }
 
@@ -128,19 +232,21 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         &self,
         local: &Local,
         slot: Slot,
-        depth: usize,
+        level: &Level<'_>,
         node: &impl Fn() -> u32,
     ) -> Option<Slot> {
+        level.end_in(STALE);
         // A handler in the child may have taken the slot again, under another serial. Else it is still lost, and
-        // nobody but this read takes it: all of it is erased then.
+        // only this read takes it: all of it is erased then.
         let found = self
             .mine(local)
-            .or_else(|| self.acquire(local, depth, node(), slot));
+            .or_else(|| self.acquire(local, level, node(), slot));
         match found {
             Some(found) if found.is_same_place(&slot) => {
                 let mut state = StateRef::<O, I> {
                     slot: found,
-                    depth,
+                    depth: level.number,
+                    current: None,
                     states: PhantomData,
                 };
                 match state.state() {
@@ -187,7 +293,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     /// Acquires a slot; `lost` again, if that is given and a fork took it from this thread.
     #[cold]
     #[inline(never)]
-    fn acquire(&self, local: &Local, depth: usize, node: u32, lost: Slot) -> Option<Slot> {
+    fn acquire(&self, local: &Local, level: &Level<'_>, node: u32, lost: Slot) -> Option<Slot> {
         // A handler must not see an entry half written.
         let _signals = Blocked::new();
         // A handler that ran before may have acquired what we want.
@@ -197,7 +303,10 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         if local.is_leaving.get() {
             return None;
         }
-        let entry = self.entry(local, depth)?;
+        let entry = self.entry(local, level.number)?;
+        if ptr::eq(entry, &local.entries[0]) {
+            level.end_in(STALE);
+        }
         let before = entry.slot.get();
         let lost = if entry.owner.get() == self.owner {
             before
@@ -245,10 +354,12 @@ impl<O, I> Drop for ThreadStates<O, I> {
     }
 }
 
-/// A depth's states, held by whoever reads at it.
+/// The states of a depth, for the read that is at this depth.
 pub struct StateRef<'a, O, I> {
     slot: Slot,
     depth: usize,
+    /// The epoch in which it was made current.
+    current: Option<Epoch>,
     states: PhantomData<&'a mut (O, I)>,
 }
 
@@ -264,8 +375,8 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
     /// The state.
     pub fn state(&mut self) -> State<'_, O, I> {
         let states = self.slot.states().cast::<States<O, I>>();
-        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; all zeros, which it starts as, is a state.
-        // Nobody else has it: the slot is this thread's, and the depth is marked.
+        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; zeros, which it starts as, are a state. No
+        // other code uses it: the slot is this thread's, and the depth is marked.
         unsafe {
             match self.depth {
                 0 => State::Outermost(&mut (*states).outermost),
@@ -280,8 +391,8 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
         DEPTHS - self.depth
     }
 
-    /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler
-    /// runs, so nobody uses those.
+    /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler runs,
+    /// so the deeper ones are not in use.
     pub fn states(&mut self, _signals: &Blocked) -> (Option<&mut O>, &mut [I]) {
         let states = self.slot.states().cast::<States<O, I>>();
         // SAFETY: as above, for all depths from this one on.
@@ -293,10 +404,19 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
         }
     }
 
-    /// The state, and the operating system's output for whoever changes it.
+    /// Says that the outermost state was made current in an epoch: it is ready for
+    /// [`try_current`](ThreadStates::try_current) until the next one begins. Ask for the epoch before what makes the
+    /// state current. At other depths, and with an epoch of other states, this does nothing.
+    pub fn mark_current(&mut self, epoch: Epoch) {
+        if self.depth == 0 {
+            self.current = Some(epoch);
+        }
+    }
+
+    /// The state, and the operating system's output to be mixed into it.
     pub fn state_and_vdso(&mut self) -> (State<'_, O, I>, VdsoRandom<'_>) {
-        let fresh = VdsoRandom::new(self.slot.vdso_state(self.depth));
-        (self.state(), fresh)
+        let vdso = VdsoRandom::new(self.slot.vdso_state(self.depth));
+        (self.state(), vdso)
     }
 }
 
@@ -361,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn more_nests_than_a_thread_keeps_lose_states_and_nothing_else() {
+    fn more_states_than_a_thread_keeps_are_lost_and_nothing_else() {
         let all: [ThreadStates<u64, u64>; 3 * ENTRIES] =
             core::array::from_fn(|_| ThreadStates::new());
         for _ in 0..3 {
@@ -373,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_of_ended_threads_and_dropped_nests_are_used_again() {
+    fn slots_of_ended_threads_and_dropped_states_are_used_again() {
         let threads = ThreadStates::<u64, u64>::new();
         for _ in 0..200 {
             std::thread::scope(|scope| {

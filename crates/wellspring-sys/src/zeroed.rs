@@ -8,7 +8,7 @@ use core::sync::atomic::{
 /// A type of which zeroed memory is a value: [`ZERO`](Self::ZERO).
 ///
 /// A fork zeroes our secret memory in the child, so every type that lives there implements this. The trait is
-/// safe to implement: whoever puts a `T` into such memory proves with [`assert_zeroed`], at compile time, that
+/// safe to implement: code that puts a `T` into such memory proves with [`assert_zeroed`], at compile time, that
 /// every byte of `T::ZERO` is zero and that no byte of it is padding.
 ///
 /// ```

@@ -3,13 +3,18 @@
 mod common;
 
 use common::{Counters, mappings, next};
+use std::sync::Mutex;
 use wellspring_sys::owned::OwnedState;
+
+/// One test at a time: each looks at the mappings of the whole process.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// A state that fills a slot.
 type Words = [u64; 500];
 
 #[test]
 fn owned_states_share_mappings_though_they_are_locked() {
+    let _alone = ALONE.lock();
     const STATES: usize = 5000;
     let owner = Counters::new();
     let before = mappings();
@@ -26,6 +31,7 @@ fn owned_states_share_mappings_though_they_are_locked() {
 
 #[test]
 fn sixteen_engines_on_a_thread_keep_their_states() {
+    let _alone = ALONE.lock();
     let all: [Counters; 16] = core::array::from_fn(|_| Counters::new());
     std::thread::scope(|scope| {
         let work = || {
@@ -57,10 +63,11 @@ fn resident_bytes() -> usize {
 
 #[test]
 fn a_state_touches_no_more_of_its_chunk_than_itself() {
+    let _alone = ALONE.lock();
     let owner = Counters::new();
-    // A node that no other test uses: a large chunk for it.
-    assert!(OwnedState::<Words>::reserve(77, 200));
     let before = resident_bytes();
+    // A node that no other test uses: five chunks, 248 slots, 992 KiB.
+    assert!(OwnedState::<Words>::reserve(77, 200));
     let mut state = OwnedState::<Words>::new(&owner);
     assert_eq!(state.with(|| 77, |words, _| words[499]), Some(0));
     let more = resident_bytes() - before;

@@ -94,7 +94,7 @@ impl Report {
             let line = line.or_else(|failure| self.flush().and(Err(failure)))?;
             let answer = replay.line(&line).map_err(|error| refuse(&error));
             let answer = answer.or_else(|failure| self.flush().and(Err(failure)))?;
-            self.total.vectors += u64::from(replay::begins_vector(&line));
+            self.total.vectors += u64::from(wellspring_replay::begins_vector(&line));
             let Some(answer) = answer else { continue };
             match answer.comparison {
                 Comparison::Same => self.total.same += 1,

@@ -63,7 +63,7 @@ fn show(file: &Path) -> Result<(), Failure> {
     } else {
         "in another boot"
     };
-    let place = if report.is_placed {
+    let place = if report.has_file_id {
         "known"
     } else {
         "cannot be told from a copy"

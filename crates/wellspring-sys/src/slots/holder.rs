@@ -1,10 +1,10 @@
-//! Who has a slot. In ordinary memory, which a fork copies.
+//! Which thread or value has a slot. In ordinary memory, which a fork copies.
 
 use crate::sandbox;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// The serial of a slot that nobody has.
+/// The serial of a slot that is free.
 pub(super) const FREE: u64 = 0;
 /// The serial of a slot that is being erased.
 pub(super) const LEAVING: u64 = u64::MAX;
@@ -15,7 +15,7 @@ pub(super) const ACQUIRING: u64 = u64::MAX - 1;
 /// [`ThreadStates::try_with`](crate::thread_state::ThreadStates::try_with).
 pub(super) const MAX_SLOTS: usize = 1 << 16;
 
-/// Who has a slot, or had it when a fork wiped it. 40 bytes.
+/// What has a slot, or had it when a fork wiped it. 40 bytes.
 #[derive(Debug)]
 pub(super) struct Holder {
     serial: AtomicU64,
@@ -100,7 +100,7 @@ impl Holder {
             .is_ok()
     }
 
-    /// Notes who acquires the slot.
+    /// Notes what acquires the slot.
     pub(super) fn fill(&self, owner: u64, used_bytes: usize, thread: &Thread) {
         self.owner.store(owner, Ordering::Relaxed);
         self.used_bytes.store(used_bytes as u16, Ordering::Relaxed);

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! mod     a slot: acquired, looked at, released
-//! holder  who has a slot, in memory that a fork copies
+//! holder  which thread has a slot, in memory that a fork copies
 //! chunk   8 to 512 slots in one mapping
 //! sweep   slots of threads that ended without releasing them
 //! ```
 //!
-//! Whoever acquires a slot writes a new serial number into its header and keeps a copy. As long as the two agree, the
+//! To acquire a slot is to write a new serial number into its header and to keep a copy. As long as the two agree, the
 //! slot is held. A fork zeroes the header with the rest of the slot. So one comparison notices a fork and a release.
 //!
 //! The serial is in the slot's [`Holder`] too, which a fork copies. In the child a slot that the fork wiped is
@@ -92,6 +92,30 @@ pub(crate) struct Slot {
     serial: u64,
 }
 
+/// What the hot path needs of a slot: two registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    header: *const Header,
+    serial: u64,
+}
+
+impl Place {
+    /// Whether the slot is still held under this serial, and no fork wiped it.
+    #[inline(always)]
+    pub(crate) fn is_ours(self) -> bool {
+        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
+        // is as large, and is only loaded from.
+        let header = unsafe { &*self.header };
+        header.serial.load(Ordering::Relaxed) == self.serial
+    }
+
+    /// Where the states are: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
+    #[inline(always)]
+    pub(crate) fn states(self) -> *mut u8 {
+        self.header.wrapping_add(1).cast_mut().cast()
+    }
+}
+
 impl Slot {
     /// No slot: never held.
     pub(crate) const NONE: Self = Self {
@@ -115,7 +139,27 @@ impl Slot {
     /// Whether the slot is still held under this serial, and no fork wiped it.
     #[inline(always)]
     pub(crate) fn is_ours(&self) -> bool {
-        self.header().serial.load(Ordering::Relaxed) == self.serial
+        self.place().is_ours()
+    }
+
+    #[inline(always)]
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            header: self.header,
+            serial: self.serial,
+        }
+    }
+
+    /// The slot as it was held under the serial of `place`, which is the same memory.
+    pub(crate) fn under(self, place: Place) -> Self {
+        if ptr::eq(self.header, place.header) {
+            Self {
+                serial: place.serial,
+                ..self
+            }
+        } else {
+            Self::NONE
+        }
     }
 
     /// Whether the slot is held under this serial, or was when a fork wiped it.
@@ -132,7 +176,7 @@ impl Slot {
     /// Where the states are: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).
     #[inline(always)]
     pub(crate) fn states(&self) -> *mut u8 {
-        self.header.wrapping_add(1).cast_mut().cast()
+        self.place().states()
     }
 
     /// The state of the vDSO's getrandom for a depth, or null.
@@ -154,7 +198,7 @@ impl Slot {
     ///
     /// # Safety
     ///
-    /// Nobody else uses the slot now.
+    /// No other code uses the slot now.
     unsafe fn erase_states(&self) {
         let used_bytes = self.holder().map_or(0, Holder::used_bytes);
         // SAFETY: the states are within the slot, and the caller's promise.
@@ -212,7 +256,7 @@ fn acquire_free(request: &Request) -> Option<Slot> {
     if sandbox::is_prepared() {
         return None;
     }
-    // Before more memory is taken, the slots of threads that ended without a word.
+    // Before more memory is taken, the slots of threads that ended without releasing them.
     if sweep::sweep(chunk::next_slots(kind, node) * 2, request.thread) > 0
         && let Some(slot) = free()
     {
@@ -244,16 +288,21 @@ pub(crate) fn reserve(kind: Kind, node: u32, count: usize) -> bool {
 /// Erases a slot and gives it back, if it is still held under its serial, or was when a fork wiped it. Signals are
 /// blocked.
 pub(crate) fn release(slot: Slot) {
-    let Some(holder) = slot.holder() else {
-        return;
-    };
-    if holder.pass(slot.serial, LEAVING) {
-        slot.header().serial.store(FREE, Ordering::Relaxed);
-        // SAFETY: the slot was ours, and nobody acquires it before it is free.
-        unsafe { slot.erase_states() };
+    if let Some(holder) = retire(slot) {
         holder.give_back();
         chunk::of(holder).count_free();
     }
+}
+
+/// The same, but the slot is not free afterwards.
+fn retire(slot: Slot) -> Option<&'static Holder> {
+    let holder = slot.holder()?;
+    holder.pass(slot.serial, LEAVING).then(|| {
+        slot.header().serial.store(FREE, Ordering::Relaxed);
+        // SAFETY: the slot was ours, and no thread acquires it before it is free.
+        unsafe { slot.erase_states() };
+        holder
+    })
 }
 
 /// Releases every slot of `owner`, on whatever thread. No thread may use one of them now or later.

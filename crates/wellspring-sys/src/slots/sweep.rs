@@ -6,7 +6,7 @@
 //! is still there: a thread that is gone never touches its slot again.
 
 use super::holder::{self, Holder, process_number, thread_number};
-use super::{Slot, chunk, release};
+use super::{Slot, chunk, release, retire};
 use crate::os_error::{OsError, raw_call};
 use crate::sandbox;
 use core::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -71,10 +71,11 @@ fn is_gone(process: u32, thread: u32) -> bool {
     answer == Err(OsError::new(libc::ESRCH))
 }
 
-/// Erases every slot: the library is unloaded, or the process ends.
+/// Erases every slot for ever: the library is unloaded, or the process ends.
 ///
 /// In a process that ends, other threads may still read. A read whose slot is erased under it ends as one whose slot
-/// a fork wiped: it compares the serial last, finds it gone, and is made again with another slot.
+/// a fork wiped: it compares the serial last, finds it gone, and is made again with another slot. No thread gets the
+/// erased slot: the hot path of the thread that had it would use it too.
 pub(crate) fn release_everything() {
     let held = || chunk::chunks().flat_map(chunk::Chunk::held_slots);
     let last = held().map(|slot| slot.serial).max().unwrap_or(0);
@@ -89,6 +90,8 @@ pub(crate) fn release_everything() {
             && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
             && membarrier(MembarrierCommand::PrivateExpedited).is_ok();
     if ordered {
-        old().filter(|slot| !slot.is_ours()).for_each(release);
+        old().filter(|slot| !slot.is_ours()).for_each(|slot| {
+            retire(slot);
+        });
     }
 }

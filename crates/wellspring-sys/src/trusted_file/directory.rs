@@ -56,7 +56,7 @@ impl Directory {
     }
 
     /// Takes the lock that the file `name` stands for, without waiting. The file is made if there is none, readable
-    /// by its owner alone: whoever can open a file can lock it. It is empty and stays there for ever.
+    /// by its owner alone: every process that can open a file can lock it. It is empty and stays there for ever.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 //! instant.
 //!
 //! ```text
-//! mod        a file: how it is opened, whose it is, who else can read or write it
+//! mod        a file: how it is opened, its owner, what other users can do with it
 //! directory  the directory it is in, and a lock file there
 //! next_file  what will replace it: written beside it, then renamed
 //! ```
@@ -29,10 +29,10 @@ pub enum FileFault {
     Link,
     /// It is no regular file.
     NotAFile,
-    /// It belongs to a user who is neither root nor the one that runs this process.
+    /// It belongs to a user that is neither root nor the one that runs this process.
     Owner,
     /// Its owner has no number in this user namespace, as root of the host has none in a container. So nothing tells
-    /// whether it belongs to root or to anybody else.
+    /// whether it belongs to root or to another user.
     Unmapped,
     /// Users other than its owner can write it.
     Exposed,

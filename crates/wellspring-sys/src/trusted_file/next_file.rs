@@ -27,7 +27,7 @@ pub struct NextFile<'a> {
 impl Directory {
     /// Begins what will replace the file `name`. Waits up to a second for another process that is replacing it.
     ///
-    /// Only its owner can read it until [`NextFile::replace`]: whoever can open a file can lock it.
+    /// Only its owner can read it until [`NextFile::replace`]: every process that can open a file can lock it.
     ///
     /// # Errors
     ///

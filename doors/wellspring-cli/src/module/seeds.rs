@@ -6,16 +6,16 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::{Args, Subcommand};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{self, CWD, Mode, OFlags};
+use rustix::fs;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use wellspring_core::seed_file::{
-    Boot, FULL_CREDIT_BITS, MAX_BYTES, Place, SeedFile, UNPLACED, Uncredited,
+    Boot, FULL_CREDIT_BITS, FileId, MAX_BYTES, SeedFile, UNKNOWN_FILE, Uncredited,
 };
+use wellspring_sys::trusted_file::{Access, Directory, FileFault};
 use zeroize::Zeroizing;
 
 /// Carry the kernel module's seeds over a reboot
@@ -76,7 +76,7 @@ fn restore(device: &OwnedFd, path: &Path) -> Result<(), Failure> {
         return Err(Failure::input(format!("{}: no file", path.display())));
     };
     let judged = match found.is_private {
-        true => file.judge(&found.place, &boot()),
+        true => file.judge(&found.file_id, &boot()),
         false => Err(Uncredited::Exposed),
     };
     let (credit_bits, remark) = match judged {
@@ -87,7 +87,8 @@ fn restore(device: &OwnedFd, path: &Path) -> Result<(), Failure> {
     let mut fresh = Zeroizing::new([0; 32]);
     getrandom(&mut fresh[..], GetRandomFlags::INSECURE).map_err(Failure::work)?;
     replace(path, SeedFile::successor(Some(&file), &[*fresh], 0))?;
-    let seed = file.seed();
+    let mut seed = Zeroizing::new([0; 32]);
+    file.seed_into(&mut seed);
     let mut nodes = 0;
     for node in 0.. {
         let mut hash = Sha256::new_with_prefix(b"wellspring kernel node");
@@ -139,70 +140,48 @@ fn save(device: &OwnedFd, path: &Path, old: Option<&SeedFile>) -> Result<usize, 
 
 /// Where a seed file was found.
 struct Found {
-    place: Place,
+    file_id: FileId,
     /// Nobody but its owner, who is us, can read or write it.
     is_private: bool,
 }
 
 /// The file, and where it lies; `None` if there is none.
 fn read(path: &Path) -> Result<Option<(SeedFile, Found)>, Failure> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let file = match fs::open(path, flags, Mode::empty()) {
-        Ok(file) => file,
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(fault(path, error)),
+    let open = || {
+        let (directory, name) = Directory::of(path)?;
+        directory.open_file(name, Access::Read)
     };
-    let status = fs::fstat(&file).map_err(|error| fault(path, error))?;
+    let file = match open() {
+        Err(FileFault::System(error)) if error.is_not_found() => return Ok(None),
+        file => file.map_err(|error| fault(path, error))?,
+    };
     let found = Found {
-        place: place(&file).map_err(|error| fault(path, error))?,
-        is_private: status.st_mode & 0o077 == 0
-            && status.st_uid == rustix::process::geteuid().as_raw(),
+        file_id: file_id(&file).map_err(|error| fault(path, error))?,
+        is_private: file.is_secret(),
     };
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES + 1));
-    let file = std::fs::File::from(file);
-    let read = file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(|error| fault(path, error))?;
-    let parsed = SeedFile::parse(&bytes).map_err(|damage| fault(path, damage))?;
+    let mut bytes = Zeroizing::new(vec![0; MAX_BYTES + 1]);
+    let length = file.read(&mut bytes).map_err(|error| fault(path, error))?;
+    let parsed = SeedFile::parse(&bytes[..length]).map_err(|damage| fault(path, damage))?;
     Ok(Some((parsed, found)))
 }
 
-/// Puts a seed in the place of what is there, at once or not at all, and on the disk before this returns.
+/// Replaces the file in one step, and puts it on the disk before this returns.
 fn replace(path: &Path, mut seed: SeedFile) -> Result<(), Failure> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let new = PathBuf::from(name);
     let mut write = || {
-        // Left behind by a save that was interrupted; nobody reads it.
-        match fs::unlink(&new) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = fs::open(&new, flags, Mode::RUSR | Mode::WUSR)?;
-        (seed.place, seed.boot) = (place(&file)?, boot());
-        std::fs::File::from(file.try_clone()?).write_all(&seed.to_bytes())?;
-        fs::fsync(&file)?;
-        fs::rename(&new, path)?;
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let folder = fs::openat(
-            CWD,
-            folder.unwrap_or(Path::new(".")),
-            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
-        fs::fsync(folder)?;
-        Ok::<(), std::io::Error>(())
+        let (directory, name) = Directory::of(path)?;
+        let mut next = directory.begin_next(name)?;
+        (seed.file_id, seed.boot) = (file_id(&next)?, boot());
+        next.write(&seed.to_bytes())?;
+        next.replace(0o600)
     };
-    write().map_err(|error| fault(path, error))
+    write().map_err(|error: FileFault| fault(path, error))
 }
 
 /// What tells a file from its copies: the machine and the file's number. A copy gets a number of its own.
-fn place(file: impl AsFd) -> Result<Place, Errno> {
+fn file_id(file: impl AsFd) -> Result<FileId, Errno> {
     let machine = std::fs::read("/etc/machine-id").unwrap_or_default();
     if machine.trim_ascii().is_empty() {
-        return Ok(UNPLACED);
+        return Ok(UNKNOWN_FILE);
     }
     let mut hash = Sha256::new_with_prefix(b"wellspring kernel seed place");
     hash.update(fs::fstat(file)?.st_ino.to_le_bytes());
@@ -239,7 +218,7 @@ mod tests {
         let (first, found) = read(&path).unwrap().unwrap();
         assert!(found.is_private);
         assert_eq!((first.sections(), first.counter), (2, 1));
-        assert_eq!(first.place, found.place);
+        assert_eq!(first.file_id, found.file_id);
         assert_eq!(first.boot, boot());
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -247,13 +226,18 @@ mod tests {
         let copy = folder.join("copy");
         std::fs::copy(&path, &copy).unwrap();
         let (copied, elsewhere) = read(&copy).unwrap().unwrap();
-        assert!(copied.judge(&elsewhere.place, &[9; 16]).is_err());
+        assert!(copied.judge(&elsewhere.file_id, &[9; 16]).is_err());
 
         replace(&path, SeedFile::successor(Some(&first), &[[3; 32]], 0)).unwrap();
         let (second, _) = read(&path).unwrap().unwrap();
         assert_eq!((second.counter, second.claimed_bits()), (2, 0));
-        assert_ne!(second.seed()[..], first.seed()[..]);
-        assert!(!folder.join("seed.new").exists());
+        let seed = |file: &SeedFile| {
+            let mut seed = [0; 32];
+            file.seed_into(&mut seed);
+            seed
+        };
+        assert_ne!(seed(&second), seed(&first));
+        assert!(!folder.join(".seed.next").exists());
         std::fs::remove_dir_all(folder).unwrap();
     }
 
