@@ -56,7 +56,6 @@ impl LocalRng {
         }
         parts.read_owned(&mut self.tap, destination)
     }
-
 }
 
 impl Engine {

@@ -138,7 +138,9 @@ fn a_page_that_anybody_else_could_write_is_not_believed() {
         engine.fill(&mut [0; 8]);
         assert_eq!(engine.generation(), before);
     };
-    refused(PageError::File(FileFault::System(OsError::new(libc::ENOENT))));
+    refused(PageError::File(FileFault::System(OsError::new(
+        libc::ENOENT,
+    ))));
     let good = || drop(GenerationPage::create(path).unwrap());
     let with_mode = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     good();

@@ -23,9 +23,9 @@ use wellspring_core::generation::Generation;
 use wellspring_core::health::START_UP_SYMBOLS;
 use wellspring_core::pool::{Pace, RESEED_INTERVAL_MS};
 use wellspring_core::queue::Queue;
+use wellspring_core::sha256::Sha256;
 use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;
-use wellspring_core::sha256::Sha256;
 use wellspring_sys::lock::{Guard, Lock};
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::signals::Blocked;
@@ -412,7 +412,9 @@ impl Collector {
     }
 
     fn push(&self, event: &Event) -> bool {
-        self.queues[os::current_cpu() % self.queues.len()].0.push(event)
+        self.queues[os::current_cpu() % self.queues.len()]
+            .0
+            .push(event)
     }
 
     /// Moves what all queues hold to the pools.

@@ -47,7 +47,10 @@ pub(super) fn fetch_keys(
 ) -> Result<(), Error> {
     let mut reservation = Reservation::ZERO;
     let need = Phase::Ready;
-    while nodes.reserve(number, need, keys.len(), signals, &mut reservation).is_none() {
+    while nodes
+        .reserve(number, need, keys.len(), signals, &mut reservation)
+        .is_none()
+    {
         seed(need, signals)?;
     }
     reservation.generate(nodes.backend(), keys);

@@ -89,7 +89,9 @@ pub(super) struct Nodes {
 impl Nodes {
     pub(super) fn new(topology: Topology, backend: Backend) -> Result<Self, Error> {
         let memory = (0..topology.nodes()).map(|node| Wiped::new(topology.system_node(node)));
-        let memory = memory.collect::<Result<_, _>>().map_err(|_| Error::Memory)?;
+        let memory = memory
+            .collect::<Result<_, _>>()
+            .map_err(|_| Error::Memory)?;
         Ok(Self {
             topology,
             backend,

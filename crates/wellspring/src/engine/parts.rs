@@ -19,9 +19,9 @@ use crate::fresh_entropy::FreshEntropy;
 use crate::mode::Mode;
 use crate::seed_file::{SeedFileError, SeedStore};
 use std::sync::OnceLock;
+use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Reservation;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
-use wellspring_core::KEY_BYTES;
 use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::locked_memory::unlocked_bytes;
 use wellspring_sys::memory::Wiped;
@@ -105,9 +105,13 @@ impl Parts {
             return self.read(destination);
         }
         self.unless_copied(|| {
-            modes::read_reserved(&self.nodes, 0, Phase::Early, &|need, signals| {
-                self.seed(need, signals)
-            }, destination)
+            modes::read_reserved(
+                &self.nodes,
+                0,
+                Phase::Early,
+                &|need, signals| self.seed(need, signals),
+                destination,
+            )
         })
     }
 
@@ -229,9 +233,7 @@ impl Parts {
         self.harvest_if_due();
         let seed = |need, signals: &Blocked| self.seed(need, signals);
         match self.mode {
-            Mode::Canonical => {
-                modes::read_canonical(&self.nodes, Phase::Ready, &seed, destination)
-            }
+            Mode::Canonical => modes::read_canonical(&self.nodes, Phase::Ready, &seed, destination),
             Mode::Concurrent => {
                 modes::read_reserved(&self.nodes, 0, Phase::Ready, &seed, destination)
             }
@@ -249,7 +251,13 @@ impl Parts {
     #[inline(always)]
     fn read_local_node(&self, destination: &mut [u8]) -> Result<(), Error> {
         let seed = |need, signals: &Blocked| self.seed(need, signals);
-        modes::read_reserved(&self.nodes, self.nodes.local(), Phase::Ready, &seed, destination)
+        modes::read_reserved(
+            &self.nodes,
+            self.nodes.local(),
+            Phase::Ready,
+            &seed,
+            destination,
+        )
     }
 
     fn fetch_keys(&self, keys: &mut [u8], signals: &Blocked) -> Result<(), Error> {
@@ -288,10 +296,7 @@ impl Parts {
 
     /// Reads after every known copy was handled; and again, if the machine was copied during the read.
     #[inline(always)]
-    fn unless_copied(
-        &self,
-        mut read: impl FnMut() -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    fn unless_copied(&self, mut read: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
         for _ in 0..MAX_READS {
             let handled = self.handle_clone_epoch();
             read()?;

@@ -248,7 +248,10 @@ mod tests {
         let entry = SourceEntry::new(Arc::new(Panics));
         assert_eq!(entry.sample(&mut [0; 32]), None);
         let stats = entry.stats();
-        assert_eq!((stats.errors, stats.last_error), (1, Some(SourceError::Panicked)));
+        assert_eq!(
+            (stats.errors, stats.last_error),
+            (1, Some(SourceError::Panicked))
+        );
     }
 
     #[test]

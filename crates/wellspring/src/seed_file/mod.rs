@@ -25,7 +25,7 @@ pub(crate) use store::{SAVE_INTERVAL_MS, SeedStore};
 
 use core::fmt;
 use std::path::{Path, PathBuf};
-use wellspring_core::seed_file::{UNKNOWN_FILE, SeedFile};
+use wellspring_core::seed_file::{SeedFile, UNKNOWN_FILE};
 use wellspring_sys::trusted_file::FileFault;
 
 /// What an engine found where its seed file should be.

@@ -1,9 +1,9 @@
 //! FreeBSD's answers and carries of the counter, for every backend.
 
 use crate::self_test::{Check, Outcome, failed, gives_freebsds_answers, skipped};
-use wellspring_replay::Replay;
 use wellspring::{Backend, Prf};
 use wellspring_cipher::{KEY_BYTES, Keystream};
+use wellspring_replay::Replay;
 
 /// Two tests for each backend. Those of a backend that this CPU does not run are skipped.
 pub(super) fn checks() -> Vec<Check> {

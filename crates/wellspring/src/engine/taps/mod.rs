@@ -115,7 +115,8 @@ impl Taps {
             self.rekey(place, fetch)?;
         }
         let mixes = self.mixes_entropy;
-        let fresh = |vdso: &mut VdsoRandom<'_>, key: &mut [u8; KEY_BYTES]| mixes && gather(vdso, key);
+        let fresh =
+            |vdso: &mut VdsoRandom<'_>, key: &mut [u8; KEY_BYTES]| mixes && gather(vdso, key);
         place.read(self.backend, fresh, destination);
         Ok(())
     }
@@ -152,6 +153,9 @@ fn take<const B: usize>(tap: &mut Tap<B>, generation: u64, destination: &mut [u8
 fn gather(vdso: &mut VdsoRandom<'_>, entropy: &mut [u8; KEY_BYTES]) -> bool {
     let _ = vdso.fill(entropy);
     let cycles = cpu::cycles().to_le_bytes();
-    entropy.iter_mut().zip(cycles).for_each(|(byte, cycle)| *byte ^= cycle);
+    entropy
+        .iter_mut()
+        .zip(cycles)
+        .for_each(|(byte, cycle)| *byte ^= cycle);
     true
 }
