@@ -39,8 +39,8 @@ impl<T: Zeroed> OwnedState<T> {
         }
     }
 
-    /// The hot path, as [`ThreadStates::try_current`]: runs `read` on the state if it was made current in the epoch that
-    /// `threads` are in. In a child `read` may find `T::ZERO`, and must take nothing from it.
+    /// The hot path, as [`ThreadStates::try_current`]: runs `read` on the state if it was made current in the epoch
+    /// that `threads` are in. In a child `read` may find `T::ZERO`, and must take nothing from it.
     #[inline(always)]
     pub fn try_current<O: Zeroed, I: Zeroed, R>(
         &mut self,

@@ -55,6 +55,13 @@ impl Blocked {
     }
 }
 
+impl Blocked {
+    /// Whether no handler runs: not after [`sandbox::prepare`].
+    pub(crate) fn stops_handlers(&self) -> bool {
+        matches!(self.before, Before::Mask(_))
+    }
+}
+
 impl Default for Blocked {
     fn default() -> Self {
         Self::new()

@@ -148,3 +148,17 @@ fn a_child_finds_its_current_state_wiped() {
     });
     assert_eq!(code, 0);
 }
+
+#[test]
+fn an_epoch_that_another_thread_began_is_seen() {
+    let states = Counters::new();
+    make_current(&states);
+    for _ in 0..100 {
+        std::thread::scope(|scope| {
+            scope.spawn(|| states.begin_epoch());
+        });
+        assert_eq!(count(&states), None);
+        make_current(&states);
+        assert!(count(&states).is_some());
+    }
+}

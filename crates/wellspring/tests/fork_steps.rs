@@ -25,8 +25,9 @@ const LAST_STEPS: usize = 160;
 const SPREAD_FORKS: usize = 20;
 const MOST_FORKS: usize = LAST_STEPS + 2 * SPREAD_FORKS;
 
-/// From the last look at what a fork wipes to the return of the read.
-const MOST_LATE_FORKS: usize = 60;
+/// The instructions from the last look at what a fork wipes to the return of the read: up to 75 in a build with little
+/// optimisation.
+const MOST_LATE_FORKS: usize = 90;
 
 /// The buffers of a thread's tap and of an owned one.
 const THREAD_BUFFER_BYTES: usize = 5120;

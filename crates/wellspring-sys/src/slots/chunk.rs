@@ -70,11 +70,13 @@ pub(super) fn of(holder: &Holder) -> &'static Chunk {
 
 /// How many slots the next chunk will have.
 pub(super) fn next_slots(kind: Kind, node: u32) -> usize {
-    let before = chunks().filter(|chunk| chunk.is(kind, node)).count() as u32;
-    MIN_SLOTS
-        .checked_shl(before)
-        .unwrap_or(MAX_SLOTS)
-        .clamp(MIN_SLOTS, MAX_SLOTS)
+    slots_after(chunks().filter(|chunk| chunk.is(kind, node)).count())
+}
+
+/// How many slots a chunk has after `chunks` others.
+fn slots_after(chunks: usize) -> usize {
+    let doublings = (MAX_SLOTS / MIN_SLOTS).ilog2() as usize;
+    MIN_SLOTS << chunks.min(doublings)
 }
 
 /// Maps one more chunk. `None`: no memory, or the limit is reached; nothing has changed then.
@@ -213,4 +215,25 @@ pub(crate) fn unlocked_bytes() -> usize {
         }
     };
     chunks().map(bytes).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_grow_and_all_slots_fit_into_them() {
+        let sizes: Vec<usize> = (0..MAX_CHUNKS).map(slots_after).collect();
+        assert_eq!(sizes[..8], [8, 16, 32, 64, 128, 256, 512, 512]);
+        assert!(sizes.is_sorted());
+        let all = sizes.iter().scan(0, |sum, size| {
+            *sum += size;
+            Some(*sum)
+        });
+        let needed = all.take_while(|&sum| sum <= holder::MAX_SLOTS).count();
+        assert!(
+            needed < 140,
+            "{needed} chunks for all slots of one kind and node"
+        );
+    }
 }

@@ -1,6 +1,8 @@
 //! What the tests of this crate share.
 #![allow(dead_code)]
 
+pub(crate) mod stepping;
+
 use std::time::{Duration, Instant};
 use wellspring_sys::thread_state::{State, StateRef, ThreadStates};
 

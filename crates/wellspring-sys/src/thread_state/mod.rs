@@ -5,25 +5,23 @@
 //! and the mark is cleared after the last change to the state. So the marks are right at every instruction boundary. A
 //! handler that is left by siglongjmp leaves the mark of the read it interrupted: that state is never used again.
 
+mod epoch;
+mod state_ref;
+
+pub use crate::slots::DEPTHS;
+pub use epoch::Epoch;
+pub use state_ref::{State, StateRef};
+
 use crate::signals::Blocked;
 use crate::slots::{self, Header, Kind, Place, Request, Slot};
 use crate::thread::{BUSY, ENTRIES, Entry, Level, Local, Mark, STALE, local};
 use crate::thread_exit;
-use crate::vdso::VdsoRandom;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
-
-pub use crate::slots::DEPTHS;
-
-/// The states of a thread: one for the outermost depth, where almost all reads are, and smaller ones for the
-/// depths of signal handlers.
-#[repr(C)]
-struct States<O, I> {
-    outermost: O,
-    nested: [I; DEPTHS - 1],
-}
+use epoch::next_epoch;
+use state_ref::States;
 
 /// States for every thread: an `O` for the outermost depth, an `I` for each deeper one.
 ///
@@ -33,9 +31,9 @@ struct States<O, I> {
 ///
 /// [`try_current`](Self::try_current) reads from an outermost state that an earlier read has made *current*, by
 /// [`StateRef::mark_current`], in the [`Epoch`] that the states are still in. All that must send a read the long way
-/// begins a new epoch with [`begin_epoch`](Self::begin_epoch): a reseed, a notice of a clone. A thread's epoch is compared
-/// with that of the states, once. Epochs are numbers that no two states share, so the comparison fails as well on a
-/// thread whose first entry is of other states, or that is in a read already: then its epoch says so.
+/// begins a new epoch with [`begin_epoch`](Self::begin_epoch): a reseed, a notice of a clone. A thread's epoch is
+/// compared with that of the states, once. Epochs are numbers that no two states share, so the comparison fails as
+/// well on a thread whose first entry is of other states, or that is in a read already: then its epoch says so.
 ///
 /// It does not notice a fork. In a child the state is wiped: `O::ZERO`, which must have nothing to give. A fork under
 /// the read (in a signal handler) is noticed at its end, by the slot's serial.
@@ -44,27 +42,6 @@ pub struct ThreadStates<O, I> {
     epoch: AtomicU64,
     owner: u64,
     states: PhantomData<fn() -> (O, I)>,
-}
-
-/// A stretch of time in which nothing happened to some states, see [`ThreadStates`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Epoch {
-    number: u64,
-    /// Of which states. Those of others must not be marked with it.
-    owner: u64,
-}
-
-/// The number of a new epoch, which no other has. In ordinary memory: a child goes on from where its parent was.
-fn next_epoch() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(STALE + 1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-impl Epoch {
-    /// Its number, if it is of the states of `owner`.
-    pub(crate) fn of(self, owner: u64) -> Option<u64> {
-        (self.owner == owner).then_some(self.number)
-    }
 }
 
 impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
@@ -295,7 +272,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     #[inline(never)]
     fn acquire(&self, local: &Local, level: &Level<'_>, node: u32, lost: Slot) -> Option<Slot> {
         // A handler must not see an entry half written.
-        let _signals = Blocked::new();
+        let _signals = Blocked::try_new()?;
         // A handler that ran before may have acquired what we want.
         if let Some(slot) = self.mine(local) {
             return Some(slot);
@@ -354,158 +331,5 @@ impl<O, I> Drop for ThreadStates<O, I> {
     }
 }
 
-/// The states of a depth, for the read that is at this depth.
-pub struct StateRef<'a, O, I> {
-    slot: Slot,
-    depth: usize,
-    /// The epoch in which it was made current.
-    current: Option<Epoch>,
-    states: PhantomData<&'a mut (O, I)>,
-}
-
-/// The state of a depth.
-pub enum State<'a, O, I> {
-    /// Of a read that interrupts none.
-    Outermost(&'a mut O),
-    /// Of a read that interrupts another.
-    Nested(&'a mut I),
-}
-
-impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
-    /// The state.
-    pub fn state(&mut self) -> State<'_, O, I> {
-        let states = self.slot.states().cast::<States<O, I>>();
-        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; zeros, which it starts as, are a state. No
-        // other code uses it: the slot is this thread's, and the depth is marked.
-        unsafe {
-            match self.depth {
-                0 => State::Outermost(&mut (*states).outermost),
-                deeper => State::Nested(&mut (*states).nested[deeper - 1]),
-            }
-        }
-    }
-
-    /// The number of depths from this one on.
-    #[must_use]
-    pub fn depths_from_here(&self) -> usize {
-        DEPTHS - self.depth
-    }
-
-    /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler runs,
-    /// so the deeper ones are not in use.
-    pub fn states(&mut self, _signals: &Blocked) -> (Option<&mut O>, &mut [I]) {
-        let states = self.slot.states().cast::<States<O, I>>();
-        // SAFETY: as above, for all depths from this one on.
-        unsafe {
-            match self.depth {
-                0 => (Some(&mut (*states).outermost), &mut (*states).nested),
-                deeper => (None, &mut (&mut (*states).nested)[deeper - 1..]),
-            }
-        }
-    }
-
-    /// Says that the outermost state was made current in an epoch: it is ready for
-    /// [`try_current`](ThreadStates::try_current) until the next one begins. Ask for the epoch before what makes the
-    /// state current. At other depths, and with an epoch of other states, this does nothing.
-    pub fn mark_current(&mut self, epoch: Epoch) {
-        if self.depth == 0 {
-            self.current = Some(epoch);
-        }
-    }
-
-    /// The state, and the operating system's output to be mixed into it.
-    pub fn state_and_vdso(&mut self) -> (State<'_, O, I>, VdsoRandom<'_>) {
-        let vdso = VdsoRandom::new(self.slot.vdso_state(self.depth));
-        (self.state(), vdso)
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn value<'a>(level: &'a mut StateRef<'_, u64, u64>) -> &'a mut u64 {
-        match level.state() {
-            State::Outermost(value) | State::Nested(value) => value,
-        }
-    }
-
-    fn next(threads: &ThreadStates<u64, u64>) -> Option<u64> {
-        threads.try_with(
-            || 0,
-            |level| {
-                *value(level) += 1;
-                *value(level)
-            },
-        )
-    }
-
-    #[test]
-    fn every_thread_starts_from_zero_and_keeps_its_state() {
-        let threads = ThreadStates::<u64, u64>::new();
-        assert_eq!((next(&threads), next(&threads)), (Some(1), Some(2)));
-        std::thread::scope(|scope| {
-            scope.spawn(|| assert_eq!((next(&threads), next(&threads)), (Some(1), Some(2))));
-        });
-        assert_eq!(next(&threads), Some(3));
-    }
-
-    #[test]
-    fn a_nested_use_never_sees_the_state_it_interrupts() {
-        let threads = ThreadStates::<u64, u64>::new();
-        fn descend(threads: &ThreadStates<u64, u64>, depth: usize) -> usize {
-            let below = threads.try_with(
-                || 0,
-                |level| {
-                    assert_eq!(*value(level), 0);
-                    *value(level) = 1;
-                    let below = descend(threads, depth + 1);
-                    assert_eq!(*value(level), 1);
-                    below
-                },
-            );
-            below.unwrap_or(depth)
-        }
-        assert_eq!(descend(&threads, 0), DEPTHS, "the fifth level is refused");
-    }
-
-    #[test]
-    fn a_panic_costs_no_depth() {
-        let threads = ThreadStates::<u64, u64>::new();
-        for _ in 0..2 * DEPTHS {
-            let panics =
-                std::panic::AssertUnwindSafe(|| threads.try_with(|| 0, |_| panic!("in a read")));
-            assert!(std::panic::catch_unwind(panics).is_err());
-        }
-        assert_eq!(next(&threads), Some(1));
-    }
-
-    #[test]
-    fn more_states_than_a_thread_keeps_are_lost_and_nothing_else() {
-        let all: [ThreadStates<u64, u64>; 3 * ENTRIES] =
-            core::array::from_fn(|_| ThreadStates::new());
-        for _ in 0..3 {
-            for threads in &all {
-                assert!(next(threads).is_some());
-            }
-        }
-        assert!(all.iter().map(ThreadStates::count).sum::<usize>() <= ENTRIES);
-    }
-
-    #[test]
-    fn slots_of_ended_threads_and_dropped_states_are_used_again() {
-        let threads = ThreadStates::<u64, u64>::new();
-        for _ in 0..200 {
-            std::thread::scope(|scope| {
-                let first = scope.spawn(|| next(&threads)).join().unwrap();
-                assert_eq!(first, Some(1), "a slot comes back erased");
-            });
-        }
-        assert_eq!(threads.count(), 0);
-        next(&threads);
-        let owner = threads.owner;
-        assert_eq!(slots::count(owner), 1);
-        drop(threads);
-        assert_eq!(slots::count(owner), 0);
-    }
-}
+mod tests;

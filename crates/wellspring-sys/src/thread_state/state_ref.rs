@@ -1,0 +1,89 @@
+//! The state of a read at its depth.
+
+use super::Epoch;
+use crate::signals::Blocked;
+use crate::slots::{DEPTHS, Slot};
+use crate::vdso::VdsoRandom;
+use crate::zeroed::Zeroed;
+use core::marker::PhantomData;
+
+/// The states of a thread: one for the outermost depth, where almost all reads are, and smaller ones for the
+/// depths of signal handlers.
+#[repr(C)]
+pub(super) struct States<O, I> {
+    pub(super) outermost: O,
+    pub(super) nested: [I; DEPTHS - 1],
+}
+
+/// The states of a depth, for the read that is at this depth.
+pub struct StateRef<'a, O, I> {
+    pub(super) slot: Slot,
+    pub(super) depth: usize,
+    /// The epoch in which it was made current.
+    pub(super) current: Option<Epoch>,
+    pub(super) states: PhantomData<&'a mut (O, I)>,
+}
+
+/// The state of a depth.
+pub enum State<'a, O, I> {
+    /// Of a read that interrupts none.
+    Outermost(&'a mut O),
+    /// Of a read that interrupts another.
+    Nested(&'a mut I),
+}
+
+impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
+    /// The state.
+    pub fn state(&mut self) -> State<'_, O, I> {
+        let states = self.slot.states().cast::<States<O, I>>();
+        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; zeros, which it starts as, are a state. No
+        // other code uses it: the slot is this thread's, and the depth is marked.
+        unsafe {
+            match self.depth {
+                0 => State::Outermost(&mut (*states).outermost),
+                deeper => State::Nested(&mut (*states).nested[deeper - 1]),
+            }
+        }
+    }
+
+    /// The number of depths from this one on.
+    #[must_use]
+    pub fn depths_from_here(&self) -> usize {
+        DEPTHS - self.depth
+    }
+
+    /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler runs,
+    /// so the deeper ones are not in use. After [`sandbox::prepare`](crate::sandbox::prepare) handlers do run: then it
+    /// is the state of this depth alone.
+    pub fn states(&mut self, signals: &Blocked) -> (Option<&mut O>, &mut [I]) {
+        let states = self.slot.states().cast::<States<O, I>>();
+        let end = if signals.stops_handlers() {
+            DEPTHS - 1
+        } else {
+            self.depth
+        };
+        let first = self.depth.saturating_sub(1);
+        // SAFETY: as above, for the depths up to `end` too. References to no others: shallower states are in use.
+        unsafe {
+            let nested = (&raw mut (*states).nested).cast::<I>().add(first);
+            let nested = core::slice::from_raw_parts_mut(nested, end - first);
+            let outermost = (self.depth == 0).then(|| &mut (*states).outermost);
+            (outermost, nested)
+        }
+    }
+
+    /// Says that the outermost state was made current in an epoch: it is ready for
+    /// [`try_current`](super::ThreadStates::try_current) until the next one begins. Ask for the epoch before what makes
+    /// the state current. At other depths, and with an epoch of other states, this does nothing.
+    pub fn mark_current(&mut self, epoch: Epoch) {
+        if self.depth == 0 {
+            self.current = Some(epoch);
+        }
+    }
+
+    /// The state, and the operating system's output to be mixed into it.
+    pub fn state_and_vdso(&mut self) -> (State<'_, O, I>, VdsoRandom<'_>) {
+        let vdso = VdsoRandom::new(self.slot.vdso_state(self.depth));
+        (self.state(), vdso)
+    }
+}
