@@ -30,7 +30,8 @@ int ws_nodes_reserve(bool root, size_t bytes,
 ssize_t ws_nodes_read_chunk(void *destination, size_t bytes);
 
 /*
- * Saves and restores the seed of one node. 0; -EAGAIN before Ready (save); -ENODATA if this number has no node now; -ENXIO past the last number. The
+ * Saves and restores the seed of one node. 0; -EAGAIN before Ready (save); -ENODATA if this
+ * number has no node now; -ENXIO past the last number. The
  * caller of restore then bumps the generation.
  */
 int ws_nodes_save(unsigned int number, void *seed, size_t bytes);

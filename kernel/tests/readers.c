@@ -143,7 +143,9 @@ static int run_readers(struct report *report, enum ws_mode mode)
 		verdict = failed(report, "no reseed in %u ms of reads", TIME_MS);
 	else
 		verdict = passed(report,
-				 "%u readers, %llu reads, least/most %llu%%; %llu locks taken, %llu waits of %llu us; %llu rounds of the collector, %llu reseeds",
+				 "%u readers, %llu reads, least/most %llu%%; "
+				 "%llu locks taken, %llu waits of %llu us; "
+				 "%llu rounds of the collector, %llu reseeds",
 				 count, total, least * 100 / most,
 				 after->all_reservations - before->all_reservations,
 				 after->waits - before->waits,

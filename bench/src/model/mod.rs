@@ -100,19 +100,9 @@ pub(crate) fn run(costs: &Costs) -> ModelReport {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
+    use super::costs::tests::COSTS;
     use super::*;
-
-    /// Round figures of no machine in particular.
-    pub(crate) const COSTS: Costs = Costs {
-        backend: "aes256-vaes512",
-        generation_ns_per_byte: 0.1,
-        key_ns: 50.0,
-        around_lock_ns: 400.0,
-        tap_read_ns: 10.0,
-        local_line_ns: 50.0,
-        is_line_measured: true,
-    };
 
     #[test]
     fn a_model_is_reported_in_every_form_and_says_that_it_is_one() {

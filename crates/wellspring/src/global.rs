@@ -2,7 +2,6 @@
 
 use crate::engine::{Engine, Harvester, Stats};
 use crate::error::Error;
-use crate::rng::ThreadRng;
 use wellspring_sys::once_box::OnceBox;
 
 /// The engine of the process, made with the defaults by the first caller.
@@ -67,19 +66,6 @@ pub fn u64() -> u64 {
 #[inline]
 pub fn bytes<const N: usize>() -> [u8; N] {
     engine().bytes()
-}
-
-/// A handle with rand_core's traits that reads as [`fill`] does.
-///
-/// ```
-/// use rand_core::Rng as _;
-/// let mut rng = wellspring::rng();
-/// assert_ne!(rng.next_u64(), rng.next_u64());
-/// ```
-#[must_use]
-#[inline]
-pub fn rng() -> ThreadRng {
-    ThreadRng
 }
 
 /// Moves every tap of the process's engine to a fresh key: see [`Engine::reseed`].

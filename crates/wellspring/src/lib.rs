@@ -51,11 +51,11 @@ pub use engine::{
 };
 pub use error::Error;
 pub use global::{
-    bytes, diverge_from_clones, fill, generation, reseed, rng, start_harvester, stats, try_fill,
-    u32, u64,
+    bytes, diverge_from_clones, fill, generation, reseed, start_harvester, stats, try_fill, u32,
+    u64,
 };
 pub use mode::{Mode, UnknownMode};
-pub use rng::{LocalRng, ThreadRng};
+pub use rng::{LocalRng, ThreadRng, rng};
 pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 pub use wellspring_core::topology::{Topology, TopologyError};

@@ -85,6 +85,19 @@ impl fmt::Debug for LocalRng {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThreadRng;
 
+/// A handle with rand_core's traits that reads as [`fill`](crate::fill) does.
+///
+/// ```
+/// use rand_core::Rng as _;
+/// let mut rng = wellspring::rng();
+/// assert_ne!(rng.next_u64(), rng.next_u64());
+/// ```
+#[must_use]
+#[inline]
+pub fn rng() -> ThreadRng {
+    ThreadRng
+}
+
 /// Implements rand_core's traits by a type's `fill` of any length. It cannot fail: all of these wait for the first seed.
 macro_rules! rand_core_traits {
     ($type:ty, $self:ident => $fill:expr) => {

@@ -69,7 +69,7 @@ fn a_hundred_thousand_threads_take_no_more_memory_than_ten_thousand() {
 }
 
 #[test]
-fn generators_of_ones_own_that_are_dropped_leave_nothing() {
+fn owned_generators_that_are_dropped_leave_nothing() {
     let _alone = ALONE.lock();
     let engine = engine(Mode::PerThread);
     let draw = |times| {

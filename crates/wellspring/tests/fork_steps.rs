@@ -103,12 +103,13 @@ fn fork_at_every_step<S>(
         let late_forks = forks - late.unwrap_or(forks);
         println!("{what}: {forks} forks in {steps} steps, {late_forks} of them too late");
         assert!(late_forks < MOST_LATE_FORKS, "{what}");
-        let drawn = children
-            .enumerate()
-            .map(|(number, child)| match number < forks - late_forks {
-                true => child,
-                false => &child[READ_BYTES..],
-            });
+        let drawn = children.enumerate().map(|(number, child)| {
+            if number < forks - late_forks {
+                child
+            } else {
+                &child[READ_BYTES..]
+            }
+        });
         let drawn: Vec<&[u8]> = drawn.chain([&*parent]).collect();
         assert_nothing_in_common(&drawn, what);
     });
@@ -171,7 +172,7 @@ fn the_first_read_of_an_engine_is_not_repeated() {
 }
 
 #[test]
-fn a_read_of_a_generator_of_ones_own_is_not_repeated() {
+fn a_read_of_an_owned_generator_is_not_repeated() {
     // One that refills is below, in a crowd.
     let buffered = || owned_with_left(64);
     fork_at_every_step("a generator's buffer", buffered, Door::fill, nothing);

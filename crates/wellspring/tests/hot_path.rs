@@ -55,10 +55,10 @@ fn count_calls(work: impl FnOnce()) -> Option<usize> {
             libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers);
             registers
         };
-        match registers.orig_rax as libc::c_long == MARKER {
-            true => marks += 1,
-            false if marks == 2 => stops += 1,
-            false => {}
+        if registers.orig_rax as libc::c_long == MARKER {
+            marks += 1;
+        } else if marks == 2 {
+            stops += 1;
         }
     }
 }

@@ -22,7 +22,7 @@ fn on_a_terminal(command: &str) -> Option<String> {
 }
 
 #[test]
-fn a_bar_and_a_line_are_shown_to_whoever_watches() {
+fn a_bar_and_a_line_are_shown_on_a_terminal() {
     let Some(screen) = on_a_terminal("wellspring bytes 100MiB > /dev/null") else {
         return;
     };

@@ -3,7 +3,23 @@
 use super::fault::{Fault, Rule};
 
 /// A file, the rule that it breaks, and why it may. A circle is named by its first file.
-const ALLOWED: [(&str, Rule, &str); 0] = [];
+const ALLOWED: [(&str, Rule, &str); 3] = [
+    (
+        "crates/wellspring-sys/src/slots/chunk.rs",
+        Rule::Circle,
+        "a slot lies in a chunk, which hands out slots; the sweep finds slots in chunks and releases them",
+    ),
+    (
+        "crates/wellspring-core/tests/memory.rs",
+        Rule::FileLength,
+        "one search of memory, repeated after each step of the core",
+    ),
+    (
+        "doors/wellspring-cli/src/module/device.rs",
+        Rule::FileLength,
+        "one list of calls, each made on both devices",
+    ),
+];
 
 /// The faults without those that are allowed, and with a fault for each exception that allows nothing.
 pub(super) fn without_exceptions(faults: Vec<Fault>) -> Vec<Fault> {

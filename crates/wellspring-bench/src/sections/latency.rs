@@ -1,6 +1,6 @@
 //! The distribution of single reads, on a logarithmic scale.
 
-use super::MODES;
+use super::modes::MODES;
 use crate::chart::{Axis, Drawing, Lines, MAX_SERIES, Point, Series};
 use crate::format::duration;
 use crate::latency::{AFTER_RESEED, EMPTY, HARVESTING, Latency, OF_A_HERD, OF_NO_HERD};

@@ -9,20 +9,13 @@
 
 mod costs;
 mod latency;
+mod modes;
 mod sizes;
 mod threads;
 
 use crate::page::Section;
 use crate::report::Report;
-use wellspring::Mode;
-
-/// The modes with the default one first, so that it has the same colour in every chart.
-pub const MODES: [Mode; 4] = [
-    Mode::PerThread,
-    Mode::PerNode,
-    Mode::Concurrent,
-    Mode::Canonical,
-];
+pub use modes::MODES;
 
 /// Every section of `report`, the u64 first. Sections of what was not measured have no drawings.
 #[must_use]

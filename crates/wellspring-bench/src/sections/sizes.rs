@@ -1,6 +1,6 @@
 //! Throughput by size, on one thread.
 
-use super::MODES;
+use super::modes::MODES;
 use crate::chart::{Axis, Drawing, Lines, MAX_SERIES, Point, Series};
 use crate::contender::{Family, Work};
 use crate::format::{duration, rate};

@@ -1,6 +1,6 @@
 //! What many threads read together, over one thread alone: a chart for each size.
 
-use super::MODES;
+use super::modes::MODES;
 use crate::chart::{Axis, Bar, Bars, Drawing, Lines, Point, Series, Tint};
 use crate::contender::{Family, Work};
 use crate::format::{digits, rate};

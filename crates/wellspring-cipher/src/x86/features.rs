@@ -57,11 +57,12 @@ impl Features {
             }
             (__cpuid(1), __cpuid_count(7, 0))
         };
-        let saved = match has(basic.ecx, OSXSAVE) {
+        let saved = if has(basic.ecx, OSXSAVE) {
             // SAFETY: OSXSAVE says that XGETBV exists and user code may run it.
-            true => unsafe { saved_registers() },
-            // Without it the operating system saves none of the wide registers.
-            false => 0,
+            unsafe { saved_registers() }
+        } else {
+            // The operating system saves none of the wide registers.
+            0
         };
         Features::of(basic.ecx, extended.ebx, extended.ecx, saved)
     }

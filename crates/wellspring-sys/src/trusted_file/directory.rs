@@ -93,6 +93,22 @@ impl Directory {
     }
 }
 
+impl TrustedFile {
+    /// Opens a file that no user but its owner can write.
+    ///
+    /// # Errors
+    ///
+    /// Every [`FileFault`] except `Busy`.
+    pub fn open(path: &Path, access: Access) -> Result<Self, FileFault> {
+        let (directory, name) = Directory::of(path)?;
+        let file = directory.open_file(name, access)?;
+        if file.others_can_write() {
+            return Err(FileFault::Exposed);
+        }
+        Ok(file)
+    }
+}
+
 impl AsFd for Directory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

@@ -20,7 +20,6 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, read};
 use rustix::process::geteuid;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 
 /// Why a file is not believed, or cannot be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,20 +112,6 @@ pub struct TrustedFile {
 }
 
 impl TrustedFile {
-    /// Opens a file that no user but its owner can write.
-    ///
-    /// # Errors
-    ///
-    /// Every [`FileFault`] except `Busy`.
-    pub fn open(path: &Path, access: Access) -> Result<Self, FileFault> {
-        let (directory, name) = Directory::of(path)?;
-        let file = directory.open_file(name, access)?;
-        if file.others_can_write() {
-            return Err(FileFault::Exposed);
-        }
-        Ok(file)
-    }
-
     fn new(file: OwnedFd) -> Result<Self, FileFault> {
         let status = rustix::fs::fstat(&file)?;
         check(&status)?;

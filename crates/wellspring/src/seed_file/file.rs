@@ -1,6 +1,7 @@
 //! A seed file as it lies on the disk.
 
-use super::{Identity, SeedFileError};
+use super::identity::Identity;
+use super::outcome::SeedFileError;
 use std::os::fd::AsFd;
 use std::path::Path;
 use wellspring_core::seed_file::{FileId, MAX_BYTES, SeedFile, Uncredited};

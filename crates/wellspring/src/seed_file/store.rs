@@ -1,7 +1,8 @@
 //! The seed file of an engine: read and replaced at the start, written again later.
 
 use super::file::{Found, read};
-use super::{Identity, SeedFileError, SeedFileStats, SeedFound};
+use super::identity::Identity;
+use super::outcome::{SeedFileError, SeedFileStats, SeedFound};
 use crate::fresh_entropy::FreshEntropy;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rustix::process::{Pid, getpid};

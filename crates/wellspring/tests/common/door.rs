@@ -47,7 +47,7 @@ impl Door {
             Door::Engine(engine) => format!("an engine in mode {}", engine.mode()),
             Door::Global => "the functions of the crate".into(),
             Door::ThreadRng(_) => "the handle of a thread".into(),
-            Door::Owned(_) => "a generator of one's own".into(),
+            Door::Owned(_) => "an owned generator".into(),
             Door::Pseudo => "the statistical tier".into(),
         }
     }

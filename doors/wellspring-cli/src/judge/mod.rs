@@ -18,47 +18,12 @@ mod compression;
 mod counts;
 mod fips;
 mod serial;
+mod statistics;
 mod verdict;
 
 pub(crate) use fips::FipsFailures;
+pub(crate) use statistics::Judge;
 pub(crate) use verdict::{MIN_PROBABILITY, Test, Verdict};
-
-use circle::Circle;
-use compression::Compression;
-use counts::Counts;
-use fips::Fips;
-use serial::Serial;
-
-/// The statistics of the bytes so far.
-#[derive(Default)]
-pub(crate) struct Judge {
-    counts: Counts,
-    fips: Fips,
-    serial: Serial,
-    circle: Circle,
-    compression: Compression,
-}
-
-impl Judge {
-    /// Adds the next bytes. It does not matter how the bytes are cut into pieces.
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
-        self.counts.update(bytes);
-        self.fips.update(bytes);
-        self.serial.update(bytes);
-        self.circle.update(bytes);
-        self.compression.update(bytes);
-    }
-
-    /// How many bytes there were.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.counts.bytes()
-    }
-
-    /// What the statistics say.
-    pub(crate) fn verdict(&self) -> Verdict {
-        verdict::of(self)
-    }
-}
 
 #[cfg(test)]
 mod tests;

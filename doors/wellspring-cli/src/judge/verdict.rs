@@ -2,7 +2,8 @@
 
 use super::circle::Circle;
 use super::compression::Compression;
-use super::{FipsFailures, Judge};
+use super::fips::FipsFailures;
+use super::statistics::Judge;
 use statrs::function::erf::erfc;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
 
@@ -73,6 +74,13 @@ pub(crate) struct Verdict {
 impl Verdict {
     pub(crate) fn failed(&self) -> bool {
         self.tests.iter().any(|test| test.failed)
+    }
+}
+
+impl Judge {
+    /// What the statistics say.
+    pub(crate) fn verdict(&self) -> Verdict {
+        of(self)
     }
 }
 

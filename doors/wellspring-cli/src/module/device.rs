@@ -63,11 +63,12 @@ impl Comparison {
     ) -> Result<Returned, Stop> {
         let (ours, theirs) = (call(self.device.as_fd()), call(self.model.as_fd()));
         self.calls += 1;
-        match ours == theirs {
-            true => Ok(ours),
-            false => Err(Stop::Failed(format!(
+        if ours == theirs {
+            Ok(ours)
+        } else {
+            Err(Stop::Failed(format!(
                 "{name} returns {ours}, of {MODEL} {theirs}"
-            ))),
+            )))
         }
     }
 
@@ -331,12 +332,12 @@ fn own_ioctls() -> Result<String, Stop> {
         credit_bits,
         bytes: [7; SEED_BYTES],
     };
-    let expect = |name: &str, got: Result<(), Errno>, wanted: Result<(), Errno>| match got == wanted
-    {
-        true => Ok(()),
-        false => Err(Stop::Failed(format!(
-            "{name}: {got:?} instead of {wanted:?}"
-        ))),
+    let expect = |name: &str, got: Result<(), Errno>, wanted: Result<(), Errno>| {
+        if got == wanted {
+            return Ok(());
+        }
+        let reason = format!("{name}: {got:?} instead of {wanted:?}");
+        Err(Stop::Failed(reason))
     };
     for node in [64, 9999, u32::MAX] {
         expect(
@@ -368,9 +369,10 @@ fn own_ioctls() -> Result<String, Stop> {
     expect("save", ioctl::save(&device, &mut one), Ok(()))?;
     expect("restore", ioctl::restore(&device, one), Ok(()))?;
     expect("save again", ioctl::save(&device, &mut other), Ok(()))?;
-    match one.bytes == other.bytes || one.bytes == [7; SEED_BYTES] || one.credit_bits != 0 {
-        true => Err(Stop::Failed("a node gives its seed twice, or none".into())),
-        false => Ok("16 calls".into()),
+    if one.bytes == other.bytes || one.bytes == [7; SEED_BYTES] || one.credit_bits != 0 {
+        Err(Stop::Failed("a node gives its seed twice, or none".into()))
+    } else {
+        Ok("16 calls".into())
     }
 }
 
@@ -422,9 +424,10 @@ fn signals() -> Result<String, Stop> {
     let whole = probes::under_signals(1, || {
         (0..2000).all(|_| rustix::io::read(&device, &mut memory[..PAGE_BYTES]) == Ok(PAGE_BYTES))
     });
-    match whole {
-        true => Ok(format!("{read} of 2147483648 bytes; 2000 pages whole")),
-        false => Err(Stop::Failed("a read of a page was short".into())),
+    if whole {
+        Ok(format!("{read} of 2147483648 bytes; 2000 pages whole"))
+    } else {
+        Err(Stop::Failed("a read of a page was short".into()))
     }
 }
 
@@ -437,13 +440,14 @@ fn polled() -> Result<String, Stop> {
     let all = PollFlags::IN | PollFlags::OUT | PollFlags::RDNORM | PollFlags::WRNORM;
     let mut files = [PollFd::new(&device, all), PollFd::new(&model, all)];
     poll(&mut files, None).map_err(|error| broken("poll", error))?;
-    match files[0].revents() == files[1].revents() {
-        true => Ok(format!("{:?}", files[0].revents())),
-        false => Err(Stop::Failed(format!(
+    if files[0].revents() == files[1].revents() {
+        Ok(format!("{:?}", files[0].revents()))
+    } else {
+        Err(Stop::Failed(format!(
             "poll says {:?}, of {MODEL} {:?}",
             files[0].revents(),
             files[1].revents()
-        ))),
+        )))
     }
 }
 

@@ -118,9 +118,10 @@ impl Cliff {
             length: good + bad,
         };
         // SAFETY: a part of what was mapped above, to which nothing refers.
-        match good == 0 || unsafe { libc::mprotect(start, good, protection) } == 0 {
-            true => Ok(cliff),
-            false => Err(io::Error::last_os_error()),
+        if good == 0 || unsafe { libc::mprotect(start, good, protection) } == 0 {
+            Ok(cliff)
+        } else {
+            Err(io::Error::last_os_error())
         }
     }
 

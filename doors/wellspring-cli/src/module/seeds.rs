@@ -75,9 +75,10 @@ fn restore(device: &OwnedFd, path: &Path) -> Result<(), Failure> {
     let Some((file, found)) = read(path)? else {
         return Err(Failure::input(format!("{}: no file", path.display())));
     };
-    let judged = match found.is_private {
-        true => file.judge(&found.file_id, &boot()),
-        false => Err(Uncredited::Exposed),
+    let judged = if found.is_private {
+        file.judge(&found.file_id, &boot())
+    } else {
+        Err(Uncredited::Exposed)
     };
     let (credit_bits, remark) = match judged {
         Ok(bits) => (bits, String::new()),

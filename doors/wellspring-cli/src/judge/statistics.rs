@@ -1,0 +1,33 @@
+//! All statistics of some bytes, in one pass.
+
+use super::circle::Circle;
+use super::compression::Compression;
+use super::counts::Counts;
+use super::fips::Fips;
+use super::serial::Serial;
+
+/// The statistics of the bytes so far.
+#[derive(Default)]
+pub(crate) struct Judge {
+    pub(super) counts: Counts,
+    pub(super) fips: Fips,
+    pub(super) serial: Serial,
+    pub(super) circle: Circle,
+    pub(super) compression: Compression,
+}
+
+impl Judge {
+    /// Adds the next bytes. It does not matter how the bytes are cut into pieces.
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.counts.update(bytes);
+        self.fips.update(bytes);
+        self.serial.update(bytes);
+        self.circle.update(bytes);
+        self.compression.update(bytes);
+    }
+
+    /// How many bytes there were.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.counts.bytes()
+    }
+}
