@@ -5,6 +5,8 @@
 //! wellspring::fill(&mut key);
 //! let ticket: u64 = wellspring::u64();
 //! let nonce = wellspring::bytes::<12>();
+//! let die = wellspring::range(1..=6);
+//! # assert!((1..7).contains(&die));
 //! # assert_ne!((key, ticket), ([0; 32], 0)); assert_ne!(nonce, [0; 12]);
 //! ```
 //!
@@ -24,6 +26,7 @@
 //! | for | use |
 //! |---|---|
 //! | keys, nonces, tokens | [`fill`], [`try_fill`], [`u32()`](fn@u32), [`u64()`](fn@u64), [`bytes`] |
+//! | dice, samples, orders that must be fair | [`below`], [`range`], [`f64()`](fn@f64), [`bool()`](fn@bool), [`shuffle`], [`choose`] |
 //! | code that takes a rand_core generator | [`rng()`], a handle to the same |
 //! | hot loops | [`LocalRng`], owned and `Send` |
 //! | another mode, function or topology, your own sources | [`Engine::builder`] |
@@ -41,6 +44,7 @@ mod error;
 mod fresh_entropy;
 mod global;
 mod mode;
+mod numbers;
 pub mod pseudo;
 mod rng;
 pub mod seed_file;
@@ -51,10 +55,11 @@ pub use engine::{
 };
 pub use error::Error;
 pub use global::{
-    bytes, diverge_from_clones, fill, generation, reseed, rng, start_harvester, stats, try_fill,
-    u32, u64,
+    below, bool, bytes, choose, diverge_from_clones, f64, fill, generation, range, reseed, rng,
+    shuffle, start_harvester, stats, try_fill, u16, u32, u64,
 };
 pub use mode::{Mode, UnknownMode};
+pub use numbers::Integer;
 pub use rng::{LocalRng, ThreadRng};
 pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
