@@ -26,7 +26,7 @@
 //! | for | use |
 //! |---|---|
 //! | keys, nonces, tokens | [`fill`], [`try_fill`], [`u32()`](fn@u32), [`u64()`](fn@u64), [`bytes`] |
-//! | dice, samples, orders that must be fair | [`below`], [`range`], [`f64()`](fn@f64), [`bool()`](fn@bool), [`shuffle`], [`choose`] |
+//! | fair dice, samples, orders | [`below`], [`range`], [`shuffle`], [`choose`], [`f64()`](fn@f64), [`bool()`](fn@bool) |
 //! | code that takes a rand_core generator | [`rng()`], a handle to the same |
 //! | hot loops | [`LocalRng`], owned and `Send` |
 //! | another mode, function or topology, your own sources | [`Engine::builder`] |
