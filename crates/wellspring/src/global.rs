@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, Harvester, Stats};
 use crate::error::Error;
+use crate::numbers::numbers;
 use wellspring_sys::once_box::OnceBox;
 
 /// The engine of the process, made with the defaults by the first caller.
@@ -47,19 +48,7 @@ pub fn try_fill(destination: &mut [u8]) -> Result<(), Error> {
     engine().try_fill(destination)
 }
 
-/// 32 random bits, as good as those of [`fill`].
-#[must_use]
-#[inline]
-pub fn u32() -> u32 {
-    engine().u32()
-}
-
-/// 64 random bits, as good as those of [`fill`].
-#[must_use]
-#[inline]
-pub fn u64() -> u64 {
-    engine().u64()
-}
+numbers!([] => &mut ThreadRng, "as good as those of [`fill`]");
 
 /// `N` random bytes, as good as those of [`fill`].
 #[must_use]

@@ -5,6 +5,8 @@
 //! wellspring::fill(&mut key);
 //! let ticket: u64 = wellspring::u64();
 //! let nonce = wellspring::bytes::<12>();
+//! let die = wellspring::range(1..=6);
+//! # assert!((1..7).contains(&die));
 //! # assert_ne!((key, ticket), ([0; 32], 0)); assert_ne!(nonce, [0; 12]);
 //! ```
 //!
@@ -24,12 +26,20 @@
 //! | for | use |
 //! |---|---|
 //! | keys, nonces, tokens | [`fill`], [`try_fill`], [`u32()`](fn@u32), [`u64()`](fn@u64), [`bytes`] |
+//! | fair dice, samples, orders | [`below`], [`range`], [`shuffle`], [`choose`], [`f64()`](fn@f64), [`bool()`](fn@bool) |
 //! | code that takes a rand_core generator | [`rng()`], a handle to the same |
 //! | hot loops | [`LocalRng`], owned and `Send` |
 //! | another mode, function or topology, your own sources | [`Engine::builder`] |
 //! | numbers without secrecy; numbers that can be repeated | [`pseudo`] |
 //! | clones of the machine, for all processes at once | [`clone_detection`] |
 //! | seeds that outlive a reboot | [`seed_file`] |
+//!
+//! The generators implement the traits of rand_core 0.10 (rand 0.10). The features `rand_core_09` and `rand_core_06` add
+//! those of rand_core 0.9 and 0.6, for rand 0.9 and 0.8; both are off by default and may be on together. The crate
+//! wellspring-getrandom makes the engine the backend of the crate getrandom.
+//!
+//! How many bytes a number takes, and in what order, may change with a version: for numbers that can be repeated there is
+//! [`pseudo::Stream`].
 //!
 //! Linux 4.14 or later.
 
@@ -41,6 +51,9 @@ mod error;
 mod fresh_entropy;
 mod global;
 mod mode;
+mod numbers;
+#[cfg(any(feature = "rand_core_06", feature = "rand_core_09"))]
+mod older_rand_core;
 pub mod pseudo;
 mod rng;
 pub mod seed_file;
@@ -51,10 +64,11 @@ pub use engine::{
 };
 pub use error::Error;
 pub use global::{
-    bytes, diverge_from_clones, fill, generation, reseed, start_harvester, stats, try_fill, u32,
-    u64,
+    below, bool, bytes, choose, diverge_from_clones, f64, fill, generation, range, reseed, shuffle,
+    start_harvester, stats, try_fill, u16, u32, u64,
 };
 pub use mode::{Mode, UnknownMode};
+pub use numbers::Integer;
 pub use rng::{LocalRng, ThreadRng, rng};
 pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};

@@ -26,6 +26,9 @@
 //! ```
 
 use crate::global;
+use crate::numbers::numbers;
+use core::convert::Infallible;
+use rand_core::TryRng;
 
 pub use wellspring_pseudo::{
     Algorithm, MAX_DEPTH, Path, PathError, SeedSequence, Stream, UnknownAlgorithm, Width,
@@ -36,11 +39,55 @@ pub use wellspring_pseudo::{
 /// 150 ns, where one generator takes 250 ns; with SSE2 both take the same time.
 const BULK_BYTES: usize = 2048;
 
-/// 64 pseudo-random bits from the calling thread's generator.
+numbers!([] => &mut PseudoRng, "from the calling thread's generator, without secrecy");
+
+/// A handle on the calling thread's generator, with rand_core's `Rng` and without its `CryptoRng`.
+///
+/// ```
+/// use rand_core::Rng as _;
+/// let mut rng = wellspring::pseudo::rng();
+/// assert_ne!(rng.next_u64(), rng.next_u64());
+/// ```
 #[must_use]
 #[inline]
-pub fn u64() -> u64 {
-    global::engine().pseudo(Xoshiro256PlusPlus::next_u64)
+pub fn rng() -> PseudoRng {
+    PseudoRng
+}
+
+/// The handle that [`rng()`] returns: reads from the calling thread's generator of the statistical tier.
+///
+/// It holds nothing, so it may be copied, kept and sent anywhere. A function that makes keys does not accept it:
+///
+/// ```compile_fail,E0277
+/// fn key(generator: &mut impl rand_core::CryptoRng) -> u64 { generator.next_u64() }
+/// key(&mut wellspring::pseudo::rng());
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PseudoRng;
+
+impl PseudoRng {
+    numbers!([&self,] => &mut { *self }, "from the calling thread's generator, without secrecy");
+}
+
+impl TryRng for PseudoRng {
+    type Error = Infallible;
+
+    /// The upper half of a word: the better one of a linear generator.
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.try_next_u64().map(|word| (word >> 32) as u32)
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(global::engine().pseudo(Xoshiro256PlusPlus::next_u64))
+    }
+
+    #[inline]
+    fn try_fill_bytes(&mut self, destination: &mut [u8]) -> Result<(), Infallible> {
+        fill(destination);
+        Ok(())
+    }
 }
 
 /// Fills `destination`, of any length, from the calling thread's generator.

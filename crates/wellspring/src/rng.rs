@@ -3,6 +3,7 @@
 use crate::engine::{Engine, OwnedTap};
 use crate::error::Error;
 use crate::global;
+use crate::numbers::numbers;
 use core::convert::Infallible;
 use core::fmt;
 use rand_core::{TryCryptoRng, TryRng};
@@ -14,10 +15,9 @@ use rand_core::{TryCryptoRng, TryRng};
 /// mode of its engine.
 ///
 /// ```
-/// use rand_core::Rng as _;
 /// let mut rng = wellspring::LocalRng::new(wellspring::Engine::process().clone());
-/// let sum = (0..1000).map(|_| rng.next_u64() % 6).sum::<u64>();
-/// assert!(sum > 0);
+/// let sum: u64 = (0..1000).map(|_| rng.range(1..=6)).sum();
+/// assert!((1000..=6000).contains(&sum));
 /// ```
 pub struct LocalRng {
     tap: OwnedTap,
@@ -56,6 +56,17 @@ impl LocalRng {
         }
         parts.read_owned(&mut self.tap, destination)
     }
+
+    /// `N` random bytes. As [`fill`](Self::fill).
+    #[must_use]
+    #[inline]
+    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes);
+        bytes
+    }
+
+    numbers!([&mut self,] => self, "as good as those of [`fill`](Self::fill)");
 }
 
 impl Engine {
@@ -96,6 +107,10 @@ pub struct ThreadRng;
 #[inline]
 pub fn rng() -> ThreadRng {
     ThreadRng
+}
+
+impl ThreadRng {
+    numbers!([&self,] => &mut { *self }, "as good as those of [`fill`](crate::fill)");
 }
 
 /// Implements rand_core's traits by a type's `fill` of any length. It cannot fail: all of these wait for the first seed.

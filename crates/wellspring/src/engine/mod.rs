@@ -37,6 +37,7 @@ pub(crate) use taps::OwnedTap;
 
 use crate::error::Error;
 use crate::mode::Mode;
+use crate::numbers::numbers;
 use crate::seed_file::SeedFileError;
 use core::fmt;
 use harvester::HarvesterHandle;
@@ -118,19 +119,7 @@ impl Engine {
         self.parts.read_early(destination)
     }
 
-    /// 32 random bits. As [`fill`](Self::fill).
-    #[must_use]
-    #[inline]
-    pub fn u32(&self) -> u32 {
-        u32::from_le_bytes(self.bytes())
-    }
-
-    /// 64 random bits. As [`fill`](Self::fill).
-    #[must_use]
-    #[inline]
-    pub fn u64(&self) -> u64 {
-        u64::from_le_bytes(self.bytes())
-    }
+    numbers!([&self,] => &mut &*self, "as good as those of [`fill`](Self::fill)");
 
     /// `N` random bytes. As [`fill`](Self::fill).
     #[must_use]

@@ -1,0 +1,107 @@
+//! wellspring beside uuid, rayon, tokio and proptest. Each example is a function with a test: `cargo test` here.
+
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use rayon::prelude::*;
+use uuid::{Builder, Uuid};
+use wellspring::pseudo::{Algorithm, Path, Stream};
+
+/// uuid: a random UUID (version 4) that is fit to be a secret, such as the name of a session.
+pub fn session_id() -> Uuid {
+    Builder::from_random_bytes(wellspring::bytes()).into_uuid()
+}
+
+/// rayon: a key for each of many records. The threads of the pool read from their own taps and share nothing.
+pub fn keys(count: usize) -> Vec<[u8; 32]> {
+    (0..count)
+        .into_par_iter()
+        .map(|_| wellspring::bytes())
+        .collect()
+}
+
+/// rayon: a simulation that gives the same result with any number of threads. Each part has a stream of its own, named by
+/// the seed and the number of the part. Returns an estimate of pi.
+pub fn pi(seed: u128, parts: u64) -> f64 {
+    const POINTS: u64 = 10_000;
+    let fraction = |bytes: &[u8]| {
+        f64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])) / 2f64.powi(32)
+    };
+    let inside: u64 = (0..parts)
+        .into_par_iter()
+        .map(|part| {
+            let path: Path = part.to_string().parse().expect("a number is a path");
+            let mut stream = Stream::new(Algorithm::Xoshiro256PlusPlus, seed, &path);
+            let mut points = vec![0; 8 * POINTS as usize];
+            stream.fill(&mut points);
+            let is_inside =
+                |point: &&[u8]| fraction(point).powi(2) + fraction(&point[4..]).powi(2) < 1.0;
+            points.chunks(8).filter(is_inside).count() as u64
+        })
+        .sum();
+    4.0 * inside as f64 / (parts * POINTS) as f64
+}
+
+/// tokio: how long to wait before the next of several attempts, in milliseconds: a fair choice up to a limit that
+/// doubles. A task may draw anywhere: a read neither blocks nor holds anything across an await, once the engine is seeded.
+pub async fn backoff_ms(attempt: u32) -> u64 {
+    let limit_ms = 100u64 << attempt.min(6);
+    wellspring::pseudo::below(limit_ms)
+}
+
+/// proptest: a runner that gets its seed from the engine. To repeat a failure, pass the seed that a report shows.
+pub fn runner(seed: [u8; 32]) -> TestRunner {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    TestRunner::new_with_rng(Default::default(), rng)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn uuids_are_of_version_4_and_differ() {
+        assert_eq!(session_id().get_version_num(), 4);
+        assert_ne!(session_id(), session_id());
+    }
+
+    #[test]
+    fn keys_of_all_threads_differ() {
+        assert_eq!(
+            keys(10_000).into_iter().collect::<HashSet<_>>().len(),
+            10_000
+        );
+    }
+
+    #[test]
+    fn a_simulation_does_not_depend_on_the_number_of_threads() {
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            pool.unwrap().install(|| pi(2026, 20))
+        };
+        assert_eq!(with(1), with(4));
+        assert!((with(2) - std::f64::consts::PI).abs() < 0.02);
+    }
+
+    #[test]
+    fn tasks_draw_on_any_thread() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        runtime.block_on(async {
+            for attempt in 0..10 {
+                let wait_ms = tokio::spawn(backoff_ms(attempt)).await.unwrap();
+                assert!(wait_ms < 100 << attempt.min(6));
+            }
+        });
+    }
+
+    #[test]
+    fn a_property_of_below_holds_for_any_count() {
+        let seed = wellspring::bytes();
+        println!("seed {seed:?}");
+        let counts = 1u64..;
+        let property = |count| {
+            proptest::prop_assert!(wellspring::below(count) < count);
+            Ok(())
+        };
+        runner(seed).run(&counts, property).unwrap();
+    }
+}
