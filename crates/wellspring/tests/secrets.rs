@@ -108,28 +108,55 @@ fn assert_nothing_is_left(outputs: &FirstOutputs, wanted: &Wanted, when: &str) {
     println!("{when}: {tried} windows tried");
 }
 
-/// Lets a thread read from `engines`, and searches: after the first read, after 1000 more, in a child, after the end of
-/// the thread, after the end of the engines.
-fn search_at_every_stage(engines: Vec<Engine>, wanted: &Wanted) {
-    let mut outputs = FirstOutputs::new();
-    std::thread::scope(|scope| {
+/// Lets a thread make engines and read from them, and searches from another thread, whose frames cover nothing that
+/// the reads left: after the first read, after 1000 more, in a child, after the end of the thread, after the end of the
+/// engines.
+fn search_at_every_stage(make: impl FnOnce() -> Vec<Engine> + Send, wanted: &Wanted) {
+    let outputs = Mutex::new(FirstOutputs::new());
+    let stage = AtomicU64::new(0);
+    let end_stage = |number: u64| {
+        stage.store(number, Ordering::Release);
+        while stage.load(Ordering::Acquire) == number {
+            std::thread::yield_now();
+        }
+    };
+    let search_in_stage = |number: u64, when: &str| {
+        while stage.load(Ordering::Acquire) != number {
+            std::thread::yield_now();
+        }
+        let search = || assert_nothing_is_left(&outputs.lock().unwrap(), wanted, when);
+        let searched = std::panic::catch_unwind(std::panic::AssertUnwindSafe(search));
+        stage.store(number + 1, Ordering::Release);
+        searched
+    };
+    let engines = std::thread::scope(|scope| {
         let reads = scope.spawn(|| {
-            engines.iter().for_each(|engine| outputs.read_from(engine));
-            assert_nothing_is_left(&outputs, wanted, "after the first read");
-            for engine in &engines {
-                for number in 0..1000 {
-                    engine.fill(&mut [0; 3000][..number % 3000 + 1]);
-                }
+            let engines = make();
+            {
+                let mut outputs = outputs.lock().unwrap();
+                engines.iter().for_each(|engine| outputs.read_from(engine));
             }
-            assert_nothing_is_left(&outputs, wanted, "after 1000 reads");
-            let child = process::start(Fork::Library, || {
-                assert_nothing_is_left(&outputs, wanted, "in a child");
-            });
-            child.join();
+            end_stage(1);
+            for engine in &engines {
+                (1..=1000).for_each(|bytes| engine.fill(&mut [0; 1000][..bytes]));
+            }
+            end_stage(3);
+            engines
         });
-        reads.join().unwrap();
+        let first = search_in_stage(1, "after the first read");
+        let later = search_in_stage(3, "after 1000 reads");
+        let engines = reads.join().unwrap();
+        for searched in [first, later] {
+            searched.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        engines
     });
+    let outputs = outputs.into_inner().unwrap();
     assert_nothing_is_left(&outputs, wanted, "after the end of the thread");
+    process::start(Fork::Library, || {
+        assert_nothing_is_left(&outputs, wanted, "in a child");
+    })
+    .join();
     drop(engines);
     assert_nothing_is_left(&outputs, wanted, "after the end of the engines");
 }
@@ -137,24 +164,29 @@ fn search_at_every_stage(engines: Vec<Engine>, wanted: &Wanted) {
 #[test]
 fn of_a_given_seed_nothing_is_left_from_which_a_past_output_can_be_computed() {
     let _alone = ALONE.lock();
+    let secrets = MODES.map(|_| Secret::new());
     let mut wanted = Wanted::default();
-    let mut place = Box::new([0; KEY_BYTES]);
-    let engines = MODES.map(|mode| {
-        let secret = Secret::new();
+    for (secret, mode) in secrets.iter().zip(MODES) {
         secret.take_all_into(&mut wanted, mode);
-        // Of what the test itself left; nothing after this wipes what the engine leaves.
-        erase_stack::<{ 16 << 10 }>();
-        let builder = builder(mode).sources([]);
-        secret.with(&mut place, |secret| builder.seed(secret).build().unwrap())
-    });
-    search_at_every_stage(engines.into(), &wanted);
+    }
+    // Of what the test itself left; nothing after this wipes what the engines leave.
+    erase_stack::<{ 16 << 10 }>();
+    let make = || {
+        let mut place = Box::new([0; KEY_BYTES]);
+        let engine = |(secret, mode): (&Secret, Mode)| {
+            let builder = builder(mode).sources([]);
+            secret.with(&mut place, |secret| builder.seed(secret).build().unwrap())
+        };
+        secrets.iter().zip(MODES).map(engine).collect()
+    };
+    search_at_every_stage(make, &wanted);
 }
 
 #[test]
 fn of_the_noise_of_sources_nothing_is_left_from_which_a_past_output_can_be_computed() {
     let _alone = ALONE.lock();
-    let engines = MODES.map(|mode| builder(mode).build().unwrap());
-    search_at_every_stage(engines.into(), &Wanted::default());
+    let make = || MODES.map(|mode| builder(mode).build().unwrap()).into();
+    search_at_every_stage(make, &Wanted::default());
 }
 
 #[test]
