@@ -108,10 +108,10 @@ fn assert_nothing_is_left(outputs: &FirstOutputs, wanted: &Wanted, when: &str) {
     println!("{when}: {tried} windows tried");
 }
 
-/// Lets a thread make engines and read from them, and searches from another thread, whose frames cover nothing that
+/// Lets a thread make an engine and read from it, and searches from another thread, whose frames cover nothing that
 /// the reads left: after the first read, after 1000 more, in a child, after the end of the thread, after the end of the
-/// engines.
-fn search_at_every_stage(make: impl FnOnce() -> Vec<Engine> + Send, wanted: &Wanted) {
+/// engine.
+fn search_at_every_stage(make: impl FnOnce() -> Engine + Send, wanted: &Wanted) {
     let outputs = Mutex::new(FirstOutputs::new());
     let stage = AtomicU64::new(0);
     let end_stage = |number: u64| {
@@ -129,27 +129,22 @@ fn search_at_every_stage(make: impl FnOnce() -> Vec<Engine> + Send, wanted: &Wan
         stage.store(number + 1, Ordering::Release);
         searched
     };
-    let engines = std::thread::scope(|scope| {
+    let engine = std::thread::scope(|scope| {
         let reads = scope.spawn(|| {
-            let engines = make();
-            {
-                let mut outputs = outputs.lock().unwrap();
-                engines.iter().for_each(|engine| outputs.read_from(engine));
-            }
+            let engine = make();
+            outputs.lock().unwrap().read_from(&engine);
             end_stage(1);
-            for engine in &engines {
-                (1..=1000).for_each(|bytes| engine.fill(&mut [0; 1000][..bytes]));
-            }
+            (1..=1000).for_each(|bytes| engine.fill(&mut [0; 1000][..bytes]));
             end_stage(3);
-            engines
+            engine
         });
         let first = search_in_stage(1, "after the first read");
         let later = search_in_stage(3, "after 1000 reads");
-        let engines = reads.join().unwrap();
+        let engine = reads.join().unwrap();
         for searched in [first, later] {
             searched.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
-        engines
+        engine
     });
     let outputs = outputs.into_inner().unwrap();
     assert_nothing_is_left(&outputs, wanted, "after the end of the thread");
@@ -157,36 +152,34 @@ fn search_at_every_stage(make: impl FnOnce() -> Vec<Engine> + Send, wanted: &Wan
         assert_nothing_is_left(&outputs, wanted, "in a child");
     })
     .join();
-    drop(engines);
-    assert_nothing_is_left(&outputs, wanted, "after the end of the engines");
+    drop(engine);
+    assert_nothing_is_left(&outputs, wanted, "after the end of the engine");
 }
 
 #[test]
 fn of_a_given_seed_nothing_is_left_from_which_a_past_output_can_be_computed() {
     let _alone = ALONE.lock();
-    let secrets = MODES.map(|_| Secret::new());
-    let mut wanted = Wanted::default();
-    for (secret, mode) in secrets.iter().zip(MODES) {
+    for mode in MODES {
+        let secret = Secret::new();
+        let mut wanted = Wanted::default();
         secret.take_all_into(&mut wanted, mode);
-    }
-    // Of what the test itself left; nothing after this wipes what the engines leave.
-    erase_stack::<{ 16 << 10 }>();
-    let make = || {
-        let mut place = Box::new([0; KEY_BYTES]);
-        let engine = |(secret, mode): (&Secret, Mode)| {
+        // Of what the test itself left; nothing after this wipes what the engine leaves.
+        erase_stack::<{ 16 << 10 }>();
+        let make = || {
+            let mut place = Box::new([0; KEY_BYTES]);
             let builder = builder(mode).sources([]);
             secret.with(&mut place, |secret| builder.seed(secret).build().unwrap())
         };
-        secrets.iter().zip(MODES).map(engine).collect()
-    };
-    search_at_every_stage(make, &wanted);
+        search_at_every_stage(make, &wanted);
+    }
 }
 
 #[test]
 fn of_the_noise_of_sources_nothing_is_left_from_which_a_past_output_can_be_computed() {
     let _alone = ALONE.lock();
-    let make = || MODES.map(|mode| builder(mode).build().unwrap()).into();
-    search_at_every_stage(make, &Wanted::default());
+    for mode in MODES {
+        search_at_every_stage(|| builder(mode).build().unwrap(), &Wanted::default());
+    }
 }
 
 #[test]
