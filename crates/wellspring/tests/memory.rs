@@ -4,95 +4,12 @@ mod common;
 
 use common::door::Door;
 use common::process::{self, Fork};
-use std::collections::HashMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use common::wanted::Wanted;
 use std::sync::Mutex;
 use wellspring::{Engine, Mode};
 
 /// One at a time: each searches the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
-
-/// What values are kept under, so that a search does not find them where they are kept.
-const MASK: u128 = 0x5bd1_e995_97f4_a7c1_51ed_270b_9e37_79b9;
-
-const VALUE_BYTES: usize = 16;
-
-/// Values to look for: their masked halves, by the first; and which of 2^20 hashes they have.
-struct Wanted {
-    values: HashMap<u64, u64>,
-    hashes: Vec<bool>,
-}
-
-fn hash(masked: u64) -> usize {
-    masked as usize % (1 << 20)
-}
-
-impl Default for Wanted {
-    fn default() -> Self {
-        Self {
-            values: HashMap::new(),
-            hashes: vec![false; 1 << 20],
-        }
-    }
-}
-
-impl Wanted {
-    /// Keeps the 16-byte values of `drawn`, masked, and wipes it.
-    fn take(&mut self, drawn: &mut [u8]) {
-        for value in drawn.chunks_exact_mut(VALUE_BYTES) {
-            let masked = u128::from_ne_bytes(value.try_into().unwrap()) ^ MASK;
-            self.hashes[hash(masked as u64)] = true;
-            self.values.insert(masked as u64, (masked >> 64) as u64);
-        }
-        drawn.fill(0);
-        std::hint::black_box(drawn);
-    }
-
-    /// Where in the memory of this process they are.
-    fn search(&self) -> Vec<usize> {
-        let memory = File::open("/proc/self/mem").unwrap();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let mut found = Vec::new();
-        let mut window = vec![0; 1 << 16];
-        let own = window.as_ptr() as usize;
-        for (start, end) in maps.lines().filter_map(readable) {
-            let mut offset = start;
-            while offset + VALUE_BYTES <= end {
-                let length = window.len().min(end - offset);
-                // A mapping may be gone, or refuse to be read, by now.
-                if memory
-                    .read_exact_at(&mut window[..length], offset as u64)
-                    .is_err()
-                {
-                    break;
-                }
-                let here = window[..length].windows(VALUE_BYTES).enumerate();
-                let here = here
-                    .filter(|(_, value)| self.has(value))
-                    .map(|(at, _)| offset + at);
-                // Not what was read a moment ago into the window itself.
-                found.extend(here.filter(|at| !(own..own + (1 << 16)).contains(at)));
-                offset += length - (VALUE_BYTES - 1);
-            }
-        }
-        found
-    }
-
-    fn has(&self, value: &[u8]) -> bool {
-        let masked = u128::from_ne_bytes(value.try_into().unwrap()) ^ MASK;
-        let (low, high) = (masked as u64, (masked >> 64) as u64);
-        self.hashes[hash(low)] && self.values.get(&low) == Some(&high)
-    }
-}
-
-fn readable(line: &str) -> Option<(usize, usize)> {
-    let is_read = line.split_whitespace().nth(1)?.starts_with('r');
-    let is_ordinary = !line.contains("[v");
-    let (start, end) = line.split_once(' ')?.0.split_once('-')?;
-    let number = |text| usize::from_str_radix(text, 16).ok();
-    (is_read && is_ordinary).then_some((number(start)?, number(end)?))
-}
 
 #[test]
 fn nothing_that_was_handed_out_is_found_in_the_process() {
@@ -121,7 +38,7 @@ fn nothing_that_was_handed_out_is_found_in_the_process() {
         assert!(found.contains(&at), "the search finds what is there");
         planted.fill(0);
     }
-    println!("{} values looked for", wanted.values.len());
+    println!("{} values looked for", wanted.len());
 }
 
 /// Two engines of one seed, without sources: what one will hand out the other tells.

@@ -21,7 +21,7 @@ use wellspring_core::distribution::Distribution;
 use wellspring_core::event::Event;
 use wellspring_core::generation::Generation;
 use wellspring_core::health::START_UP_SYMBOLS;
-use wellspring_core::pool::{Pace, RESEED_INTERVAL_MS};
+use wellspring_core::pool::{POOLS, Pace, RESEED_INTERVAL_MS};
 use wellspring_core::queue::Queue;
 use wellspring_core::sha256::Sha256;
 use wellspring_core::source::Source;
@@ -42,9 +42,9 @@ const SAMPLE_BYTES: usize = 64;
 /// The bytes asked of a source while the engine seeds itself: 8 events.
 const SEEDING_SAMPLE_BYTES: usize = 256;
 
-/// The draws that take a source once around the 32 pools and past pool 0 again, which then holds the 64 bytes of a
-/// reseed, if the source yields all that it is asked for.
-const ROUND_DRAWS: usize = 5;
+/// The draws that take a source twice around the 32 pools: from whatever pool it goes on, pool 0 gets two events of 32
+/// bytes, which suffice for a reseed, if the source yields all that it is asked for.
+const ROUND_DRAWS: usize = 2 * POOLS * Event::MAX_BYTES / SEEDING_SAMPLE_BYTES;
 
 /// The draws on all sources before the engine gives up seeding itself for now: enough for a source that yields 32
 /// bytes at a time.

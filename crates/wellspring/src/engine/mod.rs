@@ -17,6 +17,8 @@
 //! Each part has its own state and knows only the parts that it uses. [`parts::Parts`] alone sees all of them.
 
 mod builder;
+#[cfg(test)]
+mod clock_tests;
 mod collector;
 mod harvester;
 mod modes;

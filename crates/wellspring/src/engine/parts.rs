@@ -285,7 +285,7 @@ impl Parts {
     /// Harvests on a reader's call, unless another thread does so now.
     #[cold]
     #[inline(never)]
-    fn harvest_inline(&self, due: Due) {
+    pub(super) fn harvest_inline(&self, due: Due) {
         let signals = Blocked::new();
         if let Some(turn) = self.collector.try_turn(due.now_ms, &signals) {
             self.look_for_clones(due.now_ms, due.clock_went_back);

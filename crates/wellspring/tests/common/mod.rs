@@ -7,6 +7,8 @@ pub(crate) mod repeats;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod stepping;
 pub(crate) mod timer;
+pub(crate) mod wanted;
+pub(crate) mod windows;
 
 /// Says that a test did not run, and why.
 pub(crate) fn skipped(reason: &str) {
