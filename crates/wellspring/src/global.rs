@@ -2,7 +2,6 @@
 
 use crate::engine::{Engine, Harvester, Stats};
 use crate::error::Error;
-use crate::numbers::numbers;
 use wellspring_sys::once_box::OnceBox;
 
 /// The engine of the process, made with the defaults by the first caller.
@@ -47,8 +46,6 @@ pub fn fill(destination: &mut [u8]) {
 pub fn try_fill(destination: &mut [u8]) -> Result<(), Error> {
     engine().try_fill(destination)
 }
-
-numbers!([] => &mut ThreadRng, "as good as those of [`fill`]");
 
 /// `N` random bytes, as good as those of [`fill`].
 #[must_use]

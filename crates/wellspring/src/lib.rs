@@ -64,12 +64,11 @@ pub use engine::{
 };
 pub use error::Error;
 pub use global::{
-    below, bool, bytes, choose, diverge_from_clones, f64, fill, generation, range, reseed, shuffle,
-    start_harvester, stats, try_fill, u16, u32, u64,
+    bytes, diverge_from_clones, fill, generation, reseed, start_harvester, stats, try_fill,
 };
 pub use mode::{Mode, UnknownMode};
 pub use numbers::Integer;
-pub use rng::{LocalRng, ThreadRng, rng};
+pub use rng::{LocalRng, ThreadRng, below, bool, choose, f64, range, rng, shuffle, u16, u32, u64};
 pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 pub use wellspring_core::topology::{Topology, TopologyError};

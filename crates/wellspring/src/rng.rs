@@ -109,6 +109,8 @@ pub fn rng() -> ThreadRng {
     ThreadRng
 }
 
+numbers!([] => &mut ThreadRng, "as good as those of [`fill`](crate::fill)");
+
 impl ThreadRng {
     numbers!([&self,] => &mut { *self }, "as good as those of [`fill`](crate::fill)");
 }
