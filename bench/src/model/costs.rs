@@ -157,19 +157,21 @@ impl Ball {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+/// Round figures of no machine in particular.
+pub(crate) const COSTS: Costs = Costs {
+    backend: "aes256-vaes512",
+    generation_ns_per_byte: 0.1,
+    key_ns: 50.0,
+    around_lock_ns: 400.0,
+    tap_read_ns: 10.0,
+    local_line_ns: 50.0,
+    is_line_measured: true,
+};
+
+#[cfg(test)]
+mod tests {
     use super::*;
 
-    /// Round figures of no machine in particular.
-    pub(crate) const COSTS: Costs = Costs {
-        backend: "aes256-vaes512",
-        generation_ns_per_byte: 0.1,
-        key_ns: 50.0,
-        around_lock_ns: 400.0,
-        tap_read_ns: 10.0,
-        local_line_ns: 50.0,
-        is_line_measured: true,
-    };
 
     #[test]
     fn every_cost_is_a_time() {

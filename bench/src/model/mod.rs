@@ -101,7 +101,7 @@ pub(crate) fn run(costs: &Costs) -> ModelReport {
 
 #[cfg(test)]
 mod tests {
-    use super::costs::tests::COSTS;
+    use super::costs::COSTS;
     use super::*;
 
     #[test]

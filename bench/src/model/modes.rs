@@ -79,7 +79,7 @@ fn tap(costs: &Costs, bytes: usize, socket: usize) -> Cycle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::costs::tests::COSTS;
+    use super::super::costs::COSTS;
 
     fn speedup(mode: Mode, bytes: usize, sockets: usize, threads_per_socket: usize) -> f64 {
         let at = |sockets, threads_per_socket| {

@@ -9,42 +9,30 @@
 //! source. That costs at most 3 system calls. Other readers do not wait for it. When no reseed happened for a minute,
 //! one inline harvest draws on all sources, and reseeds in the same call.
 
+use super::collector_memory::{
+    CollectorMemory, CollectorState, MAX_SOURCES, QUEUE_EVENTS, QueueMemory, ROUND_DRAWS,
+    SAMPLE_BYTES, SEEDING_SAMPLE_BYTES,
+};
 use super::harvester::Round;
 use super::nodes::Nodes;
 use super::phase::Phase;
-use super::source_entry::{SourceEntry, SourceState};
+use super::source_entry::SourceEntry;
 use super::stats::SourceStats;
 use crate::error::Error;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 use std::sync::Arc;
-use wellspring_core::distribution::Distribution;
 use wellspring_core::event::Event;
 use wellspring_core::generation::Generation;
 use wellspring_core::health::START_UP_SYMBOLS;
-use wellspring_core::pool::{POOLS, Pace, RESEED_INTERVAL_MS};
-use wellspring_core::queue::Queue;
+use wellspring_core::pool::Pace;
 use wellspring_core::sha256::Sha256;
 use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;
-use wellspring_sys::lock::{Guard, Lock};
+use wellspring_sys::lock::Guard;
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::signals::Blocked;
-use wellspring_sys::zeroed::Zeroed;
 use wellspring_sys::{cpu, os, stack};
 use zeroize::Zeroize;
-
-/// The most sources of one engine.
-pub(super) const MAX_SOURCES: usize = 16;
-
-/// The bytes asked of a source on a reader's call: 2 events. getrandom(2) takes half a microsecond for them.
-const SAMPLE_BYTES: usize = 64;
-
-/// The bytes asked of a source while the engine seeds itself: 8 events.
-const SEEDING_SAMPLE_BYTES: usize = 256;
-
-/// The draws that take a source twice around the 32 pools: from whatever pool it goes on, pool 0 gets two events of 32
-/// bytes, which suffice for a reseed, if the source yields all that it is asked for.
-const ROUND_DRAWS: usize = 2 * POOLS * Event::MAX_BYTES / SEEDING_SAMPLE_BYTES;
 
 /// The draws on all sources before the engine gives up seeding itself for now: enough for a source that yields 32
 /// bytes at a time.
@@ -53,70 +41,6 @@ const FIRST_DRAWS: usize = 34;
 /// The draws in a row that seeding spends on the start-up of a source: enough for one that yields 32 bytes at a
 /// time, and one more.
 const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
-
-const QUEUE_EVENTS: usize = 64;
-
-/// After a minute without a reseed, a harvest makes the next reseed due.
-const STALE_MS: u64 = 60_000;
-
-/// Wiped on fork.
-#[repr(C)]
-struct CollectorMemory {
-    /// From this time on readers harvest inline.
-    inline_from_ms: AtomicU64,
-    /// When that time was set. A clock that shows less went back.
-    scheduled_ms: AtomicU64,
-    /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
-    drawing_thread: AtomicU64,
-    /// 1 after the fast sources did not suffice for a seed.
-    fast_sources_insufficient: AtomicU32,
-    /// 1 after this process locked the engine's pages: a child process does not inherit these locks.
-    pages_locked: AtomicU32,
-    state: Lock<CollectorState>,
-}
-
-impl Zeroed for CollectorMemory {
-    const ZERO: Self = Self {
-        inline_from_ms: AtomicU64::new(0),
-        scheduled_ms: AtomicU64::new(0),
-        drawing_thread: AtomicU64::new(0),
-        fast_sources_insufficient: AtomicU32::new(0),
-        pages_locked: AtomicU32::new(0),
-        state: Lock::ZERO,
-    };
-}
-
-/// What the owner of the pools has. Noise lies here while it is tested, cut and hashed, and never on a stack.
-#[repr(C)]
-struct CollectorState {
-    distribution: Distribution,
-    sources: [SourceState; MAX_SOURCES],
-    sample: [u8; SEEDING_SAMPLE_BYTES],
-    event: Event,
-    /// The source that the next inline harvest draws on.
-    next_source: u64,
-    /// When a reseed was last made, or tried because it was overdue.
-    reseeded_ms: u64,
-}
-
-impl Zeroed for CollectorState {
-    const ZERO: Self = Self {
-        distribution: Distribution::ZERO,
-        sources: [const { SourceState::ZERO }; MAX_SOURCES],
-        sample: [0; SEEDING_SAMPLE_BYTES],
-        event: Event::ZERO,
-        next_source: 0,
-        reseeded_ms: 0,
-    };
-}
-
-/// A queue in pages of its own.
-#[repr(transparent)]
-struct QueueMemory(Queue<QUEUE_EVENTS>);
-
-impl Zeroed for QueueMemory {
-    const ZERO: Self = Self(Queue::ZERO);
-}
 
 /// Where seeds go, and the number that announces them to the taps.
 #[derive(Clone, Copy)]
@@ -127,7 +51,7 @@ pub(super) struct Outlet<'a> {
 
 /// What the queues held.
 #[derive(Default)]
-struct Drained {
+pub(super) struct Drained {
     fullest: usize,
     all: usize,
 }
@@ -194,15 +118,12 @@ impl Collector {
         self.memory.scheduled_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// Takes the lock of the pools for one inline harvest, unless another thread has it.
-    pub(super) fn try_turn<'a>(&'a self, now_ms: u64, signals: &'a Blocked) -> Option<Turn<'a>> {
-        let state = self.memory.state.try_lock(signals)?;
-        self.schedule_inline_harvest(now_ms, now_ms + RESEED_INTERVAL_MS);
-        Some(Turn {
-            collector: self,
-            state,
-            signals,
-        })
+    /// Takes the lock of the pools, unless another thread has it.
+    pub(super) fn try_lock<'a>(
+        &'a self,
+        signals: &'a Blocked,
+    ) -> Option<Guard<'a, CollectorState>> {
+        self.memory.state.try_lock(signals)
     }
 
     /// A round of the harvester: empties the queues, reseeds if that is due, and, if it `draws`, draws on the fast
@@ -223,7 +144,7 @@ impl Collector {
             return round;
         };
         round.is_read = outlet.nodes.inlet(0).is_empty();
-        let is_stale = draws && round.is_read && is_stale(&state, now_ms);
+        let is_stale = draws && round.is_read && state.is_stale(now_ms);
         if is_stale {
             state.reseeded_ms = now_ms;
         }
@@ -358,7 +279,7 @@ impl Collector {
     }
 
     /// The first read of a child process comes by here.
-    fn lock_pages_in_child(&self, nodes: &Nodes) {
+    pub(super) fn lock_pages_in_child(&self, nodes: &Nodes) {
         if self.memory.pages_locked.swap(1, Ordering::Relaxed) == 0 {
             self.memory.lock_pages();
             self.queues.iter().for_each(Wiped::lock_pages);
@@ -370,7 +291,7 @@ impl Collector {
         (0..self.sources.len()).filter(|&source| self.sources[source].is_fast())
     }
 
-    fn draw_on_all(&self, state: &mut CollectorState) {
+    pub(super) fn draw_on_all(&self, state: &mut CollectorState) {
         for source in self.fast_sources() {
             self.draw(state, source, SEEDING_SAMPLE_BYTES);
             self.drain(state);
@@ -380,7 +301,7 @@ impl Collector {
     /// Draws on a source: its sample goes through the health tests, in events, to the queue of this CPU.
     ///
     /// Once; but while the engine seeds itself, until the start-up of the source is over and a sample was used.
-    fn draw(&self, state: &mut CollectorState, source: usize, bytes: usize) {
+    pub(super) fn draw(&self, state: &mut CollectorState, source: usize, bytes: usize) {
         let draws = if bytes < SEEDING_SAMPLE_BYTES {
             1
         } else {
@@ -418,7 +339,7 @@ impl Collector {
     }
 
     /// Moves what all queues hold to the pools.
-    fn drain(&self, state: &mut CollectorState) -> Drained {
+    pub(super) fn drain(&self, state: &mut CollectorState) -> Drained {
         let mut drained = Drained::default();
         for queue in &self.queues {
             // At most what a queue holds: a thread that fills it as fast as this empties it must not keep us here.
@@ -435,7 +356,7 @@ impl Collector {
     }
 
     /// Reseeds if that is due, and announces it to the taps.
-    fn deliver(
+    pub(super) fn deliver(
         &self,
         state: &mut CollectorState,
         now_ms: u64,
@@ -453,39 +374,6 @@ impl Collector {
         }
         delivered
     }
-}
-
-/// The right to one inline harvest.
-pub(super) struct Turn<'a> {
-    collector: &'a Collector,
-    state: Guard<'a, CollectorState>,
-    signals: &'a Blocked,
-}
-
-impl Turn<'_> {
-    /// Reseeds if that is due, else draws on the next source.
-    pub(super) fn harvest(mut self, due: Due, outlet: Outlet<'_>) {
-        let (collector, state) = (self.collector, &mut *self.state);
-        if due.clock_went_back || is_stale(state, due.now_ms) {
-            state.reseeded_ms = due.now_ms;
-            collector.lock_pages_in_child(outlet.nodes);
-            outlet.nodes.receive_root(self.signals);
-            (0..ROUND_DRAWS).for_each(|_| collector.draw_on_all(state));
-        }
-        if !collector.deliver(state, due.now_ms, Pace::Fortuna, outlet) {
-            let count = collector.sources.len();
-            let mut in_turn = (0..count).map(|step| (state.next_source as usize + step) % count);
-            if let Some(source) = in_turn.find(|&source| collector.sources[source].is_fast()) {
-                state.next_source = source as u64 + 1;
-                collector.draw(state, source, SAMPLE_BYTES);
-                collector.drain(state);
-            }
-        }
-    }
-}
-
-fn is_stale(state: &CollectorState, now_ms: u64) -> bool {
-    now_ms.abs_diff(state.reseeded_ms) >= STALE_MS
 }
 
 /// A number that no other thread alive has.

@@ -6,7 +6,9 @@
 //! phase         how far it is seeded
 //! nodes         one generator for each NUMA node
 //! source_entry  one source: its health, its next pool, its counts
+//! collector_memory  where noise lies on its way
 //! collector     sources -> health -> queues -> pools -> inlets of the nodes
+//! inline_harvest  one harvest on a reader's call, where no harvester does it
 //! taps          a key and a buffer for each thread and nesting depth; the hot path
 //! modes         the read modes that work on nodes
 //! harvester     a thread that gathers noise, so that no reader has to
@@ -20,7 +22,9 @@ mod builder;
 #[cfg(test)]
 mod clock_tests;
 mod collector;
+mod collector_memory;
 mod harvester;
+mod inline_harvest;
 mod modes;
 mod nodes;
 mod parts;

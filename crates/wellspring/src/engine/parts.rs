@@ -7,7 +7,8 @@
 //! ```
 
 use super::collector::{Collector, Due, Outlet};
-use super::harvester::{HarvesterStatus, Harvests, Round};
+use super::harvester::HarvesterStatus;
+use super::inline_harvest::Turn;
 use super::modes;
 use super::nodes::Nodes;
 use super::phase::Phase;
@@ -221,7 +222,7 @@ impl Parts {
         })
     }
 
-    fn outlet(&self) -> Outlet<'_> {
+    pub(super) fn outlet(&self) -> Outlet<'_> {
         Outlet {
             nodes: &self.nodes,
             generation: self.taps.generation(),
@@ -287,9 +288,9 @@ impl Parts {
     #[inline(never)]
     pub(super) fn harvest_inline(&self, due: Due) {
         let signals = Blocked::new();
-        if let Some(turn) = self.collector.try_turn(due.now_ms, &signals) {
+        if let Some(turn) = Turn::take(&self.collector, due, &signals) {
             self.look_for_clones(due.now_ms, due.clock_went_back);
-            turn.harvest(due, self.outlet());
+            turn.harvest(self.outlet());
             stack::erase_below();
         }
     }
@@ -346,40 +347,6 @@ impl Parts {
                 return result;
             }
         }
-    }
-}
-
-impl Harvests for Parts {
-    fn status(&self) -> Option<&HarvesterStatus> {
-        self.harvester.get().map(|status| &**status)
-    }
-
-    fn leave_to_readers_from(&self, now_ms: u64, from_ms: u64) {
-        self.collector.schedule_inline_harvest(now_ms, from_ms);
-    }
-
-    fn round(&self, now_ms: u64, draws: bool) -> Round {
-        self.collector.round(now_ms, draws, self.outlet())
-    }
-
-    fn slow_interval_ms(&self, source: usize) -> Option<u64> {
-        self.collector.sources().get(source)?.slow_interval_ms()
-    }
-
-    fn draw_slowly(&self, source: usize) {
-        self.collector.draw_slowly(source);
-    }
-
-    fn is_left_to_harvester(&self) -> bool {
-        self.collector.is_left_to_harvester(&self.nodes)
-    }
-
-    fn source_count(&self) -> usize {
-        self.collector.sources().len()
-    }
-
-    fn clock_went_back(&self, now_ms: u64) {
-        self.look_for_clones(now_ms, true);
     }
 }
 

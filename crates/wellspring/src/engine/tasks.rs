@@ -1,6 +1,7 @@
-//! What the harvester's thread does besides harvesting: it listens for notices of clones, and writes the seed file.
+//! What the harvester's thread does with an engine: it harvests, listens for notices of clones, and writes the seed
+//! file.
 
-use super::harvester::BackgroundTask;
+use super::harvester::{BackgroundTask, HarvesterStatus, Harvests, Round};
 use super::parts::Parts;
 use super::phase::Phase;
 use crate::clone_detection::CloneEvents;
@@ -69,5 +70,39 @@ impl BackgroundTask<Parts> for SaveSeed {
         } else {
             next_ms.min(now_ms + RETRY_MS)
         }
+    }
+}
+
+impl Harvests for Parts {
+    fn status(&self) -> Option<&HarvesterStatus> {
+        self.harvester.get().map(|status| &**status)
+    }
+
+    fn leave_to_readers_from(&self, now_ms: u64, from_ms: u64) {
+        self.collector.schedule_inline_harvest(now_ms, from_ms);
+    }
+
+    fn round(&self, now_ms: u64, draws: bool) -> Round {
+        self.collector.round(now_ms, draws, self.outlet())
+    }
+
+    fn slow_interval_ms(&self, source: usize) -> Option<u64> {
+        self.collector.sources().get(source)?.slow_interval_ms()
+    }
+
+    fn draw_slowly(&self, source: usize) {
+        self.collector.draw_slowly(source);
+    }
+
+    fn is_left_to_harvester(&self) -> bool {
+        self.collector.is_left_to_harvester(&self.nodes)
+    }
+
+    fn source_count(&self) -> usize {
+        self.collector.sources().len()
+    }
+
+    fn clock_went_back(&self, now_ms: u64) {
+        self.look_for_clones(now_ms, true);
     }
 }

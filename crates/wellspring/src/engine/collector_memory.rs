@@ -1,0 +1,94 @@
+//! The memory of the collector: wiped on fork, and the only place where noise lies.
+
+use super::source_entry::SourceState;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+use wellspring_core::distribution::Distribution;
+use wellspring_core::event::Event;
+use wellspring_core::pool::POOLS;
+use wellspring_core::queue::Queue;
+use wellspring_sys::lock::Lock;
+use wellspring_sys::zeroed::Zeroed;
+
+/// The most sources of one engine.
+pub(super) const MAX_SOURCES: usize = 16;
+
+/// The bytes asked of a source while the engine seeds itself: 8 events.
+pub(super) const SEEDING_SAMPLE_BYTES: usize = 256;
+
+/// The bytes asked of a source on a reader's call: 2 events. getrandom(2) takes half a microsecond for them.
+pub(super) const SAMPLE_BYTES: usize = 64;
+
+/// The draws that take a source twice around the 32 pools: from whatever pool it goes on, pool 0 gets two events of 32
+/// bytes, which suffice for a reseed, if the source yields all that it is asked for.
+pub(super) const ROUND_DRAWS: usize = 2 * POOLS * Event::MAX_BYTES / SEEDING_SAMPLE_BYTES;
+
+/// After a minute without a reseed, a harvest makes the next reseed due.
+pub(super) const STALE_MS: u64 = 60_000;
+
+pub(super) const QUEUE_EVENTS: usize = 64;
+
+/// Wiped on fork.
+#[repr(C)]
+pub(super) struct CollectorMemory {
+    /// From this time on readers harvest inline.
+    pub(super) inline_from_ms: AtomicU64,
+    /// When that time was set. A clock that shows less went back.
+    pub(super) scheduled_ms: AtomicU64,
+    /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
+    pub(super) drawing_thread: AtomicU64,
+    /// 1 after the fast sources did not suffice for a seed.
+    pub(super) fast_sources_insufficient: AtomicU32,
+    /// 1 after this process locked the engine's pages: a child process does not inherit these locks.
+    pub(super) pages_locked: AtomicU32,
+    pub(super) state: Lock<CollectorState>,
+}
+
+impl Zeroed for CollectorMemory {
+    const ZERO: Self = Self {
+        inline_from_ms: AtomicU64::new(0),
+        scheduled_ms: AtomicU64::new(0),
+        drawing_thread: AtomicU64::new(0),
+        fast_sources_insufficient: AtomicU32::new(0),
+        pages_locked: AtomicU32::new(0),
+        state: Lock::ZERO,
+    };
+}
+
+/// What the owner of the pools has. Noise lies here while it is tested, cut and hashed, and never on a stack.
+#[repr(C)]
+pub(super) struct CollectorState {
+    pub(super) distribution: Distribution,
+    pub(super) sources: [SourceState; MAX_SOURCES],
+    pub(super) sample: [u8; SEEDING_SAMPLE_BYTES],
+    pub(super) event: Event,
+    /// The source that the next inline harvest draws on.
+    pub(super) next_source: u64,
+    /// When a reseed was last made, or tried because it was overdue.
+    pub(super) reseeded_ms: u64,
+}
+
+impl Zeroed for CollectorState {
+    const ZERO: Self = Self {
+        distribution: Distribution::ZERO,
+        sources: [const { SourceState::ZERO }; MAX_SOURCES],
+        sample: [0; SEEDING_SAMPLE_BYTES],
+        event: Event::ZERO,
+        next_source: 0,
+        reseeded_ms: 0,
+    };
+}
+
+/// A queue in pages of its own.
+#[repr(transparent)]
+pub(super) struct QueueMemory(pub(super) Queue<QUEUE_EVENTS>);
+
+impl Zeroed for QueueMemory {
+    const ZERO: Self = Self(Queue::ZERO);
+}
+
+impl CollectorState {
+    /// Whether the last reseed is a minute old, or the clock went back since.
+    pub(super) fn is_stale(&self, now_ms: u64) -> bool {
+        now_ms.abs_diff(self.reseeded_ms) >= STALE_MS
+    }
+}
