@@ -74,6 +74,8 @@ impl Secret {
             take(&value);
         }
         value.zeroize();
+        // Wipes the vector registers, which a later call may save on the stack.
+        fill_with_tap_key(&mut value);
     }
 }
 

@@ -19,17 +19,20 @@ pub(super) fn read_reserved(
     destination: &mut [u8],
 ) -> Result<(), Error> {
     loop {
-        let mut reservation = Reservation::ZERO;
-        let stamp = loop {
-            let signals = Blocked::new();
-            let bytes = destination.len();
-            match nodes.reserve(number, need, bytes, &signals, &mut reservation) {
-                Some(stamp) => break stamp,
-                None => seed(need, &signals)?,
-            }
+        let stamp = {
+            // Wiped where it lies at the end of this block: `drop` would move it and leave the key here.
+            let mut reservation = Reservation::ZERO;
+            let stamp = loop {
+                let signals = Blocked::new();
+                let bytes = destination.len();
+                match nodes.reserve(number, need, bytes, &signals, &mut reservation) {
+                    Some(stamp) => break stamp,
+                    None => seed(need, &signals)?,
+                }
+            };
+            reservation.generate(nodes.backend(), destination);
+            stamp
         };
-        reservation.generate(nodes.backend(), destination);
-        drop(reservation);
         // The last look: between it and the return to the caller a fork would repeat these bytes.
         if nodes.is_same_process(stamp) {
             return Ok(());
