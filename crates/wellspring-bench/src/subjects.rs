@@ -191,11 +191,11 @@ pub fn mode(mode: Mode, works: &[Work]) -> Contender {
 }
 
 /// A function of the crate's root.
-type Call = fn() -> u64;
+type Draw = fn() -> u64;
 
 /// The helpers of the crate, each as its users call it. A new helper takes one line here.
 fn helpers() -> impl Iterator<Item = Contender> {
-    let calls: [(&str, Call); 3] = [
+    let calls: [(&str, Draw); 3] = [
         ("wellspring::u32()", || wellspring::u32().into()),
         ("wellspring::bytes()", || {
             u64::from_le_bytes(wellspring::bytes())

@@ -48,7 +48,8 @@ impl Secret {
     }
 
     /// The secret, and what an engine makes of it as its first seed: the digest that is hashed once more, the key of
-    /// the node, and the key of the first tap, if there are taps. All in both orders of bytes, as SHA-256 holds them in registers.
+    /// the node, and the key of the first tap, if there are taps. All in both orders of bytes, as SHA-256 holds them in
+    /// registers.
     #[inline(never)]
     fn take_all_into(&self, wanted: &mut Wanted, mode: Mode) {
         let (mut value, mut copy) = (Box::new([0; KEY_BYTES]), Box::new([0; KEY_BYTES]));

@@ -21,7 +21,6 @@ mod serial;
 mod statistics;
 mod verdict;
 
-pub(crate) use fips::FipsFailures;
 pub(crate) use statistics::Judge;
 pub(crate) use verdict::{MIN_PROBABILITY, Test, Verdict};
 
