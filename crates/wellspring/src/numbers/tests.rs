@@ -245,7 +245,7 @@ fn a_choice_is_any_element_or_none() {
 
 #[test]
 fn all_generators_have_the_same_methods_beside_those_of_rand() {
-    use crate::{LocalRng, global, pseudo};
+    use crate::{LocalRng, pseudo};
     use rand::RngExt as _;
     macro_rules! assert_methods {
         ($($rng:expr),*) => {$(
@@ -269,5 +269,5 @@ fn all_generators_have_the_same_methods_beside_those_of_rand() {
         pseudo::rng()
     );
     assert!(pseudo::below(3) < 3 && (1..=6).contains(&pseudo::range(1..=6)));
-    assert!(global::below(3) < 3 && (1..=6).contains(&global::range(1..=6)));
+    assert!(crate::below(3) < 3 && (1..=6).contains(&crate::range(1..=6)));
 }
