@@ -212,7 +212,7 @@ fn a_read_without_a_seed_waits_and_a_try_says_so() {
         assert_eq!(untouched, [0x5a; 40]);
 
         let mut busy = Counter::claiming(MinEntropy::FULL);
-        busy.busy_calls = 35;
+        busy.busy_calls = 60;
         let busy: Arc<dyn Source> = Arc::new(busy);
         let engine = Engine::builder()
             .mode(mode)

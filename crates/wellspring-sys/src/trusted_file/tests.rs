@@ -2,6 +2,7 @@ use super::*;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::path::PathBuf;
 
 /// A private directory that goes with the test.
