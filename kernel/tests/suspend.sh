@@ -12,6 +12,11 @@ if ! grep -q mem /sys/power/state 2>/dev/null || [ ! -e $alarm ] ||
 	echo "SKIPPED suspend: this machine cannot suspend, wake itself, and trace that"
 	exit 0
 fi
+# QEMU's processor model without AES once reset itself during a resume of Linux 6.1, and with it the machine.
+if ! grep -qw aes /proc/cpuinfo; then
+	echo "SKIPPED suspend: this emulated processor does not resume reliably"
+	exit 0
+fi
 insmod "$1/wellspring.ko" || exit 1
 echo 1 >$tracing/events/wellspring/wellspring_generation/enable
 echo 1 >$tracing/events/power/suspend_resume/enable

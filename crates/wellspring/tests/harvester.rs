@@ -260,8 +260,8 @@ fn a_source_that_panics_ends_neither_the_harvester_nor_a_reader() {
     let fatal = Arc::new(fatal);
     let engine = engine(Mode::PerThread, [fatal.clone()]);
     let _: [u8; 32] = engine.bytes();
-    let (seeding, _) = fatal.draws();
-    assert!(read_until(&engine, || fatal.draws().0 > seeding + 2));
+    let (_, by_harvester) = fatal.draws();
+    assert!(read_until(&engine, || fatal.draws().1 > by_harvester + 2));
     assert!(stats(&engine).alive);
     let source = &engine.stats().sources[0];
     assert!(source.errors > 0);

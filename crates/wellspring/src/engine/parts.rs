@@ -176,7 +176,7 @@ impl Parts {
                 .ok_or(SeedFileError::NotSeeded)?;
             reservation.generate(self.nodes.backend(), secret);
         }
-        let saved = store.save(&secrets, FULL_CREDIT_BITS, self.taps.generation().current());
+        let saved = store.save(&secrets, FULL_CREDIT_BITS);
         stack::erase_below();
         saved
     }
@@ -353,9 +353,7 @@ impl Parts {
 impl Drop for Parts {
     /// The orderly end of an engine writes its seed file, if it has one and this is not a child process.
     fn drop(&mut self) {
-        let generation = self.taps.generation().current();
-        let is_due = |store: &SeedStore| store.is_ours() && store.is_older_than(generation);
-        if self.seed_store.as_ref().is_some_and(is_due) {
+        if self.seed_store.as_ref().is_some_and(SeedStore::is_ours) {
             // Nobody is left to hear of an error. The present file was never used.
             let _ = self.save_seed();
         }

@@ -31,8 +31,6 @@ pub(crate) struct SeedStore {
     writes: AtomicU64,
     /// Whether the present file can be credited after a reboot.
     has_credit: AtomicBool,
-    /// The generation of the engine at the last save; 0 for none.
-    saved_generation: AtomicU64,
     last_error: Mutex<Option<SeedFileError>>,
 }
 
@@ -49,7 +47,6 @@ impl SeedStore {
             removed_unfinished: AtomicBool::new(false),
             writes: AtomicU64::new(0),
             has_credit: AtomicBool::new(false),
-            saved_generation: AtomicU64::new(0),
             last_error: Mutex::new(None),
         };
         let mut entropy = FreshEntropy::EMPTY;
@@ -72,22 +69,10 @@ impl SeedStore {
         store
     }
 
-    /// Writes the file from a secret of each node, drawn in this generation.
-    pub(crate) fn save(
-        &self,
-        secrets: &[[u8; 32]],
-        credit_bits: u32,
-        generation: u64,
-    ) -> Result<(), SeedFileError> {
+    /// Writes the file from a secret of each node.
+    pub(crate) fn save(&self, secrets: &[[u8; 32]], credit_bits: u32) -> Result<(), SeedFileError> {
         self.replace(secrets, credit_bits)?;
-        self.saved_generation.store(generation, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// Whether the engine was reseeded since the last [`save`](Self::save), or never saved. If not, a new file would
-    /// say no more than the present one.
-    pub(crate) fn is_older_than(&self, generation: u64) -> bool {
-        self.saved_generation.load(Ordering::Relaxed) != generation
     }
 
     /// Whether this process built the engine.

@@ -17,7 +17,11 @@ pub(super) fn early_readers_go_to_node_0() -> Outcome {
         let engine = build(builder()?.seed(seed).sources([]))?;
         let cpus = cpus()?;
         for &cpu in &cpus {
-            on(cpu, || read(&engine, 64))?;
+            on(cpu, || engine.fill_early(&mut [0; 64]))?
+                .map_err(|error| broken("a read", error))?;
+        }
+        if phase == Phase::Early && engine.try_fill(&mut [0; 1]).is_ok() {
+            return failed("a read was served before 128 bits were credited");
         }
         let stats = engine.stats();
         let served = stats.nodes.iter().filter(|node| node.fetches > 0).count();
