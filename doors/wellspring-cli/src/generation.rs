@@ -92,21 +92,22 @@ fn serve(path: &Path) -> Result<(), Failure> {
     let mut signals = signals().map_err(Failure::work)?;
     let mut events = CloneEvents::new();
     let page = GenerationPage::create(path).map_err(|error| about(path, error))?;
-    say(&format!("wellspring: serving {}", path.display()));
     let mut last = page.current();
+    say(&format!("wellspring: serving {}", path.display()));
     loop {
         if page.current() != last {
-            say("wellspring: bumped: an order");
+            last = page.current();
+            say("wellspring: bumped: another process asked for it");
         }
         while let Some(event) = events.next_event() {
             page.bump();
+            last = last.wrapping_add(1);
             say(match event {
                 CloneEvent::Cloned => "wellspring: bumped: the machine was cloned or restored",
                 CloneEvent::Slept => "wellspring: bumped: the machine was asleep",
                 _ => "wellspring: bumped: the kernel's notices were lost",
             });
         }
-        last = page.current();
         let mut polled = vec![PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
         polled.extend(
             events
@@ -123,7 +124,8 @@ fn serve(path: &Path) -> Result<(), Failure> {
             {
                 return Ok(());
             }
-            last = page.bump();
+            page.bump();
+            last = last.wrapping_add(1);
             say("wellspring: bumped: SIGHUP");
         }
     }
