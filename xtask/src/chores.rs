@@ -91,16 +91,27 @@ pub(crate) fn msrv() -> Result<(), String> {
     let lint = "clippy --workspace --locked -- -D clippy::incompatible_msrv";
     run(cargo().args(lint.split(' ')))?;
     let words = "check --workspace --locked --target-dir target/msrv";
-    let mut check = cargo_of(version);
-    // `+1.93` names a toolchain that rustup would download, so the list is asked first.
     let list = Command::new("rustup").args(["toolchain", "list"]).output();
     let list = list.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    if !list.is_ok_and(|list| list.lines().any(|line| line.starts_with(version))) {
+    let Some(toolchain) = installed(&list.unwrap_or_default(), version) else {
         return skip(&format!(
             "no build with Rust {version}: it is not installed"
         ));
-    }
-    run(check.args(words.split(' ')))
+    };
+    run(cargo_of(&toolchain).args(words.split(' ')))
+}
+
+/// The name in rustup's list of a toolchain of this version. rustup would download one that it has under another name:
+/// `+1.89` where 1.89.0 is installed.
+fn installed(list: &str, version: &str) -> Option<String> {
+    let mut names = list.lines().filter_map(|line| line.split(' ').next());
+    let is_of = |name: &str| {
+        name == version
+            || name
+                .strip_prefix(version)
+                .is_some_and(|rest| rest.starts_with(['.', '-']))
+    };
+    names.find(|name| is_of(name)).map(str::to_owned)
 }
 
 /// The `rust-version` in a manifest.
@@ -220,8 +231,11 @@ mod tests {
 
     #[test]
     fn the_stated_version_is_read_from_the_manifest() {
-        let manifest = "[package]\n# rust-version\nrust-version = \"1.93\"\n";
-        assert_eq!(stated_version(manifest), Some("1.93"));
+        let manifest = "[package]\n# rust-version\nrust-version = \"1.89\"\n";
+        assert_eq!(stated_version(manifest), Some("1.89"));
+        let list = "stable-x86_64 (active)\n1.8.0-x86_64\n1.89.0-x86_64\n";
+        assert_eq!(installed(list, "1.89").as_deref(), Some("1.89.0-x86_64"));
+        assert_eq!(installed(list, "1.88"), None);
         assert_eq!(stated_version("[package]\n"), None);
         let own = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
         assert!(stated_version(&own).is_some());
