@@ -143,7 +143,7 @@ impl Collector {
         let Some(mut state) = self.memory.state.try_lock(&signals) else {
             return round;
         };
-        round.is_read = outlet.nodes.inlet(0).is_empty();
+        round.is_read = outlet.nodes.are_read();
         let is_stale = draws && round.is_read && state.is_stale(now_ms);
         if is_stale {
             state.reseeded_ms = now_ms;
@@ -160,7 +160,7 @@ impl Collector {
             round.add(self.drain(&mut state));
         }
         round.add(self.drain(&mut state));
-        self.deliver(&mut state, now_ms, Pace::Fortuna, outlet);
+        self.deliver(&mut state, now_ms, Pace::Fortuna, outlet, &signals);
         drop(state);
         stack::erase_below();
         round
@@ -215,7 +215,7 @@ impl Collector {
                 return Ok(());
             }
             self.draw_on_all(&mut state);
-            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, outlet);
+            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, outlet, signals);
         }
         let insufficient = &self.memory.fast_sources_insufficient;
         insufficient.store(1, Ordering::Relaxed);
@@ -231,7 +231,7 @@ impl Collector {
             outlet.nodes.receive_root(&signals);
             // A whole round: every source has a part in pool 0, and every seed is made of pool 0.
             (0..ROUND_DRAWS).for_each(|_| self.draw_on_all(&mut state));
-            if self.deliver(&mut state, os::now_ms(), Pace::Ordered, outlet) {
+            if self.deliver(&mut state, os::now_ms(), Pace::Ordered, outlet, &signals) {
                 return Ok(());
             }
         }
@@ -356,14 +356,20 @@ impl Collector {
     }
 
     /// Reseeds if that is due, and announces it to the taps.
+    ///
+    /// Every reseed passes through node 0. Where readers use other nodes only, node 0 takes its seed here.
     pub(super) fn deliver(
         &self,
         state: &mut CollectorState,
         now_ms: u64,
         pace: Pace,
         outlet: Outlet<'_>,
+        signals: &Blocked,
     ) -> bool {
         let nodes = outlet.nodes;
+        if nodes.are_read() && !nodes.inlet(0).is_empty() {
+            nodes.receive_root(signals);
+        }
         let inlet = |number: usize| nodes.inlet(number);
         let delivered = state
             .distribution

@@ -40,7 +40,7 @@ impl<'a> Turn<'a> {
             outlet.nodes.receive_root(self.signals);
             (0..ROUND_DRAWS).for_each(|_| collector.draw_on_all(state));
         }
-        if !collector.deliver(state, now_ms, Pace::Fortuna, outlet) {
+        if !collector.deliver(state, now_ms, Pace::Fortuna, outlet, self.signals) {
             let sources = collector.sources();
             let count = sources.len();
             let mut in_turn = (0..count).map(|step| (state.next_source as usize + step) % count);

@@ -125,6 +125,12 @@ impl Nodes {
         &self.memory[number].inlet
     }
 
+    /// Whether a node was read since it was given a seed. While nothing reads, every mailbox fills, and reseeds stop.
+    pub(super) fn are_read(&self) -> bool {
+        let in_use = &self.memory[..self.in_use()];
+        in_use.iter().any(|memory| memory.inlet.is_empty())
+    }
+
     /// How many nodes have readers: node 0 alone before [`Phase::Ready`].
     pub(super) fn in_use(&self) -> usize {
         if self.phase() == Phase::Ready {

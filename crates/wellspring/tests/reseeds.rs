@@ -1,0 +1,70 @@
+//! Reseeds go on wherever the readers are.
+
+use std::time::{Duration, Instant};
+use wellspring::{Engine, Harvester, Mode, Topology};
+use wellspring_core::topology::SystemNode;
+
+/// Two nodes; all CPUs of any machine belong to node 1.
+fn all_readers_on_node_1() -> Topology {
+    let node = |number, cpus| SystemNode {
+        number,
+        cpus,
+        has_memory: true,
+        distances: vec![],
+    };
+    Topology::from_system(&[node(0, vec![4095]), node(1, (0..4095).collect())]).unwrap()
+}
+
+/// Reads until the engine has had four more reseeds. Without any scheduled reseed one a minute remains, so that the
+/// limit of 60 s is not reached by accident.
+fn assert_reseeds_go_on(engine: &Engine) {
+    engine.fill(&mut [0; 32]);
+    let start = Instant::now();
+    let first = engine.stats();
+    loop {
+        engine.fill(&mut [0; 6000]);
+        // A reseed needs 64 bytes in pool 0, which gets one event of 32.
+        (0..60).for_each(|_| engine.mix(&[0; 32]));
+        let stats = engine.stats();
+        if stats.generation >= first.generation + 4
+            && stats.nodes[1].reseeds >= first.nodes[1].reseeds + 3
+        {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{stats:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn inline_reseeds_reach_readers_of_another_node_while_nothing_reads_node_0() {
+    for mode in [Mode::PerNode, Mode::PerThread] {
+        let engine = Engine::builder()
+            .mode(mode)
+            .topology(all_readers_on_node_1());
+        assert_reseeds_go_on(&engine.build().unwrap());
+    }
+}
+
+#[test]
+fn a_harvester_reseeds_readers_of_another_node_while_nothing_reads_node_0() {
+    for mode in [Mode::PerNode, Mode::PerThread] {
+        let engine = Engine::builder()
+            .mode(mode)
+            .topology(all_readers_on_node_1());
+        let engine = engine.harvester(Harvester::default());
+        assert_reseeds_go_on(&engine.build().unwrap());
+    }
+}
+
+#[test]
+fn an_engine_that_nothing_reads_is_not_reseeded() {
+    let engine = Engine::builder().topology(all_readers_on_node_1());
+    let harvester = Harvester::default().idle_pace_ms(200);
+    let engine = engine.harvester(harvester).build().unwrap();
+    engine.fill(&mut [0; 32]);
+    // Each node takes at most one seed that waits for its next read.
+    let generation = engine.stats().generation;
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(engine.stats().generation <= generation + 3);
+}
