@@ -116,7 +116,10 @@ fn questions_come_from_the_standard_input_too() {
 fn a_line_that_cannot_be_understood_is_named() {
     let file = Scratch::new("hostile");
     for (text, expected) in [
-        (&b"read n=1\n"[..], ":1: no begin, gen or noise before it"),
+        (
+            &b"read n=1\n"[..],
+            ":1: no begin, gen or noise line before it",
+        ),
         (b"# x\nfrob\n", ":2: unknown kind of line"),
         (
             b"begin cipher=des concurrent=1\n",

@@ -1,8 +1,10 @@
 //! A signal handler at every instruction of a piece of code.
 //!
 //! With the trap flag the CPU itself raises SIGTRAP after each instruction. What a timer hits once in a million reads
-//! is hit here in each run.
+//! is hit here in each run. A step takes up to 1 ms in a virtual machine, so code that has blocked all signals runs at
+//! full speed: no handler would run there.
 #![cfg(target_arch = "x86_64")]
+#![allow(dead_code, reason = "each test file uses its part of this")]
 
 use core::arch::asm;
 use core::cell::Cell;
@@ -11,6 +13,9 @@ use core::ptr;
 use std::sync::Once;
 
 const TRAP_FLAG: i64 = 0x100;
+
+/// Sent by a thread to itself while it blocks all signals: it arrives when the thread unblocks them.
+const UNBLOCKED: c_int = libc::SIGSTKFLT;
 
 /// What follows a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,10 +50,15 @@ pub(crate) fn step<R>(on_step: &mut dyn FnMut(usize) -> Next, code: impl FnOnce(
     // SAFETY: the flags keep their values but for the trap flag, whose handler is installed; the stack is as it was.
     unsafe { asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
     let result = code();
-    // SAFETY: as above.
-    unsafe { asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq") };
+    stop();
     STEPPER.set(before);
     result
+}
+
+/// Ends the stepping of this thread.
+pub(crate) fn stop() {
+    // SAFETY: the flags keep their values but for the trap flag; the stack is as it was.
+    unsafe { asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq") };
 }
 
 fn install() {
@@ -59,7 +69,10 @@ fn install() {
             let mut action: libc::sigaction = core::mem::zeroed();
             action.sa_sigaction = on_trap as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
+            // A handler may step through code itself.
             assert_eq!(libc::sigaction(libc::SIGTRAP, &action, ptr::null_mut()), 0);
+            action.sa_sigaction = on_unblocked as *const () as usize;
+            assert_eq!(libc::sigaction(UNBLOCKED, &action, ptr::null_mut()), 0);
         }
     });
 }
@@ -71,14 +84,29 @@ unsafe extern "C" fn on_trap(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
         let context = &mut *context.cast::<libc::ucontext_t>();
         (&mut context.uc_mcontext.gregs, &mut *STEPPER.get())
     };
-    // SAFETY: the registers are those of code about to run.
-    unsafe { keep_traps_unblocked(registers, &mut stepper.is_blocked) };
     if stepper.is_blocked {
+        registers[libc::REG_EFL as usize] &= !TRAP_FLAG;
+        // SAFETY: a signal to this thread, which has a handler.
+        unsafe { libc::raise(UNBLOCKED) };
         return;
     }
+    // SAFETY: the registers are those of code about to run.
+    unsafe { keep_traps_unblocked(registers, &mut stepper.is_blocked) };
     stepper.steps += 1;
     if (stepper.on_step)(stepper.steps) == Next::Run {
         registers[libc::REG_EFL as usize] &= !TRAP_FLAG;
+    }
+}
+
+/// The code has unblocked signals: goes on with its steps.
+unsafe extern "C" fn on_unblocked(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: as in `on_trap`.
+    unsafe {
+        if let Some(stepper) = STEPPER.get().as_mut() {
+            stepper.is_blocked = false;
+            let context = &mut *context.cast::<libc::ucontext_t>();
+            context.uc_mcontext.gregs[libc::REG_EFL as usize] |= TRAP_FLAG;
+        }
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod door;
 pub(crate) mod process;
 pub(crate) mod repeats;
 #[cfg(target_arch = "x86_64")]
+#[path = "../../../wellspring-sys/tests/common/stepping.rs"]
 pub(crate) mod stepping;
 pub(crate) mod timer;
 pub(crate) mod wanted;
