@@ -1,4 +1,4 @@
-//! The material of one reseed, in a place that it never leaves.
+//! A buffer for the material of one reseed. The buffer is never copied.
 
 use crate::sync::WORD_BYTES;
 use core::fmt;
@@ -6,9 +6,9 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Up to 1024 bytes of seed and what they are credited: 32 bytes for each pool that a reseed uses.
 ///
-/// A seed is a *place*: it is written, hashed and wiped where it lies, since a value that moves leaves copies
-/// on the stack from which past output can be computed. So nothing returns a seed, and it cannot be cloned. It is
-/// wiped by [`clear`](Self::clear) and on drop.
+/// It is written, hashed and wiped in place, since a value that moves leaves copies on the stack from which past
+/// output can be computed. So nothing returns a seed, and it cannot be cloned. It is wiped by [`clear`](Self::clear)
+/// and on drop.
 #[repr(C)]
 pub struct Seed {
     /// Zeros from `length_bytes` on.
@@ -21,7 +21,7 @@ impl Seed {
     /// The longest seed in bytes: 32 digests of 32 bytes.
     pub const MAX_BYTES: usize = 1024;
 
-    /// What zeroed memory holds: an empty seed.
+    /// The value of zeroed memory: an empty seed.
     pub const ZERO: Self = Self {
         bytes: [0; Self::MAX_BYTES],
         length_bytes: 0,

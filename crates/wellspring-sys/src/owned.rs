@@ -47,7 +47,7 @@ impl<T: Zeroed> OwnedState<T> {
         threads: &ThreadStates<O, I>,
         read: impl FnOnce(&mut T) -> R,
     ) -> Option<R> {
-        // No two states are in the same epoch: so these are the ones that the slot is held by, and they live.
+        // Epoch numbers are unique. So `threads` owns this slot and was not dropped.
         if !threads.is_in(self.current) {
             return None;
         }

@@ -21,15 +21,15 @@ const PAGE_BYTES: usize = 4096;
 /// Readers of all users map the page. Its writer alone can write it.
 const PAGE_MODE: u32 = 0o644;
 
-/// Why a page cannot be written, or is not believed.
+/// The reason why a page cannot be written, or is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PageError {
     /// Another process serves it: the one with this id, as far as its lock file says.
     Held(u32),
-    /// It does not look as a page should.
+    /// It has not the format of a page.
     NotAPage,
-    /// It is not a file that can be believed; `System` with `ENOENT` where there is none.
+    /// It is not a file that can be trusted; `System` with `ENOENT` if there is none.
     File(FileFault),
 }
 
@@ -75,8 +75,8 @@ pub struct GenerationPage {
 }
 
 impl GenerationPage {
-    /// Serves the page at `path`, makes it if there is none, and bumps it: nobody knows what happened while it was not
-    /// served. Makes the directory if it is missing and its parent is there.
+    /// Serves the page at `path`, makes it if there is none, and bumps it: a clone may have happened while no process
+    /// served it. Makes the directory if it is missing and its parent is there.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What an engine is made of.
+//! The settings of an engine, and how it is built.
 
 use super::Engine;
 use super::collector::Collector;
@@ -154,7 +154,7 @@ impl EngineBuilder {
     /// readers then harvest on their own calls, ten times a second at most.
     ///
     /// With it no read harvests, slow sources are drawn on, and queues are emptied in time. It takes less than a
-    /// thousandth of a CPU, and less while nobody reads. A child process made by `fork` has no such thread; its readers
+    /// thousandth of a CPU, and less without reads. A child process made by `fork` has no such thread; its readers
     /// harvest on their own calls again.
     pub fn harvester(mut self, harvester: Harvester) -> Self {
         self.harvester = Some(harvester);

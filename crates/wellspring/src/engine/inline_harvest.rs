@@ -1,4 +1,4 @@
-//! One harvest on a reader's call, where no harvester does it.
+//! One harvest on a reader's call, if no harvester does it.
 
 use super::collector::{Collector, Due, Outlet};
 use super::collector_memory::{CollectorState, ROUND_DRAWS, SAMPLE_BYTES};
@@ -27,7 +27,7 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Reseeds if that is due, else draws on the next source.
+    /// Reseeds if that is due, else draws on the next fast source.
     pub(super) fn harvest(mut self, outlet: Outlet<'_>) {
         let Due {
             now_ms,

@@ -1,7 +1,7 @@
-//! The parts of an engine, and what takes more than one of them.
+//! The engine itself: its parts, and all work that needs more than one of them.
 //!
 //! ```text
-//! read    take -> taps;  else read -> (harvest inline) -> modes -> taps or nodes
+//! read    take -> taps;  else read -> (harvest inline) -> taps -> modes -> nodes
 //! noise   collector -> inlets of the nodes -> generation
 //! copies  clones -> every node -> generation -> clones
 //! ```
@@ -31,11 +31,11 @@ use wellspring_sys::signals::Blocked;
 use wellspring_sys::stack;
 use zeroize::Zeroizing;
 
-/// How often a read is made again because the machine was copied while it ran. Where copies are made faster than
-/// bytes, the last bytes stand.
+/// A read is repeated if the machine was copied while it ran. After 4 tries it returns its last bytes, even if the
+/// machine was copied again.
 const MAX_READS: usize = 4;
 
-/// What the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s share.
+/// Shared by the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s.
 pub(crate) struct Parts {
     pub(super) mode: Mode,
     pub(super) taps: Taps,
@@ -125,10 +125,10 @@ impl Parts {
         }
     }
 
-    /// Reseeds every node with what differs in each copy, then moves every tap to a fresh key. Returns the new
-    /// generation.
+    /// Reseeds every node with data that is different in each copy, then moves every tap to a fresh key. Returns the
+    /// new generation.
     ///
-    /// A new generation alone would not do: a copy has the same nodes and would draw the same keys from them.
+    /// A new generation alone is not enough: a copy has the same nodes and would draw the same keys from them.
     pub(super) fn diverge(&self) -> u64 {
         let mut entropy = FreshEntropy::EMPTY;
         let entropy = entropy.gather();
@@ -148,7 +148,8 @@ impl Parts {
         self.handle_clone_epoch();
     }
 
-    /// Draws on all sources and reseeds. Returns the new generation.
+    /// Draws on all fast sources and reseeds. Returns the new generation. If the fast sources yield too little, the
+    /// generation moves, too: taps then take fresh keys from the present nodes.
     pub(super) fn reseed(&self) -> Result<u64, Error> {
         let reseeded = self.collector.reseed(self.outlet());
         stack::erase_below();
@@ -199,14 +200,14 @@ impl Parts {
         }
     }
 
-    /// Inlined into its two callers: the fewer instructions follow the last look at what a fork wipes, the fewer
-    /// moments are left in which a fork in a handler gives the same bytes to parent and child.
+    /// Inlined into its two callers, so that few instructions follow the last fork check. A fork in them, by a signal
+    /// handler, gives parent and child the same bytes.
     #[inline(always)]
     fn read_inlined(&self, destination: &mut [u8]) -> Result<(), Error> {
         self.unless_copied(|| self.read_once(destination))
     }
 
-    /// As [`read_inlined`](Self::read_inlined).
+    /// Inlined for the same reason as [`read_inlined`](Self::read_inlined).
     #[inline(always)]
     fn read_owned_inlined(
         &self,
@@ -314,7 +315,7 @@ impl Parts {
         let epoch = self.clones.epoch();
         let current = epoch.current();
         if current != epoch.handled() {
-            // Several threads may do so at the same time. That costs a few reseeds more, and no lock.
+            // Several threads may diverge at the same time. That costs a few reseeds more, and needs no lock.
             self.diverge();
             epoch.mark_handled(current);
         }
@@ -340,7 +341,7 @@ impl Parts {
                 continue;
             };
             let result = draw(&mut generator);
-            // Where the thread has no place for it, the generator was made for this call alone.
+            // If the thread has no slot, the generator was made for this call alone.
             self.taps.keep_pseudo(node, &generator);
             // A fork in between, by a signal handler, would give parent and child the same generator.
             if self.nodes.is_same_process(stamp) {
@@ -351,10 +352,10 @@ impl Parts {
 }
 
 impl Drop for Parts {
-    /// The orderly end of an engine writes its seed file, if it has one and this is not a child process.
+    /// Writes the seed file, if the engine has one and this is not a child process.
     fn drop(&mut self) {
         if self.seed_store.as_ref().is_some_and(SeedStore::is_ours) {
-            // Nobody is left to hear of an error. The present file was never used.
+            // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
             let _ = self.save_seed();
         }
     }
@@ -366,7 +367,7 @@ fn wait_until_ready(mut read: impl FnMut() -> Result<(), Error>) {
     loop {
         match read() {
             Ok(()) => return,
-            // To wait would be for ever: this thread keeps the engine from being seeded.
+            // Waiting would never end: this thread is the one that must seed the engine.
             Err(error @ Error::SourceReadsEngine) => panic!("wellspring: {error}"),
             Err(_) => os::pause(),
         }

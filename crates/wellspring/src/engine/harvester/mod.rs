@@ -43,7 +43,7 @@ impl Harvester {
         self
     }
 
-    /// The longest time between two rounds while nobody reads, in milliseconds: from one round to the next the time
+    /// The longest time between two rounds without reads, in milliseconds: from one round to the next the time
     /// doubles up to this. Default: 3200.
     #[must_use]
     pub const fn idle_pace_ms(mut self, idle_pace_ms: u64) -> Self {
