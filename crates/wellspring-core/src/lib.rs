@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Everything here is logic: no system call, no clock, no thread, no `unsafe`. Time is an argument; the
-//! caller owns locks and memory. The modules:
+//! caller owns locks and memory. The modules, in the order in which data flows:
 //!
 //! | module | what it does |
 //! |---|---|
@@ -15,11 +15,11 @@
 //! | [`queue`] | the bounded queue that carries events and never makes a producer wait |
 //! | [`pool`] | the 32 pools of Fortuna's accumulator, and when a reseed is due |
 //! | [`seed`] | a buffer for the material of one reseed, which is never copied |
+//! | [`distribution`] | which node gets which seed |
 //! | [`mailbox`] | hands a seed to a node without waiting for the node's lock |
 //! | [`inlet`] | a node's mailbox and its remaining credit |
 //! | [`generator`] | Fortuna's (K, C): reseed, canonical read, reservation for a concurrent read |
 //! | [`node`] | a generator per NUMA node |
-//! | [`distribution`] | how seeds are shared out among the nodes |
 //! | [`generation`] | a number; when it changes, every tap fetches a new key |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
 //! | [`topology`] | which CPUs belong to which node |

@@ -8,7 +8,7 @@ use wellspring_sys::stack::erase_below;
 
 /// RDSEED, or RDRAND where there is no RDSEED.
 ///
-/// Claims nothing: no one outside the maker can assess it, and some processors have returned constants (all
+/// Claims nothing: only the maker can assess it, and some processors have returned constants (all
 /// ones after a resume, zeros reported as success). A self-test before the first sample catches those, and a
 /// comparison of every word with the last. What passes is mixed in all the same: it protects against an attacker
 /// who knows every other source.
