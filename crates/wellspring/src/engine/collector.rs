@@ -45,7 +45,7 @@ const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
 
 /// The nodes that get seeds, and the number that announces the seeds to the taps.
 #[derive(Clone, Copy)]
-pub(super) struct Outlet<'a> {
+pub(super) struct SeedTarget<'a> {
     pub(super) nodes: &'a Nodes,
     pub(super) generation: &'a Generation,
 }
@@ -132,19 +132,19 @@ impl Collector {
     ///
     /// Until the engine is ready, its readers seed it, and this does nothing: they may hold the lock of the pools now.
     /// Exception: if the fast sources were not enough, the harvester helps.
-    pub(super) fn round(&self, now_ms: u64, draws: bool, outlet: Outlet<'_>) -> Round {
+    pub(super) fn round(&self, now_ms: u64, draws: bool, target: SeedTarget<'_>) -> Round {
         let mut round = Round {
             is_read: true,
             ..Round::default()
         };
-        if !self.is_left_to_harvester(outlet.nodes) {
+        if !self.is_left_to_harvester(target.nodes) {
             return round;
         }
         let signals = Blocked::new();
         let Some(mut state) = self.memory.state.try_lock(&signals) else {
             return round;
         };
-        round.is_read = outlet.nodes.are_read();
+        round.is_read = target.nodes.are_read();
         let is_stale = draws && round.is_read && state.is_stale(now_ms);
         if is_stale {
             state.reseeded_ms = now_ms;
@@ -161,7 +161,7 @@ impl Collector {
             round.add(self.drain(&mut state));
         }
         round.add(self.drain(&mut state));
-        self.deliver(&mut state, now_ms, Pace::Fortuna, outlet, &signals);
+        self.deliver(&mut state, now_ms, Pace::Fortuna, target, &signals);
         drop(state);
         stack::erase_below();
         round
@@ -204,19 +204,19 @@ impl Collector {
     pub(super) fn seed(
         &self,
         need: Phase,
-        outlet: Outlet<'_>,
+        target: SeedTarget<'_>,
         signals: &Blocked,
     ) -> Result<(), Error> {
         self.refuse_own_sources()?;
-        self.lock_pages_in_child(outlet.nodes);
+        self.lock_pages_in_child(target.nodes);
         let mut state = self.memory.state.lock(signals);
         for _ in 0..FIRST_DRAWS {
-            outlet.nodes.receive_root(signals);
-            if outlet.nodes.phase() >= need {
+            target.nodes.receive_root(signals);
+            if target.nodes.phase() >= need {
                 return Ok(());
             }
-            self.draw_on_all(&mut state);
-            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, outlet, signals);
+            self.draw_on_fast_sources(&mut state);
+            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, target, signals);
         }
         let insufficient = &self.memory.fast_sources_insufficient;
         insufficient.store(1, Ordering::Relaxed);
@@ -224,15 +224,15 @@ impl Collector {
     }
 
     /// Draws on all fast sources and reseeds now, because an operator ordered it.
-    pub(super) fn reseed(&self, outlet: Outlet<'_>) -> Result<(), Error> {
+    pub(super) fn reseed(&self, target: SeedTarget<'_>) -> Result<(), Error> {
         self.refuse_own_sources()?;
         let signals = Blocked::new();
         let mut state = self.memory.state.lock(&signals);
         for _ in 0..2 {
-            outlet.nodes.receive_root(&signals);
+            target.nodes.receive_root(&signals);
             // A whole round: noise of every fast source reaches pool 0, and every seed is made of pool 0.
-            (0..ROUND_DRAWS).for_each(|_| self.draw_on_all(&mut state));
-            if self.deliver(&mut state, os::now_ms(), Pace::Ordered, outlet, &signals) {
+            (0..ROUND_DRAWS).for_each(|_| self.draw_on_fast_sources(&mut state));
+            if self.deliver(&mut state, os::now_ms(), Pace::Ordered, target, &signals) {
                 return Ok(());
             }
         }
@@ -292,7 +292,7 @@ impl Collector {
         (0..self.sources.len()).filter(|&source| self.sources[source].is_fast())
     }
 
-    pub(super) fn draw_on_all(&self, state: &mut CollectorState) {
+    pub(super) fn draw_on_fast_sources(&self, state: &mut CollectorState) {
         for source in self.fast_sources() {
             self.draw(state, source, SEEDING_SAMPLE_BYTES);
             self.drain(state);
@@ -366,10 +366,10 @@ impl Collector {
         state: &mut CollectorState,
         now_ms: u64,
         pace: Pace,
-        outlet: Outlet<'_>,
+        target: SeedTarget<'_>,
         signals: &Blocked,
     ) -> bool {
-        let nodes = outlet.nodes;
+        let nodes = target.nodes;
         if nodes.are_read() && !nodes.inlet(0).is_empty() {
             nodes.receive_root(signals);
         }
@@ -379,7 +379,7 @@ impl Collector {
             .deliver(now_ms, pace, nodes.in_use(), inlet);
         if delivered {
             state.reseeded_ms = now_ms;
-            outlet.generation.bump();
+            target.generation.bump();
         }
         delivered
     }

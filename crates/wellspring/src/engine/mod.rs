@@ -99,8 +99,8 @@ impl Engine {
     ///
     /// # Panics
     ///
-    /// If a [`Source`](crate::Source) of this engine calls it before the engine is seeded with 128 bits: it would wait for
-    /// itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
+    /// If a fast [`Source`](crate::Source) of this engine calls it before the engine is seeded with 128 bits: it would wait
+    /// for itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
         if !self.parts.take(destination) {

@@ -6,7 +6,7 @@
 //! copies  clones -> every node -> generation -> clones
 //! ```
 
-use super::collector::{Collector, Due, Outlet};
+use super::collector::{Collector, Due, SeedTarget};
 use super::harvester::HarvesterStatus;
 use super::inline_harvest::Turn;
 use super::modes;
@@ -110,7 +110,7 @@ impl Parts {
                 &self.nodes,
                 0,
                 Phase::Early,
-                &|need, signals| self.seed(need, signals),
+                &|need, signals| self.seed_engine(need, signals),
                 destination,
             )
         })
@@ -151,7 +151,7 @@ impl Parts {
     /// Draws on all fast sources and reseeds. Returns the new generation. If the fast sources yield too little, the
     /// generation moves, too: taps then take fresh keys from the present nodes.
     pub(super) fn reseed(&self) -> Result<u64, Error> {
-        let reseeded = self.collector.reseed(self.outlet());
+        let reseeded = self.collector.reseed(self.seed_target());
         stack::erase_below();
         if let Err(error) = reseeded {
             self.taps.generation().bump();
@@ -223,8 +223,8 @@ impl Parts {
         })
     }
 
-    pub(super) fn outlet(&self) -> Outlet<'_> {
-        Outlet {
+    pub(super) fn seed_target(&self) -> SeedTarget<'_> {
+        SeedTarget {
             nodes: &self.nodes,
             generation: self.taps.generation(),
         }
@@ -233,11 +233,13 @@ impl Parts {
     #[inline(always)]
     fn read_once(&self, destination: &mut [u8]) -> Result<(), Error> {
         self.harvest_if_due();
-        let seed = |need, signals: &Blocked| self.seed(need, signals);
+        let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
         match self.mode {
-            Mode::Canonical => modes::read_canonical(&self.nodes, Phase::Ready, &seed, destination),
+            Mode::Canonical => {
+                modes::read_canonical(&self.nodes, Phase::Ready, &seed_engine, destination)
+            }
             Mode::Concurrent => {
-                modes::read_reserved(&self.nodes, 0, Phase::Ready, &seed, destination)
+                modes::read_reserved(&self.nodes, 0, Phase::Ready, &seed_engine, destination)
             }
             Mode::PerNode => self.read_local_node(destination),
             Mode::PerThread => {
@@ -252,27 +254,28 @@ impl Parts {
 
     #[inline(always)]
     fn read_local_node(&self, destination: &mut [u8]) -> Result<(), Error> {
-        let seed = |need, signals: &Blocked| self.seed(need, signals);
+        let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
         modes::read_reserved(
             &self.nodes,
             self.nodes.local(),
             Phase::Ready,
-            &seed,
+            &seed_engine,
             destination,
         )
     }
 
     fn fetch_keys(&self, keys: &mut [u8], signals: &Blocked) -> Result<(), Error> {
-        let seed = |need, signals: &Blocked| self.seed(need, signals);
-        let fetched = modes::fetch_keys(&self.nodes, self.nodes.local(), &seed, keys, signals);
+        let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
+        let fetched =
+            modes::fetch_keys(&self.nodes, self.nodes.local(), &seed_engine, keys, signals);
         stack::erase_below();
         fetched
     }
 
     #[cold]
     #[inline(never)]
-    fn seed(&self, need: Phase, signals: &Blocked) -> Result<(), Error> {
-        let seeded = self.collector.seed(need, self.outlet(), signals);
+    fn seed_engine(&self, need: Phase, signals: &Blocked) -> Result<(), Error> {
+        let seeded = self.collector.seed(need, self.seed_target(), signals);
         stack::erase_below();
         seeded
     }
@@ -291,7 +294,7 @@ impl Parts {
         let signals = Blocked::new();
         if let Some(turn) = Turn::take(&self.collector, due, &signals) {
             self.look_for_clones(due.now_ms, due.clock_went_back);
-            turn.harvest(self.outlet());
+            turn.harvest(self.seed_target());
             stack::erase_below();
         }
     }

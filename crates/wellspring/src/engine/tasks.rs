@@ -84,7 +84,7 @@ impl Harvests for Parts {
     }
 
     fn round(&self, now_ms: u64, draws: bool) -> Round {
-        self.collector.round(now_ms, draws, self.outlet())
+        self.collector.round(now_ms, draws, self.seed_target())
     }
 
     fn slow_interval_ms(&self, source: usize) -> Option<u64> {
