@@ -3,7 +3,7 @@
 //! A reader in the guest has a tap with a half-used buffer when the machine is stopped and saved. Two machines are
 //! resumed from that state, one after the other, and get the same questions. An answer that both give is a repetition.
 
-use super::rig::Rig;
+use super::setup::MachineSetup;
 use crate::guest::{Guest, Result, Vm, failed};
 use std::fs;
 use std::path::Path;
@@ -76,12 +76,12 @@ pub(super) struct Window {
 }
 
 /// Saves a machine with a reader at work, and goes on from there twice.
-pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice) -> Result<Window> {
-    let state = rig.folder.join("state");
-    let mut vm = Vm::new(kernel, &rig.initramfs, 1, 2);
+pub(super) fn window(setup: &MachineSetup, kernel: &Path, notice: Notice) -> Result<Window> {
+    let state = setup.folder.join("state");
+    let mut vm = Vm::new(kernel, &setup.initramfs, 1, 2);
     vm.memory_mib = 256;
     vm.notices = notice == Notice::Device;
-    let mut guest = rig.qemu.start(&vm)?;
+    let mut guest = setup.qemu.start(&vm)?;
     guest.must(notice.before())?;
     guest.must(READER)?;
     let earlier = ask(&mut guest, EARLIER)?;
@@ -92,7 +92,7 @@ pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice) -> Result<Window>
     vm.state = Some(&state);
     let mut copies = Vec::new();
     for _ in 0..2 {
-        let mut guest = rig.qemu.start(&vm)?;
+        let mut guest = setup.qemu.start(&vm)?;
         guest.must(notice.after())?;
         copies.push(ask(&mut guest, LATER)?);
         guest.end()?;

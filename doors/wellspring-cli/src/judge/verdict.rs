@@ -1,8 +1,8 @@
 //! What the statistics say: values, what is expected of good data, and how probable such values are.
 
-use super::circle::Circle;
 use super::compression::Compression;
 use super::fips::FipsFailures;
+use super::monte_carlo_pi::MonteCarloPi;
 use super::statistics::Judge;
 use statrs::function::erf::erfc;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
@@ -186,15 +186,15 @@ fn serial_correlation(judge: &Judge) -> Test {
 }
 
 fn pi(judge: &Judge) -> Test {
-    let circle = &judge.circle;
-    let points = circle.points() as f64;
-    let share = Circle::probability_of_inside();
+    let pi = &judge.monte_carlo_pi;
+    let points = pi.points() as f64;
+    let share = MonteCarloPi::probability_of_inside();
     Test::normal(
         "Monte Carlo pi",
-        4.0 * circle.inside() as f64 / points,
+        4.0 * pi.inside() as f64 / points,
         4.0 * share,
         4.0 * (share * (1.0 - share) / points).sqrt(),
-        circle.points() >= MIN_POINTS,
+        pi.points() >= MIN_POINTS,
     )
 }
 
