@@ -94,7 +94,7 @@ static struct ws_node *choose_node(unsigned int count)
 
 		if (!node || !ws_node_has_room(node))
 			continue;
-		if (ws_node_is_hungry(node))
+		if (ws_node_is_served_first(node))
 			return node;
 		if (!next)
 			next = node;

@@ -7,7 +7,7 @@
  * matter where a refill was interrupted. A read in a context that is in no table (a
  * probe, an interrupt within an interrupt) finds the tap busy, and draws on the node.
  *
- * What is in memory between two reads: the key of the *next* refill, and the part of
+ * Between two reads memory has: the key of the *next* refill, and the part of
  * the buffer that was not read yet. Neither reveals earlier output: the refill
  * overwrote the key that made the buffer, and a read erases what it takes.
  */
