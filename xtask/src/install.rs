@@ -18,7 +18,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("zsh", "share/zsh/site-functions/_wellspring"),
 ];
 
-/// What the units in the repository have for the folder of the command.
+/// The folder of the command in the units of the repository.
 const UNIT_FOLDER: &str = "/usr/bin/";
 
 /// Where to install.

@@ -49,7 +49,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), String> {
     }
 }
 
-/// What the text says.
+/// The content of the text.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Picture<'a> {
     columns: Vec<Column<'a>>,

@@ -18,7 +18,7 @@ pub(crate) const REMOTE_FACTOR: f64 = 2.4;
 /// Where there is one CPU and nothing to measure between two.
 const ASSUMED_LINE_NS: f64 = 50.0;
 
-/// What reads consist of, in nanoseconds.
+/// The costs of the parts of a read, in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
     /// The engine's backend, of which these are the costs.
@@ -28,7 +28,7 @@ pub(crate) struct Costs {
     /// Setting up a key and making the next one: what a claim does under the lock, and what making the
     /// output begins with.
     pub(crate) key_ns: f64,
-    /// What a locked read costs besides: signals, clock, the lock when no other thread wants it.
+    /// The other costs of a locked read: signals, clock, the lock when no other thread wants it.
     pub(crate) around_lock_ns: f64,
     /// A 32-byte read from a tap, refills included.
     pub(crate) tap_read_ns: f64,

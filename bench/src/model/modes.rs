@@ -1,10 +1,10 @@
-//! What a read is in each mode, as steps of the queue.
+//! A read in each mode, as steps of the queue.
 
 use super::costs::Costs;
 use super::queue::{Cycle, Outcome, Shape, Step, simulate};
 use wellspring::Mode;
 
-/// What a canonical read makes under one hold of the lock.
+/// The bytes that a canonical read makes under one hold of the lock.
 const CHUNK_BYTES: usize = 4096;
 /// How often a reseed sends every tap to its node: Fortuna's limit, which is the worst case.
 const RESEED_INTERVAL_NS: f64 = 100e6;

@@ -15,7 +15,7 @@ use wellspring_bench::sections::MODES;
 use wellspring_bench::table::Table;
 
 impl ModelReport {
-    /// What it computes with, what was published beside it, and what it predicts.
+    /// Tables of the costs, the published figures and the predictions.
     #[must_use]
     pub(crate) fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.costs_table()];
@@ -177,7 +177,7 @@ impl ModelReport {
         })
     }
 
-    /// What was published beside the model, and what the model predicts.
+    /// Drawings of the published figures and the predictions.
     #[must_use]
     pub(crate) fn section(&self) -> Section {
         let predicted = SIZES.map(|bytes| self.plot(bytes));

@@ -19,7 +19,7 @@ pub trait Subject {
     }
 }
 
-/// What is asked for, again and again.
+/// The request that is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Work {
     /// One 64-bit number.
@@ -101,7 +101,7 @@ pub enum Family {
     System,
     /// Another project's generator.
     Peer,
-    /// What the memory does at best: `memset`.
+    /// The limit of the memory: `memset`.
     Limit,
 }
 
@@ -142,7 +142,7 @@ pub struct Contender {
     pub name: String,
     /// Where it comes from.
     pub family: Family,
-    /// What is asked of it.
+    /// The requests that are measured.
     pub works: Vec<Work>,
     /// Whether it is measured on several threads as well as on one.
     pub scales: bool,

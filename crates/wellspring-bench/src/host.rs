@@ -1,4 +1,4 @@
-//! What the figures were measured on, when, and with which version.
+//! The machine, the date and the version of a measurement.
 
 use std::time::SystemTime;
 use wellspring::{Backend, Engine, Prf};

@@ -1,4 +1,4 @@
-//! What a run measures, and for how long.
+//! The selection and the duration of a run.
 
 use crate::host::cpus;
 use std::ffi::OsString;
@@ -65,7 +65,7 @@ impl FromStr for Section {
     }
 }
 
-/// What to measure.
+/// The selection of measurements.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// About how long the whole run may take. Set-up comes on top: a few seconds.

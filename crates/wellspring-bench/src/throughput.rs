@@ -20,20 +20,20 @@ pub struct Pace {
 pub struct Case<'a> {
     /// Who.
     pub contender: &'a Contender,
-    /// What is asked.
+    /// The request.
     pub work: Work,
     /// On how many threads at once.
     pub threads: usize,
 }
 
-/// What came out of a case.
+/// The results of a case.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// Who.
     pub name: String,
     /// Where from.
     pub family: Family,
-    /// What was asked.
+    /// The request.
     pub work: Work,
     /// On how many threads at once.
     pub threads: usize,
@@ -108,7 +108,7 @@ impl Measurement {
         median(&self.totals()) * self.work.bytes() as f64
     }
 
-    /// What one request costs its thread, in nanoseconds: the median.
+    /// The time of one request in its thread, in nanoseconds: the median.
     #[must_use]
     pub fn ns_per_request(&self) -> f64 {
         self.threads as f64 * 1e9 / median(&self.totals())

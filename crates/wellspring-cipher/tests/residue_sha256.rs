@@ -17,7 +17,7 @@ const MESSAGE_BYTES: usize = 3 * 64 + 27;
 /// One word of 32 bits may be met by chance, about once in ten thousand runs; two are not.
 const BY_CHANCE: usize = 1;
 
-/// What may not be found, word by word: the compiler spills the variables one by one.
+/// The words that must not be found, each alone: the compiler spills the variables one by one.
 type Secrets = HashSet<[u8; 4]>;
 
 fn message() -> Vec<u8> {

@@ -21,7 +21,7 @@ impl Event {
     /// The most data an event carries, in bytes (FS&K 9.5.3.1).
     pub const MAX_BYTES: usize = 32;
 
-    /// What zeroed memory holds: an event without data, for pool 0.
+    /// The value of zeroed memory: an event without data, for pool 0.
     pub const ZERO: Self = Self {
         counter: 0,
         pool: 0,

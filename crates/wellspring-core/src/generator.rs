@@ -26,7 +26,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// What zeroed memory holds: FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero."
+    /// The value of zeroed memory. FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero."
     pub const ZERO: Self = Self {
         key: [0; KEY_BYTES],
         counter: 0,

@@ -20,7 +20,7 @@ pub const MIN_POOL_BYTES: u32 = 64;
 /// asking.
 pub const RESEED_INTERVAL_MS: u64 = 100;
 
-/// What a digest can carry at most, in bits.
+/// The most min-entropy that a digest can carry, in bits.
 const POOL_CREDIT_BITS: u32 = 8 * DIGEST_BYTES as u32;
 
 /// When a reseed may happen.
@@ -75,7 +75,7 @@ pub struct Accumulator {
 }
 
 impl Accumulator {
-    /// What zeroed memory holds: empty pools and no reseed so far.
+    /// The value of zeroed memory: empty pools and no reseed so far.
     pub const ZERO: Self = Self {
         pools: [const { Pool::ZERO }; POOLS],
         last_reseed_ms: 0,

@@ -31,7 +31,7 @@ struct Slot {
 }
 
 impl<const CAPACITY: usize> Queue<CAPACITY> {
-    /// What zeroed memory holds: an empty queue.
+    /// The value of zeroed memory: an empty queue.
     #[cfg(not(loom))]
     #[allow(
         clippy::declare_interior_mutable_const,

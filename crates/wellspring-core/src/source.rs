@@ -26,7 +26,7 @@ pub trait Source: Send + Sync {
     /// The name in reports: short, lower case, unique within an engine.
     fn name(&self) -> &'static str;
 
-    /// What the source claims.
+    /// The min-entropy that the source claims.
     fn min_entropy(&self) -> MinEntropy;
 
     /// Why the claim is what it is, in a sentence for reports.
@@ -34,7 +34,7 @@ pub trait Source: Send + Sync {
         "not said"
     }
 
-    /// What one sample is, for the health tests.
+    /// The form of one sample, for the health tests.
     fn symbol(&self) -> Symbol {
         Symbol::Byte
     }
@@ -68,7 +68,7 @@ pub enum Speed {
     },
 }
 
-/// What one sample of a source is: the unit that the health tests compare (SP 800-90B 4.4 takes the raw
+/// The form of one sample of a source: the unit that the health tests compare (SP 800-90B 4.4 takes the raw
 /// output of the noise source, symbol by symbol).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Symbol {
@@ -152,7 +152,7 @@ pub enum SourceError {
     Busy,
     /// A self-test of the source failed.
     SelfTest,
-    /// What yielded the noise has ended: a command, the other end of a pipe.
+    /// The process or device that yielded the noise has ended: a command, the other end of a pipe.
     Ended,
     /// The source panicked.
     Panicked,

@@ -86,7 +86,7 @@ fn twice(parts: &[&[u8]]) -> [u8; 32] {
     Sha256::digest(&Sha256::digest(&parts.concat()))
 }
 
-/// What may not be found, in pieces at every offset.
+/// The values that must not be found, in pieces at every offset.
 #[derive(Default)]
 struct Secrets {
     pieces: HashSet<[u8; PIECE_BYTES]>,

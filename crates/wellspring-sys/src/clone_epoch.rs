@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, compiler_f
 /// replacements would be ended. An engine looks for a new page once a minute.
 const KEPT_PAGES: usize = 16;
 
-/// What is watched where there is nothing to watch: zeros, on a cache line of their own. Never written.
+/// The page that is watched if there is no other: zeros, on their own cache line. Never written.
 #[repr(align(64))]
 struct Still {
     _zeros: [u64; 8],

@@ -18,7 +18,7 @@ pub struct Blocked {
     _thread: PhantomData<*mut ()>,
 }
 
-/// What was before.
+/// The state before signals were blocked.
 #[derive(Debug)]
 enum Before {
     Mask(u64),

@@ -9,7 +9,7 @@ use wellspring_sys::owned::OwnedState;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::{cpu, os, sandbox};
 
-/// What the filter lets through: the end of the process.
+/// The only system call that the filter allows: the end of the process.
 const ALLOWED: libc::c_long = libc::SYS_exit_group;
 
 /// `None` where the system has no seccomp(2).

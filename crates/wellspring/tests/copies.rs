@@ -51,7 +51,7 @@ fn pipe() -> (File, File) {
     }
 }
 
-/// What a process reads in one go: from all kinds of reads.
+/// The bytes that a process reads at once, by all kinds of reads.
 fn draw(engine: &Engine, rng: &mut wellspring::LocalRng) -> [u8; 128] {
     let mut bytes = [0; 128];
     engine.fill(&mut bytes[..8]);

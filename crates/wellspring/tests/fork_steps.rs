@@ -14,7 +14,7 @@ use wellspring::{LocalRng, Mode};
 /// The read that is interrupted.
 const READ_BYTES: usize = 16;
 
-/// What parent and child read after it, so that what it left in a buffer is seen.
+/// The bytes that parent and child read after it, to see what it left in a buffer.
 const AFTER_BYTES: usize = 2560;
 
 const REPORT_BYTES: usize = READ_BYTES + AFTER_BYTES;
@@ -234,7 +234,7 @@ fn a_read_whose_slot_is_taken_again_in_the_child_disturbs_nobody() {
             for destination in destination.chunks_mut(16) {
                 let generator = &mut generators[crowd.next];
                 generator.fill(destination);
-                // What is left in its buffer, without a trace of anybody else.
+                // The rest of its buffer, which must not have a trace of another reader.
                 let mut rest = [0; OWNED_BUFFER_BYTES - 32];
                 generator.fill(&mut rest);
                 assert_no_zero_run(&rest, what);

@@ -18,7 +18,7 @@ struct Witness {
     /// Draws on the harvester's thread, and its number in the system.
     by_harvester: AtomicU64,
     harvester: AtomicI32,
-    /// What to do on the harvester's thread at the next draw.
+    /// The function to run on the harvester's thread at the next draw.
     mischief: fn(),
     after: u64,
 }

@@ -21,7 +21,7 @@ type Value = [u8; VALUE_BYTES];
 /// Draws from an engine, or from what lies beside it.
 type Draw = fn(&Engine, &mut [u8]);
 
-/// What handlers draw from, and where they keep the values: in memory that was there before.
+/// The generator that handlers draw from, and memory for the values, allocated before.
 struct Nested {
     door: Draw,
     engine: Engine,
@@ -126,7 +126,7 @@ fn doors(engine: fn(Mode) -> Engine) -> Vec<(String, Engine, Draw)> {
 fn handlers_at_more_than_ten_kilohertz_repeat_nothing_of_what_they_interrupt() {
     const MOST_VALUES: usize = 1_000_000;
     const AT_LEAST: Duration = Duration::from_millis(1000);
-    /// What a busy machine, which reaches no rate, gets more time for.
+    /// The test waits until this many handlers have run, since a busy machine may reach no rate.
     const FEWEST_HANDLERS: usize = 1_000;
     const AT_MOST: Duration = Duration::from_secs(20);
     /// Each with a signal of its own, so that it interrupts the others' handlers: 7 deep, and 44 kHz together.

@@ -67,7 +67,7 @@ fn stats(engine: &Engine) -> SeedFileStats {
     engine.stats().seed_file.unwrap()
 }
 
-/// What an engine without anything else finds.
+/// The result of an engine that has only this seed file.
 fn found(path: &Path, identity: Identity) -> SeedFound {
     stats(&bare(path, identity)).found
 }

@@ -47,7 +47,7 @@ impl Input {
         &self.name
     }
 
-    /// What is wrong with what was read.
+    /// The error for bytes that were read and are invalid.
     pub(crate) fn refuse(name: &str, reason: impl Display) -> Failure {
         Failure::input(format!("{name}: {reason}"))
     }

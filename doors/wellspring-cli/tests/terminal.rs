@@ -1,4 +1,4 @@
-//! What differs when a terminal is on the other side; script(1) plays it.
+//! The differences with a terminal on the other side; script(1) plays it.
 
 mod common;
 

@@ -14,13 +14,13 @@ const ANSWER_BYTES: usize = 64;
 /// Asked for before the machine is stopped: a part of the first buffer.
 const EARLIER: usize = 5;
 
-/// What a tap buffers at its outermost depth, and what `SECURITY.md` says of copies: the most that they share.
+/// The buffer of a tap at its outermost depth. `SECURITY.md` names it as the most that two copies share.
 const BUFFER_BYTES: usize = 5120;
 
 /// Asked for after: more than two buffers.
 const LATER: usize = 2 * BUFFER_BYTES / ANSWER_BYTES + 20;
 
-/// What each copy is asked for.
+/// The bytes that each copy is asked for.
 pub(super) const ASKED_BYTES: usize = LATER * ANSWER_BYTES;
 
 /// Starts the reader between two pipes, each of which the shell holds open.
@@ -39,7 +39,7 @@ pub(super) enum Notice {
 }
 
 impl Notice {
-    /// What runs before the machine is copied.
+    /// The command before the machine is copied.
     const fn before(self) -> &'static str {
         match self {
             Notice::None => "true",
@@ -58,7 +58,7 @@ impl Notice {
         }
     }
 
-    /// What runs in each copy before anyone reads.
+    /// The command in each copy before the first read.
     const fn after(self) -> &'static str {
         match self {
             Notice::None | Notice::Device => "true",
@@ -67,7 +67,7 @@ impl Notice {
     }
 }
 
-/// What the clones have in common.
+/// The output that the clones have in common.
 pub(super) struct Window {
     /// The answers that both gave, in bytes.
     pub(super) repeated_bytes: usize,
@@ -142,7 +142,7 @@ fn distinct(answers: &[Answer]) -> usize {
     digits.len()
 }
 
-/// What both gave, wherever: a repetition counts at any place.
+/// The answers that both gave. A repetition counts at any place.
 fn compare(one: &[Answer], other: &[Answer]) -> Result<Window> {
     if distinct(one) != one.len() || distinct(other) != other.len() {
         return failed("a clone repeats itself");

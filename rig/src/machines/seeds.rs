@@ -7,7 +7,7 @@ use std::path::Path;
 
 const DISK_BYTES: u64 = 16 << 20;
 
-/// What a machine's firmware says it is.
+/// The identities that the firmware of the machines reports.
 const FIRST: &str = "11111111-2222-4333-8444-555555555555";
 const SECOND: &str = "99999999-8888-4777-a666-555555555555";
 

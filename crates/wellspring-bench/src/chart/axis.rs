@@ -3,7 +3,7 @@
 /// An axis: where its values lie, and which of them have a label.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// The quantity, with its unit.
     pub label: String,
     /// Whether equal factors are equal distances.
     pub is_logarithmic: bool,

@@ -48,9 +48,9 @@ const GAP: f64 = 10.0;
 pub struct Drawing {
     /// The height, in the units of which the width is 360.
     height: f64,
-    /// What a screen reader says.
+    /// The text for a screen reader.
     label: String,
-    /// What is in the `svg` element.
+    /// The content of the `svg` element.
     body: String,
 }
 

@@ -39,7 +39,7 @@ impl Aes256 {
             if round < ROUNDS {
                 *key = without_shift_rows(*key, round);
             }
-            // What `substitute` left out; MixColumns leaves equal bytes as they are.
+            // Adds the constant that `substitute` omits; MixColumns leaves equal bytes as they are.
             *key = key.map(|column| column ^ u32::from_ne_bytes([COMPLEMENT; 4]));
         }
         let mut states = [[0; 8]; 4];

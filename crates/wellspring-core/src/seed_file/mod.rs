@@ -1,4 +1,4 @@
-//! What a seed file says: secrets that outlive a boot, one section for each node.
+//! The content of a seed file: secrets that outlive a boot, one section for each node.
 //!
 //! ```text
 //! format  the bytes of the file, and the file that comes after it

@@ -44,7 +44,7 @@ pub struct Elements {
     pub(super) width: Width,
 }
 
-/// What an array is filled with: each has rows of blocks of its own.
+/// The distribution of an array's elements. Each has its own rows of blocks.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Integers32 = 1,

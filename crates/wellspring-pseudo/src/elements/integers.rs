@@ -14,7 +14,7 @@ const GROUP: usize = 64;
 pub trait Integer: private::Sealed {}
 
 mod private {
-    /// What other crates cannot implement.
+    /// Private, so that other crates cannot implement it.
     pub trait Sealed: Copy + PartialOrd {
         const IS_WIDE: bool;
         /// `high` - `low`, which is not negative.

@@ -16,12 +16,12 @@ const MIN_SLOTS: usize = 8;
 const MAX_SLOTS: usize = 512;
 const MAX_CHUNKS: usize = 1024;
 
-/// What [`Chunk::state`] says.
+/// The values of [`Chunk::state`].
 const EMPTY: u32 = 0;
 const FILLING: u32 = 1;
 const READY: u32 = 2;
 
-/// What [`Header::chunk_lock`] says; 0 where this process has not tried.
+/// The values of [`Header::chunk_lock`]; 0 if this process has not tried.
 const LOCKED: u32 = 1;
 const REFUSED: u32 = 2;
 

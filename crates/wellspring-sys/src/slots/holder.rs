@@ -15,7 +15,7 @@ pub(super) const ACQUIRING: u64 = u64::MAX - 1;
 /// [`ThreadStates::try_with`](crate::thread_state::ThreadStates::try_with).
 pub(super) const MAX_SLOTS: usize = 1 << 16;
 
-/// What has a slot, or had it when a fork wiped it. 40 bytes.
+/// The holder of a slot, also after a fork wiped the slot. 40 bytes.
 #[derive(Debug)]
 pub(super) struct Holder {
     serial: AtomicU64,

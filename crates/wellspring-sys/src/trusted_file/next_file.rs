@@ -1,4 +1,4 @@
-//! What will replace a file: written beside it under another name, then renamed.
+//! The new content of a file: written beside it under another name, then renamed over it.
 
 use super::{Access, Directory, FileFault};
 use crate::os;

@@ -70,7 +70,7 @@ const TAG_STRINGS: isize = 5;
 const TAG_SYMBOLS: isize = 6;
 const TAG_GNU_HASH: isize = 0x6fff_fef5;
 
-/// What the dynamic section points to.
+/// The tables that the dynamic section points to.
 #[derive(Clone, Copy)]
 struct Tables {
     /// Where the image's addresses count from.

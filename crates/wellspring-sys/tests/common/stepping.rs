@@ -12,7 +12,7 @@ use std::sync::Once;
 
 const TRAP_FLAG: i64 = 0x100;
 
-/// What follows a step.
+/// The action after a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The next step.

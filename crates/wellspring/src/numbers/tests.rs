@@ -45,7 +45,7 @@ fn chi_square(counts: &[u32]) -> f64 {
     terms.sum()
 }
 
-/// What chi-square stays below with probability 0.9999: the approximation of Wilson and Hilferty.
+/// The limit that chi-square is below with probability 0.9999: the approximation of Wilson and Hilferty.
 fn chi_square_limit(classes: usize) -> f64 {
     let freedom = (classes - 1) as f64;
     let spread = 2.0 / (9.0 * freedom);

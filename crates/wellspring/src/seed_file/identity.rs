@@ -1,4 +1,4 @@
-//! What tells a seed file from its copies: the machine, the boot, the file system, the file.
+//! The identity of a seed file, which its copies do not have: the machine, the boot, the file system, the file.
 
 use rustix::fs::{AtFlags, StatxFlags, fstatfs, fstatvfs, statx};
 use std::os::fd::BorrowedFd;
@@ -65,7 +65,7 @@ impl Identity {
         }
     }
 
-    /// What tells an open file on this machine from its copies.
+    /// The identity of an open file on this machine. A copy of the file has another one.
     pub(super) fn file_id(&self, file: BorrowedFd<'_>) -> FileId {
         self.known_file_id(file).unwrap_or(UNKNOWN_FILE)
     }

@@ -1,11 +1,11 @@
-//! What an engine found as its seed file, and why a file was not written.
+//! The results of reading a seed file, and the reasons why one was not written.
 
 use core::fmt;
 use std::path::PathBuf;
 use wellspring_core::seed_file::{Damage, Uncredited};
 use wellspring_sys::trusted_file::FileFault;
 
-/// What an engine found where its seed file should be.
+/// The result of reading an engine's seed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SeedFound {
@@ -83,7 +83,7 @@ impl From<FileFault> for SeedFileError {
 pub struct SeedFileStats {
     /// Where it is.
     pub path: PathBuf,
-    /// What was there when the engine was built.
+    /// The result of reading the file when the engine was built.
     pub found: SeedFound,
     /// Whether an unfinished file of a process that was killed was found and removed.
     pub removed_unfinished: bool,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// A child that runs for longer is one that hangs.
 const CHILD_TIME: Duration = Duration::from_secs(10);
 
-/// What makes a child.
+/// The system call that makes a child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fork {
     /// fork(3), with what libc hangs on it.
@@ -50,7 +50,7 @@ pub(crate) fn start(fork: Fork, work: impl FnOnce()) -> Child {
     }
 }
 
-/// What a child does from the fork to its end.
+/// Runs `work` in a child and ends it.
 pub(crate) fn run_and_exit(work: impl FnOnce()) -> ! {
     work();
     // SAFETY: _exit may be called in any child.

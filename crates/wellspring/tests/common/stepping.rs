@@ -15,7 +15,7 @@ const fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
-/// What follows a step.
+/// The action after a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The next step.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// What values are kept under, so that a search does not find them where they are kept.
+/// Values are stored XORed with this, so that a search does not find the stored values themselves.
 pub(crate) const MASK: u128 = 0x5bd1_e995_97f4_a7c1_51ed_270b_9e37_79b9;
 
 const VALUE_BYTES: usize = 16;

@@ -31,7 +31,7 @@ impl Encoding {
         text
     }
 
-    /// What comes after the last piece.
+    /// The bytes after the last piece.
     pub(super) fn end(self) -> &'static [u8] {
         match self {
             Encoding::Raw => b"",

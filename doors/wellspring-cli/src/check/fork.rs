@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 use wellspring::{Engine, Mode};
 
-/// What each process draws after a fork, in two reads.
+/// The bytes that each process draws after a fork, in two reads.
 const DRAW_BYTES: usize = 512;
 
 /// How long a child may take. It takes microseconds, unless it waits for a lock that stays locked for ever.

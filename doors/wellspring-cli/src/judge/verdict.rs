@@ -1,4 +1,4 @@
-//! What the statistics say: values, what is expected of good data, and how probable such values are.
+//! The results of the statistics: values, the values expected of good data, and the probability of such values.
 
 use super::compression::Compression;
 use super::fips::FipsFailures;
@@ -25,7 +25,7 @@ const MIN_DISTANCES: u64 = 64_000;
 pub(crate) struct Test {
     pub(crate) name: &'static str,
     pub(crate) value: f64,
-    /// What good data gives on average.
+    /// The mean of this value for good data.
     pub(crate) expected: f64,
     /// The probability that good data gives a value at least as far from `expected`; for FIPS 140-2 and chi-square, a
     /// value at least as large. `None` if there are too few bytes.
@@ -78,7 +78,7 @@ impl Verdict {
 }
 
 impl Judge {
-    /// What the statistics say.
+    /// The results of the statistics.
     pub(crate) fn verdict(&self) -> Verdict {
         of(self)
     }

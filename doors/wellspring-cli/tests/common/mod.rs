@@ -31,7 +31,7 @@ pub(crate) fn text_of(arguments: &str) -> String {
     String::from_utf8(stdout_of(arguments)).unwrap()
 }
 
-/// What was said on stderr.
+/// The text on stderr.
 pub(crate) fn stderr(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).unwrap()
 }

@@ -22,7 +22,7 @@ struct Module<'a> {
     globs: Vec<Words<'a>>,
     /// All paths that its code needs.
     needs: Vec<Words<'a>>,
-    /// What it defines.
+    /// The items that it defines.
     items: BTreeSet<&'a str>,
 }
 
