@@ -237,7 +237,7 @@ fn text(body: &mut String, class: &str, x: usize, y: usize, words: &str) {
     );
 }
 
-/// Lines of at most so many characters, broken at spaces.
+/// Lines of at most `columns` characters, broken at spaces.
 fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

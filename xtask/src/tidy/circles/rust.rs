@@ -145,7 +145,7 @@ fn read<'a>(tokens: &[&'a str], children: &BTreeSet<&'a str>, module: &mut Modul
     module.needs.extend(both.map(|(_, words)| words));
 }
 
-/// Whether `pub` or `pub(..)` stands before.
+/// Whether `pub` or `pub(..)` comes before.
 fn is_public(before: &[&str]) -> bool {
     match before {
         [.., "pub"] => true,
