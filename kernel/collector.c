@@ -215,9 +215,9 @@ static unsigned int next_pause_ms(unsigned int pause_ms)
 }
 
 /*
- * The kernel gathers jitter to initialise its own pool only when somebody waits for it,
+ * The kernel gathers jitter to initialise its own pool only when a caller waits for it,
  * and only where there is a cycle counter. So we wait: about a second. Otherwise a
- * kernel that nobody asks for random bytes might never initialise its pool, and we
+ * kernel without readers of random bytes might never initialise its pool, and we
  * would get no credit.
  */
 static int collector_thread(void *unused)

@@ -3,7 +3,7 @@
  * Taps: one for each CPU and each context that can interrupt the others there.
  *
  * A task owns its tap while preemption is off. A softirq that interrupts it has a tap
- * of its own, and so has a hard interrupt: no one waits, no one shares, and it does not
+ * of its own, and so has a hard interrupt: no context waits or shares, and it does not
  * matter where a refill was interrupted. A read in a context that is in no table (a
  * probe, an interrupt within an interrupt) finds the tap busy, and draws on the node.
  *

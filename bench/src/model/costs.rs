@@ -13,7 +13,7 @@ use wellspring_cipher::Keystream;
 
 /// Lines that move with a node's lock: its word, the key and counter, the mailbox's head.
 pub(crate) const LINES: f64 = 3.0;
-/// Where the cost of a line between sockets is not measured: so many times what it costs within one.
+/// If the cost of a line between sockets is not measured: this factor times the cost within a socket.
 pub(crate) const REMOTE_FACTOR: f64 = 2.4;
 /// Where there is one CPU and nothing to measure between two.
 const ASSUMED_LINE_NS: f64 = 50.0;

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_its_own_is_worth_a_socket() {
+    fn four_nodes_on_four_sockets_scale_like_four_machines() {
         let one = speedup(Mode::PerNode, 32, 1, 16);
         let four = speedup(Mode::PerNode, 32, 4, 16);
         assert!((four / one - 4.0).abs() < 0.1, "{}", four / one);

@@ -192,7 +192,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The thread has ended its step. Says whether that ended its cycle.
+    /// The thread has ended its step. Returns whether that ended its cycle.
     fn end(&mut self, thread: usize) -> bool {
         let steps = &self.cycles[thread].steps;
         if let Step::Hold { lock, .. } = steps[self.places[thread]] {

@@ -186,7 +186,7 @@ impl ModelReport {
             words: format!(
                 "Not measured: a queue for locks, computed with the costs of {} on this machine. The first chart holds the \
                  model against what was published for Linux in 2015; the others predict 16 threads a socket on 1, 2, 4 and 8 \
-                 sockets. Dotted: as many times as there are nodes or threads. What is assumed stands in the tables.",
+                 sockets. Dotted: as many times as there are nodes or threads. The tables list the assumptions.",
                 self.costs.backend
             ),
             origin: Origin::Modelled,

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tick_is_worth_what_the_system_clock_says() {
+    fn ticks_in_nanoseconds_agree_with_the_system_clock() {
         let clock = Clock::calibrate();
         let outer = Instant::now();
         let first = clock.ticks();

@@ -24,7 +24,7 @@ pub trait Subject {
 pub enum Work {
     /// One 64-bit number.
     Word,
-    /// A buffer of so many bytes.
+    /// A buffer of this number of bytes.
     Fill(usize),
 }
 
@@ -38,7 +38,7 @@ impl Work {
         }
     }
 
-    /// As in tables: `u64`, `32 B`, `64 KiB`.
+    /// The name in tables: `u64`, `32 B`, `64 KiB`.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -53,7 +53,7 @@ impl Work {
 /// A [`Subject`] at work, behind one virtual call for many requests, so that the requests themselves inline
 /// as they would in a program of the subject's user.
 pub trait Runner {
-    /// Serves `requests` of `work` and says how long that took. `buffer` has the bytes of one request.
+    /// Serves `requests` of `work` and returns the time for all of them. `buffer` has the bytes of one request.
     fn run(&mut self, work: Work, requests: u64, buffer: &mut [u8]) -> Duration;
 
     /// Times `calls` requests of 32 bytes, one by one.

@@ -10,7 +10,7 @@ use wellspring::Mode;
 
 /// Engines or processes started for the first byte.
 const STARTS: usize = 21;
-/// Threads held at once to measure the memory of a tap: so many that shared memory hardly counts.
+/// Threads held at once to measure the memory of a tap. With 64, memory that they share hardly counts.
 const THREADS: usize = 64;
 
 /// The time to the first byte, and the memory for each thread.

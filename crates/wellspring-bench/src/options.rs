@@ -77,7 +77,7 @@ pub struct Options {
     /// One part alone.
     pub only: Option<Section>,
     /// A command that does nothing but print the nanoseconds of [`first_byte`](crate::first_byte), for the
-    /// first byte of a fresh process. Without one, fresh engines of this process stand in.
+    /// first byte of a fresh process. Without one, fresh engines of this process are measured instead.
     pub first_byte_command: Option<Vec<OsString>>,
 }
 

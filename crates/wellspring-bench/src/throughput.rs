@@ -16,7 +16,7 @@ pub struct Pace {
     pub slice: Duration,
 }
 
-/// A contender at one work on so many threads.
+/// A contender, its request, and the number of threads.
 pub struct Case<'a> {
     /// Who.
     pub contender: &'a Contender,
@@ -224,7 +224,7 @@ mod tests {
     use crate::histogram::Histogram;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Says that a request takes a known time, and takes none.
+    /// Reports a known time for each request, and takes none.
     struct Told {
         request: Duration,
         /// Added to every tenth portion.

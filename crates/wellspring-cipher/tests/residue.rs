@@ -55,7 +55,7 @@ fn secrets(backend: Backend) -> Secrets {
     secrets
 }
 
-/// How many of the secrets lie below the caller's frame.
+/// The number of secrets found below the caller's frame.
 #[inline(never)]
 fn found_below(secrets: &Secrets, stack: &mut Stack) -> usize {
     let pairs = stack.read_below().windows(8).step_by(4);

@@ -115,7 +115,7 @@ fn round(variables: &mut [u32; 8], input: u32) {
     ];
 }
 
-/// How many of the secrets lie below the caller's frame.
+/// The number of secrets found below the caller's frame.
 #[inline(never)]
 fn found_below(secrets: &Secrets, stack: &mut Stack) -> usize {
     let (words, _) = stack.read_below().as_chunks();

@@ -1,6 +1,6 @@
 //! SHAd-256, the hash of FS&K: SHA-256 applied twice, so that a digest cannot be extended.
 //!
-//! Hashes are finished where they lie, and their digests are written to where they stay: neither moves.
+//! Hashes are finished in place, and digests are written to their final memory: neither moves.
 
 pub(crate) use wellspring_cipher::sha256::{DIGEST_BYTES, Sha256};
 

@@ -14,8 +14,8 @@ use core::fmt;
 /// stops it before it reaches a reader.
 ///
 /// Threads share it. One engine makes one call at a time, but several engines may share one source. A source that keeps
-/// state guards it with a try-lock and says [`SourceError::Busy`] when that fails. In a process made by `fork` such a lock
-/// may stay taken for ever, by a thread that does not exist there; that process has lost the source then,
+/// state guards it with a try-lock and returns [`SourceError::Busy`] when that fails. In a process made by `fork` such a
+/// lock may stay locked, by a thread that does not exist there; that process has then lost the source,
 /// which is why no engine should have only sources with state.
 ///
 /// It is **never trusted because it exists**: its samples go through its health tests
@@ -44,7 +44,7 @@ pub trait Source: Send + Sync {
         Speed::Fast
     }
 
-    /// Writes up to `destination.len()` bytes of raw noise and says how many.
+    /// Writes up to `destination.len()` bytes of raw noise and returns their number.
     ///
     /// # Errors
     ///

@@ -93,7 +93,7 @@ impl Pages {
         });
     }
 
-    /// Keeps the mapping for as long as the process lives.
+    /// Keeps the mapping until the process ends.
     pub(crate) fn leak(self) -> NonNull<u8> {
         let start = self.start;
         core::mem::forget(self);

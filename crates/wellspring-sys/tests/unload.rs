@@ -47,7 +47,7 @@ fn threads_that_drew_from_a_library_end_after_it_was_unloaded() {
                 });
             }
             barrier.wait();
-            // SAFETY: nobody calls the library any more.
+            // SAFETY: no thread calls the library any more.
             assert_eq!(unsafe { libc::dlclose(library) }, 0);
             assert!(!is_loaded(&path), "nothing keeps the library");
             barrier.wait();

@@ -116,7 +116,7 @@ fn a_page_has_one_writer_and_outlives_it() {
     drop(page);
     engine.fill(&mut [0; 8]);
     assert_eq!(engine.generation(), before);
-    // Nobody knows what happened meanwhile.
+    // A clone may have happened meanwhile.
     let next = GenerationPage::create(&scratch.0).unwrap();
     assert_ne!(next.current(), number);
     engine.fill(&mut [0; 8]);
@@ -124,7 +124,7 @@ fn a_page_has_one_writer_and_outlives_it() {
 }
 
 #[test]
-fn a_page_that_anybody_else_could_write_is_not_believed() {
+fn a_page_that_other_users_could_write_is_not_trusted() {
     let scratch = Scratch::new("hostile");
     let path = &scratch.0;
     let refused = |reason| {

@@ -41,8 +41,8 @@ fn fork_at_every_step<S>(
     read: impl Fn(&mut S, &mut [u8]) + Sync,
     in_handler: impl Fn(&mut S) + Sync,
 ) {
-    // What a process does once, as looking for what its CPU can do, is done before anything is counted. Each
-    // on a thread of its own, which may draw for the first time.
+    // Work that a process does once, like asking for the features of its CPU, is done before anything is counted. Each
+    // runs on its own thread, which may draw for the first time.
     on_new_thread(|| read(&mut make(), &mut [0; READ_BYTES]));
     let steps = on_new_thread(|| {
         let mut state = make();
@@ -195,7 +195,7 @@ fn a_statistical_read_is_not_repeated() {
 }
 
 #[test]
-fn a_read_whose_slot_is_taken_again_in_the_child_disturbs_nobody() {
+fn a_read_whose_slot_is_taken_again_in_the_child_changes_no_other_read() {
     /// More than any chunk of slots has.
     const GENERATORS: usize = 130;
 

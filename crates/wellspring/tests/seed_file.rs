@@ -1,4 +1,4 @@
-//! The seed file: read, replaced, mixed; credited at most once; never in anybody's way.
+//! The seed file: read, replaced, mixed; credited at most once. No fault of the file stops an engine.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -72,7 +72,7 @@ fn found(path: &Path, identity: Identity) -> SeedFound {
     stats(&bare(path, identity)).found
 }
 
-/// Whether the file system tells files from their copies; says so if a test has to do without.
+/// Whether the file system gives a file an identity that its copies do not have. If not, prints that a test is limited.
 fn tells_copies(report: &Report) -> bool {
     if !report.has_file_id {
         eprintln!("SKIPPED: the file system does not know when a file was born, or has layers");
@@ -99,7 +99,7 @@ fn a_seed_outlives_a_boot_and_is_credited_once() {
     assert_eq!(stats(&engine).found, SeedFound::Credited(256));
     assert_eq!(engine.stats().phase, Phase::Ready);
     engine.try_fill(&mut [0; 32]).unwrap();
-    // Killed here: what stands now was written in this boot.
+    // Killed here: the present file was written in this boot.
     let same_boot = SeedFound::Mixed(Uncredited::SameBoot);
     assert_eq!(inspect(&path, &boot(2)).unwrap().found, same_boot);
     let again = bare(&path, boot(2));

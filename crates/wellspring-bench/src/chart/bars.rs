@@ -52,7 +52,7 @@ pub struct Bars {
 
 const ROW: f64 = 21.0;
 const TOP: f64 = 40.0;
-/// Room for a name of up to 20 characters; with a longer one among them, all names stand above their bars.
+/// Room for a name of up to 20 characters; with a longer one among them, all names are above their bars.
 const NAMES: f64 = 148.0;
 const LONGEST_NAME: usize = 20;
 const LABELS: f64 = 62.0;

@@ -80,7 +80,7 @@ impl Elements {
     ///
     /// # Errors
     ///
-    /// As of [`new`](Self::new).
+    /// The same errors as [`new`](Self::new).
     pub fn from_words(algorithm: Algorithm, words: [u64; 4]) -> Result<Self, ElementError> {
         let blocks = Blocks::new(algorithm, words).ok_or(ElementError::NotCounterBased)?;
         let width = Width::detect();
@@ -132,7 +132,7 @@ impl Elements {
     }
 }
 
-/// Whether there are so many elements from index `first` on.
+/// Checks that there are `length` elements from index `first` on.
 pub(super) fn check_range(first: u64, length: usize) -> Result<(), ElementError> {
     match (length as u64).checked_sub(1) {
         None => Ok(()),

@@ -46,7 +46,7 @@ static HOLDERS: [Holder; MAX_SLOTS] = [const {
 /// How many holders belong to a chunk: the first ones.
 static IN_CHUNKS: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets `count` holders aside for a chunk, for ever. Returns the number of the first.
+/// Sets `count` holders aside for a chunk, which keeps them. Returns the number of the first.
 pub(super) fn set_aside(count: usize) -> Option<usize> {
     let more = |before: usize| (before + count <= MAX_SLOTS).then_some(before + count);
     IN_CHUNKS

@@ -71,7 +71,7 @@ fn is_gone(process: u32, thread: u32) -> bool {
     answer == Err(OsError::new(libc::ESRCH))
 }
 
-/// Erases every slot for ever: the library is unloaded, or the process ends.
+/// Erases every slot, at the last moment: the library is unloaded, or the process ends.
 ///
 /// In a process that ends, other threads may still read. A read whose slot is erased under it ends as one whose slot
 /// a fork wiped: it compares the serial last, finds it gone, and is made again with another slot. No thread gets the

@@ -58,7 +58,7 @@ fn words_that_would_favour_a_result_are_rejected_and_no_others() {
     let third = (u64::MAX / 6) + 1;
     assert_eq!(third.wrapping_mul(6), 2);
     assert_eq!(up_to_u64(&mut script(&[0, third, 7]), 5), 0);
-    // A low half of 4 is the first that stands.
+    // A low half of 4 is the first that is not rejected.
     let fourth = u64::MAX / 3 + 1;
     assert_eq!(fourth.wrapping_mul(6), 4);
     assert_eq!(up_to_u64(&mut script(&[fourth]), 5), 2);

@@ -59,8 +59,8 @@ pub(crate) fn run_and_exit(work: impl FnOnce()) -> ! {
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Has a panic in a child say why and end it: standard error may be locked there for ever, by a thread that
-/// does not exist.
+/// Makes a panic in a child print its reason and end the child: standard error may stay locked there, by a thread
+/// that does not exist.
 fn end_children_that_panic() {
     struct StandardError;
 
@@ -147,7 +147,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: nobody in this process uses the mapping any more.
+        // SAFETY: no reference to the mapping is left in this process.
         unsafe { libc::munmap(self.start.cast(), self.bytes) };
     }
 }

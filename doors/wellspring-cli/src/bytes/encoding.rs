@@ -5,7 +5,7 @@
 /// The form in which bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// As they are.
+    /// Unchanged.
     Raw,
     /// Two lower-case digits each.
     Hex,

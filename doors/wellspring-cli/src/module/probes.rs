@@ -99,7 +99,7 @@ pub(super) fn map(file: BorrowedFd<'_>) -> Returned {
     Returned::new(unsafe { libc::munmap(address, 4096) }.into())
 }
 
-/// Memory of which only a part can be written to: pages for everyone, and behind them pages for nobody.
+/// Memory of which only a part can be written to: accessible pages, and behind them pages without access.
 pub(super) struct Cliff {
     address: usize,
     length: usize,
@@ -169,11 +169,12 @@ pub(super) fn under_signals<T>(period_ms: i64, probe: impl FnOnce() -> T) -> T {
 
 /// Runs `probe` in a thread that has no privilege. `None` if this process cannot give any up.
 pub(super) fn without_privilege<T: Send>(probe: impl FnOnce() -> T + Send) -> Option<T> {
-    const NOBODY: libc::uid_t = 65534;
+    const OTHER_USER: libc::uid_t = 65534;
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             // SAFETY: no memory in its arguments. The raw call, unlike libc's, is for this thread alone.
-            let dropped = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+            let dropped =
+                unsafe { libc::syscall(libc::SYS_setresuid, OTHER_USER, OTHER_USER, OTHER_USER) };
             (dropped == 0).then(probe)
         });
         thread.join().ok().flatten()

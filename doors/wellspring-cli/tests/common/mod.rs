@@ -70,7 +70,7 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("WELLSPRING_LONG").is_some()
 }
 
-/// Whether a tool is installed; says so if a test has to do without.
+/// Whether a tool is installed. If not, prints that the test is skipped.
 pub(crate) fn is_installed(tool: &str) -> bool {
     let found = Command::new("sh")
         .args(["-c", &format!("command -v {tool}")])
