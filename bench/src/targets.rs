@@ -26,7 +26,7 @@ pub(crate) enum Bound {
 /// A figure the project wants to reach.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// Of what.
+    /// The quantity that is compared.
     pub(crate) what: String,
     /// The side of it.
     pub(crate) bound: Bound,

@@ -62,7 +62,7 @@ const RELOADS: usize = 5;
 /// Reloads before memory is looked at.
 const WARM_UP: usize = 2;
 
-/// How much more memory the kernel may hold after all reloads, in KiB: allocators keep some in store. What is
+/// How much more memory the kernel may hold after all reloads, in KiB: allocators keep some for later. What is
 /// smaller is for kmemleak to find, in the debug kernel.
 const MAX_GROWTH_KIB: usize = 1024;
 

@@ -92,7 +92,7 @@ fn parse(text: &str) -> Result<Picture<'_>, String> {
     Ok(picture)
 }
 
-/// Where boxes are.
+/// The positions of the boxes.
 struct Layout {
     box_width: usize,
     /// Rows of the longest column. Columns end in the same row.

@@ -15,7 +15,7 @@ use wellspring_cipher::Keystream;
 pub(crate) const LINES: f64 = 3.0;
 /// If the cost of a line between sockets is not measured: this factor times the cost within a socket.
 pub(crate) const REMOTE_FACTOR: f64 = 2.4;
-/// Where there is one CPU and nothing to measure between two.
+/// The assumed cost of a line between two CPUs, on a machine with one CPU, where it cannot be measured.
 const ASSUMED_LINE_NS: f64 = 50.0;
 
 /// The costs of the parts of a read, in nanoseconds.

@@ -66,7 +66,7 @@ pub(crate) struct Prediction {
 pub(crate) struct ModelReport {
     /// The measured costs that the model starts from.
     pub(crate) costs: Costs,
-    /// How far it can be believed.
+    /// Published measurements beside the model's results: they show how far it can be trusted.
     pub(crate) comparisons: Vec<Comparison>,
     /// The predictions.
     pub(crate) predictions: Vec<Prediction>,

@@ -27,7 +27,7 @@ pub(crate) struct Comparison {
     pub(crate) rows: Vec<Row>,
     /// Our assumptions where the publication gives no number.
     pub(crate) assumptions: &'static [&'static str],
-    /// Where both differ, and why.
+    /// The differences between the model and the publication, and their reasons.
     pub(crate) differences: &'static str,
 }
 

@@ -30,7 +30,7 @@ const PORTION: u32 = 64;
 /// The cost of the loop's numbers.
 #[derive(Clone, Debug)]
 pub struct BlockLoop {
-    /// Where the numbers come from.
+    /// The generator of the numbers.
     pub source: &'static str,
     /// The time of a block, numbers included, in nanoseconds.
     pub block_ns: f64,

@@ -1,4 +1,4 @@
-//! Who takes part, and what is asked of them.
+//! The contenders, and the requests that are measured.
 
 use crate::clock::Clock;
 use crate::histogram::Histogram;
@@ -84,7 +84,7 @@ impl<S: Subject> Runner for S {
     }
 }
 
-/// Where a contender comes from: what it is drawn with and listed under.
+/// The group of a contender: its members are drawn and listed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// The engine's read modes.
@@ -140,7 +140,7 @@ type Make = dyn Fn() -> Box<dyn Runner> + Send + Sync;
 pub struct Contender {
     /// The name in reports; unique.
     pub name: String,
-    /// Where it comes from.
+    /// The group.
     pub family: Family,
     /// The requests that are measured.
     pub works: Vec<Work>,

@@ -66,9 +66,9 @@ impl Reads {
 /// The latencies that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Herd {
-    /// Of an engine that all threads share.
+    /// The latencies of an engine that all threads share.
     pub shared: Reads,
-    /// Of an engine for each thread.
+    /// The latencies of an engine for each thread.
     pub alone: Reads,
 }
 

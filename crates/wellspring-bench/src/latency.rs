@@ -41,7 +41,7 @@ const PORTION: u64 = 2000;
 /// The distribution of one kind of call.
 #[derive(Clone, Debug)]
 pub struct Latency {
-    /// Whose.
+    /// The contender's name.
     pub name: String,
     /// On how many threads at once.
     pub threads: usize,

@@ -19,7 +19,7 @@ pub struct Section {
     pub title: String,
     /// How to read the drawings.
     pub words: String,
-    /// Where the figures come from.
+    /// The origin of the figures.
     pub origin: Origin,
     /// Side by side where there is room.
     pub drawings: Vec<Drawing>,

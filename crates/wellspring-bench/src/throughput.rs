@@ -18,7 +18,7 @@ pub struct Pace {
 
 /// A contender, its request, and the number of threads.
 pub struct Case<'a> {
-    /// Who.
+    /// The contender.
     pub contender: &'a Contender,
     /// The request.
     pub work: Work,
@@ -29,9 +29,9 @@ pub struct Case<'a> {
 /// The results of a case.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// Who.
+    /// The contender's name.
     pub name: String,
-    /// Where from.
+    /// The contender's group.
     pub family: Family,
     /// The request.
     pub work: Work,
@@ -138,7 +138,7 @@ impl Measurement {
 ///
 /// # Panics
 ///
-/// When a contender does.
+/// If a contender panics.
 #[must_use]
 pub fn run(cases: &[Case<'_>], pace: Pace, progress: &mut dyn Progress) -> Vec<Measurement> {
     let mut measurements: Vec<Measurement> = cases

@@ -65,7 +65,7 @@ impl Seed {
 
     /// Wipes the seed: it is empty then.
     ///
-    /// Only what it has is written, 32 or 64 bytes as a rule: a node's lock is held meanwhile.
+    /// Writes only the bytes that it has, usually 32 or 64: a node's lock is held meanwhile.
     pub fn clear(&mut self) {
         let length = self.length();
         self.bytes[..length].zeroize();

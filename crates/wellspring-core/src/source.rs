@@ -29,7 +29,7 @@ pub trait Source: Send + Sync {
     /// The min-entropy that the source claims.
     fn min_entropy(&self) -> MinEntropy;
 
-    /// Why the claim is what it is, in a sentence for reports.
+    /// The reason for the claim, in a sentence for reports.
     fn reason(&self) -> &'static str {
         "not said"
     }
@@ -48,7 +48,7 @@ pub trait Source: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Why it yields nothing now; the engine counts the error and asks again at the next
+    /// The reason why it yields nothing now; the engine counts the error and asks again at the next
     /// harvest.
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError>;
 }
@@ -142,7 +142,7 @@ impl MinEntropy {
     }
 }
 
-/// Why a source yielded nothing.
+/// The reason why a source yielded nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SourceError {

@@ -10,7 +10,7 @@ use wellspring_sys::stack::erase_below;
 ///
 /// Claims nothing: only the maker can assess it, and some processors have returned constants (all
 /// ones after a resume, zeros reported as success). A self-test before the first sample catches those, and a
-/// comparison of every word with the last. What passes is mixed in all the same: it protects against an attacker
+/// comparison of every word with the last. Output that passes is still mixed in: it protects against an attacker
 /// who knows every other source.
 #[derive(Debug, Default)]
 pub struct Cpu {

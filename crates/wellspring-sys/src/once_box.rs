@@ -45,7 +45,7 @@ impl<T: Send + Sync> OnceBox<T> {
                 first
             }
         };
-        // SAFETY: published, hence never freed or changed.
+        // SAFETY: published, so it is never freed or changed.
         unsafe { &*first }
     }
 }

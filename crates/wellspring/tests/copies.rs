@@ -243,7 +243,7 @@ fn a_bump_in_every_moment_holds_no_reader_up() {
     });
 }
 
-/// Where the kernel can be asked to send the event that it sends to a clone.
+/// A write to this file makes the kernel send the event that it sends to a clone.
 const TRIGGER: &str = "/sys/devices/platform/VMGENCTR:00/uevent";
 
 #[test]

@@ -236,7 +236,7 @@ fn a_handler_that_raises_itself_eight_times_repeats_nothing() {
     }
 }
 
-/// Where a handler goes instead of returning, and where `abandoned` runs.
+/// The context that a handler jumps to instead of returning, and the one in which `abandoned` runs.
 struct Contexts {
     back: libc::ucontext_t,
     abandoned: libc::ucontext_t,

@@ -1,4 +1,4 @@
-//! Where a command reads from: a file, or the standard input for `-`.
+//! The input of a command: a file, or the standard input for `-`.
 
 use crate::failure::Failure;
 use crate::standard_streams::input_was_closed;

@@ -1,4 +1,4 @@
-//! Where a command writes to, and the errors of writing.
+//! The output of a command, and the errors of writing.
 
 use crate::failure::Failure;
 use crate::standard_streams::output_was_closed;

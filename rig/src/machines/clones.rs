@@ -11,13 +11,13 @@ use std::path::Path;
 /// An answer of the reader.
 const ANSWER_BYTES: usize = 64;
 
-/// Asked for before the machine is stopped: a part of the first buffer.
+/// The answers before the machine is stopped: a part of the first buffer.
 const EARLIER: usize = 5;
 
 /// The buffer of a tap at its outermost depth. `SECURITY.md` names it as the most that two copies share.
 const BUFFER_BYTES: usize = 5120;
 
-/// Asked for after: more than two buffers.
+/// The answers after it: more than two buffers.
 const LATER: usize = 2 * BUFFER_BYTES / ANSWER_BYTES + 20;
 
 /// The bytes that each copy is asked for.

@@ -14,7 +14,7 @@ const MAPS: &str = "rm -f /tmp/asks /tmp/answers; mkfifo /tmp/asks /tmp/answers 
     exec 3>/tmp/asks 4</tmp/answers && echo >&3 && read -r answer <&4 && \
     cat /proc/$!/smaps && echo =policies && cat /proc/$!/numa_maps; exec 3>&- 4<&-; wait";
 
-/// Where a process's secrets are.
+/// The NUMA nodes of a process's secrets.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Placement {
     /// Pages that were asked for on a node: generators, mailboxes, queues, pools. By that node.

@@ -56,7 +56,7 @@ impl SourceHealth {
 pub enum Action {
     /// Mix them, and credit the claim.
     Credit,
-    /// Mix them, and credit nothing: this makes up for the credit that was given in a window that failed later.
+    /// Mix them, and credit nothing: this compensates for credit that was given in a window that failed later.
     Mix,
     /// Throw them away.
     Discard,

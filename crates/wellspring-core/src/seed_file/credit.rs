@@ -6,7 +6,7 @@
 use super::format::{Boot, FileId, SeedFile, UNKNOWN_BOOT, UNKNOWN_FILE};
 use core::fmt;
 
-/// Why a whole seed is mixed without credit.
+/// The reason why a whole seed is mixed without credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Uncredited {
@@ -55,7 +55,7 @@ impl SeedFile {
     ///
     /// # Errors
     ///
-    /// Why it gets no credit.
+    /// The reason why it gets no credit.
     pub fn judge(&self, file: &FileId, boot: &Boot) -> Result<u32, Uncredited> {
         if self.claimed_bits() == 0 {
             Err(Uncredited::Unseeded)

@@ -151,7 +151,7 @@ impl fmt::Debug for Elements {
     }
 }
 
-/// Why an array cannot be made.
+/// The reason why an array cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementError {
     /// The algorithm is an engine, which computes one word from the word before.

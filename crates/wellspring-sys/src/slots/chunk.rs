@@ -2,7 +2,7 @@
 //!
 //! Locking slots one by one would cut the mapping in pieces, and a process has at most 65,530 mappings
 //! (`vm.max_map_count`). Pages are locked when they are first touched (`MLOCK_ONFAULT`), so that a chunk costs the
-//! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, as a rule 8 MiB, counts all of it:
+//! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, usually 8 MiB, counts all of it:
 //! so the first chunks are small, and each is twice as large as the one before it.
 
 use super::holder::{self, FREE, Holder};

@@ -25,7 +25,7 @@ pub(super) struct Holder {
     /// See [`Thread`].
     address: AtomicUsize,
     thread: AtomicU32,
-    /// Of the states; the rest is never touched.
+    /// The bytes of the states; the rest of the slot is never touched.
     used_bytes: AtomicU16,
     /// The number of its chunk.
     chunk: AtomicU16,

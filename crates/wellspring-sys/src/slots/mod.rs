@@ -109,7 +109,7 @@ impl Place {
         header.serial.load(Ordering::Relaxed) == self.serial
     }
 
-    /// Where the states are: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
+    /// The address of the states: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
     #[inline(always)]
     pub(crate) fn states(self) -> *mut u8 {
         self.header.wrapping_add(1).cast_mut().cast()
@@ -173,7 +173,7 @@ impl Slot {
         ptr::eq(self.header, other.header)
     }
 
-    /// Where the states are: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).
+    /// The address of the states: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).
     #[inline(always)]
     pub(crate) fn states(&self) -> *mut u8 {
         self.place().states()

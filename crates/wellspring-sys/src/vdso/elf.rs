@@ -73,7 +73,7 @@ const TAG_GNU_HASH: isize = 0x6fff_fef5;
 /// The tables that the dynamic section points to.
 #[derive(Clone, Copy)]
 struct Tables {
-    /// Where the image's addresses count from.
+    /// The base of the image's addresses.
     start: *const u8,
     hash: Option<*const HashWord>,
     gnu_hash: Option<*const u32>,

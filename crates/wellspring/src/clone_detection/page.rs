@@ -11,7 +11,7 @@ use wellspring_sys::os_error::OsError;
 use wellspring_sys::shared_page::{SharedPage, SharedPageMut};
 use wellspring_sys::trusted_file::{Access, Directory, FileFault, FileLock, TrustedFile};
 
-/// Where the page is by default.
+/// The default path of the page.
 pub const DEFAULT_PATH: &str = "/run/wellspring/generation";
 
 const MAGIC: [u8; 8] = *b"wellpage";
@@ -117,7 +117,7 @@ impl GenerationPage {
 ///
 /// # Errors
 ///
-/// Why it cannot be written.
+/// The reason why it cannot be written.
 pub fn bump(path: &Path) -> Result<u64, PageError> {
     let _ = path.parent().map(std::fs::create_dir);
     Ok(open_or_make(path)?.add(WORD_OFFSET, 1))
@@ -127,7 +127,7 @@ pub fn bump(path: &Path) -> Result<u64, PageError> {
 ///
 /// # Errors
 ///
-/// Why an engine would not believe it.
+/// The reason why an engine does not trust it.
 pub fn current(path: &Path) -> Result<u64, PageError> {
     map(path).map(|(page, _)| page.word(WORD_OFFSET))
 }

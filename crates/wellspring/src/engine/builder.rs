@@ -136,15 +136,15 @@ impl EngineBuilder {
         self
     }
 
-    /// Where the [generation page](crate::clone_detection) is, if there is one. Default:
+    /// The path of the [generation page](crate::clone_detection). There may be no such file. Default:
     /// [`DEFAULT_PATH`](crate::clone_detection::DEFAULT_PATH).
     pub fn generation_page(mut self, path: impl Into<PathBuf>) -> Self {
         self.watched.page = path.into();
         self
     }
 
-    /// Where the hypervisor's clock is, if there is one: a page that the hypervisor changes before a clone of the
-    /// machine runs (the vmclock of Linux 6.13). Default: `/dev/vmclock0`.
+    /// The path of the hypervisor's clock. There may be no such file. It is a page that the hypervisor changes before a
+    /// clone of the machine runs (the vmclock of Linux 6.13). Default: `/dev/vmclock0`.
     pub fn vmclock(mut self, path: impl Into<PathBuf>) -> Self {
         self.watched.vmclock = path.into();
         self

@@ -16,7 +16,11 @@ pub(super) struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     /// Takes the lock, unless another thread has it, and schedules the next inline harvest.
-    pub(super) fn take(collector: &'a Collector, due: Due, signals: &'a Blocked) -> Option<Self> {
+    pub(super) fn try_begin(
+        collector: &'a Collector,
+        due: Due,
+        signals: &'a Blocked,
+    ) -> Option<Self> {
         let state = collector.try_lock(signals)?;
         collector.schedule_inline_harvest(due.now_ms, due.now_ms + RESEED_INTERVAL_MS);
         Some(Self {

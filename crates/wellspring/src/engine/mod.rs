@@ -155,7 +155,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`Error::NotSeeded`] if the sources yielded nothing to reseed with. The generation has moved all the same, and
+    /// [`Error::NotSeeded`] if the sources yielded nothing to reseed with. The generation has still moved, and
     /// taps take fresh keys from the present nodes.
     pub fn reseed(&self) -> Result<u64, Error> {
         self.parts.reseed()

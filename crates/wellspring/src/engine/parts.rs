@@ -292,7 +292,7 @@ impl Parts {
     #[inline(never)]
     pub(super) fn harvest_inline(&self, due: Due) {
         let signals = Blocked::new();
-        if let Some(turn) = Turn::take(&self.collector, due, &signals) {
+        if let Some(turn) = Turn::try_begin(&self.collector, due, &signals) {
             self.look_for_clones(due.now_ms, due.clock_went_back);
             turn.harvest(self.seed_target());
             stack::erase_below();

@@ -17,7 +17,7 @@ pub(super) struct SourceEntry {
     discarded_bytes: AtomicU64,
     credited_bits: AtomicU64,
     errors: AtomicU64,
-    /// Why the last draw yielded nothing, as [`encode`] writes it; 0 if it yielded something.
+    /// The reason why the last draw yielded nothing, as [`encode`] writes it; 0 if it yielded something.
     last_error: AtomicU64,
     /// A [`SourceHealth`]. A disabled source stays disabled in a child process, whose tests start from nothing.
     health: AtomicU32,

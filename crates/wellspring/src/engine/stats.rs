@@ -65,7 +65,7 @@ pub struct SourceStats {
     pub credited_bits: u64,
     /// How often a draw failed.
     pub errors: u64,
-    /// Why the last draw failed, if it did.
+    /// The reason why the last draw failed, if it did.
     pub last_error: Option<SourceError>,
     /// The bytes that were tested and thrown away: during start-ups, and after failures.
     pub discarded_bytes: u64,

@@ -47,7 +47,7 @@ impl fmt::Display for SeedFound {
     }
 }
 
-/// Why a seed file was not written or not read.
+/// The reason why a seed file was not written or not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SeedFileError {
@@ -81,7 +81,7 @@ impl From<FileFault> for SeedFileError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SeedFileStats {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
     /// The result of reading the file when the engine was built.
     pub found: SeedFound,
@@ -89,6 +89,6 @@ pub struct SeedFileStats {
     pub removed_unfinished: bool,
     /// How often this engine has written it. The replacement at the start counts.
     pub writes: u64,
-    /// Why the last attempt to write it failed, if it did.
+    /// The reason why the last attempt to write it failed, if it did.
     pub last_error: Option<SeedFileError>,
 }

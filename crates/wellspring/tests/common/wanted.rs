@@ -40,7 +40,7 @@ impl Wanted {
         std::hint::black_box(drawn);
     }
 
-    /// Where in the memory of this process they are.
+    /// The addresses in this process at which they are found.
     pub(crate) fn search(&self) -> Vec<usize> {
         let memory = File::open("/proc/self/mem").unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

@@ -143,7 +143,7 @@ impl Workers<'_> {
     }
 }
 
-/// Why a worker stopped.
+/// The reason why a worker stopped.
 enum Stop {
     Write(io::Error),
     Thread(io::Error),

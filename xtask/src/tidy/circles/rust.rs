@@ -7,7 +7,7 @@ use super::graph::{Graph, Source};
 use super::tokens::tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often a name is handed on at most.
+/// The most steps by which a name is re-exported.
 const MAX_STEPS: usize = 16;
 
 /// A path of words, as in `crate::engine::Engine`.
