@@ -84,7 +84,7 @@ impl Distribution {
         posted
     }
 
-    /// Hashes the seed into the chain. One way: the chain tells nothing of what it was before.
+    /// Hashes the seed into the chain. One way: the chain reveals nothing about its earlier values.
     fn extend_chain(&mut self) {
         let mut hash = Sha256::ZERO;
         hash.update(b"wellspring seed chain");
@@ -112,7 +112,7 @@ impl Distribution {
     }
 
     /// The next node after the last one served whose credit is below 75 %; the next at all if none is. A
-    /// node whose mailbox is full (`None`) has not used what it was given, and is passed over.
+    /// node whose mailbox is full (`None`) has not taken its last seed, and is skipped.
     fn choose(&self, nodes: usize, credit_bits: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         let others = nodes - 1;
         let last = self.last_node as usize;

@@ -13,8 +13,8 @@
 
 use crate::sync::{AtomicGeneration, GenerationNumber as Number, Ordering};
 
-/// The generation that no engine ever has: what a new tap carries, and what a tap reads in a child
-/// process, where its memory was wiped.
+/// The generation that no engine ever has. A new tap has it, and so has a tap in a child process, where its memory was
+/// wiped.
 pub const NEVER: u64 = 0;
 
 /// The number a new engine starts with, and the largest one.

@@ -9,7 +9,7 @@ pub const CAPACITY_BITS: u32 = 1024;
 
 /// A node's mailbox and the credit that is left of what went through it.
 ///
-/// The credit decides which node is served next, and nothing else: Fortuna needs no count of what was read. All zeros
+/// The credit decides which node is served next, and nothing else: Fortuna does not count its output. All zeros
 /// is the inlet of a node that never got a seed.
 #[derive(Debug)]
 #[repr(C)]
@@ -38,7 +38,7 @@ impl Inlet {
         self.credit_bits.load(Ordering::Relaxed)
     }
 
-    /// Whether the node has taken what was posted last.
+    /// Whether the node has taken the last posted seed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.mailbox.is_empty()

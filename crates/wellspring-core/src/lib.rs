@@ -23,7 +23,7 @@
 //! | [`generation`] | a number; when it changes, every tap fetches a new key |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
 //! | [`topology`] | which CPUs belong to which node |
-//! | [`seed_file`] | secrets that outlive a boot, and what they are credited |
+//! | [`seed_file`] | secrets that outlive a boot, and their credit |
 //!
 //! Secrets never move: keys, seeds and pools are written, hashed and wiped in place, since a value that moves
 //! leaves copies on the stack. Every type in memory that a fork wipes has a constant `ZERO`, all bytes of

@@ -88,7 +88,7 @@ impl Accumulator {
         self.pools[event.pool()].absorb(event);
     }
 
-    /// Writes the seed of the next reseed to `seed`, in place of what was there, if a reseed is due at `now_ms`.
+    /// Writes the seed of the next reseed to `seed`, over its old content, if a reseed is due at `now_ms`.
     /// Returns whether it is; if not, `seed` is unchanged.
     ///
     /// FS&K 9.5.5, RandomData: "if length(P0) >= MinPoolSize and the last reseed is more than 100 ms ago:

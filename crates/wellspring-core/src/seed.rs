@@ -4,7 +4,7 @@ use crate::sync::WORD_BYTES;
 use core::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Up to 1024 bytes of seed and what they are credited: 32 bytes for each pool that a reseed uses.
+/// Up to 1024 bytes of seed and their credit: 32 bytes for each pool that a reseed uses.
 ///
 /// It is written, hashed and wiped in place, since a value that moves leaves copies on the stack from which past
 /// output can be computed. So nothing returns a seed, and it cannot be cloned. It is wiped by [`clear`](Self::clear)
@@ -28,7 +28,7 @@ impl Seed {
         credit_bits: 0,
     };
 
-    /// Replaces the seed by up to [`MAX_BYTES`](Self::MAX_BYTES) bytes; what is longer is cut.
+    /// Replaces the seed by up to [`MAX_BYTES`](Self::MAX_BYTES) bytes; the rest is cut.
     pub fn set(&mut self, bytes: &[u8], credit_bits: u32) {
         self.clear();
         self.append(bytes, credit_bits);

@@ -72,7 +72,7 @@ impl Cpu {
     }
 }
 
-/// 64 bits of a hash of a word: what is compared with the next word. The word itself went to the pools, and its memory
+/// 64 bits of a hash of a word, to compare with the next word. The word itself went to the pools, and its memory
 /// must not tell it.
 fn fingerprint(word: u64) -> u64 {
     let mut digest = [0; 32];

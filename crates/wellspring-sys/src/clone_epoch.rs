@@ -89,7 +89,7 @@ impl CloneEpoch {
         }
     }
 
-    /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of what was watched before.
+    /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of the one watched before.
     ///
     /// # Panics
     ///

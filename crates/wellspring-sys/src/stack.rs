@@ -1,4 +1,4 @@
-//! The end of what a call left on the stack.
+//! Wipes the bytes that a call left on the stack.
 
 use core::sync::atomic::{Ordering, compiler_fence};
 

@@ -161,7 +161,7 @@ impl<'a> Level<'a> {
         })
     }
 
-    /// Sets what the thread's epoch says after this level, if it is the outermost.
+    /// Sets the thread's epoch for the time after this level, if it is the outermost.
     pub(crate) fn end_in(&self, epoch: u64) {
         self.epoch.set(epoch);
     }

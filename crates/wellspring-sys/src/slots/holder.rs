@@ -140,7 +140,7 @@ impl Holder {
 
 /// A thread that holds a slot.
 pub(super) struct Thread {
-    /// The address of what it knows of itself; 0 for an owned state.
+    /// The address of the thread's data; 0 for an owned state.
     pub(super) address: usize,
     /// The system's number; 0 for an owned state, and where the system may not be asked.
     pub(super) number: u32,

@@ -215,7 +215,7 @@ pub(crate) struct Request {
     pub(crate) node: u32,
     /// How much of the slot is used, from its states on.
     pub(crate) used_bytes: usize,
-    /// The address of what the thread knows of itself; 0 for an owned state.
+    /// The address of the thread's data; 0 for an owned state.
     pub(crate) thread: usize,
 }
 

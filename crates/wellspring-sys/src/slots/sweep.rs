@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicUsize, Ordering, fence};
 use rustix::thread::{MembarrierCommand, membarrier};
 
 /// Looks at `count` holders, after those that were looked at last, and releases slots whose thread is gone. Returns
-/// how many it released. `own` is the address of what the calling thread knows of itself.
+/// how many it released. `own` is the address of the calling thread's data.
 pub(super) fn sweep(count: usize, own: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
 

@@ -175,7 +175,7 @@ impl AsFd for TrustedFile {
     }
 }
 
-/// Refuses what is no regular file of root's or ours.
+/// Refuses everything but a regular file that root or this user owns.
 fn check(status: &Stat) -> Result<(), FileFault> {
     match FileType::from_raw_mode(status.st_mode) {
         FileType::Symlink => Err(FileFault::Link),

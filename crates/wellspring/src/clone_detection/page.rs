@@ -145,7 +145,7 @@ pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
     Ok((page, file.identity().inode))
 }
 
-/// Maps the page to be written. What is there and is no page that engines believe is replaced.
+/// Maps the page to be written. A file that engines would not trust as a page is replaced.
 fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
     const TRIES: usize = 10;
     for _ in 0..TRIES {

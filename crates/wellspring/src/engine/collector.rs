@@ -167,7 +167,7 @@ impl Collector {
         round
     }
 
-    /// Draws on a slow source, without a lock, and moves what it yielded to the pools.
+    /// Draws on a slow source, without a lock, and moves its sample to the pools.
     pub(super) fn draw_slowly(&self, source: usize) {
         let mut sample = [0; SEEDING_SAMPLE_BYTES];
         if let Some(length) = self.sources[source].sample(&mut sample) {
@@ -344,7 +344,7 @@ impl Collector {
     pub(super) fn drain(&self, state: &mut CollectorState) -> Drained {
         let mut drained = Drained::default();
         for queue in &self.queues {
-            // At most what a queue holds: a thread that fills it as fast as this empties it must not keep us here.
+            // At most 64 events, a full queue: a thread that fills it as fast as this empties it must not keep us here.
             let mut count = 0;
             while count < QUEUE_EVENTS && queue.0.pop_into(&mut state.event) {
                 state.distribution.absorb(&state.event);

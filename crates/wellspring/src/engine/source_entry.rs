@@ -101,7 +101,7 @@ impl SourceEntry {
         }
         let draw = catch_unwind(AssertUnwindSafe(|| self.source.sample(destination)));
         let result = draw.unwrap_or_else(|panic| {
-            // To drop what was thrown could panic again.
+            // A drop of the panic's value could panic again.
             core::mem::forget(panic);
             Err(SourceError::Panicked)
         });

@@ -96,7 +96,7 @@ impl SeedStore {
         }
     }
 
-    /// Replaces the file by its successor, and returns what it was. Keeps the error for the stats.
+    /// Replaces the file by its successor, and returns the old file. Keeps the error for the stats.
     fn replace(
         &self,
         fresh: &[[u8; 32]],
@@ -133,7 +133,7 @@ impl SeedStore {
         Ok(found)
     }
 
-    /// Notes what was found, and makes a seed of it with its credit.
+    /// Stores the result for the statistics, and makes a seed of the file with its credit.
     fn use_found(&mut self, found: &Found, is_replaced: bool, seed: &mut Seed) {
         let mut material = Zeroizing::new([[0; 32]; 2]);
         let mut credit_bits = 0;

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! handle   starts the thread, and ends it with the last clone of its engine
-//! worker   what the thread does, and when
-//! task     what it does besides harvesting
-//! status   what it says about itself
+//! worker   the loop of the thread: its work and its schedule
+//! task     the interface of its other tasks
+//! status   its statistics
 //! ```
 //!
 //! A child process made by `fork` has no such thread: the memory that says so is wiped there, and its readers harvest
