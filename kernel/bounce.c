@@ -29,7 +29,7 @@ void ws_bounce_exit(struct ws_bounce *bounce)
 		free_page((unsigned long)bounce->bytes);
 }
 
-/* The first page is always whole: programs rely on it that a key is never short. */
+/* A read of one page or less is never cut short: programs rely on that for keys. */
 bool ws_bounce_continue(size_t done)
 {
 	if (done % PAGE_SIZE)

@@ -51,7 +51,7 @@ static u64 held_back;
 /* Written by the thread alone. */
 static u64 rounds;
 
-/* For all that follow up to seed_now(): the pools' lock is held. */
+/* The functions from here to seed_now() need the pools' lock. */
 
 static void absorb_event(const struct ws_event *event)
 {
@@ -147,7 +147,7 @@ int ws_credit(u32 credit_bits)
 	struct ws_event event;
 	bool delivered;
 
-	/* What was mixed is in pool 0, or has left it for node 0. The event adds credit. */
+	/* The mixed data is in pool 0, or already at node 0. The event adds the credit. */
 	ws_event_init(&event, WS_SOURCE_MIX, &credit_bits, sizeof(credit_bits), 0);
 	event.credit_bits = credit_bits;
 	mutex_lock(&pools_lock);
@@ -215,9 +215,9 @@ static unsigned int next_pause_ms(unsigned int pause_ms)
 }
 
 /*
- * The kernel gathers jitter to initialise its own pool only when somebody waits for it,
+ * The kernel gathers jitter to initialise its own pool only when a caller waits for it,
  * and only where there is a cycle counter. So we wait: about a second. Otherwise a
- * kernel that nobody asks for random bytes might never initialise its pool, and we
+ * kernel without readers of random bytes might never initialise its pool, and we
  * would get no credit.
  */
 static int collector_thread(void *unused)

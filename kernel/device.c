@@ -62,7 +62,7 @@ static ssize_t device_write_iter(struct kiocb *iocb, struct iov_iter *from)
 static __poll_t device_poll(struct file *file, poll_table *wait)
 {
 	poll_wait(file, &ws_phase_wait, wait);
-	/* As in random(4): before it is ready it can be written to, but not read. */
+	/* Like random(4): before it is ready it can be written to, but not read. */
 	return ws_phase() == WS_READY ? EPOLLIN | EPOLLRDNORM :
 					EPOLLOUT | EPOLLWRNORM;
 }

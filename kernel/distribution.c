@@ -10,7 +10,7 @@
  *
  * One thing is different. Reseed number r uses pool i if 2^i divides r. A node that gets
  * the seeds of every second reseed, for example, would never see any pool but 0, and
- * an attacker who knows pool 0 would know that node for ever. So a node's seed is taken
+ * an attacker who knows pool 0 would always know that node. So a node's seed is taken
  * from a hash chain over all seeds: a seed that recovers the root recovers every node
  * when its turn comes.
  */
@@ -94,7 +94,7 @@ static struct ws_node *choose_node(unsigned int count)
 
 		if (!node || !ws_node_has_room(node))
 			continue;
-		if (ws_node_is_hungry(node))
+		if (ws_node_is_served_first(node))
 			return node;
 		if (!next)
 			next = node;

@@ -9,7 +9,7 @@
 
 /* The samples that must pass in a row before a quarantine ends. */
 #define WS_HEALTH_RETURN_SAMPLES 1024
-/* So many failures, without WS_HEALTH_FORGET_SAMPLES good samples between, are final. */
+/* 3 failures, without WS_HEALTH_FORGET_SAMPLES good samples between, disable a source. */
 #define WS_HEALTH_MAX_FAILURES 3
 #define WS_HEALTH_FORGET_SAMPLES (1 << 16)
 

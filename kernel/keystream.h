@@ -9,7 +9,7 @@
 #include "compat.h"
 
 /*
- * Lives on the stack of the function that makes output: 300 bytes, 550 before Linux
+ * It is on the stack of the function that makes output: 300 bytes, 550 before Linux
  * 7.0. The same function wipes it with ws_keystream_wipe().
  */
 struct ws_keystream {

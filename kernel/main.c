@@ -4,7 +4,8 @@
  *
  *	source -> health -> queue -> pool -> generator -> node -> tap -> door
  *
- * This file is the ladder of loading.
+ * This file calls the init functions in order. On an error and at the end it calls their exit
+ * functions in reverse order.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -27,13 +28,13 @@
 #include "topology.h"
 
 /*
- * What users can open comes last: then everything works. The rng comes after the device,
+ * The interfaces to users come last: then everything works. The rng comes after the device,
  * because a user could hold it, and undoing its registration would have to wait.
  */
-static const struct rung {
+static const struct part {
 	int (*init)(void);
 	void (*exit)(void);
-} ladder[] = {
+} parts[] = {
 	{ ws_backends_init },
 	{ ws_answers_check },
 	{ ws_pseudo_init },
@@ -50,22 +51,22 @@ static const struct rung {
 	{ ws_rng_init, ws_rng_exit },
 };
 
-static void climb_down(unsigned int rungs)
+static void exit_parts(unsigned int count)
 {
-	while (rungs--)
-		if (ladder[rungs].exit)
-			ladder[rungs].exit();
+	while (count--)
+		if (parts[count].exit)
+			parts[count].exit();
 }
 
 static int __init wellspring_init(void)
 {
-	unsigned int rung;
+	unsigned int part;
 
-	for (rung = 0; rung < ARRAY_SIZE(ladder); rung++) {
-		int error = ws_step_fails() ? -ENOMEM : ladder[rung].init();
+	for (part = 0; part < ARRAY_SIZE(parts); part++) {
+		int error = ws_step_fails() ? -ENOMEM : parts[part].init();
 
 		if (error) {
-			climb_down(rung);
+			exit_parts(part);
 			return error;
 		}
 	}
@@ -78,7 +79,7 @@ static int __init wellspring_init(void)
 
 static void __exit wellspring_exit(void)
 {
-	climb_down(ARRAY_SIZE(ladder));
+	exit_parts(ARRAY_SIZE(parts));
 }
 
 module_init(wellspring_init);

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 /*
- * Counts the steps of loading that can fail, and says whether this one has to: tests
+ * Counts the steps of loading that can fail, and returns whether this one must: tests
  * make each of them fail once (parameter fail_step).
  */
 bool ws_step_fails(void);

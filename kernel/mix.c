@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What users and other modules write, on its way to the pools.
+ * Data that users and other modules write, on its way to the pools.
  *
  * Anyone may write as much and as fast as they like. So a writer never touches the
  * pools: it hashes its data into a state of its CPU. Once in a round the collector
@@ -31,7 +31,7 @@ static struct mixer __percpu *mixers;
 
 static void mix_step(const void *data, size_t bytes)
 {
-	/* Any CPU's would do: the lock makes it right after a migration too. */
+	/* The task may move to another CPU here. The lock makes that safe. */
 	struct mixer *mixer = raw_cpu_ptr(mixers);
 
 	spin_lock_bh(&mixer->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What users and other modules write, on its way to the pools.
+ * Data that users and other modules write, on its way to the pools.
  */
 #ifndef WELLSPRING_MIX_H
 #define WELLSPRING_MIX_H

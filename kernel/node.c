@@ -59,9 +59,9 @@ bool ws_node_has_room(const struct ws_node *node)
 	return !smp_load_acquire(&node->mailbox.full);
 }
 
-bool ws_node_is_hungry(const struct ws_node *node)
+bool ws_node_is_served_first(const struct ws_node *node)
 {
-	return READ_ONCE(node->credit_bits) < WS_HUNGRY_BITS;
+	return READ_ONCE(node->credit_bits) < WS_SERVED_FIRST_BELOW_BITS;
 }
 
 bool ws_node_post(struct ws_node *node, const void *seed, size_t bytes,

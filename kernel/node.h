@@ -14,7 +14,7 @@
 /* The most credit that a node keeps: the capacity of Linux's old nonblocking pool. */
 #define WS_CAPACITY_BITS 1024
 /* A node with less credit gets seeds before others: 75 % of the capacity. */
-#define WS_HUNGRY_BITS (WS_CAPACITY_BITS / 4 * 3)
+#define WS_SERVED_FIRST_BELOW_BITS (WS_CAPACITY_BITS / 4 * 3)
 
 /*
  * A seed on its way to a node, so that neither the sender nor a reader waits. It holds
@@ -65,7 +65,7 @@ void ws_node_init(struct ws_node *node, unsigned int number, int numa_node);
 bool ws_node_post(struct ws_node *node, const void *seed, size_t bytes,
 		  u32 credit_bits);
 bool ws_node_has_room(const struct ws_node *node);
-bool ws_node_is_hungry(const struct ws_node *node);
+bool ws_node_is_served_first(const struct ws_node *node);
 /* Empties the mailbox. Gives up if the lock is taken and @may_wait is false. */
 void ws_node_receive(struct ws_node *node, bool may_wait);
 

@@ -83,7 +83,7 @@ int ws_nodes_save(unsigned int number, void *seed, size_t bytes)
 
 	rcu_read_lock();
 	error = nodes_find(number, &node);
-	/* A saved seed gets full credit in its next life. */
+	/* A saved seed gets full credit after the reboot, so only a ready module may save. */
 	if (!error && ws_phase() != WS_READY)
 		error = -EAGAIN;
 	if (!error)

@@ -13,8 +13,8 @@
  * interrupt (or another CPU, after a migration) took them, and the call makes others.
  * Preemption and interrupts stay on, and an NMI may call too.
  *
- * A state comes again only after 2^128 - 1 steps, so "still the same" means that nobody
- * stepped.
+ * A state repeats only after 2^128 - 1 steps, so "still the same" means that no other
+ * context stepped.
  */
 #include <asm/cpufeature.h>
 #include <linux/kernel.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What yields noise: the table of sources, and those that can be asked for a sample.
+ * The table of sources of noise, and the sources that can be asked for a sample.
  * timing.c has those that send samples by themselves.
  */
 #ifndef WELLSPRING_SOURCE_H

@@ -3,11 +3,11 @@
  * Taps: one for each CPU and each context that can interrupt the others there.
  *
  * A task owns its tap while preemption is off. A softirq that interrupts it has a tap
- * of its own, and so has a hard interrupt: no one waits, no one shares, and it does not
+ * of its own, and so has a hard interrupt: no context waits or shares, and it does not
  * matter where a refill was interrupted. A read in a context that is in no table (a
  * probe, an interrupt within an interrupt) finds the tap busy, and draws on the node.
  *
- * What is in memory between two reads: the key of the *next* refill, and the part of
+ * Between two reads memory has: the key of the *next* refill, and the part of
  * the buffer that was not read yet. Neither reveals earlier output: the refill
  * overwrote the key that made the buffer, and a read erases what it takes.
  */

@@ -19,7 +19,7 @@ struct ws_tap_statistics {
 	u64 deeper;		/* reads that found the tap busy and used the node */
 };
 
-/* Any context but NMI. 0, or -EAGAIN before the first seed. */
+/* Any context but NMI. 0, or -EAGAIN before the first credited seed. */
 int ws_tap_read(void *destination, size_t bytes);
 void ws_tap_statistics(int cpu, enum ws_context context,
 		       struct ws_tap_statistics *statistics);

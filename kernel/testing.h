@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the test module (tests/) needs beyond wellspring.h. Built with
+ * Functions for the test module (tests/) beyond wellspring.h. Built with
  * WELLSPRING_TESTS=1 alone: a module for users exports none of it.
  */
 #ifndef WELLSPRING_TESTING_H

@@ -62,7 +62,7 @@ struct wellspring_early {
 
 /*
  * In the sense of GRND_INSECURE: works from the first credited seed on, when
- * reads still wait for 128 bits. Never for keys. EAGAIN before the first seed.
+ * reads still wait for 128 bits. Never for keys. EAGAIN before that seed.
  */
 #define WELLSPRING_IOC_EARLY	_IOR('R', 0x62, struct wellspring_early)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What users write to the device.
+ * Writes of users to the device.
  */
 #include "bounce.h"
 #include "mix.h"

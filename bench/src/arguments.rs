@@ -17,7 +17,7 @@ usage: cargo xtask bench [TASK] [--quick] [--only PART] [--json FILE] [--report 
 /// Prints the time to the first byte, and nothing else: how this program starts itself.
 pub(crate) const FIRST_BYTE: &str = "--first-byte";
 
-/// What to do.
+/// The job of this run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum Task {
     #[default]
@@ -31,7 +31,7 @@ pub(crate) enum Task {
     FirstByte,
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub(crate) task: Task,

@@ -42,7 +42,7 @@ const TRIES: usize = 3;
 /// Turns of the old and the new program, when two are compared.
 const TURNS: usize = 7;
 
-/// How exact.
+/// The time and the precision of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     pace: Pace,

@@ -26,7 +26,7 @@ pub(crate) enum Bound {
 /// A figure the project wants to reach.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// Of what.
+    /// The quantity that is compared.
     pub(crate) what: String,
     /// The side of it.
     pub(crate) bound: Bound,
@@ -34,7 +34,7 @@ pub(crate) struct Target {
     pub(crate) wanted: f64,
     /// `x` for ratios, else a unit.
     pub(crate) unit: &'static str,
-    /// What this run found; `None` if it did not measure that.
+    /// The value of this run; `None` if it did not measure that.
     pub(crate) found: Option<f64>,
 }
 
@@ -236,7 +236,7 @@ fn edges(report: &Report) -> Vec<Target> {
     ]
 }
 
-/// What readers on every CPU leave the harvester of its pace.
+/// The speed of the harvester beside readers on every CPU, compared with its speed alone.
 fn harvest(report: &Report) -> Vec<Target> {
     let modes = [Mode::PerThread, Mode::PerNode, Mode::Concurrent];
     let target = |mode: Mode| {

@@ -6,7 +6,7 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src");
-    // A package from a registry may lie inside some other project's checkout: then this file is not tracked.
+    // A package from a registry may be inside another project's checkout: then this file is not tracked.
     if git(&["ls-files", "--error-unmatch", "build.rs"]).is_none() {
         return;
     }

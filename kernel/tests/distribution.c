@@ -10,7 +10,7 @@
 
 #include "test.h"
 
-#define DRAINED 1	/* the node that is made hungry */
+#define DRAINED 1	/* the node whose credit is used up */
 
 /* A read makes a node take its posted seed, and only then is the seed counted. */
 static void receive_all(void)
@@ -86,7 +86,7 @@ static u64 all_reseeds(void)
 enum outcome { SERVED, OTHER_SERVED, NOT_SERVED, DISTURBED };
 
 /* Starves one node, and counts the seeds it gets until it has 75 % of its credit. */
-static enum outcome feed_hungry(unsigned int *served)
+static enum outcome serve_low_credit(unsigned int *served)
 {
 	u64 others, ordered;
 	unsigned int round;
@@ -97,7 +97,7 @@ static enum outcome feed_hungry(unsigned int *served)
 	others = reseeds_of_others(DRAINED);
 	ordered = all_reseeds();
 	for (round = 0; round < 16; round++) {
-		if (credit_of(DRAINED) >= WS_HUNGRY_BITS)
+		if (credit_of(DRAINED) >= WS_SERVED_FIRST_BELOW_BITS)
 			return *served ? SERVED : NOT_SERVED;
 		ws_reseed();
 		receive_all();
@@ -110,7 +110,7 @@ static enum outcome feed_hungry(unsigned int *served)
 	return NOT_SERVED;
 }
 
-static int distribution_hungry_first(struct report *report)
+static int distribution_low_credit_first(struct report *report)
 {
 	unsigned int served, attempt;
 	enum outcome outcome = DISTURBED;
@@ -122,7 +122,7 @@ static int distribution_hungry_first(struct report *report)
 		if (fill_all())
 			return failed(report, "a node is missing");
 		receive_all();
-		outcome = feed_hungry(&served);
+		outcome = serve_low_credit(&served);
 	}
 	switch (outcome) {
 	case SERVED:
@@ -132,7 +132,7 @@ static int distribution_hungry_first(struct report *report)
 		return failed(report, "another node was served after %u seeds",
 			      served);
 	case NOT_SERVED:
-		return failed(report, "the hungry node was not served");
+		return failed(report, "the node with low credit was not served");
 	default:
 		return failed(report, "the collector reseeded in each attempt");
 	}
@@ -256,7 +256,7 @@ const struct test distribution_tests[] = {
 	{ "nodes/placed", nodes_placed },
 	{ "nodes/distinct", nodes_distinct },
 	{ "nodes/seeds", nodes_seeds },
-	{ "distribution/hungry-first", distribution_hungry_first },
+	{ "distribution/low-credit-first", distribution_low_credit_first },
 	{ "distribution/round-robin", distribution_round_robin },
 	{}
 };

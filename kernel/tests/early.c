@@ -24,7 +24,7 @@ static int wait_in_thread(void *argument)
 	return 0;
 }
 
-/* What a read of the device returns that must not wait. */
+/* The result of a read of the device that must not wait. */
 static ssize_t read_device(void)
 {
 	struct file *file = filp_open("/dev/wellspring", O_RDONLY | O_NONBLOCK, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What other modules use, used by another module: the exported functions, with any
+ * The exported functions, called by another module: with any
  * length, and the rng of the crypto API.
  */
 #include <crypto/rng.h>

@@ -71,7 +71,7 @@ static enum ws_health_state hwrng_health(u64 *events)
 	return source.health;
 }
 
-/* What a hook pushes, straight to the queue, which is drained before and after. */
+/* Pushes like a hook, straight to the queue, which is drained before and after. */
 static void push_and_collect(unsigned int events, bool constant)
 {
 	u8 sample[WS_EVENT_BYTES] = {};

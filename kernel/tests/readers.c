@@ -22,7 +22,7 @@ struct crowd {
 	u32 errors;
 };
 
-/* What the nodes and taps counted. */
+/* The counts of the nodes and taps. */
 struct counts {
 	u64 reservations[WS_MAX_NODES];
 	u64 all_reservations;

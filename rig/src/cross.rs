@@ -141,7 +141,7 @@ fn fetch_crates(root: &Path) -> Result<PathBuf> {
         .ok_or(Stop::Missing("no cargo registry in CARGO_HOME".into()))
 }
 
-/// What every step for a target needs.
+/// The arguments that every step for a target needs.
 struct Step<'a> {
     chroot: &'a Chroot,
     build: &'a Path,

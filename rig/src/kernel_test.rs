@@ -62,7 +62,7 @@ const RELOADS: usize = 5;
 /// Reloads before memory is looked at.
 const WARM_UP: usize = 2;
 
-/// How much more memory the kernel may hold after all reloads, in KiB: allocators keep some in store. What is
+/// How much more memory the kernel may hold after all reloads, in KiB: allocators keep some for later. What is
 /// smaller is for kmemleak to find, in the debug kernel.
 const MAX_GROWTH_KIB: usize = 1024;
 
@@ -114,7 +114,7 @@ touch /tmp/over
 wait
 "#;
 
-/// What is asked for.
+/// The parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
     releases: Vec<Release>,
@@ -243,7 +243,7 @@ fn memory(guest: &mut Guest) -> Result<usize> {
         .sum())
 }
 
-/// What kmemleak found, where the kernel has it.
+/// The report of kmemleak, if the kernel has it.
 fn leaks(guest: &mut Guest) -> Result<String> {
     let has_it = guest.run("[ -e /sys/kernel/debug/kmemleak ]")?.status == 0;
     if !has_it {

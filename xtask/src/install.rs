@@ -18,13 +18,13 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("zsh", "share/zsh/site-functions/_wellspring"),
 ];
 
-/// What the units in the repository have for the folder of the command.
+/// The folder of the command in the units of the repository.
 const UNIT_FOLDER: &str = "/usr/bin/";
 
-/// Where to install.
+/// The folders to install into.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Where the files are when they are used: absolute.
+    /// The folder of the files when they are used: absolute.
     prefix: PathBuf,
     /// A folder that stands for the root, for packages. Empty for none.
     root: PathBuf,
@@ -48,12 +48,12 @@ impl Place {
         Ok(Self { prefix, root })
     }
 
-    /// Where a file below the prefix is written now.
+    /// The path at which a file below the prefix is written now.
     fn now(&self, path: &str) -> PathBuf {
         self.rooted(&self.prefix.join(path))
     }
 
-    /// Where an absolute path is written now.
+    /// The path at which an absolute path is written now.
     fn rooted(&self, path: &Path) -> PathBuf {
         if self.root.as_os_str().is_empty() {
             return path.to_owned();

@@ -49,7 +49,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), String> {
     }
 }
 
-/// What the text says.
+/// The content of the text.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Picture<'a> {
     columns: Vec<Column<'a>>,
@@ -92,7 +92,7 @@ fn parse(text: &str) -> Result<Picture<'_>, String> {
     Ok(picture)
 }
 
-/// Where boxes are.
+/// The positions of the boxes.
 struct Layout {
     box_width: usize,
     /// Rows of the longest column. Columns end in the same row.
@@ -237,7 +237,7 @@ fn text(body: &mut String, class: &str, x: usize, y: usize, words: &str) {
     );
 }
 
-/// Lines of at most so many characters, broken at spaces.
+/// Lines of at most `columns` characters, broken at spaces.
 fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

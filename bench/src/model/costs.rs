@@ -13,12 +13,12 @@ use wellspring_cipher::Keystream;
 
 /// Lines that move with a node's lock: its word, the key and counter, the mailbox's head.
 pub(crate) const LINES: f64 = 3.0;
-/// Where the cost of a line between sockets is not measured: so many times what it costs within one.
+/// If the cost of a line between sockets is not measured: this factor times the cost within a socket.
 pub(crate) const REMOTE_FACTOR: f64 = 2.4;
-/// Where there is one CPU and nothing to measure between two.
+/// The assumed cost of a line between two CPUs, on a machine with one CPU, where it cannot be measured.
 const ASSUMED_LINE_NS: f64 = 50.0;
 
-/// What reads consist of, in nanoseconds.
+/// The costs of the parts of a read, in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
     /// The engine's backend, of which these are the costs.
@@ -28,7 +28,7 @@ pub(crate) struct Costs {
     /// Setting up a key and making the next one: what a claim does under the lock, and what making the
     /// output begins with.
     pub(crate) key_ns: f64,
-    /// What a locked read costs besides: signals, clock, the lock when no other thread wants it.
+    /// The other costs of a locked read: signals, clock, the lock when no other thread wants it.
     pub(crate) around_lock_ns: f64,
     /// A 32-byte read from a tap, refills included.
     pub(crate) tap_read_ns: f64,

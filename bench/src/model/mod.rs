@@ -44,7 +44,7 @@ const fn shape(sockets: usize, threads_per_socket: usize) -> Shape {
     }
 }
 
-/// What a machine would do in a mode.
+/// The predicted throughput of a machine in a mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prediction {
     /// The mode.
@@ -61,14 +61,14 @@ pub(crate) struct Prediction {
     pub(crate) waiting_share: f64,
 }
 
-/// What the model says.
+/// The results of the model.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelReport {
-    /// What it was fed with.
+    /// The measured costs that the model starts from.
     pub(crate) costs: Costs,
-    /// How far it can be believed.
+    /// Published measurements beside the model's results: they show how far it can be trusted.
     pub(crate) comparisons: Vec<Comparison>,
-    /// What it predicts.
+    /// The predictions.
     pub(crate) predictions: Vec<Prediction>,
 }
 

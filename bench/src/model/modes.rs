@@ -1,10 +1,10 @@
-//! What a read is in each mode, as steps of the queue.
+//! A read in each mode, as steps of the queue.
 
 use super::costs::Costs;
 use super::queue::{Cycle, Outcome, Shape, Step, simulate};
 use wellspring::Mode;
 
-/// What a canonical read makes under one hold of the lock.
+/// The bytes that a canonical read makes under one hold of the lock.
 const CHUNK_BYTES: usize = 4096;
 /// How often a reseed sends every tap to its node: Fortuna's limit, which is the worst case.
 const RESEED_INTERVAL_NS: f64 = 100e6;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_its_own_is_worth_a_socket() {
+    fn four_nodes_on_four_sockets_scale_like_four_machines() {
         let one = speedup(Mode::PerNode, 32, 1, 16);
         let four = speedup(Mode::PerNode, 32, 4, 16);
         assert!((four / one - 4.0).abs() < 0.1, "{}", four / one);

@@ -25,9 +25,9 @@ pub(crate) struct Comparison {
     pub(crate) unit: &'static str,
     /// Figure by figure.
     pub(crate) rows: Vec<Row>,
-    /// What the publication leaves open.
+    /// Our assumptions where the publication gives no number.
     pub(crate) assumptions: &'static [&'static str],
-    /// Where both differ, and why.
+    /// The differences between the model and the publication, and their reasons.
     pub(crate) differences: &'static str,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn comparisons() -> Vec<Comparison> {
 /// A kind of lock over nodes, as published and as the model gives it.
 #[derive(Clone, Debug)]
 pub(crate) struct Nodes {
-    /// What is locked.
+    /// The locked object.
     pub(crate) name: &'static str,
     /// Nodes, and throughput over one node.
     pub(crate) published: Vec<(usize, f64)>,

@@ -30,7 +30,7 @@ impl Shape {
     }
 }
 
-/// What it costs to hand a lock over.
+/// The cost of handing a lock over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handover {
     /// A cache line from one core to another of the same socket, in nanoseconds.
@@ -43,7 +43,7 @@ pub(crate) struct Handover {
     /// before the next owner. A half, on average, for a lock whose waiters poll one word (S. Boyd-Wickizer
     /// et al., "Non-scalable locks are dangerous", 2012); none for a lock with a word for each waiter.
     pub(crate) polling_share: f64,
-    /// What else the next owner of a contended lock waits for, such as being woken, in nanoseconds.
+    /// Other time until the next owner of a contended lock runs, for example until it is woken, in nanoseconds.
     pub(crate) wake_ns: f64,
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Step {
     },
 }
 
-/// What a thread does again and again.
+/// The steps that a thread repeats.
 #[derive(Clone, Debug)]
 pub(crate) struct Cycle {
     /// In this order.
@@ -85,7 +85,7 @@ pub(crate) struct Cycle {
     pub(crate) bytes: f64,
 }
 
-/// What came out.
+/// The result of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     /// All threads together.
@@ -192,7 +192,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The thread has ended its step. Says whether that ended its cycle.
+    /// The thread has ended its step. Returns whether that ended its cycle.
     fn end(&mut self, thread: usize) -> bool {
         let steps = &self.cycles[thread].steps;
         if let Step::Hold { lock, .. } = steps[self.places[thread]] {
@@ -219,7 +219,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// What those who go on waiting cost the one who does not.
+    /// The time that threads which wait for the lock cost its next owner.
     fn contended_ns(&self, lock: usize, from: usize) -> f64 {
         let waiting = self.locks[lock].waiting_by_socket.iter().enumerate();
         let polls_ns = waiting.map(|(socket, &count)| {

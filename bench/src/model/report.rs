@@ -15,7 +15,7 @@ use wellspring_bench::sections::MODES;
 use wellspring_bench::table::Table;
 
 impl ModelReport {
-    /// What it computes with, what was published beside it, and what it predicts.
+    /// Tables of the costs, the published figures and the predictions.
     #[must_use]
     pub(crate) fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.costs_table()];
@@ -177,7 +177,7 @@ impl ModelReport {
         })
     }
 
-    /// What was published beside the model, and what the model predicts.
+    /// Drawings of the published figures and the predictions.
     #[must_use]
     pub(crate) fn section(&self) -> Section {
         let predicted = SIZES.map(|bytes| self.plot(bytes));
@@ -186,7 +186,7 @@ impl ModelReport {
             words: format!(
                 "Not measured: a queue for locks, computed with the costs of {} on this machine. The first chart holds the \
                  model against what was published for Linux in 2015; the others predict 16 threads a socket on 1, 2, 4 and 8 \
-                 sockets. Dotted: as many times as there are nodes or threads. What is assumed stands in the tables.",
+                 sockets. Dotted: as many times as there are nodes or threads. The tables list the assumptions.",
                 self.costs.backend
             ),
             origin: Origin::Modelled,

@@ -44,7 +44,7 @@ impl Helper {
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        // It has no state worth an orderly end.
+        // Killing it loses nothing.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -131,7 +131,7 @@ fn go() -> Option<Helper> {
     let helper = built
         .then(|| Helper::start(&mut Command::new(&program)))
         .flatten();
-    // It runs, or it never will.
+    // If it does not answer now, it is treated as missing. So the file is not needed any more.
     let _ = std::fs::remove_file(&program);
     helper
 }

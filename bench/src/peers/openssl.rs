@@ -20,7 +20,7 @@ impl Subject for Rand {
     }
 }
 
-/// A keystream is what encrypting zeros gives; OpenSSL has no call that spares them. They lie in a buffer of
+/// Encrypting zeros gives the keystream; OpenSSL has no call without input. The zeros are in a buffer of
 /// their own, as `openssl speed` has it, so that the destination is written only.
 struct Cipher {
     context: *mut EVP_CIPHER_CTX,

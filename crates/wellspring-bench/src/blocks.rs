@@ -27,12 +27,12 @@ const BLOCKS: u64 = 1024;
 /// Blocks written between two looks at the time.
 const PORTION: u32 = 64;
 
-/// What the numbers of the loop cost.
+/// The cost of the loop's numbers.
 #[derive(Clone, Debug)]
 pub struct BlockLoop {
-    /// Where the numbers come from.
+    /// The generator of the numbers.
     pub source: &'static str,
-    /// What a block costs, numbers included, in nanoseconds.
+    /// The time of a block, numbers included, in nanoseconds.
     pub block_ns: f64,
     /// The share of that which its numbers cost.
     pub share: f64,
@@ -88,7 +88,7 @@ fn turn(file: &OwnedFd, pace: Pace, mut number: impl FnMut() -> u64) -> (f64, f6
     (block_ns, number_ns * NUMBERS as f64)
 }
 
-/// What `step` costs in the middle one of the portions that fit into `time`.
+/// The time of one `step`: the median of the portions that fit into `time`.
 fn usual_ns(time: Duration, portion: u32, mut step: impl FnMut()) -> f64 {
     let end = Instant::now() + time;
     let mut portions_ns = Vec::new();

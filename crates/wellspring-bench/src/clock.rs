@@ -6,7 +6,7 @@ use wellspring_sys::cpu;
 /// How long the cycle counter is compared with the system's clock.
 const CALIBRATION: Duration = Duration::from_millis(20);
 
-/// The cycle counter, with what a tick is worth.
+/// The cycle counter, and the length of a tick in nanoseconds.
 ///
 /// A look takes about 10 ns on a Zen 4, half of what the system's clock takes.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ impl Clock {
         }
     }
 
-    /// So many ticks in nanoseconds.
+    /// The length of `ticks` ticks in nanoseconds.
     #[must_use]
     pub fn ns(&self, ticks: u64) -> f64 {
         ticks as f64 * self.ns_per_tick
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tick_is_worth_what_the_system_clock_says() {
+    fn ticks_in_nanoseconds_agree_with_the_system_clock() {
         let clock = Clock::calibrate();
         let outer = Instant::now();
         let first = clock.ticks();
@@ -82,7 +82,7 @@ mod tests {
         let inner = inner.elapsed();
         let last = clock.ticks();
         let outer = outer.elapsed();
-        // The thread may lose its CPU between any two lines: the truth lies between both.
+        // The thread may lose its CPU between any two lines: the right value is between the two.
         let found = clock.ns(last - first);
         assert!(
             found > 0.9 * inner.as_nanos() as f64,

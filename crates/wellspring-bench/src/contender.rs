@@ -1,4 +1,4 @@
-//! Who takes part, and what is asked of them.
+//! The contenders, and the requests that are measured.
 
 use crate::clock::Clock;
 use crate::histogram::Histogram;
@@ -19,12 +19,12 @@ pub trait Subject {
     }
 }
 
-/// What is asked for, again and again.
+/// The request that is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Work {
     /// One 64-bit number.
     Word,
-    /// A buffer of so many bytes.
+    /// A buffer of this number of bytes.
     Fill(usize),
 }
 
@@ -38,7 +38,7 @@ impl Work {
         }
     }
 
-    /// As in tables: `u64`, `32 B`, `64 KiB`.
+    /// The name in tables: `u64`, `32 B`, `64 KiB`.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -53,7 +53,7 @@ impl Work {
 /// A [`Subject`] at work, behind one virtual call for many requests, so that the requests themselves inline
 /// as they would in a program of the subject's user.
 pub trait Runner {
-    /// Serves `requests` of `work` and says how long that took. `buffer` has the bytes of one request.
+    /// Serves `requests` of `work` and returns the time for all of them. `buffer` has the bytes of one request.
     fn run(&mut self, work: Work, requests: u64, buffer: &mut [u8]) -> Duration;
 
     /// Times `calls` requests of 32 bytes, one by one.
@@ -84,7 +84,7 @@ impl<S: Subject> Runner for S {
     }
 }
 
-/// Where a contender comes from: what it is drawn with and listed under.
+/// The group of a contender: its members are drawn and listed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// The engine's read modes.
@@ -101,7 +101,7 @@ pub enum Family {
     System,
     /// Another project's generator.
     Peer,
-    /// What the memory does at best: `memset`.
+    /// The limit of the memory: `memset`.
     Limit,
 }
 
@@ -140,9 +140,9 @@ type Make = dyn Fn() -> Box<dyn Runner> + Send + Sync;
 pub struct Contender {
     /// The name in reports; unique.
     pub name: String,
-    /// Where it comes from.
+    /// The group.
     pub family: Family,
-    /// What is asked of it.
+    /// The requests that are measured.
     pub works: Vec<Work>,
     /// Whether it is measured on several threads as well as on one.
     pub scales: bool,

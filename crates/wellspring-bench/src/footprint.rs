@@ -1,4 +1,4 @@
-//! How soon the first byte comes, and what a tap weighs.
+//! The time to the first byte, and the memory of a tap.
 
 use crate::statistics::median;
 use crate::subjects;
@@ -10,10 +10,10 @@ use wellspring::Mode;
 
 /// Engines or processes started for the first byte.
 const STARTS: usize = 21;
-/// Threads held at once for the weight of a tap, so that what is shared among them hardly counts.
+/// Threads held at once to measure the memory of a tap. With 64, memory that they share hardly counts.
 const THREADS: usize = 64;
 
-/// The engine's small change.
+/// The time to the first byte, and the memory for each thread.
 #[derive(Clone, Debug)]
 pub struct Footprint {
     /// The engine's own time to its first 32 bytes, in microseconds: the median.
@@ -69,7 +69,7 @@ fn in_engines() -> f64 {
 /// The growth of locked memory while many threads hold taps.
 fn tap_bytes() -> Option<f64> {
     let engine = subjects::engine(Mode::PerThread);
-    // What the engine itself locks.
+    // The memory that the engine itself locks.
     engine.fill(&mut [0; 32]);
     let before = secret_bytes(&engine)?;
     let (arrived, leave) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));

@@ -1,6 +1,6 @@
 //! Figures for readers: three digits and a unit.
 
-/// A duration of so many nanoseconds: `5.72 ns`, `1.50 us`.
+/// A duration in nanoseconds as text: `5.72 ns`, `1.50 us`.
 #[must_use]
 pub fn duration(ns: f64) -> String {
     with_unit(ns, &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")])

@@ -34,7 +34,7 @@ pub struct HarvestLoss {
 }
 
 impl HarvestLoss {
-    /// What is left of its pace.
+    /// The speed of the harvester beside readers, compared with its speed alone.
     #[must_use]
     pub fn kept_share(&self) -> f64 {
         self.loaded_per_second / self.alone_per_second
@@ -72,7 +72,7 @@ pub(crate) fn run(cpus: usize, pace: Pace, progress: &mut dyn Progress) -> Vec<H
     engines.iter().enumerate().map(summary).collect()
 }
 
-/// The harvester's steps in a slice beside so many readers, and the steps per second of the middle portion,
+/// The harvester's steps in a slice beside `readers` readers, and the steps per second of the middle portion,
 /// which leaves out those in which the harvester was off its CPU.
 fn measure(engine: &Engine, readers: usize, slice: Duration) -> (usize, f64) {
     let stop = AtomicBool::new(false);

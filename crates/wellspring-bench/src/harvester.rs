@@ -1,4 +1,4 @@
-//! What the harvester's thread does while readers run on every CPU.
+//! The work of the harvester's thread while readers run on every CPU.
 //!
 //! A feeder offers 4800 events a second, more than the harvester's usual rounds could take. The thread moves them to the
 //! pools and reseeds when that is due. Readers and harvester share the CPUs, so there are two figures. The share of the
@@ -35,11 +35,11 @@ pub struct HarvesterLoss {
     pub readers: usize,
     /// The share of the offered events that the thread moved to the pools in time, alone.
     pub alone_share: f64,
-    /// What is left of that beside readers: the median of the rounds' ratios.
+    /// The share of that which remains beside readers: the median of the rounds' ratios.
     pub kept_share: f64,
     /// Events moved in a second of the thread's time on a CPU, alone.
     pub alone_per_cpu_second: f64,
-    /// What is left of that beside readers.
+    /// The share of that which remains beside readers.
     pub kept_cpu_share: f64,
     /// The share of a CPU that the thread takes beside readers.
     pub cpu_share: f64,
@@ -86,7 +86,7 @@ pub(crate) fn run(cpus: usize, progress: &mut dyn Progress) -> Vec<HarvesterLoss
     engines.iter().enumerate().map(summary).collect()
 }
 
-/// What the thread did in a while.
+/// The work of the thread in a slice of time.
 #[derive(Clone, Debug)]
 struct Slice {
     offered: f64,

@@ -19,7 +19,7 @@ use wellspring_sys::os::{ContextSwitches, context_switches};
 /// The threads of the herd.
 pub const THREADS: usize = 64;
 
-/// What a thread reads before it lets the next one run, so that the whole herd comes by every few 100 us.
+/// The reads of a thread before it lets the next one run, so that every thread of the herd runs every few 100 us.
 const READS_IN_TURN: usize = 32;
 
 /// The time between two reseeds.
@@ -63,12 +63,12 @@ impl Reads {
     }
 }
 
-/// What was found.
+/// The latencies that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Herd {
-    /// Of an engine that all threads share.
+    /// The latencies of an engine that all threads share.
     pub shared: Reads,
-    /// Of an engine for each thread.
+    /// The latencies of an engine for each thread.
     pub alone: Reads,
 }
 

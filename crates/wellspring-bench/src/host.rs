@@ -1,4 +1,4 @@
-//! What the figures were measured on, when, and with which version.
+//! The machine, the date and the version of a measurement.
 
 use std::time::SystemTime;
 use wellspring::{Backend, Engine, Prf};
@@ -52,7 +52,7 @@ impl Host {
         }
     }
 
-    /// Version, commit and date, as they stand in every report.
+    /// Version, commit and date: a line of every report.
     #[must_use]
     pub fn stamp(&self) -> String {
         let commit = self
@@ -61,7 +61,7 @@ impl Host {
         format!("wellspring {}{commit}, {}", self.version, self.date)
     }
 
-    /// CPU, system and backend, as they stand in every report.
+    /// CPU, system and backend: a line of every report.
     #[must_use]
     pub fn machine(&self) -> String {
         let plural = if self.cpus == 1 { "CPU" } else { "CPUs" };

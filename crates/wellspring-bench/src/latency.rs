@@ -1,4 +1,4 @@
-//! What single calls cost: the distribution, not the mean.
+//! The cost of single calls: the distribution, not the mean.
 
 use crate::clock::Clock;
 use crate::contender::{Contender, Family, Runner};
@@ -32,7 +32,7 @@ const RESEEDS: u64 = 11_000;
 const HERD_READS: u64 = 12_000;
 /// Reads that harvest: a second and a half on a quiet machine.
 const HARVESTS: u64 = 15;
-/// What either may take at most, on a machine that is not quiet.
+/// The most time for either, so that a busy machine does not delay the run without end.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Calls timed between two looks at the time.
@@ -41,7 +41,7 @@ const PORTION: u64 = 2000;
 /// The distribution of one kind of call.
 #[derive(Clone, Debug)]
 pub struct Latency {
-    /// Whose.
+    /// The contender's name.
     pub name: String,
     /// On how many threads at once.
     pub threads: usize,
@@ -182,8 +182,8 @@ fn after_reseed(clock: &Clock) -> Histogram {
     histogram
 }
 
-/// A read that finds the harvest due, which it is ten times a second: draws on every source, now and then
-/// reseeds, and goes on.
+/// A read that finds the harvest due, which happens at most ten times a second: it reseeds or draws on one source, and
+/// then reads.
 fn harvesting(clock: &Clock) -> Histogram {
     let probe = Arc::new(Probe::default());
     let sources: [Arc<dyn Source>; 3] = [Arc::new(Os), Arc::new(Cpu::default()), probe.clone()];

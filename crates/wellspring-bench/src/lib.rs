@@ -1,7 +1,7 @@
 //! Measures what a read costs in every mode, beside the operating system and other generators.
 //!
 //! ```text
-//! measure   contender   who takes part, and what is asked of them
+//! measure   contender   the contenders, and the requests that are measured
 //!           subjects    the engine, the operating system, and what memory does at best
 //!           throughput  all cases in turn, in short slices, round after round
 //!           latency     the distribution of single reads; herd: of many threads at a reseed

@@ -1,4 +1,4 @@
-//! What a run measures, and for how long.
+//! The selection and the duration of a run.
 
 use crate::host::cpus;
 use std::ffi::OsString;
@@ -65,7 +65,7 @@ impl FromStr for Section {
     }
 }
 
-/// What to measure.
+/// The selection of measurements.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// About how long the whole run may take. Set-up comes on top: a few seconds.
@@ -77,7 +77,7 @@ pub struct Options {
     /// One part alone.
     pub only: Option<Section>,
     /// A command that does nothing but print the nanoseconds of [`first_byte`](crate::first_byte), for the
-    /// first byte of a fresh process. Without one, fresh engines of this process stand in.
+    /// first byte of a fresh process. Without one, fresh engines of this process are measured instead.
     pub first_byte_command: Option<Vec<OsString>>,
 }
 

@@ -19,7 +19,7 @@ pub struct Section {
     pub title: String,
     /// How to read the drawings.
     pub words: String,
-    /// Where the figures come from.
+    /// The origin of the figures.
     pub origin: Origin,
     /// Side by side where there is room.
     pub drawings: Vec<Drawing>,
@@ -47,14 +47,14 @@ impl Section {
     }
 }
 
-/// What stands on a page.
+/// The content of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// The title.
     pub title: String,
     /// The most important figure, in one sentence.
     pub headline: String,
-    /// What stands under it.
+    /// The lines under the title.
     pub header: Vec<String>,
     /// Sections without a drawing are left out.
     pub sections: Vec<Section>,

@@ -2,7 +2,7 @@
 
 /// Told of every step of a run.
 pub trait Progress {
-    /// The run will have so many steps.
+    /// Called once before the run, with its number of steps.
     fn begin(&mut self, steps: usize);
 
     /// A step is done, of the measurement of `what`.

@@ -1,4 +1,4 @@
-//! What a run found: data, and the ratios between its figures.
+//! The results of a run: data, and the ratios between its figures.
 
 use crate::blocks::BlockLoop;
 use crate::contender::Work;

@@ -1,4 +1,4 @@
-//! What a handful of samples says: order statistics, because a busy machine makes outliers and no bell
+//! Statistics of a few samples: order statistics, because a busy machine makes outliers and no bell
 //! curve.
 
 /// The `fraction`-quantile (0 to 1) of `samples`, interpolated; `None` of nothing.

@@ -29,7 +29,7 @@ pub mod name {
     pub const GETRANDOM: &str = "getrandom(2)";
     /// The same without one.
     pub const VDSO: &str = "vDSO getrandom";
-    /// What memory does at best.
+    /// The limit of the memory.
     pub const MEMSET: &str = "memset";
 }
 

@@ -9,7 +9,7 @@ pub struct Table {
     pub head: Vec<String>,
     /// The rows; the first cell names the row.
     pub rows: Vec<Vec<String>>,
-    /// What a reader has to know about the figures.
+    /// Notes that explain the figures.
     pub notes: Vec<String>,
 }
 

@@ -16,24 +16,24 @@ pub struct Pace {
     pub slice: Duration,
 }
 
-/// A contender at one work on so many threads.
+/// A contender, its request, and the number of threads.
 pub struct Case<'a> {
-    /// Who.
+    /// The contender.
     pub contender: &'a Contender,
-    /// What is asked.
+    /// The request.
     pub work: Work,
     /// On how many threads at once.
     pub threads: usize,
 }
 
-/// What came out of a case.
+/// The results of a case.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// Who.
+    /// The contender's name.
     pub name: String,
-    /// Where from.
+    /// The contender's group.
     pub family: Family,
-    /// What was asked.
+    /// The request.
     pub work: Work,
     /// On how many threads at once.
     pub threads: usize,
@@ -108,7 +108,7 @@ impl Measurement {
         median(&self.totals()) * self.work.bytes() as f64
     }
 
-    /// What one request costs its thread, in nanoseconds: the median.
+    /// The time of one request in its thread, in nanoseconds: the median.
     #[must_use]
     pub fn ns_per_request(&self) -> f64 {
         self.threads as f64 * 1e9 / median(&self.totals())
@@ -138,7 +138,7 @@ impl Measurement {
 ///
 /// # Panics
 ///
-/// When a contender does.
+/// If a contender panics.
 #[must_use]
 pub fn run(cases: &[Case<'_>], pace: Pace, progress: &mut dyn Progress) -> Vec<Measurement> {
     let mut measurements: Vec<Measurement> = cases
@@ -224,7 +224,7 @@ mod tests {
     use crate::histogram::Histogram;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Says that a request takes a known time, and takes none.
+    /// Reports a known time for each request, and takes none.
     struct Told {
         request: Duration,
         /// Added to every tenth portion.

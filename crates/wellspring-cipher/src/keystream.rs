@@ -148,21 +148,21 @@ impl Keystream {
                 Self::with_round_keys(backend, key, counter, Schedule::Aes256Ni)
             },
             #[cfg(target_arch = "x86_64")]
-            Backend::ChaCha20Avx512 => Self::made(backend, counter, || {
+            Backend::ChaCha20Avx512 => Self::from_schedule(backend, counter, || {
                 Schedule::ChaCha20Avx512(ChaCha20Key::new(key))
             }),
             #[cfg(target_arch = "x86_64")]
-            Backend::ChaCha20Avx2 => Self::made(backend, counter, || {
+            Backend::ChaCha20Avx2 => Self::from_schedule(backend, counter, || {
                 Schedule::ChaCha20Avx2(ChaCha20Key::new(key))
             }),
             #[cfg(target_arch = "x86_64")]
-            Backend::ChaCha20Sse2 => Self::made(backend, counter, || {
+            Backend::ChaCha20Sse2 => Self::from_schedule(backend, counter, || {
                 Schedule::ChaCha20Sse2(ChaCha20Key::new(key))
             }),
-            Backend::Aes256Portable => Self::made(backend, counter, || {
+            Backend::Aes256Portable => Self::from_schedule(backend, counter, || {
                 Schedule::Aes256Portable(portable::Aes256::new(key))
             }),
-            Backend::ChaCha20Portable => Self::made(backend, counter, || {
+            Backend::ChaCha20Portable => Self::from_schedule(backend, counter, || {
                 Schedule::ChaCha20Portable(ChaCha20Key::new(key))
             }),
         }
@@ -170,7 +170,7 @@ impl Keystream {
 
     /// Compiled once for each schedule: a small schedule then takes little of the stack.
     #[inline(never)]
-    fn made(backend: Backend, counter: u128, schedule: impl FnOnce() -> Schedule) -> Self {
+    fn from_schedule(backend: Backend, counter: u128, schedule: impl FnOnce() -> Schedule) -> Self {
         let schedule = schedule();
         Self {
             backend,

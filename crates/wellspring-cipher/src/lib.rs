@@ -7,6 +7,7 @@
 //! ```text
 //! prf        the two functions: Prf, block length, name
 //! backend    the implementations of a function, and which of them this CPU runs
+//! chacha20_key  the key of all ChaCha20 backends, wiped on drop
 //! keystream  a key and a counter: one match on the backend per call
 //! seekable   the same at any block number, with 8, 12 or 20 rounds, for numbers that are not secret
 //! runs       the carry from the low half of the counter to the high half, for all backends of x86-64

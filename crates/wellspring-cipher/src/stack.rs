@@ -9,7 +9,7 @@ use crate::Backend;
 use crate::x86::{features::Features, xmm, ymm, zmm};
 use zeroize::zeroize_stack;
 
-/// What any backend takes of the stack in a build without optimisation.
+/// The most stack that a backend uses in a build without optimisation.
 const UNOPTIMISED_BYTES: usize = 6 << 10;
 
 /// Overwrites the stack with zeros, `BYTES` bytes down from the frame of the caller.

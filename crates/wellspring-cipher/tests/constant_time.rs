@@ -16,7 +16,7 @@ use std::process::{Command, ExitStatus};
 use wellspring_cipher::Keystream;
 use wellspring_cipher::sha256::{Compression, DIGEST_BYTES, Sha256};
 
-/// What Memcheck exits with when it has reported something.
+/// The exit status of Memcheck after it has reported an error.
 const REPORTED: i32 = 99;
 
 /// `RUNNING_ON_VALGRIND` of valgrind.h.

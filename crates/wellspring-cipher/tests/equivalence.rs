@@ -5,7 +5,7 @@ mod model;
 use model::{COUNTER, KEY, backends, keystream, keystream_and_counter};
 use wellspring_cipher::{Backend, Keystream, Prf};
 
-/// What `backend` gives in one fill, and the counter it is left at.
+/// The output of `backend` in one fill, and the counter after it.
 fn filled(backend: Backend, counter: u128, bytes: usize) -> (Vec<u8>, u128) {
     let mut keystream = Keystream::new(backend, &KEY, counter);
     let mut destination = vec![0xa5; bytes];

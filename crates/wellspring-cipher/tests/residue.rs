@@ -15,7 +15,7 @@ use wellspring_cipher::{Backend, Keystream, Prf};
 /// Whole batches, rows and a part of a block.
 const OUTPUT_BYTES: usize = 2048 + 512 + 64 + 13;
 
-/// What may not be found: eight bytes at a time, too many to be met by chance.
+/// The values that must not be found: eight bytes at a time, too many to appear by chance.
 type Secrets = HashSet<[u8; 8]>;
 
 fn insert_words(secrets: &mut Secrets, bytes: &[u8]) {
@@ -55,7 +55,7 @@ fn secrets(backend: Backend) -> Secrets {
     secrets
 }
 
-/// How many of the secrets lie below the caller's frame.
+/// The number of secrets found below the caller's frame.
 #[inline(never)]
 fn found_below(secrets: &Secrets, stack: &mut Stack) -> usize {
     let pairs = stack.read_below().windows(8).step_by(4);

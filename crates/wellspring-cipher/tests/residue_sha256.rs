@@ -17,7 +17,7 @@ const MESSAGE_BYTES: usize = 3 * 64 + 27;
 /// One word of 32 bits may be met by chance, about once in ten thousand runs; two are not.
 const BY_CHANCE: usize = 1;
 
-/// What may not be found, word by word: the compiler spills the variables one by one.
+/// The words that must not be found, each alone: the compiler spills the variables one by one.
 type Secrets = HashSet<[u8; 4]>;
 
 fn message() -> Vec<u8> {
@@ -115,7 +115,7 @@ fn round(variables: &mut [u32; 8], input: u32) {
     ];
 }
 
-/// How many of the secrets lie below the caller's frame.
+/// The number of secrets found below the caller's frame.
 #[inline(never)]
 fn found_below(secrets: &Secrets, stack: &mut Stack) -> usize {
     let (words, _) = stack.read_below().as_chunks();

@@ -1,12 +1,12 @@
-//! Events into the pools, and seeds out of them to the nodes.
+//! Adds events to the pools, and posts seeds from the pools to the nodes.
 //!
-//! Every reseed goes to node 0. Once that is ready, every reseed also hands a seed to one other node: round robin, first
+//! Every reseed goes to node 0. Once that is ready, every reseed also hands a seed to one other node: in turn, first
 //! to those whose credit is below three quarters of [`CAPACITY_BITS`]. The rules are those of the per-node pools once
 //! proposed for Linux.
 //!
-//! One thing they would break here. Reseed number r uses pool i when 2^i divides r, so a node that is served
-//! by every second reseed, say, and gets just that reseed's seed, would never see any pool but 0: an
-//! attacker who follows pool 0 would know it for ever. A node's seed is therefore taken from a *chain* over
+//! Used alone, these rules would weaken recovery. Reseed number r uses pool i when 2^i divides r, so a node that is
+//! served by every second reseed, for example, and gets only that reseed's seed, would never get anything from a pool
+//! other than 0: an attacker who knows pool 0 would always know that node. So a node's seed is taken from a *chain* over
 //! all seeds so far, so that what recovers the root recovers every node within one round.
 
 use crate::event::Event;
@@ -27,12 +27,12 @@ pub struct Distribution {
     /// The node that was served last; 0 before the first.
     last_node: u32,
     _reserved: u32,
-    /// Where a seed lies while it is posted; else empty.
+    /// The buffer of a seed while it is posted; empty at other times.
     seed: Seed,
 }
 
 impl Distribution {
-    /// What zeroed memory holds: empty pools, from which nothing was handed out so far.
+    /// The value of zeroed memory: empty pools, and no seed handed out so far.
     pub const ZERO: Self = Self {
         accumulator: Accumulator::ZERO,
         chain: [0; DIGEST_BYTES],
@@ -52,11 +52,14 @@ impl Distribution {
         &self.accumulator
     }
 
-    /// Reseeds, if a reseed is due at `now_ms` and node 0 has taken the seed before: posts the seed to
-    /// node 0 and one derived from the chain to another node.
+    /// Reseeds, if a reseed is due at `now_ms` and the mailbox of node 0 is empty: posts the seed to node 0 and one
+    /// derived from the chain to another node.
     ///
-    /// `nodes` says how many nodes exist for readers (1 before the engine is ready). Says whether a seed was
-    /// posted; the caller then bumps the generation.
+    /// If readers use other nodes only, the mailbox of node 0 stays full and every reseed stops. So the caller must
+    /// let node 0 take its seed before this call, if any node has taken one since the last call.
+    ///
+    /// `nodes` is the number of nodes that serve readers (1 before the engine is ready). Returns whether a seed was
+    /// posted; then the caller must bump the generation.
     pub fn deliver<'a>(
         &mut self,
         now_ms: u64,
@@ -81,7 +84,7 @@ impl Distribution {
         posted
     }
 
-    /// Hashes the seed into the chain. One way: the chain tells nothing of what it was before.
+    /// Hashes the seed into the chain. One way: the chain reveals nothing about its earlier values.
     fn extend_chain(&mut self) {
         let mut hash = Sha256::ZERO;
         hash.update(b"wellspring seed chain");
@@ -109,7 +112,7 @@ impl Distribution {
     }
 
     /// The next node after the last one served whose credit is below 75 %; the next at all if none is. A
-    /// node whose mailbox is full (`None`) has not used what it was given, and is passed over.
+    /// node whose mailbox is full (`None`) has not taken its last seed, and is skipped.
     fn choose(&self, nodes: usize, credit_bits: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         let others = nodes - 1;
         let last = self.last_node as usize;

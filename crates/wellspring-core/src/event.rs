@@ -6,7 +6,7 @@ use zeroize::Zeroize;
 /// The number of pools: at ten reseeds a second the last is used once in 6.8 years (FS&K 9.5.2).
 pub const POOLS: usize = 32;
 
-/// Up to 32 bytes of noise and a time stamp. Filled where it lies, and wiped on drop.
+/// Up to 32 bytes of noise and a time stamp. Filled in place, and wiped on drop.
 #[derive(PartialEq, Eq)]
 #[repr(C)]
 pub struct Event {
@@ -21,7 +21,7 @@ impl Event {
     /// The most data an event carries, in bytes (FS&K 9.5.3.1).
     pub const MAX_BYTES: usize = 32;
 
-    /// What zeroed memory holds: an event without data, for pool 0.
+    /// The value of zeroed memory: an event without data, for pool 0.
     pub const ZERO: Self = Self {
         counter: 0,
         pool: 0,

@@ -1,4 +1,4 @@
-//! The one number that ties every tap to its parent.
+//! A number. When it changes, every tap fetches a new key from its node.
 //!
 //! A reseed of the root, a clone, a resume and an operator's command all do one thing: they bump the
 //! generation. A tap compares it with its own on every read, one load and one comparison, and takes a
@@ -13,8 +13,8 @@
 
 use crate::sync::{AtomicGeneration, GenerationNumber as Number, Ordering};
 
-/// The generation that no engine ever has: what a new tap carries, and what a tap reads in a child
-/// process, where its memory was wiped.
+/// The generation that no engine ever has. A new tap has it, and so has a tap in a child process, where its memory was
+/// wiped.
 pub const NEVER: u64 = 0;
 
 /// The number a new engine starts with, and the largest one.
@@ -23,7 +23,7 @@ const LAST: Number = Number::MAX;
 
 /// The generation of an engine.
 ///
-/// Lives in ordinary memory, which a `fork` copies: the child's taps, wiped to [`NEVER`], cannot match
+/// It is in ordinary memory, which a `fork` copies: the child's taps, wiped to [`NEVER`], cannot match
 /// the copy.
 #[derive(Debug)]
 pub struct Generation(AtomicGeneration);
@@ -43,7 +43,7 @@ impl Generation {
         Self(AtomicGeneration::new(FIRST))
     }
 
-    /// The number now. A fetch that goes by it sees every seed announced by it.
+    /// The number now. A fetch that starts after this load sees every seed that was posted before the bump.
     #[must_use]
     #[inline(always)]
     #[allow(
@@ -54,11 +54,11 @@ impl Generation {
         self.0.load(Ordering::Acquire).into()
     }
 
-    /// Moves on, after what the new generation announces was made visible; returns the new number.
+    /// Adds one and returns the new number. Post the seed first, then call this.
     ///
     /// At a bump every nanosecond 64 bits last 584 years. On targets without 64-bit atomics 32 bits last 13 years at
-    /// ten bumps a second, and go round past [`NEVER`]; a tap would miss
-    /// them only if exactly 2^32 - 1 bumps lie between two of its reads.
+    /// ten bumps a second, and then start again at 1, past [`NEVER`]. A tap would miss a bump only if exactly
+    /// 2^32 - 1 bumps happened between two of its reads.
     #[allow(
         clippy::useless_conversion,
         reason = "the number has 32 bits where no atomics of 64 bits exist"

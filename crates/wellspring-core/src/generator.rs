@@ -9,7 +9,7 @@ use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Prf};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// A request is never served more than this many bytes under one AES key: 2^20 (FS&K 9.4: with
-/// so few blocks nobody can observe that the blocks of a permutation never collide).
+/// so few blocks an observer cannot see that the blocks of a permutation never collide).
 pub const KEY_LIMIT_BYTES: usize = 1 << 20;
 
 /// The bytes a canonical read makes at most under one key and one hold of the lock: FreeBSD's page.
@@ -26,7 +26,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// What zeroed memory holds: FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero."
+    /// The value of zeroed memory. FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero."
     pub const ZERO: Self = Self {
         key: [0; KEY_BYTES],
         counter: 0,
@@ -92,7 +92,7 @@ impl Generator {
     /// will use, take a new K from the keystream there. What the reservation holds is then of no use for any
     /// other output, past or to come.
     ///
-    /// `reservation` is written where it lies: a key that moves leaves copies behind.
+    /// `reservation` is written in place: a key that moves leaves copies behind.
     pub fn reserve(&mut self, backend: Backend, bytes: usize, reservation: &mut Reservation) {
         reservation.key.copy_from_slice(&self.key);
         reservation.counter = self.counter;
@@ -120,7 +120,7 @@ impl Drop for Generator {
 
 impl ZeroizeOnDrop for Generator {}
 
-/// A copy of (K, C) as it was for one request: written where it lies, wiped on drop.
+/// A copy of (K, C) as it was for one request: written in place, wiped on drop.
 #[repr(C)]
 pub struct Reservation {
     key: [u8; KEY_BYTES],

@@ -1,6 +1,6 @@
 //! SHAd-256, the hash of FS&K: SHA-256 applied twice, so that a digest cannot be extended.
 //!
-//! Hashes are finished where they lie, and their digests are written to where they stay: neither moves.
+//! Hashes are finished in place, and digests are written to their final memory: neither moves.
 
 pub(crate) use wellspring_cipher::sha256::{DIGEST_BYTES, Sha256};
 
@@ -20,7 +20,7 @@ pub(crate) fn sha_d256_into(parts: &[&[u8]], digest: &mut [u8; DIGEST_BYTES]) {
     finish_twice(&mut hash, digest);
 }
 
-/// A hash that has absorbed a purpose and the number of a node, so that what it makes is for that node alone.
+/// A hash that has absorbed a purpose and the number of a node, so that its digest is for that node alone.
 pub(crate) fn for_node(purpose: &[u8], number: usize) -> Sha256 {
     let mut hash = Sha256::ZERO;
     hash.update(purpose);

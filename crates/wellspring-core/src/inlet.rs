@@ -1,4 +1,4 @@
-//! What the owner of the pools sees of a node: where its seeds go, and how much credit it has left.
+//! The part of a node that the owner of the pools uses: the mailbox for its seeds, and its remaining credit.
 
 use crate::mailbox::Mailbox;
 use crate::seed::Seed;
@@ -9,7 +9,7 @@ pub const CAPACITY_BITS: u32 = 1024;
 
 /// A node's mailbox and the credit that is left of what went through it.
 ///
-/// The credit decides which node is served next, and nothing else: Fortuna needs no count of what was read. All zeros
+/// The credit decides which node is served next, and nothing else: Fortuna does not count its output. All zeros
 /// is the inlet of a node that never got a seed.
 #[derive(Debug)]
 #[repr(C)]
@@ -20,7 +20,7 @@ pub struct Inlet {
 }
 
 impl Inlet {
-    /// What zeroed memory holds: an empty mailbox and no credit.
+    /// The value of zeroed memory: an empty mailbox and no credit.
     #[cfg(not(loom))]
     #[allow(
         clippy::declare_interior_mutable_const,
@@ -38,7 +38,7 @@ impl Inlet {
         self.credit_bits.load(Ordering::Relaxed)
     }
 
-    /// Whether the node has taken what was posted last.
+    /// Whether the node has taken the last posted seed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.mailbox.is_empty()
@@ -50,7 +50,7 @@ impl Inlet {
         self.update(|credit| credit.saturating_sub(bits));
     }
 
-    /// Posts a copy of a seed and counts its credit. Says whether there was room, as [`Mailbox::post`] does.
+    /// Posts a copy of a seed and counts its credit. Returns whether there was room, like [`Mailbox::post`].
     #[must_use]
     pub fn post(&self, seed: &Seed) -> bool {
         let posted = self.mailbox.post(seed);
@@ -61,7 +61,7 @@ impl Inlet {
         posted
     }
 
-    /// Moves the seed that was posted to `seed`, as [`Mailbox::take_into`] does.
+    /// Moves the posted seed to `seed`, like [`Mailbox::take_into`].
     #[must_use]
     pub(crate) fn take_into(&self, seed: &mut Seed) -> bool {
         self.mailbox.take_into(seed)

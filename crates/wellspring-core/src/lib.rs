@@ -1,7 +1,7 @@
 //! The pipeline of wellspring, from a sample of noise to a tap:
 //!
 //! ```text
-//! source -> health -> queue -> pool -> generator -> node -> tap -> door
+//! source -> health -> queue -> pool -> seed -> mailbox -> generator of a node -> tap -> door
 //! ```
 //!
 //! Everything here is logic: no system call, no clock, no thread, no `unsafe`. Time is an argument; the
@@ -10,23 +10,23 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`source`] | the contract of everything that yields noise |
-//! | [`health`] | continuous tests of the samples, SP 800-90B section 4.4 |
+//! | [`health`] | start-up and continuous tests of the samples, SP 800-90B sections 4.3 and 4.4 |
 //! | [`event`] | some noise on its way to one pool |
 //! | [`queue`] | the bounded queue that carries events and never makes a producer wait |
 //! | [`pool`] | the 32 pools of Fortuna's accumulator, and when a reseed is due |
-//! | [`seed`] | the material of one reseed, in a place that it never leaves |
-//! | [`mailbox`] | how a seed reaches a node without waiting for it |
-//! | [`inlet`] | what the owner of the pools sees of a node |
+//! | [`seed`] | a buffer for the material of one reseed, which is never copied |
+//! | [`distribution`] | which node gets which seed |
+//! | [`mailbox`] | hands a seed to a node without waiting for the node's lock |
+//! | [`inlet`] | a node's mailbox and its remaining credit |
 //! | [`generator`] | Fortuna's (K, C): reseed, canonical read, reservation for a concurrent read |
 //! | [`node`] | a generator per NUMA node |
-//! | [`distribution`] | how seeds are shared out among the nodes |
-//! | [`generation`] | the one number that tells every tap to take a fresh key |
+//! | [`generation`] | a number; when it changes, every tap fetches a new key |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
 //! | [`topology`] | which CPUs belong to which node |
-//! | [`seed_file`] | secrets that outlive a boot, and what they are credited |
+//! | [`seed_file`] | secrets that outlive a boot, and their credit |
 //!
-//! Secrets stay where they lie: keys, seeds and pools are written, hashed and wiped in place, since a value that moves
-//! leaves copies on the stack. Every type that lives in memory which a fork wipes has a constant `ZERO`, all bytes of
+//! Secrets never move: keys, seeds and pools are written, hashed and wiped in place, since a value that moves
+//! leaves copies on the stack. Every type in memory that a fork wipes has a constant `ZERO`, all bytes of
 //! which are zero, so that wiped memory holds a value.
 //!
 //! Fortuna is bit-exact with FreeBSD's random(4) (`sys/dev/random/fortuna.c`), which follows

@@ -1,8 +1,8 @@
-//! How a seed reaches a node without waiting for it.
+//! Hands a seed to a node without waiting for the node's lock.
 //!
 //! The owner of the pools posts a seed and goes on; the node empties the mailbox at its own next key fetch, under
-//! its own lock. A mailbox holds one seed. While it is full nothing more is posted: what the pools have
-//! gathered stays in the pools, where it is safest, until someone reads.
+//! its own lock. A mailbox holds one seed. While it is full nothing more is posted: the pools keep the noise until the
+//! node takes the seed.
 
 use crate::seed::Seed;
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, WORD_BYTES};
@@ -23,7 +23,7 @@ pub struct Mailbox<const WORDS: usize = { Seed::MAX_BYTES / WORD_BYTES }> {
 }
 
 impl<const WORDS: usize> Mailbox<WORDS> {
-    /// What zeroed memory holds: an empty mailbox.
+    /// The value of zeroed memory: an empty mailbox.
     #[cfg(not(loom))]
     #[allow(
         clippy::declare_interior_mutable_const,
@@ -50,13 +50,13 @@ impl<const WORDS: usize> Mailbox<WORDS> {
         }
     }
 
-    /// Whether a post would go in now. Only the one who posts can rely on it.
+    /// Whether a post would succeed now. `true` stays true only for the thread that posts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.state.load(Ordering::Acquire) == EMPTY
     }
 
-    /// Copies a seed in, unless the mailbox holds one already. Says whether it went in.
+    /// Copies a seed in, unless the mailbox holds one already. Returns whether it was copied.
     ///
     /// A word at a time, so that the stack holds one word of it at most.
     ///
@@ -86,8 +86,8 @@ impl<const WORDS: usize> Mailbox<WORDS> {
         true
     }
 
-    /// Moves the seed to `seed`, if there is one, and erases its place. Says whether there was one; if not, `seed`
-    /// is as before. One caller at a time: the one who holds the node's lock.
+    /// Moves the seed to `seed`, if there is one, and erases it here. Returns whether there was one; if not, `seed`
+    /// is unchanged. One caller at a time: the thread that holds the node's lock.
     #[must_use]
     pub fn take_into(&self, seed: &mut Seed) -> bool {
         if self.state.load(Ordering::Acquire) != FULL {
@@ -128,7 +128,7 @@ mod tests {
         for length in [0, 1, 8, 31, 32, 1024] {
             let mailbox = Mailbox::<{ 1024 / WORD_BYTES }>::ZERO;
             let bytes: [u8; 1024] = core::array::from_fn(|i| i as u8 ^ 0x5a);
-            // What lay here before must not show through.
+            // Nothing of the old content may remain.
             let mut taken = seed(&[0xff; 1024], 3);
             assert!(!mailbox.take_into(&mut taken));
             assert_eq!((taken.bytes(), taken.credit_bits()), (&[0xff; 1024][..], 3));

@@ -1,8 +1,8 @@
 //! A generator per NUMA node.
 //!
 //! Node 0 holds the root: every reseed reseeds it, exactly as Fortuna says. Until it has been credited
-//! [`READY_BITS`] it is the only node there is. Then each other node is initialised from it. How seeds are shared out
-//! from then on is in `distribution`.
+//! [`READY_BITS`] it is the only node with a seed. Then each other node is initialised from it. `distribution` says which
+//! node gets which seed after that.
 
 use crate::generator::{Generator, Reservation};
 use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node};
@@ -10,7 +10,7 @@ use crate::inlet::Inlet;
 use crate::seed::Seed;
 use wellspring_cipher::{Backend, KEY_BYTES};
 
-/// The credit, in bits, that node 0 must have received before any other node exists.
+/// The credit, in bits, that node 0 must have received before other nodes serve readers.
 pub const READY_BITS: u64 = 128;
 
 /// A node's generator. The owner of the memory puts it behind a lock.
@@ -19,13 +19,13 @@ pub struct Node {
     generator: Generator,
     credited_bits: u64,
     reseeds: u64,
-    /// Where a seed lies while it is hashed; else empty.
+    /// The buffer of a seed while it is hashed; empty at other times.
     seed: Seed,
     _reserved: u64,
 }
 
 impl Node {
-    /// What zeroed memory holds: a node that never got a seed.
+    /// The value of zeroed memory: a node that never got a seed.
     pub const ZERO: Self = Self {
         generator: Generator::ZERO,
         credited_bits: 0,
@@ -44,13 +44,13 @@ impl Node {
         }
     }
 
-    /// Whether the generator got any seed, of whatever credit. Reads that ask for it by name are served then.
+    /// Whether the generator has a seed, with or without credit. Then an engine's `fill_early` may read from it.
     #[must_use]
     pub const fn has_seed(&self) -> bool {
         self.generator.is_seeded()
     }
 
-    /// Whether the node was credited [`READY_BITS`]. All reads are served then, and other nodes exist.
+    /// Whether the node was credited [`READY_BITS`]. Then all reads are served, and other nodes can be initialised.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
         self.credited_bits >= READY_BITS
@@ -93,8 +93,8 @@ impl Node {
         hash.update(self.seed.bytes());
         let bits = self.credited_bits.min(8 * KEY_BYTES as u64) as u32;
         self.replace_seed(&mut hash, bits);
-        // The mailbox of a node that does not exist yet is empty, unless it was initialised a moment ago: then
-        // that seed stands.
+        // The mailbox is empty, unless the node was initialised a moment ago. Then the node keeps that seed, and this
+        // one is dropped.
         let _ = inlet.post(&self.seed);
         self.seed.clear();
     }

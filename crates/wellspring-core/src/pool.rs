@@ -20,7 +20,7 @@ pub const MIN_POOL_BYTES: u32 = 64;
 /// asking.
 pub const RESEED_INTERVAL_MS: u64 = 100;
 
-/// What a digest can carry at most, in bits.
+/// The most min-entropy that a digest can carry, in bits.
 const POOL_CREDIT_BITS: u32 = 8 * DIGEST_BYTES as u32;
 
 /// When a reseed may happen.
@@ -75,7 +75,7 @@ pub struct Accumulator {
 }
 
 impl Accumulator {
-    /// What zeroed memory holds: empty pools and no reseed so far.
+    /// The value of zeroed memory: empty pools and no reseed so far.
     pub const ZERO: Self = Self {
         pools: [const { Pool::ZERO }; POOLS],
         last_reseed_ms: 0,
@@ -88,8 +88,8 @@ impl Accumulator {
         self.pools[event.pool()].absorb(event);
     }
 
-    /// Writes the seed of the next reseed to `seed`, in place of what was there, if a reseed is due at `now_ms`. Says
-    /// whether it is; if not, `seed` is as before.
+    /// Writes the seed of the next reseed to `seed`, over its old content, if a reseed is due at `now_ms`.
+    /// Returns whether it is; if not, `seed` is unchanged.
     ///
     /// FS&K 9.5.5, RandomData: "if length(P0) >= MinPoolSize and the last reseed is more than 100 ms ago:
     /// we need to reseed. ReseedCnt = ReseedCnt + 1; append the hashes of all the pools we will use: for i

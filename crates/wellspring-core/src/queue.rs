@@ -11,7 +11,7 @@ use core::fmt;
 ///
 /// All zeros is an empty queue, so that a queue in memory that was wiped (in a child process) is as new,
 /// whatever the parent's threads were doing to it. The protocol is Dmitry Vyukov's bounded queue: a slot's
-/// turn says whether it waits for the push of this round or for the pop; it is stored less the slot's
+/// turn shows whether it waits for the push of this round or for the pop; it is stored less the slot's
 /// index, which makes the first round's value zero.
 #[repr(C)]
 pub struct Queue<const CAPACITY: usize = 64> {
@@ -31,7 +31,7 @@ struct Slot {
 }
 
 impl<const CAPACITY: usize> Queue<CAPACITY> {
-    /// What zeroed memory holds: an empty queue.
+    /// The value of zeroed memory: an empty queue.
     #[cfg(not(loom))]
     #[allow(
         clippy::declare_interior_mutable_const,
@@ -71,7 +71,7 @@ impl<const CAPACITY: usize> Queue<CAPACITY> {
     }
 
     /// Adds an event, or gives up at once: when the queue is full or another thread is pushing at this very
-    /// moment. Says whether the event went in.
+    /// moment. Returns whether the event was added.
     ///
     /// The noise goes to its slot a word at a time, so that the stack holds one word of it at most.
     pub fn push(&self, event: &Event) -> bool {
@@ -102,8 +102,8 @@ impl<const CAPACITY: usize> Queue<CAPACITY> {
         true
     }
 
-    /// Moves the oldest event to `event`, if its push is complete. Says whether there was one; if not, `event` is
-    /// as before. One caller at a time: the owner of the pools.
+    /// Moves the oldest event to `event`, if its push is complete. Returns whether there was one; if not, `event` is
+    /// unchanged. One caller at a time: the owner of the pools.
     ///
     /// The slot is erased before it is given back.
     pub fn pop_into(&self, event: &mut Event) -> bool {

@@ -1,14 +1,14 @@
-//! The material of one reseed, in a place that it never leaves.
+//! A buffer for the material of one reseed. The buffer is never copied.
 
 use crate::sync::WORD_BYTES;
 use core::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Up to 1024 bytes of seed and what they are credited: 32 bytes for each pool that a reseed uses.
+/// Up to 1024 bytes of seed and their credit: 32 bytes for each pool that a reseed uses.
 ///
-/// A seed is a *place*: it is written, hashed and wiped where it lies, since a value that moves leaves copies
-/// on the stack from which past output can be computed. So nothing returns a seed, and it cannot be cloned. It is
-/// wiped by [`clear`](Self::clear) and on drop.
+/// It is written, hashed and wiped in place, since a value that moves leaves copies on the stack from which past
+/// output can be computed. So nothing returns a seed, and it cannot be cloned. It is wiped by [`clear`](Self::clear)
+/// and on drop.
 #[repr(C)]
 pub struct Seed {
     /// Zeros from `length_bytes` on.
@@ -21,14 +21,14 @@ impl Seed {
     /// The longest seed in bytes: 32 digests of 32 bytes.
     pub const MAX_BYTES: usize = 1024;
 
-    /// What zeroed memory holds: an empty seed.
+    /// The value of zeroed memory: an empty seed.
     pub const ZERO: Self = Self {
         bytes: [0; Self::MAX_BYTES],
         length_bytes: 0,
         credit_bits: 0,
     };
 
-    /// Replaces the seed by up to [`MAX_BYTES`](Self::MAX_BYTES) bytes; what is longer is cut.
+    /// Replaces the seed by up to [`MAX_BYTES`](Self::MAX_BYTES) bytes; the rest is cut.
     pub fn set(&mut self, bytes: &[u8], credit_bits: u32) {
         self.clear();
         self.append(bytes, credit_bits);
@@ -65,7 +65,7 @@ impl Seed {
 
     /// Wipes the seed: it is empty then.
     ///
-    /// Only what it has is written, 32 or 64 bytes as a rule: a node's lock is held meanwhile.
+    /// Writes only the bytes that it has, usually 32 or 64: a node's lock is held meanwhile.
     pub fn clear(&mut self) {
         let length = self.length();
         self.bytes[..length].zeroize();

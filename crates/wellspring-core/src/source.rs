@@ -14,8 +14,8 @@ use core::fmt;
 /// stops it before it reaches a reader.
 ///
 /// Threads share it. One engine makes one call at a time, but several engines may share one source. A source that keeps
-/// state guards it with a try-lock and says [`SourceError::Busy`] when that fails. In a process made by `fork` such a lock
-/// may stay taken for ever, by a thread that does not exist there; that process has lost the source then,
+/// state guards it with a try-lock and returns [`SourceError::Busy`] when that fails. In a process made by `fork` such a
+/// lock may stay locked, by a thread that does not exist there; that process has then lost the source,
 /// which is why no engine should have only sources with state.
 ///
 /// It is **never trusted because it exists**: its samples go through its health tests
@@ -26,15 +26,15 @@ pub trait Source: Send + Sync {
     /// The name in reports: short, lower case, unique within an engine.
     fn name(&self) -> &'static str;
 
-    /// What the source claims.
+    /// The min-entropy that the source claims.
     fn min_entropy(&self) -> MinEntropy;
 
-    /// Why the claim is what it is, in a sentence for reports.
+    /// The reason for the claim, in a sentence for reports.
     fn reason(&self) -> &'static str {
         "not said"
     }
 
-    /// What one sample is, for the health tests.
+    /// The form of one sample, for the health tests.
     fn symbol(&self) -> Symbol {
         Symbol::Byte
     }
@@ -44,11 +44,11 @@ pub trait Source: Send + Sync {
         Speed::Fast
     }
 
-    /// Writes up to `destination.len()` bytes of raw noise and says how many.
+    /// Writes up to `destination.len()` bytes of raw noise and returns their number.
     ///
     /// # Errors
     ///
-    /// Why it yields nothing now; the engine counts the error and asks again at the next
+    /// The reason why it yields nothing now; the engine counts the error and asks again at the next
     /// harvest.
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError>;
 }
@@ -68,7 +68,7 @@ pub enum Speed {
     },
 }
 
-/// What one sample of a source is: the unit that the health tests compare (SP 800-90B 4.4 takes the raw
+/// The form of one sample of a source: the unit that the health tests compare (SP 800-90B 4.4 takes the raw
 /// output of the noise source, symbol by symbol).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Symbol {
@@ -142,7 +142,7 @@ impl MinEntropy {
     }
 }
 
-/// Why a source yielded nothing.
+/// The reason why a source yielded nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -152,7 +152,7 @@ pub enum SourceError {
     Busy,
     /// A self-test of the source failed.
     SelfTest,
-    /// What yielded the noise has ended: a command, the other end of a pipe.
+    /// The process or device that yielded the noise has ended: a command, the other end of a pipe.
     Ended,
     /// The source panicked.
     Panicked,

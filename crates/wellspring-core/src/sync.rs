@@ -22,10 +22,10 @@ pub(crate) use core::sync::atomic::AtomicU32 as AtomicGeneration;
 /// The bytes of a word that carries data: 8, or 4 on 32-bit targets.
 pub(crate) const WORD_BYTES: usize = size_of::<usize>();
 
-/// What the generation's atomic holds.
+/// The number in the generation's atomic.
 #[cfg(any(loom, target_has_atomic = "64"))]
 pub(crate) type GenerationNumber = u64;
 
-/// What the generation's atomic holds.
+/// The number in the generation's atomic.
 #[cfg(not(any(loom, target_has_atomic = "64")))]
 pub(crate) type GenerationNumber = u32;

@@ -140,7 +140,7 @@ fn nearest(node: &SystemNode, nodes: &[SystemNode], serving: &[&SystemNode]) -> 
     indices.min_by_key(|&i| distance(serving[i])).unwrap_or(0)
 }
 
-/// What is wrong with a description.
+/// The reason why a description is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TopologyError {

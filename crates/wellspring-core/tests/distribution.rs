@@ -51,7 +51,7 @@ impl Pipeline {
             .deliver(self.now_ms, Pace::Fortuna, nodes, inlet)
     }
 
-    /// Every node takes what is in its mailbox; says which had something.
+    /// Every node takes the seed in its mailbox. Returns the nodes that had one.
     fn receive(&mut self) -> Vec<usize> {
         let before: Vec<u64> = self.nodes.iter().map(Node::reseeds).collect();
         for (node, inlet) in self.nodes.iter_mut().zip(&self.inlets) {

@@ -1,5 +1,5 @@
-//! What memory holds after a call: zeroed memory is a value of every type, and of a secret that was used nothing is
-//! left, neither in the structs nor on the stack.
+//! Memory after a call: zeroed memory is a valid value of every type, and no secret is left after its use, neither in
+//! the structs nor on the stack.
 //!
 //! Memory is read through `/proc/self/mem`, as a debugger or a core dump would see it.
 
@@ -86,7 +86,7 @@ fn twice(parts: &[&[u8]]) -> [u8; 32] {
     Sha256::digest(&Sha256::digest(&parts.concat()))
 }
 
-/// What may not be found, in pieces at every offset.
+/// The values that must not be found, in pieces at every offset.
 #[derive(Default)]
 struct Secrets {
     pieces: HashSet<[u8; PIECE_BYTES]>,
@@ -100,7 +100,7 @@ impl Secrets {
             .extend(pieces.map(|piece| <[u8; PIECE_BYTES]>::try_from(piece).unwrap()));
     }
 
-    /// Where in some memory a piece of a secret lies.
+    /// The place of a piece of a secret in some memory.
     fn find(&self, memory: &[u8]) -> Option<usize> {
         memory
             .windows(PIECE_BYTES)

@@ -13,7 +13,7 @@ use wellspring_pseudo::{Algorithm, Stream};
 /// Words that each stream gives to one write.
 const ROUNDS: usize = 64;
 
-fn write_forever(streams: &mut [Stream]) -> io::Result<()> {
+fn write_until_error(streams: &mut [Stream]) -> io::Result<()> {
     let mut output = io::stdout().lock();
     let mut bytes = Vec::with_capacity(8 * ROUNDS * streams.len());
     loop {
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     };
     let root = Stream::new(algorithm, seed, &[]);
     let mut streams: Vec<Stream> = root.spawn(0..count).collect();
-    match write_forever(&mut streams) {
+    match write_until_error(&mut streams) {
         // The reader has had enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {

@@ -120,7 +120,7 @@ impl FromStr for Path {
     }
 }
 
-/// Why a text or a list of numbers is not a [`Path`].
+/// The reason why a text or a list of numbers is not a [`Path`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathError {
     /// The text is empty.

@@ -8,7 +8,7 @@ const BLOCKS_AT_ONCE: usize = 2;
 
 const MULTIPLIERS: [u64; 2] = [0xd2e7_470e_e14c_6c93, 0xca5a_8263_9512_1157];
 
-/// What is added to the key after each round: the golden ratio and the square root of 3, less 1.
+/// The constants added to the key after each round: the golden ratio and the square root of 3, less 1.
 const KEY_STEPS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbb67_ae85_84ca_a73b];
 
 const ROUNDS: usize = 10;

@@ -64,7 +64,7 @@ impl<const POOL_WORDS: usize> PooledSeedSequence<POOL_WORDS> {
 
     /// NumPy's `SeedSequence(entropy)` for an entropy of any size, as 32-bit words, the lowest first.
     ///
-    /// For NumPy's *sequence* of integers, concatenate their [`coerce`](Self::coerce)d words. As in
+    /// For NumPy's *sequence* of integers, concatenate their [`coerce`](Self::coerce)d words. Like in
     /// NumPy, words beyond the pool are mixed in as spawn keys are: with a pool of 4 words the
     /// entropy `[a, b, c, d, e]` is the child `e` of the entropy `[a, b, c, d]`.
     #[must_use]

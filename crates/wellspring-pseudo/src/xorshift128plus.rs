@@ -59,7 +59,7 @@ impl Xorshift128Plus {
         }
     }
 
-    /// As [`from_words`](Self::from_words), with the state of `seed_from_u64(0)` for all zeros.
+    /// Like [`from_words`](Self::from_words), with the state of `seed_from_u64(0)` for all zeros.
     pub(crate) const fn from_any_words(words: [u64; 2]) -> Self {
         match Self::from_words(words) {
             Some(generator) => generator,

@@ -71,7 +71,7 @@ impl Xoshiro256PlusPlus {
         }
     }
 
-    /// As [`from_words`](Self::from_words), with the state of `seed_from_u64(0)` for all zeros.
+    /// Like [`from_words`](Self::from_words), with the state of `seed_from_u64(0)` for all zeros.
     pub(crate) const fn from_any_words(words: [u64; 4]) -> Self {
         match Self::from_words(words) {
             Some(generator) => generator,

@@ -130,7 +130,7 @@ impl Xoshiro256PlusPlusX16 {
         self.fill_at(Width::detect(), destination);
     }
 
-    /// As [`fill`](Self::fill), with registers of the given width, which give the same bytes: for
+    /// Like [`fill`](Self::fill), with registers of the given width, which give the same bytes: for
     /// tests and benchmarks.
     ///
     /// # Panics

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use common::statistics::Cells;
 use wellspring_pseudo::{Algorithm, Elements, Stream};
 
-/// What its names have in common, and stream i of it.
+/// The common part of the names, and a function that returns stream i.
 type Family = (&'static str, fn(Algorithm, u32) -> Stream);
 
 /// Names that differ as little as names do.

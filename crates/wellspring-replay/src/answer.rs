@@ -1,8 +1,8 @@
-//! What the engine says to a line, compared with what the file says.
+//! The engine's results for a line, compared with those in the file.
 
 use crate::fields::Fields;
 
-/// What the engine says to a line.
+/// The engine's results for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The line with the engine's results, in the file's format.

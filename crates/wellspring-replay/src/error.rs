@@ -1,8 +1,8 @@
-//! Why a line could not be replayed.
+//! The reason why a line could not be replayed.
 
 use std::fmt;
 
-/// Why a line could not be replayed.
+/// The reason why a line could not be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReplayError {

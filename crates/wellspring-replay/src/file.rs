@@ -3,7 +3,7 @@
 use crate::{Answer, Comparison, Replay, ReplayError};
 use std::io::BufRead;
 
-/// What a whole file came to.
+/// The result of a whole file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// The vectors begun (`begin`, `gen` and `noise`).

@@ -1,4 +1,4 @@
-//! What a read returned, as a line asks for it.
+//! The output of a read, in the form that a line asks for.
 
 use crate::fields::Fields;
 use crate::hex;
@@ -7,7 +7,7 @@ use wellspring_core::sha256::Sha256;
 /// Reads up to this length are shown whole, unless the file asks for a digest.
 const MAX_SHOWN_BYTES: usize = 300;
 
-/// What a read returned.
+/// The output of a read.
 pub(crate) struct Output(pub(crate) Vec<u8>);
 
 impl Output {

@@ -1,4 +1,4 @@
-//! What a replay drives: the engine's pipeline, or another implementation of the same design.
+//! The interface that a replay drives: the engine's pipeline, or another implementation of the same design.
 
 use crate::{ReplayError, hex};
 use std::fmt;

@@ -46,7 +46,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// When the line cannot be understood or stands where it cannot be run. The replay can go on with the next.
+    /// If the line cannot be understood, or cannot be run at this place. The replay can go on with the next.
     pub fn line(&mut self, line: &str) -> Result<Option<Answer>, ReplayError> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {

@@ -28,7 +28,7 @@ fn every_backend_gives_freebsds_answers() {
     }
 }
 
-/// Where a concurrent read under AES changes its key.
+/// Long reads, in which a concurrent read under AES changes its key.
 #[test]
 fn long_reads_give_the_answers_of_the_independent_model() {
     let file = include_str!("../../../vectors/fortuna-long-reads.txt");

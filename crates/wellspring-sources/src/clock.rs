@@ -37,7 +37,7 @@ impl Steps {
         Some((difference / self.step.max(1)) as u8)
     }
 
-    /// Whether the counter stands still: there is no noise in it.
+    /// Whether the counter does not move: there is no noise in it.
     pub(crate) fn is_stuck(&self) -> bool {
         self.learned == LEARNED_FROM && self.step == 0
     }

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 
-/// What a command that the operator names writes to its standard output, read without waiting.
+/// The standard output of a command that the operator names, read without waiting.
 ///
 /// The first draw starts it; when it ends, a later draw starts it again, ten seconds after the last start at the
 /// earliest. A command that writes too much waits for its pipe; without a command that writes, the source yields nothing.

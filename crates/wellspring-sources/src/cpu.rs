@@ -8,9 +8,9 @@ use wellspring_sys::stack::erase_below;
 
 /// RDSEED, or RDRAND where there is no RDSEED.
 ///
-/// Claims nothing: no one outside the maker can assess it, and some processors have returned constants (all
+/// Claims nothing: only the maker can assess it, and some processors have returned constants (all
 /// ones after a resume, zeros reported as success). A self-test before the first sample catches those, and a
-/// comparison of every word with the last. What passes is mixed in all the same: it protects against an attacker
+/// comparison of every word with the last. Output that passes is still mixed in: it protects against an attacker
 /// who knows every other source.
 #[derive(Debug, Default)]
 pub struct Cpu {
@@ -72,7 +72,7 @@ impl Cpu {
     }
 }
 
-/// 64 bits of a hash of a word: what is compared with the next word. The word itself went to the pools, and its memory
+/// 64 bits of a hash of a word, to compare with the next word. The word itself went to the pools, and its memory
 /// must not tell it.
 fn fingerprint(word: u64) -> u64 {
     let mut digest = [0; 32];

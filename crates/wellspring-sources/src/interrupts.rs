@@ -61,7 +61,7 @@ fn counts(stat: &[u8]) -> Option<Counts> {
     })
 }
 
-/// What happened between two readings, as a symbol.
+/// The interrupts between two readings, as a symbol.
 fn symbol(before: Counts, now: Counts) -> u8 {
     let nibble = |from: u64, to: u64| (to.wrapping_sub(from) % 16) as u8;
     nibble(before.soft, now.soft) << 4 | nibble(before.hard, now.hard)

@@ -13,7 +13,7 @@ use wellspring_sys::stack::erase_below;
 /// everything else that runs on this machine; the idea is Stephan Müller's (*CPU Time Jitter Based Non-Physical True
 /// Random Number Generator*), with raw samples in place of his conditioned ones.
 ///
-/// A byte takes about 3 microseconds. Slow all the same: its state is behind a lock, and noise of this kind
+/// A byte takes about 3 microseconds. It is still a slow source: its state is behind a lock, and noise of this kind
 /// is no reason to make a reader wait.
 #[derive(Debug, Default)]
 pub struct Jitter {

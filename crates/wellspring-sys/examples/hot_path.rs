@@ -1,4 +1,4 @@
-//! What a read of 8 bytes from a thread's state costs by each of the hot paths, in turns, as ratios.
+//! The time of a read of 8 bytes from a thread's state by each of the hot paths, in turns, as ratios.
 //!
 //! `cargo run --release --example hot_path -p wellspring-sys`
 

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, compiler_f
 /// replacements would be ended. An engine looks for a new page once a minute.
 const KEPT_PAGES: usize = 16;
 
-/// What is watched where there is nothing to watch: zeros, on a cache line of their own. Never written.
+/// The page that is watched if there is no other: zeros, on their own cache line. Never written.
 #[repr(align(64))]
 struct Still {
     _zeros: [u64; 8],
@@ -89,7 +89,7 @@ impl CloneEpoch {
         }
     }
 
-    /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of what was watched before.
+    /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of the one watched before.
     ///
     /// # Panics
     ///

@@ -84,7 +84,7 @@ mod x86 {
     }
 
     #[target_feature(enable = "rdrand")]
-    #[allow(unused_unsafe)] // As above.
+    #[allow(unused_unsafe)] // For the same reason as above.
     fn rdrand() -> Option<u64> {
         let mut word = 0;
         // SAFETY: this function has the instruction's feature.

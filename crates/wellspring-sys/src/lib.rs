@@ -1,21 +1,21 @@
-//! What wellspring needs of Linux, made safe to use. Linux 4.14 or later.
+//! The parts of Linux that wellspring uses, as safe functions and types. Linux 4.14 or later.
 //!
 //! ```text
-//! zeroed        types of which zeroed memory is a value
+//! zeroed        types for which memory full of zeros is a valid value
 //! memory        pages that are locked, left out of core dumps, and wiped in a child process
 //! signals       a stretch of code that no signal handler interrupts
 //! lock          a lock that a child process never waits for
 //! locked_memory how much secret memory may be swapped out
-//! slots         8 KiB of such memory, found again by a serial number
-//! thread        what a thread knows: its depth, its slots
-//! thread_exit   gives slots back when a thread ends or the library is unloaded
+//! slots         8 KiB of such memory, identified by a serial number
+//! thread        the data of one thread: its depth, its slots
+//! thread_exit   releases slots when a thread ends or the library is unloaded
 //! thread_state  a state per thread and nesting depth
 //! owned         a state that a value owns
 //! sandbox       reads without a system call
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
-//! clone_epoch   whether this machine was cloned: words on such pages
-//! trusted_file  files that are believed by their owner, and replaced at one instant
+//! clone_epoch   a sum of words on such pages, which changes when this machine was cloned
+//! trusted_file  files that are trusted because root or this user owns them; replaced atomically
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
@@ -26,16 +26,15 @@
 //!
 //! # Why raw system calls
 //!
-//! The library may stand behind an interposed `getrandom` or `open`. A call that goes through libc's symbols, or
-//! through `std`'s collections, environment and files, could come back to us and recurse for ever. So rustix issues
+//! A program may replace libc's `getrandom` or `open` by functions that use this library. A call through libc's
+//! symbols, or through `std`'s collections, environment and files, could call this library again, without end. So rustix issues
 //! the system calls itself.
 //!
 //! # Fork
 //!
-//! Every state lives in memory that the kernel zeroes in a child (`MADV_WIPEONFORK`), whatever made the child:
-//! fork(3), a raw clone(2), a fork in a signal handler. So zeroed memory must be a state, and the state of something
-//! that was never used: that is what [`zeroed::Zeroed`] says, and what [`lock::Lock`] and
-//! [`thread_state::ThreadStates`] build on.
+//! Every state is in memory that the kernel zeroes in a child (`MADV_WIPEONFORK`), for every kind of fork:
+//! fork(3), a raw clone(2), a fork in a signal handler. So zeroed memory must be a valid state, one that was never
+//! used. [`zeroed::Zeroed`] says so for a type; [`lock::Lock`] and [`thread_state::ThreadStates`] need it.
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 
@@ -45,7 +44,8 @@ compile_error!("wellspring runs on Linux; other operating systems are not suppor
 #[cfg(all(target_os = "linux", not(target_has_atomic = "64")))]
 compile_error!("wellspring needs a processor with 64-bit atomic operations");
 
-/// So that the sentences above are all that a compiler says elsewhere. Under this name rustfmt finds the modules in it.
+/// On other systems the compiler prints only the two errors above. The name must be `cfg_if`, or rustfmt skips these
+/// modules.
 macro_rules! cfg_if {
     (if #[$condition:meta] { $($item:item)* }) => {
         $(#[$condition] $item)*

@@ -97,7 +97,7 @@ impl<T: Send> Lock<T> {
     }
 }
 
-/// The lock is held while this lives.
+/// The lock is held until this is dropped.
 pub struct Guard<'a, T> {
     lock: &'a Lock<T>,
     _signals: &'a Blocked,

@@ -30,7 +30,7 @@ pub(crate) fn unlocked_bytes() -> usize {
     UNLOCKED_BYTES.load(Ordering::Relaxed)
 }
 
-/// Keeps each page of a range in memory from when it is first touched on. Says whether the system agreed.
+/// Locks each page of a range in memory when it is first touched. Returns whether the system agreed.
 pub(crate) fn lock_when_touched(start: *mut u8, bytes: usize) -> bool {
     // SAFETY: mlock2 changes no byte, and checks the range itself.
     unsafe { rustix::mm::mlock_with(start.cast(), bytes, MlockFlags::ONFAULT) }.is_ok()
@@ -93,7 +93,7 @@ impl Pages {
         });
     }
 
-    /// Keeps the mapping for as long as the process lives.
+    /// Keeps the mapping until the process ends.
     pub(crate) fn leak(self) -> NonNull<u8> {
         let start = self.start;
         core::mem::forget(self);
@@ -111,7 +111,7 @@ impl Drop for Pages {
     }
 }
 
-/// Zeroes memory for good.
+/// Overwrites memory with zeros. The compiler cannot remove the writes.
 ///
 /// # Safety
 ///

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 /// A value that the first thread to ask for it makes.
 ///
 /// With `std`'s `OnceLock` the other threads wait for the first. A child process that was forked meanwhile, or a signal
-/// handler that interrupts the first thread, would wait for ever. Here each thread that finds no value makes one, and
+/// handler that interrupts the first thread, would wait without end. Here each thread that finds no value makes one, and
 /// all but one are dropped. `once_cell::race::OnceBox` does the same, without blocking signals while it allocates.
 pub struct OnceBox<T: 'static>(AtomicPtr<T>);
 
@@ -18,7 +18,7 @@ impl<T: Send + Sync> OnceBox<T> {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The value, made by `make` if there is none. It lives as long as the process.
+    /// The value, made by `make` if there is none. It is never dropped.
     #[inline(always)]
     pub fn get_or_init(&self, make: fn() -> T) -> &'static T {
         // SAFETY: null, or a value that `make` leaked and that never changes.
@@ -45,7 +45,7 @@ impl<T: Send + Sync> OnceBox<T> {
                 first
             }
         };
-        // SAFETY: published, hence never freed or changed.
+        // SAFETY: published, so it is never freed or changed.
         unsafe { &*first }
     }
 }

@@ -39,7 +39,7 @@ impl<T: Zeroed> OwnedState<T> {
         }
     }
 
-    /// The hot path, as [`ThreadStates::try_current`]: runs `read` on the state if it was made current in the epoch
+    /// A hot path, like [`ThreadStates::try_current`]: runs `read` on the state if it was made current in the epoch
     /// that `threads` are in. In a child `read` may find `T::ZERO`, and must take nothing from it.
     #[inline(always)]
     pub fn try_current<O: Zeroed, I: Zeroed, R>(
@@ -47,7 +47,7 @@ impl<T: Zeroed> OwnedState<T> {
         threads: &ThreadStates<O, I>,
         read: impl FnOnce(&mut T) -> R,
     ) -> Option<R> {
-        // No two states are in the same epoch: so these are the ones that the slot is held by, and they live.
+        // Epoch numbers are unique. So `threads` owns this slot and was not dropped.
         if !threads.is_in(self.current) {
             return None;
         }
@@ -58,14 +58,14 @@ impl<T: Zeroed> OwnedState<T> {
         place.is_ours().then_some(result)
     }
 
-    /// As [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current).
+    /// Like [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current).
     pub fn mark_current(&mut self, epoch: Epoch) {
         if self.slot.is_ours() {
             self.current = epoch.of(self.owner).unwrap_or(STALE);
         }
     }
 
-    /// As [`ThreadStates::try_outermost`]: runs `read` on the state, if there is one.
+    /// Like [`ThreadStates::try_outermost`]: runs `read` on the state, if there is one.
     #[inline(always)]
     pub fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
         let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
@@ -76,7 +76,7 @@ impl<T: Zeroed> OwnedState<T> {
         place.is_ours().then_some(result)
     }
 
-    /// As [`ThreadStates::try_with`]; there is no depth to run out of.
+    /// Like [`ThreadStates::try_with`], without a limit of depth.
     pub fn with<R>(
         &mut self,
         node: impl Fn() -> u32,

@@ -37,7 +37,7 @@ impl SharedPage {
     }
 
     fn map_for(file: impl AsFd, access: ProtFlags) -> Result<Self, OsError> {
-        // SAFETY: a new mapping where the kernel likes; nobody else here knows of it.
+        // SAFETY: a new mapping at an address that the kernel chooses; no other code of this process uses it.
         let start = unsafe {
             rustix::mm::mmap(
                 ptr::null_mut(),

@@ -3,10 +3,10 @@
 use crate::{sandbox, thread};
 use core::marker::PhantomData;
 
-/// While this lives, no signal handler runs on this thread.
+/// Until this is dropped, no signal handler runs on this thread.
 ///
 /// To take one of our locks, block signals first. A handler that draws random bytes would otherwise wait for a lock
-/// that the code it interrupted holds; and a handler that is left by siglongjmp would leave it locked for ever. Two
+/// that the code it interrupted holds; and a handler that is left by siglongjmp would never unlock it. Two
 /// system calls, on slow paths only.
 ///
 /// After [`sandbox::prepare`] it makes no system call but marks the thread. Handlers do run then, and
@@ -18,7 +18,7 @@ pub struct Blocked {
     _thread: PhantomData<*mut ()>,
 }
 
-/// What was before.
+/// The state before signals were blocked.
 #[derive(Debug)]
 enum Before {
     Mask(u64),
@@ -79,7 +79,7 @@ impl Drop for Blocked {
     }
 }
 
-/// Blocks all signals of this thread for as long as it lives: for a thread that the program did not start, and that
+/// Blocks all signals of this thread until it ends: for a thread that the program did not start, and that
 /// must not run the program's handlers.
 ///
 /// Unlike [`Blocked`], by way of libc, which leaves out the signals that it keeps for itself: setuid(3) sends one to
@@ -103,7 +103,7 @@ pub(crate) fn may_be_handler() -> bool {
     }
 }
 
-/// Replaces the thread's signal mask (the kernel's, 64 bits) and returns what it was.
+/// Replaces the thread's signal mask (the kernel's, 64 bits) and returns the old mask.
 fn set_mask(mask: u64) -> u64 {
     let mut before = 0u64;
     // SAFETY: both pointers are to 8 bytes, as the last argument says. Libc's own function would leave

@@ -1,4 +1,4 @@
-//! The end of what a call left on the stack.
+//! Wipes the bytes that a call left on the stack.
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -22,7 +22,7 @@ pub fn erase_below() {
 mod tests {
     use super::*;
 
-    /// Leaves a marked frame on the stack and says where it was.
+    /// Leaves a marked frame on the stack and returns its address.
     #[inline(never)]
     fn leave_a_trace() -> *const u8 {
         let mut secret = [0x5a_u8; 1024];

@@ -1,4 +1,4 @@
-//! What a thread knows of itself: how deep it is in reads, and which slots are its own.
+//! The data of one thread: how many reads it is in, and its slots.
 
 use crate::slots::Slot;
 use core::cell::Cell;
@@ -9,27 +9,27 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// another, which loses its states. 32 bytes each.
 pub(crate) const ENTRIES: usize = 16;
 
-/// What [`Local::epoch`] says where the first entry's state is not current.
+/// The value of [`Local::epoch`] if the first entry's state is not current.
 pub(crate) const STALE: u64 = 0;
-/// What it says while an outermost read is at work.
+/// Its value during an outermost read.
 pub(crate) const BUSY: u64 = u64::MAX;
 
-/// What a thread knows. What the hot path needs is at the beginning, on one cache line.
+/// The data of one thread. The fields of the hot path come first, on one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Local {
-    /// The mark of the outermost read, [`BUSY`]; at other times the epoch in which the outermost state of the first
-    /// entry was made current, or [`STALE`]. So one comparison with the epoch that the first entry's owner is in says
-    /// that no read is at work, that the first entry is this owner's, and that nothing has happened since to its
-    /// states.
+    /// One of three values: [`BUSY`] during an outermost read; [`STALE`]; else the epoch in which the outermost state
+    /// of the first entry was made current. If it equals the epoch of some
+    /// [`ThreadStates`](crate::thread_state::ThreadStates), then no read runs, the first entry belongs to these states,
+    /// and they have not changed since.
     pub(crate) epoch: Cell<u64>,
     pub(crate) entries: [Entry; ENTRIES],
-    /// How many reads are at work that interrupted another.
+    /// The number of unfinished reads that interrupted another read.
     nested: Cell<usize>,
-    /// The depth, and one, at which [`Blocked`](crate::signals::Blocked) marks the thread; 0 for no mark.
+    /// The depth plus 1 at which [`Blocked`](crate::signals::Blocked) marks the thread; 0 for no mark.
     pub(crate) blocked_at: Cell<usize>,
     /// Whether the thread's slots will be released when it ends.
     pub(crate) exit_is_armed: Cell<bool>,
-    /// Whether they have been: the thread gets no slot any more.
+    /// Whether they were released: the thread gets no slot any more.
     pub(crate) is_leaving: Cell<bool>,
 }
 
@@ -58,9 +58,9 @@ thread_local! {
     };
 }
 
-/// What the calling thread knows.
+/// The data of the calling thread.
 ///
-/// A reference that leaves the closure: the body of a hot path inside it would be left out of line.
+/// Returns a reference, because the compiler does not inline a hot path inside `LOCAL.with`.
 #[inline(always)]
 pub(crate) fn local<'a>() -> &'a Local {
     let local = LOCAL.with(ptr::from_ref);
@@ -70,7 +70,7 @@ pub(crate) fn local<'a>() -> &'a Local {
 }
 
 impl Local {
-    /// How many reads the thread is in, each in a handler that interrupted the one before.
+    /// The number of unfinished reads of the thread. Each runs in a handler that interrupted the one before.
     pub(crate) fn depth(&self) -> usize {
         if self.epoch.get() == BUSY {
             1 + self.nested.get()
@@ -79,7 +79,7 @@ impl Local {
         }
     }
 
-    /// What tells this thread from all others that live.
+    /// A number that no other running thread has.
     pub(crate) fn address(&self) -> usize {
         ptr::from_ref(self).addr()
     }
@@ -93,15 +93,15 @@ impl Entry {
     }
 }
 
-/// The mark of the outermost level on the hot path, until it ends, by a panic too. It lives in two registers: nothing
-/// takes its address, as [`Level`]'s is taken.
+/// The mark of the outermost level on the hot path, until it ends, by a panic too. It stays in two registers,
+/// because its address is not taken, unlike that of [`Level`].
 pub(crate) struct Mark<'a> {
     local: &'a Local,
     epoch: u64,
 }
 
 impl<'a> Mark<'a> {
-    /// Marks the level. No read is at work; `epoch` is what the thread's epoch says.
+    /// Marks the level. Call it while no read runs; `epoch` is the present value of the thread's epoch.
     #[inline(always)]
     pub(crate) fn new(local: &'a Local, epoch: u64) -> Self {
         local.epoch.set(BUSY);
@@ -122,7 +122,7 @@ impl Drop for Mark<'_> {
 pub(crate) struct Level<'a> {
     local: &'a Local,
     pub(crate) number: usize,
-    /// What [`Local::epoch`] says after the outermost level.
+    /// The value of [`Local::epoch`] after the outermost level.
     epoch: Cell<u64>,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Level<'a> {
         })
     }
 
-    /// Sets what the thread's epoch says after this level, if it is the outermost.
+    /// Sets the thread's epoch for the time after this level, if it is the outermost.
     pub(crate) fn end_in(&self, epoch: u64) {
         self.epoch.set(epoch);
     }

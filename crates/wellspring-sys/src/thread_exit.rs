@@ -1,9 +1,8 @@
 //! Releases a thread's slots when it ends, and all slots when the library is unloaded.
 //!
 //! By a thread-specific key of the C library: its destructor runs after those of `thread_local!` values, which may
-//! still draw. Once it has run, the thread gets no slot any more, since nobody would release it: what other
-//! destructors and signal handlers draw then is read without a slot. What the key does not catch, `slots::sweep`
-//! does.
+//! still draw. After that the thread gets no slot, because nothing would release it: later reads, in other destructors
+//! and in signal handlers, run without a slot. `slots::sweep` releases the slots of threads that end without this destructor.
 
 use crate::signals::{self, Blocked};
 use crate::slots::{self, Slot};

@@ -5,12 +5,12 @@ use rustix::io::{read, write};
 use rustix::time::Timespec;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Why a sleep ended.
+/// The reason why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakeReason {
     /// The time was over, or a signal came.
     Timeout,
-    /// Somebody called [`Waker::wake`].
+    /// Another thread called [`Waker::wake`].
     Woken,
     /// A descriptor has something to read, or is at its end.
     Descriptor,
@@ -32,7 +32,7 @@ impl Waker {
 
     /// Wakes the thread that waits, or the next one that will. Any number of calls wake it once.
     pub fn wake(&self) {
-        // Fails only after 2^64 - 2 calls that nobody waited for.
+        // Fails only after 2^64 - 2 calls without a wait between them.
         let _ = write(&self.0, &1u64.to_ne_bytes());
     }
 

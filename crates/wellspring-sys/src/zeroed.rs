@@ -1,13 +1,13 @@
-//! Types of which zeroed memory is a value.
+//! Types for which memory full of zeros is a valid value.
 
 use core::mem::ManuallyDrop;
 use core::sync::atomic::{
     AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
 };
 
-/// A type of which zeroed memory is a value: [`ZERO`](Self::ZERO).
+/// A type for which memory full of zeros is a valid value: [`ZERO`](Self::ZERO).
 ///
-/// A fork zeroes our secret memory in the child, so every type that lives there implements this. The trait is
+/// A fork zeroes our secret memory in the child, so every type in it implements this. The trait is
 /// safe to implement: code that puts a `T` into such memory proves with [`assert_zeroed`], at compile time, that
 /// every byte of `T::ZERO` is zero and that no byte of it is padding.
 ///
@@ -55,7 +55,7 @@ use core::sync::atomic::{
 /// const { assert_zeroed::<Position>() };
 /// ```
 pub trait Zeroed: Sized {
-    /// What zeroed memory holds.
+    /// The value of zeroed memory.
     const ZERO: Self;
 }
 

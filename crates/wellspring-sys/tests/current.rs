@@ -1,4 +1,4 @@
-//! The hot path: a state is read while it is current, and by no one but the outermost read.
+//! The hot path: a state is read while it is current, and by the outermost read only.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{Counters, exit_status, next, value};
 use core::cell::Cell;
 use wellspring_sys::owned::OwnedState;
 
-/// Adds one and says that the state is current.
+/// Adds one and marks the state as current.
 fn make_current(states: &Counters) -> u64 {
     let epoch = states.epoch();
     let count = states.try_with(

@@ -1,4 +1,4 @@
-//! What a fork in the middle of a read leaves in the child: nothing of the parent's state.
+//! A fork in the middle of a read leaves nothing of the parent's state in the child.
 
 mod common;
 

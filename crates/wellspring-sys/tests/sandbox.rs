@@ -9,7 +9,7 @@ use wellspring_sys::owned::OwnedState;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::{cpu, os, sandbox};
 
-/// What the filter lets through: the end of the process.
+/// The only system call that the filter allows: the end of the process.
 const ALLOWED: libc::c_long = libc::SYS_exit_group;
 
 /// `None` where the system has no seccomp(2).
@@ -115,7 +115,7 @@ fn a_handler_learns_that_locks_may_be_held() {
         sandbox::prepare();
     };
     in_sandbox(prepare, || {
-        // As in a handler that interrupts a read.
+        // The situation of a handler that interrupts a read.
         let nested = || states.try_with(|| 0, |_| Blocked::try_new().is_some());
         let free = states.try_with(|| 0, |_| nested());
         let held = states.try_with(

@@ -1,4 +1,4 @@
-//! What a passing shortage of memory leaves behind: nothing.
+//! A shortage of memory that has passed leaves nothing behind.
 
 mod common;
 

@@ -111,7 +111,7 @@ fn shared_words(count: usize) -> &'static mut [u64] {
     }
 }
 
-/// What each process reports: the interrupted read's value, and those of reads after it.
+/// The length of each process's report: the interrupted read's value, and those of reads after it.
 const REPORT: usize = 1 + 2 * BUFFERED as usize;
 const MAX_FORKS: usize = 400;
 

@@ -47,7 +47,7 @@ fn threads_that_drew_from_a_library_end_after_it_was_unloaded() {
                 });
             }
             barrier.wait();
-            // SAFETY: nobody calls the library any more.
+            // SAFETY: no thread calls the library any more.
             assert_eq!(unsafe { libc::dlclose(library) }, 0);
             assert!(!is_loaded(&path), "nothing keeps the library");
             barrier.wait();
@@ -55,7 +55,7 @@ fn threads_that_drew_from_a_library_end_after_it_was_unloaded() {
     }
 }
 
-/// What runs at the end of a process is what runs when a library is unloaded; but other threads still read.
+/// At the end of a process the same code runs as when a library is unloaded; but other threads still read.
 #[test]
 fn a_process_ends_while_its_threads_read() {
     for _ in 0..30 {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why an engine did not do what it was asked.
+/// The reason why a call of an engine failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,4 +1,4 @@
-//! What differs at every moment and in every copy of a machine, as far as one call can tell.
+//! Data that is different in each copy of a machine, and at each call.
 
 use rustix::time::{ClockId, clock_gettime};
 use wellspring_core::sha256::Sha256;
@@ -46,7 +46,7 @@ impl FreshEntropy {
         &self.digest
     }
 
-    /// Whether the system's generator, seeded, has a part in it: then it is worth 256 bits.
+    /// Whether output of the system's generator, which was seeded, is hashed in. Then it has 256 bits of min-entropy.
     pub(crate) fn has_system_output(&self) -> bool {
         self.has_system_output
     }

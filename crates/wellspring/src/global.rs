@@ -23,15 +23,16 @@ impl Engine {
     ///
     /// # Panics
     ///
-    /// If the system has no memory that a child process would find wiped. So do all functions that read from it.
+    /// If the system has no memory that a child process would find wiped. All functions that read from the engine
+    /// panic in the same case.
     #[must_use]
     pub fn process() -> &'static Engine {
         engine()
     }
 }
 
-/// Fills `destination`, of any length, with random bytes fit for keys. Waits until the engine is seeded with 128 bits, if
-/// that is necessary, as early in the boot of a machine as that may be.
+/// Fills `destination`, of any length, with random bytes fit for keys. Waits until the engine is seeded with 128 bits.
+/// This works early in the boot of a machine, too.
 #[inline]
 pub fn fill(destination: &mut [u8]) {
     engine().fill(destination);
@@ -81,13 +82,13 @@ pub fn diverge_from_clones() -> u64 {
     engine().diverge_from_clones()
 }
 
-/// The generation of the process's engine: 1 at first, one more with every reseed.
+/// The generation of the process's engine: see [`Engine::generation`].
 #[must_use]
 pub fn generation() -> u64 {
     engine().generation()
 }
 
-/// What can be said of the process's engine without a secret.
+/// Statistics of the process's engine. They contain no secret. Allocates.
 #[must_use]
 pub fn stats() -> Stats {
     engine().stats()

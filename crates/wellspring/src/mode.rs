@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// What happens on a read.
+/// The way in which an engine serves reads.
 ///
 /// No lock is held while the output of a read is made, except in `Canonical`, for at most 4096 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -14,7 +14,7 @@ pub enum Mode {
     /// Under the root's lock the output is only set aside (copy K and C, step C, new K), and made outside:
     /// random(4) with `concurrent_read=1`.
     Concurrent,
-    /// As `Concurrent`, on the generator of the reader's own NUMA node: Linux's per-node pools.
+    /// Like `Concurrent`, on the generator of the reader's own NUMA node: Linux's per-node pools.
     PerNode,
     /// From the thread's tap. A node's lock is taken only to fetch a new tap key.
     #[default]

@@ -57,7 +57,7 @@ impl LocalRng {
         parts.read_owned(&mut self.tap, destination)
     }
 
-    /// `N` random bytes. As [`fill`](Self::fill).
+    /// `N` random bytes, as good as those of [`fill`](Self::fill).
     #[must_use]
     #[inline]
     pub fn bytes<const N: usize>(&mut self) -> [u8; N] {

@@ -7,7 +7,7 @@ use common::process::{mappings, status_kib};
 use std::sync::Mutex;
 use wellspring::{Engine, Mode};
 
-/// What an allocator and a test harness may take meanwhile, in KiB.
+/// The most memory that an allocator and a test harness take meanwhile, in KiB.
 const SLACK_KIB: usize = 4096;
 
 /// One at a time: they measure the process.

@@ -51,7 +51,7 @@ fn pipe() -> (File, File) {
     }
 }
 
-/// What a process reads in one go: from all kinds of reads.
+/// The bytes that a process reads at once, by all kinds of reads.
 fn draw(engine: &Engine, rng: &mut wellspring::LocalRng) -> [u8; 128] {
     let mut bytes = [0; 128];
     engine.fill(&mut bytes[..8]);
@@ -116,7 +116,7 @@ fn a_page_has_one_writer_and_outlives_it() {
     drop(page);
     engine.fill(&mut [0; 8]);
     assert_eq!(engine.generation(), before);
-    // Nobody knows what happened meanwhile.
+    // A clone may have happened meanwhile.
     let next = GenerationPage::create(&scratch.0).unwrap();
     assert_ne!(next.current(), number);
     engine.fill(&mut [0; 8]);
@@ -124,7 +124,7 @@ fn a_page_has_one_writer_and_outlives_it() {
 }
 
 #[test]
-fn a_page_that_anybody_else_could_write_is_not_believed() {
+fn a_page_that_other_users_could_write_is_not_trusted() {
     let scratch = Scratch::new("hostile");
     let path = &scratch.0;
     let refused = |reason| {
@@ -149,7 +149,7 @@ fn a_page_that_anybody_else_could_write_is_not_believed() {
         with_mode(mode);
         refused(PageError::File(FileFault::Exposed));
     }
-    // A writer does not believe it either, and makes another.
+    fs::remove_file(path).unwrap();
     good();
     assert!(clone_detection::current(path).is_ok());
     if std::os::unix::fs::chown(path, Some(65534), None).is_ok() {
@@ -168,6 +168,35 @@ fn a_page_that_anybody_else_could_write_is_not_believed() {
     drop(GenerationPage::create(&target.0).unwrap());
     symlink(&target.0, path).unwrap();
     refused(PageError::File(FileFault::Link));
+}
+
+#[test]
+fn a_file_of_another_kind_never_becomes_a_page() {
+    let page = Scratch::new("another-kind");
+    let path = &page.0;
+    let stays = |reason: PageError| {
+        let before = fs::symlink_metadata(path).unwrap();
+        assert_eq!(clone_detection::bump(path), Err(reason));
+        assert_eq!(GenerationPage::create(path).unwrap_err(), reason);
+        let after = fs::symlink_metadata(path).unwrap();
+        assert_eq!((before.ino(), before.len()), (after.ino(), after.len()));
+    };
+    for content in [&b"precious"[..], &[0; 4096], &[0; 100]] {
+        fs::write(path, content).unwrap();
+        stays(PageError::NotAPage);
+    }
+    fs::remove_file(path).unwrap();
+    symlink("/dev/null", path).unwrap();
+    stays(PageError::File(FileFault::Link));
+    fs::remove_file(path).unwrap();
+    fs::create_dir(path).unwrap();
+    stays(PageError::File(FileFault::NotAFile));
+    fs::remove_dir(path).unwrap();
+    for cut in [&b""[..], b"well", b"wellpage"] {
+        fs::write(path, cut).unwrap();
+        clone_detection::bump(path).unwrap();
+        assert_eq!(fs::metadata(path).unwrap().len(), 4096);
+    }
 }
 
 /// A file that looks as the hypervisor's page does, of `size` bytes as it says itself.
@@ -243,7 +272,7 @@ fn a_bump_in_every_moment_holds_no_reader_up() {
     });
 }
 
-/// Where the kernel can be asked to send the event that it sends to a clone.
+/// A write to this file makes the kernel send the event that it sends to a clone.
 const TRIGGER: &str = "/sys/devices/platform/VMGENCTR:00/uevent";
 
 #[test]

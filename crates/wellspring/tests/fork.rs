@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Error, Mode};
 
-/// What each process draws after a fork: more than any buffer, by reads that do not divide one.
+/// The bytes that each process draws after a fork: more than any buffer, by reads that do not divide one.
 const REPORT_BYTES: usize = 4608;
 
 const FORKS: usize = 20;

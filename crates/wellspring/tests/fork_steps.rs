@@ -14,7 +14,7 @@ use wellspring::{LocalRng, Mode};
 /// The read that is interrupted.
 const READ_BYTES: usize = 16;
 
-/// What parent and child read after it, so that what it left in a buffer is seen.
+/// The bytes that parent and child read after it, to see what it left in a buffer.
 const AFTER_BYTES: usize = 2560;
 
 const REPORT_BYTES: usize = READ_BYTES + AFTER_BYTES;
@@ -41,8 +41,8 @@ fn fork_at_every_step<S>(
     read: impl Fn(&mut S, &mut [u8]) + Sync,
     in_handler: impl Fn(&mut S) + Sync,
 ) {
-    // What a process does once, as looking for what its CPU can do, is done before anything is counted. Each
-    // on a thread of its own, which may draw for the first time.
+    // Work that a process does once, like asking for the features of its CPU, is done before anything is counted. Each
+    // runs on its own thread, which may draw for the first time.
     on_new_thread(|| read(&mut make(), &mut [0; READ_BYTES]));
     let is_done = (0..10).any(|_| {
         let steps = count_steps(&make, &read);
@@ -218,7 +218,7 @@ fn a_statistical_read_is_not_repeated() {
 }
 
 #[test]
-fn a_read_whose_slot_is_taken_again_in_the_child_disturbs_nobody() {
+fn a_read_whose_slot_is_taken_again_in_the_child_changes_no_other_read() {
     /// More than any chunk of slots has.
     const GENERATORS: usize = 130;
 
@@ -257,7 +257,7 @@ fn a_read_whose_slot_is_taken_again_in_the_child_disturbs_nobody() {
             for destination in destination.chunks_mut(16) {
                 let generator = &mut generators[crowd.next];
                 generator.fill(destination);
-                // What is left in its buffer, without a trace of anybody else.
+                // The rest of its buffer, which must not have a trace of another reader.
                 let mut rest = [0; OWNED_BUFFER_BYTES - 32];
                 generator.fill(&mut rest);
                 assert_no_zero_run(&rest, what);

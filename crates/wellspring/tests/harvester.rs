@@ -1,4 +1,4 @@
-//! The harvester: gathers on its thread alone, ends with its engine, is missed by nobody.
+//! The harvester: gathers on its thread alone and ends with its engine; without it, readers harvest.
 
 mod common;
 
@@ -18,7 +18,7 @@ struct Witness {
     /// Draws on the harvester's thread, and its number in the system.
     by_harvester: AtomicU64,
     harvester: AtomicI32,
-    /// What to do on the harvester's thread at the next draw.
+    /// The function to run on the harvester's thread at the next draw.
     mischief: fn(),
     after: u64,
 }
@@ -155,11 +155,11 @@ fn slow_sources_alone_seed_an_engine() {
 }
 
 #[test]
-fn a_harvester_that_nobody_reads_from_costs_nearly_nothing() {
+fn a_harvester_without_readers_costs_nearly_nothing() {
     let engine = Engine::builder().harvester(Harvester::default()).build();
     let engine = engine.unwrap();
     let _: [u8; 32] = engine.bytes();
-    // It reseeds once more, and then finds that nobody took it.
+    // It reseeds once more, and then finds that no node took the seed.
     std::thread::sleep(Duration::from_secs(2));
     let (before, start) = (stats(&engine), Instant::now());
     std::thread::sleep(Duration::from_secs(4));

@@ -9,7 +9,7 @@ use libc::pid_t;
 use std::time::Instant;
 use wellspring::{Engine, Mode};
 
-/// A call that nobody else makes, and that fails: what lies between two of these is counted.
+/// A call that no other code makes, and that fails: the calls between two of these are counted.
 const MARKER: libc::c_long = 100_000;
 
 /// A harvest of two sources, every 100 ms; then new keys for the tap.

@@ -75,7 +75,7 @@ fn a_seed_of_128_bits_is_enough() {
 fn below_128_bits_a_fill_waits_and_goes_on_when_they_come() {
     for mode in Mode::ALL {
         for is_owned in [false, true] {
-            // In a child: one that waits for ever is ended.
+            // In a child: if it waits without end, it is killed.
             process::start(Fork::Library, || {
                 let (source, engine) = engine(mode, &[7; 15]);
                 let is_done = AtomicBool::new(false);

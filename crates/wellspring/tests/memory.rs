@@ -1,4 +1,4 @@
-//! What was handed out is nowhere in the process, and what is secret lies in the right kind of memory.
+//! Returned bytes are nowhere in the process, and secrets are in the right kind of memory.
 
 mod common;
 

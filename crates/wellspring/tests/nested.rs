@@ -18,10 +18,10 @@ use wellspring::{Engine, Mode};
 const VALUE_BYTES: usize = 16;
 type Value = [u8; VALUE_BYTES];
 
-/// Draws from an engine, or from what lies beside it.
+/// Draws from an engine, or from a generator beside it.
 type Draw = fn(&Engine, &mut [u8]);
 
-/// What handlers draw from, and where they keep the values: in memory that was there before.
+/// The generator that handlers draw from, and memory for the values, allocated before.
 struct Nested {
     door: Draw,
     engine: Engine,
@@ -49,7 +49,7 @@ impl Nested {
         }
     }
 
-    /// Draws a value and keeps it. Says whether there was room for it.
+    /// Draws a value and keeps it. Returns whether there was room for it.
     fn draw(&self) -> bool {
         let mut value = [0; VALUE_BYTES];
         (self.door)(&self.engine, &mut value);
@@ -88,7 +88,7 @@ impl Nested {
 }
 
 extern "C" fn draw_on_signal(_: c_int) {
-    // SAFETY: null, or what lives while this thread's handlers run.
+    // SAFETY: null, or a value that is valid while this thread's handlers run.
     let Some(nested) = (unsafe { NESTED.get().as_ref() }) else {
         return;
     };
@@ -103,7 +103,7 @@ extern "C" fn draw_on_signal(_: c_int) {
     nested.depth.set(depth - 1);
 }
 
-/// An engine that lives on its seed: nothing from outside hides a repetition, and no harvest is stepped through.
+/// An engine that has only its first seed: nothing from outside hides a repetition, and no harvest is stepped through.
 fn seeded(mode: Mode) -> Engine {
     let builder = Engine::builder()
         .mode(mode)
@@ -126,7 +126,7 @@ fn doors(engine: fn(Mode) -> Engine) -> Vec<(String, Engine, Draw)> {
 fn handlers_at_more_than_ten_kilohertz_repeat_nothing_of_what_they_interrupt() {
     const MOST_VALUES: usize = 1_000_000;
     const AT_LEAST: Duration = Duration::from_millis(1000);
-    /// What a busy machine, which reaches no rate, gets more time for.
+    /// The test waits until this many handlers have run, since a busy machine may reach no rate.
     const FEWEST_HANDLERS: usize = 1_000;
     const AT_MOST: Duration = Duration::from_secs(20);
     /// Each with a signal of its own, so that it interrupts the others' handlers: 7 deep, and 44 kHz together.
@@ -236,15 +236,15 @@ fn a_handler_that_raises_itself_eight_times_repeats_nothing() {
     }
 }
 
-/// Where a handler goes instead of returning, and where `abandoned` runs.
+/// The context that a handler jumps to instead of returning, and the one in which `abandoned` runs.
 struct Contexts {
     back: libc::ucontext_t,
     abandoned: libc::ucontext_t,
     stack: Vec<u8>,
 }
 
-/// Runs `code` on a stack of its own and abandons it, at its step `number`, as siglongjmp from the handler
-/// would; says whether it had ended before.
+/// Runs `code` on its own stack and abandons it at its step `number`, like siglongjmp from the handler. Returns whether
+/// it had ended before.
 fn abandon(nested: &Nested, number: usize) -> bool {
     thread_local! {
         static WORK: Cell<*const Work> = const { Cell::new(ptr::null()) };

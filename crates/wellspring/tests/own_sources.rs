@@ -98,7 +98,7 @@ fn a_ready_engine_answers_its_own_source_and_refuses_to_reseed_for_it() {
     }
 }
 
-/// Panics itself, or by a read that would wait for ever.
+/// Panics itself, or by a read that would wait without end.
 struct Panics {
     engine: OnceLock<Engine>,
 }

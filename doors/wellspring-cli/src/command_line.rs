@@ -82,7 +82,7 @@ pub(crate) fn parse() -> Result<Option<Command>, Failure> {
 
 /// Clap's paragraphs as one line: the reason and the tips, then a hint instead of the usage.
 fn one_line(message: &str, first_word: &str) -> String {
-    // A number below zero is wrong wherever it stands, so clap's tip how to write it does not help.
+    // A number below zero is wrong for every argument, so clap's tip how to write it does not help.
     let is_misleading = |paragraph: &str| {
         let value = paragraph.trim_start().strip_prefix("tip: to pass '-");
         value.is_some_and(|value| value.starts_with(|digit: char| digit.is_ascii_digit()))

@@ -28,7 +28,7 @@ pub(crate) struct EngineRequest {
 
     /// Nodes and CPUs, like nodes=4,cpus=8 [default: those of this machine]
     ///
-    /// Each node gets the same number of neighbouring CPUs. The modes canonical and concurrent have no nodes.
+    /// Each node gets the same number of neighbouring CPUs. The modes canonical and concurrent use one node.
     #[arg(long, value_name = "TOPOLOGY")]
     topology: Option<Topology>,
 

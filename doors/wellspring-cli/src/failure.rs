@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Why a command stops.
+/// The reason why a command stops.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The arguments or an input file are wrong: status 2.

@@ -44,7 +44,7 @@ pub(crate) struct GenerationRequest {
     page: PathBuf,
 }
 
-/// What to do with the page.
+/// The operation on the page.
 #[derive(Subcommand)]
 enum Action {
     /// Print its number

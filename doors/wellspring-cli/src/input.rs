@@ -1,4 +1,4 @@
-//! Where a command reads from: a file, or the standard input for `-`.
+//! The input of a command: a file, or the standard input for `-`.
 
 use crate::failure::Failure;
 use crate::standard_streams::input_was_closed;
@@ -47,7 +47,7 @@ impl Input {
         &self.name
     }
 
-    /// What is wrong with what was read.
+    /// The error for bytes that were read and are invalid.
     pub(crate) fn refuse(name: &str, reason: impl Display) -> Failure {
         Failure::input(format!("{name}: {reason}"))
     }

@@ -10,16 +10,16 @@
 //! randomness        test FILE: statistical tests of bytes from anywhere
 //! seed              seed show FILE, seed save FILE
 //! generation        generation show, bump, serve
-//! bench             bench: measurements, or a model of larger machines
+//! bench             bench: measurements on this machine
 //! module            check --kernel, kernel save FILE, kernel restore FILE: the kernel module
 //! manual            completions SHELL, man
 //!
 //! judge             the statistics of `test`, as functions of bytes
-//! self_test         what a self-test is
+//! self_test         the type of a self-test and of its result
 //! engine            the arguments that choose an engine
 //! json, table       the state of engines and sources as JSON; tables for people
-//! values, size      what several commands read from the command line
-//! input, output     where a command reads from and writes to
+//! values, size      types of arguments that several commands have
+//! input, output     files and streams that a command reads and writes
 //! standard_streams  whether the caller closed them
 //! failure           errors and exit codes
 //! ```

@@ -1,4 +1,4 @@
-//! Where a command writes to, and the errors of writing.
+//! The output of a command, and the errors of writing.
 
 use crate::failure::Failure;
 use crate::standard_streams::output_was_closed;
@@ -98,7 +98,7 @@ impl Output {
             .map_err(|error| self.failure(&error, ""))
     }
 
-    /// What a failed write means for the command; `how_far` ends the message with how much was written.
+    /// The error of the command after a failed write; `how_far` ends the message with the amount that was written.
     pub(crate) fn failure(&self, error: &io::Error, how_far: &str) -> Failure {
         if error.kind() == ErrorKind::BrokenPipe {
             return Failure::ReaderGone;

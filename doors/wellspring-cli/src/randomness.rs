@@ -16,7 +16,7 @@ const PIECE_BYTES: usize = 256 << 10;
 
 /// Test bytes from anywhere for statistical faults
 ///
-/// What rngtest and ent measure, and estimates of SP 800-90B, in one pass over any number of bytes. A test fails if
+/// Measures like rngtest and ent, and makes estimates of SP 800-90B, in one pass over any number of bytes. A test fails if
 /// good data gives such a value with a probability below 1.25e-7: good data fails one of the 8 tests about once in a
 /// million runs. The exit status is 1 if a test failed. A pass does not show that bytes are secret or hard to predict:
 /// the bytes of any good pseudo-random generator pass, also if its seed is known.

@@ -29,7 +29,7 @@ pub(crate) struct SeedRequest {
     action: Action,
 }
 
-/// What to do with the file.
+/// The operation on the file.
 #[derive(Subcommand)]
 enum Action {
     /// Show what is in the file, without a secret, and what credit it would get now; changes nothing

@@ -13,7 +13,7 @@ const PREFIXES: [char; 6] = ['k', 'M', 'G', 'T', 'P', 'E'];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
-/// Why a text is not an amount.
+/// The reason why a text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SizeError {
     /// Not a number with a known suffix.

@@ -113,7 +113,7 @@ fn a_dash_is_the_standard_output() {
 }
 
 #[test]
-fn a_run_that_is_worth_it_says_how_much_how_fast_and_by_what() {
+fn a_run_of_2_mib_prints_its_amount_speed_and_backend() {
     let output = run("bytes 2MiB --threads 2 --backend aes256-portable");
     let line = stderr(&output);
     assert!(line.starts_with("2 MiB in "), "{line}");
@@ -137,7 +137,7 @@ fn a_run_that_is_worth_it_says_how_much_how_fast_and_by_what() {
 }
 
 #[test]
-fn a_small_or_quiet_run_says_nothing_where_nobody_looks() {
+fn a_small_or_quiet_run_prints_nothing_without_a_terminal() {
     assert_eq!(stderr(&run("bytes 1000")), "");
     assert_eq!(stderr(&run("bytes 2MiB --quiet")), "");
 }

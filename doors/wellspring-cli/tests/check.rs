@@ -32,7 +32,7 @@ fn the_list_has_what_a_user_may_doubt() {
         "modes",
         "nodes/early",
         "nodes/served",
-        "nodes/hungry-first",
+        "nodes/low-credit-first",
         "two-threads",
         "fork",
         "fork-of-fork",

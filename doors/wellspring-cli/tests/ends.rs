@@ -134,7 +134,7 @@ fn a_closed_output_is_an_error_and_never_success_with_lost_bytes() {
         assert_eq!(output.status.code(), Some(1), "{arguments}: {output:?}");
         let expected = "wellspring: standard output: it is closed\n";
         assert_eq!(stderr(&output), expected, "{arguments}");
-        // With a message that nobody can read, too.
+        // With stderr closed, too.
         let output = redirected(arguments, ">&- 2>&-");
         assert_eq!(output.status.code(), Some(1), "{arguments}: {output:?}");
         // Not a closed output, but one that cannot be written.
@@ -195,7 +195,7 @@ fn an_output_that_does_not_wait_by_itself_is_waited_for() {
 }
 
 #[test]
-fn nobody_to_report_to_is_no_reason_to_panic() {
+fn a_full_output_and_a_full_stderr_cause_no_panic() {
     let full = || File::options().write(true).open("/dev/full").unwrap();
     let status = wellspring("bytes 2MiB")
         .stdout(full())

@@ -25,7 +25,7 @@ fn a_line_is_answered_before_the_next_is_written_and_no_answer_comes_twice() {
         seen.push(answer);
     }
     drop(asks);
-    assert!(answers.next().is_none(), "nobody asked");
+    assert!(answers.next().is_none(), "an answer without a question");
     assert!(child.wait().unwrap().success());
     seen.sort();
     seen.dedup();

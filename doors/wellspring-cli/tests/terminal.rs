@@ -1,4 +1,4 @@
-//! What differs when a terminal is on the other side; script(1) plays it.
+//! The differences with a terminal on the other side; script(1) plays it.
 
 mod common;
 
@@ -47,7 +47,7 @@ fn small_amounts_get_no_bar_and_quiet_ones_nothing() {
 }
 
 #[test]
-fn nobody_who_watches_no_bar() {
+fn without_a_terminal_there_is_no_progress_bar() {
     let output = run("bytes 100MiB --output /dev/null");
     assert_eq!(stderr(&output).lines().count(), 1);
     assert!(!stderr(&output).contains('\r') && !stderr(&output).contains("ETA"));

@@ -1,6 +1,6 @@
 //! Decides which lines of the kernel's log tell of trouble.
 
-/// What a kernel prints when something is wrong. Upper and lower case matter.
+/// Texts that a kernel prints after an error. Upper and lower case matter.
 const TROUBLE: [&str; 34] = [
     "WARNING:",
     "BUG:",

@@ -1,6 +1,6 @@
 //! How a run ends: a result, a failure, or something that is missing on this machine.
 
-/// Why there is no result, or a bad one.
+/// The reason why there is no result, or a bad one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// This machine cannot run it: a program is missing, or Debian's archive is out of reach.

@@ -101,7 +101,7 @@ impl Line {
     }
 }
 
-/// What a command of the guest printed, and its exit status.
+/// The output of a command of the guest, and its exit status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) text: String,

@@ -3,7 +3,7 @@
 //! A reader in the guest has a tap with a half-used buffer when the machine is stopped and saved. Two machines are
 //! resumed from that state, one after the other, and get the same questions. An answer that both give is a repetition.
 
-use super::rig::Rig;
+use super::setup::MachineSetup;
 use crate::guest::{Guest, Result, Vm, failed};
 use std::fs;
 use std::path::Path;
@@ -11,16 +11,16 @@ use std::path::Path;
 /// An answer of the reader.
 const ANSWER_BYTES: usize = 64;
 
-/// Asked for before the machine is stopped: a part of the first buffer.
+/// The answers before the machine is stopped: a part of the first buffer.
 const EARLIER: usize = 5;
 
-/// What a tap buffers at its outermost depth, and what `SECURITY.md` says of copies: the most that they share.
+/// The buffer of a tap at its outermost depth. `SECURITY.md` names it as the most that two copies share.
 const BUFFER_BYTES: usize = 5120;
 
-/// Asked for after: more than two buffers.
+/// The answers after it: more than two buffers.
 const LATER: usize = 2 * BUFFER_BYTES / ANSWER_BYTES + 20;
 
-/// What each copy is asked for.
+/// The bytes that each copy is asked for.
 pub(super) const ASKED_BYTES: usize = LATER * ANSWER_BYTES;
 
 /// Starts the reader between two pipes, each of which the shell holds open.
@@ -39,7 +39,7 @@ pub(super) enum Notice {
 }
 
 impl Notice {
-    /// What runs before the machine is copied.
+    /// The command before the machine is copied.
     const fn before(self) -> &'static str {
         match self {
             Notice::None => "true",
@@ -58,7 +58,7 @@ impl Notice {
         }
     }
 
-    /// What runs in each copy before anyone reads.
+    /// The command in each copy before the first read.
     const fn after(self) -> &'static str {
         match self {
             Notice::None | Notice::Device => "true",
@@ -67,7 +67,7 @@ impl Notice {
     }
 }
 
-/// What the clones have in common.
+/// The output that the clones have in common.
 pub(super) struct Window {
     /// The answers that both gave, in bytes.
     pub(super) repeated_bytes: usize,
@@ -76,12 +76,12 @@ pub(super) struct Window {
 }
 
 /// Saves a machine with a reader at work, and goes on from there twice.
-pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice) -> Result<Window> {
-    let state = rig.folder.join("state");
-    let mut vm = Vm::new(kernel, &rig.initramfs, 1, 2);
+pub(super) fn window(setup: &MachineSetup, kernel: &Path, notice: Notice) -> Result<Window> {
+    let state = setup.folder.join("state");
+    let mut vm = Vm::new(kernel, &setup.initramfs, 1, 2);
     vm.memory_mib = 256;
     vm.notices = notice == Notice::Device;
-    let mut guest = rig.qemu.start(&vm)?;
+    let mut guest = setup.qemu.start(&vm)?;
     guest.must(notice.before())?;
     guest.must(READER)?;
     let earlier = ask(&mut guest, EARLIER)?;
@@ -92,7 +92,7 @@ pub(super) fn window(rig: &Rig, kernel: &Path, notice: Notice) -> Result<Window>
     vm.state = Some(&state);
     let mut copies = Vec::new();
     for _ in 0..2 {
-        let mut guest = rig.qemu.start(&vm)?;
+        let mut guest = setup.qemu.start(&vm)?;
         guest.must(notice.after())?;
         copies.push(ask(&mut guest, LATER)?);
         guest.end()?;
@@ -142,7 +142,7 @@ fn distinct(answers: &[Answer]) -> usize {
     digits.len()
 }
 
-/// What both gave, wherever: a repetition counts at any place.
+/// The answers that both gave. A repetition counts at any place.
 fn compare(one: &[Answer], other: &[Answer]) -> Result<Window> {
     if distinct(one) != one.len() || distinct(other) != other.len() {
         return failed("a clone repeats itself");

@@ -1,6 +1,6 @@
 //! Secrets in their node's memory, and readers served by their node: as the kernel sees it from outside.
 
-use super::rig::Rig;
+use super::setup::MachineSetup;
 use crate::guest::{Guest, Result, Vm, failed};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ const MAPS: &str = "rm -f /tmp/asks /tmp/answers; mkfifo /tmp/asks /tmp/answers 
     exec 3>/tmp/asks 4</tmp/answers && echo >&3 && read -r answer <&4 && \
     cat /proc/$!/smaps && echo =policies && cat /proc/$!/numa_maps; exec 3>&- 4<&-; wait";
 
-/// Where a process's secrets are.
+/// The NUMA nodes of a process's secrets.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Placement {
     /// Pages that were asked for on a node: generators, mailboxes, queues, pools. By that node.
@@ -26,10 +26,10 @@ struct Placement {
 }
 
 /// Every node's secrets are in its memory, and every reader's tap is in its node's.
-pub(super) fn memory(rig: &Rig, kernel: &Path) -> Result<String> {
-    let mut guest = rig
+pub(super) fn memory(setup: &MachineSetup, kernel: &Path) -> Result<String> {
+    let mut guest = setup
         .qemu
-        .start(&Vm::new(kernel, &rig.initramfs, NODES, CPUS))?;
+        .start(&Vm::new(kernel, &setup.initramfs, NODES, CPUS))?;
     let mut says = Vec::new();
     for cpu in (1..CPUS).step_by(2) {
         let node = cpu * NODES / CPUS;
@@ -51,10 +51,10 @@ pub(super) fn memory(rig: &Rig, kernel: &Path) -> Result<String> {
 }
 
 /// A process's first key comes from the node of its CPU, and from no other.
-pub(super) fn readers(rig: &Rig, kernel: &Path) -> Result<String> {
-    let mut guest = rig
+pub(super) fn readers(setup: &MachineSetup, kernel: &Path) -> Result<String> {
+    let mut guest = setup
         .qemu
-        .start(&Vm::new(kernel, &rig.initramfs, NODES, CPUS))?;
+        .start(&Vm::new(kernel, &setup.initramfs, NODES, CPUS))?;
     let mut says = Vec::new();
     for cpu in 0..CPUS {
         let stats = guest.must(&format!("taskset {:x} wellspring stats --json", 1 << cpu))?;
@@ -71,7 +71,7 @@ pub(super) fn readers(rig: &Rig, kernel: &Path) -> Result<String> {
     phases_and_shares(&mut guest)?;
     guest.end()?;
     Ok(format!(
-        "CPUs 0 to 7 by nodes {}; all by node 0 before 128 bits; seeds to hungry nodes first",
+        "CPUs 0 to 7 by nodes {}; all by node 0 before 128 bits; seeds to nodes with low credit first",
         says.join(" ")
     ))
 }

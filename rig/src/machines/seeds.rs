@@ -1,13 +1,13 @@
 //! A seed file over a reboot, and on a copy of the disk.
 
-use super::rig::Rig;
+use super::setup::MachineSetup;
 use crate::guest::{Guest, Result, Vm, at, failed};
 use std::fs::File;
 use std::path::Path;
 
 const DISK_BYTES: u64 = 16 << 20;
 
-/// What a machine's firmware says it is.
+/// The identities that the firmware of the machines reports.
 const FIRST: &str = "11111111-2222-4333-8444-555555555555";
 const SECOND: &str = "99999999-8888-4777-a666-555555555555";
 
@@ -16,15 +16,15 @@ const FILE: &str = "/mnt/private/seed";
 
 /// A file written on four nodes is credited once, after a reboot of the machine that wrote it; and mixed, without
 /// credit, by the same boot again and by another machine with a copy of the disk.
-pub(super) fn over_a_reboot(rig: &Rig, kernel: &Path) -> Result<String> {
-    let disk = rig.folder.join("disk");
+pub(super) fn over_a_reboot(setup: &MachineSetup, kernel: &Path) -> Result<String> {
+    let disk = setup.folder.join("disk");
     let file = File::create(&disk).map_err(at(disk.display()))?;
     file.set_len(DISK_BYTES).map_err(at(disk.display()))?;
     let boot = |nodes: usize, uuid| {
-        let mut vm = Vm::new(kernel, &rig.initramfs, nodes, 2 * nodes);
+        let mut vm = Vm::new(kernel, &setup.initramfs, nodes, 2 * nodes);
         vm.disk = Some(&disk);
         vm.uuid = Some(uuid);
-        rig.qemu.start(&vm)
+        setup.qemu.start(&vm)
     };
     let mut guest = boot(4, FIRST)?;
     // Larger inodes than ext2's, which have no time of birth: it tells a file from its copies.
@@ -35,7 +35,7 @@ pub(super) fn over_a_reboot(rig: &Rig, kernel: &Path) -> Result<String> {
     expect(&mut guest, "seed show", "sections  4")?;
     power_off(guest)?;
 
-    let copy = rig.folder.join("copied-disk");
+    let copy = setup.folder.join("copied-disk");
     std::fs::copy(&disk, &copy).map_err(at(copy.display()))?;
 
     // With fewer nodes than wrote it: every section counts.
@@ -46,9 +46,9 @@ pub(super) fn over_a_reboot(rig: &Rig, kernel: &Path) -> Result<String> {
     expect(&mut guest, "stats --seed-file", "a seed, not credited")?;
     power_off(guest)?;
 
-    let mut vm = Vm::new(kernel, &rig.initramfs, 4, 8);
+    let mut vm = Vm::new(kernel, &setup.initramfs, 4, 8);
     (vm.disk, vm.uuid) = (Some(copy.as_path()), Some(SECOND));
-    let mut guest = rig.qemu.start(&vm)?;
+    let mut guest = setup.qemu.start(&vm)?;
     guest.must(MOUNT)?;
     expect(&mut guest, "stats --seed-file", "a seed, not credited")?;
     power_off(guest)?;

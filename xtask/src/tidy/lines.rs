@@ -11,7 +11,7 @@ const MAX_COLUMNS: usize = 130;
 /// Sources, as opposed to texts and settings.
 const SOURCES: [&str; 7] = [".rs", ".c", ".h", ".S", ".py", ".go", ".sh"];
 
-/// Where `unsafe` may stand.
+/// The folders where `unsafe` is allowed.
 const UNSAFE_ADDRESSES: [&str; 5] = [
     "crates/wellspring-cipher/",
     "crates/wellspring-sys/",

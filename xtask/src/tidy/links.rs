@@ -29,7 +29,7 @@ fn outside_of_code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// What stands in `](..)` and in `src=".."`.
+/// The targets in `](..)` and in `src=".."`.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let links = line
         .split("](")
@@ -42,7 +42,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     links.chain(attributes)
 }
 
-/// What is wrong with a link.
+/// The reason why a link is broken; `None` if it is not.
 fn broken(path: &str, target: &str, files: &BTreeMap<String, String>) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;

@@ -14,7 +14,7 @@ const PUBLIC: [&str; 4] = [
 /// How the description of another package begins.
 const INTERNAL: &str = "Internal to wellspring, no stable API. ";
 
-/// What every manifest has. The part behind the name may be a value or `.workspace = true`.
+/// The fields that every manifest must have. The part behind the name may be a value or `.workspace = true`.
 const FIELDS: [&str; 7] = [
     "description",
     "license",

@@ -4,15 +4,16 @@ use super::fault::{Fault, Rule, is_data};
 
 /// Turns that a reader has to decode, and what to write instead. Lower case; any punctuation between words counts as
 /// a space, so that names of tests are checked as well.
-const TURNS: [(&str, &str); 34] = [
+const TURNS: [(&str, &str); 51] = [
     ("whoever", "who it is: the caller, the thread"),
     ("whosoever", "who it is: the caller, the thread"),
     ("whomever", "who it is: the caller, the thread"),
     ("is at it", "what it does"),
     ("are at it", "what they do"),
-    ("nobody s", "that it has no owner"),
-    ("belongs to nobody", "that it has no owner"),
-    ("nobody s business", "what is not involved"),
+    ("nobody", "which thread, process or user does not"),
+    ("somebody", "which thread, process or user"),
+    ("anybody", "which thread, process or user"),
+    ("no one", "which thread, process or user does not"),
     ("is no business of", "what is not involved"),
     ("of ones own", "your own"),
     ("one s own", "your own"),
@@ -39,10 +40,35 @@ const TURNS: [(&str, &str); 34] = [
     ("thereof", "of it"),
     ("thereby", "so, or by that"),
     ("amongst", "among"),
+    ("for ever", "until when, or that it never ends"),
+    ("forever", "until when, or that it never ends"),
+    ("says whether", "returns whether"),
+    ("say whether", "return whether"),
+    ("comes by", "what it does there, such as runs or calls"),
+    ("goes by", "what it uses, or how much time passes"),
+    ("mend", "repair"),
+    ("mends", "repairs"),
+    ("mended", "repaired"),
+    (
+        "is worth",
+        "how many bits it has, or that it gets no credit",
+    ),
+    (
+        "are worth",
+        "how many bits they have, or that they get no credit",
+    ),
+    (
+        "be worth",
+        "how many bits it has, or that it gets no credit",
+    ),
+    ("where it lies", "in place"),
+    ("where they lie", "in place"),
+    ("where they lay", "in place"),
+    ("what can be said", "statistics of"),
 ];
 
 /// Names that were replaced. Case counts. A longer name that contains one is another name.
-const RETIRED: [(&str, &str); 18] = [
+const RETIRED: [(&str, &str); 23] = [
     ("part_from_copies", "diverge_from_clones"),
     ("Tether", "HarvesterHandle"),
     ("Reins", "Control"),
@@ -59,8 +85,20 @@ const RETIRED: [(&str, &str); 18] = [
     ("at_hand", "try_with"),
     ("rows.rs", "source_entry.rs"),
     ("keep.rs", "store.rs"),
-    ("place.rs", "identity.rs"),
     ("standing.rs", "state.rs"),
+    ("draw_on_all", "draw_on_fast_sources"),
+    ("Outlet", "SeedTarget"),
+    ("circle.rs", "monte_carlo_pi.rs"),
+    ("pump.rs", "workers.rs"),
+    ("climb_down", "exit_parts"),
+    ("WS_HUNGRY_BITS", "WS_SERVED_FIRST_BELOW_BITS"),
+];
+
+/// Words that a doc comment must not begin with, since its reader then has to guess the subject.
+const OPENINGS: [(&str, &str); 3] = [
+    ("What ", "its subject and a verb: 'The ..', 'Returns ..'"),
+    ("As [`", "'Like [`', and what differs"),
+    ("So many ", "the number, or the name of the argument"),
 ];
 
 /// The list itself.
@@ -91,6 +129,29 @@ pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
             }
         }
         before = last_words(&words);
+    }
+    check_openings(path, text, faults);
+}
+
+/// Checks the first words of each doc comment.
+fn check_openings(path: &str, text: &str, faults: &mut Vec<Fault>) {
+    let mut is_inside = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim_start();
+        let marker = ["///", "//!"]
+            .into_iter()
+            .find(|marker| line.starts_with(marker));
+        let comment = marker.map_or("", |marker| line[marker.len()..].trim_start());
+        for (opening, plain) in OPENINGS {
+            if !is_inside && comment.starts_with(opening) {
+                let note = format!(
+                    "a doc comment begins with '{}': say {plain}",
+                    opening.trim()
+                );
+                faults.push(Fault::new(path, number, Rule::PlainWords, note));
+            }
+        }
+        is_inside = !comment.is_empty();
     }
 }
 
@@ -161,6 +222,16 @@ mod tests {
             "the parts are of its own kind",
         ] {
             assert!(lines("x.md", line).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_doc_comment_that_begins_without_its_subject_is_found_and_its_later_lines_pass() {
+        for (opening, _) in OPENINGS {
+            let text = format!("/// {opening}it has.\nfn f() {{}}\n//! {opening}it has.\n");
+            assert_eq!(lines("x.rs", &text), [1, 3], "{opening}");
+            let text = format!("/// A line.\n/// {opening}it has.\n// {opening}it has.\n");
+            assert!(lines("x.rs", &text).is_empty(), "{opening}");
         }
     }
 

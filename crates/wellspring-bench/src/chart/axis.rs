@@ -1,9 +1,9 @@
 //! Axes: linear and logarithmic, with round ticks.
 
-/// An axis: where its values lie, and which of them have a label.
+/// An axis: the positions of its values, and which of them have a label.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// The quantity, with its unit.
     pub label: String,
     /// Whether equal factors are equal distances.
     pub is_logarithmic: bool,
@@ -38,7 +38,7 @@ impl Axis {
         } else {
             &[1.0, 2.0, 5.0]
         };
-        // A little room, so that no dot lies on an edge.
+        // A little room, so that no dot is on an edge.
         let (least, most) = (least / 1.1, most * 1.1);
         let decades = least.log10().floor() as i32..=most.log10().ceil() as i32;
         let marks =
@@ -89,7 +89,7 @@ impl Axis {
         }
     }
 
-    /// Where `value` lies, from 0 to 1.
+    /// The position of `value`, from 0 to 1.
     #[must_use]
     pub fn place(&self, value: f64) -> f64 {
         let scale = |value: f64| {

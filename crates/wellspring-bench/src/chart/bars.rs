@@ -3,12 +3,12 @@
 use super::{Drawing, GAP, WIDTH, escape};
 use std::fmt::Write;
 
-/// What a bar stands for: its colour.
+/// The role of a bar, shown by its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tint {
-    /// What the chart is about.
+    /// The subject of the chart: wellspring.
     Ours,
-    /// What the chart compares with first.
+    /// The first one to compare with.
     Reference,
     /// Everything else.
     Other,
@@ -42,7 +42,7 @@ pub struct Bar {
 pub struct Bars {
     /// The heading.
     pub title: String,
-    /// What the length of a bar means.
+    /// The meaning of a bar's length.
     pub caption: String,
     /// From top to bottom.
     pub bars: Vec<Bar>,
@@ -52,7 +52,7 @@ pub struct Bars {
 
 const ROW: f64 = 21.0;
 const TOP: f64 = 40.0;
-/// Room for a name of up to 20 characters; with a longer one among them, all names stand above their bars.
+/// Room for a name of up to 20 characters; with a longer one among them, all names are above their bars.
 const NAMES: f64 = 148.0;
 const LONGEST_NAME: usize = 20;
 const LABELS: f64 = 62.0;

@@ -3,7 +3,7 @@
 use super::{Axis, Drawing, WIDTH, escape};
 use std::fmt::Write;
 
-/// A point, with the words that stand beside the pointer.
+/// A point, with the text that is shown beside the pointer.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// The place on the horizontal axis.

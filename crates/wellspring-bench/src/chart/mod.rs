@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A drawing is 360 units wide, as wide as a telephone, so that its letters of 12 units are legible there. On a
-//! wider screen several drawings stand side by side. Colours are classes of `chart.css`, so that one drawing
+//! wider screen several drawings are side by side. Colours are classes of `chart.css`, so that one drawing
 //! serves light and dark screens.
 //!
 //! Why this is not a plotting crate: each was tried with one chart of four series (2026-11-22; `cargo build
@@ -48,9 +48,9 @@ const GAP: f64 = 10.0;
 pub struct Drawing {
     /// The height, in the units of which the width is 360.
     height: f64,
-    /// What a screen reader says.
+    /// The text for a screen reader.
     label: String,
-    /// What is in the `svg` element.
+    /// The content of the `svg` element.
     body: String,
 }
 

@@ -1,4 +1,4 @@
-//! What reads cost, beside others, as bars.
+//! The cost of reads, beside others, as bars.
 
 use crate::chart::{Bar, Bars, Drawing, Tint};
 use crate::contender::{Family, Work};

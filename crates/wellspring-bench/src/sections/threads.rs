@@ -1,4 +1,4 @@
-//! What many threads read together, over one thread alone: a chart for each size.
+//! The throughput of many threads together, over one thread alone: a chart for each size.
 
 use super::modes::MODES;
 use crate::chart::{Axis, Bar, Bars, Drawing, Lines, Point, Series, Tint};

@@ -39,7 +39,7 @@ impl Aes256 {
             if round < ROUNDS {
                 *key = without_shift_rows(*key, round);
             }
-            // What `substitute` left out; MixColumns leaves equal bytes as they are.
+            // Adds the constant that `substitute` omits; MixColumns leaves equal bytes as they are.
             *key = key.map(|column| column ^ u32::from_ne_bytes([COMPLEMENT; 4]));
         }
         let mut states = [[0; 8]; 4];
@@ -138,7 +138,7 @@ fn mix_columns<const SHIFTS: u32>(state: &mut State) {
     }
 }
 
-/// To each byte's place the byte that lies `ROWS` rows below it and `COLUMNS` columns to its right.
+/// Moves to each byte's position the byte that is `ROWS` rows below it and `COLUMNS` columns to its right.
 #[inline(always)]
 fn fetch<const ROWS: u32, const COLUMNS: u32>(word: u64) -> u64 {
     let moved = word.rotate_right(16 * ROWS + 4 * COLUMNS);

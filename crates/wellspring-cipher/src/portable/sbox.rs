@@ -5,7 +5,7 @@
 /// The eight words of a bitsliced state: word `p` holds bit `p` of every byte.
 pub(super) type State = [u64; 8];
 
-/// What the circuit leaves out: XOR each byte with it to have the S-box.
+/// The constant that the circuit omits: XOR each byte with it to have the S-box.
 pub(super) const COMPLEMENT: u8 = 0x63;
 
 /// The S-box (FIPS 197, 5.1.1) of every byte, without the XOR with [`COMPLEMENT`].

@@ -1,4 +1,4 @@
-//! SHA-256 (FIPS 180-4) that works where its state lies.
+//! SHA-256 (FIPS 180-4) that works in place: its state never moves.
 //!
 //! ```text
 //! mod        the struct: buffer, padding, wiping
@@ -7,7 +7,7 @@
 //! ../x86/sha_ni  the same by the SHA instructions of x86-64
 //! ```
 //!
-//! Written for entropy pools and seeds: a pool lies in locked memory that a fork wipes, and nothing of
+//! Written for entropy pools and seeds: a pool is in locked memory that a fork wipes, and nothing of
 //! it may be copied elsewhere. The usual crates return the digest and the emptied state by value, and
 //! leave the message schedule on the stack.
 

@@ -32,7 +32,7 @@ pub(super) fn first_counters(counter: u128) -> Vector {
     _mm_set_epi64x((counter >> 64) as i64, counter as i64)
 }
 
-/// What `add_low` adds to step counters by `registers` full registers.
+/// The vector that `add_low` adds to step counters by `registers` full registers.
 #[inline]
 #[target_feature(enable = "sse2")]
 pub(super) fn step(registers: usize) -> Vector {

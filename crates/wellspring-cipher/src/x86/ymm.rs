@@ -31,7 +31,7 @@ pub(super) fn first_counters(counter: u128) -> Vector {
     )
 }
 
-/// What `add_low` adds to step counters by `registers` full registers.
+/// The vector that `add_low` adds to step counters by `registers` full registers.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn step(registers: usize) -> Vector {

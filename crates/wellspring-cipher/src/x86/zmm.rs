@@ -31,7 +31,7 @@ pub(super) fn first_counters(counter: u128) -> Vector {
     add_low(first, _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0))
 }
 
-/// What `add_low` adds to step counters by `registers` full registers.
+/// The vector that `add_low` adds to step counters by `registers` full registers.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn step(registers: usize) -> Vector {

@@ -17,7 +17,7 @@ pub(crate) fn with_room(action: impl FnOnce()) {
     black_box(&room);
 }
 
-/// What was read of the stack.
+/// A copy of the stack.
 pub(crate) struct Stack {
     memory: File,
     bytes: Vec<u8>,

@@ -11,7 +11,7 @@ pub enum Test {
     AdaptiveProportion,
 }
 
-/// What the tests found: the failures of each grade.
+/// The result of the tests: the number of failures of each grade.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     counts: [[u32; 2]; 2],
@@ -71,7 +71,7 @@ pub(super) struct Continuous {
 }
 
 impl Continuous {
-    /// What zeroed memory holds: tests that have seen nothing.
+    /// The value of zeroed memory: tests that have seen no sample.
     pub(super) const ZERO: Self = Self {
         last: 0,
         reference: 0,

@@ -9,10 +9,10 @@ use core::fmt;
 /// 1024 at least).
 pub const START_UP_SYMBOLS: u32 = 1024;
 
-/// So many intermittent failures in a row count as a permanent one.
+/// This number of intermittent failures in a row counts as one permanent failure.
 const MAX_IN_A_ROW: u8 = 3;
 
-/// After so many symbols without a failure the next one is the first of a new row.
+/// After this number of symbols without a failure, the next failure is the first of a new row.
 const FORGOTTEN_AFTER: u32 = 1 << 16;
 
 /// The state of a source.
@@ -26,7 +26,7 @@ pub enum SourceHealth {
     Active,
     /// It failed, and has to pass 1024 symbols again.
     Quarantined,
-    /// It failed for ever, unless an operator starts it again.
+    /// It failed permanently. It is used again only if an operator restarts it.
     Disabled,
 }
 
@@ -51,23 +51,23 @@ impl SourceHealth {
     }
 }
 
-/// What to do with samples.
+/// The use of samples: mixed with credit, mixed without, or thrown away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Mix them, and credit the claim.
     Credit,
-    /// Mix them, and credit nothing: this makes up for the credit that was given in a window that failed later.
+    /// Mix them, and credit nothing: this compensates for credit that was given in a window that failed later.
     Mix,
     /// Throw them away.
     Discard,
 }
 
-/// What the tests say about some samples.
+/// The result of the tests for some samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What to do with them: all of them.
+    /// The same action for all of them.
     pub action: Action,
-    /// What the tests found in them.
+    /// The failures that the tests found in them.
     pub findings: Findings,
 }
 
@@ -85,7 +85,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// What zeroed memory holds: a source of which nothing is known.
+    /// The value of zeroed memory: a source that gave no sample so far.
     pub const ZERO: Self = Self {
         tests: Continuous::ZERO,
         passed: 0,
@@ -143,7 +143,7 @@ impl Health {
         Outcome { action, findings }
     }
 
-    /// Starts a source again: for an operator who has mended it.
+    /// Starts a source again: for an operator who has repaired it.
     pub fn restart(&mut self) {
         *self = Self::ZERO;
     }
@@ -174,7 +174,7 @@ impl Health {
         }
     }
 
-    /// What to do with samples that passed: no credit until a window of them has gone by after a failure.
+    /// The action for samples that passed: no credit until a whole window of them has passed after a failure.
     fn use_samples(&mut self, symbols: u32) -> Action {
         let without_credit = self.without_credit;
         self.without_credit = without_credit.saturating_sub(symbols);

@@ -1,4 +1,4 @@
-//! What the seed of a file is credited here and now.
+//! The credit of a file's seed, on this machine and in this boot.
 //!
 //! A seed is credited once. So it is credited only if its writer was seeded, if it was written in
 //! another boot, and if the file is the file that was written, not a copy.
@@ -6,7 +6,7 @@
 use super::format::{Boot, FileId, SeedFile, UNKNOWN_BOOT, UNKNOWN_FILE};
 use core::fmt;
 
-/// Why a whole seed is mixed without credit.
+/// The reason why a whole seed is mixed without credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Uncredited {
@@ -39,7 +39,7 @@ impl fmt::Display for Uncredited {
 }
 
 impl SeedFile {
-    /// What the seed is credited here and now, in bits: `file` is the file that it was read from, `boot` this boot.
+    /// The credit of the seed, in bits: `file` is the file that it was read from, `boot` this boot.
     ///
     /// | what happened | written in | its identity | credit |
     /// |---|---|---|---|
@@ -51,11 +51,11 @@ impl SeedFile {
     /// | a container's layer | another boot | unknown | none |
     /// | a machine without an identity | another boot | unknown | none |
     ///
-    /// What no identity can tell: a disk that is put back to an earlier state underneath the same machine.
+    /// No identity shows one case: a disk that is put back to an earlier state under the same machine.
     ///
     /// # Errors
     ///
-    /// Why it gets no credit.
+    /// The reason why it gets no credit.
     pub fn judge(&self, file: &FileId, boot: &Boot) -> Result<u32, Uncredited> {
         if self.claimed_bits() == 0 {
             Err(Uncredited::Unseeded)

@@ -29,7 +29,7 @@ pub type Boot = [u8; 16];
 /// A boot that has no identity.
 pub const UNKNOWN_BOOT: Boot = [0; 16];
 
-/// A seed file's content. Its secrets lie on the heap, never move, and are wiped on drop.
+/// A seed file's content. Its secrets are on the heap, never move, and are wiped on drop.
 #[derive(PartialEq, Eq)]
 pub struct SeedFile {
     /// How often the file has been written.
@@ -42,7 +42,7 @@ pub struct SeedFile {
     sections: Vec<[u8; SECTION_BYTES]>,
 }
 
-/// Why bytes are no seed file.
+/// The reason why bytes are no seed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Damage {

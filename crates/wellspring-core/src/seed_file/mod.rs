@@ -1,8 +1,8 @@
-//! What a seed file says: secrets that outlive a boot, one section for each node.
+//! The content of a seed file: secrets that outlive a boot, one section for each node.
 //!
 //! ```text
 //! format  the bytes of the file, and the file that comes after it
-//! credit  what the seed is credited here and now
+//! credit  the credit of the seed, on this machine and in this boot
 //! ```
 //!
 //! Files, clocks and machines belong to the caller. All numbers are little endian:
@@ -19,7 +19,7 @@
 //! | 72 | 32 n | the sections: section i comes from the generator of node i |
 //! | 72 + 32 n | 32 | SHA-256 of all before it |
 //!
-//! A machine with another number of nodes loses nothing: what is mixed into an engine is a hash over *all* sections,
+//! A machine with another number of nodes loses nothing: an engine mixes in a hash over *all* sections,
 //! and so is every section of the file's successor. (The per-node pools once proposed for Linux saved node 0 alone.)
 
 mod credit;

@@ -44,7 +44,7 @@ pub struct Elements {
     pub(super) width: Width,
 }
 
-/// What an array is filled with: each has rows of blocks of its own.
+/// The distribution of an array's elements. Each has its own rows of blocks.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Integers32 = 1,
@@ -80,7 +80,7 @@ impl Elements {
     ///
     /// # Errors
     ///
-    /// As of [`new`](Self::new).
+    /// The same errors as [`new`](Self::new).
     pub fn from_words(algorithm: Algorithm, words: [u64; 4]) -> Result<Self, ElementError> {
         let blocks = Blocks::new(algorithm, words).ok_or(ElementError::NotCounterBased)?;
         let width = Width::detect();
@@ -132,7 +132,7 @@ impl Elements {
     }
 }
 
-/// Whether there are so many elements from index `first` on.
+/// Checks that there are `length` elements from index `first` on.
 pub(super) fn check_range(first: u64, length: usize) -> Result<(), ElementError> {
     match (length as u64).checked_sub(1) {
         None => Ok(()),
@@ -151,7 +151,7 @@ impl fmt::Debug for Elements {
     }
 }
 
-/// Why an array cannot be made.
+/// The reason why an array cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementError {
     /// The algorithm is an engine, which computes one word from the word before.

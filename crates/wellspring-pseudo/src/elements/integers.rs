@@ -14,7 +14,7 @@ const GROUP: usize = 64;
 pub trait Integer: private::Sealed {}
 
 mod private {
-    /// What other crates cannot implement.
+    /// Private, so that other crates cannot implement it.
     pub trait Sealed: Copy + PartialOrd {
         const IS_WIDE: bool;
         /// `high` - `low`, which is not negative.
@@ -81,7 +81,7 @@ impl Bound {
         ((product >> 64) as u64, (product as u64) < self.threshold)
     }
 
-    /// As [`of_u64`](Self::of_u64), for a bound below 2^32: two products of 32 bits, of which wide
+    /// Like [`of_u64`](Self::of_u64), for a bound below 2^32: two products of 32 bits, of which wide
     /// registers make several at a time.
     #[inline(always)]
     fn of_u64_below_2_32(self, word: u64) -> (u64, bool) {
@@ -91,7 +91,7 @@ impl Bound {
         (high >> 32, lower_half < self.threshold)
     }
 
-    /// As [`of_u64`](Self::of_u64), for words of 32 bits and a bound of at most 2^32.
+    /// Like [`of_u64`](Self::of_u64), for words of 32 bits and a bound of at most 2^32.
     #[inline(always)]
     fn of_u32(self, word: u32) -> (u64, bool) {
         // At most (2^32 - 1) 2^32, which fits.

@@ -31,7 +31,7 @@ impl Float for f64 {}
 pub(super) mod private {
     use super::{ElementError, Elements};
 
-    /// What other crates cannot implement.
+    /// Private, so that other crates cannot implement it.
     pub trait Sealed: Copy {
         /// Rounds to the nearest number of this type.
         fn from_f64(number: f64) -> Self;

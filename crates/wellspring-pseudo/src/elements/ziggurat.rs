@@ -128,7 +128,7 @@ impl Draw {
     #[inline(always)]
     fn new<D: Density>(word: u64) -> Self {
         let layer = word as usize % LAYERS;
-        // As of a uniform number. Registers of several numbers do not pay here, because each number
+        // Converted like a uniform number. Registers of several numbers do not pay here, because each number
         // looks up its own layer, and a single one is converted by an instruction.
         let x = (word >> 11) as f64 * LAST_BIT * D::EDGES[layer];
         let sign = if D::IS_SYMMETRIC { word << 53 } else { 0 };

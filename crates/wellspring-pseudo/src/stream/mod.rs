@@ -169,7 +169,7 @@ impl Stream {
         self.end.wrapping_sub(self.left as u128)
     }
 
-    /// How many jumps ahead of the stream of its name this one lies.
+    /// The number of jumps from the stream of its name to this one.
     #[must_use]
     pub const fn jumps(&self) -> u64 {
         self.jumps
@@ -276,8 +276,8 @@ impl Stream {
         }
     }
 
-    /// Steps over so many bytes and returns where they begin; `None`, without a step, if fewer or no
-    /// more are left.
+    /// Steps over `bytes` bytes and returns the position of the first; `None`, without a step, if
+    /// only `bytes` or fewer are left.
     #[inline]
     fn step(&mut self, bytes: usize) -> Option<u128> {
         let bytes = bytes as u64;

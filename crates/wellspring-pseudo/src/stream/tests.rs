@@ -241,7 +241,7 @@ fn reading_goes_on_where_the_count_of_64_bits_ends() {
         for (start, left) in [(0, 3), (5, 8), (1 << 100, 20), (100, 0), (7, 512)] {
             let mut stream = Stream::new(algorithm, 7, &[]).at(start);
             let mut same = stream.clone();
-            // As if nearly 2^64 bytes had been read before.
+            // The state after a read of nearly 2^64 bytes.
             stream.end = start.wrapping_add(left);
             stream.left = left as u64;
             assert_eq!(stream.position(), start);

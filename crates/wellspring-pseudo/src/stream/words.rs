@@ -9,7 +9,7 @@ const WORD_BYTES: usize = size_of::<u64>();
 #[derive(Clone)]
 pub(super) struct Words {
     engine: Engine,
-    /// What is left of the word that was read last: its low `rest_bytes` bytes, zeros above.
+    /// The rest of the word that was read last: its low `rest_bytes` bytes, zeros above.
     rest: u64,
     rest_bytes: usize,
 }

@@ -9,7 +9,7 @@ use super::statistics::{Cells, normal_above, normal_below};
 /// Elements that are made at a time.
 const BATCH: usize = 1 << 16;
 
-/// What one array came to.
+/// The result for one array.
 pub(crate) struct Result {
     pub(crate) what: String,
     pub(crate) chi_square_deviations: f64,

@@ -1,4 +1,4 @@
-//! What several tests use.
+//! Functions that several tests use.
 
 #![allow(dead_code, reason = "each test uses its own part")]
 

@@ -2,7 +2,7 @@
 //!
 //! Locking slots one by one would cut the mapping in pieces, and a process has at most 65,530 mappings
 //! (`vm.max_map_count`). Pages are locked when they are first touched (`MLOCK_ONFAULT`), so that a chunk costs the
-//! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, as a rule 8 MiB, counts all of it:
+//! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, usually 8 MiB, counts all of it:
 //! so the first chunks are small, and each is twice as large as the one before it.
 
 use super::holder::{self, FREE, Holder};
@@ -16,12 +16,12 @@ const MIN_SLOTS: usize = 8;
 const MAX_SLOTS: usize = 512;
 const MAX_CHUNKS: usize = 1024;
 
-/// What [`Chunk::state`] says.
+/// The values of [`Chunk::state`].
 const EMPTY: u32 = 0;
 const FILLING: u32 = 1;
 const READY: u32 = 2;
 
-/// What [`Header::chunk_lock`] says; 0 where this process has not tried.
+/// The values of [`Header::chunk_lock`]; 0 if this process has not tried.
 const LOCKED: u32 = 1;
 const REFUSED: u32 = 2;
 

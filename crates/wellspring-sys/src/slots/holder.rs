@@ -15,7 +15,7 @@ pub(super) const ACQUIRING: u64 = u64::MAX - 1;
 /// [`ThreadStates::try_with`](crate::thread_state::ThreadStates::try_with).
 pub(super) const MAX_SLOTS: usize = 1 << 16;
 
-/// What has a slot, or had it when a fork wiped it. 40 bytes.
+/// The holder of a slot, also after a fork wiped the slot. 40 bytes.
 #[derive(Debug)]
 pub(super) struct Holder {
     serial: AtomicU64,
@@ -25,7 +25,7 @@ pub(super) struct Holder {
     /// See [`Thread`].
     address: AtomicUsize,
     thread: AtomicU32,
-    /// Of the states; the rest is never touched.
+    /// The bytes of the states; the rest of the slot is never touched.
     used_bytes: AtomicU16,
     /// The number of its chunk.
     chunk: AtomicU16,
@@ -46,7 +46,7 @@ static HOLDERS: [Holder; MAX_SLOTS] = [const {
 /// How many holders belong to a chunk: the first ones.
 static IN_CHUNKS: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets `count` holders aside for a chunk, for ever. Returns the number of the first.
+/// Sets `count` holders aside for a chunk, which keeps them. Returns the number of the first.
 pub(super) fn set_aside(count: usize) -> Option<usize> {
     let more = |before: usize| (before + count <= MAX_SLOTS).then_some(before + count);
     IN_CHUNKS
@@ -140,7 +140,7 @@ impl Holder {
 
 /// A thread that holds a slot.
 pub(super) struct Thread {
-    /// The address of what it knows of itself; 0 for an owned state.
+    /// The address of the thread's data; 0 for an owned state.
     pub(super) address: usize,
     /// The system's number; 0 for an owned state, and where the system may not be asked.
     pub(super) number: u32,

@@ -1,4 +1,4 @@
-//! 8 KiB of secret memory for a thread, 4 KiB for an owned state, found again by a serial number.
+//! 8 KiB of secret memory for a thread, 4 KiB for an owned state, identified by a serial number.
 //!
 //! ```text
 //! mod     a slot: acquired, looked at, released
@@ -15,7 +15,7 @@
 //! handler returns. Only its holder, which starts that read over, takes it again.
 //!
 //! Acquiring and releasing take no lock and allocate nothing but mappings. Both run with signals blocked. Mappings
-//! are kept for ever and used again: their number is bounded by the most slots that were ever in use at once.
+//! are never unmapped, and are used again: their number is bounded by the most slots that were ever in use at once.
 
 mod chunk;
 mod holder;
@@ -35,7 +35,7 @@ use holder::{ACQUIRING, FREE, Holder, LEAVING, Thread};
 /// The nesting depths that have a state of their own.
 pub const DEPTHS: usize = 4;
 
-/// What a slot is for.
+/// The use of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The states of a thread at all depths.
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// What the header leaves for states.
+    /// The bytes of a slot for states: all but the header.
     pub(crate) const fn states_bytes(self) -> usize {
         self.slot_bytes() - size_of::<Header>()
     }
@@ -76,7 +76,7 @@ pub(crate) struct Header {
     chunk_lock: AtomicU32,
 }
 
-/// What a header holds where there is no slot: a serial that no slot has. Never written.
+/// The header of [`Slot::NONE`]: its serial is one that no slot has. Never written.
 #[repr(C, align(64))]
 struct NoHeader([u64; 8]);
 
@@ -85,14 +85,14 @@ static NO_HEADER: NoHeader = NoHeader([LEAVING; 8]);
 /// A slot and the serial it was acquired under.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    /// The beginning of a slot, or [`NO_HEADER`]. With the right to all of the slot.
+    /// The beginning of a slot, or [`NO_HEADER`]. Its provenance covers the whole slot.
     header: *const Header,
     /// Null where there is no slot.
     holder: *const Holder,
     serial: u64,
 }
 
-/// What the hot path needs of a slot: two registers.
+/// The part of a slot that the hot path needs. It fits into two registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     header: *const Header,
@@ -109,7 +109,7 @@ impl Place {
         header.serial.load(Ordering::Relaxed) == self.serial
     }
 
-    /// Where the states are: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
+    /// The address of the states: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
     #[inline(always)]
     pub(crate) fn states(self) -> *mut u8 {
         self.header.wrapping_add(1).cast_mut().cast()
@@ -173,7 +173,7 @@ impl Slot {
         ptr::eq(self.header, other.header)
     }
 
-    /// Where the states are: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).
+    /// The address of the states: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).
     #[inline(always)]
     pub(crate) fn states(&self) -> *mut u8 {
         self.place().states()
@@ -206,7 +206,7 @@ impl Slot {
     }
 }
 
-/// What a slot is acquired for.
+/// The owner, the use and the NUMA node of a slot to acquire.
 pub(crate) struct Request {
     /// Its [`ThreadStates`](crate::thread_state::ThreadStates).
     pub(crate) owner: u64,
@@ -215,7 +215,7 @@ pub(crate) struct Request {
     pub(crate) node: u32,
     /// How much of the slot is used, from its states on.
     pub(crate) used_bytes: usize,
-    /// The address of what the thread knows of itself; 0 for an owned state.
+    /// The address of the thread's data; 0 for an owned state.
     pub(crate) thread: usize,
 }
 
@@ -271,7 +271,7 @@ fn acquire_free(request: &Request) -> Option<Slot> {
     }
 }
 
-/// Sees to it that `count` slots are free on a node. Says whether they are.
+/// Maps chunks until `count` slots are free on a node. Returns whether they are.
 pub(crate) fn reserve(kind: Kind, node: u32, count: usize) -> bool {
     let free = || -> usize {
         let free = chunks().map(|chunk| chunk.free(kind, node));

@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicUsize, Ordering, fence};
 use rustix::thread::{MembarrierCommand, membarrier};
 
 /// Looks at `count` holders, after those that were looked at last, and releases slots whose thread is gone. Returns
-/// how many it released. `own` is the address of what the calling thread knows of itself.
+/// how many it released. `own` is the address of the calling thread's data.
 pub(super) fn sweep(count: usize, own: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -71,7 +71,7 @@ fn is_gone(process: u32, thread: u32) -> bool {
     answer == Err(OsError::new(libc::ESRCH))
 }
 
-/// Erases every slot for ever: the library is unloaded, or the process ends.
+/// Erases every slot, at the last moment: the library is unloaded, or the process ends.
 ///
 /// In a process that ends, other threads may still read. A read whose slot is erased under it ends as one whose slot
 /// a fork wiped: it compares the serial last, finds it gone, and is made again with another slot. No thread gets the

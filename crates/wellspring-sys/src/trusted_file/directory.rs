@@ -56,7 +56,7 @@ impl Directory {
     }
 
     /// Takes the lock that the file `name` stands for, without waiting. The file is made if there is none, readable
-    /// by its owner alone: every process that can open a file can lock it. It is empty and stays there for ever.
+    /// by its owner alone: every process that can open a file can lock it. It is empty and is never removed.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Directory {
         }
     }
 
-    /// Locks a file. Says whether no other process had the lock and the file still has this name.
+    /// Locks a file. Returns whether no other process had the lock and the file still has this name.
     pub(super) fn is_locked_under(&self, name: &OsStr, file: impl AsFd) -> bool {
         flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
             && fstat(&file).is_ok_and(|status| self.identity_of(name) == Some((&status).into()))
@@ -115,7 +115,7 @@ impl AsFd for Directory {
     }
 }
 
-/// A lock between processes, held for as long as this lives. The kernel drops it when the process exits.
+/// A lock between processes, held until this is dropped. The kernel drops it when the process exits.
 #[derive(Debug)]
 pub struct FileLock(TrustedFile);
 

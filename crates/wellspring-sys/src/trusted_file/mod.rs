@@ -1,10 +1,10 @@
-//! Files that are believed only if their owner is root or us: opened without following links, and replaced at one
-//! instant.
+//! Files that are trusted only if root or this user owns them: opened without following links, and replaced
+//! atomically.
 //!
 //! ```text
 //! mod        a file: how it is opened, its owner, what other users can do with it
 //! directory  the directory it is in, and a lock file there
-//! next_file  what will replace it: written beside it, then renamed
+//! next_file  the new file: written beside the old one, then renamed over it
 //! ```
 
 mod directory;
@@ -21,7 +21,7 @@ use rustix::io::{Errno, read};
 use rustix::process::geteuid;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Why a file is not believed, or cannot be replaced.
+/// The reason why a file is not trusted, or cannot be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileFault {
     /// The name is a symbolic link: another file could be behind it at any time.
@@ -63,7 +63,7 @@ impl From<Errno> for FileFault {
     }
 }
 
-/// What a file is opened for.
+/// How a file will be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// To be read.
@@ -175,7 +175,7 @@ impl AsFd for TrustedFile {
     }
 }
 
-/// Refuses what is no regular file of root's or ours.
+/// Refuses everything but a regular file that root or this user owns.
 fn check(status: &Stat) -> Result<(), FileFault> {
     match FileType::from_raw_mode(status.st_mode) {
         FileType::Symlink => Err(FileFault::Link),

@@ -1,4 +1,4 @@
-//! What will replace a file: written beside it under another name, then renamed.
+//! The new content of a file: written beside it under another name, then renamed over it.
 
 use super::{Access, Directory, FileFault};
 use crate::os;
@@ -60,7 +60,7 @@ impl Directory {
         Err(FileFault::Busy)
     }
 
-    /// Removes a next file that no process has locked. Says whether it did.
+    /// Removes a next file that no process has locked. Returns whether it did.
     fn remove_stale(&self, next_name: &OsStr) -> Result<bool, FileFault> {
         match openat(self, next_name, Access::Read.flags(), Mode::empty()) {
             Ok(file) if !self.is_locked_under(next_name, &file) => Ok(false),
@@ -76,7 +76,7 @@ impl Directory {
 }
 
 impl NextFile<'_> {
-    /// Whether there was a next file that a killed process had left, or somebody had put there.
+    /// Whether there was a next file, left by a killed process or made by another program.
     #[must_use]
     pub fn removed_stale(&self) -> bool {
         self.removed_stale

@@ -114,7 +114,7 @@ fn a_directory_that_others_can_write_is_not_private() {
 }
 
 #[test]
-fn a_lock_is_held_by_one_and_by_nobody_who_can_merely_read() {
+fn one_process_holds_a_lock_and_none_that_can_only_read() {
     let folder = Folder::new("lock");
     let (directory, name) = (folder.open(), OsStr::new("lock"));
     let lock = directory.lock(name).unwrap();

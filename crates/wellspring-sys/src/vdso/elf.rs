@@ -70,10 +70,10 @@ const TAG_STRINGS: isize = 5;
 const TAG_SYMBOLS: isize = 6;
 const TAG_GNU_HASH: isize = 0x6fff_fef5;
 
-/// What the dynamic section points to.
+/// The tables that the dynamic section points to.
 #[derive(Clone, Copy)]
 struct Tables {
-    /// Where the image's addresses count from.
+    /// The base of the image's addresses.
     start: *const u8,
     hash: Option<*const HashWord>,
     gnu_hash: Option<*const u32>,
@@ -85,7 +85,7 @@ struct Tables {
 ///
 /// # Safety
 ///
-/// A whole, well-formed ELF image of this machine lies at `base`.
+/// A whole, well-formed ELF image of this machine is at `base`.
 pub(super) unsafe fn symbol(base: *const u8, name: &CStr) -> Option<*const u8> {
     // SAFETY: the offsets are the image's own, and the caller vouches for the image.
     unsafe {
@@ -108,7 +108,7 @@ pub(super) unsafe fn symbol(base: *const u8, name: &CStr) -> Option<*const u8> {
 
 /// # Safety
 ///
-/// As for [`symbol`].
+/// The same as for [`symbol`].
 unsafe fn tables(base: *const u8) -> Option<Tables> {
     // SAFETY: as in `symbol`.
     unsafe {

@@ -65,7 +65,7 @@ impl States {
     /// Gives back states that were never used.
     pub(crate) fn unmap(self) {
         if !self.start.is_null() {
-            // SAFETY: the mapping is ours, and nobody uses it.
+            // SAFETY: this value owns the mapping, and no reference to it is left.
             let _ = unsafe { rustix::mm::munmap(self.start.cast(), self.bytes) };
         }
     }
@@ -98,7 +98,7 @@ pub(crate) fn map_states(count: usize) -> Result<States, OsError> {
     })
 }
 
-/// Fills `destination` with the operating system's output and says whether it did. Never waits.
+/// Fills `destination` with the operating system's output and returns whether it did. Never waits.
 ///
 /// # Safety
 ///
@@ -142,9 +142,9 @@ impl VdsoRandom<'_> {
         }
     }
 
-    /// Fills `destination`, where the system has a way (Linux 6.11 or later), and says whether it did.
+    /// Fills `destination`, if the system can do it without a system call (Linux 6.11 or later). Returns whether it did.
     pub fn fill(&mut self, destination: &mut [u8]) -> bool {
-        // SAFETY: the state belongs to a slot and depth, which the caller holds for as long as this lives.
+        // SAFETY: the state belongs to a slot and depth, which the caller holds until this is dropped.
         unsafe { fill(self.state, destination) }
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Functions that the tests of this crate share.
 #![allow(dead_code)]
 
 pub(crate) mod stepping;

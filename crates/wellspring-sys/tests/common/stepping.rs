@@ -17,7 +17,7 @@ const TRAP_FLAG: i64 = 0x100;
 /// Sent by a thread to itself while it blocks all signals: it arrives when the thread unblocks them.
 const UNBLOCKED: c_int = libc::SIGSTKFLT;
 
-/// What follows a step.
+/// The action after a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The next step.

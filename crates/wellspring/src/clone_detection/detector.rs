@@ -1,4 +1,4 @@
-//! What an engine watches for signs of a copy, and what it has handled.
+//! Watches for signs of a copy of the machine or the process, and counts which of them the engine has handled.
 
 use super::page::{self, PageError, WORD_OFFSET};
 use super::suspend::SuspendDetector;
@@ -13,7 +13,7 @@ const LOOK_INTERVAL_MS: u64 = 60_000;
 const PAGE: usize = 0;
 const VMCLOCK: usize = 1;
 
-/// Where an engine learns of copies.
+/// The paths of the pages that tell an engine of copies.
 #[derive(Debug)]
 pub(crate) struct WatchedPaths {
     pub(crate) page: PathBuf,
@@ -29,7 +29,7 @@ impl Default for WatchedPaths {
     }
 }
 
-/// What an engine watches. In ordinary memory: a page that another process writes is the same page in a child.
+/// The signs that an engine watches. In ordinary memory: parent and child watch the same page of another process.
 #[derive(Debug)]
 pub(crate) struct CloneDetector {
     epoch: CloneEpoch,
@@ -42,7 +42,7 @@ pub(crate) struct CloneDetector {
     has_vmclock: AtomicU64,
 }
 
-/// Where an engine looks for signs of a copy.
+/// Which signs of a copy an engine watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CloneDetectionStats {
@@ -52,7 +52,7 @@ pub struct CloneDetectionStats {
     pub vmclock: bool,
 }
 
-/// What became of the generation page.
+/// The state of the generation page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PageState {
@@ -60,7 +60,7 @@ pub enum PageState {
     Absent,
     /// It is compared on every read.
     Watched,
-    /// There is one, and it is not believed, for this reason.
+    /// There is one, and it is not trusted, for this reason.
     Refused(PageError),
 }
 

@@ -1,7 +1,7 @@
 //! How an engine learns that its process or its machine was copied, restored or suspended.
 //!
 //! ```text
-//! detector  what an engine watches, and what it has handled
+//! detector  watches for signs of a copy, and counts which of them the engine has handled
 //! page      the generation page: one word for all processes of a host
 //! vmclock   a page that the hypervisor changes before a clone runs
 //! vmgenid   the kernel's notice that the machine was cloned (Linux 6.10), a moment after the clone runs

@@ -11,7 +11,7 @@ use wellspring_sys::os_error::OsError;
 use wellspring_sys::shared_page::{SharedPage, SharedPageMut};
 use wellspring_sys::trusted_file::{Access, Directory, FileFault, FileLock, TrustedFile};
 
-/// Where the page is by default.
+/// The default path of the page.
 pub const DEFAULT_PATH: &str = "/run/wellspring/generation";
 
 const MAGIC: [u8; 8] = *b"wellpage";
@@ -21,15 +21,15 @@ const PAGE_BYTES: usize = 4096;
 /// Readers of all users map the page. Its writer alone can write it.
 const PAGE_MODE: u32 = 0o644;
 
-/// Why a page cannot be written, or is not believed.
+/// The reason why a page cannot be written, or is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PageError {
     /// Another process serves it: the one with this id, as far as its lock file says.
     Held(u32),
-    /// It does not look as a page should.
+    /// It has not the format of a page.
     NotAPage,
-    /// It is not a file that can be believed; `System` with `ENOENT` where there is none.
+    /// It is not a file that can be trusted; `System` with `ENOENT` if there is none.
     File(FileFault),
 }
 
@@ -75,8 +75,8 @@ pub struct GenerationPage {
 }
 
 impl GenerationPage {
-    /// Serves the page at `path`, makes it if there is none, and bumps it: nobody knows what happened while it was not
-    /// served. Makes the directory if it is missing and its parent is there.
+    /// Serves the page at `path`, makes it if there is none, and bumps it: a clone may have happened while no process
+    /// served it. Makes the directory if it is missing and its parent is there.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl GenerationPage {
 ///
 /// # Errors
 ///
-/// Why it cannot be written.
+/// The reason why it cannot be written.
 pub fn bump(path: &Path) -> Result<u64, PageError> {
     let _ = path.parent().map(std::fs::create_dir);
     Ok(open_or_make(path)?.add(WORD_OFFSET, 1))
@@ -127,7 +127,7 @@ pub fn bump(path: &Path) -> Result<u64, PageError> {
 ///
 /// # Errors
 ///
-/// Why an engine would not believe it.
+/// The reason why an engine does not trust it.
 pub fn current(path: &Path) -> Result<u64, PageError> {
     map(path).map(|(page, _)| page.word(WORD_OFFSET))
 }
@@ -145,7 +145,8 @@ pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
     Ok((page, file.identity().inode))
 }
 
-/// Maps the page to be written. What is there and is no page that engines believe is replaced.
+/// Maps the page to be written, and makes it if there is none. A file that is no page stays as it is; only a page that
+/// was cut, or an empty file, is replaced.
 fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
     const TRIES: usize = 10;
     for _ in 0..TRIES {
@@ -154,16 +155,20 @@ fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
                 let file = TrustedFile::open(path, Access::ReadWrite)?;
                 return Ok(SharedPage::map_to_write(&file)?);
             }
-            Err(PageError::Held(_)) => {}
-            Err(PageError::NotAPage) => make(path)?,
-            Err(PageError::File(fault)) => match fault {
-                FileFault::System(error) if !error.is_not_found() => return Err(error.into()),
-                FileFault::Busy => os::pause(),
-                _ => make(path)?,
-            },
+            Err(PageError::File(FileFault::Busy)) => os::pause(),
+            Err(error) if error.is_absent() => make(path)?,
+            Err(PageError::NotAPage) if is_cut(path)? => make(path)?,
+            Err(error) => return Err(error),
         }
     }
     Err(PageError::File(FileFault::Busy))
+}
+
+/// Whether the file is the beginning of a page, or empty.
+fn is_cut(path: &Path) -> Result<bool, PageError> {
+    let mut start = [0; MAGIC.len()];
+    let length = TrustedFile::open(path, Access::Read)?.read(&mut start)?;
+    Ok(start[..length] == MAGIC[..length])
 }
 
 /// Puts a new page at `path`, in one step.

@@ -4,7 +4,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::path::Path;
 use wellspring_sys::shared_page::SharedPage;
 
-/// Where Linux 6.13 and later put the page.
+/// The path of the page in Linux 6.13 and later.
 pub(super) const DEFAULT_PATH: &str = "/dev/vmclock0";
 
 // `VMCLOCK_MAGIC`, `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT` and the offsets: include/uapi/linux/vmclock-abi.h. All numbers

@@ -1,4 +1,4 @@
-//! What an engine is made of.
+//! The settings of an engine, and how it is built.
 
 use super::Engine;
 use super::collector::Collector;
@@ -136,15 +136,15 @@ impl EngineBuilder {
         self
     }
 
-    /// Where the [generation page](crate::clone_detection) is, if there is one. Default:
+    /// The path of the [generation page](crate::clone_detection). There may be no such file. Default:
     /// [`DEFAULT_PATH`](crate::clone_detection::DEFAULT_PATH).
     pub fn generation_page(mut self, path: impl Into<PathBuf>) -> Self {
         self.watched.page = path.into();
         self
     }
 
-    /// Where the hypervisor's clock is, if there is one: a page that the hypervisor changes before a clone of the
-    /// machine runs (the vmclock of Linux 6.13). Default: `/dev/vmclock0`.
+    /// The path of the hypervisor's clock. There may be no such file. It is a page that the hypervisor changes before a
+    /// clone of the machine runs (the vmclock of Linux 6.13). Default: `/dev/vmclock0`.
     pub fn vmclock(mut self, path: impl Into<PathBuf>) -> Self {
         self.watched.vmclock = path.into();
         self
@@ -154,7 +154,7 @@ impl EngineBuilder {
     /// readers then harvest on their own calls, ten times a second at most.
     ///
     /// With it no read harvests, slow sources are drawn on, and queues are emptied in time. It takes less than a
-    /// thousandth of a CPU, and less while nobody reads. A child process made by `fork` has no such thread; its readers
+    /// thousandth of a CPU, and less without reads. A child process made by `fork` has no such thread; its readers
     /// harvest on their own calls again.
     pub fn harvester(mut self, harvester: Harvester) -> Self {
         self.harvester = Some(harvester);

@@ -5,7 +5,7 @@ use super::collector::Due;
 use crate::mode::Mode;
 use wellspring_sys::os;
 
-/// In the life that was copied the clock showed ten years more, and the engine harvested then.
+/// Before the copy was made, the clock showed ten years more, and the engine harvested then.
 fn let_the_clock_go_back(engine: &Engine) {
     let then_ms = os::now_ms() + 10 * 365 * 24 * 3600 * 1000;
     engine.parts.harvest_inline(Due {

@@ -6,8 +6,9 @@
 //!
 //! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, a reader on the slow path
 //! harvests inline when 100 ms have passed: it tries the lock of the pools, and either reseeds or draws once on one
-//! source. That costs at most 3 system calls. Other readers do not wait for it. When no reseed happened for a minute,
-//! one inline harvest draws on all sources, and reseeds in the same call.
+//! source. Other readers do not wait for it. When no reseed happened for a minute, or the clock went back, one inline
+//! harvest draws 8 times on all fast sources, and reseeds in the same call. Once a minute an inline harvest also opens
+//! the files of clone detection. All other inline harvests make at most 3 system calls.
 
 use super::collector_memory::{
     CollectorMemory, CollectorState, MAX_SOURCES, QUEUE_EVENTS, QueueMemory, ROUND_DRAWS,
@@ -34,7 +35,7 @@ use wellspring_sys::signals::Blocked;
 use wellspring_sys::{cpu, os, stack};
 use zeroize::Zeroize;
 
-/// The draws on all sources before the engine gives up seeding itself for now: enough for a source that yields 32
+/// The draws on all fast sources before the engine gives up seeding itself for now: enough for a source that yields 32
 /// bytes at a time.
 const FIRST_DRAWS: usize = 34;
 
@@ -42,14 +43,14 @@ const FIRST_DRAWS: usize = 34;
 /// time, and one more.
 const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
 
-/// Where seeds go, and the number that announces them to the taps.
+/// The nodes that get seeds, and the number that announces the seeds to the taps.
 #[derive(Clone, Copy)]
-pub(super) struct Outlet<'a> {
+pub(super) struct SeedTarget<'a> {
     pub(super) nodes: &'a Nodes,
     pub(super) generation: &'a Generation,
 }
 
-/// What the queues held.
+/// The number of events taken from the fullest queue, and from all queues.
 #[derive(Default)]
 pub(super) struct Drained {
     fullest: usize,
@@ -126,24 +127,24 @@ impl Collector {
         self.memory.state.try_lock(signals)
     }
 
-    /// A round of the harvester: empties the queues, reseeds if that is due, and, if it `draws`, draws on the fast
-    /// sources.
+    /// A round of the harvester: empties the queues and reseeds if that is due. If `draws` is true, it draws on the
+    /// fast sources first.
     ///
-    /// An engine without a seed is left to its readers, which may hold the lock of the pools at this moment, unless
-    /// its fast sources alone did not suffice.
-    pub(super) fn round(&self, now_ms: u64, draws: bool, outlet: Outlet<'_>) -> Round {
+    /// Until the engine is ready, its readers seed it, and this does nothing: they may hold the lock of the pools now.
+    /// Exception: if the fast sources were not enough, the harvester helps.
+    pub(super) fn round(&self, now_ms: u64, draws: bool, target: SeedTarget<'_>) -> Round {
         let mut round = Round {
             is_read: true,
             ..Round::default()
         };
-        if !self.is_left_to_harvester(outlet.nodes) {
+        if !self.is_left_to_harvester(target.nodes) {
             return round;
         }
         let signals = Blocked::new();
         let Some(mut state) = self.memory.state.try_lock(&signals) else {
             return round;
         };
-        round.is_read = outlet.nodes.are_read();
+        round.is_read = target.nodes.are_read();
         let is_stale = draws && round.is_read && state.is_stale(now_ms);
         if is_stale {
             state.reseeded_ms = now_ms;
@@ -160,13 +161,13 @@ impl Collector {
             round.add(self.drain(&mut state));
         }
         round.add(self.drain(&mut state));
-        self.deliver(&mut state, now_ms, Pace::Fortuna, outlet, &signals);
+        self.deliver(&mut state, now_ms, Pace::Fortuna, target, &signals);
         drop(state);
         stack::erase_below();
         round
     }
 
-    /// Draws on a slow source, without a lock, and moves what it yielded to the pools.
+    /// Draws on a slow source, without a lock, and moves its sample to the pools.
     pub(super) fn draw_slowly(&self, source: usize) {
         let mut sample = [0; SEEDING_SAMPLE_BYTES];
         if let Some(length) = self.sources[source].sample(&mut sample) {
@@ -188,7 +189,7 @@ impl Collector {
         stack::erase_below();
     }
 
-    /// Whether the harvester uses the pools, too.
+    /// Whether the harvester may draw and reseed now: the engine is ready, or its fast sources were not enough.
     pub(super) fn is_left_to_harvester(&self, nodes: &Nodes) -> bool {
         let insufficient = &self.memory.fast_sources_insufficient;
         nodes.phase() == Phase::Ready || insufficient.load(Ordering::Relaxed) != 0
@@ -203,35 +204,35 @@ impl Collector {
     pub(super) fn seed(
         &self,
         need: Phase,
-        outlet: Outlet<'_>,
+        target: SeedTarget<'_>,
         signals: &Blocked,
     ) -> Result<(), Error> {
         self.refuse_own_sources()?;
-        self.lock_pages_in_child(outlet.nodes);
+        self.lock_pages_in_child(target.nodes);
         let mut state = self.memory.state.lock(signals);
         for _ in 0..FIRST_DRAWS {
-            outlet.nodes.receive_root(signals);
-            if outlet.nodes.phase() >= need {
+            target.nodes.receive_root(signals);
+            if target.nodes.phase() >= need {
                 return Ok(());
             }
-            self.draw_on_all(&mut state);
-            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, outlet, signals);
+            self.draw_on_fast_sources(&mut state);
+            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, target, signals);
         }
         let insufficient = &self.memory.fast_sources_insufficient;
         insufficient.store(1, Ordering::Relaxed);
         Err(Error::NotSeeded)
     }
 
-    /// Draws on all sources and reseeds now, as an operator orders.
-    pub(super) fn reseed(&self, outlet: Outlet<'_>) -> Result<(), Error> {
+    /// Draws on all fast sources and reseeds now, because an operator ordered it.
+    pub(super) fn reseed(&self, target: SeedTarget<'_>) -> Result<(), Error> {
         self.refuse_own_sources()?;
         let signals = Blocked::new();
         let mut state = self.memory.state.lock(&signals);
         for _ in 0..2 {
-            outlet.nodes.receive_root(&signals);
-            // A whole round: every source has a part in pool 0, and every seed is made of pool 0.
-            (0..ROUND_DRAWS).for_each(|_| self.draw_on_all(&mut state));
-            if self.deliver(&mut state, os::now_ms(), Pace::Ordered, outlet, &signals) {
+            target.nodes.receive_root(&signals);
+            // A whole round: noise of every fast source reaches pool 0, and every seed is made of pool 0.
+            (0..ROUND_DRAWS).for_each(|_| self.draw_on_fast_sources(&mut state));
+            if self.deliver(&mut state, os::now_ms(), Pace::Ordered, target, &signals) {
                 return Ok(());
             }
         }
@@ -278,7 +279,7 @@ impl Collector {
         Ok(())
     }
 
-    /// The first read of a child process comes by here.
+    /// A child process does not inherit memory locks. Its first slow read locks the pages again, here.
     pub(super) fn lock_pages_in_child(&self, nodes: &Nodes) {
         if self.memory.pages_locked.swap(1, Ordering::Relaxed) == 0 {
             self.memory.lock_pages();
@@ -291,7 +292,7 @@ impl Collector {
         (0..self.sources.len()).filter(|&source| self.sources[source].is_fast())
     }
 
-    pub(super) fn draw_on_all(&self, state: &mut CollectorState) {
+    pub(super) fn draw_on_fast_sources(&self, state: &mut CollectorState) {
         for source in self.fast_sources() {
             self.draw(state, source, SEEDING_SAMPLE_BYTES);
             self.drain(state);
@@ -300,7 +301,8 @@ impl Collector {
 
     /// Draws on a source: its sample goes through the health tests, in events, to the queue of this CPU.
     ///
-    /// Once; but while the engine seeds itself, until the start-up of the source is over and a sample was used.
+    /// One draw of `bytes` bytes. If `bytes` is [`SEEDING_SAMPLE_BYTES`], up to 33 draws: until the start-up of the
+    /// source is over and a sample was used.
     pub(super) fn draw(&self, state: &mut CollectorState, source: usize, bytes: usize) {
         let draws = if bytes < SEEDING_SAMPLE_BYTES {
             1
@@ -342,7 +344,7 @@ impl Collector {
     pub(super) fn drain(&self, state: &mut CollectorState) -> Drained {
         let mut drained = Drained::default();
         for queue in &self.queues {
-            // At most what a queue holds: a thread that fills it as fast as this empties it must not keep us here.
+            // At most 64 events, a full queue: a thread that fills it as fast as this empties it must not keep us here.
             let mut count = 0;
             while count < QUEUE_EVENTS && queue.0.pop_into(&mut state.event) {
                 state.distribution.absorb(&state.event);
@@ -357,16 +359,17 @@ impl Collector {
 
     /// Reseeds if that is due, and announces it to the taps.
     ///
-    /// Every reseed passes through node 0. Where readers use other nodes only, node 0 takes its seed here.
+    /// Every reseed goes to node 0, and a full mailbox there stops all reseeds. So if any node has taken its seed since
+    /// the last reseed and node 0 has not, because all readers are on other nodes, node 0 takes its seed here.
     pub(super) fn deliver(
         &self,
         state: &mut CollectorState,
         now_ms: u64,
         pace: Pace,
-        outlet: Outlet<'_>,
+        target: SeedTarget<'_>,
         signals: &Blocked,
     ) -> bool {
-        let nodes = outlet.nodes;
+        let nodes = target.nodes;
         if nodes.are_read() && !nodes.inlet(0).is_empty() {
             nodes.receive_root(signals);
         }
@@ -376,7 +379,7 @@ impl Collector {
             .deliver(now_ms, pace, nodes.in_use(), inlet);
         if delivered {
             state.reseeded_ms = now_ms;
-            outlet.generation.bump();
+            target.generation.bump();
         }
         delivered
     }

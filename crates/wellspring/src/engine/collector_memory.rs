@@ -1,4 +1,4 @@
-//! The memory of the collector: wiped on fork, and the only place where noise lies.
+//! The memory of the collector: wiped on fork. It has the pools, the queues, and the samples of fast sources.
 
 use super::source_entry::SourceState;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -54,7 +54,8 @@ impl Zeroed for CollectorMemory {
     };
 }
 
-/// What the owner of the pools has. Noise lies here while it is tested, cut and hashed, and never on a stack.
+/// The state behind the lock of the pools. Samples of fast sources are here while they are tested, cut and hashed. A
+/// sample of a slow source, and an event of [`mix`](super::Engine::mix), are on the stack meanwhile and are wiped.
 #[repr(C)]
 pub(super) struct CollectorState {
     pub(super) distribution: Distribution,

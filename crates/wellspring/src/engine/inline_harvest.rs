@@ -1,6 +1,6 @@
-//! One harvest on a reader's call, where no harvester does it.
+//! One harvest on a reader's call, if no harvester does it.
 
-use super::collector::{Collector, Due, Outlet};
+use super::collector::{Collector, Due, SeedTarget};
 use super::collector_memory::{CollectorState, ROUND_DRAWS, SAMPLE_BYTES};
 use wellspring_core::pool::{Pace, RESEED_INTERVAL_MS};
 use wellspring_sys::lock::Guard;
@@ -16,7 +16,11 @@ pub(super) struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     /// Takes the lock, unless another thread has it, and schedules the next inline harvest.
-    pub(super) fn take(collector: &'a Collector, due: Due, signals: &'a Blocked) -> Option<Self> {
+    pub(super) fn try_begin(
+        collector: &'a Collector,
+        due: Due,
+        signals: &'a Blocked,
+    ) -> Option<Self> {
         let state = collector.try_lock(signals)?;
         collector.schedule_inline_harvest(due.now_ms, due.now_ms + RESEED_INTERVAL_MS);
         Some(Self {
@@ -27,8 +31,8 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Reseeds if that is due, else draws on the next source.
-    pub(super) fn harvest(mut self, outlet: Outlet<'_>) {
+    /// Reseeds if that is due, else draws on the next fast source.
+    pub(super) fn harvest(mut self, target: SeedTarget<'_>) {
         let Due {
             now_ms,
             clock_went_back,
@@ -36,11 +40,11 @@ impl<'a> Turn<'a> {
         let (collector, state) = (self.collector, &mut *self.state);
         if clock_went_back || state.is_stale(now_ms) {
             state.reseeded_ms = now_ms;
-            collector.lock_pages_in_child(outlet.nodes);
-            outlet.nodes.receive_root(self.signals);
-            (0..ROUND_DRAWS).for_each(|_| collector.draw_on_all(state));
+            collector.lock_pages_in_child(target.nodes);
+            target.nodes.receive_root(self.signals);
+            (0..ROUND_DRAWS).for_each(|_| collector.draw_on_fast_sources(state));
         }
-        if !collector.deliver(state, now_ms, Pace::Fortuna, outlet, self.signals) {
+        if !collector.deliver(state, now_ms, Pace::Fortuna, target, self.signals) {
             let sources = collector.sources();
             let count = sources.len();
             let mut in_turn = (0..count).map(|step| (state.next_source as usize + step) % count);

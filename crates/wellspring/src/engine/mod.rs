@@ -1,19 +1,19 @@
 //! An engine: sources, pools, nodes and the threads' taps.
 //!
 //! ```text
-//! builder       what an engine is made of
-//! parts         the parts below, and what takes more than one of them
+//! builder       the settings of an engine, and how it is built
+//! parts         the engine itself: the parts below, and all work that needs more than one of them
 //! phase         how far it is seeded
 //! nodes         one generator for each NUMA node
 //! source_entry  one source: its health, its next pool, its counts
-//! collector_memory  where noise lies on its way
+//! collector_memory  the memory for noise on its way to the pools
 //! collector     sources -> health -> queues -> pools -> inlets of the nodes
-//! inline_harvest  one harvest on a reader's call, where no harvester does it
+//! inline_harvest  one harvest on a reader's call, if no harvester does it
 //! taps          a key and a buffer for each thread and nesting depth; the hot path
 //! modes         the read modes that work on nodes
 //! harvester     a thread that gathers noise, so that no reader has to
-//! tasks         what else that thread does: notices of clones, the seed file
-//! stats         what can be said about an engine without a secret
+//! tasks         the other tasks of that thread: notices of clones, the seed file
+//! stats         statistics of an engine, without a secret
 //! ```
 //!
 //! Each part has its own state and knows only the parts that it uses. [`parts::Parts`] alone sees all of them.
@@ -64,11 +64,18 @@ use wellspring_pseudo::Xoshiro256PlusPlus;
 /// # Ok::<(), wellspring::Error>(())
 /// ```
 ///
-/// Every method may be called from any thread, from a signal handler, and in a child process after a fork. No read
-/// ever repeats what another read returned.
+/// Every method may be called from any thread, and in a child process after a fork. No read ever repeats bytes that
+/// another read returned.
+///
+/// In a signal handler call only the reads ([`fill`](Self::fill), [`try_fill`](Self::try_fill),
+/// [`fill_early`](Self::fill_early), [`bytes`](Self::bytes) and the numbers), [`mix`](Self::mix),
+/// [`generation`](Self::generation), [`mode`](Self::mode), [`prf`](Self::prf) and [`backend`](Self::backend). They
+/// allocate nothing after the first read of the process, with the default sources. [`builder`](Self::builder),
+/// [`stats`](Self::stats) and [`save_seed`](Self::save_seed) allocate, and `save_seed` writes a file: do not call them
+/// in a handler.
 #[derive(Clone)]
 pub struct Engine {
-    /// Declared first: its drop joins the thread before `parts` goes.
+    /// Declared first: its drop joins the thread before `parts` is dropped.
     _harvester: Option<Arc<HarvesterHandle<Parts>>>,
     parts: Arc<Parts>,
 }
@@ -87,13 +94,13 @@ impl Engine {
 
     /// Fills `destination`, of any length. Waits until the engine is seeded with 128 bits.
     ///
-    /// An engine without a seed and without a source that yields credited noise waits for ever; see
+    /// An engine without a seed and without a source that yields credited noise never returns; see
     /// [`try_fill`](Self::try_fill).
     ///
     /// # Panics
     ///
-    /// If a [`Source`](crate::Source) of this engine calls it before the engine is seeded with 128 bits: it would wait for
-    /// itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
+    /// If a fast [`Source`](crate::Source) of this engine calls it before the engine is seeded with 128 bits: it would wait
+    /// for itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
         if !self.parts.take(destination) {
@@ -127,7 +134,7 @@ impl Engine {
 
     numbers!([&self,] => &mut &*self, "as good as those of [`fill`](Self::fill)");
 
-    /// `N` random bytes. As [`fill`](Self::fill).
+    /// `N` random bytes, as good as those of [`fill`](Self::fill). Waits and panics like it.
     #[must_use]
     #[inline]
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
@@ -136,19 +143,19 @@ impl Engine {
         bytes
     }
 
-    /// Hashes `data` into the pools, without credit. Anybody may call it with any data.
+    /// Hashes `data` into the pools, without credit. Data from an attacker does no harm.
     ///
     /// It never waits: a full or busy queue drops the data. It takes effect with a later reseed.
     pub fn mix(&self, data: &[u8]) {
         self.parts.collector.mix(data);
     }
 
-    /// Draws on all sources, reseeds node 0, and moves every tap to a fresh key at its next read. Returns the new
+    /// Draws on all fast sources, reseeds node 0, and moves every tap to a fresh key at its next read. Returns the new
     /// generation. For an operator who has a reason: the engine reseeds itself.
     ///
     /// # Errors
     ///
-    /// [`Error::NotSeeded`] if the sources yielded nothing to reseed with. The generation has moved all the same, and
+    /// [`Error::NotSeeded`] if the sources yielded nothing to reseed with. The generation has still moved, and
     /// taps take fresh keys from the present nodes.
     pub fn reseed(&self) -> Result<u64, Error> {
         self.parts.reseed()
@@ -160,22 +167,24 @@ impl Engine {
     ///
     /// Call it in a program that restores a snapshot or a checkpoint and knows it first. An engine does so by itself when
     /// the [generation page](crate::clone_detection) or the hypervisor's clock changes, after a suspend, when the clock
-    /// goes back, and with a harvester when the kernel sends its notice. An engine that was deterministic is so no more.
+    /// goes back, and with a harvester when the kernel sends its notice. After
+    /// this call a deterministic engine is no longer deterministic.
     pub fn diverge_from_clones(&self) -> u64 {
         self.parts.diverge()
     }
 
     /// Writes the [seed file](crate::seed_file) now, from fresh output of every node. An engine does so by itself when
-    /// its last handle goes, and every ten minutes if it has a harvester.
+    /// its last handle is dropped, and every ten minutes if it has a harvester.
     ///
     /// # Errors
     ///
-    /// Why it was not written; the old file stands.
+    /// The reason why the file was not written. The old file is unchanged.
     pub fn save_seed(&self) -> Result<(), SeedFileError> {
         self.parts.save_seed()
     }
 
-    /// The generation: 1 at first, one more with every reseed.
+    /// The generation: 1 at first. Each reseed and each divergence from clones adds 1, and so does a call of
+    /// [`reseed`](Self::reseed) that failed because the sources yielded nothing.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.parts.taps.generation().current()
@@ -205,7 +214,7 @@ impl Engine {
         self.parts.nodes.backend()
     }
 
-    /// What can be said of the engine without a secret.
+    /// Statistics of the engine. They contain no secret. Allocates.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.parts.stats()

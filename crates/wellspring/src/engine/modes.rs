@@ -1,4 +1,4 @@
-//! The read modes that work on nodes: `Canonical`, and setting output aside as `Concurrent` and `PerNode` do.
+//! The read modes that work on nodes: `Canonical`, and reservations of output for `Concurrent` and `PerNode`.
 
 use super::nodes::Nodes;
 use super::phase::Phase;
@@ -6,8 +6,8 @@ use crate::error::Error;
 use wellspring_core::generator::Reservation;
 use wellspring_sys::signals::Blocked;
 
-/// Seeds the engine up to a phase.
-pub(super) type Seed<'a> = &'a dyn Fn(Phase, &Blocked) -> Result<(), Error>;
+/// A function of the engine: draws and reseeds until the engine has reached a phase.
+pub(super) type SeedEngine<'a> = &'a dyn Fn(Phase, &Blocked) -> Result<(), Error>;
 
 /// random(4) with concurrent_read=1, on one node: the lock is held to set the output aside, not to make it.
 #[inline]
@@ -15,25 +15,25 @@ pub(super) fn read_reserved(
     nodes: &Nodes,
     number: usize,
     need: Phase,
-    seed: Seed<'_>,
+    seed_engine: SeedEngine<'_>,
     destination: &mut [u8],
 ) -> Result<(), Error> {
     loop {
         let stamp = {
-            // Wiped where it lies at the end of this block: `drop` would move it and leave the key here.
+            // Wiped in place at the end of this block: `drop` would move it and leave the key here.
             let mut reservation = Reservation::ZERO;
             let stamp = loop {
                 let signals = Blocked::new();
                 let bytes = destination.len();
                 match nodes.reserve(number, need, bytes, &signals, &mut reservation) {
                     Some(stamp) => break stamp,
-                    None => seed(need, &signals)?,
+                    None => seed_engine(need, &signals)?,
                 }
             };
             reservation.generate(nodes.backend(), destination);
             stamp
         };
-        // The last look: between it and the return to the caller a fork would repeat these bytes.
+        // The last fork check: a fork between it and the return to the caller would repeat these bytes.
         if nodes.is_same_process(stamp) {
             return Ok(());
         }
@@ -44,7 +44,7 @@ pub(super) fn read_reserved(
 pub(super) fn fetch_keys(
     nodes: &Nodes,
     number: usize,
-    seed: Seed<'_>,
+    seed_engine: SeedEngine<'_>,
     keys: &mut [u8],
     signals: &Blocked,
 ) -> Result<(), Error> {
@@ -54,7 +54,7 @@ pub(super) fn fetch_keys(
         .reserve(number, need, keys.len(), signals, &mut reservation)
         .is_none()
     {
-        seed(need, signals)?;
+        seed_engine(need, signals)?;
     }
     reservation.generate(nodes.backend(), keys);
     Ok(())
@@ -65,7 +65,7 @@ pub(super) fn fetch_keys(
 pub(super) fn read_canonical(
     nodes: &Nodes,
     need: Phase,
-    seed: Seed<'_>,
+    seed_engine: SeedEngine<'_>,
     destination: &mut [u8],
 ) -> Result<(), Error> {
     'from_the_start: loop {
@@ -81,7 +81,7 @@ pub(super) fn read_canonical(
                     rest = next;
                 }
                 Err(same) => {
-                    seed(need, &signals)?;
+                    seed_engine(need, &signals)?;
                     rest = same;
                     continue;
                 }

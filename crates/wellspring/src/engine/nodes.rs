@@ -26,13 +26,13 @@ struct NodeMemory {
     phase: PhaseWord,
     _reserved_too: u32,
     fetches: AtomicU64,
-    /// A number that no other life of this memory has; see [`ForkStamp`].
+    /// A unique number. This memory gets a new one after a fork wiped it; see [`ForkStamp`].
     serial: AtomicU64,
     _reserved_more: [u64; 2],
     node: Lock<LockedNode>,
 }
 
-/// What the lock of a node protects.
+/// The data behind the lock of a node.
 #[repr(transparent)]
 struct LockedNode(Node);
 
@@ -120,18 +120,18 @@ impl Nodes {
         self.topology.node_of(os::current_cpu())
     }
 
-    /// Where seeds for a node go.
+    /// The mailbox and the remaining credit of a node.
     pub(super) fn inlet(&self, number: usize) -> &Inlet {
         &self.memory[number].inlet
     }
 
-    /// Whether a node was read since it was given a seed. While nothing reads, every mailbox fills, and reseeds stop.
+    /// Whether any node has taken its seed, because it was read. Without reads every mailbox fills, and reseeds stop.
     pub(super) fn are_read(&self) -> bool {
         let in_use = &self.memory[..self.in_use()];
         in_use.iter().any(|memory| memory.inlet.is_empty())
     }
 
-    /// How many nodes have readers: node 0 alone before [`Phase::Ready`].
+    /// The number of nodes that serve readers: 1, node 0, before [`Phase::Ready`].
     pub(super) fn in_use(&self) -> usize {
         if self.phase() == Phase::Ready {
             self.count()
@@ -170,7 +170,7 @@ impl Nodes {
 
     /// Makes the first chunk of `destination`, at most 4096 bytes, under the lock of node 0, and returns the rest.
     ///
-    /// `None` if the engine has not reached the phase `need`.
+    /// `Err(destination)` if the engine has not reached the phase `need`.
     pub(super) fn read_chunk<'a>(
         &self,
         need: Phase,

@@ -1,12 +1,12 @@
-//! The parts of an engine, and what takes more than one of them.
+//! The engine itself: its parts, and all work that needs more than one of them.
 //!
 //! ```text
-//! read    take -> taps;  else read -> (harvest inline) -> modes -> taps or nodes
+//! read    take -> taps;  else read -> (harvest inline) -> taps -> modes -> nodes
 //! noise   collector -> inlets of the nodes -> generation
 //! copies  clones -> every node -> generation -> clones
 //! ```
 
-use super::collector::{Collector, Due, Outlet};
+use super::collector::{Collector, Due, SeedTarget};
 use super::harvester::HarvesterStatus;
 use super::inline_harvest::Turn;
 use super::modes;
@@ -31,11 +31,11 @@ use wellspring_sys::signals::Blocked;
 use wellspring_sys::stack;
 use zeroize::Zeroizing;
 
-/// How often a read is made again because the machine was copied while it ran. Where copies are made faster than
-/// bytes, the last bytes stand.
+/// A read is repeated if the machine was copied while it ran. After 4 tries it returns its last bytes, even if the
+/// machine was copied again.
 const MAX_READS: usize = 4;
 
-/// What the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s share.
+/// Shared by the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s.
 pub(crate) struct Parts {
     pub(super) mode: Mode,
     pub(super) taps: Taps,
@@ -110,7 +110,7 @@ impl Parts {
                 &self.nodes,
                 0,
                 Phase::Early,
-                &|need, signals| self.seed(need, signals),
+                &|need, signals| self.seed_engine(need, signals),
                 destination,
             )
         })
@@ -125,10 +125,10 @@ impl Parts {
         }
     }
 
-    /// Reseeds every node with what differs in each copy, then moves every tap to a fresh key. Returns the new
-    /// generation.
+    /// Reseeds every node with data that is different in each copy, then moves every tap to a fresh key. Returns the
+    /// new generation.
     ///
-    /// A new generation alone would not do: a copy has the same nodes and would draw the same keys from them.
+    /// A new generation alone is not enough: a copy has the same nodes and would draw the same keys from them.
     pub(super) fn diverge(&self) -> u64 {
         let mut entropy = FreshEntropy::EMPTY;
         let entropy = entropy.gather();
@@ -148,9 +148,10 @@ impl Parts {
         self.handle_clone_epoch();
     }
 
-    /// Draws on all sources and reseeds. Returns the new generation.
+    /// Draws on all fast sources and reseeds. Returns the new generation. If the fast sources yield too little, the
+    /// generation moves, too: taps then take fresh keys from the present nodes.
     pub(super) fn reseed(&self) -> Result<u64, Error> {
-        let reseeded = self.collector.reseed(self.outlet());
+        let reseeded = self.collector.reseed(self.seed_target());
         stack::erase_below();
         if let Err(error) = reseeded {
             self.taps.generation().bump();
@@ -199,14 +200,14 @@ impl Parts {
         }
     }
 
-    /// Inlined into its two callers: the fewer instructions follow the last look at what a fork wipes, the fewer
-    /// moments are left in which a fork in a handler gives the same bytes to parent and child.
+    /// Inlined into its two callers, so that few instructions follow the last fork check. A fork in them, by a signal
+    /// handler, gives parent and child the same bytes.
     #[inline(always)]
     fn read_inlined(&self, destination: &mut [u8]) -> Result<(), Error> {
         self.unless_copied(|| self.read_once(destination))
     }
 
-    /// As [`read_inlined`](Self::read_inlined).
+    /// Inlined for the same reason as [`read_inlined`](Self::read_inlined).
     #[inline(always)]
     fn read_owned_inlined(
         &self,
@@ -222,8 +223,8 @@ impl Parts {
         })
     }
 
-    pub(super) fn outlet(&self) -> Outlet<'_> {
-        Outlet {
+    pub(super) fn seed_target(&self) -> SeedTarget<'_> {
+        SeedTarget {
             nodes: &self.nodes,
             generation: self.taps.generation(),
         }
@@ -232,11 +233,13 @@ impl Parts {
     #[inline(always)]
     fn read_once(&self, destination: &mut [u8]) -> Result<(), Error> {
         self.harvest_if_due();
-        let seed = |need, signals: &Blocked| self.seed(need, signals);
+        let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
         match self.mode {
-            Mode::Canonical => modes::read_canonical(&self.nodes, Phase::Ready, &seed, destination),
+            Mode::Canonical => {
+                modes::read_canonical(&self.nodes, Phase::Ready, &seed_engine, destination)
+            }
             Mode::Concurrent => {
-                modes::read_reserved(&self.nodes, 0, Phase::Ready, &seed, destination)
+                modes::read_reserved(&self.nodes, 0, Phase::Ready, &seed_engine, destination)
             }
             Mode::PerNode => self.read_local_node(destination),
             Mode::PerThread => {
@@ -251,27 +254,28 @@ impl Parts {
 
     #[inline(always)]
     fn read_local_node(&self, destination: &mut [u8]) -> Result<(), Error> {
-        let seed = |need, signals: &Blocked| self.seed(need, signals);
+        let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
         modes::read_reserved(
             &self.nodes,
             self.nodes.local(),
             Phase::Ready,
-            &seed,
+            &seed_engine,
             destination,
         )
     }
 
     fn fetch_keys(&self, keys: &mut [u8], signals: &Blocked) -> Result<(), Error> {
-        let seed = |need, signals: &Blocked| self.seed(need, signals);
-        let fetched = modes::fetch_keys(&self.nodes, self.nodes.local(), &seed, keys, signals);
+        let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
+        let fetched =
+            modes::fetch_keys(&self.nodes, self.nodes.local(), &seed_engine, keys, signals);
         stack::erase_below();
         fetched
     }
 
     #[cold]
     #[inline(never)]
-    fn seed(&self, need: Phase, signals: &Blocked) -> Result<(), Error> {
-        let seeded = self.collector.seed(need, self.outlet(), signals);
+    fn seed_engine(&self, need: Phase, signals: &Blocked) -> Result<(), Error> {
+        let seeded = self.collector.seed(need, self.seed_target(), signals);
         stack::erase_below();
         seeded
     }
@@ -288,9 +292,9 @@ impl Parts {
     #[inline(never)]
     pub(super) fn harvest_inline(&self, due: Due) {
         let signals = Blocked::new();
-        if let Some(turn) = Turn::take(&self.collector, due, &signals) {
+        if let Some(turn) = Turn::try_begin(&self.collector, due, &signals) {
             self.look_for_clones(due.now_ms, due.clock_went_back);
-            turn.harvest(self.outlet());
+            turn.harvest(self.seed_target());
             stack::erase_below();
         }
     }
@@ -314,7 +318,7 @@ impl Parts {
         let epoch = self.clones.epoch();
         let current = epoch.current();
         if current != epoch.handled() {
-            // Several threads may do so at the same time. That costs a few reseeds more, and no lock.
+            // Several threads may diverge at the same time. That costs a few reseeds more, and needs no lock.
             self.diverge();
             epoch.mark_handled(current);
         }
@@ -340,7 +344,7 @@ impl Parts {
                 continue;
             };
             let result = draw(&mut generator);
-            // Where the thread has no place for it, the generator was made for this call alone.
+            // If the thread has no slot, the generator was made for this call alone.
             self.taps.keep_pseudo(node, &generator);
             // A fork in between, by a signal handler, would give parent and child the same generator.
             if self.nodes.is_same_process(stamp) {
@@ -351,10 +355,10 @@ impl Parts {
 }
 
 impl Drop for Parts {
-    /// The orderly end of an engine writes its seed file, if it has one and this is not a child process.
+    /// Writes the seed file, if the engine has one and this is not a child process.
     fn drop(&mut self) {
         if self.seed_store.as_ref().is_some_and(SeedStore::is_ours) {
-            // Nobody is left to hear of an error. The present file was never used.
+            // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
             let _ = self.save_seed();
         }
     }
@@ -366,7 +370,7 @@ fn wait_until_ready(mut read: impl FnMut() -> Result<(), Error>) {
     loop {
         match read() {
             Ok(()) => return,
-            // To wait would be for ever: this thread keeps the engine from being seeded.
+            // Waiting would never end: this thread is the one that must seed the engine.
             Err(error @ Error::SourceReadsEngine) => panic!("wellspring: {error}"),
             Err(_) => os::pause(),
         }

@@ -17,7 +17,7 @@ pub(super) struct SourceEntry {
     discarded_bytes: AtomicU64,
     credited_bits: AtomicU64,
     errors: AtomicU64,
-    /// Why the last draw yielded nothing, as [`encode`] writes it; 0 if it yielded something.
+    /// The reason why the last draw yielded nothing, as [`encode`] writes it; 0 if it yielded something.
     last_error: AtomicU64,
     /// A [`SourceHealth`]. A disabled source stays disabled in a child process, whose tests start from nothing.
     health: AtomicU32,
@@ -34,7 +34,7 @@ pub(super) struct SourceState {
     /// The pool of the next event. Each source has a round robin of its own, so that no source can choose the
     /// pools of another (FS&K 9.5.6).
     next_pool: u64,
-    /// The part of a bit that was claimed and not credited yet: one byte may be worth less than one bit.
+    /// The part of a bit that was claimed and not credited yet: one byte may have less than one bit of min-entropy.
     claimed_256ths: u64,
 }
 
@@ -101,7 +101,7 @@ impl SourceEntry {
         }
         let draw = catch_unwind(AssertUnwindSafe(|| self.source.sample(destination)));
         let result = draw.unwrap_or_else(|panic| {
-            // To drop what was thrown could panic again.
+            // A drop of the panic's value could panic again.
             core::mem::forget(panic);
             Err(SourceError::Panicked)
         });
@@ -120,7 +120,7 @@ impl SourceEntry {
 
     /// Tests a sample, gives it in events to `push`, and wipes it. Returns whether it was used.
     ///
-    /// `event` is the place where each event lies on its way.
+    /// `event` is the buffer for each event on its way.
     pub(super) fn admit(
         &self,
         state: &mut SourceState,

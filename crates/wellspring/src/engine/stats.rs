@@ -1,4 +1,4 @@
-//! What can be said of an engine without a secret.
+//! Statistics of an engine, without a secret.
 
 use super::harvester::HarvesterStats;
 use super::phase::Phase;
@@ -9,7 +9,7 @@ use wellspring_core::Backend;
 use wellspring_core::health::SourceHealth;
 use wellspring_core::source::{MinEntropy, SourceError};
 
-/// What can be said of an engine without a secret. A snapshot: the numbers are not of one instant.
+/// Statistics of an engine. They contain no secret. The numbers are read one after another, not at one instant.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stats {
@@ -29,7 +29,7 @@ pub struct Stats {
     pub sources: Vec<SourceStats>,
     /// The harvester, if this process runs one for this engine.
     pub harvester: Option<HarvesterStats>,
-    /// Where the engine looks for signs of a copy.
+    /// Which signs of a copy the engine watches.
     pub clone_detection: CloneDetectionStats,
     /// The events dropped because a queue was full or busy.
     pub events_dropped: u64,
@@ -65,11 +65,11 @@ pub struct SourceStats {
     pub credited_bits: u64,
     /// How often a draw failed.
     pub errors: u64,
-    /// Why the last draw failed, if it did.
+    /// The reason why the last draw failed, if it did.
     pub last_error: Option<SourceError>,
     /// The bytes that were tested and thrown away: during start-ups, and after failures.
     pub discarded_bytes: u64,
-    /// What its health tests say.
+    /// The state that its health tests put it in.
     pub health: SourceHealth,
     /// Failures of a health test that a sound source shows once in 2^30 samples.
     pub intermittent_failures: u64,

@@ -1,4 +1,4 @@
-//! What the harvester's thread does with an engine: it harvests, listens for notices of clones, and writes the seed
+//! The work of the harvester's thread for an engine: it harvests, listens for notices of clones, and writes the seed
 //! file.
 
 use super::harvester::{BackgroundTask, HarvesterStatus, Harvests, Round};
@@ -8,10 +8,11 @@ use crate::clone_detection::CloneEvents;
 use crate::seed_file::SAVE_INTERVAL_MS;
 use std::os::fd::BorrowedFd;
 
-/// How often clocks and pages are looked at.
+/// The time between two looks at clocks and pages.
 const LOOK_INTERVAL_MS: u64 = 1000;
 
-/// How soon a failed save is repeated; and how often an engine checks whether it can save something of value now.
+/// The time before a failed save is repeated, and between two checks whether the engine is ready, so that the file gets
+/// credit.
 const RETRY_MS: u64 = 10_000;
 
 /// The tasks of the engine of the process.
@@ -35,7 +36,7 @@ impl BackgroundTask<Parts> for ListenForClones {
     }
 
     fn run(&mut self, engine: &Parts, now_ms: u64) -> u64 {
-        // Any number of notices is one reason.
+        // One divergence answers all waiting notices.
         if std::iter::from_fn(|| self.0.next_event()).count() > 0 {
             engine.diverge();
         }
@@ -44,7 +45,7 @@ impl BackgroundTask<Parts> for ListenForClones {
     }
 }
 
-/// Writes the seed file every ten minutes; and as soon as it can be credited, where the present one cannot.
+/// Writes the seed file every ten minutes; and once when the engine is ready and the present file has no credit.
 struct SaveSeed {
     next_ms: Option<u64>,
 }
@@ -83,7 +84,7 @@ impl Harvests for Parts {
     }
 
     fn round(&self, now_ms: u64, draws: bool) -> Round {
-        self.collector.round(now_ms, draws, self.outlet())
+        self.collector.round(now_ms, draws, self.seed_target())
     }
 
     fn slow_interval_ms(&self, source: usize) -> Option<u64> {

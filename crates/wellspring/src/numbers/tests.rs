@@ -45,7 +45,7 @@ fn chi_square(counts: &[u32]) -> f64 {
     terms.sum()
 }
 
-/// What chi-square stays below with probability 0.9999: the approximation of Wilson and Hilferty.
+/// The limit that chi-square is below with probability 0.9999: the approximation of Wilson and Hilferty.
 fn chi_square_limit(classes: usize) -> f64 {
     let freedom = (classes - 1) as f64;
     let spread = 2.0 / (9.0 * freedom);
@@ -58,7 +58,7 @@ fn words_that_would_favour_a_result_are_rejected_and_no_others() {
     let third = (u64::MAX / 6) + 1;
     assert_eq!(third.wrapping_mul(6), 2);
     assert_eq!(up_to_u64(&mut script(&[0, third, 7]), 5), 0);
-    // A low half of 4 is the first that stands.
+    // A low half of 4 is the first that is not rejected.
     let fourth = u64::MAX / 3 + 1;
     assert_eq!(fourth.wrapping_mul(6), 4);
     assert_eq!(up_to_u64(&mut script(&[fourth]), 5), 2);

@@ -1,4 +1,4 @@
-//! A seed file as it lies on the disk.
+//! A seed file on the disk.
 
 use super::identity::Identity;
 use super::outcome::SeedFileError;

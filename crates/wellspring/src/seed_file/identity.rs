@@ -1,4 +1,4 @@
-//! What tells a seed file from its copies: the machine, the boot, the file system, the file.
+//! The identity of a seed file, which its copies do not have: the machine, the boot, the file system, the file.
 
 use rustix::fs::{AtFlags, StatxFlags, fstatfs, fstatvfs, statx};
 use std::os::fd::BorrowedFd;
@@ -6,7 +6,7 @@ use wellspring_core::seed_file::{Boot, FileId, UNKNOWN_FILE};
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_sys::os::read_file;
 
-/// Where firmware or a hypervisor names the machine: not on a disk, so not copied with one.
+/// Files in which firmware or a hypervisor names the machine. They are not on a disk, so not copied with one.
 const HARDWARE: [&str; 4] = [
     "/sys/class/dmi/id/product_uuid",
     "/sys/hypervisor/uuid",
@@ -18,7 +18,7 @@ const HARDWARE: [&str; 4] = [
 /// same inode.
 const OVERLAY: u64 = 0x794c_7630;
 
-/// Which machine this is, and which boot of it.
+/// The identity of this machine and of this boot.
 ///
 /// An engine uses [`system`](Self::system): `/etc/machine-id`, hashed with the identity of the hardware (DMI's product
 /// UUID, which only root can read; Xen's; the device tree's), and the kernel's boot id. Where no identity of the
@@ -65,7 +65,7 @@ impl Identity {
         }
     }
 
-    /// What tells an open file on this machine from its copies.
+    /// The identity of an open file on this machine. A copy of the file has another one.
     pub(super) fn file_id(&self, file: BorrowedFd<'_>) -> FileId {
         self.known_file_id(file).unwrap_or(UNKNOWN_FILE)
     }

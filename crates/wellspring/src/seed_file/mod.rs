@@ -1,17 +1,17 @@
-//! The file that carries seeds over a reboot: what engines do with it, and what can be said about one.
+//! The file that carries seeds over a reboot: how engines use it, and how to show one without its secrets.
 //!
 //! [`EngineBuilder::seed_file`](crate::EngineBuilder::seed_file) gives an engine one. While the engine is built, the file
 //! is read, replaced, and only then mixed in: no content is used twice. It is written again every ten minutes by an
 //! engine with a harvester, by [`Engine::save_seed`](crate::Engine::save_seed), and when the last handle of the engine
-//! goes. The format, and the credit of a seed case by case: [`wellspring_core::seed_file`].
+//! is dropped. The format, and the credit of a seed case by case: [`wellspring_core::seed_file`].
 //!
-//! The content of a file is always mixed in, credited or not. A link, a device, or a file of another user is left alone.
-//! [`SeedFound`] says what it was. No engine fails because of its seed file.
+//! The content of a file is mixed in, credited or not, unless the file is refused: a link, a device, or a file of another
+//! user is not read and not changed. [`SeedFound`] is the result. No engine fails because of its seed file.
 //!
 //! ```text
-//! identity  what tells a file from its copies
-//! outcome   what an engine found, and why a file was not written
-//! file      a seed file as it lies on the disk
+//! identity  the identity of a file: a copy has another one
+//! outcome   the result of reading a file, and the reason why a file was not written
+//! file      a seed file on the disk
 //! store     the seed file of an engine: read, replace, write again
 //! ```
 
@@ -29,7 +29,7 @@ pub(crate) use store::{SAVE_INTERVAL_MS, SeedStore};
 use std::path::Path;
 use wellspring_core::seed_file::{SeedFile, UNKNOWN_FILE};
 
-/// What a seed file says, without a secret.
+/// The content of a seed file, without its secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -41,17 +41,17 @@ pub struct Report {
     pub claimed_bits: u32,
     /// Whether this boot wrote it.
     pub is_of_this_boot: bool,
-    /// Whether it can be told from its copies: the machine and the file system have an identity.
+    /// Whether the file differs from its copies: the machine and the file system have an identity.
     pub has_file_id: bool,
-    /// What an engine would find now.
+    /// The result that an engine would get now.
     pub found: SeedFound,
 }
 
-/// Says what is in a seed file, which stays as it is.
+/// Returns the content of a seed file, without its secrets. Does not change the file.
 ///
 /// # Errors
 ///
-/// What an engine would find, where that is no seed.
+/// [`SeedFound::Nothing`] if there is no file, [`SeedFound::Refused`] or [`SeedFound::Damaged`].
 pub fn inspect(path: &Path, identity: &Identity) -> Result<Report, SeedFound> {
     let found = file::read(path, identity);
     let found = found

@@ -1,11 +1,11 @@
-//! What an engine found as its seed file, and why a file was not written.
+//! The results of reading a seed file, and the reasons why one was not written.
 
 use core::fmt;
 use std::path::PathBuf;
 use wellspring_core::seed_file::{Damage, Uncredited};
 use wellspring_sys::trusted_file::FileFault;
 
-/// What an engine found where its seed file should be.
+/// The result of reading an engine's seed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SeedFound {
@@ -47,7 +47,7 @@ impl fmt::Display for SeedFound {
     }
 }
 
-/// Why a seed file was not written or not read.
+/// The reason why a seed file was not written or not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SeedFileError {
@@ -55,6 +55,8 @@ pub enum SeedFileError {
     Absent,
     /// The engine is not seeded: it has no secret to keep.
     NotSeeded,
+    /// A file of another kind is there. It stays as it is.
+    NotASeedFile,
     /// The file cannot be believed or replaced: `System` with `ENOSPC` for a full disk, with `EROFS` for a read-only one.
     File(FileFault),
 }
@@ -64,6 +66,7 @@ impl fmt::Display for SeedFileError {
         match self {
             SeedFileError::Absent => f.write_str("the engine has no seed file"),
             SeedFileError::NotSeeded => f.write_str("the engine is not seeded"),
+            SeedFileError::NotASeedFile => f.write_str("not a seed file; it stays as it is"),
             SeedFileError::File(fault) => fault.fmt(f),
         }
     }
@@ -81,14 +84,14 @@ impl From<FileFault> for SeedFileError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SeedFileStats {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// What was there when the engine was built.
+    /// The result of reading the file when the engine was built.
     pub found: SeedFound,
     /// Whether an unfinished file of a process that was killed was found and removed.
     pub removed_unfinished: bool,
     /// How often this engine has written it. The replacement at the start counts.
     pub writes: u64,
-    /// Why the last attempt to write it failed, if it did.
+    /// The reason why the last attempt to write it failed, if it did.
     pub last_error: Option<SeedFileError>,
 }

@@ -60,6 +60,7 @@ impl SeedStore {
         match store.replace(&fresh, credit_bits) {
             Ok(Some(found)) => store.use_found(&found, true, seed),
             Ok(None) => {}
+            Err(error @ SeedFileError::NotASeedFile) => store.found = SeedFound::Refused(error),
             Err(error) => match read(&store.path, &store.identity) {
                 Ok(Some(found)) => store.use_found(&found, false, seed),
                 Ok(None) => {}
@@ -96,7 +97,7 @@ impl SeedStore {
         }
     }
 
-    /// Replaces the file by its successor, and returns what it was. Keeps the error for the stats.
+    /// Replaces the file by its successor, and returns the old file. Keeps the error for the stats.
     fn replace(
         &self,
         fresh: &[[u8; 32]],
@@ -119,9 +120,11 @@ impl SeedStore {
         self.removed_unfinished
             .fetch_or(next.removed_stale(), Ordering::Relaxed);
         let found = read(&self.path, &self.identity)?;
-        let old = found
-            .as_ref()
-            .and_then(|found| SeedFile::parse(&found.bytes).ok());
+        let old = found.as_ref().map(|found| SeedFile::parse(&found.bytes));
+        if let Some(Err(Damage::Magic)) = old {
+            return Err(SeedFileError::NotASeedFile);
+        }
+        let old = old.and_then(Result::ok);
         let mut file = SeedFile::successor(old.as_ref(), fresh, credit_bits);
         // The file keeps its inode when it is renamed.
         file.file_id = self.identity.file_id(std::os::fd::AsFd::as_fd(&next));
@@ -133,7 +136,7 @@ impl SeedStore {
         Ok(found)
     }
 
-    /// Notes what was found, and makes a seed of it with its credit.
+    /// Stores the result for the statistics, and makes a seed of the file with its credit.
     fn use_found(&mut self, found: &Found, is_replaced: bool, seed: &mut Seed) {
         let mut material = Zeroizing::new([[0; 32]; 2]);
         let mut credit_bits = 0;

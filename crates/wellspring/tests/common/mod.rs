@@ -1,4 +1,4 @@
-//! What the tests of taps share.
+//! Functions that the tests of taps share.
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub(crate) mod door;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// A child that runs for longer is one that hangs.
 const CHILD_TIME: Duration = Duration::from_secs(10);
 
-/// What makes a child.
+/// The system call that makes a child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fork {
     /// fork(3), with what libc hangs on it.
@@ -50,7 +50,7 @@ pub(crate) fn start(fork: Fork, work: impl FnOnce()) -> Child {
     }
 }
 
-/// What a child does from the fork to its end.
+/// Runs `work` in a child and ends it.
 pub(crate) fn run_and_exit(work: impl FnOnce()) -> ! {
     work();
     // SAFETY: _exit may be called in any child.
@@ -59,8 +59,8 @@ pub(crate) fn run_and_exit(work: impl FnOnce()) -> ! {
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Has a panic in a child say why and end it: standard error may be locked there for ever, by a thread that
-/// does not exist.
+/// Makes a panic in a child print its reason and end the child: standard error may stay locked there, by a thread
+/// that does not exist.
 fn end_children_that_panic() {
     struct StandardError;
 
@@ -147,7 +147,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: nobody in this process uses the mapping any more.
+        // SAFETY: no reference to the mapping is left in this process.
         unsafe { libc::munmap(self.start.cast(), self.bytes) };
     }
 }

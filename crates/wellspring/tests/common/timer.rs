@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 use core::ptr;
 
-/// Signals this thread every so many nanoseconds for as long as it lives.
+/// Signals this thread at a fixed interval, in nanoseconds, until it is dropped.
 pub(crate) struct Timer(libc::timer_t);
 
 impl Timer {
@@ -42,8 +42,7 @@ pub(crate) fn handle(signal: c_int, handler: extern "C" fn(c_int)) {
     install(signal, handler, libc::SA_RESTART);
 }
 
-/// Has `handler` run on `signal`, on top of itself too: for signals that someone raises so many times and
-/// no more.
+/// Runs `handler` on `signal`, also while it runs already: for signals that are raised a limited number of times.
 pub(crate) fn handle_nested(signal: c_int, handler: extern "C" fn(c_int)) {
     install(signal, handler, libc::SA_NODEFER | libc::SA_RESTART);
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// What values are kept under, so that a search does not find them where they are kept.
+/// Values are stored XORed with this, so that a search does not find the stored values themselves.
 pub(crate) const MASK: u128 = 0x5bd1_e995_97f4_a7c1_51ed_270b_9e37_79b9;
 
 const VALUE_BYTES: usize = 16;
@@ -40,7 +40,7 @@ impl Wanted {
         std::hint::black_box(drawn);
     }
 
-    /// Where in the memory of this process they are.
+    /// The addresses in this process at which they are found.
     pub(crate) fn search(&self) -> Vec<usize> {
         let memory = File::open("/proc/self/mem").unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

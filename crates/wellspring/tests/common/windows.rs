@@ -36,7 +36,7 @@ impl FirstOutputs {
         self.outputs.push(engine.bytes());
     }
 
-    /// Where 32 bytes lie from which one of the outputs can be computed: at every fourth address of the pages that
+    /// The places of 32 bytes from which one of the outputs can be computed: at every fourth address of the pages that
     /// this process can write, shares with no other and has in memory. And how many windows were tried.
     pub(crate) fn search(&self) -> (Vec<usize>, usize) {
         let memory = File::open("/proc/self/mem").unwrap();
@@ -76,7 +76,7 @@ impl FirstOutputs {
         (found, tried)
     }
 
-    /// As the key of a generator or of a tap, and as the first seed of an engine.
+    /// Tries the window as the key of a generator or of a tap, and as the first seed of an engine.
     fn can_be_computed_from(&self, window: &[u8; KEY_BYTES]) -> bool {
         let mut key = [0; KEY_BYTES];
         let mut hash = Sha256::ZERO;

@@ -5,7 +5,7 @@
 /// The form in which bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// As they are.
+    /// Unchanged.
     Raw,
     /// Two lower-case digits each.
     Hex,
@@ -31,7 +31,7 @@ impl Encoding {
         text
     }
 
-    /// What comes after the last piece.
+    /// The bytes after the last piece.
     pub(super) fn end(self) -> &'static [u8] {
         match self {
             Encoding::Raw => b"",

@@ -4,7 +4,7 @@
 //! args       the arguments
 //! encoding   bytes as text
 //! lines      bytes on demand
-//! pump       workers that make blocks and take turns to write them
+//! workers    threads that make blocks and write them one at a time
 //! progress   the progress bar
 //! summary    the line at the end
 //! ```
@@ -13,8 +13,8 @@ mod args;
 mod encoding;
 mod lines;
 mod progress;
-mod pump;
 mod summary;
+mod workers;
 
 pub(crate) use args::BytesRequest;
 
@@ -23,11 +23,11 @@ use crate::output::Output;
 use crate::size::Size;
 use encoding::Encoding;
 use progress::Progress;
-use pump::{Filler, Pump};
 use std::io::{IsTerminal, stderr};
 use std::time::Instant;
 use summary::{Origin, Summary};
 use wellspring::pseudo::{Path, Stream};
+use workers::{Filler, Workers};
 
 /// From this size on a run gets a progress bar and a line at the end.
 const WORTHWHILE_BYTES: u64 = 1 << 20;
@@ -45,7 +45,7 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
     let (fillers, origin): (Vec<Filler<'_>>, Origin) = match request.pseudo {
         None => {
             engine = request.engine.build()?;
-            let workers = pump::useful_workers(size_bytes, request.threads);
+            let workers = workers::useful_workers(size_bytes, request.threads);
             let filler = || Box::new(|block: &mut [u8]| engine.fill(block)) as Filler<'_>;
             let fillers: Vec<_> = (0..workers).map(|_| filler()).collect();
             (fillers, Origin::Engine(engine.clone(), workers))
@@ -74,12 +74,12 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
         && !output.is_terminal()
         && stderr().is_terminal()
         && size_bytes.is_none_or(|bytes| bytes >= WORTHWHILE_BYTES);
-    let pump = Pump {
+    let run = Workers {
         size_bytes,
         encoding,
         progress: &Progress::new(size_bytes, shows_progress),
     };
-    pump.run(fillers, output)?;
+    run.run(fillers, output)?;
     let size_bytes = size_bytes.unwrap_or(u64::MAX);
     if !request.quiet && (size_bytes >= WORTHWHILE_BYTES || stderr().is_terminal()) {
         let summary = Summary {

@@ -13,7 +13,7 @@ pub(super) struct Summary {
     pub(super) origin: Origin,
 }
 
-/// Where the bytes came from.
+/// The origin of the bytes.
 pub(super) enum Origin {
     /// An engine, and the number of threads.
     Engine(Engine, usize),

@@ -8,10 +8,10 @@ use std::thread;
 use std::time::Duration;
 use wellspring::{Engine, Mode};
 
-/// What each process draws after a fork, in two reads.
+/// The bytes that each process draws after a fork, in two reads.
 const DRAW_BYTES: usize = 512;
 
-/// How long a child may take. It takes microseconds, unless it waits for a lock that stays locked for ever.
+/// The most time for a child. It takes microseconds, unless it waits for a lock that is never unlocked.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A child's draws are not those of its parent after the fork.
@@ -69,8 +69,8 @@ fn are_distinct_across_forks(depth: usize, fill: &dyn Fn(&mut [u8])) -> Outcome 
     }
 }
 
-/// The whole life of a child. Its parent's other threads do not exist here, and locks of the standard library may
-/// stay locked for ever: so no allocation, no printing, no destructor.
+/// All that a child does. Its parent's other threads do not exist here, and locks of the standard library may never be
+/// unlocked: so no allocation, no printing, no destructor.
 fn draw_as_child(depth: usize, fill: &dyn Fn(&mut [u8]), mut to_parent: &UnixStream) -> ! {
     let mut bytes = [0; DRAW_BYTES];
     draw_twice(fill, &mut bytes, || {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const INTERVAL_US: libc::suseconds_t = 50;
 const TEST_TIME: Duration = Duration::from_millis(250);
 
-/// What a handler draws: enough that a tap is refilled in every few handlers.
+/// The bytes that a handler draws: enough that a tap is refilled in every few handlers.
 const DRAW_BYTES: usize = 256;
 const DRAW_WORDS: usize = DRAW_BYTES / 8;
 const MAX_HANDLERS: usize = 8192;

@@ -65,7 +65,7 @@ pub(super) fn every_node_serves_its_cpus() -> Outcome {
 }
 
 /// A seed goes first to a node whose credit is below 75 %, before the order of turns counts.
-pub(super) fn hungry_nodes_come_first() -> Outcome {
+pub(super) fn nodes_with_low_credit_come_first() -> Outcome {
     /// More than the 4 seeds of 256 bits that fill a node's credit of 1024 bits.
     const ROUNDS: usize = 6;
     let engine = build(builder()?)?;
@@ -82,19 +82,19 @@ pub(super) fn hungry_nodes_come_first() -> Outcome {
     // Now all credits are full. Read the node of the last CPU until its credit is used up.
     let before = nodes();
     on(cpus[cpus.len() - 1], || read(&engine, 128))?;
-    let hungry = rose(&before, &nodes(), |node| node.fetches);
-    if hungry == [0] {
+    let below_limit = rose(&before, &nodes(), |node| node.fetches);
+    if below_limit == [0] {
         return skipped("one CPU, one node");
     }
     let before = nodes();
     reseed()?;
-    let mut fed = rose(&before, &nodes(), |node| u64::from(node.credit_bits));
-    fed.retain(|&node| node != 0);
-    if fed == hungry {
+    let mut served = rose(&before, &nodes(), |node| u64::from(node.credit_bits));
+    served.retain(|&node| node != 0);
+    if served == below_limit {
         return Ok(());
     }
     failed(format!(
-        "nodes {hungry:?} had no credit, and nodes {fed:?} got the seed"
+        "nodes {below_limit:?} had no credit, and nodes {served:?} got the seed"
     ))
 }
 

@@ -143,7 +143,7 @@ fn runs(block: &[u8]) -> ([[u32; 6]; 2], u32) {
     for &word in words {
         let word = u32::from_be_bytes(word);
         let mut left = u32::BITS;
-        // The bits left stand at the top.
+        // The bits left are the highest ones.
         let mut bits = word;
         while left > 0 {
             let same = if bit == 1 {

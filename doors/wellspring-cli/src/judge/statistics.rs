@@ -1,9 +1,9 @@
 //! All statistics of some bytes, in one pass.
 
-use super::circle::Circle;
 use super::compression::Compression;
 use super::counts::Counts;
 use super::fips::Fips;
+use super::monte_carlo_pi::MonteCarloPi;
 use super::serial::Serial;
 
 /// The statistics of the bytes so far.
@@ -12,7 +12,7 @@ pub(crate) struct Judge {
     pub(super) counts: Counts,
     pub(super) fips: Fips,
     pub(super) serial: Serial,
-    pub(super) circle: Circle,
+    pub(super) monte_carlo_pi: MonteCarloPi,
     pub(super) compression: Compression,
 }
 
@@ -22,7 +22,7 @@ impl Judge {
         self.counts.update(bytes);
         self.fips.update(bytes);
         self.serial.update(bytes);
-        self.circle.update(bytes);
+        self.monte_carlo_pi.update(bytes);
         self.compression.update(bytes);
     }
 

@@ -1,8 +1,8 @@
-//! What the statistics say: values, what is expected of good data, and how probable such values are.
+//! The results of the statistics: values, the values expected of good data, and the probability of such values.
 
-use super::circle::Circle;
 use super::compression::Compression;
 use super::fips::FipsFailures;
+use super::monte_carlo_pi::MonteCarloPi;
 use super::statistics::Judge;
 use statrs::function::erf::erfc;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
@@ -25,7 +25,7 @@ const MIN_DISTANCES: u64 = 64_000;
 pub(crate) struct Test {
     pub(crate) name: &'static str,
     pub(crate) value: f64,
-    /// What good data gives on average.
+    /// The mean of this value for good data.
     pub(crate) expected: f64,
     /// The probability that good data gives a value at least as far from `expected`; for FIPS 140-2 and chi-square, a
     /// value at least as large. `None` if there are too few bytes.
@@ -78,7 +78,7 @@ impl Verdict {
 }
 
 impl Judge {
-    /// What the statistics say.
+    /// The results of the statistics.
     pub(crate) fn verdict(&self) -> Verdict {
         of(self)
     }
@@ -186,15 +186,15 @@ fn serial_correlation(judge: &Judge) -> Test {
 }
 
 fn pi(judge: &Judge) -> Test {
-    let circle = &judge.circle;
-    let points = circle.points() as f64;
-    let share = Circle::probability_of_inside();
+    let pi = &judge.monte_carlo_pi;
+    let points = pi.points() as f64;
+    let share = MonteCarloPi::probability_of_inside();
     Test::normal(
         "Monte Carlo pi",
-        4.0 * circle.inside() as f64 / points,
+        4.0 * pi.inside() as f64 / points,
         4.0 * share,
         4.0 * (share * (1.0 - share) / points).sqrt(),
-        circle.points() >= MIN_POINTS,
+        pi.points() >= MIN_POINTS,
     )
 }
 

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::ioctl::opcode;
 use rustix::pipe::{SpliceFlags, pipe, splice};
 
-/// What it is compared with.
+/// The device that it is compared with.
 const MODEL: &str = "/dev/urandom";
 
 const PAGE_BYTES: usize = 4096;
@@ -81,7 +81,7 @@ fn cliff(good: usize, bad: usize, protection: i32) -> Result<Cliff, Stop> {
     Cliff::new(good, bad, protection).map_err(|error| broken("memory", error))
 }
 
-/// Addresses of nobody, of the kernel, without the right to write, and memory that ends in the middle.
+/// Unmapped addresses, kernel addresses, read-only memory, and memory that ends in the middle.
 fn bad_pointers() -> Result<String, Stop> {
     let mut both = Comparison::new(OFlags::RDWR)?;
     let both_ways = libc::PROT_READ | libc::PROT_WRITE;
@@ -167,7 +167,7 @@ const ZAP_COUNT: u64 = opcode::none(b'R', 4) as u64;
 const CLEAR_POOL: u64 = opcode::none(b'R', 6) as u64;
 const RESEED: u64 = opcode::none(b'R', 7) as u64;
 
-/// Known numbers with bad arguments, numbers of another size, numbers of nobody. Nothing here earns credit.
+/// Known ioctl numbers with bad arguments, numbers of another size, unknown numbers. Nothing here earns credit.
 fn known_and_unknown(both: &mut Comparison) -> Result<(), Stop> {
     let nowhere = cliff(0, PAGE_BYTES, libc::PROT_NONE)?;
     let mut words: [i32; 16] = [0; 16];
@@ -278,7 +278,7 @@ fn unprivileged() -> Result<String, Stop> {
     probes::without_privilege(probe).unwrap_or_else(skipped)
 }
 
-/// What an operator credits has arrived at node 0 when the call returns.
+/// The credit of an operator has arrived at node 0 when the call returns.
 fn credit() -> Result<String, Stop> {
     let device = open_with(DEVICE, OFlags::RDWR)?;
     // Bits, bytes, data.
@@ -324,7 +324,7 @@ fn credited_bits() -> Result<u64, Stop> {
     bits.ok_or_else(|| Stop::Failed(format!("{NODES} has no credited_bits: {text}")))
 }
 
-/// What has no counterpart.
+/// The calls that the other device does not have.
 fn own_ioctls() -> Result<String, Stop> {
     let device = open_with(DEVICE, OFlags::RDWR)?;
     let seed = |node, credit_bits| Seed {
@@ -376,7 +376,7 @@ fn own_ioctls() -> Result<String, Stop> {
     }
 }
 
-/// What a file can be asked for besides.
+/// Other operations on an open file.
 fn files() -> Result<String, Stop> {
     let mut calls = 0;
     for flags in [

@@ -12,7 +12,7 @@ use wellspring_replay::{Event, Pipeline, Replay, ReplayError, State};
 struct Module {
     device: OwnedFd,
     backend: u32,
-    /// What the fresh one is, until a state is forced into it.
+    /// The settings of the fresh generator, until a state is forced into it.
     prf: Prf,
     concurrent: bool,
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::ptr::{self, null_mut};
 
-/// What a system call returned: a number, or the name of an error.
+/// The result of a system call: a number, or the name of an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Returned(pub(super) Result<i64, i32>);
 
@@ -31,8 +31,8 @@ impl fmt::Display for Returned {
 
 pub(super) fn read(file: BorrowedFd<'_>, address: usize, length: usize) -> Returned {
     let address = ptr::without_provenance_mut::<c_void>(address);
-    // SAFETY: the callers' addresses are those of memory of their own that nothing else refers to, or belong to
-    // nobody, and then the kernel refuses them.
+    // SAFETY: the callers' addresses are those of their own memory that nothing else refers to, or are unmapped, and
+    // then the kernel refuses them.
     Returned::new(unsafe { libc::read(file.as_raw_fd(), address, length) } as i64)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn write(file: BorrowedFd<'_>, address: usize, length: usize) -> Retu
     Returned::new(unsafe { libc::write(file.as_raw_fd(), address, length) } as i64)
 }
 
-/// As many times as a vector holds, the same memory: up to 1024 times its length without needing it.
+/// Reads into the same memory 1024 times by one vector: 1024 times its length, without so much memory.
 pub(super) fn read_again_and_again(file: BorrowedFd<'_>, memory: &mut [u8]) -> Returned {
     const MOST: usize = 1024;
     let piece = libc::iovec {
@@ -66,8 +66,8 @@ pub(super) fn read_at_once(file: BorrowedFd<'_>, memory: &mut [u8]) -> Returned 
     Returned::new(returned as i64)
 }
 
-/// Any number, any argument. The callers' arguments are addresses of memory that is large enough for what the
-/// number means, or belong to nobody.
+/// Any number, any argument. The callers' arguments are addresses of memory that is large enough for this number, or
+/// unmapped addresses.
 pub(super) fn control(file: BorrowedFd<'_>, number: u64, argument: usize) -> Returned {
     // SAFETY: as said above.
     let returned = unsafe { libc::ioctl(file.as_raw_fd(), number as _, argument) };
@@ -99,7 +99,7 @@ pub(super) fn map(file: BorrowedFd<'_>) -> Returned {
     Returned::new(unsafe { libc::munmap(address, 4096) }.into())
 }
 
-/// Memory of which only a part can be written to: pages for everyone, and behind them pages for nobody.
+/// Memory of which only a part can be written to: accessible pages, and behind them pages without access.
 pub(super) struct Cliff {
     address: usize,
     length: usize,
@@ -169,11 +169,12 @@ pub(super) fn under_signals<T>(period_ms: i64, probe: impl FnOnce() -> T) -> T {
 
 /// Runs `probe` in a thread that has no privilege. `None` if this process cannot give any up.
 pub(super) fn without_privilege<T: Send>(probe: impl FnOnce() -> T + Send) -> Option<T> {
-    const NOBODY: libc::uid_t = 65534;
+    const OTHER_USER: libc::uid_t = 65534;
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             // SAFETY: no memory in its arguments. The raw call, unlike libc's, is for this thread alone.
-            let dropped = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+            let dropped =
+                unsafe { libc::syscall(libc::SYS_setresuid, OTHER_USER, OTHER_USER, OTHER_USER) };
             (dropped == 0).then(probe)
         });
         thread.join().ok().flatten()

@@ -32,7 +32,7 @@ pub(crate) struct KernelRequest {
     action: Action,
 }
 
-/// What to do with the file.
+/// The operation on the file.
 #[derive(Subcommand)]
 enum Action {
     /// Write FILE from fresh output of every node
@@ -84,7 +84,7 @@ fn restore(device: &OwnedFd, path: &Path) -> Result<(), Failure> {
         Ok(bits) => (bits, String::new()),
         Err(reason) => (0, format!(", because {reason}")),
     };
-    // From here on the old seed is worth nothing, even if the power fails before the module has it.
+    // From here on the old seed gets no credit, even if the power fails before the module has it.
     let mut fresh = Zeroizing::new([0; 32]);
     getrandom(&mut fresh[..], GetRandomFlags::INSECURE).map_err(Failure::work)?;
     replace(path, SeedFile::successor(Some(&file), &[*fresh], 0))?;
@@ -142,11 +142,11 @@ fn save(device: &OwnedFd, path: &Path, old: Option<&SeedFile>) -> Result<usize, 
 /// Where a seed file was found.
 struct Found {
     file_id: FileId,
-    /// Nobody but its owner, who is us, can read or write it.
+    /// Only this user can read or write it.
     is_private: bool,
 }
 
-/// The file, and where it lies; `None` if there is none.
+/// The file, and its identity and mode; `None` if there is none.
 fn read(path: &Path) -> Result<Option<(SeedFile, Found)>, Failure> {
     let open = || {
         let (directory, name) = Directory::of(path)?;
@@ -178,7 +178,7 @@ fn replace(path: &Path, mut seed: SeedFile) -> Result<(), Failure> {
     write().map_err(|error: FileFault| fault(path, error))
 }
 
-/// What tells a file from its copies: the machine and the file's number. A copy gets a number of its own.
+/// The identity of a file: the machine and the file's number. A copy of the file has another number.
 fn file_id(file: impl AsFd) -> Result<FileId, Errno> {
     let machine = std::fs::read("/etc/machine-id").unwrap_or_default();
     if machine.trim_ascii().is_empty() {

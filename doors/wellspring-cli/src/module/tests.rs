@@ -30,7 +30,7 @@ pub(super) fn checks(device: OwnedFd) -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
-/// What the module says of one.
+/// Runs test `index` in the module. Returns the module's report.
 fn run(device: &OwnedFd, index: u32) -> Result<String, Stop> {
     let mut test = TestRun {
         index,
@@ -46,7 +46,7 @@ fn run(device: &OwnedFd, index: u32) -> Result<String, Stop> {
     }
 }
 
-/// What stands before the first zero.
+/// The text before the first zero.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0);
     String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()

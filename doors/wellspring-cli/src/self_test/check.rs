@@ -9,7 +9,7 @@ pub(crate) struct Check {
 /// How a self-test ended.
 pub(crate) type Outcome = Result<(), Stop>;
 
-/// Why a self-test did not pass.
+/// The reason why a self-test did not pass.
 pub(crate) enum Stop {
     Failed(String),
     /// This machine cannot run it.

@@ -31,7 +31,7 @@ pub(crate) fn text_of(arguments: &str) -> String {
     String::from_utf8(stdout_of(arguments)).unwrap()
 }
 
-/// What was said on stderr.
+/// The text on stderr.
 pub(crate) fn stderr(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).unwrap()
 }
@@ -70,7 +70,7 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("WELLSPRING_LONG").is_some()
 }
 
-/// Whether a tool is installed; says so if a test has to do without.
+/// Whether a tool is installed. If not, prints that the test is skipped.
 pub(crate) fn is_installed(tool: &str) -> bool {
     let found = Command::new("sh")
         .args(["-c", &format!("command -v {tool}")])

@@ -7,7 +7,7 @@ use super::graph::{Graph, Source};
 use super::tokens::tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often a name is handed on at most.
+/// The most steps by which a name is re-exported.
 const MAX_STEPS: usize = 16;
 
 /// A path of words, as in `crate::engine::Engine`.
@@ -22,7 +22,7 @@ struct Module<'a> {
     globs: Vec<Words<'a>>,
     /// All paths that its code needs.
     needs: Vec<Words<'a>>,
-    /// What it defines.
+    /// The items that it defines.
     items: BTreeSet<&'a str>,
 }
 
@@ -145,7 +145,7 @@ fn read<'a>(tokens: &[&'a str], children: &BTreeSet<&'a str>, module: &mut Modul
     module.needs.extend(both.map(|(_, words)| words));
 }
 
-/// Whether `pub` or `pub(..)` stands before.
+/// Whether `pub` or `pub(..)` comes before.
 fn is_public(before: &[&str]) -> bool {
     match before {
         [.., "pub"] => true,

@@ -56,7 +56,7 @@ fn skipped(text: &str) -> Option<usize> {
     is_character.then(|| quoted(text, '\''))
 }
 
-/// The length of what stands between two quotation marks, with both.
+/// The length of a quoted text, with both quotation marks.
 fn quoted(text: &str, mark: char) -> usize {
     let mut is_escaped = false;
     for (start, character) in text.char_indices().skip(1) {

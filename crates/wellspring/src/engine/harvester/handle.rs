@@ -30,7 +30,7 @@ impl<E: Harvests> HarvesterHandle<E> {
         tasks: Vec<Box<dyn BackgroundTask<E>>>,
     ) -> Result<Option<Self>, Error> {
         if status.get().is_none() {
-            // Another thread may have been first: its status stands.
+            // Another thread may have been first: its status is kept.
             let _ = status.set(Wiped::new(None).map_err(|_| Error::Memory)?);
         }
         let status = status.get().ok_or(Error::Memory)?;

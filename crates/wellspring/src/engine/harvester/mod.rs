@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! handle   starts the thread, and ends it with the last clone of its engine
-//! worker   what the thread does, and when
-//! task     what it does besides harvesting
-//! status   what it says about itself
+//! worker   the loop of the thread: its work and its schedule
+//! task     the interface of its other tasks
+//! status   its statistics
 //! ```
 //!
 //! A child process made by `fork` has no such thread: the memory that says so is wiped there, and its readers harvest
@@ -43,7 +43,7 @@ impl Harvester {
         self
     }
 
-    /// The longest time between two rounds while nobody reads, in milliseconds: from one round to the next the time
+    /// The longest time between two rounds without reads, in milliseconds: from one round to the next the time
     /// doubles up to this. Default: 3200.
     #[must_use]
     pub const fn idle_pace_ms(mut self, idle_pace_ms: u64) -> Self {

@@ -1,4 +1,4 @@
-//! What the harvester's thread says about itself.
+//! The statistics of the harvester's thread, written by itself.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wellspring_sys::zeroed::Zeroed;
@@ -32,7 +32,7 @@ impl Zeroed for HarvesterStatus {
     };
 }
 
-/// What can be said of a harvester.
+/// Statistics of a harvester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HarvesterStats {

@@ -1,4 +1,4 @@
-//! What the harvester's thread does besides harvesting.
+//! The interface of tasks that the harvester's thread runs besides harvesting.
 
 use std::os::fd::BorrowedFd;
 

@@ -1,4 +1,4 @@
-//! What the harvester's thread does, and when.
+//! The loop of the harvester's thread: its work and its schedule.
 
 use super::Harvester;
 use super::status::HarvesterStatus;
@@ -20,15 +20,16 @@ const MIN_POLL_MS: u64 = 10;
 /// The resolution of the clock, about.
 const TICK_MS: u64 = 4;
 
-/// The engine, as the thread sees it.
+/// The work of an engine that the thread needs. `Parts` is its only implementation; the trait keeps this file
+/// independent of it.
 pub(in super::super) trait Harvests: Send + Sync + 'static {
-    /// What the thread says about itself.
+    /// The statistics that the thread writes about itself.
     fn status(&self) -> Option<&HarvesterStatus>;
 
-    /// Readers harvest inline from `from_ms` on, unless the thread moves that time.
+    /// Readers start to harvest inline at `from_ms`. The thread sets a later time in each round.
     fn leave_to_readers_from(&self, now_ms: u64, from_ms: u64);
 
-    /// Empties the queues, reseeds if that is due, and, if it `draws`, draws on the fast sources.
+    /// Empties the queues and reseeds if that is due. If `draws` is true, it draws on the fast sources first.
     fn round(&self, now_ms: u64, draws: bool) -> Round;
 
     /// The number of sources.
@@ -47,14 +48,14 @@ pub(in super::super) trait Harvests: Send + Sync + 'static {
     fn clock_went_back(&self, now_ms: u64);
 }
 
-/// What a round found.
+/// The result of a round.
 #[derive(Default)]
 pub(in super::super) struct Round {
     /// The events moved from the queues to the pools.
     pub(in super::super) events: u64,
     /// A queue was half full.
     pub(in super::super) is_flooded: bool,
-    /// Somebody has read since the last reseed.
+    /// A node has taken its seed since the last reseed, because of a read. `true` also if the round could not look.
     pub(in super::super) is_read: bool,
 }
 
@@ -205,8 +206,8 @@ impl<E: Harvests> Worker<E> {
         };
     }
 
-    /// Draws once on each slow source that is due; returns the time of the next. While nobody reads, the intervals
-    /// are longer, as those of the rounds are.
+    /// Draws once on each slow source that is due; returns the time of the next. Without reads the intervals
+    /// grow, like those of the rounds.
     fn draw_on_slow_sources(&mut self, engine: &E, now_ms: u64) -> u64 {
         if !engine.is_left_to_harvester() {
             return self.round_due_ms;
@@ -244,7 +245,7 @@ impl<E: Harvests> Worker<E> {
     }
 }
 
-/// Says that the thread is alive and comes back in time.
+/// Reports that the thread is alive, and sets the time from which readers harvest if it is late.
 fn report<E: Harvests>(engine: &E, timeout_ms: u64) {
     let now_ms = os::now_ms();
     let late_from_ms = now_ms

@@ -8,14 +8,14 @@ const RADIUS: u64 = (1 << 24) - 1;
 
 /// The points so far, and the bytes of the next one.
 #[derive(Default)]
-pub(super) struct Circle {
+pub(super) struct MonteCarloPi {
     next: [u8; POINT_BYTES],
     filled: usize,
     points: u64,
     inside: u64,
 }
 
-impl Circle {
+impl MonteCarloPi {
     pub(super) fn update(&mut self, mut bytes: &[u8]) {
         if self.filled > 0 {
             let taken = bytes.len().min(POINT_BYTES - self.filled);

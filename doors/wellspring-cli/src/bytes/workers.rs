@@ -1,4 +1,4 @@
-//! Workers that make blocks and take turns to write them.
+//! Workers that make blocks and write them one at a time to the shared output.
 //!
 //! A worker fills a block and encodes it, then locks the output and writes. So blocks are made while others are
 //! written, each block stays in the cache of the CPU that made it, and there is one block per worker. The order of
@@ -21,9 +21,9 @@ const BLOCK_BYTES: usize = 192 << 10;
 /// Makes the next bytes.
 pub(super) type Filler<'a> = Box<dyn FnMut(&mut [u8]) + Send + 'a>;
 
-/// A run: how much, in which form.
-pub(super) struct Pump<'a> {
-    /// How much, before it is encoded; without an end if `None`.
+/// The workers of one run: how many bytes they write, in which form.
+pub(super) struct Workers<'a> {
+    /// The bytes before they are encoded; without an end if `None`.
     pub(super) size_bytes: Option<u64>,
     pub(super) encoding: Encoding,
     pub(super) progress: &'a Progress,
@@ -35,8 +35,8 @@ pub(super) fn useful_workers(size_bytes: Option<u64>, wanted: u64) -> usize {
     wanted.min(blocks).max(1) as usize
 }
 
-/// What the workers share.
-struct Turns {
+/// The data that the workers share.
+struct SharedOutput {
     /// The number of blocks that no worker has claimed yet.
     blocks: AtomicU64,
     output: Mutex<Output>,
@@ -44,10 +44,10 @@ struct Turns {
     stopped: AtomicBool,
 }
 
-impl Pump<'_> {
+impl Workers<'_> {
     /// Runs each filler in its own thread, the first one in this thread.
     pub(super) fn run(&self, mut fillers: Vec<Filler<'_>>, output: Output) -> Result<(), Failure> {
-        let turns = Turns {
+        let shared = SharedOutput {
             blocks: AtomicU64::new(
                 self.size_bytes
                     .map_or(u64::MAX, |bytes| bytes / BLOCK_BYTES as u64),
@@ -58,8 +58,8 @@ impl Pump<'_> {
         let (first, others) = fillers
             .split_first_mut()
             .expect("there is at least one filler");
-        let result = self.work_together(first, others, &turns);
-        let mut output = turns
+        let result = self.work_together(first, others, &shared);
+        let mut output = shared
             .output
             .into_inner()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -76,16 +76,16 @@ impl Pump<'_> {
         &self,
         first: &mut Filler<'_>,
         others: &mut [Filler<'_>],
-        turns: &Turns,
+        shared: &SharedOutput,
     ) -> Result<(), Stop> {
         thread::scope(|scope| {
             let mut workers = Vec::with_capacity(others.len());
             for filler in others {
                 let worker =
-                    thread::Builder::new().spawn_scoped(scope, || self.work(filler, turns));
-                workers.push(worker.map_err(|error| turns.stop(Stop::Thread(error)))?);
+                    thread::Builder::new().spawn_scoped(scope, || self.work(filler, shared));
+                workers.push(worker.map_err(|error| shared.stop(Stop::Thread(error)))?);
             }
-            let result = self.work(first, turns);
+            let result = self.work(first, shared);
             workers
                 .into_iter()
                 .fold(result, |result, worker| match worker.join() {
@@ -96,21 +96,21 @@ impl Pump<'_> {
     }
 
     /// A worker: writes block after block, until none is left or another worker has stopped.
-    fn work(&self, filler: &mut Filler<'_>, turns: &Turns) -> Result<(), Stop> {
+    fn work(&self, filler: &mut Filler<'_>, shared: &SharedOutput) -> Result<(), Stop> {
         let (mut block, mut text) = (vec![0; BLOCK_BYTES], Vec::new());
-        while turns.claim() {
+        while shared.claim() {
             filler(&mut block);
             let encoded = self.encoding.encode(&block, &mut text);
-            let mut output = turns
+            let mut output = shared
                 .output
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
-            if turns.stopped.load(Ordering::Relaxed) {
+            if shared.stopped.load(Ordering::Relaxed) {
                 break;
             }
             let written = output.write(encoded);
             drop(output);
-            written.map_err(|error| turns.stop(Stop::Write(error)))?;
+            written.map_err(|error| shared.stop(Stop::Write(error)))?;
             self.progress.add(BLOCK_BYTES);
         }
         Ok(())
@@ -143,13 +143,13 @@ impl Pump<'_> {
     }
 }
 
-/// Why a worker stopped.
+/// The reason why a worker stopped.
 enum Stop {
     Write(io::Error),
     Thread(io::Error),
 }
 
-impl Turns {
+impl SharedOutput {
     /// Claims a block to make.
     fn claim(&self) -> bool {
         let take = |blocks: u64| match blocks {
