@@ -34,9 +34,9 @@ pub(crate) struct EngineRequest {
 
     /// A file that carries seeds over a reboot [default: none]
     ///
-    /// The command reads it, replaces it, mixes the old seed in, and writes it again at the end. If the file is
-    /// damaged, refused, or cannot be replaced, a line on stderr says so and the command continues without it. See
-    /// wellspring seed.
+    /// The command reads it, replaces it, mixes the old seed in, and writes it again at the end. A damaged seed file is
+    /// replaced. A file of another kind stays as it is. In both cases, and if the file cannot be replaced, a line on
+    /// stderr says so and the command continues. See wellspring seed.
     #[arg(long, value_name = "FILE")]
     seed_file: Option<PathBuf>,
 

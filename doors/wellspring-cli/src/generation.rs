@@ -1,16 +1,15 @@
 //! `generation show`, `generation bump`, `generation serve`: the page that tells all processes to take new keys.
 
 use crate::failure::{Failure, say};
-use crate::input::check_folder;
+use crate::input::make_folder;
 use crate::output::Output;
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fmt::Display;
 use std::io::Read;
 use std::os::fd::{AsFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use wellspring::clone_detection::{
-    CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, bump, current,
+    CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, PageError, bump, current,
 };
 
 /// The time between two looks at the clocks, which show that the machine was asleep, and at the page, which another
@@ -60,6 +59,9 @@ enum Action {
     Serve,
 }
 
+/// A folder that is made for the page, which processes of all users read.
+const FOLDER_MODE: u32 = 0o755;
+
 /// Runs the command.
 pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
     let page = &request.page;
@@ -70,18 +72,23 @@ pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
             print(number.map_err(wrong)?)
         }
         Action::Bump => {
-            check_folder(page)?;
+            make_folder(page, FOLDER_MODE)?;
             print(bump(page).map_err(|error| about(page, error))?)
         }
         Action::Serve => {
-            check_folder(page)?;
+            make_folder(page, FOLDER_MODE)?;
             serve(page)
         }
     }
 }
 
-fn about(page: &Path, reason: impl Display) -> Failure {
-    Failure::work(format!("{}: {reason}", page.display()))
+fn about(page: &Path, error: PageError) -> Failure {
+    let text = format!("{}: {error}", page.display());
+    match error {
+        PageError::NotAPage => Failure::input(text),
+        PageError::File(fault) if fault.is_wrong_file() => Failure::input(text),
+        _ => Failure::work(text),
+    }
 }
 
 fn print(number: u64) -> Result<(), Failure> {

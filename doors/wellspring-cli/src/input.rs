@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 /// A file or the standard input, without a buffer.
@@ -75,4 +76,14 @@ pub(crate) fn check_folder(path: &Path) -> Result<(), Failure> {
         Ok(_) => Ok(()),
         Err(error) => Err(Input::refuse(&path.display().to_string(), error)),
     }
+}
+
+/// Makes the folder of a file that is to be written, if only this last folder is missing. Refuses a path whose folder
+/// does not exist and cannot be made.
+pub(crate) fn make_folder(path: &Path, mode: u32) -> Result<(), Failure> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
+        // The reason for a failure is the one of `check_folder`.
+        let _ = std::fs::DirBuilder::new().mode(mode).create(folder);
+    }
+    check_folder(path)
 }

@@ -1,12 +1,12 @@
 //! `seed show FILE`, `seed save FILE`: the file that carries seeds over a reboot.
 
 use crate::failure::Failure;
-use crate::input::check_folder;
+use crate::input::{check_folder, make_folder};
 use crate::output::Output;
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use wellspring::Engine;
-use wellspring::seed_file::{Identity, inspect};
+use wellspring::seed_file::{Identity, SeedFileError, inspect};
 
 /// Show or write a file that carries seeds over a reboot
 ///
@@ -46,6 +46,9 @@ enum Action {
     },
 }
 
+/// A folder that is made for a seed file: other users cannot read it, as they cannot write it.
+const FOLDER_MODE: u32 = 0o700;
+
 /// Runs the command.
 pub(crate) fn run(request: &SeedRequest) -> Result<(), Failure> {
     match &request.action {
@@ -76,14 +79,20 @@ fn show(file: &Path) -> Result<(), Failure> {
 }
 
 fn save(file: &Path) -> Result<(), Failure> {
-    let fault =
-        |reason: &dyn std::fmt::Display| Failure::work(format!("{}: {reason}", file.display()));
-    check_folder(file)?;
+    let fault = |error: SeedFileError| {
+        let text = format!("{}: {error}", file.display());
+        match error {
+            SeedFileError::NotASeedFile => Failure::input(text),
+            SeedFileError::File(fault) if fault.is_wrong_file() => Failure::input(text),
+            _ => Failure::work(text),
+        }
+    };
+    make_folder(file, FOLDER_MODE)?;
     let engine = Engine::builder().seed_file(file).build();
     let engine = engine.map_err(Failure::work)?;
     // The first read seeds the engine; before it there is nothing to save.
     engine.try_fill(&mut [0; 32]).map_err(Failure::work)?;
-    engine.save_seed().map_err(|error| fault(&error))?;
+    engine.save_seed().map_err(fault)?;
     let stats = engine.stats().seed_file;
     let found = stats.map_or("nothing".to_string(), |stats| stats.found.to_string());
     Output::standard()?.print(&format!(

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Scratch, run, stderr, text_of, wellspring};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStderr, Stdio};
 
 /// The writer, with what it says; ended at the end.
@@ -87,15 +88,32 @@ fn a_writer_passes_the_kernels_notice_on() {
 }
 
 #[test]
+fn the_last_folder_of_a_page_and_of_a_seed_file_is_made() {
+    let folder = Scratch::new("made");
+    let in_folder = |name| format!("{}/{name}", folder.path());
+    text_of(&format!("generation bump --page {}", in_folder("page")));
+    text_of(&format!("seed save {}", in_folder("secret/seed")));
+    let mode = std::fs::metadata(in_folder("secret"))
+        .unwrap()
+        .permissions();
+    assert_eq!(mode.mode() & 0o777, 0o700);
+    let deep = run(&format!("generation bump --page {}", in_folder("a/b/page")));
+    assert_eq!(deep.status.code(), Some(2));
+}
+
+#[test]
 fn what_is_no_page_is_said_in_one_line() {
     let page = Scratch::new("generation-none");
-    let says = |reason: &str| {
-        let output = run(&format!("generation show --page {}", page.path()));
+    let says = |action: &str, reason: &str| {
+        let output = run(&format!("generation {action} --page {}", page.path()));
         assert_eq!(output.status.code(), Some(2));
         let line = stderr(&output);
         assert!(line.contains(reason) && line.lines().count() == 1, "{line}");
     };
-    says("No such file");
+    says("show", "No such file");
     std::fs::write(&page.0, "rubbish").unwrap();
-    says("not a generation page");
+    for action in ["show", "bump", "serve"] {
+        says(action, "not a generation page");
+        assert_eq!(std::fs::read(&page.0).unwrap(), b"rubbish");
+    }
 }

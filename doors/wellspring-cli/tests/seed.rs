@@ -91,18 +91,20 @@ fn what_is_wrong_is_said_in_one_line() {
     says(
         &format!("bytes 1 --hex --seed-file {path}"),
         0,
-        "damaged: not a seed file",
+        "refused: not a seed file; it stays as it is",
     );
+    assert_eq!(fs::read(&path).unwrap(), b"rubbish");
+    says(&format!("seed save {path}"), 2, "not a seed file");
     std::os::unix::fs::symlink(&path, format!("{path}.link")).unwrap();
-    says(&format!("seed save {path}.link"), 1, "a symbolic link");
+    says(&format!("seed save {path}.link"), 2, "a symbolic link");
     says(
         &format!("bytes 1 --hex --seed-file {path}.link"),
         0,
-        "refused: a symbolic link",
+        "refused: it is a symbolic link",
     );
     says(
         &format!("seed save {}", folder.path()),
-        1,
+        2,
         "not a regular file",
     );
     says(&format!("seed save {path}/x"), 2, "Not a directory");

@@ -41,6 +41,17 @@ pub enum FileFault {
     System(OsError),
 }
 
+impl FileFault {
+    /// Whether the name leads to the wrong file: a link, no regular file, or a file of another user.
+    #[must_use]
+    pub const fn is_wrong_file(self) -> bool {
+        matches!(
+            self,
+            Self::Link | Self::NotAFile | Self::Owner | Self::Unmapped | Self::Exposed
+        )
+    }
+}
+
 impl fmt::Display for FileFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

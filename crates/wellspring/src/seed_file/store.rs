@@ -9,7 +9,7 @@ use rustix::process::{Pid, getpid};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use wellspring_core::seed::Seed;
-use wellspring_core::seed_file::{FULL_CREDIT_BITS, SeedFile, Uncredited};
+use wellspring_core::seed_file::{Damage, FULL_CREDIT_BITS, SeedFile, Uncredited};
 use wellspring_sys::trusted_file::Directory;
 use zeroize::Zeroizing;
 
