@@ -5,8 +5,9 @@
 //! engine with a harvester, by [`Engine::save_seed`](crate::Engine::save_seed), and when the last handle of the engine
 //! is dropped. The format, and the credit of a seed case by case: [`wellspring_core::seed_file`].
 //!
-//! The content of a file is mixed in, credited or not, unless the file is refused: a link, a device, a file of another
-//! user, or one that does not begin as a seed file does, is not changed. [`SeedFound`] is the result. No engine fails because of its seed file.
+//! The content of a file is mixed in, credited or not, unless the file is refused. A link, a device, a file of another
+//! user, and a file that does not begin as a seed file does, are refused and not changed. [`SeedFound`] is the result. No
+//! engine fails because of its seed file.
 //!
 //! ```text
 //! identity  the identity of a file: a copy has another one
