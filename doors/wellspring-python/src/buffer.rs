@@ -32,7 +32,7 @@ impl Buffer {
     pub(crate) fn get(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
         let memory = PyUntypedBuffer::get(object).map_err(|_| {
             PyTypeError::new_err(format!(
-                "{name} has no memory to write to (no buffer protocol)"
+                "{name} has no memory that can be written to: no buffer of at least one dimension"
             ))
         })?;
         if memory.readonly() {

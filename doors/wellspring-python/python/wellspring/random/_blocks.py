@@ -79,7 +79,7 @@ def into(
     kind: str,
     allowed: tuple[str, ...],
 ) -> Any:
-    """Call make with contiguous memory and its shape; return the array, or a number if neither size nor out is given.
+    """Call make with contiguous memory and the array's shape; return the array, or a number if neither size nor out is given.
 
     allowed are names of dtypes, the first of which is the default.
     """
@@ -99,7 +99,7 @@ def into(
         return one[0]
     shape = checked_shape(size, "size")
     new = np.empty(shape, wanted)
-    make(new, shape)
+    make(new.reshape(-1), shape)
     return new
 
 
@@ -130,11 +130,11 @@ def _into_out(
         raise TypeError(f"out has the dtype {out.dtype}, and dtype is {np.dtype(dtype)}")
     _check_size(size, out.shape)
     if out.flags.c_contiguous and out.flags.aligned:
-        make(out, out.shape)
+        make(out.reshape(-1), out.shape)
     else:
         # Strided, Fortran order or not aligned: the same elements by way of a copy.
         copy = np.empty(out.shape, out.dtype)
-        make(copy, out.shape)
+        make(copy.reshape(-1), out.shape)
         out[...] = copy
     return out
 
