@@ -34,8 +34,8 @@ T = TypeVar("T")
 class SystemRandom(Random):
     """`random.SystemRandom` on wellspring's engine: no seed, no state, safe in every thread and after a fork."""
 
-    random = staticmethod(_native.random)  # type: ignore[assignment]
-    getrandbits = staticmethod(_native.randbits)  # type: ignore[assignment]
+    random = staticmethod(_native.random)
+    getrandbits = staticmethod(_native.randbits)
     # What `Random` calls for choices, shuffles, samples and ranges.
     _randbelow = staticmethod(_native.randbelow)
 
@@ -49,6 +49,7 @@ class SystemRandom(Random):
         """Do nothing: there is no seed."""
 
     def _notimplemented(self, *args: Any, **kwds: Any) -> NoReturn:
+        """Raise NotImplementedError."""
         raise NotImplementedError("the engine has no state that can be read or set")
 
     getstate = setstate = _notimplemented

@@ -48,9 +48,9 @@ class StreamBitGenerator(np.random.BitGenerator):
         self._stream = stream
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self._seed_seq, self.state)
+        return _restored, (type(self), self.seed_seq, self.state)
 
-    @property
+    @property  # type: ignore[override]
     def state(self) -> dict[str, Any]:
         """The whole state, which can be set."""
         with self.lock:
@@ -111,7 +111,7 @@ class StreamBitGenerator(np.random.BitGenerator):
 
     def _copy(self, jumps: int) -> Self:
         """Return one with the same seed sequence, so many jumps ahead."""
-        other = type(self)(self._seed_seq)
+        other = type(self)(self.seed_seq)
         with self.lock:
             stream = self._stream.jumped(jumps)
         other._set_stream(stream)
@@ -201,7 +201,7 @@ class Engine(np.random.BitGenerator):
         """Not available."""
         raise TypeError("the engine has no seed that can be repeated")
 
-    @property
+    @property  # type: ignore[override]
     def state(self) -> NoReturn:
         """Not available."""
         raise TypeError("the engine has no state that can be read or set")
