@@ -136,7 +136,7 @@ def test_the_standard_library_is_not_hidden():
 def test_the_end_of_the_interpreter_while_threads_draw_is_quiet():
     result = run(
         """
-        import threading
+        import threading, time
         from wellspring.random import Elements, default_rng
         rng = default_rng(5)
         def draw():
@@ -145,6 +145,7 @@ def test_the_end_of_the_interpreter_while_threads_draw_is_quiet():
                 rng.random(1000)
         for _ in range(4):
             threading.Thread(target=draw, daemon=True).start()
+        time.sleep(0.3)
         """
     )
     assert result.returncode == 0 and result.stderr == "", result.stderr
