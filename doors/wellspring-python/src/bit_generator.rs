@@ -11,10 +11,9 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::thread;
 use wellspring_pseudo::Algorithm;
 
-use crate::block::fill_in_pieces;
+use crate::block::{ALL, fill_in_pieces};
 use crate::buffer::Buffer;
 use crate::draws::Draws;
 
@@ -199,8 +198,7 @@ impl Stream {
         }
         py.detach(|| {
             let stream = draws.stream();
-            let threads = thread::available_parallelism().map_or(1, usize::from);
-            fill_in_pieces(bytes, threads, &|start, piece| {
+            fill_in_pieces(bytes, ALL, &|start, piece| {
                 stream.at(position_after(&stream, start)).fill(piece);
             });
             let half = draws.half();

@@ -80,6 +80,9 @@ impl Block {
     }
 }
 
+/// As many threads as the process has processors.
+pub(crate) const ALL: usize = 0;
+
 /// Cuts `out` into pieces, which so many threads fill. `fill` gets the number of a piece's first element.
 ///
 /// A machine that has no thread left fills them on fewer.
@@ -89,9 +92,15 @@ pub(crate) fn fill_in_pieces<T: Send>(
     fill: &(impl Fn(usize, &mut [T]) + Sync),
 ) {
     let length = PIECE_BYTES / size_of::<T>();
-    if threads <= 1 || out.len() < 2 * length {
+    if threads == 1 || out.len() < 2 * length {
         return fill(0, out);
     }
+    let threads = if threads == ALL {
+        // To ask takes some 10 microseconds: it reads files of the control group.
+        thread::available_parallelism().map_or(1, usize::from)
+    } else {
+        threads
+    };
     let helpers = (out.len() / length).min(threads) - 1;
     let pieces = Mutex::new(out.chunks_mut(length).enumerate());
     let next = || pieces.lock().ok()?.next();

@@ -3,9 +3,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt};
-use std::thread;
 
-use crate::block::fill_in_pieces;
+use crate::block::{ALL, fill_in_pieces};
 use crate::buffer::Buffer;
 
 /// From this size on, other threads of Python run while bytes are made. Less takes a few microseconds.
@@ -38,8 +37,7 @@ pub(crate) fn fill(py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
     if bytes.len() < RELEASE_FROM_BYTES {
         wellspring::fill(bytes);
     } else {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        py.detach(|| fill_in_pieces(bytes, threads, &|_, piece| wellspring::fill(piece)));
+        py.detach(|| fill_in_pieces(bytes, ALL, &|_, piece| wellspring::fill(piece)));
     }
     Ok(())
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -270,7 +269,8 @@ class Elements:
         return into(make, size, dtype, out, "float", _FLOATS)
 
     def _thread_count(self) -> int:
-        return len(os.sched_getaffinity(0)) if self._threads is None else self._threads
+        # 0 stands for all.
+        return 0 if self._threads is None else self._threads
 
     def __reduce__(self) -> tuple[Any, ...]:
         name = self._seed if self._words is None else None
