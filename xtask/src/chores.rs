@@ -47,7 +47,7 @@ fn succeeds(command: &mut Command) -> bool {
 }
 
 /// Says that a chore did not run, and why.
-fn skip(reason: &str) -> Result<(), String> {
+pub(crate) fn skip(reason: &str) -> Result<(), String> {
     println!("SKIPPED: {reason}");
     Ok(())
 }

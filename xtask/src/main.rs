@@ -6,6 +6,7 @@
 //! tidy      the house rules that a program can check
 //! picture   drawings, made from text
 //! install   install and uninstall
+//! python    the Python package and its tests
 //! ```
 
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@ mod chores;
 mod cutoffs;
 mod install;
 mod picture;
+mod python;
 mod tidy;
 
 use chores::{build_command, root};
@@ -32,6 +34,8 @@ tests:
   loom               run the lock-free parts under every interleaving
   miri, asan, tsan   run tests under Miri, AddressSanitizer or ThreadSanitizer (nightly Rust)
   msrv               check the stated Rust version, by lint and by a build where that version is installed
+  python [--all]     install the Python package in a virtual environment and run its tests; --all adds those that take
+                     minutes and the large cluster engines; further words go to pytest
 tests on other machines:
   rig                test the command in a machine of four nodes, over a reboot, and in two clones of a machine
   kernel-test [6.1|6.12|7.2|debug].. [--boots N]
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
         Some("miri") => chores::miri(),
         Some("asan") => chores::asan(),
         Some("tsan") => chores::tsan(),
+        Some("python") => python::python(words),
         Some("msrv") => chores::msrv(),
         Some("rig") => chores::rig("machines", words),
         Some(command @ ("kernel-test" | "cross")) => chores::rig(command, words),

@@ -1,0 +1,148 @@
+"""How many times as fast as NumPy and the standard library: `python benches/ratios.py [--rounds N]`.
+
+Both sides run in turn, N times. A ratio is the median of the ratios of all rounds, so that other work on the machine
+hits both sides alike. The times are medians as well: processor time of one thread, and in the last table, of all cores,
+time that passed, which only an idle machine shows well.
+"""
+
+import argparse
+import os
+import secrets
+import statistics
+import time
+
+import numpy as np
+
+import wellspring
+from wellspring import random as wr
+from wellspring.random import Elements
+
+# 800 kB of float64 stay in the second cache: memory is not what is measured.
+N = 10**5
+TARGETS = {"bytes, 100 kB": 10, "random, float64": 3, "standard_normal, float64": 2, "token_bytes(16)": 2}
+
+
+def seconds(call, repeats, clock=time.thread_time):
+    """The processor time of a call on this thread. Other programs that run meanwhile do not count."""
+    start = clock()
+    for _ in range(repeats):
+        call()
+    return (clock() - start) / repeats
+
+
+def compare(name, theirs, ours, rounds, per_call, unit, repeats=1):
+    """Print a row of the table."""
+    pairs = [(seconds(theirs, repeats), seconds(ours, repeats)) for _ in range(rounds)]
+    ratio = statistics.median(theirs / ours for theirs, ours in pairs)
+    their_time, our_time = (statistics.median(column) / per_call * 1e9 for column in zip(*pairs, strict=True))
+    target = next((factor for start, factor in TARGETS.items() if name.startswith(start)), None)
+    wanted = f"{target} x" if target else ""
+    print(f"| {name} | {their_time:.3g} | {our_time:.3g} | {unit} | {ratio:.1f} x | {wanted} |")
+
+
+def arrays(rounds):
+    """Arrays of 10^5 numbers into given memory, on one core."""
+    rng = np.random.default_rng(1)
+    for algorithm in ("aes256-ctr", "chacha8", "philox4x64-10"):
+        elements = Elements(1, algorithm=algorithm, threads=1)
+        for dtype in ("float64", "float32"):
+            out = np.empty(N, dtype)
+            rows = {
+                "random": (lambda: rng.random(out=out, dtype=dtype), lambda: elements.random(out=out)),
+                "standard_normal": (
+                    lambda: rng.standard_normal(out=out, dtype=dtype),
+                    lambda: elements.standard_normal(out=out),
+                ),
+                "exponential": (
+                    lambda: rng.standard_exponential(out=out, dtype=dtype),
+                    lambda: elements.exponential(out=out),
+                ),
+            }
+            for name, (theirs, ours) in rows.items():
+                compare(f"{name}, {dtype}, {algorithm}", theirs, ours, rounds, N, "ns a number")
+        compare(
+            f"integers below 1000, int64, {algorithm}",
+            lambda: rng.integers(1000, size=N),
+            lambda: elements.integers(1000, size=N),
+            rounds,
+            N,
+            "ns a number",
+        )
+        compare(f"bytes, 100 kB, {algorithm}", lambda: rng.bytes(N), lambda: elements.bytes(N), rounds, N, "ns a byte")
+
+
+def bytes_of_engines(rounds):
+    """Bytes of the kinds that have no arrays, and bytes without new memory."""
+    rng = np.random.default_rng(1)
+    for kind in (wr.Xoshiro256PlusPlusX16, wr.Xoshiro256PlusPlus):
+        ours = kind(1)
+        name = f"bytes, 100 kB, {ours.algorithm}"
+        compare(name, lambda: rng.bytes(N), lambda: ours.bytes(N), rounds, N, "ns a byte")
+    ours, memory = Elements(1, algorithm="aes256-ctr", threads=1), bytearray(N)
+    name = "bytes, 100 kB, aes256-ctr into memory that exists"
+    compare(name, lambda: rng.bytes(N), lambda: ours.fill(memory), rounds, N, "ns a byte")
+
+
+def generators(rounds):
+    """NumPy's Generator over bit generators of both sides."""
+    rng, out = np.random.default_rng(1), np.empty(N)
+    for kind in (wr.ChaCha8, wr.Aes256Ctr, wr.Xoshiro256PlusPlusX16, wr.Xoshiro256PlusPlus, wr.Philox4x64):
+        other = np.random.Generator(kind(1))
+        name = f"Generator({kind.__name__}).random"
+        compare(name, lambda: rng.random(out=out), lambda: other.random(out=out), rounds, N, "ns a number")
+
+
+def tokens(rounds):
+    """Secrets."""
+    for length in (16, 32):
+        compare(
+            f"token_bytes({length})",
+            lambda: secrets.token_bytes(length),
+            lambda: wellspring.token_bytes(length),
+            rounds,
+            1,
+            "ns a call",
+            2000,
+        )
+    system, ours = secrets.SystemRandom(), wellspring.SystemRandom()
+    compare("SystemRandom().random()", system.random, ours.random, rounds, 1, "ns a call", 2000)
+    compare(
+        "randbelow(10**6)",
+        lambda: secrets.randbelow(10**6),
+        lambda: wellspring.secrets.randbelow(10**6),
+        rounds,
+        1,
+        "ns a call",
+        2000,
+    )
+    compare("bytes fit for keys, 100 kB", lambda: os.urandom(N), lambda: wellspring.token_bytes(N), rounds, N, "ns a byte")
+
+
+def cores(rounds):
+    """More threads, into 80 MB: up to where memory is the limit."""
+    out = np.empty(10**7)
+    counts = sorted({1, 2, 4, len(os.sched_getaffinity(0))} & set(range(1, len(os.sched_getaffinity(0)) + 1)))
+    print("\n| threads | random, ns a number | GB/s | writing zeros, GB/s |\n|---|---|---|---|")
+    for threads in counts:
+        elements = Elements(1, algorithm="aes256-ctr", threads=threads)
+        wall = time.perf_counter
+        times = [
+            (seconds(lambda: elements.random(out=out), 1, wall), seconds(lambda: out.fill(0), 1, wall))
+            for _ in range(rounds)
+        ]
+        ours, zeros = (statistics.median(column) for column in zip(*times, strict=True))
+        rates = f"{out.nbytes / ours / 1e9:.3g} | {out.nbytes / zeros / 1e9:.3g}"
+        print(f"| {threads} | {ours / len(out) * 1e9:.3g} | {rates} |")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    rounds = parser.parse_args().rounds
+    print(f"NumPy {np.__version__}, {len(os.sched_getaffinity(0))} cores, medians of {rounds} rounds\n")
+    print("| what | NumPy or standard library | wellspring | | ratio | wanted |\n|---|---|---|---|---|---|")
+    arrays(rounds)
+    bytes_of_engines(rounds)
+    generators(rounds)
+    tokens(rounds)
+    cores(rounds)

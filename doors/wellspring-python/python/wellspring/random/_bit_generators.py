@@ -1,0 +1,238 @@
+"""Bit generators for NumPy: one for each kind of stream, and one for the engine."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Iterable
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from wellspring import _native
+from wellspring.random._names import checked_path, fresh_seed, words_of
+
+_MASK_128 = (1 << 128) - 1
+
+
+class StreamBitGenerator(np.random.BitGenerator):
+    """A reproducible stream as a bit generator of NumPy: what the classes of all kinds have in common.
+
+    Parameters
+    ----------
+    seed
+        An integer, a sequence of integers, a `SeedSequence`, or None for 128 fresh bits of the engine.
+    path
+        The place of the stream under an integer seed: integers below 2**32, or text such as '3/0/17'. The path is the
+        `spawn_key` of NumPy's `SeedSequence`, so that `spawn` makes the path longer.
+
+    The bytes are those of `wellspring bytes --pseudo ALGORITHM --seed SEED --stream PATH`. A word is the next 8 of them.
+    """
+
+    algorithm: ClassVar[str]
+    """The name of the algorithm on the command line and in reports."""
+
+    def __init__(self, seed: Any = None, *, path: str | Iterable[int] = ()) -> None:
+        spawn_key = checked_path(path)
+        if hasattr(seed, "generate_state"):
+            if spawn_key:
+                raise TypeError("path goes with an integer seed: a SeedSequence has its own spawn_key")
+        else:
+            seed = np.random.SeedSequence(fresh_seed() if seed is None else seed, spawn_key=spawn_key)
+        super().__init__(seed)
+        self._set_stream(_native.Stream(self.algorithm, words_of(self.algorithm, seed)))
+
+    def _set_stream(self, stream: _native.Stream) -> None:
+        """Read from this stream. A Generator copies its address: afterwards the stream only changes in place."""
+        stream.install(self.capsule)
+        self._stream = stream
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.seed_seq, self.state)
+
+    @property  # type: ignore[override]
+    def state(self) -> dict[str, Any]:
+        """The whole state, which can be set."""
+        with self.lock:
+            words, jumps, position, has_half, half = self._stream.state()
+        return {
+            "bit_generator": type(self).__name__,
+            "state": {"key": tuple(words), "jumps": jumps, "position": position},
+            "has_uint32": int(has_half),
+            "uinteger": half,
+        }
+
+    @state.setter
+    def state(self, value: dict[str, Any]) -> None:
+        if not isinstance(value, dict):
+            raise TypeError("state must be a dict")
+        if value.get("bit_generator") != type(self).__name__:
+            raise ValueError(f"state must be that of a {type(self).__name__}")
+        try:
+            inner = value["state"]
+            half = value["uinteger"] if value["has_uint32"] else None
+            parts = (inner["key"], inner["jumps"], inner["position"], half)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"state is incomplete: {error}") from None
+        with self.lock:
+            self._stream.set_state(*parts)
+
+    @property
+    def position(self) -> int:
+        """The number of the next byte of the stream."""
+        with self.lock:
+            return self._stream.position()
+
+    def advance(self, delta: int) -> Self:
+        """Go on by delta numbers of 64 bits, 8 bytes each; back if delta is negative. Return self, as NumPy does."""
+        delta = operator.index(delta)
+        with self.lock:
+            self._stream.seek((self._stream.position() + 8 * delta) & _MASK_128)
+        return self
+
+    def at(self, position: int) -> Self:
+        """Return a bit generator that reads this stream from byte `position` on."""
+        position = operator.index(position)
+        if not 0 <= position <= _MASK_128:
+            raise ValueError("position must be from 0 to 2**128 - 1")
+        other = self._copy(0)
+        other._stream.seek(position)
+        return other
+
+    def jumped(self, jumps: int = 1) -> Self:
+        """Return a bit generator that lies so many jumps ahead, at the same position.
+
+        A path does the same and says what it means.
+        """
+        jumps = operator.index(jumps)
+        if jumps < 0:
+            raise ValueError("jumps must not be negative")
+        return self._copy(jumps)
+
+    def _copy(self, jumps: int) -> Self:
+        """Return one with the same seed sequence, so many jumps ahead."""
+        other = type(self)(self.seed_seq)
+        with self.lock:
+            stream = self._stream.jumped(jumps)
+        other._set_stream(stream)
+        return other
+
+    def fill(self, out: Any) -> None:
+        """Fill a writable, contiguous buffer with the next bytes of the stream. Other threads of Python run meanwhile."""
+        with self.lock:
+            self._stream.fill(out)
+
+    def bytes(self, length: int) -> bytearray:
+        """Return the next bytes of the stream, much faster than `Generator.bytes`."""
+        out = bytearray(length)
+        self.fill(out)
+        return out
+
+
+def _restored(kind: type[StreamBitGenerator], seed_sequence: Any, state: dict[str, Any]) -> StreamBitGenerator:
+    """Return a bit generator from its pickle."""
+    bit_generator = kind(seed_sequence)
+    bit_generator.state = state
+    return bit_generator
+
+
+class ChaCha8(StreamBitGenerator):
+    """ChaCha with 8 rounds: every byte costs the same to reach. What `default_rng` takes."""
+
+    algorithm = "chacha8"
+
+
+class ChaCha12(StreamBitGenerator):
+    """ChaCha with 12 rounds."""
+
+    algorithm = "chacha12"
+
+
+class ChaCha20(StreamBitGenerator):
+    """ChaCha with 20 rounds."""
+
+    algorithm = "chacha20"
+
+
+class Aes256Ctr(StreamBitGenerator):
+    """AES-256 in counter mode: the fastest one on a CPU with AES instructions, slow on one without."""
+
+    algorithm = "aes256-ctr"
+
+
+class Philox4x64(StreamBitGenerator):
+    """The numbers of `numpy.random.Philox`. `advance` counts numbers here, and blocks of four in NumPy."""
+
+    algorithm = "philox4x64-10"
+
+
+class Xoshiro256PlusPlus(StreamBitGenerator):
+    """The engine with 256 bits of state. To seek takes 0.1 ms."""
+
+    algorithm = "xoshiro256++"
+
+
+class Xoshiro256PlusPlusX16(StreamBitGenerator):
+    """Sixteen engines side by side: the fastest one to read from its beginning. To seek takes 0.1 ms."""
+
+    algorithm = "xoshiro256++x16"
+
+
+class Xorshift128Plus(StreamBitGenerator):
+    """For numbers that were made with it. Its lowest bit fails tests of binary rank."""
+
+    algorithm = "xorshift128+"
+
+
+class Engine(np.random.BitGenerator):
+    """The engine of the process, fit for keys: no seed, no state, no copies.
+
+    Every thread reads its own tap, and a child process never repeats its parent. It cannot be pickled: make one where
+    it is needed.
+    """
+
+    def __init__(self) -> None:
+        # NumPy wants a seed. Nothing reads it.
+        super().__init__(0)
+        _native.install_engine(self.capsule)
+
+    @property
+    def seed_seq(self) -> NoReturn:
+        """Not available."""
+        raise TypeError("the engine has no seed that can be repeated")
+
+    @property  # type: ignore[override]
+    def state(self) -> NoReturn:
+        """Not available."""
+        raise TypeError("the engine has no state that can be read or set")
+
+    @state.setter
+    def state(self, value: Any) -> NoReturn:
+        raise TypeError("the engine has no state that can be read or set")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("the engine cannot be pickled or copied: make an Engine() where it is needed")
+
+    def spawn(self, n_children: int) -> list[Engine]:
+        """Return n_children bit generators on the same engine. They never repeat each other."""
+        return [Engine() for _ in range(operator.index(n_children))]
+
+    def fill(self, out: Any) -> None:
+        """Fill a writable, contiguous buffer with random bytes, on all cores."""
+        _native.fill(out)
+
+    def bytes(self, length: int) -> builtins.bytes:
+        """Return random bytes, much faster than `Generator.bytes`."""
+        return _native.token_bytes(operator.index(length))
+
+
+def default_rng(seed: Any = None, *, path: str | Iterable[int] = ()) -> np.random.Generator:
+    """Return a generator of NumPy.
+
+    seed is what `ChaCha8` takes, or a bit generator, or a generator, which is returned as it is.
+    """
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if isinstance(seed, np.random.BitGenerator):
+        return np.random.Generator(seed)
+    return np.random.Generator(ChaCha8(seed, path=path))

@@ -1,0 +1,153 @@
+"""Arguments of calls for arrays: shapes, blocks of larger arrays, and where the numbers go."""
+
+from __future__ import annotations
+
+import array
+import math
+import operator
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Shape = tuple[int, ...]
+Outer = list[tuple[int, int]]
+
+# The codes of arrays of the standard library, for a single number.
+CODE_OF_ONE = {"float": "d", "int": "q"}
+
+
+def checked_shape(size: int | Iterable[int], name: str) -> Shape:
+    """Return a size as a tuple of numbers from 0 on."""
+    try:
+        shape: Shape = (operator.index(size),)  # type: ignore[arg-type]
+    except TypeError:
+        try:
+            shape = tuple(operator.index(length) for length in size)  # type: ignore[union-attr]
+        except TypeError:
+            raise TypeError(f"{name} must be an integer or a tuple of integers") from None
+    if any(length < 0 for length in shape):
+        raise ValueError(f"{name} must not be negative")
+    return shape
+
+
+def checked_first(first: int, limit: int = 1 << 64) -> int:
+    """Return the index of an element."""
+    try:
+        index = operator.index(first)
+    except TypeError:
+        raise TypeError("first must be an integer") from None
+    if not 0 <= index < limit:
+        raise ValueError(f"first must be from 0 to 2**{limit.bit_length() - 1} - 1")
+    return index
+
+
+def block(shape: Shape, first: int, at: Iterable[int] | None, of: Iterable[int] | None) -> tuple[int, Outer]:
+    """Return the index of the first element, and the outer dimensions: how many, and how far apart.
+
+    Without at and of, the elements are consecutive. With them, they are a block of an array of the shape `of`.
+    """
+    first = checked_first(first)
+    if at is None and of is None:
+        return first, []
+    if at is None or of is None:
+        raise ValueError("at and of go together: where the block begins, and the shape of the whole array")
+    begin, whole = checked_shape(at, "at"), checked_shape(of, "of")
+    if not len(begin) == len(whole) == len(shape):
+        raise ValueError(f"at, of and the block must have as many dimensions: {begin}, {whole}, {shape}")
+    for offset, length, total in zip(begin, shape, whole, strict=True):
+        if offset + length > total:
+            raise ValueError(f"the block of shape {shape} at {begin} is not inside of {whole}")
+    if math.prod(whole) > 1 << 64:
+        raise ValueError("of has more than 2**64 elements")
+    steps = [math.prod(whole[axis + 1 :]) for axis in range(len(whole))]
+    if math.prod(shape) == 0:
+        return first, []
+    first += sum(offset * step for offset, step in zip(begin, steps, strict=True))
+    outer = list(zip(shape[:-1], steps[:-1], strict=True))
+    run = shape[-1] if shape else 1
+    # Rows that touch each other are one run.
+    while outer and outer[-1][1] == run:
+        run *= outer.pop()[0]
+    return checked_first(first), outer
+
+
+def into(
+    make: Callable[[Any, Shape], None],
+    size: int | Iterable[int] | None,
+    dtype: Any,
+    out: Any,
+    kind: str,
+    allowed: tuple[str, ...],
+) -> Any:
+    """Call make with contiguous memory and the array's shape; return the array, or a number if neither size nor out is given.
+
+    allowed are names of dtypes, the first of which is the default.
+    """
+    if out is not None:
+        return _into_out(make, size, dtype, out, allowed)
+    if size is None and dtype is None:
+        one = array.array(CODE_OF_ONE[kind], [0])
+        make(one, (1,))
+        return one[0]
+    np = numpy_for("an array")
+    wanted = np.dtype(allowed[0] if dtype is None else dtype)
+    if wanted.name not in allowed or not wanted.isnative:
+        raise TypeError(f"dtype {wanted} is not one of {', '.join(allowed)}")
+    if size is None:
+        one = np.empty(1, wanted)
+        make(one, (1,))
+        return one[0]
+    shape = checked_shape(size, "size")
+    new = np.empty(shape, wanted)
+    make(new.reshape(-1), shape)
+    return new
+
+
+def _into_out(
+    make: Callable[[Any, Shape], None],
+    size: int | Iterable[int] | None,
+    dtype: Any,
+    out: Any,
+    allowed: tuple[str, ...],
+) -> Any:
+    np = sys.modules.get("numpy")
+    if np is None or not isinstance(out, np.ndarray):
+        try:
+            view = memoryview(out)
+        except TypeError:
+            raise TypeError(f"out must be an array or have a writable buffer, not {type(out).__name__}") from None
+        shape = view.shape or (1,)
+        _check_size(size, shape)
+        if dtype is not None:
+            raise TypeError("dtype goes with NumPy's arrays; this out has a format of its own")
+        make(out, shape)
+        return out
+    if not out.flags.writeable:
+        raise ValueError("out is read-only")
+    if out.dtype.name not in allowed or not out.dtype.isnative:
+        raise TypeError(f"out has the dtype {out.dtype}; it must have one of {', '.join(allowed)}")
+    if dtype is not None and np.dtype(dtype) != out.dtype:
+        raise TypeError(f"out has the dtype {out.dtype}, and dtype is {np.dtype(dtype)}")
+    _check_size(size, out.shape)
+    if out.flags.c_contiguous and out.flags.aligned:
+        make(out.reshape(-1), out.shape)
+    else:
+        # Strided, Fortran order or not aligned: the same elements by way of a copy.
+        copy = np.empty(out.shape, out.dtype)
+        make(copy.reshape(-1), out.shape)
+        out[...] = copy
+    return out
+
+
+def _check_size(size: int | Iterable[int] | None, shape: Shape) -> None:
+    if size is not None and checked_shape(size, "size") != tuple(shape):
+        raise ValueError(f"size {size} does not match the shape {tuple(shape)} of out")
+
+
+def numpy_for(what: str) -> Any:
+    """Import NumPy, or say what it is needed for."""
+    try:
+        import numpy
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{what} needs NumPy: pip install numpy; or give an out with memory of its own") from error
+    return numpy

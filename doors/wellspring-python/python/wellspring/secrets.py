@@ -1,0 +1,73 @@
+"""The module `secrets` of the standard library, on wellspring's engine.
+
+Names and semantics are those of the standard library. Every function draws on the calling thread's generator, without
+a system call. The numbers are fit for keys, also in a child process after a fork.
+"""
+
+import binascii
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from hmac import compare_digest
+from random import Random
+from typing import Any, NoReturn, TypeVar
+
+from wellspring import _native
+from wellspring._native import randbelow, randbits, token_bytes
+
+__all__ = [
+    "SystemRandom",
+    "choice",
+    "compare_digest",
+    "randbelow",
+    "randbits",
+    "token_bytes",
+    "token_hex",
+    "token_urlsafe",
+]
+
+DEFAULT_ENTROPY = 32
+"""The number of bytes that the functions for tokens take without an argument."""
+
+T = TypeVar("T")
+
+
+class SystemRandom(Random):
+    """`random.SystemRandom` on wellspring's engine: no seed, no state, safe in every thread and after a fork."""
+
+    random = staticmethod(_native.random)
+    getrandbits = staticmethod(_native.randbits)
+    # What `Random` calls for choices, shuffles, samples and ranges.
+    _randbelow = staticmethod(_native.randbelow)
+
+    def randbytes(self, n: int) -> bytes:
+        """Return n random bytes."""
+        if n is None:
+            raise TypeError("n must be an integer, not None")
+        return token_bytes(n)
+
+    def seed(self, *args: Any, **kwds: Any) -> None:
+        """Do nothing: there is no seed."""
+
+    def _notimplemented(self, *args: Any, **kwds: Any) -> NoReturn:
+        """Raise NotImplementedError."""
+        raise NotImplementedError("the engine has no state that can be read or set")
+
+    getstate = setstate = _notimplemented
+
+
+_system_random = SystemRandom()
+
+
+def choice(seq: Sequence[T]) -> T:
+    """Return an element of a non-empty sequence, each with the same probability."""
+    return _system_random.choice(seq)
+
+
+def token_hex(nbytes: int | None = None) -> str:
+    """Return random text of 2 * nbytes hexadecimal digits, without an argument of 64."""
+    return binascii.hexlify(token_bytes(nbytes)).decode("ascii")
+
+
+def token_urlsafe(nbytes: int | None = None) -> str:
+    """Return random text that is safe in a URL, of about 1.3 * nbytes characters."""
+    return urlsafe_b64encode(token_bytes(nbytes)).rstrip(b"=").decode("ascii")

@@ -1,0 +1,215 @@
+//! The functions that NumPy calls, written into its struct.
+//!
+//! NumPy's class `BitGenerator` holds a C struct, of which `Generator`, `random_raw`, `.ctypes`, `.cffi` and numba take
+//! copies. A class of Python that inherits from it writes these functions and a state into the struct.
+//!
+//! NumPy calls them without the global lock of the interpreter, under the `lock` of the bit generator. The methods of
+//! [`Stream`] must be called under the same lock: the Python half does.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use wellspring_pseudo::Algorithm;
+
+use crate::block::{ALL, fill_in_pieces};
+use crate::buffer::Buffer;
+use crate::draws::Draws;
+
+/// From this size on, bytes are made on all cores.
+const PARALLEL_FROM_BYTES: usize = 2 << 20;
+
+/// `bitgen_t` of `numpy/random/bitgen.h`.
+#[repr(C)]
+struct BitGen {
+    state: *mut c_void,
+    next_uint64: extern "C" fn(*mut c_void) -> u64,
+    next_uint32: extern "C" fn(*mut c_void) -> u32,
+    next_double: extern "C" fn(*mut c_void) -> f64,
+    next_raw: extern "C" fn(*mut c_void) -> u64,
+}
+
+/// Writes into the struct that a capsule of NumPy points to.
+fn install(capsule: &Bound<'_, PyAny>, functions: BitGen) -> PyResult<()> {
+    // SAFETY: PyCapsule_GetPointer takes any object, and fails for what is no capsule of this name.
+    let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), c"BitGenerator".as_ptr()) };
+    if pointer.is_null() {
+        return Err(PyErr::fetch(capsule.py()));
+    }
+    // SAFETY: NumPy gives this name to pointers to a `bitgen_t` that lives as long as the bit generator, and
+    // the caller, its constructor, is the only one that knows it so far.
+    unsafe { pointer.cast::<BitGen>().write(functions) };
+    Ok(())
+}
+
+extern "C" fn engine_u64(_: *mut c_void) -> u64 {
+    wellspring::u64()
+}
+
+extern "C" fn engine_u32(_: *mut c_void) -> u32 {
+    wellspring::u32()
+}
+
+extern "C" fn engine_f64(_: *mut c_void) -> f64 {
+    wellspring::f64()
+}
+
+/// Lets a bit generator read from the engine of the process. There is no state outside of the engine, so that
+/// nothing repeats after a fork.
+#[pyfunction]
+pub(crate) fn install_engine(capsule: &Bound<'_, PyAny>) -> PyResult<()> {
+    // The first read may fail, and here its panic becomes an exception. Later ones cannot.
+    let _ = wellspring::u64();
+    install(
+        capsule,
+        BitGen {
+            state: std::ptr::dangling_mut(),
+            next_uint64: engine_u64,
+            next_uint32: engine_u32,
+            next_double: engine_f64,
+            next_raw: engine_u64,
+        },
+    )
+}
+
+macro_rules! draw {
+    ($($name:ident: $draw:ident -> $type:ty),*) => {$(
+        extern "C" fn $name(state: *mut c_void) -> $type {
+            // SAFETY: `state` is the pointer that `Stream::install` wrote. The bit generator keeps the `Stream`,
+            // and its readers keep the bit generator and hold its lock.
+            unsafe { &mut *state.cast::<Draws>() }.$draw()
+        }
+    )*};
+}
+
+draw!(stream_u64: next_u64 -> u64, stream_u32: next_u32 -> u32, stream_f64: next_f64 -> f64);
+
+/// The state of a bit generator. It stays at one place in memory, which NumPy's generators know.
+#[pyclass(frozen, module = "wellspring._native")]
+pub(crate) struct Stream {
+    draws: Box<UnsafeCell<Draws>>,
+}
+
+// SAFETY: `draws` is reached under the lock of the bit generator only: see `draws`.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the lock of the bit generator makes it the only one"
+    )]
+    fn draws(&self) -> &mut Draws {
+        // SAFETY: every caller holds the lock of the bit generator, NumPy and `wellspring.random` alike, and
+        // no method keeps this reference after it returns.
+        unsafe { &mut *self.draws.get() }
+    }
+}
+
+fn open(algorithm: Algorithm, words: [u64; 4], jumps: u64, position: u128) -> PyResult<Draws> {
+    Draws::new(algorithm, words, jumps, position)
+        .map_err(|error| PyValueError::new_err(format!("jumps: {error}")))
+}
+
+impl From<Draws> for Stream {
+    fn from(draws: Draws) -> Self {
+        let draws = Box::new(UnsafeCell::new(draws));
+        Self { draws }
+    }
+}
+
+#[pymethods]
+impl Stream {
+    /// The stream whose state or key is these words.
+    #[new]
+    fn new(algorithm: &str, words: [u64; 4]) -> PyResult<Self> {
+        let algorithm = algorithm.parse().map_err(|error| {
+            PyValueError::new_err(format!("unknown algorithm '{algorithm}': {error}"))
+        })?;
+        Ok(open(algorithm, words, 0, 0)?.into())
+    }
+
+    /// Writes the functions of this stream into a capsule of NumPy.
+    fn install(&self, capsule: &Bound<'_, PyAny>) -> PyResult<()> {
+        install(
+            capsule,
+            BitGen {
+                state: self.draws.get().cast(),
+                next_uint64: stream_u64,
+                next_uint32: stream_u32,
+                next_double: stream_f64,
+                next_raw: stream_u64,
+            },
+        )
+    }
+
+    /// Key, jumps, position, whether half of a word is left, that half.
+    fn state(&self) -> ([u64; 4], u64, u128, bool, u32) {
+        let draws = self.draws();
+        let half = draws.half();
+        (
+            draws.words(),
+            draws.jumps(),
+            draws.position(),
+            half.is_some(),
+            half.unwrap_or(0),
+        )
+    }
+
+    /// Goes to such a state, at the same place in memory.
+    fn set_state(
+        &self,
+        words: [u64; 4],
+        jumps: u64,
+        position: u128,
+        half: Option<u32>,
+    ) -> PyResult<()> {
+        let mut new = open(self.draws().algorithm(), words, jumps, position)?;
+        new.set_half(half);
+        *self.draws() = new;
+        Ok(())
+    }
+
+    /// The same stream, `jumps` jumps ahead at the same position.
+    fn jumped(&self, jumps: u64) -> PyResult<Self> {
+        let draws = self.draws();
+        let total = draws.jumps().saturating_add(jumps);
+        Ok(open(draws.algorithm(), draws.words(), total, draws.position())?.into())
+    }
+
+    /// Goes to a byte.
+    fn seek(&self, position: u128) {
+        self.draws().seek(position);
+    }
+
+    /// The number of the next byte.
+    fn position(&self) -> u128 {
+        self.draws().position()
+    }
+
+    /// Fills a buffer with the next bytes; on all cores, if the algorithm has a counter.
+    fn fill(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
+        let buffer = Buffer::get(out, "out")?;
+        let bytes = buffer.bytes();
+        let draws = self.draws();
+        if bytes.len() < PARALLEL_FROM_BYTES || !draws.algorithm().is_counter_based() {
+            py.detach(|| draws.fill(bytes));
+            return Ok(());
+        }
+        py.detach(|| {
+            let stream = draws.stream();
+            fill_in_pieces(bytes, ALL, &|start, piece| {
+                stream.at(position_after(&stream, start)).fill(piece);
+            });
+            let half = draws.half();
+            draws.seek(position_after(&stream, bytes.len()));
+            draws.set_half(half);
+        });
+        Ok(())
+    }
+}
+
+/// The position of the byte `offset` bytes on.
+fn position_after(stream: &wellspring_pseudo::Stream, offset: usize) -> u128 {
+    stream.position().wrapping_add(offset as u128)
+}

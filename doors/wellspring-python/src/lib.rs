@@ -1,0 +1,33 @@
+//! The native half of the Python package `wellspring`: `wellspring._native`.
+//!
+//! ```text
+//! secrets         the engine of the process: bytes, integers, fractions
+//! buffer          an object of Python with memory that is written to
+//! block           which elements of an array a call makes, cut into pieces for threads
+//! elements        arrays whose element i depends on the name and on i alone
+//! draws           a stream behind a buffer, as NumPy's generators read it
+//! bit_generator   the functions that NumPy calls, written into its struct
+//! ```
+//!
+//! The Python half checks arguments and speaks to users. What comes in here has the right types; a wrong
+//! value is still an error and never undefined behaviour, with one exception: see `bit_generator`.
+
+mod bit_generator;
+mod block;
+mod buffer;
+mod draws;
+mod elements;
+mod secrets;
+
+use pyo3::prelude::*;
+
+/// Where `wellspring` computes.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::bit_generator::{Stream, install_engine};
+    #[pymodule_export]
+    use crate::elements::Elements;
+    #[pymodule_export]
+    use crate::secrets::{fill, randbelow, randbits, random, token_bytes};
+}

@@ -1,0 +1,93 @@
+//! The engine of the process: bytes, integers and fractions that are fit for keys.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt};
+
+use crate::block::{ALL, fill_in_pieces};
+use crate::buffer::Buffer;
+
+/// From this size on, other threads of Python run while bytes are made. Less takes a few microseconds.
+const RELEASE_FROM_BYTES: usize = 64 << 10;
+
+/// What `secrets.token_bytes()` returns without an argument.
+const DEFAULT_BYTES: isize = 32;
+
+/// Random bytes fit for keys. Without an argument 32 of them.
+#[pyfunction]
+#[pyo3(signature = (nbytes=None))]
+pub(crate) fn token_bytes(py: Python<'_>, nbytes: Option<isize>) -> PyResult<Bound<'_, PyBytes>> {
+    let length = usize::try_from(nbytes.unwrap_or(DEFAULT_BYTES))
+        .map_err(|_| PyValueError::new_err("nbytes must not be negative"))?;
+    PyBytes::new_with(py, length, |bytes| {
+        if length < RELEASE_FROM_BYTES {
+            wellspring::fill(bytes);
+        } else {
+            py.detach(|| wellspring::fill(bytes));
+        }
+        Ok(())
+    })
+}
+
+/// Fills a writable buffer with random bytes fit for keys, on all cores.
+#[pyfunction]
+pub(crate) fn fill(py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
+    let buffer = Buffer::get(out, "out")?;
+    let bytes = buffer.bytes();
+    if bytes.len() < RELEASE_FROM_BYTES {
+        wellspring::fill(bytes);
+    } else {
+        py.detach(|| fill_in_pieces(bytes, ALL, &|_, piece| wellspring::fill(piece)));
+    }
+    Ok(())
+}
+
+/// An integer of `k` random bits.
+#[pyfunction]
+pub(crate) fn randbits(py: Python<'_>, k: isize) -> PyResult<Bound<'_, PyInt>> {
+    let bits = usize::try_from(k)
+        .map_err(|_| PyValueError::new_err("number of bits must be non-negative"))?;
+    if bits == 0 {
+        return Ok(0u64.into_pyobject(py)?);
+    }
+    if bits <= 64 {
+        return Ok((wellspring::u64() >> (64 - bits)).into_pyobject(py)?);
+    }
+    let length = bits.div_ceil(8);
+    let bytes = PyBytes::new_with(py, length, |bytes| {
+        wellspring::fill(bytes);
+        bytes[length - 1] >>= length * 8 - bits;
+        Ok(())
+    })?;
+    let integer = py
+        .get_type::<PyInt>()
+        .call_method1("from_bytes", (bytes, "little"))?;
+    Ok(integer.cast_into()?)
+}
+
+/// An integer from 0 to `n` - 1, each with the same probability.
+#[pyfunction]
+pub(crate) fn randbelow<'py>(
+    py: Python<'py>,
+    n: &Bound<'py, PyInt>,
+) -> PyResult<Bound<'py, PyInt>> {
+    if n.le(0)? {
+        return Err(PyValueError::new_err("Upper bound must be positive."));
+    }
+    if let Ok(n) = n.extract::<u64>() {
+        return Ok(wellspring::below(n).into_pyobject(py)?);
+    }
+    let bits = n.call_method0("bit_length")?.extract()?;
+    loop {
+        let candidate = randbits(py, bits)?;
+        if candidate.lt(n)? {
+            return Ok(candidate);
+        }
+    }
+}
+
+/// A multiple of 2^-53 from 0 to 1, without 1.
+#[pyfunction]
+pub(crate) fn random() -> f64 {
+    wellspring::f64()
+}

