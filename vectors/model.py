@@ -305,7 +305,11 @@ def main():
     arguments = parser.parse_args()
     check_ciphers()
     replay, same, different, missing = Replay(), 0, 0, 0
-    with open(arguments.file, encoding="utf-8") as file:
+    try:
+        file = open(arguments.file, encoding="utf-8")
+    except OSError as error:
+        sys.exit(f"{arguments.file}: {error.strerror}")
+    with file:
         for number, line in enumerate(file, 1):
             try:
                 answer = replay.line(line)

@@ -75,13 +75,14 @@ pub(crate) fn parse() -> Result<Option<Command>, Failure> {
         Output::standard()?.print(&message)?;
         return Ok(None);
     }
-    let first_word = std::env::args_os().nth(1).unwrap_or_default();
-    let line = one_line(&message, &first_word.to_string_lossy());
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let line = one_line(&message, &command_of(&words));
     Err(Failure::Input(line))
 }
 
 /// Clap's paragraphs as one line: the reason and the tips, then a hint instead of the usage.
-fn one_line(message: &str, first_word: &str) -> String {
+fn one_line(message: &str, command: &str) -> String {
     // A number below zero is wrong for every argument, so clap's tip how to write it does not help.
     let is_misleading = |paragraph: &str| {
         let value = paragraph.trim_start().strip_prefix("tip: to pass '-");
@@ -97,11 +98,22 @@ fn one_line(message: &str, first_word: &str) -> String {
     let paragraphs = paragraphs.filter(|paragraph| !is_misleading(paragraph));
     let reason = paragraphs.map(words).collect::<Vec<_>>().join("; ");
     let reason = reason.strip_prefix("error: ").unwrap_or(&reason);
-    let command = match definitions().find_subcommand(first_word) {
-        Some(subcommand) => format!("wellspring {}", subcommand.get_name()),
-        None => "wellspring".into(),
-    };
     format!("{reason} (try '{command} --help')")
+}
+
+/// The command that these words begin with, and the command within it if there is one.
+fn command_of(words: &[impl AsRef<str>]) -> String {
+    let mut command = String::from("wellspring");
+    let mut definition = definitions();
+    for word in words {
+        let Some(inner) = definition.find_subcommand(word.as_ref()) else {
+            break;
+        };
+        command += " ";
+        command += inner.get_name();
+        definition = inner.clone();
+    }
+    command
 }
 
 #[cfg(test)]
@@ -118,8 +130,15 @@ mod tests {
         let message = "error: bad\n  [possible values: a, b]\n\n  tip: good\n\nUsage: wellspring bytes [SIZE]\n\nx";
         let expected = "bad [possible values: a, b]; tip: good";
         let hint = "(try 'wellspring bytes --help')";
-        assert_eq!(one_line(message, "bytes"), format!("{expected} {hint}"));
+        assert_eq!(
+            one_line(message, &command_of(&["bytes", "-5"])),
+            format!("{expected} {hint}")
+        );
         let hint = "(try 'wellspring --help')";
-        assert_eq!(one_line("error: x", "frob"), format!("x {hint}"));
+        assert_eq!(command_of(&["seed", "show", "a"]), "wellspring seed show");
+        assert_eq!(
+            one_line("error: x", &command_of(&["frob"])),
+            format!("x {hint}")
+        );
     }
 }

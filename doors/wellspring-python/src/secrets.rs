@@ -10,7 +10,7 @@ use crate::buffer::Buffer;
 /// From this size on, other threads of Python run while bytes are made. Less takes a few microseconds.
 const RELEASE_FROM_BYTES: usize = 64 << 10;
 
-/// What `secrets.token_bytes()` returns without an argument.
+/// The number of bytes that `secrets.token_bytes()` returns without an argument.
 const DEFAULT_BYTES: isize = 32;
 
 /// Random bytes fit for keys. Without an argument 32 of them.

@@ -25,7 +25,7 @@ Examples:
   wellspring bytes | head -c 1000             without an end
   wellspring bytes 16 --hex --each-line       a number whenever Enter is pressed
   wellspring bytes 1M --pseudo xoshiro256++ --seed 7 --stream 3/0/17 > data
-  wellspring bytes 1G --pseudo chacha8 --seed 7 --offset 3G > part-3    the fourth of many parts")]
+  wellspring bytes 1G --pseudo chacha8 --seed 7 --offset 3G > part-4    the fourth of many parts")]
 pub(crate) struct BytesRequest {
     /// How many bytes: 64, 10k, 1GiB; without SIZE there is no end
     ///

@@ -23,10 +23,14 @@ use zeroize::Zeroizing;
 /// The file has a section for each node of the module, is for its owner alone, and is replaced in one step. It needs
 /// CAP_SYS_ADMIN. Exit status 3: the module is not loaded.
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = false,
+    disable_help_subcommand = true,
+    after_help = "\
 Examples:
   wellspring kernel save /var/lib/wellspring/kernel-seed       at shutdown, and now and then
-  wellspring kernel restore /var/lib/wellspring/kernel-seed    at boot")]
+  wellspring kernel restore /var/lib/wellspring/kernel-seed    at boot"
+)]
 pub(crate) struct KernelRequest {
     #[command(subcommand)]
     action: Action,
