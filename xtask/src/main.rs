@@ -4,12 +4,14 @@
 //! chores    what calls cargo: tests, other toolchains, sanitizers, the dependency tree, packages
 //! cutoffs   the table of the adaptive proportion test
 //! tidy      the house rules that a program can check
+//! c_api     the header and the man pages of the C library
 //! picture   drawings, made from text
 //! install   install and uninstall
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod c_api;
 mod chores;
 mod cutoffs;
 mod install;
@@ -27,6 +29,7 @@ checks of the text:
   tidy               check the house rules that a program can check
   cutoffs [--check]  compute the table of the adaptive proportion test's cutoffs; --check only compares
   picture [--check]  draw docs/*.svg from docs/*.txt; --check only compares
+  c-api [--check]    make the header and the man pages of the C library from its source; --check only compares
 tests:
   test [--long]      run all tests; --long includes those that take minutes; further words go to cargo test
   loom               run the lock-free parts under every interleaving
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
     let result = match chore.as_deref() {
         Some("tidy") => tidy::run(&root()),
         Some("cutoffs") => cutoffs::run(&root(), is_check(words)),
+        Some("c-api") => c_api::run(&root(), is_check(words)),
         Some("picture") => picture::run(&root(), is_check(words)),
         Some("test") => chores::test(words),
         Some("loom") => chores::loom(),
