@@ -13,7 +13,7 @@ use wellspring_sys::door_counters::Door;
 const SERVICE_FILE: &CStr = c"/run/wellspring/random";
 
 /// `f_type` of FUSE in statfs(2).
-const FUSE_MAGIC: i64 = 0x6573_5546;
+const FUSE_MAGIC: libc::__fsword_t = 0x6573_5546;
 
 type Open = unsafe extern "C-unwind" fn(*const c_char, c_int, c_int) -> c_int;
 type OpenAt = unsafe extern "C-unwind" fn(c_int, *const c_char, c_int, c_int) -> c_int;
@@ -173,7 +173,6 @@ fn is_of_service(file: c_int) -> bool {
         libc::fstat(file, &raw mut status) == 0
             && libc::fstatfs(file, &raw mut system) == 0
             && status.st_uid == 0
-            && (status.st_mode & libc::S_IFMT == libc::S_IFCHR
-                || i64::from(system.f_type) == FUSE_MAGIC)
+            && (status.st_mode & libc::S_IFMT == libc::S_IFCHR || system.f_type == FUSE_MAGIC)
     }
 }
