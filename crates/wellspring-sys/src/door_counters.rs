@@ -21,8 +21,6 @@ pub enum Door {
     Arc4random,
     /// An opened /dev/random or /dev/urandom that the service's file took the place of. Its bytes are not counted.
     File,
-    /// RAND_bytes and RAND_priv_bytes of OpenSSL, by the preload library.
-    RandBytes,
     /// The generator WELLSPRING of the OpenSSL provider.
     Provider,
     /// The seed source WELLSPRING-SEED of the OpenSSL provider.
@@ -31,12 +29,11 @@ pub enum Door {
 
 impl Door {
     /// Every door, in the order of a report.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 6] = [
         Self::Getrandom,
         Self::Getentropy,
         Self::Arc4random,
         Self::File,
-        Self::RandBytes,
         Self::Provider,
         Self::ProviderSeed,
     ];
@@ -49,7 +46,6 @@ impl Door {
             Self::Getentropy => "getentropy",
             Self::Arc4random => "arc4random",
             Self::File => "/dev/urandom",
-            Self::RandBytes => "RAND_bytes",
             Self::Provider => "provider WELLSPRING",
             Self::ProviderSeed => "provider WELLSPRING-SEED",
         }

@@ -4,7 +4,6 @@
 //! getrandom   getrandom, getentropy
 //! arc4random  arc4random, arc4random_buf, arc4random_uniform
 //! files       open and its family: /dev/random and /dev/urandom, where the service has files
-//! rand_bytes  RAND_bytes and RAND_priv_bytes of OpenSSL, on request
 //! seccomp     prctl, syscall: prepares for a sandbox that the program enters
 //!
 //! writable    which part of a caller's buffer may be written
@@ -21,13 +20,15 @@
 //! with malloc's lock held. So nothing here calls malloc, getenv or stdio: [`heap`] is the allocator of this library,
 //! and the environment is read from what the loader passes to [`start`]. Whatever we cannot serve, the kernel
 //! serves, with its own answer: an unknown flag, a bad pointer, an engine without memory or seed.
+//!
+//! RAND_bytes of OpenSSL is not here: a program that loads its OpenSSL for itself alone, as Python does, would reach our
+//! function and we would not find OpenSSL's behind it. The provider is the door for OpenSSL.
 
 mod arc4random;
 mod files;
 mod getrandom;
 mod heap;
 mod next;
-mod rand_bytes;
 mod report;
 mod seccomp;
 mod start;
@@ -37,5 +38,4 @@ mod writable;
 pub use arc4random::{arc4random, arc4random_buf, arc4random_uniform};
 pub use files::*;
 pub use getrandom::{getentropy, getrandom};
-pub use rand_bytes::{RAND_bytes, RAND_priv_bytes};
 pub use seccomp::{prctl, syscall};

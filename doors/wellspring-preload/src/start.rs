@@ -6,9 +6,6 @@
 use core::ffi::{CStr, c_char, c_int};
 use wellspring_sys::door_counters::{DoorCounters, VARIABLE};
 
-/// Asks for RAND_bytes and RAND_priv_bytes to be served.
-const RAND_VARIABLE: &str = "WELLSPRING_RAND_BYTES";
-
 /// Called by the loader, which passes glibc's three arguments.
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     crate::files::find_next();
@@ -21,8 +18,6 @@ extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *cons
     {
         crate::report::start(counters);
     }
-    let wish = variable(environment, RAND_VARIABLE);
-    crate::rand_bytes::serve(wish == Some(c"1"));
 }
 
 /// The value of a variable, without getenv(3).
