@@ -7,6 +7,7 @@
 //! c_api     the header and the man pages of the C library
 //! picture   drawings, made from text
 //! install   install and uninstall
+//! package_files  what the doors for other languages install
 //! ```
 
 #![forbid(unsafe_code)]
@@ -15,6 +16,7 @@ mod c_api;
 mod chores;
 mod cutoffs;
 mod install;
+mod package_files;
 mod picture;
 mod tidy;
 
@@ -45,7 +47,7 @@ packages:
   deny               check licences, sources and vulnerabilities of the dependency tree (needs cargo-deny)
   publish            build the packages that would be published; nothing is uploaded
   install --prefix P [--destdir D]
-                     install the command, man pages, completions and systemd units; install --check tries it
+                     install command, libraries, man pages, completions and systemd units; install --check tries it
   uninstall --prefix P [--destdir D]
                      remove exactly what was installed
 measurement:
