@@ -1,10 +1,11 @@
-//! `install` and `uninstall`: the command, its man pages and completions, and systemd units.
+//! `install` and `uninstall`: the command, its man pages and completions, systemd units, and the libraries of the doors.
 //!
 //! A manifest below the prefix lists every file and folder that was made, so that `uninstall` removes exactly these.
 
+use crate::package_files::{self, Item, LINK};
 use std::env;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -62,14 +63,6 @@ impl Place {
     }
 }
 
-/// A file to install.
-struct Item {
-    /// Below the prefix.
-    path: String,
-    bytes: Vec<u8>,
-    mode: u32,
-}
-
 /// Makes everything from the built command, and installs it.
 pub(crate) fn install(repository: &Path, command: &Path, place: &Place) -> Result<(), String> {
     let items = items(repository, command, place)?;
@@ -109,6 +102,8 @@ fn items(repository: &Path, command: &Path, place: &Place) -> Result<Vec<Item>, 
             unit.into_bytes(),
         ));
     }
+    let built = command.parent().unwrap_or(repository);
+    items.extend(package_files::items(repository, built, &place.prefix)?);
     Ok(items)
 }
 
@@ -127,9 +122,14 @@ fn write(place: &Place, items: &[Item]) -> Result<(), String> {
         let path = place.now(&item.path);
         // A new file beside the old one, so that a running command is not overwritten.
         let part = path.with_extension("part");
-        fs::write(&part, &item.bytes).map_err(about(&part))?;
-        let mode = fs::Permissions::from_mode(item.mode);
-        fs::set_permissions(&part, mode).map_err(about(&part))?;
+        if item.mode == LINK {
+            let target = String::from_utf8_lossy(&item.bytes).into_owned();
+            symlink(target, &part).map_err(about(&part))?;
+        } else {
+            fs::write(&part, &item.bytes).map_err(about(&part))?;
+            let mode = fs::Permissions::from_mode(item.mode);
+            fs::set_permissions(&part, mode).map_err(about(&part))?;
+        }
         fs::rename(&part, &path).map_err(about(&path))?;
         lines.push(format!("{}\n", place.prefix.join(&item.path).display()));
     }
@@ -185,7 +185,8 @@ pub(crate) fn check(repository: &Path, command: &Path) -> Result<(), String> {
     fs::write(&other, "of another package").map_err(about(&other))?;
     let checked = install(repository, command, &place)
         .and_then(|()| output(&place.now("bin/wellspring"), &["--version"]))
-        .and_then(|_| check_units(&place))
+        .and_then(|_| check_run(&place))
+        .and_then(|()| check_units(&place))
         .and_then(|()| uninstall(&place));
     let left = all_below(&root);
     fs::remove_dir_all(&root).map_err(about(&root))?;
@@ -194,6 +195,28 @@ pub(crate) fn check(repository: &Path, command: &Path) -> Result<(), String> {
         return Err(format!("after uninstall there are: {left:?}"));
     }
     println!("installed, ran, checked and uninstalled");
+    Ok(())
+}
+
+/// The installed command finds the installed libraries, and a program draws on both.
+fn check_run(place: &Place) -> Result<(), String> {
+    let command = place.now("bin/wellspring");
+    let words = [
+        "run",
+        "--preload",
+        "--report",
+        "--",
+        "head",
+        "-c",
+        "1",
+        "/dev/urandom",
+    ];
+    let output = Command::new(&command).args(words).output();
+    let output = output.map_err(about(&command))?;
+    let report = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || !report.contains(" 1 programs loaded") {
+        return Err(format!("wellspring run: {}\n{report}", output.status));
+    }
     Ok(())
 }
 
@@ -308,7 +331,11 @@ mod tests {
     fn uninstall_removes_what_was_installed_and_nothing_else() {
         let place = place("install");
         fs::write(place.now("share/other"), "").unwrap();
-        let items = [item("bin/a", 0o755), item("share/man/man1/a.1", 0o644)];
+        let items = [
+            item("bin/a", 0o755),
+            item("share/man/man1/a.1", 0o644),
+            item("lib/link", LINK),
+        ];
         write(&place, &items).unwrap();
         let mode = fs::metadata(place.now("bin/a"))
             .unwrap()
@@ -317,6 +344,8 @@ mod tests {
         assert_eq!(mode & 0o777, 0o755);
         // A file of another package in a folder that was made here.
         fs::write(place.now("share/man/other"), "").unwrap();
+        let link = fs::read_link(place.now("lib/link")).unwrap();
+        assert_eq!(link, Path::new("lib/link"));
         // Installing again, with fewer files, leaves none of the first time.
         write(&place, &items[..1]).unwrap();
         assert!(!place.now("share/man/man1").exists());

@@ -4,16 +4,20 @@
 //! chores    what calls cargo: tests, other toolchains, sanitizers, the dependency tree, packages
 //! cutoffs   the table of the adaptive proportion test
 //! tidy      the house rules that a program can check
+//! c_api     the header and the man pages of the C library
 //! picture   drawings, made from text
 //! install   install and uninstall
 //! python    the Python package and its tests
+//! package_files  the files that the doors for other languages install
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod c_api;
 mod chores;
 mod cutoffs;
 mod install;
+mod package_files;
 mod picture;
 mod python;
 mod tidy;
@@ -29,6 +33,7 @@ checks of the text:
   tidy               check the house rules that a program can check
   cutoffs [--check]  compute the table of the adaptive proportion test's cutoffs; --check only compares
   picture [--check]  draw docs/*.svg from docs/*.txt; --check only compares
+  c-api [--check]    make the header and the man pages of the C library from its source; --check only compares
 tests:
   test [--long]      run all tests; --long includes those that take minutes; further words go to cargo test
   loom               run the lock-free parts under every interleaving
@@ -46,7 +51,7 @@ packages:
   deny               check licences, sources and vulnerabilities of the dependency tree (needs cargo-deny)
   publish            build the packages that would be published; nothing is uploaded
   install --prefix P [--destdir D]
-                     install the command, man pages, completions and systemd units; install --check tries it
+                     install command, libraries, man pages, completions and systemd units; install --check tries it
   uninstall --prefix P [--destdir D]
                      remove exactly what was installed
 measurement:
@@ -58,6 +63,7 @@ fn main() -> ExitCode {
     let result = match chore.as_deref() {
         Some("tidy") => tidy::run(&root()),
         Some("cutoffs") => cutoffs::run(&root(), is_check(words)),
+        Some("c-api") => c_api::run(&root(), is_check(words)),
         Some("picture") => picture::run(&root(), is_check(words)),
         Some("test") => chores::test(words),
         Some("loom") => chores::loom(),

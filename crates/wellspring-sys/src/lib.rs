@@ -14,6 +14,7 @@
 //! sandbox       reads without a system call
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
+//! door_counters the bytes that programs drew through each door, on such a page
 //! clone_epoch   a sum of words on such pages, which changes when this machine was cloned
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
 //! waker         wakes a thread that sleeps
@@ -56,6 +57,7 @@ cfg_if! {
     if #[cfg(all(target_os = "linux", target_has_atomic = "64"))] {
         pub mod clone_epoch;
         pub mod cpu;
+        pub mod door_counters;
         pub mod lock;
         pub mod locked_memory;
         pub mod memory;

@@ -28,11 +28,37 @@ impl<T: Send + Sync> OnceBox<T> {
         }
     }
 
+    /// The same with a `make` that may fail; then there is no value, and the next caller tries again.
+    ///
+    /// # Errors
+    ///
+    /// That of `make`.
+    #[inline(always)]
+    pub fn get_or_try_init<E>(&self, make: fn() -> Result<T, E>) -> Result<&'static T, E> {
+        // SAFETY: as in `get_or_init`.
+        match unsafe { self.0.load(Ordering::Acquire).as_ref() } {
+            Some(value) => Ok(value),
+            None => self.try_make(make),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn try_make<E>(&self, make: fn() -> Result<T, E>) -> Result<&'static T, E> {
+        let _signals = Blocked::new();
+        make().map(|value| self.publish(value))
+    }
+
     #[cold]
     #[inline(never)]
     fn make(&self, make: fn() -> T) -> &'static T {
         let _signals = Blocked::new();
-        let mine = Box::into_raw(Box::new(make()));
+        self.publish(make())
+    }
+
+    /// Keeps the value, unless another thread was faster.
+    fn publish(&self, value: T) -> &'static T {
+        let mine = Box::into_raw(Box::new(value));
         let null = ptr::null_mut();
         let first = match self
             .0
@@ -74,5 +100,20 @@ mod tests {
                 .collect()
         });
         assert!(values.iter().all(|&value| value == get()));
+    }
+
+    #[test]
+    fn a_failure_leaves_nothing_and_the_next_caller_tries_again() {
+        static TRIES: AtomicU32 = AtomicU32::new(0);
+        static ONCE: OnceBox<u32> = OnceBox::new();
+        let get = || {
+            ONCE.get_or_try_init(|| match TRIES.fetch_add(1, Ordering::Relaxed) {
+                0 => Err("no memory"),
+                tries => Ok(tries),
+            })
+        };
+        assert_eq!(get(), Err("no memory"));
+        assert_eq!(get(), Ok(&1));
+        assert_eq!(get(), Ok(&1));
     }
 }

@@ -4,6 +4,8 @@ use crate::engine::{Engine, Harvester, Stats};
 use crate::error::Error;
 use wellspring_sys::once_box::OnceBox;
 
+static ENGINE: OnceBox<Engine> = OnceBox::new();
+
 /// The engine of the process, made with the defaults by the first caller.
 ///
 /// # Panics
@@ -11,7 +13,6 @@ use wellspring_sys::once_box::OnceBox;
 /// If the system has no memory that is wiped on fork.
 #[inline(always)]
 pub(crate) fn engine() -> &'static Engine {
-    static ENGINE: OnceBox<Engine> = OnceBox::new();
     ENGINE.get_or_init(|| match Engine::builder().build() {
         Ok(engine) => engine,
         Err(error) => panic!("wellspring: {error}"),
@@ -28,6 +29,16 @@ impl Engine {
     #[must_use]
     pub fn process() -> &'static Engine {
         engine()
+    }
+
+    /// The engine of the process, as [`process`](Self::process), for callers who must not panic.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] if the system has no memory that a child process would find wiped. A later call tries again.
+    #[inline(always)]
+    pub fn try_process() -> Result<&'static Engine, Error> {
+        ENGINE.get_or_try_init(|| Engine::builder().build())
     }
 }
 

@@ -10,6 +10,7 @@ use crate::module::KernelRequest;
 use crate::output::Output;
 use crate::randomness::TestRequest;
 use crate::replay::ReplayRequest;
+use crate::run::RunRequest;
 use crate::seed::SeedRequest;
 use crate::sources::SourcesRequest;
 use crate::stats::StatsRequest;
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Seed(SeedRequest),
     Generation(GenerationRequest),
     Kernel(KernelRequest),
+    Run(RunRequest),
     Completions(CompletionsRequest),
     Man(ManRequest),
 }

@@ -11,6 +11,7 @@
 //! seed              seed show FILE, seed save FILE
 //! generation        generation show, bump, serve
 //! bench             bench: measurements on this machine
+//! run               run -- PROGRAM: installed programs draw on wellspring
 //! module            check --kernel, kernel save FILE, kernel restore FILE: the kernel module
 //! manual            completions SHELL, man
 //!
@@ -41,6 +42,7 @@ mod module;
 mod output;
 mod randomness;
 mod replay;
+mod run;
 mod seed;
 mod self_test;
 mod size;
@@ -55,14 +57,14 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match command_line::parse().and_then(|command| command.map_or(Ok(()), run)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    let done =
+        command_line::parse().and_then(|command| command.map_or(Ok(ExitCode::SUCCESS), execute));
+    done.unwrap_or_else(Failure::report)
 }
 
-fn run(command: Command) -> Result<(), Failure> {
-    match command {
+fn execute(command: Command) -> Result<ExitCode, Failure> {
+    let done = match command {
+        Command::Run(request) => return run::run(&request),
         Command::Bytes(request) => bytes::run(&request),
         Command::Replay(request) => replay::run(&request),
         Command::Check(request) => check::run(&request),
@@ -75,5 +77,6 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Kernel(request) => module::run(&request),
         Command::Completions(request) => manual::completions(&request, definitions()),
         Command::Man(request) => manual::man(&request, definitions()),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

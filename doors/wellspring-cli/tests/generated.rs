@@ -5,7 +5,7 @@ mod common;
 use common::{Scratch, is_installed, stdout_of, text_of};
 use std::process::Command;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "bytes",
     "replay",
     "check",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 11] = [
     "seed",
     "generation",
     "kernel",
+    "run",
     "sources",
     "test",
     "completions",

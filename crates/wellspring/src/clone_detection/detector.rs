@@ -6,6 +6,7 @@ use super::vmclock;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::path::PathBuf;
 use wellspring_sys::clone_epoch::CloneEpoch;
+use wellspring_sys::sandbox;
 
 /// How often an engine looks for a page that was not there before.
 const LOOK_INTERVAL_MS: u64 = 60_000;
@@ -91,7 +92,8 @@ impl CloneDetector {
     pub(crate) fn look(&self, now_ms: u64) -> bool {
         let was_suspended = self.suspend.was_suspended();
         let looked_ms = self.looked_ms.load(Ordering::Relaxed);
-        if now_ms.abs_diff(looked_ms) >= LOOK_INTERVAL_MS {
+        // In a sandbox to open a file may end the process.
+        if now_ms.abs_diff(looked_ms) >= LOOK_INTERVAL_MS && !sandbox::is_prepared() {
             self.look_for_pages(now_ms);
         }
         was_suspended

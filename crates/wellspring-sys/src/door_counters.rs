@@ -1,0 +1,178 @@
+//! What programs drew through which door: counters on a page that `wellspring run --report` shares with them.
+
+use crate::os_error::OsError;
+use crate::shared_page::{PAGE_BYTES, SharedPage, SharedPageMut};
+use core::cell::Cell;
+use core::ffi::CStr;
+use rustix::fd::AsFd;
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+
+/// The environment variable with the path of the page.
+pub const VARIABLE: &str = "WELLSPRING_REPORT";
+
+/// A way into a program that was not written for wellspring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// getrandom(2), as a function of the C library.
+    Getrandom,
+    /// getentropy(3).
+    Getentropy,
+    /// arc4random(3) and its family.
+    Arc4random,
+    /// An opened /dev/random or /dev/urandom that the service's file took the place of. Its bytes are not counted.
+    File,
+    /// The generator WELLSPRING of the OpenSSL provider.
+    Provider,
+    /// The seed source WELLSPRING-SEED of the OpenSSL provider.
+    ProviderSeed,
+}
+
+impl Door {
+    /// Every door, in the order of a report.
+    pub const ALL: [Self; 6] = [
+        Self::Getrandom,
+        Self::Getentropy,
+        Self::Arc4random,
+        Self::File,
+        Self::Provider,
+        Self::ProviderSeed,
+    ];
+
+    /// The name in a report.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Getrandom => "getrandom",
+            Self::Getentropy => "getentropy",
+            Self::Arc4random => "arc4random",
+            Self::File => "/dev/urandom",
+            Self::Provider => "provider WELLSPRING",
+            Self::ProviderSeed => "provider WELLSPRING-SEED",
+        }
+    }
+
+    /// Where its three counters begin.
+    const fn offset(self) -> usize {
+        64 + 32 * self as usize
+    }
+}
+
+/// What came through a door.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The calls.
+    pub calls: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The threads that made them. A thread that goes on in a child process is counted once.
+    pub threads: u64,
+}
+
+/// The page of counters. Word 0 counts the programs that loaded the preload library.
+#[derive(Debug)]
+pub struct DoorCounters(SharedPageMut);
+
+impl DoorCounters {
+    /// Maps the page of an open file.
+    ///
+    /// # Errors
+    ///
+    /// The system's error; `EINVAL` for anything but a regular file of at least one page.
+    pub fn map(file: impl AsFd) -> Result<Self, OsError> {
+        let status = fstat(&file)?;
+        let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+        if !is_file || status.st_size < PAGE_BYTES as _ {
+            return Err(OsError::new(libc::EINVAL));
+        }
+        SharedPage::map_to_write(file).map(Self)
+    }
+
+    /// Opens and maps the page that [`VARIABLE`] names.
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Self::map).
+    pub fn open(path: &CStr) -> Result<Self, OsError> {
+        // Without NONBLOCK a pipe under this name would stop the program.
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+        Self::map(openat(CWD, path, flags, Mode::empty())?)
+    }
+
+    /// Counts a program. Returns how many there are now.
+    pub fn count_program(&self) -> u64 {
+        self.0.add(0, 1)
+    }
+
+    /// How many programs were counted.
+    #[must_use]
+    pub fn programs(&self) -> u64 {
+        self.0.word(0)
+    }
+
+    /// Counts a call.
+    pub fn count(&self, door: Door, bytes: usize) {
+        thread_local! {
+            /// A bit for each door that this thread was counted at.
+            static COUNTED: Cell<u32> = const { Cell::new(0) };
+        }
+        let offset = door.offset();
+        self.0.add(offset, 1);
+        self.0.add(offset + 8, bytes as u64);
+        let bit = 1 << door as u32;
+        let before = COUNTED.get();
+        if before & bit == 0 {
+            COUNTED.set(before | bit);
+            self.0.add(offset + 16, 1);
+        }
+    }
+
+    /// What came through a door.
+    #[must_use]
+    pub fn counts(&self, door: Door) -> Counts {
+        let offset = door.offset();
+        Counts {
+            calls: self.0.word(offset),
+            bytes: self.0.word(offset + 8),
+            threads: self.0.word(offset + 16),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+    use std::ffi::CString;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn what_one_mapping_counts_another_reads() {
+        let file = memfd_create("counters", MemfdFlags::CLOEXEC).unwrap();
+        assert!(DoorCounters::map(&file).is_err(), "an empty file");
+        ftruncate(&file, PAGE_BYTES as u64).unwrap();
+        let reader = DoorCounters::map(&file).unwrap();
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let writer = DoorCounters::open(&CString::new(path).unwrap()).unwrap();
+        assert_eq!(writer.count_program(), 1);
+        for (index, door) in Door::ALL.into_iter().enumerate() {
+            writer.count(door, index);
+            writer.count(door, 100);
+            std::thread::scope(|scope| {
+                scope.spawn(|| writer.count(door, 0));
+            });
+            let expected = Counts {
+                calls: 3,
+                bytes: 100 + index as u64,
+                threads: 2,
+            };
+            assert_eq!(reader.counts(door), expected);
+        }
+        assert_eq!(reader.programs(), 1);
+    }
+
+    #[test]
+    fn a_device_and_a_missing_file_are_refused() {
+        assert!(DoorCounters::open(c"/dev/null").is_err());
+        assert!(DoorCounters::open(c"/nonexistent/counters").is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! The numbers that functions return.
+
+use core::ffi::{CStr, c_char, c_int};
+
+/// Success.
+pub const WS_OK: c_int = 0;
+/// Less than 128 bits of credited noise came so far, and the call does not wait.
+pub const WS_NOT_SEEDED: c_int = 1;
+/// No memory that a child process would find wiped: out of memory, or Linux before 4.14.
+pub const WS_NO_MEMORY: c_int = 2;
+/// A pointer is null where the length is not 0, or where an object must be.
+pub const WS_NULL: c_int = 3;
+/// A length is above PTRDIFF_MAX.
+pub const WS_TOO_LONG: c_int = 4;
+/// No algorithm of streams has this name.
+pub const WS_NO_ALGORITHM: c_int = 5;
+/// Another error of the engine; a later version may have a number for it.
+pub const WS_FAILED: c_int = 6;
+
+/// Returns the meaning of an error number as a text. It is static: do not free it. A number that no function returns
+/// gives "unknown error number".
+#[unsafe(no_mangle)]
+pub extern "C" fn ws_strerror(error: c_int) -> *const c_char {
+    text(error).as_ptr()
+}
+
+fn text(error: c_int) -> &'static CStr {
+    match error {
+        WS_OK => c"success",
+        WS_NOT_SEEDED => {
+            c"not seeded yet: the sources have yielded less than 128 bits of credited noise"
+        }
+        WS_NO_MEMORY => c"no memory that is wiped on fork (out of memory, or Linux before 4.14)",
+        WS_NULL => c"a pointer is null",
+        WS_TOO_LONG => c"a length is above PTRDIFF_MAX",
+        WS_NO_ALGORITHM => c"no algorithm of streams has this name",
+        WS_FAILED => c"an error of the engine",
+        _ => c"unknown error number",
+    }
+}
+
+/// The number of an engine's error.
+pub(crate) fn number(error: wellspring::Error) -> c_int {
+    match error {
+        wellspring::Error::NotSeeded => WS_NOT_SEEDED,
+        wellspring::Error::Memory => WS_NO_MEMORY,
+        _ => WS_FAILED,
+    }
+}
+
+/// The number of a result.
+pub(crate) fn of(result: Result<(), c_int>) -> c_int {
+    match result {
+        Ok(()) => WS_OK,
+        Err(error) => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_a_text_of_its_own() {
+        let texts: Vec<_> = (WS_OK..=WS_FAILED).map(text).collect();
+        for (index, one) in texts.iter().enumerate() {
+            assert!(!texts[..index].contains(one), "{one:?}");
+            assert_ne!(*one, text(-1));
+        }
+        assert_eq!(text(WS_FAILED + 1), text(c_int::MIN));
+    }
+}

@@ -1,0 +1,20 @@
+//! The C library of wellspring. `include/wellspring.h` and the man pages are made from the functions here:
+//! `cargo xtask c-api`.
+//!
+//! ```text
+//! error     the numbers that functions return, and ws_strerror
+//! memory    a caller's pointer and length become a slice, or an error
+//! fill      bytes and numbers from the calling thread's tap
+//! engine    ws_reseed, ws_generation, ws_stats, ws_version
+//! rng       owned generators
+//! stream    reproducible streams
+//! ```
+//!
+//! Every function is `extern "C"`: a panic ends the process there, with its message, and never reaches the caller.
+
+pub mod engine;
+pub mod error;
+pub mod fill;
+mod memory;
+pub mod rng;
+pub mod stream;

@@ -1,0 +1,73 @@
+//! What a caller points to.
+
+use crate::error::{WS_NO_MEMORY, WS_NULL, WS_TOO_LONG};
+use core::alloc::Layout;
+use core::ffi::{c_int, c_void};
+use std::alloc::alloc;
+
+/// The bytes that a caller wants filled. Null with length 0 is an empty slice.
+///
+/// # Safety
+///
+/// A pointer that is not null points to `length` bytes that the caller may write, and nothing else uses them while the
+/// slice lives.
+#[inline(always)]
+pub(crate) unsafe fn bytes<'a>(start: *mut c_void, length: usize) -> Result<&'a mut [u8], c_int> {
+    if length == 0 {
+        return Ok(&mut []);
+    }
+    if start.is_null() {
+        return Err(WS_NULL);
+    }
+    if isize::try_from(length).is_err() {
+        return Err(WS_TOO_LONG);
+    }
+    // SAFETY: the caller's promise, and the checks above. The memory comes from C: the compiler cannot know whether it
+    // was written before, and nothing here reads it before it is written.
+    Ok(unsafe { core::slice::from_raw_parts_mut(start.cast(), length) })
+}
+
+/// A value on the heap that the caller frees by its own function. An error, where `Box` would end the process.
+pub(crate) fn place<T>(value: T) -> Result<*mut T, c_int> {
+    const { assert!(size_of::<T>() > 0) };
+    // SAFETY: the size is not zero.
+    let start: *mut T = unsafe { alloc(Layout::new::<T>()) }.cast();
+    if start.is_null() {
+        return Err(WS_NO_MEMORY);
+    }
+    // SAFETY: fresh memory of the right layout.
+    unsafe { start.write(value) };
+    Ok(start)
+}
+
+/// Drops what [`place`] made. Null is nothing.
+///
+/// # Safety
+///
+/// `start` is null, or from [`place`] and not dropped before.
+pub(crate) unsafe fn drop_placed<T>(start: *mut T) {
+    if !start.is_null() {
+        // SAFETY: `place` allocated it as a `Box` does: with the global allocator and this layout.
+        drop(unsafe { Box::from_raw(start) });
+    }
+}
+
+/// Puts a result where the caller wants it.
+///
+/// # Safety
+///
+/// `place` is null, or the caller may write a pointer there.
+pub(crate) unsafe fn give<T>(
+    place: *mut *mut T,
+    make: impl FnOnce() -> Result<*mut T, c_int>,
+) -> Result<(), c_int> {
+    if place.is_null() {
+        return Err(WS_NULL);
+    }
+    // SAFETY: not null, hence writable. It is null until there is something, so that an ignored error does no harm.
+    unsafe { place.write(core::ptr::null_mut()) };
+    let made = make()?;
+    // SAFETY: as above.
+    unsafe { place.write(made) };
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Owned generators.
+
+use crate::error::{WS_NULL, number, of};
+use crate::memory::{bytes, drop_placed, give, place};
+use core::ffi::{c_int, c_void};
+use wellspring::{Engine, LocalRng};
+
+/// A generator that one thread at a time may use. It notices forks and reseeds, takes a page of memory, and is erased
+/// when it is freed.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct ws_rng(LocalRng);
+
+/// Makes a generator and stores it in *rng; free it with ws_rng_free. Several threads must not use one at the same time,
+/// and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill.
+///
+/// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; *rng is then null.
+///
+/// # Safety
+///
+/// `rng` is null, or the caller may write a pointer there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_rng_new(rng: *mut *mut ws_rng) -> c_int {
+    let make = || {
+        let engine = Engine::try_process().map_err(number)?;
+        place(ws_rng(engine.rng()))
+    };
+    // SAFETY: the same contract.
+    of(unsafe { give(rng, make) })
+}
+
+/// Erases and frees a generator. Null is fine.
+///
+/// # Safety
+///
+/// `rng` is null, or from `ws_rng_new` and not freed before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_rng_free(rng: *mut ws_rng) {
+    // SAFETY: the same contract.
+    unsafe { drop_placed(rng) };
+}
+
+/// Fills length bytes at destination from a generator, as ws_fill.
+///
+/// Returns WS_OK, or WS_NULL or WS_TOO_LONG; nothing was then written.
+///
+/// # Safety
+///
+/// `rng` is null or a generator that nothing else uses now; `destination` as in `ws_fill`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_rng_fill(
+    rng: *mut ws_rng,
+    destination: *mut c_void,
+    length: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    let filled = unsafe { rng.as_mut() }.ok_or(WS_NULL).and_then(|rng| {
+        // SAFETY: the same contract.
+        unsafe { bytes(destination, length) }.map(|bytes| rng.0.fill(bytes))
+    });
+    of(filled)
+}
+
+/// Returns 32 random bits from a generator, which must not be null.
+///
+/// # Safety
+///
+/// A generator that nothing else uses now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_rng_u32(rng: *mut ws_rng) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { given(rng) }.u32()
+}
+
+/// Returns 64 random bits from a generator, which must not be null.
+///
+/// # Safety
+///
+/// A generator that nothing else uses now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_rng_u64(rng: *mut ws_rng) -> u64 {
+    // SAFETY: the same contract.
+    unsafe { given(rng) }.u64()
+}
+
+/// Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0, from a generator, which must not be
+/// null.
+///
+/// # Safety
+///
+/// A generator that nothing else uses now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_rng_below(rng: *mut ws_rng, count: u64) -> u64 {
+    // SAFETY: the same contract.
+    let rng = unsafe { given(rng) };
+    if count == 0 { 0 } else { rng.below(count) }
+}
+
+/// A generator that must be there. With a null pointer there is no number to return: the process ends here.
+///
+/// # Safety
+///
+/// `rng` is null, or a generator that nothing else uses while the reference lives.
+#[inline(always)]
+unsafe fn given<'a>(rng: *mut ws_rng) -> &'a mut LocalRng {
+    // SAFETY: the same contract.
+    match unsafe { rng.as_mut() } {
+        Some(rng) => &mut rng.0,
+        None => panic!("wellspring: the generator is a null pointer"),
+    }
+}

@@ -1,0 +1,183 @@
+//! Reproducible streams.
+
+use crate::error::{WS_NO_ALGORITHM, WS_NULL, WS_TOO_LONG, of};
+use crate::memory::{bytes, drop_placed, give, place};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use wellspring::pseudo::{Algorithm, Stream};
+
+/// A reproducible stream of bytes, named by an algorithm, a seed and a path. Not for keys.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct ws_stream(Stream);
+
+/// Makes the stream of an algorithm, a seed and a path, at its first byte, and stores it in *stream; free it with
+/// ws_stream_free. The same name gives the same bytes on every machine, and with every version. It is NOT fit for keys:
+/// a few outputs may tell the others.
+///
+/// The algorithm is "xoshiro256++", "xoshiro256++x16", "xorshift128+", "philox4x64-10", "chacha8", "chacha12", "chacha20"
+/// or "aes256-ctr". The seed has 128 bits: seed_high times 2 to the power of 64, and seed_low. The path is depth numbers,
+/// such as 3, 0, 17; null with depth 0 is the root.
+///
+/// Returns WS_OK, or WS_NULL, WS_TOO_LONG, WS_NO_ALGORITHM or WS_NO_MEMORY; *stream is then null.
+///
+/// # Safety
+///
+/// `stream` is null, or the caller may write a pointer there. `algorithm` is null or a string that ends with a zero
+/// byte. `path` is null or points to `depth` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_stream_new(
+    stream: *mut *mut ws_stream,
+    algorithm: *const c_char,
+    seed_low: u64,
+    seed_high: u64,
+    path: *const u32,
+    depth: usize,
+) -> c_int {
+    let make = || {
+        if algorithm.is_null() || (path.is_null() && depth > 0) {
+            return Err(WS_NULL);
+        }
+        if depth > isize::MAX as usize / size_of::<u32>() {
+            return Err(WS_TOO_LONG);
+        }
+        // SAFETY: not null; the caller's promise.
+        let name = unsafe { CStr::from_ptr(algorithm) }.to_str();
+        let algorithm: Algorithm = name
+            .ok()
+            .and_then(|name| name.parse().ok())
+            .ok_or(WS_NO_ALGORITHM)?;
+        let path = if depth == 0 {
+            &[]
+        } else {
+            // SAFETY: not null; the caller's promise.
+            unsafe { core::slice::from_raw_parts(path, depth) }
+        };
+        let seed = u128::from(seed_high) << 64 | u128::from(seed_low);
+        place(ws_stream(Stream::new(algorithm, seed, path)))
+    };
+    // SAFETY: the same contract.
+    of(unsafe { give(stream, make) })
+}
+
+/// Frees a stream. Null is fine.
+///
+/// # Safety
+///
+/// `stream` is null, or from `ws_stream_new` and not freed before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_stream_free(stream: *mut ws_stream) {
+    // SAFETY: the same contract.
+    unsafe { drop_placed(stream) };
+}
+
+/// Fills length bytes at destination with the next bytes of a stream. How a stream is cut into reads does not matter.
+///
+/// Returns WS_OK, or WS_NULL or WS_TOO_LONG; nothing was then written.
+///
+/// # Safety
+///
+/// `stream` is null or a stream that nothing else uses now; `destination` as in `ws_fill`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_stream_fill(
+    stream: *mut ws_stream,
+    destination: *mut c_void,
+    length: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    let filled = unsafe { stream.as_mut() }
+        .ok_or(WS_NULL)
+        .and_then(|stream| {
+            // SAFETY: the same contract.
+            unsafe { bytes(destination, length) }.map(|bytes| stream.0.fill(bytes))
+        });
+    of(filled)
+}
+
+/// Returns the next 4 bytes of a stream, which must not be null, as a number, the lowest byte first.
+///
+/// # Safety
+///
+/// A stream that nothing else uses now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_stream_u32(stream: *mut ws_stream) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { given(stream) }.next_u32()
+}
+
+/// Returns the next 8 bytes of a stream, which must not be null, as a number, the lowest byte first.
+///
+/// # Safety
+///
+/// A stream that nothing else uses now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_stream_u64(stream: *mut ws_stream) -> u64 {
+    // SAFETY: the same contract.
+    unsafe { given(stream) }.next_u64()
+}
+
+/// Goes to a byte of a stream, counted from 0: position_high times 2 to the power of 64, and position_low.
+///
+/// Returns WS_OK, or WS_NULL.
+///
+/// # Safety
+///
+/// `stream` is null or a stream that nothing else uses now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_stream_seek(
+    stream: *mut ws_stream,
+    position_low: u64,
+    position_high: u64,
+) -> c_int {
+    // SAFETY: the same contract.
+    let Some(stream) = (unsafe { stream.as_mut() }) else {
+        return WS_NULL;
+    };
+    let position = u128::from(position_high) << 64 | u128::from(position_low);
+    stream.0.seek(position);
+    crate::error::WS_OK
+}
+
+/// Stores the number of a stream's next byte. Either place may be null.
+///
+/// Returns WS_OK, or WS_NULL if there is no stream.
+///
+/// # Safety
+///
+/// `stream` is null or a stream that nothing else uses now. The caller may write a number to each place that is not
+/// null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_stream_tell(
+    stream: *const ws_stream,
+    position_low: *mut u64,
+    position_high: *mut u64,
+) -> c_int {
+    // SAFETY: the same contract.
+    let Some(stream) = (unsafe { stream.as_ref() }) else {
+        return WS_NULL;
+    };
+    let position = stream.0.position();
+    let halves = [
+        (position_low, position as u64),
+        (position_high, (position >> 64) as u64),
+    ];
+    for (place, half) in halves {
+        if !place.is_null() {
+            // SAFETY: not null; the caller's promise.
+            unsafe { place.write(half) };
+        }
+    }
+    crate::error::WS_OK
+}
+
+/// A stream that must be there. With a null pointer there is no number to return: the process ends here.
+///
+/// # Safety
+///
+/// `stream` is null, or a stream that nothing else uses while the reference lives.
+#[inline(always)]
+unsafe fn given<'a>(stream: *mut ws_stream) -> &'a mut Stream {
+    // SAFETY: the same contract.
+    match unsafe { stream.as_mut() } {
+        Some(stream) => &mut stream.0,
+        None => panic!("wellspring: the stream is a null pointer"),
+    }
+}

@@ -1,0 +1,141 @@
+//! The library as C and C++ programs see it.
+
+mod common;
+
+use common::{
+    compile, has_header, is_installed, library_folder, run, run_script, scratch, succeeds, text,
+};
+use std::process::Command;
+
+/// The first 16 bytes of the stream chacha8, seed 2026, path 3/0/17, as the Rust crate gives them.
+fn stream_of_rust() -> Vec<u8> {
+    use wellspring::pseudo::{Algorithm, Stream};
+    let mut bytes = vec![0; 16];
+    Stream::new(Algorithm::ChaCha8, 2026, &[3, 0, 17]).fill(&mut bytes);
+    bytes
+}
+
+#[test]
+fn every_function_and_every_error_is_as_the_header_says() {
+    let Some(program) = compile("api.c", &[]) else {
+        return;
+    };
+    let output = succeeds(&run(&program, &[]));
+    let hex: String = stream_of_rust()
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
+    assert_eq!(output, format!("{hex}\n{}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_null_generator_ends_the_process_and_does_not_unwind_into_c() {
+    use std::os::unix::process::ExitStatusExt;
+    let Some(program) = compile("api.c", &[]) else {
+        return;
+    };
+    // Without `timeout` around it, which would turn the signal into a status.
+    let output = Command::new(program)
+        .arg("null")
+        .env("LD_LIBRARY_PATH", library_folder())
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.signal(),
+        Some(libc::SIGABRT),
+        "{}",
+        text(&output)
+    );
+    assert!(text(&output).contains("the generator is a null pointer"));
+}
+
+#[test]
+fn the_static_library_links_and_works() {
+    let archive = library_folder().join("libwellspring.a");
+    let words = [archive.to_str().unwrap(), "-lgcc_s", "-ldl", "-lm"];
+    if let Some(program) = compile("api.c", &words) {
+        let output = Command::new(&program).output().unwrap();
+        succeeds(&output);
+        let needed = Command::new("ldd").arg(&program).output().unwrap();
+        assert!(!text(&needed).contains("libwellspring"));
+    }
+}
+
+#[test]
+fn address_sanitizer_finds_nothing() {
+    if !is_installed("cc") {
+        return;
+    }
+    let words = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    if let Some(program) = compile("api.c", &words) {
+        succeeds(&run(&program, &[]));
+    }
+}
+
+#[test]
+fn valgrind_finds_nothing() {
+    if !is_installed("valgrind") {
+        return;
+    }
+    if let Some(program) = compile("standard.cpp", &[]) {
+        let script = "valgrind --quiet --error-exitcode=9 \"$PROGRAM\"";
+        succeeds(&run_script(&program, script));
+    }
+}
+
+#[test]
+fn cpp_generators_fit_the_standard_library() {
+    let Some(program) = compile("standard.cpp", &[]) else {
+        return;
+    };
+    let output = succeeds(&run(&program, &[]));
+    let first = u64::from_le_bytes(stream_of_rust()[..8].try_into().unwrap());
+    assert_eq!(output, format!("{first:016x}\n"));
+}
+
+#[test]
+fn libsodium_gsl_and_mbedtls_draw_on_the_library() {
+    for (header, source, library) in [
+        ("sodium.h", "use_libsodium.c", "-lsodium"),
+        ("gsl/gsl_rng.h", "use_gsl.c", "-lgsl"),
+        ("mbedtls/ecp.h", "use_mbedtls.c", "-lmbedcrypto"),
+    ] {
+        if !has_header(header) {
+            continue;
+        }
+        // GSL's matrices are in another library, which these programs do not use.
+        let more = if library == "-lgsl" {
+            "-lgslcblas"
+        } else {
+            "-lm"
+        };
+        if let Some(program) = compile(source, &[library, more, "-lm"]) {
+            succeeds(&run(&program, &[]));
+        }
+    }
+}
+
+#[test]
+fn r_draws_on_a_stream_that_its_seed_names() {
+    if !is_installed("Rscript") || !is_installed("cc") {
+        return;
+    }
+    let library = scratch("r").join("wellspring-r.so");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wall", "-Werror"])
+        .arg(format!("-I{}/include", common::DOOR))
+        .arg(format!("{}/adapters/wellspring-r.c", common::DOOR))
+        .arg("-o")
+        .arg(&library)
+        .arg(format!("-L{}", library_folder().display()))
+        .arg("-lwellspring")
+        .output()
+        .unwrap();
+    succeeds(&built);
+    let script = "dyn.load(Sys.getenv('PROGRAM')); RNGkind('user-supplied'); \
+        set.seed(7); a <- runif(5); set.seed(7); b <- runif(5); \
+        stopifnot(identical(a, b), all(a > 0 & a < 1), length(unique(a)) == 5, abs(mean(rnorm(1e5))) < 0.05); \
+        cat(RNGkind()[1])";
+    let output = run_script(&library, &format!("Rscript --vanilla -e \"{script}\""));
+    assert_eq!(succeeds(&output), "user-supplied");
+}

@@ -1,0 +1,55 @@
+// The C++ header with <random> and <algorithm>.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <wellspring.hpp>
+
+static void require(bool condition, const char *what) {
+    if (!condition) {
+        std::fprintf(stderr, "%s\n", what);
+        std::exit(1);
+    }
+}
+
+template <class Generator> static void check_shuffle(Generator &&generator) {
+    std::vector<int> cards(52), sorted(52);
+    std::iota(cards.begin(), cards.end(), 0);
+    sorted = cards;
+    std::shuffle(cards.begin(), cards.end(), generator);
+    require(cards != sorted, "the order is as before");
+    std::sort(cards.begin(), cards.end());
+    require(cards == sorted, "a card is missing");
+    std::uniform_int_distribution<int> die(1, 6);
+    for (int i = 0; i < 1000; i++) {
+        int number = die(generator);
+        require(number >= 1 && number <= 6, "no number of a die");
+    }
+}
+
+int main() {
+    check_shuffle(wellspring::generator());
+    wellspring::local_generator local;
+    check_shuffle(local);
+    wellspring::local_generator moved = std::move(local);
+    check_shuffle(moved);
+    wellspring::stream one(2026, {3, 0, 17}), two(2026, {3, 0, 17});
+    std::vector<int> first(100), second(100);
+    std::iota(first.begin(), first.end(), 0);
+    second = first;
+    std::shuffle(first.begin(), first.end(), one);
+    std::shuffle(second.begin(), second.end(), two);
+    require(first == second, "two orders from one stream");
+    one.seek(0);
+    std::printf("%016llx\n", static_cast<unsigned long long>(one()));
+    try {
+        wellspring::stream wrong(1, {}, "none");
+        require(false, "no exception");
+    } catch (const wellspring::error &error) {
+        require(error.number() == WS_NO_ALGORITHM, error.what());
+    }
+    unsigned char key[32];
+    wellspring::fill(key, sizeof key);
+    require(wellspring::below(1) == 0, "below");
+}

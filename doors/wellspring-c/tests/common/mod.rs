@@ -1,0 +1,136 @@
+//! Compiles C and C++ programs against the library under test, and runs them.
+
+#![allow(dead_code, reason = "no file of tests uses all of this")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub(crate) const DOOR: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The folder with `libwellspring.so.0`, its link for the linker, and `libwellspring.a`, under the names that they are
+/// installed with.
+pub(crate) fn library_folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = scratch("library");
+        let test = std::env::current_exe().unwrap();
+        let built = test.parent().unwrap();
+        fs::copy(
+            built.join("libwellspring_c.so"),
+            folder.join("libwellspring.so.0"),
+        )
+        .unwrap();
+        fs::copy(
+            built.join("libwellspring_c.a"),
+            folder.join("libwellspring.a"),
+        )
+        .unwrap();
+        std::os::unix::fs::symlink("libwellspring.so.0", folder.join("libwellspring.so")).unwrap();
+        folder
+    })
+}
+
+/// A new folder below the target folder.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("c-{}-{name}-{next}", std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Whether a program is installed; says so if a test has to do without.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let script = format!("command -v {program}");
+    let found = Command::new("sh").args(["-c", &script]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("SKIPPED: {program} is not installed");
+    }
+    found
+}
+
+/// Whether a header is installed.
+pub(crate) fn has_header(header: &str) -> bool {
+    let script = format!("printf '#include <{header}>\\n' | cc -E - -o /dev/null");
+    let found = Command::new("sh").args(["-c", &script]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("SKIPPED: there is no header {header}, or no C compiler");
+    }
+    found
+}
+
+/// Compiles `tests/c/SOURCE` with further words for the compiler. `None` where there is no compiler.
+pub(crate) fn compile(source: &str, words: &[&str]) -> Option<PathBuf> {
+    let compiler = if source.ends_with(".cpp") {
+        "c++"
+    } else {
+        "cc"
+    };
+    if !is_installed(compiler) {
+        return None;
+    }
+    let program = scratch(source).join("program");
+    let mut command = Command::new(compiler);
+    if compiler == "cc" {
+        command.arg("-std=gnu11");
+    } else {
+        command.arg("-std=c++17");
+    }
+    command
+        .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"])
+        .arg(format!("-I{DOOR}/include"))
+        .arg(format!("-I{DOOR}/adapters"))
+        .arg(Path::new(DOOR).join("tests/c").join(source))
+        .arg("-o")
+        .arg(&program)
+        .arg(format!("-L{}", library_folder().display()));
+    let is_whole = words
+        .iter()
+        .any(|word| word.ends_with(".a") || *word == "-ldl");
+    if !is_whole {
+        command.arg("-lwellspring");
+    }
+    let output = command.args(words).output().unwrap();
+    assert!(output.status.success(), "{source}: {}", text(&output));
+    Some(program)
+}
+
+/// Runs a program with the library in reach. It is ended after 120 seconds, long after any test is done.
+pub(crate) fn run(program: &Path, words: &[&str]) -> Output {
+    Command::new("timeout")
+        .arg("120")
+        .arg(program)
+        .args(words)
+        .env("LD_LIBRARY_PATH", library_folder())
+        .output()
+        .unwrap()
+}
+
+/// Runs a shell script with `$PROGRAM` and the library in reach.
+pub(crate) fn run_script(program: &Path, script: &str) -> Output {
+    Command::new("sh")
+        .args(["-c", script])
+        .env("PROGRAM", program)
+        .env("LD_LIBRARY_PATH", library_folder())
+        .output()
+        .unwrap()
+}
+
+pub(crate) fn text(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    let (out, err) = (String::from_utf8_lossy(out), String::from_utf8_lossy(err));
+    format!("{}\n{out}{err}", output.status)
+}
+
+/// Expects success.
+pub(crate) fn succeeds(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

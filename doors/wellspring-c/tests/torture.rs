@@ -1,0 +1,88 @@
+//! What programs do to a library: forks, signals, cancelled threads, unloading, tight limits.
+
+mod common;
+
+use common::{compile, library_folder, run, run_script, succeeds, text};
+
+/// Runs one step of `torture.c`.
+fn torture(step: &str) {
+    if let Some(program) = compile("torture.c", &[]) {
+        succeeds(&run(&program, &[step]));
+    }
+}
+
+#[test]
+fn children_never_repeat_their_parent_while_8_threads_draw() {
+    torture("forks");
+}
+
+#[test]
+fn vfork_and_posix_spawn_do_no_harm() {
+    torture("spawns");
+}
+
+#[test]
+fn a_handler_of_a_10_khz_timer_draws_and_repeats_nothing() {
+    torture("timer");
+}
+
+#[test]
+fn cancelled_threads_leave_no_lock_and_no_tap_behind() {
+    torture("cancels");
+}
+
+#[test]
+fn destructors_of_threads_and_of_the_process_draw() {
+    torture("destructors");
+}
+
+#[test]
+fn stacks_of_16_kib_are_enough() {
+    torture("small_stacks");
+}
+
+#[test]
+fn without_memory_there_is_an_error_and_afterwards_bytes() {
+    torture("no_memory");
+}
+
+#[test]
+fn loading_and_unloading_while_threads_draw_does_no_harm() {
+    let Some(program) = compile("reload.c", &["-ldl"]) else {
+        return;
+    };
+    let library = library_folder().join("libwellspring.so.0");
+    succeeds(&run(&program, &[library.to_str().unwrap()]));
+}
+
+#[test]
+fn tight_limits_do_no_harm() {
+    let Some(program) = compile("api.c", &[]) else {
+        return;
+    };
+    for limit in ["-l 0", "-v 131072", "-s 128"] {
+        succeeds(&run_script(
+            &program,
+            &format!("ulimit {limit} && exec \"$PROGRAM\""),
+        ));
+    }
+    succeeds(&run(&program, &["descriptors"]));
+}
+
+#[test]
+fn a_system_without_proc_and_sys_does_no_harm() {
+    let Some(program) = compile("api.c", &[]) else {
+        return;
+    };
+    let enter = "unshare --mount --map-root-user sh -c";
+    let hide = "mount -t tmpfs none /proc && mount -t tmpfs none /sys";
+    if !run_script(&program, &format!("{enter} '{hide}'"))
+        .status
+        .success()
+    {
+        eprintln!("SKIPPED: no file system can be mounted here");
+        return;
+    }
+    let output = run_script(&program, &format!("{enter} '{hide} && exec \"$PROGRAM\"'"));
+    assert!(output.status.success(), "{}", text(&output));
+}

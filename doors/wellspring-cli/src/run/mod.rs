@@ -1,0 +1,115 @@
+//! `run -- PROGRAM`: starts a program that draws on wellspring without being rebuilt.
+//!
+//! ```text
+//! shared_file  a file in memory that the program can open
+//! libraries    where the preload library and the OpenSSL provider are
+//! program      what the file of the program is: static, a script, ..
+//! report       what came through which door
+//! ```
+
+mod libraries;
+mod program;
+mod report;
+mod shared_file;
+
+use crate::failure::{Failure, say};
+use clap::Args;
+use libraries::{PRELOAD, PROVIDER};
+use report::Report;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// Start a program that draws on wellspring, without rebuilding it
+///
+/// Without an option both doors are set up: a library that the loader puts before the C library, and a provider for
+/// OpenSSL 3. A program with more rights than its caller (set-user-ID) ignores both.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wellspring run --report -- python3 -c 'import os; os.urandom(32)'
+  wellspring run --openssl -- nginx
+
+Exit status of the program; 127 if it is not found, 126 if it cannot be started, 128 and the signal that ended it.")]
+pub(crate) struct RunRequest {
+    /// Put a library before the C library: getrandom, getentropy, arc4random, /dev/urandom
+    ///
+    /// The files /dev/random and /dev/urandom become those of the service, where it has mounted them.
+    #[arg(long)]
+    preload: bool,
+
+    /// Set up the provider for OpenSSL 3, by OPENSSL_CONF
+    ///
+    /// The program then does not read the system's openssl.cnf.
+    #[arg(long)]
+    openssl: bool,
+
+    /// Print at the end what came through which door, to stderr
+    ///
+    /// Calls, bytes and threads, of the program and of all that it started.
+    #[arg(long)]
+    report: bool,
+
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    words: Vec<OsString>,
+}
+
+/// Runs the command. Returns the program's status.
+pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
+    let both = !request.preload && !request.openssl;
+    let (name, words) = request
+        .words
+        .split_first()
+        .ok_or_else(|| Failure::input("no program is named"))?;
+    let mut command = Command::new(name);
+    command.args(words);
+    if request.preload || both {
+        command.env("LD_PRELOAD", with_present(&libraries::find(&PRELOAD)?));
+    }
+    let configuration = if request.openssl || both {
+        let configuration = libraries::configuration(&libraries::find(&PROVIDER)?)?;
+        command.env("OPENSSL_CONF", configuration.path());
+        Some(configuration)
+    } else {
+        None
+    };
+    let report = request.report.then(Report::start).transpose()?;
+    if let Some(report) = &report {
+        command.env(report.variable(), report.path());
+    }
+    let status = match command.status() {
+        Ok(status) => status,
+        Err(error) => {
+            say(&format!("wellspring: {}: {error}", name.to_string_lossy()));
+            let is_missing = error.kind() == ErrorKind::NotFound;
+            return Ok(ExitCode::from(if is_missing { 127 } else { 126 }));
+        }
+    };
+    drop(configuration);
+    if let Some(report) = &report {
+        report.print(name);
+    }
+    // The program's status has 8 bits, and a signal is below 65.
+    let number = status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    Ok(ExitCode::from(number as u8))
+}
+
+/// The library before those that are preloaded now.
+fn with_present(library: &Path) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    if let Some(present) = std::env::var_os("LD_PRELOAD").filter(|present| !present.is_empty()) {
+        list.push(":");
+        list.push(present);
+    }
+    list
+}

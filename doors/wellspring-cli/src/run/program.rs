@@ -1,0 +1,89 @@
+//! What the file of a program is.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// What the doors can do with a program.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An ELF file that names no loader.
+    Static,
+    /// Set-user-ID or set-group-ID.
+    Privileged,
+    /// Anything else, or a file that cannot be read.
+    Other,
+}
+
+/// The type of a program header that names the loader.
+const PT_INTERP: u32 = 3;
+
+const SET_IDS: u32 = 0o6000;
+
+/// What kind a program is, found as a shell finds it.
+pub(super) fn kind(program: &OsStr) -> Kind {
+    let Some(path) = find(program) else {
+        return Kind::Other;
+    };
+    if fs::metadata(&path).is_ok_and(|status| status.permissions().mode() & SET_IDS != 0) {
+        return Kind::Privileged;
+    }
+    match fs::read(&path).ok().and_then(|file| names_loader(&file)) {
+        Some(false) => Kind::Static,
+        _ => Kind::Other,
+    }
+}
+
+fn find(program: &OsStr) -> Option<PathBuf> {
+    if Path::new(program).components().count() > 1 {
+        return Some(program.into());
+    }
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+}
+
+/// Whether an ELF file of 64 bits in this machine's byte order names a loader; `None` for other files.
+fn names_loader(file: &[u8]) -> Option<bool> {
+    let is_elf = file.starts_with(b"\x7fELF") && file.get(4) == Some(&2);
+    if !is_elf {
+        return None;
+    }
+    let number = |place: usize, size: usize| {
+        let bytes = file.get(place..place.checked_add(size)?)?;
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(bytes);
+        usize::try_from(u64::from_le_bytes(word)).ok()
+    };
+    let (start, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    for index in 0..count {
+        let place = start.checked_add(index.checked_mul(size)?)?;
+        if number(place, 4)? == PT_INTERP as usize {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_with_a_loader_a_script_and_a_damaged_file_are_told_apart() {
+        let shell = fs::read("/bin/sh").unwrap();
+        assert_eq!(names_loader(&shell), Some(true));
+        assert_eq!(names_loader(b"#!/bin/sh\n"), None);
+        assert_eq!(names_loader(&shell[..20]), None);
+        let mut damaged = shell[..64].to_vec();
+        damaged[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(names_loader(&damaged), None);
+        let mut none = shell;
+        none[56..58].copy_from_slice(&[0, 0]);
+        assert_eq!(names_loader(&none), Some(false));
+        assert_eq!(kind(OsStr::new("sh")), Kind::Other);
+    }
+}

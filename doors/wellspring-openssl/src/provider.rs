@@ -1,0 +1,123 @@
+//! OSSL_provider_init, and what the provider says of itself.
+
+use crate::abi::{self, Algorithm, Dispatch, NO, Param, YES};
+use crate::generator::entry;
+use crate::parameter::{Answer, answer_all, asks};
+use crate::{generator, report, seed};
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr;
+
+/// The algorithms, with the property that a configuration can ask for.
+static ALGORITHMS: [Algorithm; 3] = [
+    Algorithm {
+        names: c"WELLSPRING".as_ptr(),
+        properties: c"provider=wellspring".as_ptr(),
+        functions: generator::FUNCTIONS.as_ptr(),
+        description: c"Fortuna, a tap for each thread".as_ptr(),
+    },
+    Algorithm {
+        names: c"WELLSPRING-SEED".as_ptr(),
+        properties: c"provider=wellspring".as_ptr(),
+        functions: seed::FUNCTIONS.as_ptr(),
+        description: c"Fortuna as a seed source".as_ptr(),
+    },
+    Algorithm {
+        names: ptr::null(),
+        properties: ptr::null(),
+        functions: ptr::null(),
+        description: ptr::null(),
+    },
+];
+
+type Query = unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const Algorithm;
+type Teardown = extern "C" fn(*mut c_void);
+type Gettable = extern "C" fn(*mut c_void) -> *const Param;
+
+static FUNCTIONS: [Dispatch; 5] = [
+    entry(abi::TEARDOWN, teardown as Teardown as *const c_void),
+    entry(abi::GETTABLE_PARAMS, gettable as Gettable as *const c_void),
+    entry(
+        abi::GET_PARAMS,
+        get_params as abi::GetParams as *const c_void,
+    ),
+    entry(abi::QUERY_OPERATION, query as Query as *const c_void),
+    Dispatch::END,
+];
+
+/// What OpenSSL calls first.
+///
+/// # Safety
+///
+/// As OpenSSL's `OSSL_provider_init_fn`: `out` and `context` may be written.
+#[allow(non_snake_case, reason = "OpenSSL's name")]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn OSSL_provider_init(
+    _handle: *const c_void,
+    _in: *const c_void,
+    out: *mut *const c_void,
+    context: *mut *mut c_void,
+) -> c_int {
+    if out.is_null() || context.is_null() {
+        return NO;
+    }
+    report::start();
+    // SAFETY: not null; the caller's promise.
+    unsafe {
+        out.write(FUNCTIONS.as_ptr().cast());
+        // Some context must be there. This one has no state.
+        context.write(ptr::dangling_mut());
+    }
+    YES
+}
+
+extern "C" fn teardown(_: *mut c_void) {}
+
+/// # Safety
+///
+/// `no_cache` is null or may be written.
+unsafe extern "C" fn query(
+    _: *mut c_void,
+    operation: c_int,
+    no_cache: *mut c_int,
+) -> *const Algorithm {
+    if !no_cache.is_null() {
+        // SAFETY: not null; the caller's promise.
+        unsafe { no_cache.write(0) };
+    }
+    if operation == abi::OP_RAND {
+        ALGORITHMS.as_ptr()
+    } else {
+        ptr::null()
+    }
+}
+
+static GETTABLE: [Param; 4] = [
+    asks(c"name", abi::UTF8_POINTER),
+    asks(c"version", abi::UTF8_POINTER),
+    asks(c"status", abi::INTEGER),
+    crate::parameter::END,
+];
+
+extern "C" fn gettable(_: *mut c_void) -> *const Param {
+    GETTABLE.as_ptr()
+}
+
+const VERSION: &CStr =
+    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version,
+        Err(_) => panic!("a version without a zero byte"),
+    };
+
+/// # Safety
+///
+/// `params` is a list of OpenSSL.
+unsafe extern "C" fn get_params(_: *mut c_void, params: *mut Param) -> c_int {
+    let answer = |key: &CStr| match key.to_bytes() {
+        b"name" => Some(Answer::Text(c"wellspring")),
+        b"version" | b"buildinfo" => Some(Answer::Text(VERSION)),
+        b"status" => Some(Answer::Number(1)),
+        _ => None,
+    };
+    // SAFETY: the same contract.
+    c_int::from(unsafe { answer_all(params, answer) })
+}

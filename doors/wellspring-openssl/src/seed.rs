@@ -1,0 +1,203 @@
+//! WELLSPRING-SEED: a seed source beneath OpenSSL's own generator, for programs that must keep that.
+
+use crate::abi::{self, Dispatch, NO};
+use crate::generator::{
+    entry, free_context, get_params, gettable, instantiate, new_context, nonce, uninstantiate,
+    unlock, yes,
+};
+use crate::report::count;
+use core::ffi::{c_int, c_uchar, c_uint, c_void};
+use core::{ptr, slice};
+use wellspring::Engine;
+use wellspring_sys::door_counters::Door;
+use zeroize::Zeroize;
+
+/// The functions of the seed source.
+pub(crate) static FUNCTIONS: [Dispatch; 16] = [
+    entry(
+        abi::RAND_NEWCTX,
+        new_context as abi::NewContext as *const c_void,
+    ),
+    entry(
+        abi::RAND_FREECTX,
+        free_context as abi::FreeContext as *const c_void,
+    ),
+    entry(
+        abi::RAND_INSTANTIATE,
+        instantiate as abi::Instantiate as *const c_void,
+    ),
+    entry(
+        abi::RAND_UNINSTANTIATE,
+        uninstantiate as abi::Simple as *const c_void,
+    ),
+    entry(
+        abi::RAND_GENERATE,
+        generate as abi::Generate as *const c_void,
+    ),
+    entry(abi::RAND_RESEED, reseed as abi::Reseed as *const c_void),
+    entry(abi::RAND_NONCE, nonce as abi::Nonce as *const c_void),
+    entry(
+        abi::RAND_ENABLE_LOCKING,
+        yes as abi::Simple as *const c_void,
+    ),
+    entry(abi::RAND_LOCK, yes as abi::Simple as *const c_void),
+    entry(
+        abi::RAND_UNLOCK,
+        unlock as abi::FreeContext as *const c_void,
+    ),
+    entry(
+        abi::RAND_GETTABLE_CTX_PARAMS,
+        gettable as abi::Gettable as *const c_void,
+    ),
+    entry(
+        abi::RAND_GET_CTX_PARAMS,
+        get_params as abi::GetParams as *const c_void,
+    ),
+    entry(
+        abi::RAND_VERIFY_ZEROIZATION,
+        yes as abi::Simple as *const c_void,
+    ),
+    entry(
+        abi::RAND_GET_SEED,
+        get_seed as abi::GetSeed as *const c_void,
+    ),
+    entry(
+        abi::RAND_CLEAR_SEED,
+        clear_seed as abi::ClearSeed as *const c_void,
+    ),
+    Dispatch::END,
+];
+
+/// # Safety
+///
+/// As RAND_bytes(3).
+unsafe extern "C" fn generate(
+    _: *mut c_void,
+    destination: *mut c_uchar,
+    length: usize,
+    _strength: c_uint,
+    _prediction_resistance: c_int,
+    _additional: *const c_uchar,
+    _additional_length: usize,
+) -> c_int {
+    if length == 0 {
+        return abi::YES;
+    }
+    if destination.is_null() || isize::try_from(length).is_err() {
+        return NO;
+    }
+    // SAFETY: the caller's memory, of this length.
+    let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
+    c_int::from(fill(bytes))
+}
+
+/// # Safety
+///
+/// None needed; OpenSSL's type.
+unsafe extern "C" fn reseed(
+    _: *mut c_void,
+    _: c_int,
+    _: *const c_uchar,
+    _: usize,
+    _: *const c_uchar,
+    _: usize,
+) -> c_int {
+    let reseeded = Engine::try_process().and_then(Engine::reseed);
+    c_int::from(reseeded.is_ok())
+}
+
+/// Gives a seed of at least `entropy_bits` bits in `least` to `most` bytes: each byte has 8 bits.
+///
+/// # Safety
+///
+/// `place` may be written; the rest is OpenSSL's contract.
+unsafe extern "C" fn get_seed(
+    _: *mut c_void,
+    place: *mut *mut c_uchar,
+    entropy_bits: c_int,
+    least: usize,
+    most: usize,
+    prediction_resistance: c_int,
+    additional: *const c_uchar,
+    additional_length: usize,
+) -> usize {
+    let needed = usize::try_from(entropy_bits).unwrap_or(0).div_ceil(8);
+    let length = needed.max(least);
+    if length == 0 || length > most || place.is_null() {
+        return 0;
+    }
+    if prediction_resistance != 0 && Engine::try_process().and_then(Engine::reseed).is_err() {
+        return 0;
+    }
+    let mut seed = vec![0u8; length].into_boxed_slice();
+    if !fill(&mut seed) {
+        return 0;
+    }
+    if !additional.is_null() {
+        // SAFETY: not null, and of this length.
+        let additional = unsafe { slice::from_raw_parts(additional, additional_length) };
+        seed.iter_mut()
+            .zip(additional)
+            .for_each(|(byte, more)| *byte ^= more);
+    }
+    // SAFETY: the caller's promise. `clear_seed` takes it back.
+    unsafe { place.write(Box::into_raw(seed).cast()) };
+    length
+}
+
+/// Erases and frees a seed.
+///
+/// # Safety
+///
+/// `seed` is null, or from [`get_seed`] with this length and not freed before.
+unsafe extern "C" fn clear_seed(_: *mut c_void, seed: *mut c_uchar, length: usize) {
+    if !seed.is_null() {
+        // SAFETY: the same contract.
+        let mut seed = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(seed, length)) };
+        seed.zeroize();
+    }
+}
+
+fn fill(bytes: &mut [u8]) -> bool {
+    let filled = Engine::try_process().and_then(|engine| engine.try_fill(bytes));
+    if filled.is_ok() {
+        count(Door::ProviderSeed, bytes.len());
+    }
+    filled.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_has_the_length_that_was_asked_for_and_is_freed() {
+        for (bits, least, most, expected) in [
+            (256, 32, 1024, 32),
+            (256, 48, 1024, 48),
+            (129, 0, 1024, 17),
+            (256, 0, 31, 0),
+            (0, 0, 100, 0),
+        ] {
+            let mut seed = ptr::null_mut();
+            let none = ptr::null();
+            // SAFETY: OpenSSL's contract, as it would call.
+            let length = unsafe {
+                get_seed(
+                    ptr::null_mut(),
+                    &raw mut seed,
+                    bits,
+                    least,
+                    most,
+                    0,
+                    none,
+                    0,
+                )
+            };
+            assert_eq!(length, expected);
+            assert_eq!(seed.is_null(), expected == 0);
+            // SAFETY: the seed from above.
+            unsafe { clear_seed(ptr::null_mut(), seed, length) };
+        }
+    }
+}

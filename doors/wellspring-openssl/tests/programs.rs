@@ -1,0 +1,212 @@
+//! Programs that use OpenSSL, each shown to have drawn on the provider by the counters of the report.
+
+mod common;
+
+use common::{are_installed, configuration, run};
+use wellspring_sys::door_counters::Door;
+
+#[test]
+fn openssl_lists_its_three_instances_as_ours() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    let configuration = configuration(|text| text);
+    let run = run("openssl list -random-instances -verbose", &configuration).succeeds();
+    let text = run.text();
+    assert_eq!(text.matches("WELLSPRING @ wellspring").count(), 3, "{text}");
+    assert_eq!(text.matches("state = ready").count(), 3, "{text}");
+    let list = "openssl list -random-generators -providers";
+    let text = common::run(list, &configuration).succeeds().text();
+    assert!(
+        text.contains("WELLSPRING-SEED") && text.contains("status: active"),
+        "{text}"
+    );
+}
+
+#[test]
+fn openssl_commands_draw_every_byte() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    let configuration = configuration(|text| text);
+    for (script, bytes) in [
+        (
+            "openssl rand -out random 100000 && test $(stat -c %s random) = 100000",
+            100_000,
+        ),
+        (
+            "openssl rand -hex 16 > a; openssl rand -hex 16 > b; ! cmp -s a b",
+            32,
+        ),
+        (
+            "openssl genpkey -algorithm RSA -out rsa.pem && openssl rsa -in rsa.pem -check -noout",
+            128,
+        ),
+        ("openssl genpkey -algorithm X25519 -out x.pem", 32),
+        (
+            "openssl req -config /dev/null -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x \
+             -keyout k.pem -out c.pem && openssl verify -CAfile c.pem c.pem",
+            32,
+        ),
+    ] {
+        let run = run(script, &configuration).succeeds();
+        let counts = run.counts(Door::Provider);
+        assert!(counts.bytes >= bytes, "{script}: {counts:?}");
+    }
+}
+
+const CERTIFICATE: &str = "openssl req -config /dev/null -x509 -newkey rsa:2048 -nodes -subj /CN=localhost \
+    -keyout k.pem -out c.pem 2> /dev/null";
+
+/// A free port, most likely: the tests of this file run at the same time.
+fn port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Waits until the server listens, then runs the client.
+fn with_server(server: &str, client: &str, port: u16) -> String {
+    format!(
+        "{CERTIFICATE}; {server} & s=$!; i=0; \
+         until bash -c '> /dev/tcp/127.0.0.1/{port}' 2> /dev/null; do sleep 0.1; i=$((i+1)); test $i -lt 300 || break; done; \
+         {client}; r=$?; kill $s; wait $s 2> /dev/null; exit $r"
+    )
+}
+
+#[test]
+fn a_server_and_its_clients_draw() {
+    if !are_installed(&["openssl", "bash"]) {
+        return;
+    }
+    let configuration = configuration(|text| text);
+    let port = port();
+    let server = format!(
+        "openssl s_server -accept {port} -key k.pem -cert c.pem -www -quiet > /dev/null 2>&1"
+    );
+    let client = format!(
+        "openssl s_client -connect 127.0.0.1:{port} -CAfile c.pem < /dev/null | grep 'Verify return code: 0'"
+    );
+    let client = if are_installed(&["curl"]) {
+        format!(
+            "{client} && curl -sS --cacert c.pem --resolve localhost:{port}:127.0.0.1 https://localhost:{port}/ > /dev/null"
+        )
+    } else {
+        client
+    };
+    let run = run(&with_server(&server, &client, port), &configuration).succeeds();
+    // Each side of each connection draws a random of 32 bytes and a key.
+    assert!(run.counts(Door::Provider).bytes >= 256, "{}", run.text());
+}
+
+#[test]
+fn workers_of_nginx_draw() {
+    if !are_installed(&["openssl", "bash", "nginx"]) {
+        return;
+    }
+    let configuration = configuration(|text| text);
+    let port = port();
+    let server = format!(
+        "printf 'daemon off; pid n.pid; error_log stderr; worker_processes 2; events {{}} http {{ access_log off; \
+         client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5; \
+         server {{ listen 127.0.0.1:{port} ssl; ssl_certificate c.pem; ssl_certificate_key k.pem; return 200 good; }} }}' \
+         > nginx.conf; exec nginx -p $PWD -c nginx.conf"
+    );
+    let server = format!("sh -c \"{}\"", server.replace('$', "\\$"));
+    let client = format!(
+        "for i in 1 2 3 4 5; do openssl s_client -connect 127.0.0.1:{port} -CAfile c.pem < /dev/null > out 2>&1; \
+         grep -q 'Verify return code: 0' out || exit 3; done"
+    );
+    let run = run(&with_server(&server, &client, port), &configuration).succeeds();
+    // The master and the client's five processes are one thread each: a sixth thread or more are workers.
+    assert!(
+        run.counts(Door::Provider).bytes >= 5 * 2 * 64,
+        "{}",
+        run.text()
+    );
+}
+
+#[test]
+fn python_draws_in_threads_and_in_children_and_repeats_nothing() {
+    if !are_installed(&["openssl", "python3"]) {
+        return;
+    }
+    let script = "python3 -c '
+import os, ssl, threading
+out = [ssl.RAND_bytes(16)]
+threads = [threading.Thread(target=lambda: out.extend(ssl.RAND_bytes(16) for _ in range(1000))) for _ in range(4)]
+[t.start() for t in threads]
+r, w = os.pipe()
+for _ in range(8):
+    pid = os.fork()
+    if pid == 0:
+        os.write(w, ssl.RAND_bytes(16)); os._exit(0)
+    os.waitpid(pid, 0); out.append(ssl.RAND_bytes(16))
+[t.join() for t in threads]
+out += [os.read(r, 16) for _ in range(8)]
+assert len(set(out)) == 4017, len(set(out))
+'";
+    let run = run(script, &configuration(|text| text)).succeeds();
+    let counts = run.counts(Door::Provider);
+    if counts.calls == 0 {
+        eprintln!("SKIPPED: this Python has an OpenSSL of its own");
+        return;
+    }
+    assert!(counts.calls >= 4017 && counts.threads >= 5, "{counts:?}");
+}
+
+#[test]
+fn node_draws_where_it_reads_the_shared_configuration() {
+    if !are_installed(&["openssl", "node"]) {
+        return;
+    }
+    let script = "node --openssl-shared-config -e 'console.log(require(\"crypto\").randomBytes(1000).length)'";
+    let run = run(script, &configuration(|text| text)).succeeds();
+    assert!(run.counts(Door::Provider).bytes >= 1000, "{}", run.text());
+}
+
+#[test]
+fn openssls_own_generator_takes_its_seed_from_us() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    let seeded = configuration(|text| {
+        text.replace("\nrandom = WELLSPRING\n", "\n")
+            .replace("\nproperties = provider=wellspring\n", "\n")
+            .replace("# seed = ", "seed = ")
+            .replace("# seed_properties = ", "seed_properties = ")
+    });
+    let list = run(
+        "openssl list -random-instances -verbose && openssl rand 1000 > random",
+        &seeded,
+    )
+    .succeeds();
+    let text = list.text();
+    assert!(
+        text.contains("CTR-DRBG") && !text.contains("state = error"),
+        "{text}"
+    );
+    // The primary generator asks for 256 bits and a nonce, twice: once for each command.
+    assert!(list.counts(Door::ProviderSeed).bytes >= 64, "{text}");
+    assert_eq!(list.counts(Door::Provider).bytes, 0);
+}
+
+#[test]
+fn a_wrong_line_gives_openssls_own_error_that_names_it() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    for (right, wrong, named) in [
+        ("/wellspring.so", "/missing.so", "WELLSPRING"),
+        (
+            "\nrandom = WELLSPRING\n",
+            "\nrandom = WELLSPRUNG\n",
+            "WELLSPRUNG",
+        ),
+    ] {
+        let wrong = configuration(|text| text.replace(right, wrong));
+        let run = run("openssl rand 10 > random", &wrong);
+        assert!(!run.output.status.success(), "{named}");
+        let text = run.text();
+        assert!(text.contains(&format!("Algorithm ({named} :")), "{text}");
+    }
+}

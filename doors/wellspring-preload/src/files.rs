@@ -1,0 +1,178 @@
+//! open(2) and its family. An opened /dev/random or /dev/urandom becomes the service's file where that is mounted.
+//!
+//! The real call is made first. When it succeeds the kernel has read the path, so that we can read it too; the service's
+//! file then takes the place of the device under the same number. What fails, fails as it did.
+
+use crate::next::Next;
+use crate::report::count;
+use crate::system::{KeptErrno, call, returned};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use wellspring_sys::door_counters::Door;
+
+/// Where the service has its file. Only root can make it.
+const SERVICE_FILE: &CStr = c"/run/wellspring/random";
+
+/// `f_type` of FUSE in statfs(2).
+const FUSE_MAGIC: libc::__fsword_t = 0x6573_5546;
+
+type Open = unsafe extern "C-unwind" fn(*const c_char, c_int, c_int) -> c_int;
+type OpenAt = unsafe extern "C-unwind" fn(c_int, *const c_char, c_int, c_int) -> c_int;
+type Fopen = unsafe extern "C-unwind" fn(*const c_char, *const c_char) -> *mut c_void;
+
+static OPEN: Next = Next::new(c"open");
+static OPENAT: Next = Next::new(c"openat");
+static FOPEN: Next = Next::new(c"fopen");
+
+/// Looks for the functions behind ours: before main, because a signal handler may call open(2).
+pub(crate) fn find_next() {
+    OPEN.find();
+    OPENAT.find();
+}
+
+/// Defines a function with the arguments of open(2). They are fixed here; on x86-64 and aarch64 a variadic caller
+/// passes them in the same registers.
+macro_rules! open {
+    ($($name:ident)*) => {$(
+        /// As open(2).
+        ///
+        /// # Safety
+        ///
+        /// As open(2).
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(path: *const c_char, flags: c_int, mode: c_int) -> c_int {
+            // SAFETY: the type of this function; the caller's arguments.
+            let file = match unsafe { OPEN.get::<Open>() } {
+                // SAFETY: as above.
+                Some(open) => unsafe { open(path, flags, mode) },
+                None => open_by_kernel(libc::AT_FDCWD, path, flags, mode),
+            };
+            // SAFETY: the kernel has read the path if there is a file.
+            unsafe { replaced(file, path, flags) }
+        }
+    )*};
+}
+
+open! { open open64 }
+
+/// Defines a function with the arguments of openat(2).
+macro_rules! openat {
+    ($($name:ident)*) => {$(
+        /// As openat(2).
+        ///
+        /// # Safety
+        ///
+        /// As openat(2).
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(
+            folder: c_int,
+            path: *const c_char,
+            flags: c_int,
+            mode: c_int,
+        ) -> c_int {
+            // SAFETY: the type of this function; the caller's arguments.
+            let file = match unsafe { OPENAT.get::<OpenAt>() } {
+                // SAFETY: as above.
+                Some(openat) => unsafe { openat(folder, path, flags, mode) },
+                None => open_by_kernel(folder, path, flags, mode),
+            };
+            // SAFETY: the kernel has read the path if there is a file.
+            unsafe { replaced(file, path, flags) }
+        }
+    )*};
+}
+
+openat! { openat openat64 }
+
+/// Defines a function with the arguments of fopen(3).
+macro_rules! fopen {
+    ($($name:ident)*) => {$(
+        /// As fopen(3).
+        ///
+        /// # Safety
+        ///
+        /// As fopen(3).
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(path: *const c_char, mode: *const c_char) -> *mut c_void {
+            // SAFETY: the type of this function.
+            let Some(fopen) = (unsafe { FOPEN.get_or_find::<Fopen>() }) else {
+                crate::system::set_errno(libc::ENOSYS);
+                return core::ptr::null_mut();
+            };
+            // SAFETY: the caller's arguments.
+            let stream = unsafe { fopen(path, mode) };
+            if !stream.is_null() {
+                // SAFETY: an open stream; its buffer is empty yet.
+                let file = unsafe { libc::fileno(stream.cast()) };
+                // SAFETY: an open stream has a number, whose flags say what the mode said.
+                let flags = unsafe { libc::fcntl(file, libc::F_GETFL) };
+                // SAFETY: the kernel has read the path.
+                unsafe { replaced(file, path, flags) };
+            }
+            stream
+        }
+    )*};
+}
+
+fopen! { fopen fopen64 }
+
+fn open_by_kernel(folder: c_int, path: *const c_char, flags: c_int, mode: c_int) -> c_int {
+    let path = path.expose_provenance();
+    let arguments = [folder as usize, path, flags as usize, mode as usize, 0, 0];
+    returned(call(libc::SYS_openat, arguments)) as c_int
+}
+
+/// Puts the service's file in the place of an opened device, where there is one. Returns `file`.
+///
+/// # Safety
+///
+/// If `file` is open, `path` is a string.
+unsafe fn replaced(file: c_int, path: *const c_char, flags: c_int) -> c_int {
+    let reads_only = flags & (libc::O_ACCMODE | libc::O_PATH) == libc::O_RDONLY;
+    if file < 0 || !reads_only {
+        return file;
+    }
+    // SAFETY: the caller's promise.
+    let path = unsafe { CStr::from_ptr(path) };
+    if path != c"/dev/urandom" && path != c"/dev/random" {
+        return file;
+    }
+    let _errno = KeptErrno::new();
+    let kept = flags & (libc::O_CLOEXEC | libc::O_NONBLOCK);
+    let path = SERVICE_FILE.as_ptr().expose_provenance();
+    let fixed = kept | libc::O_NOFOLLOW | libc::O_NOCTTY;
+    let arguments = [libc::AT_FDCWD as usize, path, fixed as usize, 0, 0, 0];
+    let service = call(libc::SYS_openat, arguments);
+    if service < 0 {
+        return file;
+    }
+    let service = service as usize;
+    if is_of_service(service as c_int) {
+        // SAFETY: `file` is open. F_GETFD fails for no open file.
+        let descriptor_flags = unsafe { libc::fcntl(file, libc::F_GETFD) };
+        let closes = if descriptor_flags & libc::FD_CLOEXEC != 0 {
+            libc::O_CLOEXEC
+        } else {
+            0
+        };
+        let arguments = [service, file as usize, closes as usize, 0, 0, 0];
+        if call(libc::SYS_dup3, arguments) >= 0 {
+            count(Door::File, 0);
+        }
+    }
+    call(libc::SYS_close, [service, 0, 0, 0, 0, 0]);
+    file
+}
+
+/// Whether this is a device of the kernel or a file of a mounted service, and root's: an ordinary file would be the
+/// same bytes each time.
+fn is_of_service(file: c_int) -> bool {
+    // SAFETY: all zeros is a value of both, and the pointers are to them.
+    unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        let mut system: libc::statfs = core::mem::zeroed();
+        libc::fstat(file, &raw mut status) == 0
+            && libc::fstatfs(file, &raw mut system) == 0
+            && status.st_uid == 0
+            && (status.st_mode & libc::S_IFMT == libc::S_IFCHR || system.f_type == FUSE_MAGIC)
+    }
+}

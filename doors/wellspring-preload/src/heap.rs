@@ -1,0 +1,81 @@
+//! Memory that does not come from malloc, whose lock the caller may hold.
+//!
+//! An engine allocates when it is made and never afterwards, about 20 KiB for one NUMA node. So memory is handed out once and not
+//! taken back, without a lock.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// The bytes of a mapping, unless one allocation needs more.
+const CHUNK_BYTES: usize = 1 << 20;
+
+struct Heap {
+    /// The next free address.
+    next: AtomicUsize,
+    /// The end of the mapping in which `next` lies. A new mapping's end is stored before its `next`: who reads between
+    /// the two finds an end that does not fit, and makes one more mapping.
+    end: AtomicUsize,
+}
+
+#[global_allocator]
+static HEAP: Heap = Heap {
+    next: AtomicUsize::new(0),
+    end: AtomicUsize::new(0),
+};
+
+// SAFETY: each call moves `next` over what it returns, by a compare and exchange, so that no two overlap.
+unsafe impl GlobalAlloc for Heap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let (size, align) = (layout.size(), layout.align());
+        if size >= CHUNK_BYTES / 4 || align > 4096 {
+            return map(size, align);
+        }
+        loop {
+            let next = self.next.load(Ordering::Acquire);
+            let start = next.next_multiple_of(align);
+            let end = self.end.load(Ordering::Acquire);
+            if end.wrapping_sub(CHUNK_BYTES) < next && start + size <= end {
+                let moved = self.next.compare_exchange(
+                    next,
+                    start + size,
+                    Ordering::AcqRel,
+                    Ordering::Acquire,
+                );
+                if moved.is_ok() {
+                    return ptr::with_exposed_provenance_mut(start);
+                }
+                continue;
+            }
+            let chunk = map(CHUNK_BYTES, 4096);
+            if chunk.is_null() {
+                return chunk;
+            }
+            let chunk = chunk.expose_provenance();
+            self.end.store(chunk + CHUNK_BYTES, Ordering::Release);
+            // Not the first byte: the end of one mapping may be the beginning of another.
+            self.next.store(chunk + 1, Ordering::Release);
+        }
+    }
+
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}
+
+/// Fresh zeroed pages. Null if there are none.
+fn map(size: usize, align: usize) -> *mut u8 {
+    let extra = if align > 4096 { align } else { 0 };
+    let Some(bytes) = size.checked_add(extra) else {
+        return ptr::null_mut();
+    };
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping where the kernel likes. By number: libc's function is for other libraries to replace.
+    let start = crate::system::call(
+        libc::SYS_mmap,
+        [0, bytes, access as usize, kind as usize, usize::MAX, 0],
+    );
+    if start < 0 {
+        return ptr::null_mut();
+    }
+    ptr::with_exposed_provenance_mut((start as usize).next_multiple_of(align))
+}

@@ -1,0 +1,62 @@
+//! prctl(2) and syscall(2): sees a program enter a seccomp sandbox, and prepares for it. The getrandom(2) of programs
+//! that call it by its number, as OpenSSL does where it knows no getentropy, is served too.
+//!
+//! A sandbox may end the process at any system call but getrandom(2). An engine makes a few, seldom: it blocks signals,
+//! maps memory, looks for files. So before a program installs a filter, this thread gets its tap and the engine is told
+//! to make none. A filter that is installed by an instruction of the program itself is not seen; there such a call
+//! may end the process.
+
+use crate::getrandom::answer;
+use crate::system::{KeptErrno, call, returned};
+use core::ffi::{c_int, c_long};
+use wellspring::Engine;
+use wellspring_sys::sandbox;
+
+/// As prctl(2). Its arguments are fixed here: see [`files`](crate::files).
+///
+/// # Safety
+///
+/// As prctl(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
+    if option == libc::PR_SET_SECCOMP {
+        prepare();
+    }
+    returned(call(libc::SYS_prctl, [option as usize, a, b, c, d, 0])) as c_int
+}
+
+/// As syscall(2).
+///
+/// # Safety
+///
+/// As the system call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    if number == libc::SYS_getrandom {
+        let destination = core::ptr::with_exposed_provenance_mut(a);
+        return answer(destination, b, c as u32) as c_long;
+    }
+    let is_prctl = number == libc::SYS_prctl && a == libc::PR_SET_SECCOMP as usize;
+    if number == libc::SYS_seccomp || is_prctl {
+        prepare();
+    }
+    returned(call(number, [a, b, c, d, e, f])) as c_long
+}
+
+fn prepare() {
+    let _errno = KeptErrno::new();
+    if let Ok(engine) = Engine::try_process() {
+        let mut byte = [0];
+        // Without a seed the kernel answers later, as it does now.
+        let _ = engine.try_fill(&mut byte);
+    }
+    sandbox::prepare();
+}

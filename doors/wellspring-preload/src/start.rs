@@ -1,0 +1,46 @@
+//! What the loader calls before main: reads the environment, and finds the functions that we stand before.
+//!
+//! Calls that come earlier, from constructors of other libraries, are served as well: they are not counted, and `open`
+//! goes to the kernel directly.
+
+use core::ffi::{CStr, c_char, c_int};
+use wellspring_sys::door_counters::{DoorCounters, VARIABLE};
+
+/// Called by the loader, which passes glibc's three arguments.
+extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
+    crate::files::find_next();
+    // SAFETY: no precondition.
+    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+        return;
+    }
+    if let Some(path) = variable(environment, VARIABLE)
+        && let Ok(counters) = DoorCounters::open(path)
+    {
+        crate::report::start(counters);
+    }
+}
+
+/// The value of a variable, without getenv(3).
+fn variable(environment: *const *const c_char, name: &str) -> Option<&'static CStr> {
+    if environment.is_null() {
+        return None;
+    }
+    for index in 0.. {
+        // SAFETY: the loader's table ends with a null pointer, and this is at most its place.
+        let line = unsafe { *environment.add(index) };
+        if line.is_null() {
+            break;
+        }
+        // SAFETY: a string of the environment, which lives as long as the process.
+        let line: &'static CStr = unsafe { CStr::from_ptr(line) };
+        let value = line.to_bytes_with_nul().strip_prefix(name.as_bytes());
+        if let Some(value) = value.and_then(|value| value.strip_prefix(b"=")) {
+            return CStr::from_bytes_with_nul(value).ok();
+        }
+    }
+    None
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = start;

@@ -1,0 +1,70 @@
+//! The system call that stands behind all of this, and errno.
+
+use core::arch::asm;
+use core::ffi::{c_int, c_long, c_uint, c_void};
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!("the preload library knows the system calls of x86-64 and aarch64");
+
+/// A system call. Returns a negative error number on failure, and leaves errno alone.
+pub(crate) fn call(number: c_long, arguments: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = arguments;
+    let result;
+    // SAFETY: the kernel's convention. What the call does is the responsibility of the caller of the exported function,
+    // or stands beside the call.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c,
+            in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        asm!("svc 0", in("x8") number, inlateout("x0") a => result, in("x1") b, in("x2") c, in("x3") d, in("x4") e,
+            in("x5") f, options(nostack));
+    }
+    result
+}
+
+/// What a function of the C library returns for a result of [`call`].
+pub(crate) fn returned(result: isize) -> isize {
+    if (-4095..0).contains(&result) {
+        set_errno(-result as c_int);
+        return -1;
+    }
+    result
+}
+
+/// getrandom(2).
+pub(crate) fn getrandom(destination: *mut c_void, length: usize, flags: c_uint) -> isize {
+    let address = destination.expose_provenance();
+    call(
+        libc::SYS_getrandom,
+        [address, length, flags as usize, 0, 0, 0],
+    )
+}
+
+pub(crate) fn errno() -> c_int {
+    // SAFETY: the thread's own errno.
+    unsafe { *libc::__errno_location() }
+}
+
+pub(crate) fn set_errno(number: c_int) {
+    // SAFETY: the thread's own errno.
+    unsafe { *libc::__errno_location() = number };
+}
+
+/// Puts errno back when it goes: a call that succeeds leaves errno as it was.
+pub(crate) struct KeptErrno(c_int);
+
+impl KeptErrno {
+    pub(crate) fn new() -> Self {
+        Self(errno())
+    }
+}
+
+impl Drop for KeptErrno {
+    fn drop(&mut self) {
+        set_errno(self.0);
+    }
+}
