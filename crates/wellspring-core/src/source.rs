@@ -44,6 +44,12 @@ pub trait Source: Send + Sync {
         Speed::Fast
     }
 
+    /// Whether [`sample`](Self::sample) makes system calls. A process that has given them up, as
+    /// `Engine::prepare_for_sandbox` of the crate `wellspring` says, draws on such a source no more.
+    fn makes_system_calls(&self) -> bool {
+        true
+    }
+
     /// Writes up to `destination.len()` bytes of raw noise and says how many.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use super::vmclock;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::path::PathBuf;
 use wellspring_sys::clone_epoch::CloneEpoch;
+use wellspring_sys::sandbox;
 
 /// How often an engine looks for a page that was not there before.
 const LOOK_INTERVAL_MS: u64 = 60_000;
@@ -88,7 +89,12 @@ impl CloneDetector {
 
     /// Looks at the clocks, and once a minute for pages that were not there before. Returns whether the machine was
     /// suspended.
+    ///
+    /// Without system calls neither can be done; what is watched goes on to be watched.
     pub(crate) fn look(&self, now_ms: u64) -> bool {
+        if sandbox::is_prepared() {
+            return false;
+        }
         let was_suspended = self.suspend.was_suspended();
         let looked_ms = self.looked_ms.load(Ordering::Relaxed);
         if now_ms.abs_diff(looked_ms) >= LOOK_INTERVAL_MS {

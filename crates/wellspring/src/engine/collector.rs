@@ -31,7 +31,7 @@ use wellspring_core::topology::Topology;
 use wellspring_sys::lock::Guard;
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::signals::Blocked;
-use wellspring_sys::{cpu, os, stack};
+use wellspring_sys::{cpu, os, sandbox, stack};
 use zeroize::Zeroize;
 
 /// The draws on all sources before the engine gives up seeding itself for now: enough for a source that yields 32
@@ -280,7 +280,7 @@ impl Collector {
 
     /// The first read of a child process comes by here.
     pub(super) fn lock_pages_in_child(&self, nodes: &Nodes) {
-        if self.memory.pages_locked.swap(1, Ordering::Relaxed) == 0 {
+        if !sandbox::is_prepared() && self.memory.pages_locked.swap(1, Ordering::Relaxed) == 0 {
             self.memory.lock_pages();
             self.queues.iter().for_each(Wiped::lock_pages);
             nodes.lock_pages();

@@ -165,6 +165,32 @@ impl Engine {
         self.parts.diverge()
     }
 
+    /// Prepares this process for a sandbox that forbids system calls, as strict seccomp(2) does. Afterwards, and in all
+    /// children, no read from any engine makes one, on any thread, and neither does a harvest or a reseed that happens on
+    /// a reader's call. There is no way back. Call it before you install the filter, and on each thread that will read.
+    ///
+    /// - Sources that [make system calls](crate::Source::makes_system_calls) are not drawn on: the processor's
+    ///   instructions remain. Reseeds go on from them and from what [`mix`](Self::mix) gets. So an attacker who reads
+    ///   all memory is locked out again only if the attacker does not know the processor's output.
+    /// - The clock is read by the kernel's vDSO, which makes no system call for it. Where the kernel gives a process no
+    ///   vDSO, time stands still: reads go on and take fresh keys from their node, but no reseed becomes due.
+    /// - Suspends, and generation pages that appear later, are not noticed. A page that is watched already still is.
+    /// - A thread that has not read before gets a tap only if memory for one is mapped already: up to 8 threads share the
+    ///   first mapping. Others, and a [`LocalRng`](crate::LocalRng) that has not read before, may be served by their
+    ///   node, without a system call but more slowly.
+    /// - Threads that wait for a lock spin.
+    /// - A signal handler may read in [`Mode::PerThread`] up to 4 levels deep, and not in other modes. It must not be left
+    ///   by `siglongjmp`.
+    /// - A child process that is made afterwards has no source that is credited, and is not seeded.
+    /// - A harvester is a thread that makes system calls: use a filter for the reading threads alone, or none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSeeded`]; nothing is changed then.
+    pub fn prepare_for_sandbox(&self) -> Result<(), Error> {
+        self.parts.prepare_for_sandbox()
+    }
+
     /// Writes the [seed file](crate::seed_file) now, from fresh output of every node. An engine does so by itself when
     /// its last handle goes, and every ten minutes if it has a harvester.
     ///

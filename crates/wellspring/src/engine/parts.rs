@@ -27,6 +27,7 @@ use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::locked_memory::unlocked_bytes;
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::os;
+use wellspring_sys::sandbox;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::stack;
 use zeroize::Zeroizing;
@@ -130,10 +131,18 @@ impl Parts {
     ///
     /// A new generation alone would not do: a copy has the same nodes and would draw the same keys from them.
     pub(super) fn diverge(&self) -> u64 {
+        match Blocked::try_first() {
+            Some(signals) => self.diverge_blocked(&signals),
+            // In a handler of a process without system calls. What it interrupted may hold a node.
+            None => self.taps.generation().bump(),
+        }
+    }
+
+    #[inline(never)]
+    fn diverge_blocked(&self, signals: &Blocked) -> u64 {
         let mut entropy = FreshEntropy::EMPTY;
         let entropy = entropy.gather();
-        let signals = Blocked::new();
-        self.nodes.stir_all(entropy, &signals);
+        self.nodes.stir_all(entropy, signals);
         self.collector.mix(entropy);
         let generation = self.taps.generation().bump();
         stack::erase_below();
@@ -141,11 +150,21 @@ impl Parts {
     }
 
     /// Looks for signs of a copy, and once a minute for pages that were not there before. Diverges on a sign.
-    pub(super) fn look_for_clones(&self, now_ms: u64, clock_went_back: bool) {
+    pub(super) fn look_for_clones(&self, now_ms: u64, clock_went_back: bool, signals: &Blocked) {
         if self.clones.look(now_ms) || clock_went_back {
-            self.diverge();
+            self.diverge_blocked(signals);
         }
-        self.handle_clone_epoch();
+        self.handle_clone_epoch(|| self.diverge_blocked(signals));
+    }
+
+    /// After this the reads of the calling thread make no system call.
+    pub(super) fn prepare_for_sandbox(&self) -> Result<(), Error> {
+        // The second read takes keys of a new generation, for every depth: later each depth takes its own.
+        self.read(&mut [0])?;
+        self.taps.generation().bump();
+        self.read(&mut [0])?;
+        sandbox::prepare();
+        Ok(())
     }
 
     /// Draws on all sources and reseeds. Returns the new generation.
@@ -287,9 +306,11 @@ impl Parts {
     #[cold]
     #[inline(never)]
     pub(super) fn harvest_inline(&self, due: Due) {
-        let signals = Blocked::new();
+        let Some(signals) = Blocked::try_first() else {
+            return;
+        };
         if let Some(turn) = Turn::take(&self.collector, due, &signals) {
-            self.look_for_clones(due.now_ms, due.clock_went_back);
+            self.look_for_clones(due.now_ms, due.clock_went_back, &signals);
             turn.harvest(self.outlet());
             stack::erase_below();
         }
@@ -299,7 +320,7 @@ impl Parts {
     #[inline(always)]
     fn unless_copied(&self, mut read: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
         for _ in 0..MAX_READS {
-            let handled = self.handle_clone_epoch();
+            let handled = self.handle_clone_epoch(|| self.diverge());
             read()?;
             if self.clones.epoch().current() == handled {
                 break;
@@ -310,12 +331,12 @@ impl Parts {
 
     /// Diverges if the clone epoch moved. Returns the epoch that is handled now.
     #[inline(always)]
-    fn handle_clone_epoch(&self) -> u64 {
+    fn handle_clone_epoch(&self, diverge: impl FnOnce() -> u64) -> u64 {
         let epoch = self.clones.epoch();
         let current = epoch.current();
         if current != epoch.handled() {
             // Several threads may do so at the same time. That costs a few reseeds more, and no lock.
-            self.diverge();
+            diverge();
             epoch.mark_handled(current);
         }
         current

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub(crate) mod door;
+pub(crate) mod filter;
 pub(crate) mod process;
 pub(crate) mod repeats;
 #[cfg(target_arch = "x86_64")]
