@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, Harvester, Stats};
 use crate::error::Error;
+use wellspring_sys::inheritance::{self, SECRET_BYTES};
 use wellspring_sys::once_box::OnceBox;
 
 /// The engine of the process, made with the defaults by the first caller.
@@ -11,11 +12,22 @@ use wellspring_sys::once_box::OnceBox;
 /// If the system has no memory that is wiped on fork.
 #[inline(always)]
 pub(crate) fn engine() -> &'static Engine {
-    static ENGINE: OnceBox<Engine> = OnceBox::new();
-    ENGINE.get_or_init(|| match Engine::builder().build() {
-        Ok(engine) => engine,
-        Err(error) => panic!("wellspring: {error}"),
+    ENGINE.get_or_init(|| {
+        inheritance::register(draw_for_child);
+        match Engine::builder().build() {
+            Ok(engine) => engine,
+            Err(error) => panic!("wellspring: {error}"),
+        }
     })
+}
+
+static ENGINE: OnceBox<Engine> = OnceBox::new();
+
+/// Draws what a child gets from this process. `false` if there is no seed to draw from.
+fn draw_for_child(secret: &mut [u8; SECRET_BYTES]) -> bool {
+    ENGINE
+        .get()
+        .is_some_and(|engine| engine.parts().draw_for_child(secret))
 }
 
 impl Engine {

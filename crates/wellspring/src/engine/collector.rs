@@ -14,6 +14,7 @@ use super::collector_memory::{
     SAMPLE_BYTES, SEEDING_SAMPLE_BYTES,
 };
 use super::harvester::Round;
+use super::inherited::{CREDIT_BITS, next_secret};
 use super::nodes::Nodes;
 use super::phase::Phase;
 use super::source_entry::SourceEntry;
@@ -209,17 +210,47 @@ impl Collector {
         self.refuse_own_sources()?;
         self.lock_pages_in_child(outlet.nodes);
         let mut state = self.memory.state.lock(signals);
+        outlet.nodes.receive_root(signals);
+        if outlet.nodes.phase() >= need {
+            return Ok(());
+        }
+        self.inherit(&mut state, 0);
         for _ in 0..FIRST_DRAWS {
+            self.draw_on_all(&mut state);
+            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, outlet);
             outlet.nodes.receive_root(signals);
             if outlet.nodes.phase() >= need {
                 return Ok(());
             }
-            self.draw_on_all(&mut state);
-            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, outlet);
+        }
+        if self.inherit(&mut state, CREDIT_BITS) {
+            self.deliver(&mut state, os::now_ms(), Pace::Ordered, outlet);
+            outlet.nodes.receive_root(signals);
+            if outlet.nodes.phase() >= need {
+                return Ok(());
+            }
         }
         let insufficient = &self.memory.fast_sources_insufficient;
         insufficient.store(1, Ordering::Relaxed);
         Err(Error::NotSeeded)
+    }
+
+    /// Puts what this process has from its parent into pool 0, if it has something. An engine without sources is
+    /// deterministic, and gets nothing.
+    fn inherit(&self, state: &mut CollectorState, credit_bits: u32) -> bool {
+        let mut secret = [0; Event::MAX_BYTES];
+        let mut has_secret = !self.sources.is_empty();
+        // A reseed takes 64 bytes.
+        for _ in 0..2 {
+            has_secret = has_secret && next_secret(&mut secret);
+            if has_secret {
+                state.event.set(0, 0, &secret, credit_bits);
+                state.distribution.absorb(&state.event);
+            }
+        }
+        state.event.zeroize();
+        secret.zeroize();
+        has_secret
     }
 
     /// Draws on all sources and reseeds now, as an operator orders.

@@ -8,6 +8,7 @@
 //! source_entry  one source: its health, its next pool, its counts
 //! collector_memory  where noise lies on its way
 //! collector     sources -> health -> queues -> pools -> inlets of the nodes
+//! inherited     what a child process has from its parent
 //! inline_harvest  one harvest on a reader's call, where no harvester does it
 //! taps          a key and a buffer for each thread and nesting depth; the hot path
 //! modes         the read modes that work on nodes
@@ -24,6 +25,7 @@ mod clock_tests;
 mod collector;
 mod collector_memory;
 mod harvester;
+mod inherited;
 mod inline_harvest;
 mod modes;
 mod nodes;
@@ -181,7 +183,8 @@ impl Engine {
     /// - Threads that wait for a lock spin.
     /// - A signal handler may read in [`Mode::PerThread`] up to 4 levels deep, and not in other modes. It must not be left
     ///   by `siglongjmp`.
-    /// - A child process that is made afterwards has no source that is credited, and is not seeded.
+    /// - A child process that is made afterwards has no source that is credited. If fork(3) makes it, it is seeded by its
+    ///   parent; if a raw clone(2) does, it is not seeded.
     /// - A harvester is a thread that makes system calls: use a filter for the reading threads alone, or none.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 
 use super::collector::{Collector, Due, Outlet};
 use super::harvester::HarvesterStatus;
+use super::inherited;
 use super::inline_harvest::Turn;
 use super::modes;
 use super::nodes::Nodes;
@@ -24,6 +25,7 @@ use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Reservation;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_pseudo::Xoshiro256PlusPlus;
+use wellspring_sys::inheritance::SECRET_BYTES;
 use wellspring_sys::locked_memory::unlocked_bytes;
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::os;
@@ -293,6 +295,16 @@ impl Parts {
         let seeded = self.collector.seed(need, self.outlet(), signals);
         stack::erase_below();
         seeded
+    }
+
+    /// Draws what fork(3) gives to a child.
+    pub(crate) fn draw_for_child(&self, secret: &mut [u8; SECRET_BYTES]) -> bool {
+        if self.nodes.phase() == Phase::Ready {
+            self.read(secret).is_ok()
+        } else {
+            // A child that has drawn nothing yet passes on what it has from its own parent.
+            inherited::next_secret(secret)
+        }
     }
 
     #[inline]
