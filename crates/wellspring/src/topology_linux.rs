@@ -55,9 +55,11 @@ fn read_list(path: &str) -> Option<Vec<u32>> {
 }
 
 fn read_text(path: &str) -> Option<String> {
-    let mut buffer = [0; 8192];
-    let bytes = read_file(path, &mut buffer)?;
-    String::from_utf8(bytes.to_vec()).ok()
+    // Not on the stack: the first read of a process comes by here, and may have little.
+    let mut buffer = vec![0; 8192];
+    let length = read_file(path, &mut buffer)?.len();
+    buffer.truncate(length);
+    String::from_utf8(buffer).ok()
 }
 
 /// The backend's list format: `0-3,8,10-11`; empty for none. Only numbers a topology can describe.

@@ -8,6 +8,8 @@ pub(crate) mod repeats;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod stepping;
 pub(crate) mod timer;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod tracer;
 pub(crate) mod wanted;
 pub(crate) mod windows;
 
