@@ -81,6 +81,7 @@ thread_local! {
 ///
 /// `draw` runs in the parent, on the thread that forks, with signals blocked; it must neither fork nor wait. Where the
 /// system has no memory for this, children inherit nothing.
+#[inline(never)]
 pub fn register(draw: Draw) {
     if IS_REGISTERING.swap(true, Ordering::Relaxed) {
         return;

@@ -6,6 +6,7 @@ use wellspring_sys::os::read_file;
 const SYSTEM: &str = "/sys/devices/system";
 
 /// The nodes and CPUs of this machine, or one node if the system does not say.
+#[inline(never)]
 pub(crate) fn topology() -> Topology {
     topology_below(SYSTEM).unwrap_or_else(|| Topology::single(cpus()))
 }

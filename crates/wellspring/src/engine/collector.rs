@@ -80,6 +80,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
+    #[inline(never)]
     pub(super) fn new(sources: Vec<Arc<dyn Source>>, topology: &Topology) -> Result<Self, Error> {
         if sources.len() > MAX_SOURCES {
             return Err(Error::TooManySources);

@@ -46,7 +46,7 @@ pub(crate) struct Parts {
     pub(super) collector: Collector,
     pub(super) clones: CloneDetector,
     pub(super) harvester: OnceLock<Wiped<HarvesterStatus>>,
-    pub(super) seed_store: Option<SeedStore>,
+    pub(super) seed_store: Option<Box<SeedStore>>,
 }
 
 impl Parts {
@@ -216,7 +216,7 @@ impl Parts {
             clone_detection: self.clones.stats(),
             events_dropped: self.collector.events_dropped(),
             unlocked_bytes: unlocked_bytes() as u64,
-            seed_file: self.seed_store.as_ref().map(SeedStore::stats),
+            seed_file: self.seed_store.as_deref().map(SeedStore::stats),
         }
     }
 
@@ -386,7 +386,7 @@ impl Parts {
 impl Drop for Parts {
     /// The orderly end of an engine writes its seed file, if it has one and this is not a child process.
     fn drop(&mut self) {
-        if self.seed_store.as_ref().is_some_and(SeedStore::is_ours) {
+        if self.seed_store.as_deref().is_some_and(SeedStore::is_ours) {
             // Nobody is left to hear of an error. The present file was never used.
             let _ = self.save_seed();
         }
