@@ -12,6 +12,7 @@
 use crate::lock::Lock;
 use crate::memory::{Wiped, erase};
 use crate::os;
+use crate::sandbox;
 use crate::signals::Blocked;
 use crate::slots::process_number;
 use crate::zeroed::Zeroed;
@@ -22,8 +23,11 @@ use std::sync::OnceLock;
 /// The size of the secret.
 pub const SECRET_BYTES: usize = 32;
 
-/// How often a fork looks for the end of another one before it goes without a secret: about once a millisecond.
-const MAX_LOOKS: usize = 1000;
+/// How often a fork looks for the end of another one before it goes without a secret: for about a second.
+const MAX_LOOKS: usize = 10_000;
+
+/// The time from one look to the next. A fork of a small process takes about 100 microseconds.
+const LOOK_INTERVAL_NS: u32 = 50_000;
 
 /// What draws the secret: writes it, or returns `false`.
 type Draw = fn(&mut [u8; SECRET_BYTES]) -> bool;
@@ -124,7 +128,11 @@ fn hold() -> bool {
                 return true;
             }
         }
-        os::pause();
+        if sandbox::is_prepared() {
+            core::hint::spin_loop();
+        } else {
+            os::sleep_ns(LOOK_INTERVAL_NS);
+        }
     }
     false
 }
