@@ -44,6 +44,12 @@ pub trait Source: Send + Sync {
         Speed::Fast
     }
 
+    /// Whether [`sample`](Self::sample) makes system calls. After `Engine::prepare_for_sandbox` of the crate `wellspring`
+    /// a process no longer draws on such a source.
+    fn makes_system_calls(&self) -> bool {
+        true
+    }
+
     /// Writes up to `destination.len()` bytes of raw noise and returns their number.
     ///
     /// # Errors

@@ -101,6 +101,10 @@ impl Source for Cpu {
         Symbol::Word
     }
 
+    fn makes_system_calls(&self) -> bool {
+        false
+    }
+
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let drawn = self.draw(destination);
         // The words, which go from a register to the destination by way of the stack.

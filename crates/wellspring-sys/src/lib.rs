@@ -11,6 +11,7 @@
 //! thread_exit   releases slots when a thread ends or the library is unloaded
 //! thread_state  a state per thread and nesting depth
 //! owned         a state that a value owns
+//! inheritance   a secret that fork(3) takes from a parent to its child
 //! sandbox       reads without a system call
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
@@ -58,6 +59,7 @@ cfg_if! {
         pub mod clone_epoch;
         pub mod cpu;
         pub mod door_counters;
+        pub mod inheritance;
         pub mod lock;
         pub mod locked_memory;
         pub mod memory;

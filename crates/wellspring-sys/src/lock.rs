@@ -7,6 +7,7 @@ use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};
 use rustix::thread::futex;
+use rustix::time::Timespec;
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
@@ -17,6 +18,12 @@ const AWAITED: u32 = 2;
 /// at best, and behind all others where there are many threads. With 64 threads on 2 busy CPUs, 10 to 29 of 30,000
 /// readers slept at a reseed after 100 looks, and 0 to 6 after 400.
 const LOOKS: u32 = 400;
+
+/// How long a waiting thread sleeps before it looks again.
+const MAX_SLEEP: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 /// A value behind a lock, for memory that is wiped on fork.
 ///
@@ -84,8 +91,8 @@ impl<T: Send> Lock<T> {
             }
         }
         while self.word.swap(AWAITED, Ordering::Acquire) != FREE {
-            // Woken, too late, or interrupted: look again in any case.
-            let _ = futex::wait(&self.word, futex::Flags::PRIVATE, AWAITED, None);
+            // Woken, too late, or interrupted: look again in any case. After `sandbox::prepare` nobody wakes us.
+            let _ = futex::wait(&self.word, futex::Flags::PRIVATE, AWAITED, Some(&MAX_SLEEP));
         }
     }
 
@@ -121,7 +128,8 @@ impl<T> DerefMut for Guard<'_, T> {
 
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
-        if self.lock.word.swap(FREE, Ordering::Release) == AWAITED {
+        let is_awaited = self.lock.word.swap(FREE, Ordering::Release) == AWAITED;
+        if is_awaited && !sandbox::is_prepared() {
             let _ = futex::wake(&self.lock.word, futex::Flags::PRIVATE, 1);
         }
     }

@@ -18,6 +18,13 @@ impl<T: Send + Sync> OnceBox<T> {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
+    /// The value, if it was made.
+    #[must_use]
+    pub fn get(&self) -> Option<&'static T> {
+        // SAFETY: null, or a value that `make` leaked and that never changes.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
     /// The value, made by `make` if there is none. It is never dropped.
     #[inline(always)]
     pub fn get_or_init(&self, make: fn() -> T) -> &'static T {

@@ -11,17 +11,24 @@ use rustix::time::{ClockId, clock_gettime};
 ///
 /// # Errors
 ///
-/// `EAGAIN` before the kernel's generator is seeded; `ENOSYS` or `EPERM` in a sandbox that forbids the call.
+/// `EAGAIN` before the kernel's generator is seeded; `ENOSYS` or `EPERM` in a sandbox that forbids the call; `ENOSYS`
+/// after [`sandbox::prepare`].
 pub fn os_random(destination: &mut [u8]) -> Result<usize, OsError> {
+    if sandbox::is_prepared() {
+        return Err(Errno::NOSYS.into());
+    }
     // Up to 256 bytes the call is atomic: never interrupted, never short.
     let length = destination.len().min(256);
     getrandom(&mut destination[..length], GetRandomFlags::NONBLOCK).map_err(OsError::from)
 }
 
 /// The time since boot in milliseconds, without the time spent asleep. Coarse (about 4 ms) and cheap: no
-/// system call.
+/// system call where the system has a vDSO; elsewhere it stands still after [`sandbox::prepare`].
 #[must_use]
 pub fn now_ms() -> u64 {
+    if let Some(stopped_ms) = sandbox::stopped_ms() {
+        return stopped_ms;
+    }
     let now = clock_gettime(ClockId::MonotonicCoarse);
     now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
 }
@@ -68,14 +75,18 @@ pub fn now_ns() -> u64 {
 /// [`sandbox::prepare`] it is 0 there.
 #[must_use]
 pub fn current_cpu() -> usize {
-    if cfg!(not(target_arch = "x86_64")) && sandbox::is_prepared() {
+    let asks_kernel = cfg!(not(target_arch = "x86_64")) || sandbox::stopped_ms().is_some();
+    if asks_kernel && sandbox::is_prepared() {
         return 0;
     }
     rustix::thread::sched_getcpu()
 }
 
-/// Lets other threads run for about a millisecond.
+/// Lets other threads run for about a millisecond. After [`sandbox::prepare`] it returns at once.
 pub fn pause() {
+    if sandbox::is_prepared() {
+        return core::hint::spin_loop();
+    }
     sleep_ns(1_000_000);
 }
 

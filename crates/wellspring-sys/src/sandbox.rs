@@ -1,8 +1,12 @@
 //! Reads without a system call.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use crate::{os, vdso};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 static PREPARED: AtomicBool = AtomicBool::new(false);
+
+/// What [`os::now_ms`] says after [`prepare`] where no clock can be read without a system call; 0 where one can.
+static STOPPED_MS: AtomicU64 = AtomicU64::new(0);
 
 /// From now on, and in every child, no part of this crate that a read uses makes a system call: for a process that is
 /// about to forbid them all (seccomp). There is no way back.
@@ -11,13 +15,18 @@ static PREPARED: AtomicBool = AtomicBool::new(false);
 ///   then; [`Blocked::try_new`](crate::signals::Blocked::try_new) tells it that locks may be held.
 /// - [`Lock`](crate::lock::Lock) spins for as long as another thread has it.
 /// - [`VdsoRandom`](crate::vdso::VdsoRandom) has nothing: the vDSO makes a system call whenever the kernel's own
-///   generator was reseeded, once a minute.
+///   generator was reseeded, once a minute. [`os_random`](os::os_random) fails with `ENOSYS`.
 /// - A thread or an owned state gets a slot only if one is mapped and free:
 ///   [`ThreadStates::reserve`](crate::thread_state::ThreadStates::reserve) and
 ///   [`OwnedState::reserve`](crate::owned::OwnedState::reserve) map them before.
-/// - [`current_cpu`](crate::os::current_cpu) is 0 where the system has no vDSO function for it: everywhere but on
-///   x86-64.
+/// - [`current_cpu`](os::current_cpu) is 0 where the system has no vDSO function for it: everywhere but on x86-64.
+/// - [`now_ms`](os::now_ms) stands still where the system has no vDSO function for clocks.
 pub fn prepare() {
+    // What looks up the vDSO's functions does so now: it may open a file.
+    let (now_ms, _) = (os::now_ms(), os::current_cpu());
+    if !vdso::has_clock() {
+        STOPPED_MS.store(now_ms.max(1), Ordering::Relaxed);
+    }
     PREPARED.store(true, Ordering::SeqCst);
 }
 
@@ -25,4 +34,10 @@ pub fn prepare() {
 #[must_use]
 pub fn is_prepared() -> bool {
     PREPARED.load(Ordering::Relaxed)
+}
+
+/// What clocks say that may not be asked.
+pub(crate) fn stopped_ms() -> Option<u64> {
+    let stopped_ms = STOPPED_MS.load(Ordering::Relaxed);
+    (stopped_ms != 0 && is_prepared()).then_some(stopped_ms)
 }

@@ -53,6 +53,13 @@ impl Blocked {
         let is_held_below = blocked_at != 0 && blocked_at != local.depth() + 1;
         (!is_held_below).then(Self::new)
     }
+
+    /// As [`try_new`](Self::try_new), for code that no [`Blocked`] of its own caller surrounds: `None`, after
+    /// [`sandbox::prepare`], if signals are blocked already. That is certain outside of states as well.
+    #[must_use]
+    pub fn try_first() -> Option<Self> {
+        (thread::local().blocked_at.get() == 0).then(Self::new)
+    }
 }
 
 impl Blocked {

@@ -4,6 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 use wellspring_core::sha256::Sha256;
 use wellspring_sys::cpu::{Instruction, cycles};
 use wellspring_sys::os::os_random;
+use wellspring_sys::sandbox;
 use zeroize::Zeroize;
 
 /// A digest of the system's output, the processor's output, the cycle counter and the clocks. Takes a few microseconds
@@ -36,7 +37,10 @@ impl FreshEntropy {
                 word.zeroize();
             }
         }
-        for clock in [ClockId::Realtime, ClockId::Boottime] {
+        // The vDSO reads these two with a system call where the machine's clock allows no other way.
+        let has_clocks = !sandbox::is_prepared();
+        let clocks = has_clocks.then_some([ClockId::Realtime, ClockId::Boottime]);
+        for clock in clocks.into_iter().flatten() {
             let now = clock_gettime(clock);
             hash.update(&now.tv_sec.to_le_bytes());
             hash.update(&now.tv_nsec.to_le_bytes());

@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, Harvester, Stats};
 use crate::error::Error;
+use wellspring_sys::inheritance::{self, SECRET_BYTES};
 use wellspring_sys::once_box::OnceBox;
 
 static ENGINE: OnceBox<Engine> = OnceBox::new();
@@ -13,10 +14,20 @@ static ENGINE: OnceBox<Engine> = OnceBox::new();
 /// If the system has no memory that is wiped on fork.
 #[inline(always)]
 pub(crate) fn engine() -> &'static Engine {
-    ENGINE.get_or_init(|| match Engine::builder().build() {
-        Ok(engine) => engine,
-        Err(error) => panic!("wellspring: {error}"),
+    ENGINE.get_or_init(|| {
+        inheritance::register(draw_for_child);
+        match Engine::builder().build() {
+            Ok(engine) => engine,
+            Err(error) => panic!("wellspring: {error}"),
+        }
     })
+}
+
+/// Draws what a child gets from this process. `false` if there is no seed to draw from.
+fn draw_for_child(secret: &mut [u8; SECRET_BYTES]) -> bool {
+    ENGINE
+        .get()
+        .is_some_and(|engine| engine.parts().draw_for_child(secret))
 }
 
 impl Engine {
@@ -31,11 +42,14 @@ impl Engine {
         engine()
     }
 
-    /// The engine of the process, as [`process`](Self::process), for callers who must not panic.
+    /// The engine of the process, like [`process`](Self::process), for callers who must not panic.
     ///
     /// # Errors
     ///
     /// [`Error::Memory`] if the system has no memory that a child process would find wiped. A later call tries again.
+    ///
+    /// An engine that is made here registers no handler with fork(3), since libc takes a lock for that, which a caller
+    /// in a signal handler may hold. So it does not seed the children of this process.
     #[inline(always)]
     pub fn try_process() -> Result<&'static Engine, Error> {
         ENGINE.get_or_try_init(|| Engine::builder().build())

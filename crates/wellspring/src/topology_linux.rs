@@ -6,6 +6,7 @@ use wellspring_sys::os::read_file;
 const SYSTEM: &str = "/sys/devices/system";
 
 /// The nodes and CPUs of this machine, or one node if the system does not say.
+#[inline(never)]
 pub(crate) fn topology() -> Topology {
     topology_below(SYSTEM).unwrap_or_else(|| Topology::single(cpus()))
 }
@@ -55,9 +56,11 @@ fn read_list(path: &str) -> Option<Vec<u32>> {
 }
 
 fn read_text(path: &str) -> Option<String> {
-    let mut buffer = [0; 8192];
-    let bytes = read_file(path, &mut buffer)?;
-    String::from_utf8(bytes.to_vec()).ok()
+    // Not on the stack: the first read of a process comes by here, and may have little.
+    let mut buffer = vec![0; 8192];
+    let length = read_file(path, &mut buffer)?.len();
+    buffer.truncate(length);
+    String::from_utf8(buffer).ok()
 }
 
 /// The backend's list format: `0-3,8,10-11`; empty for none. Only numbers a topology can describe.

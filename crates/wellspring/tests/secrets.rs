@@ -17,7 +17,20 @@ use zeroize::Zeroize;
 /// One at a time: each searches the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
-const MODES: [Mode; 3] = [Mode::Concurrent, Mode::Canonical, Mode::PerThread];
+/// Modes and functions; the last two with `WELLSPRING_LONG=1` only.
+const ENGINES: [(Mode, Prf); 6] = [
+    (Mode::Concurrent, Prf::Aes256),
+    (Mode::Canonical, Prf::Aes256),
+    (Mode::PerThread, Prf::Aes256),
+    (Mode::PerThread, Prf::ChaCha20),
+    (Mode::Concurrent, Prf::ChaCha20),
+    (Mode::Canonical, Prf::ChaCha20),
+];
+
+fn engines() -> impl Iterator<Item = (Mode, Prf)> {
+    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
+    ENGINES.into_iter().take(if is_long { 6 } else { 4 })
+}
 
 /// A secret that the test keeps masked, so that a search does not find it where it is kept.
 struct Secret {
@@ -51,7 +64,7 @@ impl Secret {
     /// the node, and the key of the first tap, if there are taps. All in both orders of bytes, as SHA-256 holds them in
     /// registers.
     #[inline(never)]
-    fn take_all_into(&self, wanted: &mut Wanted, mode: Mode) {
+    fn take_all_into(&self, wanted: &mut Wanted, mode: Mode, prf: Prf) {
         let (mut value, mut copy) = (Box::new([0; KEY_BYTES]), Box::new([0; KEY_BYTES]));
         let mut take = |value: &[u8; KEY_BYTES]| {
             copy.copy_from_slice(value);
@@ -71,27 +84,24 @@ impl Secret {
         hash.finish_into(&mut value);
         take(&value);
         if mode == Mode::PerThread {
-            fill_with_tap_key(&mut value);
+            fill_with_tap_key(&mut value, prf);
             take(&value);
         }
         value.zeroize();
         // Wipes the vector registers, which a later call may save on the stack.
-        fill_with_tap_key(&mut value);
+        fill_with_tap_key(&mut value, prf);
     }
 }
 
 /// Writes the key of the first tap over the key of its node.
-fn fill_with_tap_key(key: &mut [u8; KEY_BYTES]) {
-    let mut node = Keystream::new(Backend::detect(Prf::Aes256), key, 1);
+fn fill_with_tap_key(key: &mut [u8; KEY_BYTES], prf: Prf) {
+    let mut node = Keystream::new(Backend::detect(prf), key, 1);
     node.fill(key);
 }
 
-fn builder(mode: Mode) -> wellspring::EngineBuilder {
+fn builder(mode: Mode, prf: Prf) -> wellspring::EngineBuilder {
     let topology = "nodes=1,cpus=2".parse().unwrap();
-    Engine::builder()
-        .mode(mode)
-        .prf(Prf::Aes256)
-        .topology(topology)
+    Engine::builder().mode(mode).prf(prf).topology(topology)
 }
 
 #[track_caller]
@@ -114,8 +124,8 @@ fn assert_nothing_is_left(outputs: &FirstOutputs, wanted: &Wanted, when: &str) {
 /// Lets a thread make an engine and read from it, and searches from another thread, whose frames cover nothing that
 /// the reads left: after the first read, after 1000 more, in a child, after the end of the thread, after the end of the
 /// engine.
-fn search_at_every_stage(make: impl FnOnce() -> Engine + Send, wanted: &Wanted) {
-    let outputs = Mutex::new(FirstOutputs::new());
+fn search_at_every_stage(prf: Prf, make: impl FnOnce() -> Engine + Send, wanted: &Wanted) {
+    let outputs = Mutex::new(FirstOutputs::new(prf));
     let stage = AtomicU64::new(0);
     let end_stage = |number: u64| {
         stage.store(number, Ordering::Release);
@@ -162,43 +172,47 @@ fn search_at_every_stage(make: impl FnOnce() -> Engine + Send, wanted: &Wanted) 
 #[test]
 fn of_a_given_seed_nothing_is_left_from_which_a_past_output_can_be_computed() {
     let _alone = ALONE.lock();
-    for mode in MODES {
+    for (mode, prf) in engines() {
         let secret = Secret::new();
         let mut wanted = Wanted::default();
-        secret.take_all_into(&mut wanted, mode);
+        secret.take_all_into(&mut wanted, mode, prf);
         // Of what the test itself left; nothing after this wipes what the engine leaves.
         erase_stack::<{ 16 << 10 }>();
         let make = || {
             let mut place = Box::new([0; KEY_BYTES]);
-            let builder = builder(mode).sources([]);
+            let builder = builder(mode, prf).sources([]);
             secret.with(&mut place, |secret| builder.seed(secret).build().unwrap())
         };
-        search_at_every_stage(make, &wanted);
+        search_at_every_stage(prf, make, &wanted);
     }
 }
 
 #[test]
 fn of_the_noise_of_sources_nothing_is_left_from_which_a_past_output_can_be_computed() {
     let _alone = ALONE.lock();
-    for mode in MODES {
-        search_at_every_stage(|| builder(mode).build().unwrap(), &Wanted::default());
+    for (mode, prf) in engines() {
+        search_at_every_stage(
+            prf,
+            || builder(mode, prf).build().unwrap(),
+            &Wanted::default(),
+        );
     }
 }
 
 #[test]
 fn the_search_finds_a_seed_and_every_key_that_is_made_of_it() {
     let _alone = ALONE.lock();
-    for mode in MODES {
+    for (mode, prf) in engines() {
         let secret = Secret::new();
         let mut place = Box::new([0; KEY_BYTES]);
-        let builder = builder(mode).sources([]);
+        let builder = builder(mode, prf).sources([]);
         let engine = secret.with(&mut place, |secret| builder.seed(secret).build().unwrap());
-        let mut outputs = FirstOutputs::new();
+        let mut outputs = FirstOutputs::new(prf);
         outputs.read_from(&engine);
         let at = place.as_ptr().addr();
         let assert_found = |place: &[u8; KEY_BYTES], what: &str| {
             let (found, _) = outputs.search();
-            assert_eq!(found, [at], "{mode}: {what}: {:#?}", places(&found));
+            assert_eq!(found, [at], "{mode}, {prf}: {what}: {:#?}", places(&found));
             assert_eq!(place.as_ptr().addr(), at);
         };
         secret.with(&mut place, |place| assert_found(place, "the seed"));
@@ -210,7 +224,7 @@ fn the_search_finds_a_seed_and_every_key_that_is_made_of_it() {
         hash.finish_into(&mut place);
         assert_found(&place, "the key of the node");
         if mode == Mode::PerThread {
-            fill_with_tap_key(&mut place);
+            fill_with_tap_key(&mut place, prf);
             assert_found(&place, "the key of the tap");
         }
         place.zeroize();
@@ -275,13 +289,13 @@ fn wiped_on_fork() -> Vec<std::ops::Range<usize>> {
 #[test]
 fn samples_lie_in_memory_that_a_fork_wipes_and_are_gone_with_the_engine() {
     let _alone = ALONE.lock();
-    for mode in MODES {
+    for (mode, prf) in engines() {
         let source = Arc::new(Known {
             key: Secret::new(),
             draws: AtomicU64::new(0),
         });
         let sources: [Arc<dyn Source>; 1] = [source.clone()];
-        let engine = builder(mode).sources(sources).build().unwrap();
+        let engine = builder(mode, prf).sources(sources).build().unwrap();
         let _ = engine.u64();
         engine.reseed().unwrap();
         let _ = engine.u64();

@@ -166,6 +166,6 @@ pub(super) fn thread_number() -> u32 {
 }
 
 /// The system's number of this process.
-pub(super) fn process_number() -> u32 {
+pub(crate) fn process_number() -> u32 {
     rustix::process::getpid().as_raw_nonzero().get() as u32
 }

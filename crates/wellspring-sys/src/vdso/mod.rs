@@ -149,13 +149,24 @@ impl VdsoRandom<'_> {
     }
 }
 
-/// The function and what it wants its states to be.
-fn find() -> Option<(Function, Parameters)> {
+/// Whether the system has a function that reads the coarse clocks without a system call.
+pub(crate) fn has_clock() -> bool {
+    let names = [c"__vdso_clock_gettime", c"__kernel_clock_gettime"];
+    names.into_iter().any(|name| symbol(name).is_some())
+}
+
+/// A function of the vDSO.
+fn symbol(name: &CStr) -> Option<*const u8> {
     // SAFETY: getauxval only looks the value up.
     let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as *const u8;
     let base = NonNull::new(base.cast_mut())?;
     // SAFETY: the kernel mapped a whole ELF image there, for as long as the process lives.
-    let function = unsafe { elf::symbol(base.as_ptr(), SYMBOL)? };
+    unsafe { elf::symbol(base.as_ptr(), name) }
+}
+
+/// The function and what it wants its states to be.
+fn find() -> Option<(Function, Parameters)> {
+    let function = symbol(SYMBOL)?;
     // SAFETY: the kernel's documentation gives the symbol this type.
     let function = unsafe { transmute::<*const u8, Function>(function) };
     let mut parameters = Parameters::default();

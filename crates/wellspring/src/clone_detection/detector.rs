@@ -66,19 +66,22 @@ pub enum PageState {
 }
 
 impl CloneDetector {
-    /// Watches what is there now. All that happened before is handled: a new engine has made nothing yet.
-    pub(crate) fn new(paths: WatchedPaths, now_ms: u64) -> Self {
-        let detector = Self {
+    /// Watches nothing yet: [`start`](Self::start) it where it stays.
+    pub(crate) fn new(paths: WatchedPaths) -> Self {
+        Self {
             epoch: CloneEpoch::new(),
             paths,
             suspend: SuspendDetector::new(),
             looked_ms: AtomicU64::new(0),
             page_inode: AtomicU64::new(0),
             has_vmclock: AtomicU64::new(0),
-        };
-        detector.look_for_pages(now_ms);
-        detector.epoch.mark_handled(detector.epoch.current());
-        detector
+        }
+    }
+
+    /// Watches what is there now. All that happened before is handled: a new engine has made nothing yet.
+    pub(crate) fn start(&self, now_ms: u64) {
+        self.look_for_pages(now_ms);
+        self.epoch.mark_handled(self.epoch.current());
     }
 
     /// The sum of the watched words, and the sum that the engine has handled.
@@ -89,7 +92,12 @@ impl CloneDetector {
 
     /// Looks at the clocks, and once a minute for pages that were not there before. Returns whether the machine was
     /// suspended.
+    ///
+    /// Without system calls neither can be done; what is watched goes on to be watched.
     pub(crate) fn look(&self, now_ms: u64) -> bool {
+        if sandbox::is_prepared() {
+            return false;
+        }
         let was_suspended = self.suspend.was_suspended();
         let looked_ms = self.looked_ms.load(Ordering::Relaxed);
         // In a sandbox to open a file may end the process.
@@ -142,7 +150,9 @@ mod tests {
             page,
             vmclock: "/none".into(),
         };
-        CloneDetector::new(paths, 0)
+        let detector = CloneDetector::new(paths);
+        detector.start(0);
+        detector
     }
 
     fn is_handled(detector: &CloneDetector) -> bool {

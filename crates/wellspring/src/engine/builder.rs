@@ -168,8 +168,29 @@ impl EngineBuilder {
     /// [`Error::Memory`] when the system has no memory that a child process would find wiped,
     /// [`Error::TooManySources`] beyond 16 sources, [`Error::Thread`] when the system has no thread for a
     /// harvester.
-    pub fn build(self) -> Result<Engine, Error> {
-        let has_harvester = self.harvester.is_some();
+    pub fn build(mut self) -> Result<Engine, Error> {
+        let harvester = self.harvester.take();
+        let parts = self.make(harvester.is_some())?;
+        parts.clones.start(os::now_ms());
+        let start = |harvester| {
+            let tasks = if parts.seed_store.is_some() {
+                tasks::with_seed_file()
+            } else {
+                tasks::of_process()
+            };
+            HarvesterHandle::start(&parts, &parts.harvester, harvester, tasks)
+        };
+        let handle = harvester.map(start).transpose()?.flatten();
+        Ok(Engine {
+            _harvester: handle.map(Arc::new),
+            parts,
+        })
+    }
+
+    /// The parts, before they do anything. Not inlined: they take 2 KiB of stack on their way, and the first read of a
+    /// process promises to take less than 4 KiB.
+    #[inline(never)]
+    fn make(self, has_harvester: bool) -> Result<Arc<Parts>, Error> {
         let sources = self
             .sources
             .unwrap_or_else(|| default_sources(has_harvester));
@@ -188,39 +209,33 @@ impl EngineBuilder {
             nodes.mix_into_root(seed);
         }
         let identity = self.identity;
-        let seed_store = self.seed_file.map(|path| {
-            let mut seed = Box::new(Seed::ZERO);
-            let identity = identity.unwrap_or_else(Identity::system);
-            let store = SeedStore::start(path, identity, nodes.count(), &mut seed);
-            if !seed.bytes().is_empty() {
-                nodes.mix_into_root(&seed);
-            }
-            store
-        });
-        stack::erase_below();
-        let parts = Arc::new(Parts {
+        let start = |path| start_store(path, identity, &nodes);
+        let seed_store = self.seed_file.map(start);
+        if self.seed.is_some() || seed_store.is_some() {
+            stack::erase_below();
+        }
+        Ok(Arc::new(Parts {
             mode: self.mode,
             taps,
             nodes,
             collector,
-            clones: CloneDetector::new(self.watched, os::now_ms()),
+            clones: CloneDetector::new(self.watched),
             harvester: OnceLock::new(),
             seed_store,
-        });
-        let start = |harvester| {
-            let tasks = if parts.seed_store.is_some() {
-                tasks::with_seed_file()
-            } else {
-                tasks::of_process()
-            };
-            HarvesterHandle::start(&parts, &parts.harvester, harvester, tasks)
-        };
-        let handle = self.harvester.map(start).transpose()?.flatten();
-        Ok(Engine {
-            _harvester: handle.map(Arc::new),
-            parts,
-        })
+        }))
     }
+}
+
+/// Reads the seed file, replaces it, and mixes in what it held.
+#[inline(never)]
+fn start_store(path: PathBuf, identity: Option<Identity>, nodes: &Nodes) -> Box<SeedStore> {
+    let mut seed = Box::new(Seed::ZERO);
+    let identity = identity.unwrap_or_else(Identity::system);
+    let store = Box::new(SeedStore::start(path, identity, nodes.count(), &mut seed));
+    if !seed.bytes().is_empty() {
+        nodes.mix_into_root(&seed);
+    }
+    store
 }
 
 /// Without a harvester, fast sources only: a reader draws on them.

@@ -15,6 +15,7 @@ use super::collector_memory::{
     SAMPLE_BYTES, SEEDING_SAMPLE_BYTES,
 };
 use super::harvester::Round;
+use super::inherited::{CREDIT_BITS, next_secret};
 use super::nodes::Nodes;
 use super::phase::Phase;
 use super::source_entry::SourceEntry;
@@ -32,7 +33,7 @@ use wellspring_core::topology::Topology;
 use wellspring_sys::lock::Guard;
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::signals::Blocked;
-use wellspring_sys::{cpu, os, stack};
+use wellspring_sys::{cpu, os, sandbox, stack};
 use zeroize::Zeroize;
 
 /// The draws on all fast sources before the engine gives up seeding itself for now: enough for a source that yields 32
@@ -80,6 +81,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
+    #[inline(never)]
     pub(super) fn new(sources: Vec<Arc<dyn Source>>, topology: &Topology) -> Result<Self, Error> {
         if sources.len() > MAX_SOURCES {
             return Err(Error::TooManySources);
@@ -210,17 +212,47 @@ impl Collector {
         self.refuse_own_sources()?;
         self.lock_pages_in_child(target.nodes);
         let mut state = self.memory.state.lock(signals);
+        target.nodes.receive_root(signals);
+        if target.nodes.phase() >= need {
+            return Ok(());
+        }
+        self.inherit(&mut state, 0);
         for _ in 0..FIRST_DRAWS {
+            self.draw_on_fast_sources(&mut state);
+            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, target, signals);
             target.nodes.receive_root(signals);
             if target.nodes.phase() >= need {
                 return Ok(());
             }
-            self.draw_on_fast_sources(&mut state);
-            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, target, signals);
+        }
+        if self.inherit(&mut state, CREDIT_BITS) {
+            self.deliver(&mut state, os::now_ms(), Pace::Ordered, target, signals);
+            target.nodes.receive_root(signals);
+            if target.nodes.phase() >= need {
+                return Ok(());
+            }
         }
         let insufficient = &self.memory.fast_sources_insufficient;
         insufficient.store(1, Ordering::Relaxed);
         Err(Error::NotSeeded)
+    }
+
+    /// Puts the secret that this process has from its parent into pool 0, if it has one. An engine without sources is
+    /// deterministic, and gets nothing.
+    fn inherit(&self, state: &mut CollectorState, credit_bits: u32) -> bool {
+        let mut secret = [0; Event::MAX_BYTES];
+        let mut has_secret = !self.sources.is_empty();
+        // A reseed takes 64 bytes.
+        for _ in 0..2 {
+            has_secret = has_secret && next_secret(&mut secret);
+            if has_secret {
+                state.event.set(0, 0, &secret, credit_bits);
+                state.distribution.absorb(&state.event);
+            }
+        }
+        state.event.zeroize();
+        secret.zeroize();
+        has_secret
     }
 
     /// Draws on all fast sources and reseeds now, because an operator ordered it.
@@ -281,7 +313,7 @@ impl Collector {
 
     /// A child process does not inherit memory locks. Its first slow read locks the pages again, here.
     pub(super) fn lock_pages_in_child(&self, nodes: &Nodes) {
-        if self.memory.pages_locked.swap(1, Ordering::Relaxed) == 0 {
+        if !sandbox::is_prepared() && self.memory.pages_locked.swap(1, Ordering::Relaxed) == 0 {
             self.memory.lock_pages();
             self.queues.iter().for_each(Wiped::lock_pages);
             nodes.lock_pages();

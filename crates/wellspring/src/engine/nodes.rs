@@ -87,6 +87,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
+    #[inline(never)]
     pub(super) fn new(topology: Topology, backend: Backend) -> Result<Self, Error> {
         let memory = (0..topology.nodes()).map(|node| Wiped::new(topology.system_node(node)));
         let memory = memory

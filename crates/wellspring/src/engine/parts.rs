@@ -8,6 +8,7 @@
 
 use super::collector::{Collector, Due, SeedTarget};
 use super::harvester::HarvesterStatus;
+use super::inherited;
 use super::inline_harvest::Turn;
 use super::modes;
 use super::nodes::Nodes;
@@ -24,9 +25,11 @@ use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Reservation;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_pseudo::Xoshiro256PlusPlus;
+use wellspring_sys::inheritance::SECRET_BYTES;
 use wellspring_sys::locked_memory::unlocked_bytes;
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::os;
+use wellspring_sys::sandbox;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::stack;
 use zeroize::Zeroizing;
@@ -43,7 +46,7 @@ pub(crate) struct Parts {
     pub(super) collector: Collector,
     pub(super) clones: CloneDetector,
     pub(super) harvester: OnceLock<Wiped<HarvesterStatus>>,
-    pub(super) seed_store: Option<SeedStore>,
+    pub(super) seed_store: Option<Box<SeedStore>>,
 }
 
 impl Parts {
@@ -130,10 +133,18 @@ impl Parts {
     ///
     /// A new generation alone is not enough: a copy has the same nodes and would draw the same keys from them.
     pub(super) fn diverge(&self) -> u64 {
+        match Blocked::try_first() {
+            Some(signals) => self.diverge_blocked(&signals),
+            // In a handler of a process without system calls. What it interrupted may hold a node.
+            None => self.taps.generation().bump(),
+        }
+    }
+
+    #[inline(never)]
+    fn diverge_blocked(&self, signals: &Blocked) -> u64 {
         let mut entropy = FreshEntropy::EMPTY;
         let entropy = entropy.gather();
-        let signals = Blocked::new();
-        self.nodes.stir_all(entropy, &signals);
+        self.nodes.stir_all(entropy, signals);
         self.collector.mix(entropy);
         let generation = self.taps.generation().bump();
         stack::erase_below();
@@ -141,11 +152,21 @@ impl Parts {
     }
 
     /// Looks for signs of a copy, and once a minute for pages that were not there before. Diverges on a sign.
-    pub(super) fn look_for_clones(&self, now_ms: u64, clock_went_back: bool) {
+    pub(super) fn look_for_clones(&self, now_ms: u64, clock_went_back: bool, signals: &Blocked) {
         if self.clones.look(now_ms) || clock_went_back {
-            self.diverge();
+            self.diverge_blocked(signals);
         }
-        self.handle_clone_epoch();
+        self.handle_clone_epoch(|| self.diverge_blocked(signals));
+    }
+
+    /// After this the reads of the calling thread make no system call.
+    pub(super) fn prepare_for_sandbox(&self) -> Result<(), Error> {
+        // The second read takes keys of a new generation, for every depth: later each depth takes its own.
+        self.read(&mut [0])?;
+        self.taps.generation().bump();
+        self.read(&mut [0])?;
+        sandbox::prepare();
+        Ok(())
     }
 
     /// Draws on all fast sources and reseeds. Returns the new generation. If the fast sources yield too little, the
@@ -196,7 +217,7 @@ impl Parts {
             clone_detection: self.clones.stats(),
             events_dropped: self.collector.events_dropped(),
             unlocked_bytes: unlocked_bytes() as u64,
-            seed_file: self.seed_store.as_ref().map(SeedStore::stats),
+            seed_file: self.seed_store.as_deref().map(SeedStore::stats),
         }
     }
 
@@ -280,6 +301,16 @@ impl Parts {
         seeded
     }
 
+    /// Draws what fork(3) gives to a child.
+    pub(crate) fn draw_for_child(&self, secret: &mut [u8; SECRET_BYTES]) -> bool {
+        if self.nodes.phase() == Phase::Ready {
+            self.read(secret).is_ok()
+        } else {
+            // A child that has drawn nothing yet passes on what it has from its own parent.
+            inherited::next_secret(secret)
+        }
+    }
+
     #[inline]
     fn harvest_if_due(&self) {
         if let Some(due) = self.collector.inline_harvest_due() {
@@ -291,9 +322,11 @@ impl Parts {
     #[cold]
     #[inline(never)]
     pub(super) fn harvest_inline(&self, due: Due) {
-        let signals = Blocked::new();
+        let Some(signals) = Blocked::try_first() else {
+            return;
+        };
         if let Some(turn) = Turn::try_begin(&self.collector, due, &signals) {
-            self.look_for_clones(due.now_ms, due.clock_went_back);
+            self.look_for_clones(due.now_ms, due.clock_went_back, &signals);
             turn.harvest(self.seed_target());
             stack::erase_below();
         }
@@ -303,7 +336,7 @@ impl Parts {
     #[inline(always)]
     fn unless_copied(&self, mut read: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
         for _ in 0..MAX_READS {
-            let handled = self.handle_clone_epoch();
+            let handled = self.handle_clone_epoch(|| self.diverge());
             read()?;
             if self.clones.epoch().current() == handled {
                 break;
@@ -314,12 +347,12 @@ impl Parts {
 
     /// Diverges if the clone epoch moved. Returns the epoch that is handled now.
     #[inline(always)]
-    fn handle_clone_epoch(&self) -> u64 {
+    fn handle_clone_epoch(&self, diverge: impl FnOnce() -> u64) -> u64 {
         let epoch = self.clones.epoch();
         let current = epoch.current();
         if current != epoch.handled() {
             // Several threads may diverge at the same time. That costs a few reseeds more, and needs no lock.
-            self.diverge();
+            diverge();
             epoch.mark_handled(current);
         }
         current
@@ -357,7 +390,7 @@ impl Parts {
 impl Drop for Parts {
     /// Writes the seed file, if the engine has one and this is not a child process.
     fn drop(&mut self) {
-        if self.seed_store.as_ref().is_some_and(SeedStore::is_ours) {
+        if self.seed_store.as_deref().is_some_and(SeedStore::is_ours) {
             // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
             let _ = self.save_seed();
         }

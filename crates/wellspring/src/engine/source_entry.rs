@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wellspring_core::event::Event;
 use wellspring_core::health::{Action, Grade, Health, Outcome, SourceHealth};
 use wellspring_core::source::{Source, SourceError, Speed};
-use wellspring_sys::cpu;
+use wellspring_sys::{cpu, sandbox};
 use zeroize::Zeroize;
 
 /// A source and its counts. In ordinary memory: a child process continues the counts.
@@ -95,6 +95,9 @@ impl SourceEntry {
     ///
     /// The noise then goes to [`admit`](Self::admit). A panic of the source ends here and counts as an error.
     pub(super) fn sample(&self, destination: &mut [u8]) -> Option<usize> {
+        if sandbox::is_prepared() && self.source.makes_system_calls() {
+            return None;
+        }
         let is_disabled = self.health() == SourceHealth::Disabled;
         if is_disabled && !self.restart.load(Ordering::Relaxed) {
             return None;

@@ -37,6 +37,7 @@ pub(crate) struct SeedStore {
 impl SeedStore {
     /// Reads the file and replaces it. Writes to `seed` what is to be mixed into the first node; it stays empty if
     /// there was nothing.
+    #[inline(never)]
     pub(crate) fn start(path: PathBuf, identity: Identity, nodes: usize, seed: &mut Seed) -> Self {
         let mut store = Self {
             // The program may change its directory later.

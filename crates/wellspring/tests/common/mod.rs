@@ -2,12 +2,15 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub(crate) mod door;
+pub(crate) mod filter;
 pub(crate) mod process;
 pub(crate) mod repeats;
 #[cfg(target_arch = "x86_64")]
 #[path = "../../../wellspring-sys/tests/common/stepping.rs"]
 pub(crate) mod stepping;
 pub(crate) mod timer;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod tracer;
 pub(crate) mod wanted;
 pub(crate) mod windows;
 

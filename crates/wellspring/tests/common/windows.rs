@@ -16,16 +16,16 @@ const ZERO_BYTES: usize = 8;
 
 pub(crate) const OUTPUT_BYTES: usize = 16;
 
-/// The first outputs of engines, all of one backend for AES-256.
+/// The first outputs of engines, all of one backend.
 pub(crate) struct FirstOutputs {
     backend: Backend,
     outputs: Vec<[u8; OUTPUT_BYTES]>,
 }
 
 impl FirstOutputs {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(prf: Prf) -> Self {
         Self {
-            backend: Backend::detect(Prf::Aes256),
+            backend: Backend::detect(prf),
             outputs: Vec::new(),
         }
     }
@@ -93,7 +93,8 @@ impl FirstOutputs {
         })
     }
 
-    /// A node's first output is block 1 of its key; a tap's first is block 2, after the two blocks of its next key.
+    /// A node's first output is block 1 of its key. A tap's first output comes after its next key: with AES-256 that has
+    /// two blocks, so it is block 2; with ChaCha20 it has a part of block 0, so it is block 1.
     fn has_output_of(&self, key: &[u8; KEY_BYTES]) -> bool {
         let mut blocks = [0; 2 * OUTPUT_BYTES];
         Keystream::new(self.backend, key, 1).fill(&mut blocks);

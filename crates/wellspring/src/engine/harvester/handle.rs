@@ -23,6 +23,7 @@ pub(in super::super) struct HarvesterHandle<E: Harvests> {
 
 impl<E: Harvests> HarvesterHandle<E> {
     /// Starts the thread; `None` if this process runs one for this engine.
+    #[inline(never)]
     pub(in super::super) fn start(
         engine: &Arc<E>,
         status: &OnceLock<Wiped<HarvesterStatus>>,

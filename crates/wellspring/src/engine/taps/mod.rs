@@ -15,7 +15,7 @@ pub(crate) use place::OwnedTap;
 use place::{NestedTap, OutermostTap, Place};
 
 use crate::error::Error;
-use wellspring_core::generation::Generation;
+use wellspring_core::generation::{Generation, NEVER};
 use wellspring_core::tap::Tap;
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_sys::cpu;
@@ -126,7 +126,16 @@ impl Taps {
     #[inline(never)]
     fn rekey(&self, place: &mut impl Place, fetch: FetchKeys<'_>) -> Result<(), Error> {
         // No handler runs: none finds a depth half rekeyed, and none forks while keys are on the stack.
-        let signals = Blocked::new();
+        let Some(signals) = Blocked::try_first() else {
+            // A handler in a process without system calls. What it interrupted may hold the node, so it goes on with
+            // the key that it has.
+            let has_key = !place.is_current(NEVER);
+            return if has_key {
+                Ok(())
+            } else {
+                Err(Error::NotSeeded)
+            };
+        };
         // Read before the fetch: a bump during the fetch leaves the tap with the older number.
         let generation = self.generation.current();
         let mut keys = [[0; KEY_BYTES]; DEPTHS];

@@ -1,0 +1,67 @@
+//! seccomp filters: which system calls a process may make, and what becomes of the others.
+
+/// What becomes of a call that a filter forbids.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Forbidden {
+    /// It ends the process.
+    Kills,
+    /// It fails with this error.
+    Fails(i32),
+}
+
+impl Forbidden {
+    fn action(self) -> u32 {
+        match self {
+            Self::Kills => libc::SECCOMP_RET_KILL_PROCESS,
+            Self::Fails(error) => libc::SECCOMP_RET_ERRNO | error as u32,
+        }
+    }
+}
+
+/// From now on this thread may make these calls only. `false` where the system takes no filter.
+pub(crate) fn allow_only(calls: &[libc::c_long], otherwise: Forbidden) -> bool {
+    install(calls, libc::SECCOMP_RET_ALLOW, otherwise.action())
+}
+
+/// From now on this thread may make all calls but these. `false` where the system takes no filter.
+pub(crate) fn forbid(calls: &[libc::c_long], how: Forbidden) -> bool {
+    install(calls, how.action(), libc::SECCOMP_RET_ALLOW)
+}
+
+/// A filter with one action for these calls, and another one for all others.
+fn install(calls: &[libc::c_long], listed: u32, others: u32) -> bool {
+    let step = |code: u32, jump_if_equal: u8, k: u32| libc::sock_filter {
+        code: code as u16,
+        jt: jump_if_equal,
+        jf: 0,
+        k,
+    };
+    let mut steps = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    for (number, &call) in calls.iter().enumerate() {
+        // To the last step.
+        let distance = (calls.len() - number) as u8;
+        steps.push(step(
+            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+            distance,
+            call as u32,
+        ));
+    }
+    steps.push(step(libc::BPF_RET | libc::BPF_K, 0, others));
+    steps.push(step(libc::BPF_RET | libc::BPF_K, 0, listed));
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: the program and its steps live for the call.
+    let answer = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER,
+            &raw const program,
+        )
+    };
+    // The kernel has copied the program. To free it later could be a call that is forbidden.
+    core::mem::forget(steps);
+    answer == 0
+}

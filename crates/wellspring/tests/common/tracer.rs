@@ -1,0 +1,178 @@
+//! Makes a chosen system call of a traced process fail.
+
+use super::process::run_and_exit;
+use core::ptr;
+use libc::{c_long, pid_t};
+use std::collections::HashMap;
+
+/// A call that does not exist: from here on, and until the next one, the calling thread's calls are counted.
+const MARKER: c_long = 100_000;
+
+/// Another one: from here on, and until the next one, the calling thread may make no call.
+const SILENCE: c_long = 100_001;
+
+/// Which of the counted calls fails, and how: `choose` gets the number of the call, from 0 on, and what call it is.
+pub(crate) type Choose<'a> = &'a mut dyn FnMut(usize, c_long) -> Option<i32>;
+
+/// Runs `work` with its system calls counted, and made to fail as the tracer says.
+pub(crate) fn counted<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: there is no such call.
+    unsafe { libc::syscall(MARKER) };
+    let result = work();
+    // SAFETY: as above.
+    unsafe { libc::syscall(MARKER) };
+    result
+}
+
+/// Runs `work`, which must make no system call.
+pub(crate) fn silent(work: impl FnOnce()) {
+    // SAFETY: there is no such call.
+    unsafe { libc::syscall(SILENCE) };
+    work();
+    // SAFETY: as above.
+    unsafe { libc::syscall(SILENCE) };
+}
+
+/// How a traced process ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// All went well in it and in its children.
+    Good,
+    /// It or a child of it ended with this status, as wait(2) writes it.
+    Bad(i32),
+    /// It made this call where it had to make none.
+    NotSilent(c_long),
+    /// It made more calls than any run makes.
+    Endless,
+    /// Tracing is not permitted here.
+    Untraceable,
+}
+
+const MAX_STOPS: usize = 100_000;
+
+/// What the tracer knows of a process or thread.
+#[derive(Default)]
+struct Tracee {
+    is_counted: bool,
+    is_silent: bool,
+    /// It is in a call.
+    is_inside: bool,
+    /// What the call that it is in will return.
+    answer: Option<i32>,
+}
+
+/// Runs `work` in a traced child.
+pub(crate) fn run(work: impl FnOnce(), choose: Choose<'_>) -> End {
+    let pid = match super::process::Fork::RawClone.call() {
+        0 => run_and_exit(|| {
+            // SAFETY: asks to be traced by the parent, which waits for the stop.
+            unsafe {
+                libc::setpgid(0, 0);
+                if libc::ptrace(libc::PTRACE_TRACEME, 0, ptr::null_mut::<u8>(), 0) != 0 {
+                    libc::_exit(0);
+                }
+                libc::raise(libc::SIGSTOP);
+            }
+            work();
+        }),
+        pid => pid,
+    };
+    let mut status = 0;
+    // SAFETY: the pointer is to the status, and the child is ours.
+    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    if !libc::WIFSTOPPED(status) {
+        return End::Untraceable;
+    }
+    let options = libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_EXITKILL;
+    // SAFETY: the child is stopped and ours to trace.
+    unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, pid, 0, c_long::from(options)) };
+    resume(pid, 0);
+    follow(pid, choose)
+}
+
+/// Follows a process and all that it makes to their ends.
+fn follow(first: pid_t, choose: Choose<'_>) -> End {
+    let mut tracees = HashMap::from([(first, Tracee::default())]);
+    let (mut calls, mut stops, mut end) = (0, 0, End::Good);
+    while !tracees.is_empty() {
+        let mut status = 0;
+        // SAFETY: the pointer is to the status; the group has what this function traces alone.
+        let pid = unsafe { libc::waitpid(-first, &raw mut status, libc::__WALL) };
+        if pid < 0 {
+            break;
+        }
+        if !libc::WIFSTOPPED(status) {
+            tracees.remove(&pid);
+            if status != 0 && end == End::Good {
+                end = End::Bad(status);
+            }
+            continue;
+        }
+        stops += 1;
+        if stops > MAX_STOPS {
+            // SAFETY: the group is ours.
+            unsafe { libc::kill(-first, libc::SIGKILL) };
+            end = End::Endless;
+        }
+        let tracee = tracees.entry(pid).or_default();
+        let signal = libc::WSTOPSIG(status);
+        if signal == libc::SIGTRAP | 0x80 {
+            if let Some(call) = stop_at_call(pid, tracee, &mut calls, choose) {
+                end = End::NotSilent(call);
+            }
+            resume(pid, 0);
+        } else if [libc::SIGSTOP, libc::SIGTRAP].contains(&signal) {
+            // It is new, or made a new one.
+            resume(pid, 0);
+        } else {
+            resume(pid, signal);
+        }
+    }
+    end
+}
+
+fn resume(pid: pid_t, signal: i32) {
+    // SAFETY: the child is stopped and ours to trace.
+    unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, c_long::from(signal)) };
+}
+
+/// A call begins or ends. Returns one that was to be silent.
+fn stop_at_call(
+    pid: pid_t,
+    tracee: &mut Tracee,
+    calls: &mut usize,
+    choose: Choose<'_>,
+) -> Option<c_long> {
+    // SAFETY: all zeros is a value of the registers, which the call fills in; the child is stopped.
+    let mut registers = unsafe {
+        let mut registers: libc::user_regs_struct = core::mem::zeroed();
+        libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers);
+        registers
+    };
+    tracee.is_inside = !tracee.is_inside;
+    if tracee.is_inside {
+        let call = registers.orig_rax as c_long;
+        if call == MARKER {
+            tracee.is_counted = !tracee.is_counted;
+        } else if call == SILENCE {
+            tracee.is_silent = !tracee.is_silent;
+        } else if tracee.is_silent {
+            return Some(call);
+        } else if tracee.is_counted {
+            tracee.answer = choose(*calls, call);
+            *calls += 1;
+        }
+        tracee.answer?;
+        // No call has this number.
+        registers.orig_rax = u64::MAX;
+    } else {
+        let error = tracee.answer.take()?;
+        registers.rax = i64::from(-error) as u64;
+    }
+    // SAFETY: as above.
+    unsafe { libc::ptrace(libc::PTRACE_SETREGS, pid, 0, &raw const registers) };
+    None
+}

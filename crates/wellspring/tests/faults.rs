@@ -1,0 +1,199 @@
+//! Every system call that the library makes may fail: reads go on or say why not, nothing comes twice, nothing is lost.
+//!
+//! A run builds an engine with a seed file, reads from it, on a thread, in a child, reseeds it and ends it. A tracer makes
+//! one call of the run fail; then the faults are over, and everything must work again at full speed. By default up to 60
+//! runs, each with the error that is next in turn; with `WELLSPRING_LONG=1` one for every call and every error.
+#![cfg(target_arch = "x86_64")]
+
+mod common;
+
+use common::process::{Fork, Shared, mappings, start};
+use common::repeats::assert_nothing_in_common;
+use common::tracer::{self, End, counted, silent};
+use libc::c_long;
+use std::path::Path;
+use wellspring::{Engine, Error};
+
+/// The most runs by default.
+const MAX_RUNS: usize = 60;
+
+const SHORT_BYTES: usize = 48;
+const LONG_BYTES: usize = 6000;
+
+/// What one reader draws.
+const REPORT_BYTES: usize = SHORT_BYTES + LONG_BYTES;
+
+/// The engine twice, its owned generator, a thread, a child, the engine after the child, the engine after all faults.
+const READERS: usize = 7;
+
+/// What a run says besides: descriptors and mappings that are left.
+const COUNTS_BYTES: usize = 16;
+
+/// The errors that a call may give. None for calls that cannot fail with right arguments, and for those of malloc(3),
+/// whose failure ends a Rust program.
+#[allow(non_upper_case_globals, reason = "libc writes them so")]
+fn errors(call: c_long) -> &'static [i32] {
+    use libc::*;
+    match call {
+        SYS_mmap => &[ENOMEM, EAGAIN],
+        SYS_madvise => &[ENOMEM, EINVAL, EAGAIN],
+        SYS_mlock | SYS_mlock2 => &[ENOMEM, EPERM, EAGAIN, ENOSYS],
+        SYS_mbind => &[ENOSYS, EPERM, ENOMEM, EIO],
+        SYS_getrandom => &[ENOSYS, EPERM, EAGAIN, EINTR],
+        SYS_openat => &[ENOENT, EACCES, EMFILE, ENFILE, ENOMEM, EINTR],
+        SYS_read | SYS_pread64 => &[EIO, EINTR, EISDIR],
+        SYS_write | SYS_pwrite64 => &[EIO, ENOSPC, EINTR, EDQUOT],
+        SYS_fstat | SYS_newfstatat | SYS_statx => &[EACCES, ENOMEM, ENOSYS],
+        SYS_fsync | SYS_fdatasync => &[EIO, ENOSPC, EROFS],
+        SYS_rename | SYS_renameat | SYS_renameat2 => &[EACCES, ENOSPC, EROFS, EXDEV],
+        SYS_unlink | SYS_unlinkat => &[ENOENT, EACCES, EROFS],
+        SYS_fchmod | SYS_fchmodat => &[EPERM, EROFS],
+        SYS_flock | SYS_fcntl => &[EINTR, ENOLCK, EWOULDBLOCK],
+        SYS_futex => &[EINTR, EAGAIN],
+        SYS_clock_gettime | SYS_uname => &[],
+        SYS_geteuid | SYS_getuid | SYS_getpid | SYS_gettid | SYS_rt_sigprocmask => &[],
+        // `close` closes whatever it returns, and `brk` belongs to malloc. The others have no use for an error.
+        SYS_close | SYS_brk | SYS_munmap | SYS_exit | SYS_exit_group => &[],
+        _ => &[EPERM, ENOSYS],
+    }
+}
+
+fn build(folder: &Path) -> Result<Engine, Error> {
+    Engine::builder().seed_file(folder.join("seed")).build()
+}
+
+/// Reads while calls may fail; if that is refused, again when none fails.
+fn read(mut try_fill: impl FnMut(&mut [u8]) -> Result<(), Error>, report: &mut [u8]) {
+    let (short, long) = report.split_at_mut(SHORT_BYTES);
+    for destination in [short, long] {
+        if let Err(error) = counted(|| try_fill(destination)) {
+            assert_eq!(error, Error::NotSeeded);
+            assert!(destination.iter().all(|&byte| byte == 0), "untouched");
+            try_fill(destination).unwrap();
+        }
+    }
+}
+
+fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// What each traced process does.
+fn run(folder: &Path, report: &mut [u8]) {
+    let (counts, reports) = report.split_at_mut(COUNTS_BYTES);
+    let mut reports = reports.chunks_mut(REPORT_BYTES);
+    let mut next = || reports.next().unwrap();
+    let files = open_files();
+    let built = counted(|| build(folder));
+    let engine = built.or_else(|_| build(folder)).unwrap();
+    read(|bytes| engine.try_fill(bytes), next());
+    let _ = counted(|| engine.reseed());
+    counted(|| engine.diverge_from_clones());
+    read(|bytes| engine.try_fill(bytes), next());
+    let mut rng = engine.rng();
+    read(|bytes| rng.try_fill(bytes), next());
+    let report = next();
+    std::thread::scope(|scope| {
+        scope.spawn(|| read(|bytes| engine.try_fill(bytes), report));
+    });
+    let report = next();
+    start(Fork::Library, || {
+        read(|bytes| engine.try_fill(bytes), report)
+    })
+    .join();
+    read(|bytes| engine.try_fill(bytes), next());
+    let _ = counted(|| engine.save_seed());
+    let report = next();
+    engine.fill(report);
+    engine.fill(&mut [0; 8]);
+    silent(|| (0..25).for_each(|_| engine.fill(&mut [0; 32])));
+    counted(|| drop((rng, engine)));
+    let numbers = [open_files() - files, mappings()];
+    for (place, number) in counts.chunks_mut(8).zip(numbers) {
+        place.copy_from_slice(&(number as u64).to_ne_bytes());
+    }
+}
+
+/// The seed file's folder, empty before each run.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let name = format!("wellspring-faults-{}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn empty(&self) -> &Path {
+        use std::os::unix::fs::DirBuilderExt;
+        let _ = std::fs::remove_dir_all(&self.0);
+        let mut builder = std::fs::DirBuilder::new();
+        builder.mode(0o700).create(&self.0).unwrap();
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs with one fault, or with none, and checks what holds after every run. Returns how many mappings are left.
+fn check(folder: &Folder, choose: tracer::Choose<'_>, what: impl Fn() -> String) -> Option<u64> {
+    let mut report = Shared::new(COUNTS_BYTES + READERS * REPORT_BYTES);
+    let folder = folder.empty();
+    let end = tracer::run(|| run(folder, report.bytes()), choose);
+    if end == End::Untraceable {
+        return None;
+    }
+    assert_eq!(end, End::Good, "{}", what());
+    let (counts, reports) = report.bytes().split_at(COUNTS_BYTES);
+    let readers: Vec<&[u8]> = reports.chunks(REPORT_BYTES).collect();
+    assert_nothing_in_common(&readers, &what());
+    let number = |at: usize| u64::from_ne_bytes(counts[at..at + 8].try_into().unwrap());
+    assert_eq!(number(0), 0, "open files are left: {}", what());
+    Some(number(8))
+}
+
+#[test]
+fn whatever_call_fails_reads_go_on_and_nothing_comes_twice_or_is_lost() {
+    let folder = Folder::new();
+    let mut calls = Vec::new();
+    let record = &mut |_, call| {
+        calls.push(call);
+        None
+    };
+    let Some(mappings) = check(&folder, record, || "no fault".into()) else {
+        return common::skipped("ptrace is not permitted");
+    };
+    let faults: Vec<(usize, i32)> = (0..calls.len())
+        .flat_map(|number| {
+            errors(calls[number])
+                .iter()
+                .map(move |&error| (number, error))
+        })
+        .collect();
+    assert!(faults.len() > 50, "{calls:?}");
+    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
+    let step = if is_long {
+        1
+    } else {
+        faults.len().div_ceil(MAX_RUNS)
+    };
+    for &(number, error) in faults.iter().step_by(step) {
+        let what = || format!("call {number} ({}) fails with {error}", calls[number]);
+        let fail = &mut |at, call| (at == number && !errors(call).is_empty()).then_some(error);
+        let left = check(&folder, fail, what).unwrap();
+        // What could not be mapped at one time may be mapped at another, in one piece more.
+        assert!(
+            left <= mappings + 4,
+            "{}: {left} mappings, not {mappings}",
+            what()
+        );
+    }
+    println!(
+        "{} calls, {} faults, every {step}. made",
+        calls.len(),
+        faults.len()
+    );
+}

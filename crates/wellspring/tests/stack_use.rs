@@ -1,0 +1,144 @@
+//! How much stack a read takes: an alternate signal stack has 8 KiB as a rule.
+
+mod common;
+
+use common::process::{Fork, Shared, start};
+use core::ffi::c_void;
+use std::time::Duration;
+use wellspring::{Engine, Mode, Prf};
+
+/// What any read may take. SECURITY.md and the crate's documentation promise it for optimised code.
+const MAX_BYTES: usize = if cfg!(debug_assertions) {
+    16 << 10
+} else {
+    4 << 10
+};
+
+const STACK_BYTES: usize = 1 << 20;
+
+/// What lies between the beginning of the thread and the read: what the thread's own start and end take is above it.
+const DISTANCE_BYTES: usize = 128 << 10;
+
+const PAINT: u8 = 0xa5;
+
+/// What the thread is to do, and where its stack was when it began.
+struct Job<'a> {
+    work: &'a dyn Fn(),
+    base: usize,
+}
+
+extern "C" fn thread_main(job: *mut c_void) -> *mut c_void {
+    // SAFETY: `stack_use` passes a job, which lives until this thread was joined.
+    let job = unsafe { &mut *job.cast::<Job<'_>>() };
+    keep_distance(job);
+    core::ptr::null_mut()
+}
+
+#[inline(never)]
+fn keep_distance(job: &mut Job<'_>) {
+    let mut distance = core::mem::MaybeUninit::<[u8; DISTANCE_BYTES]>::uninit();
+    core::hint::black_box(distance.as_mut_ptr());
+    work(job);
+    core::hint::black_box(distance.as_mut_ptr());
+}
+
+#[inline(never)]
+fn work(job: &mut Job<'_>) {
+    let mark = 0u8;
+    job.base = core::ptr::from_ref(core::hint::black_box(&mark)).addr();
+    (job.work)();
+}
+
+/// Runs `work` on a thread with a painted stack, and returns how far down the paint is gone.
+fn stack_use(work: &dyn Fn()) -> usize {
+    let mut stack = Shared::new(STACK_BYTES);
+    let stack = stack.bytes();
+    stack.fill(PAINT);
+    let mut job = Job { work, base: 0 };
+    // SAFETY: the attributes are initialised, the stack outlives the thread, which gets a job of its type.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        let mut thread: libc::pthread_t = core::mem::zeroed();
+        libc::pthread_attr_init(&raw mut attributes);
+        let set = libc::pthread_attr_setstack(
+            &raw mut attributes,
+            stack.as_mut_ptr().cast(),
+            STACK_BYTES,
+        );
+        assert_eq!(set, 0);
+        let job = (&raw mut job).cast();
+        assert_eq!(
+            libc::pthread_create(&raw mut thread, &raw const attributes, thread_main, job),
+            0
+        );
+        libc::pthread_join(thread, core::ptr::null_mut());
+    }
+    let lowest = stack.iter().position(|&byte| byte != PAINT).unwrap();
+    job.base - (stack.as_ptr().addr() + lowest)
+}
+
+/// The same in a child process.
+fn stack_use_in_child(work: &dyn Fn()) -> usize {
+    let mut answer = Shared::new(8);
+    start(Fork::Library, || {
+        let bytes = stack_use(work) as u64;
+        answer.bytes().copy_from_slice(&bytes.to_ne_bytes());
+    })
+    .join();
+    u64::from_ne_bytes((&*answer.bytes()).try_into().unwrap()) as usize
+}
+
+fn read_all_sizes(engine: &Engine) {
+    for bytes in [1, 32, 3000, 6000] {
+        engine.fill(&mut vec![0; bytes]);
+    }
+}
+
+#[test]
+fn no_read_takes_more_stack_than_is_promised() {
+    // SAFETY of the order: the first read of the process is measured in a child, before this process makes an engine.
+    let mut all = vec![(
+        "the first read of a process".to_owned(),
+        stack_use_in_child(&|| wellspring::fill(&mut [0; 16])),
+    )];
+    for mode in Mode::ALL {
+        for prf in [Prf::Aes256, Prf::ChaCha20] {
+            let engine = Engine::builder().mode(mode).prf(prf).build().unwrap();
+            let mut measure =
+                |what: &str, bytes| all.push((format!("{mode}, {prf}: {what}"), bytes));
+            measure(
+                "an engine's first read",
+                stack_use(&|| read_all_sizes(&engine)),
+            );
+            measure("reads", stack_use(&|| read_all_sizes(&engine)));
+            let child = stack_use_in_child(&|| read_all_sizes(&engine));
+            measure("a child's first read", child);
+            let due = || {
+                (0..8).for_each(|_| {
+                    std::thread::sleep(Duration::from_millis(110));
+                    engine.fill(&mut [0; 6000]);
+                })
+            };
+            due();
+            let after_sleep = stack_use(&|| {
+                std::thread::sleep(Duration::from_millis(110));
+                engine.fill(&mut vec![0; 6000]);
+            });
+            measure("a harvest due", after_sleep);
+            measure(
+                "a copy to handle",
+                stack_use(&|| {
+                    engine.diverge_from_clones();
+                }),
+            );
+            let owned = stack_use(&|| engine.rng().fill(&mut [0; 16]));
+            measure("a generator's first read", owned);
+        }
+    }
+    for (what, bytes) in &all {
+        println!("{bytes:6} {what}");
+    }
+    let most = all.iter().map(|(_, bytes)| *bytes).max().unwrap();
+    println!("{most:6} at most");
+    assert!(most <= MAX_BYTES, "{most} bytes of stack: {all:#?}");
+}
