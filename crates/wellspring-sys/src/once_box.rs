@@ -18,11 +18,17 @@ impl<T: Send + Sync> OnceBox<T> {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The value, made by `make` if there is none. It lives as long as the process.
+    /// The value, if there is one. It lives as long as the process.
+    #[inline(always)]
+    pub fn get(&self) -> Option<&'static T> {
+        // SAFETY: null, or a value that `make` leaked and that never changes.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// The value, made by `make` if there is none.
     #[inline(always)]
     pub fn get_or_init(&self, make: fn() -> T) -> &'static T {
-        // SAFETY: null, or a value that `make` leaked and that never changes.
-        match unsafe { self.0.load(Ordering::Acquire).as_ref() } {
+        match self.get() {
             Some(value) => value,
             None => self.make(make),
         }

@@ -2,7 +2,10 @@
 
 use crate::engine::{Engine, Harvester, Stats};
 use crate::error::Error;
+use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::once_box::OnceBox;
+
+static ENGINE: OnceBox<Engine> = OnceBox::new();
 
 /// The engine of the process, made with the defaults by the first caller.
 ///
@@ -11,7 +14,6 @@ use wellspring_sys::once_box::OnceBox;
 /// If the system has no memory that is wiped on fork.
 #[inline(always)]
 pub(crate) fn engine() -> &'static Engine {
-    static ENGINE: OnceBox<Engine> = OnceBox::new();
     ENGINE.get_or_init(|| match Engine::builder().build() {
         Ok(engine) => engine,
         Err(error) => panic!("wellspring: {error}"),
@@ -34,7 +36,49 @@ impl Engine {
 /// that is necessary, as early in the boot of a machine as that may be.
 #[inline]
 pub fn fill(destination: &mut [u8]) {
-    engine().fill(destination);
+    /// Apart, so that the hot path has no call before it.
+    #[cold]
+    #[inline(never)]
+    fn fill_first(destination: &mut [u8]) {
+        engine().fill(destination);
+    }
+
+    match ENGINE.get() {
+        Some(engine) => engine.fill(destination),
+        None => fill_first(destination),
+    }
+}
+
+/// A number, in a register: as [`fill`].
+#[inline(always)]
+pub(crate) fn number<const N: usize>() -> [u8; N] {
+    /// As `fill_first`.
+    #[cold]
+    #[inline(never)]
+    fn first_number<const N: usize>() -> [u8; N] {
+        engine().number()
+    }
+
+    match ENGINE.get() {
+        Some(engine) => engine.number(),
+        None => first_number(),
+    }
+}
+
+/// Runs `draw` on the calling thread's generator of the statistical tier.
+#[inline(always)]
+pub(crate) fn pseudo<R>(draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+    /// As `fill_first`.
+    #[cold]
+    #[inline(never)]
+    fn first_pseudo<R>(draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+        engine().pseudo(draw)
+    }
+
+    match ENGINE.get() {
+        Some(engine) => engine.pseudo(draw),
+        None => first_pseudo(draw),
+    }
 }
 
 /// Fills `destination`, of any length. Does not wait.

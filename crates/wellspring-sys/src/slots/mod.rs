@@ -28,7 +28,7 @@ use crate::memory::erase;
 use crate::sandbox;
 use crate::vdso;
 use chunk::{chunks, map_chunk};
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use holder::{ACQUIRING, FREE, Holder, LEAVING, Thread};
 
@@ -86,16 +86,17 @@ static NO_HEADER: NoHeader = NoHeader([LEAVING; 8]);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     /// The beginning of a slot, or [`NO_HEADER`]. With the right to all of the slot.
-    header: *const Header,
+    header: NonNull<Header>,
     /// Null where there is no slot.
     holder: *const Holder,
     serial: u64,
 }
 
 /// What the hot path needs of a slot: two registers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    header: *const Header,
+    /// Not null, so that no place takes no third register.
+    header: NonNull<Header>,
     serial: u64,
 }
 
@@ -105,21 +106,21 @@ impl Place {
     pub(crate) fn is_ours(self) -> bool {
         // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
         // is as large, and is only loaded from.
-        let header = unsafe { &*self.header };
+        let header = unsafe { self.header.as_ref() };
         header.serial.load(Ordering::Relaxed) == self.serial
     }
 
     /// Where the states are: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
     #[inline(always)]
     pub(crate) fn states(self) -> *mut u8 {
-        self.header.wrapping_add(1).cast_mut().cast()
+        self.header.as_ptr().wrapping_add(1).cast()
     }
 }
 
 impl Slot {
     /// No slot: never held.
     pub(crate) const NONE: Self = Self {
-        header: (&raw const NO_HEADER).cast(),
+        header: NonNull::from_ref(&NO_HEADER).cast(),
         holder: ptr::null(),
         serial: FREE,
     };
@@ -128,7 +129,7 @@ impl Slot {
     fn header(&self) -> &'static Header {
         // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
         // is as large, and is only loaded from.
-        unsafe { &*self.header }
+        unsafe { self.header.as_ref() }
     }
 
     fn holder(&self) -> Option<&'static Holder> {
@@ -152,7 +153,7 @@ impl Slot {
 
     /// The slot as it was held under the serial of `place`, which is the same memory.
     pub(crate) fn under(self, place: Place) -> Self {
-        if ptr::eq(self.header, place.header) {
+        if self.header == place.header {
             Self {
                 serial: place.serial,
                 ..self
@@ -170,7 +171,7 @@ impl Slot {
 
     /// Whether both are the same memory.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
-        ptr::eq(self.header, other.header)
+        self.header == other.header
     }
 
     /// Where the states are: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).

@@ -39,7 +39,7 @@ pub use harvester::{Harvester, HarvesterStats};
 pub(crate) use parts::Parts;
 pub use phase::Phase;
 pub use stats::{NodeStats, SourceStats, Stats};
-pub(crate) use taps::OwnedTap;
+pub(crate) use taps::{Bytes, Fill, OwnedTap};
 
 use crate::error::Error;
 use crate::mode::Mode;
@@ -48,6 +48,7 @@ use crate::seed_file::SeedFileError;
 use core::fmt;
 use harvester::HarvesterHandle;
 use std::sync::Arc;
+use wellspring_core::tap::SHORT_BYTES;
 use wellspring_core::{Backend, Prf};
 use wellspring_pseudo::Xoshiro256PlusPlus;
 
@@ -96,8 +97,27 @@ impl Engine {
     /// itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
-        if !self.parts.take(destination) {
-            self.parts.read_when_ready(destination);
+        if destination.len() > SHORT_BYTES {
+            self.fill_long(destination);
+        } else if let Err(miss) = self.parts.take(Fill(&mut *destination)) {
+            self.parts.read_when_ready(miss, destination);
+        }
+    }
+
+    /// Not inlined, so that a short read has no call on its hot path, and no registers to keep over one.
+    #[inline(never)]
+    fn fill_long(&self, destination: &mut [u8]) {
+        if let Err(miss) = self.parts.take(Fill(&mut *destination)) {
+            self.parts.read_when_ready(miss, destination);
+        }
+    }
+
+    /// A number, in a register: as [`fill`](Self::fill).
+    #[inline(always)]
+    pub(crate) fn number<const N: usize>(&self) -> [u8; N] {
+        match self.parts.take(Bytes) {
+            Ok(bytes) => bytes,
+            Err(miss) => self.parts.number_when_ready(miss),
         }
     }
 
@@ -109,10 +129,10 @@ impl Engine {
     /// then untouched.
     #[inline(always)]
     pub fn try_fill(&self, destination: &mut [u8]) -> Result<(), Error> {
-        if self.parts.take(destination) {
-            return Ok(());
+        match self.parts.take(Fill(&mut *destination)) {
+            Ok(()) => Ok(()),
+            Err(miss) => self.parts.read(miss, destination),
         }
-        self.parts.read(destination)
     }
 
     /// Fills `destination` even before the engine is seeded with 128 bits: in [`Phase::Early`], from node 0. The output
@@ -178,7 +198,7 @@ impl Engine {
     /// The generation: 1 at first, one more with every reseed.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.parts.taps.generation().current()
+        self.parts.taps.generation()
     }
 
     /// Starts a source again that its health tests quarantined or disabled: its next 1024 samples are a start-up test.

@@ -13,7 +13,7 @@ use super::modes;
 use super::nodes::Nodes;
 use super::phase::Phase;
 use super::stats::Stats;
-use super::taps::{OwnedTap, Taps};
+use super::taps::{Bytes, Fill, OwnedTap, Take, Taps};
 use crate::clone_detection::CloneDetector;
 use crate::error::Error;
 use crate::fresh_entropy::FreshEntropy;
@@ -29,6 +29,7 @@ use wellspring_sys::memory::Wiped;
 use wellspring_sys::os;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::stack;
+use wellspring_sys::thread_state::Miss;
 use zeroize::Zeroizing;
 
 /// How often a read is made again because the machine was copied while it ran. Where copies are made faster than
@@ -47,20 +48,52 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The hot path: ready bytes of the thread's tap, if the machine was not copied meanwhile.
+    /// The hot path: ready bytes of the thread's tap. A miss where words are watched for clones: then it is the first
+    /// thing that a read off the hot path tries, see [`take_watching`](Self::take_watching).
     #[inline(always)]
-    pub(crate) fn take(&self, destination: &mut [u8]) -> bool {
-        let handled = self.clones.epoch().handled();
-        self.mode == Mode::PerThread
-            && self.taps.take(destination)
-            && self.clones.epoch().current() == handled
+    pub(crate) fn take<T: Take>(&self, take: T) -> Result<T::Taken, Miss> {
+        if self.clones.epoch().is_watching() {
+            return Err(Miss::NONE);
+        }
+        self.taps.take(take)
     }
 
     /// The hot path of an owned tap.
     #[inline(always)]
-    pub(crate) fn take_owned(&self, owned: &mut OwnedTap, destination: &mut [u8]) -> bool {
-        let handled = self.clones.epoch().handled();
-        self.taps.take_owned(owned, destination) && self.clones.epoch().current() == handled
+    pub(crate) fn take_owned<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
+        if self.clones.epoch().is_watching() {
+            return None;
+        }
+        self.taps.take_owned(owned, take)
+    }
+
+    /// The hot path where words are watched: ready bytes, if the machine was not copied meanwhile.
+    #[inline(always)]
+    fn take_watching<T: Take>(&self, take: T) -> Option<T::Taken> {
+        let epoch = self.clones.epoch();
+        if !epoch.is_watching() {
+            return None;
+        }
+        let handled = epoch.handled();
+        match self.taps.take(take) {
+            Ok(taken) => (epoch.current() == handled).then_some(taken),
+            Err(miss) => {
+                self.taps.settle(miss);
+                None
+            }
+        }
+    }
+
+    /// As [`take_watching`](Self::take_watching).
+    #[inline(always)]
+    fn take_owned_watching<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
+        let epoch = self.clones.epoch();
+        if !epoch.is_watching() {
+            return None;
+        }
+        let handled = epoch.handled();
+        let taken = self.taps.take_owned(owned, take);
+        taken.filter(|_| epoch.current() == handled)
     }
 
     /// A tap that belongs to its holder.
@@ -68,18 +101,50 @@ impl Parts {
         self.taps.new_owned()
     }
 
-    /// Any read. Does not wait for the first seed.
+    /// Any read, after a miss. Does not wait for the first seed.
     #[cold]
     #[inline(never)]
-    pub(crate) fn read(&self, destination: &mut [u8]) -> Result<(), Error> {
+    pub(crate) fn read(&self, miss: Miss, destination: &mut [u8]) -> Result<(), Error> {
+        self.taps.settle(miss);
+        if self.take_watching(Fill(&mut *destination)).is_some() {
+            return Ok(());
+        }
         self.read_inlined(destination)
     }
 
-    /// Any read. Waits for the first seed.
+    /// Any read, after a miss. Waits for the first seed.
     #[cold]
     #[inline(never)]
-    pub(crate) fn read_when_ready(&self, destination: &mut [u8]) {
-        wait_until_ready(|| self.read_inlined(destination));
+    pub(crate) fn read_when_ready(&self, miss: Miss, destination: &mut [u8]) {
+        self.taps.settle(miss);
+        if self.take_watching(Fill(&mut *destination)).is_none() {
+            wait_until_ready(|| self.read_inlined(destination));
+        }
+    }
+
+    /// A number off the hot path. Waits for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn number_when_ready<const N: usize>(&self, miss: Miss) -> [u8; N] {
+        self.taps.settle(miss);
+        if let Some(bytes) = self.take_watching(Bytes) {
+            return bytes;
+        }
+        let mut bytes = Zeroizing::new([0; N]);
+        wait_until_ready(|| self.read_inlined(&mut *bytes));
+        *bytes
+    }
+
+    /// As [`number_when_ready`](Self::number_when_ready), from an owned tap.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn owned_number_when_ready<const N: usize>(&self, owned: &mut OwnedTap) -> [u8; N] {
+        if let Some(bytes) = self.take_owned_watching(owned, Bytes) {
+            return bytes;
+        }
+        let mut bytes = Zeroizing::new([0; N]);
+        wait_until_ready(|| self.read_owned_inlined(owned, &mut *bytes));
+        *bytes
     }
 
     /// Any read of an owned tap. Does not wait for the first seed.
@@ -90,6 +155,10 @@ impl Parts {
         owned: &mut OwnedTap,
         destination: &mut [u8],
     ) -> Result<(), Error> {
+        let taken = self.take_owned_watching(owned, Fill(&mut *destination));
+        if taken.is_some() {
+            return Ok(());
+        }
         self.read_owned_inlined(owned, destination)
     }
 
@@ -97,13 +166,16 @@ impl Parts {
     #[cold]
     #[inline(never)]
     pub(crate) fn read_owned_when_ready(&self, owned: &mut OwnedTap, destination: &mut [u8]) {
-        wait_until_ready(|| self.read_owned_inlined(owned, destination));
+        let taken = self.take_owned_watching(owned, Fill(&mut *destination));
+        if taken.is_none() {
+            wait_until_ready(|| self.read_owned_inlined(owned, destination));
+        }
     }
 
     /// A read that node 0 may serve before 128 bits were credited.
     pub(super) fn read_early(&self, destination: &mut [u8]) -> Result<(), Error> {
         if self.nodes.phase() == Phase::Ready {
-            return self.read(destination);
+            return self.read(Miss::NONE, destination);
         }
         self.unless_copied(|| {
             modes::read_reserved(
@@ -120,8 +192,8 @@ impl Parts {
     #[inline(always)]
     pub(super) fn pseudo<R>(&self, mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
         match self.taps.try_pseudo(&mut draw) {
-            Some(result) => result,
-            None => self.pseudo_slowly(&mut draw),
+            Ok(result) => result,
+            Err(miss) => self.pseudo_slowly(miss, &mut draw),
         }
     }
 
@@ -135,7 +207,7 @@ impl Parts {
         let signals = Blocked::new();
         self.nodes.stir_all(entropy, &signals);
         self.collector.mix(entropy);
-        let generation = self.taps.generation().bump();
+        let generation = self.taps.announce();
         stack::erase_below();
         generation
     }
@@ -153,10 +225,10 @@ impl Parts {
         let reseeded = self.collector.reseed(self.outlet());
         stack::erase_below();
         if let Err(error) = reseeded {
-            self.taps.generation().bump();
+            self.taps.announce();
             return Err(error);
         }
-        Ok(self.taps.generation().current())
+        Ok(self.taps.generation())
     }
 
     /// Writes the seed file from a fresh secret of every node.
@@ -187,7 +259,7 @@ impl Parts {
             mode: self.mode,
             backend: self.nodes.backend(),
             phase: self.nodes.phase(),
-            generation: self.taps.generation().current(),
+            generation: self.taps.generation(),
             taps: self.taps.count(),
             nodes: self.nodes.stats(),
             sources: self.collector.stats(),
@@ -225,7 +297,7 @@ impl Parts {
     pub(super) fn outlet(&self) -> Outlet<'_> {
         Outlet {
             nodes: &self.nodes,
-            generation: self.taps.generation(),
+            taps: &self.taps,
         }
     }
 
@@ -323,7 +395,12 @@ impl Parts {
 
     #[cold]
     #[inline(never)]
-    fn pseudo_slowly<R>(&self, draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+    fn pseudo_slowly<R>(
+        &self,
+        miss: Miss,
+        draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R,
+    ) -> R {
+        self.taps.settle(miss);
         let node = || self.nodes.local() as u32;
         if let Some(result) = self.taps.pseudo(node, draw) {
             return result;
@@ -333,7 +410,7 @@ impl Parts {
             let mut words = [0; 4];
             for word in &mut words {
                 let mut bytes = [0; 8];
-                self.read_when_ready(&mut bytes);
+                self.read_when_ready(Miss::NONE, &mut bytes);
                 *word = u64::from_le_bytes(bytes);
             }
             let Some(mut generator) = Xoshiro256PlusPlus::from_words(words) else {
