@@ -9,7 +9,8 @@
 //! collector_memory  where noise lies on its way
 //! collector     sources -> health -> queues -> pools -> inlets of the nodes
 //! inline_harvest  one harvest on a reader's call, where no harvester does it
-//! taps          a key and a buffer for each thread and nesting depth; the hot path
+//! taps          a key and a buffer for each thread and nesting depth
+//! hot_path      ready bytes of a tap, and where a read goes that finds none
 //! modes         the read modes that work on nodes
 //! harvester     a thread that gathers noise, so that no reader has to
 //! tasks         what else that thread does: notices of clones, the seed file
@@ -24,6 +25,7 @@ mod clock_tests;
 mod collector;
 mod collector_memory;
 mod harvester;
+mod hot_path;
 mod inline_harvest;
 mod modes;
 mod nodes;

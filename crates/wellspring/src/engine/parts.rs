@@ -13,7 +13,7 @@ use super::modes;
 use super::nodes::Nodes;
 use super::phase::Phase;
 use super::stats::Stats;
-use super::taps::{Bytes, Fill, OwnedTap, Take, Taps};
+use super::taps::{OwnedTap, Taps};
 use crate::clone_detection::CloneDetector;
 use crate::error::Error;
 use crate::fresh_entropy::FreshEntropy;
@@ -48,128 +48,9 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The hot path: ready bytes of the thread's tap. A miss where words are watched for clones: then it is the first
-    /// thing that a read off the hot path tries, see [`take_watching`](Self::take_watching).
-    #[inline(always)]
-    pub(crate) fn take<T: Take>(&self, take: T) -> Result<T::Taken, Miss> {
-        if self.clones.epoch().is_watching() {
-            return Err(Miss::NONE);
-        }
-        self.taps.take(take)
-    }
-
-    /// The hot path of an owned tap.
-    #[inline(always)]
-    pub(crate) fn take_owned<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
-        if self.clones.epoch().is_watching() {
-            return None;
-        }
-        self.taps.take_owned(owned, take)
-    }
-
-    /// The hot path where words are watched: ready bytes, if the machine was not copied meanwhile.
-    #[inline(always)]
-    fn take_watching<T: Take>(&self, take: T) -> Option<T::Taken> {
-        let epoch = self.clones.epoch();
-        if !epoch.is_watching() {
-            return None;
-        }
-        let handled = epoch.handled();
-        match self.taps.take(take) {
-            Ok(taken) => (epoch.current() == handled).then_some(taken),
-            Err(miss) => {
-                self.taps.settle(miss);
-                None
-            }
-        }
-    }
-
-    /// As [`take_watching`](Self::take_watching).
-    #[inline(always)]
-    fn take_owned_watching<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
-        let epoch = self.clones.epoch();
-        if !epoch.is_watching() {
-            return None;
-        }
-        let handled = epoch.handled();
-        let taken = self.taps.take_owned(owned, take);
-        taken.filter(|_| epoch.current() == handled)
-    }
-
     /// A tap that belongs to its holder.
     pub(crate) fn new_owned_tap(&self) -> OwnedTap {
         self.taps.new_owned()
-    }
-
-    /// Any read, after a miss. Does not wait for the first seed.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn read(&self, miss: Miss, destination: &mut [u8]) -> Result<(), Error> {
-        self.taps.settle(miss);
-        if self.take_watching(Fill(&mut *destination)).is_some() {
-            return Ok(());
-        }
-        self.read_inlined(destination)
-    }
-
-    /// Any read, after a miss. Waits for the first seed.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn read_when_ready(&self, miss: Miss, destination: &mut [u8]) {
-        self.taps.settle(miss);
-        if self.take_watching(Fill(&mut *destination)).is_none() {
-            wait_until_ready(|| self.read_inlined(destination));
-        }
-    }
-
-    /// A number off the hot path. Waits for the first seed.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn number_when_ready<const N: usize>(&self, miss: Miss) -> [u8; N] {
-        self.taps.settle(miss);
-        if let Some(bytes) = self.take_watching(Bytes) {
-            return bytes;
-        }
-        let mut bytes = Zeroizing::new([0; N]);
-        wait_until_ready(|| self.read_inlined(&mut *bytes));
-        *bytes
-    }
-
-    /// As [`number_when_ready`](Self::number_when_ready), from an owned tap.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn owned_number_when_ready<const N: usize>(&self, owned: &mut OwnedTap) -> [u8; N] {
-        if let Some(bytes) = self.take_owned_watching(owned, Bytes) {
-            return bytes;
-        }
-        let mut bytes = Zeroizing::new([0; N]);
-        wait_until_ready(|| self.read_owned_inlined(owned, &mut *bytes));
-        *bytes
-    }
-
-    /// Any read of an owned tap. Does not wait for the first seed.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn read_owned(
-        &self,
-        owned: &mut OwnedTap,
-        destination: &mut [u8],
-    ) -> Result<(), Error> {
-        let taken = self.take_owned_watching(owned, Fill(&mut *destination));
-        if taken.is_some() {
-            return Ok(());
-        }
-        self.read_owned_inlined(owned, destination)
-    }
-
-    /// Any read of an owned tap. Waits for the first seed.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn read_owned_when_ready(&self, owned: &mut OwnedTap, destination: &mut [u8]) {
-        let taken = self.take_owned_watching(owned, Fill(&mut *destination));
-        if taken.is_none() {
-            wait_until_ready(|| self.read_owned_inlined(owned, destination));
-        }
     }
 
     /// A read that node 0 may serve before 128 bits were credited.
@@ -274,13 +155,13 @@ impl Parts {
     /// Inlined into its two callers: the fewer instructions follow the last look at what a fork wipes, the fewer
     /// moments are left in which a fork in a handler gives the same bytes to parent and child.
     #[inline(always)]
-    fn read_inlined(&self, destination: &mut [u8]) -> Result<(), Error> {
+    pub(super) fn read_inlined(&self, destination: &mut [u8]) -> Result<(), Error> {
         self.unless_copied(|| self.read_once(destination))
     }
 
     /// As [`read_inlined`](Self::read_inlined).
     #[inline(always)]
-    fn read_owned_inlined(
+    pub(super) fn read_owned_inlined(
         &self,
         owned: &mut OwnedTap,
         destination: &mut [u8],
@@ -433,19 +314,6 @@ impl Drop for Parts {
         if self.seed_store.as_ref().is_some_and(SeedStore::is_ours) {
             // Nobody is left to hear of an error. The present file was never used.
             let _ = self.save_seed();
-        }
-    }
-}
-
-/// Repeats a read until the engine is ready.
-#[inline(always)]
-fn wait_until_ready(mut read: impl FnMut() -> Result<(), Error>) {
-    loop {
-        match read() {
-            Ok(()) => return,
-            // To wait would be for ever: this thread keeps the engine from being seeded.
-            Err(error @ Error::SourceReadsEngine) => panic!("wellspring: {error}"),
-            Err(_) => os::pause(),
         }
     }
 }
