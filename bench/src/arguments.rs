@@ -9,6 +9,7 @@ usage: cargo xtask bench [TASK] [--quick] [--only PART] [--json FILE] [--report 
   without TASK        measure, with the peers and the model of larger machines
   --model             the model alone
   --readme FILE.svg   measure, print the README's table in Markdown, write its picture to FILE.svg
+  --many              many threads and engines, each at two sizes: time and memory
   --check             fail if wellspring lost more than 10 % against bench/baseline.json; with --quick 35 %
   --against BINARY    the same against another binary of this program; both take turns
   --save-baseline     write the ratios of this machine into bench/baseline.json
@@ -23,6 +24,7 @@ pub(crate) enum Task {
     #[default]
     Measure,
     Model,
+    Many,
     Check,
     Against(PathBuf),
     SaveBaseline,
@@ -54,6 +56,7 @@ impl Arguments {
                 "--report" => arguments.report = Some(words.next()?.into()),
                 "--readme" => arguments.readme = Some(words.next()?.into()),
                 "--model" => arguments.task = Task::Model,
+                "--many" => arguments.task = Task::Many,
                 "--check" => arguments.task = Task::Check,
                 "--against" => arguments.task = Task::Against(words.next()?.into()),
                 "--save-baseline" => arguments.task = Task::SaveBaseline,
@@ -81,6 +84,7 @@ mod tests {
             parse("--against old").unwrap().task,
             Task::Against("old".into())
         );
+        assert_eq!(parse("--many").unwrap().task, Task::Many);
         assert_eq!(parse("").unwrap().task, Task::Measure);
         for wrong in ["--against", "--only nonsense", "--fast", "check"] {
             assert!(parse(wrong).is_none(), "{wrong}");

@@ -7,6 +7,7 @@
 //! arguments  the command line
 //! peers      the generators of other projects
 //! model      larger machines, computed
+//! many       many threads, many engines
 //! targets    the figures that the project wants to reach
 //! readme     the table and the picture of the README
 //! gate       has wellspring become slower?
@@ -14,6 +15,7 @@
 
 mod arguments;
 mod gate;
+mod many;
 mod model;
 mod peers;
 mod readme;
@@ -57,6 +59,7 @@ fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
         Task::Check => gate::against_baseline(&baseline, effort),
         Task::Against(old) => gate::against_binary(old, effort),
         Task::SaveBaseline => gate::save(&baseline, effort),
+        Task::Many => Ok(many::run().text()),
         Task::Model => {
             let model = model::run(&model::Costs::measure());
             let tables: String = model.tables().iter().map(|table| table.text()).collect();

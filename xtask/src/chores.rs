@@ -65,10 +65,13 @@ pub(crate) fn test(words: impl Iterator<Item = String>) -> Result<(), String> {
 
 /// The lock-free parts under every interleaving. `cfg(loom)` changes every crate, so it has a target folder of its own.
 pub(crate) fn loom() -> Result<(), String> {
-    let words = "test --release --package wellspring-core --test loom --target-dir target/loom";
-    run(cargo()
-        .env("RUSTFLAGS", "--cfg loom")
-        .args(words.split(' ')))
+    for package in ["wellspring-core", "wellspring-sys"] {
+        let words = "test --release --locked --test loom --target-dir target/loom --package";
+        let mut cargo = cargo();
+        cargo.env("RUSTFLAGS", "--cfg loom");
+        run(cargo.args(words.split(' ')).arg(package))?;
+    }
+    Ok(())
 }
 
 /// The peers of the benchmark. They are outside of the workspace, to keep them out of the dependency tree.

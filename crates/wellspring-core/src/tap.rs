@@ -7,6 +7,9 @@ use zeroize::Zeroize;
 /// The most output that one tap key makes: 2^20 bytes, Fortuna's limit.
 pub const KEY_LIMIT_BYTES: usize = crate::generator::KEY_LIMIT_BYTES;
 
+/// What is a short read: it is made in registers alone, without a call.
+pub const SHORT_BYTES: usize = 64;
+
 /// {generation, key, counter, buffer, position}.
 ///
 /// A tap belongs to one thread at one nesting depth, and no other thread touches it. All zeros is a tap that
@@ -51,11 +54,16 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     /// Takes a key fetched from a node, under the generation read before the fetch. The rest of the buffer is
     /// discarded.
     pub fn rekey(&mut self, key: &[u8; KEY_BYTES], generation: u64) {
-        self.buffer.fill(0);
-        self.left_bytes = 0;
+        self.discard();
         self.counter = 0;
         self.key.copy_from_slice(key);
         self.generation = generation;
+    }
+
+    /// Erases the rest of the buffer.
+    pub fn discard(&mut self) {
+        self.buffer.fill(0);
+        self.left_bytes = 0;
     }
 
     /// The small read: hands out the next `destination.len()` bytes of the buffer and erases them there.
@@ -75,6 +83,22 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         hand_out(destination, &mut self.buffer[start..start + length]);
         self.left_bytes = (left_bytes - length) as u64;
         true
+    }
+
+    /// The same, into registers: for a number, which never has to be in memory.
+    #[must_use]
+    #[inline(always)]
+    pub fn take_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let left_bytes = self.left_bytes as usize;
+        if N > left_bytes || left_bytes > BUFFER_BYTES {
+            return None;
+        }
+        let start = BUFFER_BYTES - left_bytes;
+        let taken = self.buffer[start..].first_chunk_mut()?;
+        let bytes = *taken;
+        *taken = [0; N];
+        self.left_bytes = (left_bytes - N) as u64;
+        Some(bytes)
     }
 
     /// Any read: hands out what is left in the buffer; for the rest it refills the buffer, or writes straight to
@@ -136,20 +160,42 @@ impl<const BUFFER_BYTES: usize> Zeroize for Tap<BUFFER_BYTES> {
 /// Moves bytes out: copies them and erases the original, both of one length.
 ///
 /// Up to 64 bytes as two pieces that may overlap, in registers: two calls of libc would cost more than all the
-/// rest of a small read. Copied straight from place to place: a local variable would leave a copy on the stack.
+/// rest of a small read, and a caller who knows that it has no more than that is spared what a call costs. Copied
+/// straight from place to place: a local variable would leave a copy on the stack.
 #[inline(always)]
 fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
-    let done = match taken.len() {
-        4..8 => hand_out_pieces::<4>(destination, taken),
+    match taken.len() {
+        33..=SHORT_BYTES => hand_out_pieces::<32>(destination, taken),
+        16..=32 => hand_out_pieces::<16>(destination, taken),
         8..16 => hand_out_pieces::<8>(destination, taken),
-        16..32 => hand_out_pieces::<16>(destination, taken),
-        32..=64 => hand_out_pieces::<32>(destination, taken),
-        _ => None,
+        4..8 => hand_out_pieces::<4>(destination, taken),
+        2..4 => hand_out_pieces::<2>(destination, taken),
+        1 => hand_out_pieces::<1>(destination, taken),
+        0 => Some(()),
+        _ => hand_out_blocks(destination, taken),
     };
-    if done.is_none() {
+}
+
+/// The same for more than [`SHORT_BYTES`].
+#[inline(always)]
+fn hand_out_blocks(destination: &mut [u8], taken: &mut [u8]) -> Option<()> {
+    /// Beyond this length the C library is faster: it has wider registers.
+    const FEW_BYTES: usize = 128;
+
+    if taken.len() > FEW_BYTES {
         destination.copy_from_slice(taken);
         taken.fill(0);
+        return Some(());
     }
+    let (blocks, rest) = taken.as_chunks_mut::<SHORT_BYTES>();
+    let (destinations, rest_destination) = destination.as_chunks_mut::<SHORT_BYTES>();
+    for (destination, block) in destinations.iter_mut().zip(blocks) {
+        *destination = *block;
+        *block = [0; SHORT_BYTES];
+    }
+    rest_destination.copy_from_slice(rest);
+    rest.fill(0);
+    Some(())
 }
 
 /// The same for `N` to `2 * N` bytes.

@@ -2,7 +2,7 @@
 
 use crate::shared_page::SharedPage;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 /// How many pages are kept for a word: a reader may be about to load the word of a page that was replaced a moment
 /// ago. The 17th page takes the place of the first, so a reader that stood still between two instructions for 16
@@ -28,6 +28,7 @@ static STILL: Still = Still { _zeros: [0; 8] };
 pub struct CloneEpoch {
     words: [Word; 2],
     handled: AtomicU64,
+    is_watching: AtomicBool,
 }
 
 /// A word, and the pages that it was on.
@@ -86,7 +87,15 @@ impl CloneEpoch {
         Self {
             words: [const { Word::new() }; 2],
             handled: AtomicU64::new(0),
+            is_watching: AtomicBool::new(false),
         }
+    }
+
+    /// Whether a word is watched. If none is, [`current`](Self::current) never changes, and no read has to ask for it.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_watching(&self) -> bool {
+        self.is_watching.load(Ordering::Relaxed)
     }
 
     /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of the one watched before.
@@ -96,6 +105,7 @@ impl CloneEpoch {
     /// When `number` is above 1, or `offset` is no multiple of 8 within the page.
     pub fn watch(&self, number: usize, page: SharedPage, offset: usize) {
         self.words[number].watch(page, offset);
+        self.is_watching.store(true, Ordering::Relaxed);
     }
 
     /// The sum that was last acted upon.
@@ -147,7 +157,9 @@ mod tests {
         let (path, writer) = page("seen");
         let epoch = CloneEpoch::new();
         assert_eq!(epoch.current(), epoch.handled());
+        assert!(!epoch.is_watching());
         epoch.watch(0, SharedPage::map(File::open(&path).unwrap()).unwrap(), 64);
+        assert!(epoch.is_watching());
         assert_eq!(epoch.current(), epoch.handled());
         writer.store(64, 7);
         assert_eq!((epoch.current(), epoch.handled()), (7, 0));

@@ -18,8 +18,9 @@ impl<T: Send + Sync> OnceBox<T> {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The value, if it was made.
+    /// The value, if it was made. It is never dropped.
     #[must_use]
+    #[inline(always)]
     pub fn get(&self) -> Option<&'static T> {
         // SAFETY: null, or a value that `make` leaked and that never changes.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
@@ -28,8 +29,7 @@ impl<T: Send + Sync> OnceBox<T> {
     /// The value, made by `make` if there is none. It is never dropped.
     #[inline(always)]
     pub fn get_or_init(&self, make: fn() -> T) -> &'static T {
-        // SAFETY: null, or a value that `make` leaked and that never changes.
-        match unsafe { self.0.load(Ordering::Acquire).as_ref() } {
+        match self.get() {
             Some(value) => value,
             None => self.make(make),
         }

@@ -65,9 +65,8 @@ impl<T: Zeroed> OwnedState<T> {
         }
     }
 
-    /// Like [`ThreadStates::try_outermost`]: runs `read` on the state, if there is one.
-    #[inline(always)]
-    pub fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
+    /// Runs `read` on the state, if there is one and no fork took it meanwhile.
+    fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
         let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
         // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are a `T`. No other code uses
         // it: the slot is ours, and we are borrowed.

@@ -35,8 +35,10 @@ fn take(tap: &mut Tap) -> Option<u64> {
 }
 
 fn read(taps: &Taps) -> u64 {
-    if let Some(Some(value)) = taps.try_current(take) {
-        return value;
+    match taps.try_current(take) {
+        Ok(Some(value)) => return value,
+        Ok(None) => {}
+        Err(miss) => taps.settle(miss),
     }
     let epoch = taps.epoch();
     let value = taps.try_with(
@@ -201,4 +203,53 @@ fn a_child_forked_at_any_instruction_reads_other_values() {
         fork_at_every_step(left, |taps| _ = read(taps));
         fork_at_every_step(left, |_| _ = read(&other));
     }
+}
+
+/// Reads the mark of `states`; a state without one gets it.
+fn mark_of(states: &Taps, mark: u64) -> u64 {
+    match states.try_current(|state| state[0]) {
+        Ok(found) => return found,
+        Err(miss) => states.settle(miss),
+    }
+    let epoch = states.epoch();
+    let found = states.try_with(
+        || 0,
+        |state| {
+            state.mark_current(epoch);
+            match state.state() {
+                State::Outermost(state) | State::Nested(state) => state[0] = mark,
+            }
+        },
+    );
+    found.map_or(mark, |()| mark)
+}
+
+/// Interrupts the hot path at one of its steps with reads of `others`. `false`: it has fewer steps.
+fn interrupt_by_many(others: &[Taps], at_step: usize) -> bool {
+    let states = Taps::new();
+    mark_of(&states, 1);
+    let mut was_interrupted = false;
+    let mut on_step = |number| {
+        if number == at_step {
+            was_interrupted = true;
+            for (number, other) in others.iter().enumerate() {
+                let mark = 2 + number as u64;
+                assert_eq!(mark_of(other, mark), mark);
+            }
+        }
+        Next::Step
+    };
+    let found = step(&mut on_step, || mark_of(&states, 1));
+    assert_eq!(found, 1, "interrupted at step {at_step}");
+    assert_eq!(mark_of(&states, 1), 1);
+    was_interrupted
+}
+
+#[test]
+fn a_handler_that_uses_many_states_puts_none_in_the_place_of_those_that_are_read() {
+    // More than a thread keeps, at every place among them.
+    let others: Vec<Taps> = (0..40).map(|_| Taps::new()).collect();
+    let interrupt = |at_step| on_new_thread(|| interrupt_by_many(&others, at_step));
+    let steps = (1..).take_while(|&at_step| interrupt(at_step)).count();
+    assert!(steps > 10, "{steps} steps");
 }

@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, Harvester, Stats};
 use crate::error::Error;
+use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::inheritance::{self, SECRET_BYTES};
 use wellspring_sys::once_box::OnceBox;
 
@@ -60,7 +61,49 @@ impl Engine {
 /// This works early in the boot of a machine, too.
 #[inline]
 pub fn fill(destination: &mut [u8]) {
-    engine().fill(destination);
+    /// Apart, so that the hot path has no call before it.
+    #[cold]
+    #[inline(never)]
+    fn fill_first(destination: &mut [u8]) {
+        engine().fill(destination);
+    }
+
+    match ENGINE.get() {
+        Some(engine) => engine.fill(destination),
+        None => fill_first(destination),
+    }
+}
+
+/// A number, in a register: as [`fill`].
+#[inline(always)]
+pub(crate) fn number<const N: usize>() -> [u8; N] {
+    /// As `fill_first`.
+    #[cold]
+    #[inline(never)]
+    fn first_number<const N: usize>() -> [u8; N] {
+        engine().number()
+    }
+
+    match ENGINE.get() {
+        Some(engine) => engine.number(),
+        None => first_number(),
+    }
+}
+
+/// Runs `draw` on the calling thread's generator of the statistical tier.
+#[inline(always)]
+pub(crate) fn pseudo<R>(draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+    /// As `fill_first`.
+    #[cold]
+    #[inline(never)]
+    fn first_pseudo<R>(draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+        engine().pseudo(draw)
+    }
+
+    match ENGINE.get() {
+        Some(engine) => engine.pseudo(draw),
+        None => first_pseudo(draw),
+    }
 }
 
 /// Fills `destination`, of any length. Does not wait.

@@ -80,7 +80,7 @@ impl TryRng for PseudoRng {
 
     #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(global::engine().pseudo(Xoshiro256PlusPlus::next_u64))
+        Ok(global::pseudo(Xoshiro256PlusPlus::next_u64))
     }
 
     #[inline]
@@ -94,7 +94,7 @@ impl TryRng for PseudoRng {
 #[inline]
 pub fn fill(destination: &mut [u8]) {
     if destination.len() < BULK_BYTES {
-        global::engine().pseudo(|generator| generator.fill(destination));
+        global::pseudo(|generator| generator.fill(destination));
     } else {
         fill_in_bulk(destination);
     }
@@ -103,7 +103,7 @@ pub fn fill(destination: &mut [u8]) {
 /// Not inlined, so that a short fill has neither lanes on its stack nor a generator that must stay in memory.
 #[inline(never)]
 fn fill_in_bulk(destination: &mut [u8]) {
-    global::engine().pseudo(|seeder| Xoshiro256PlusPlusX16::seeded_by(seeder).fill(destination));
+    global::pseudo(|seeder| Xoshiro256PlusPlusX16::seeded_by(seeder).fill(destination));
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_thread_continues_its_own_generator() {
-        let first = global::engine().pseudo(|generator| generator.words());
+        let first = global::pseudo(|generator| generator.words());
         let step = u64();
         let mut same = Xoshiro256PlusPlus::from_words(first).unwrap();
         assert_eq!(step, same.next_u64());
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_long_fill_comes_from_lanes_that_the_thread_seeds() {
-        let words = global::engine().pseudo(|generator| generator.words());
+        let words = global::pseudo(|generator| generator.words());
         let mut same = Xoshiro256PlusPlus::from_words(words).unwrap();
         for length in [BULK_BYTES - 1, BULK_BYTES, 5003] {
             let (mut bytes, mut expected) = (vec![0; length], vec![0; length]);

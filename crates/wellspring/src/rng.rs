@@ -1,12 +1,13 @@
 //! The two generators with rand_core's traits: a handle to the process's engine, and an owned tap.
 
-use crate::engine::{Engine, OwnedTap};
+use crate::engine::{Bytes, Engine, Fill, OwnedTap};
 use crate::error::Error;
 use crate::global;
 use crate::numbers::numbers;
 use core::convert::Infallible;
 use core::fmt;
 use rand_core::{TryCryptoRng, TryRng};
+use wellspring_core::tap::SHORT_BYTES;
 
 /// An owned generator: a tap that is not tied to a thread.
 ///
@@ -37,9 +38,33 @@ impl LocalRng {
     /// Fills `destination`, of any length. Waits until the engine is seeded with 128 bits.
     #[inline(always)]
     pub fn fill(&mut self, destination: &mut [u8]) {
+        if destination.len() > SHORT_BYTES {
+            return self.fill_long(destination);
+        }
         let parts = self.engine.parts();
-        if !parts.take_owned(&mut self.tap, destination) {
+        let taken = parts.take_owned(&mut self.tap, Fill(&mut *destination));
+        if taken.is_none() {
             parts.read_owned_when_ready(&mut self.tap, destination);
+        }
+    }
+
+    /// Not inlined, for the reason of `Engine::fill_long`.
+    #[inline(never)]
+    fn fill_long(&mut self, destination: &mut [u8]) {
+        let parts = self.engine.parts();
+        let taken = parts.take_owned(&mut self.tap, Fill(&mut *destination));
+        if taken.is_none() {
+            parts.read_owned_when_ready(&mut self.tap, destination);
+        }
+    }
+
+    /// A number, in a register: as [`fill`](Self::fill).
+    #[inline(always)]
+    fn number<const N: usize>(&mut self) -> [u8; N] {
+        let parts = self.engine.parts();
+        match parts.take_owned(&mut self.tap, Bytes) {
+            Some(bytes) => bytes,
+            None => parts.owned_number_when_ready(&mut self.tap),
         }
     }
 
@@ -51,7 +76,8 @@ impl LocalRng {
     #[inline(always)]
     pub fn try_fill(&mut self, destination: &mut [u8]) -> Result<(), Error> {
         let parts = self.engine.parts();
-        if parts.take_owned(&mut self.tap, destination) {
+        let taken = parts.take_owned(&mut self.tap, Fill(&mut *destination));
+        if taken.is_some() {
             return Ok(());
         }
         parts.read_owned(&mut self.tap, destination)
@@ -115,24 +141,21 @@ impl ThreadRng {
     numbers!([&self,] => &mut { *self }, "as good as those of [`fill`](crate::fill)");
 }
 
-/// Implements rand_core's traits by a type's `fill` of any length. It cannot fail: all of these wait for the first seed.
+/// Implements rand_core's traits by a number of any size and a `fill` of any length. They cannot fail: all of these wait
+/// for the first seed.
 macro_rules! rand_core_traits {
-    ($type:ty, $self:ident => $fill:expr) => {
+    ($type:ty, $self:ident => $number:expr, $fill:expr) => {
         impl TryRng for $type {
             type Error = Infallible;
 
             #[inline]
-            fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-                let mut bytes = [0; 4];
-                self.try_fill_bytes(&mut bytes)?;
-                Ok(u32::from_le_bytes(bytes))
+            fn try_next_u32(&mut $self) -> Result<u32, Infallible> {
+                Ok(u32::from_le_bytes($number))
             }
 
             #[inline]
-            fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-                let mut bytes = [0; 8];
-                self.try_fill_bytes(&mut bytes)?;
-                Ok(u64::from_le_bytes(bytes))
+            fn try_next_u64(&mut $self) -> Result<u64, Infallible> {
+                Ok(u64::from_le_bytes($number))
             }
 
             #[inline]
@@ -146,10 +169,10 @@ macro_rules! rand_core_traits {
     };
 }
 
-rand_core_traits!(LocalRng, self => |bytes: &mut [u8]| self.fill(bytes));
-rand_core_traits!(ThreadRng, self => |bytes: &mut [u8]| global::fill(bytes));
-rand_core_traits!(Engine, self => |bytes: &mut [u8]| Engine::fill(self, bytes));
-rand_core_traits!(&Engine, self => |bytes: &mut [u8]| Engine::fill(self, bytes));
+rand_core_traits!(LocalRng, self => self.number(), |bytes: &mut [u8]| self.fill(bytes));
+rand_core_traits!(ThreadRng, self => global::number(), |bytes: &mut [u8]| global::fill(bytes));
+rand_core_traits!(Engine, self => Engine::number(self), |bytes: &mut [u8]| Engine::fill(self, bytes));
+rand_core_traits!(&Engine, self => Engine::number(self), |bytes: &mut [u8]| Engine::fill(self, bytes));
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ use super::{ACQUIRING, Header, Kind, Slot};
 use crate::memory::{self, Pages};
 use crate::sandbox;
 use crate::vdso;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 const MIN_SLOTS: usize = 8;
@@ -172,8 +173,10 @@ impl Chunk {
     pub(super) fn slot(&self, holder: &'static Holder) -> Slot {
         let index = holder.number() - self.first.load(Ordering::Relaxed) as usize;
         let start = self.start.load(Ordering::Relaxed);
+        let header = start.wrapping_add(index * self.kind().slot_bytes());
         Slot {
-            header: start.wrapping_add(index * self.kind().slot_bytes()).cast(),
+            // Never null: a chunk has holders when it is mapped.
+            header: NonNull::new(header.cast()).unwrap_or(Slot::NONE.header),
             holder,
             serial: holder.serial(),
         }

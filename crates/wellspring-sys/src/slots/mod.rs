@@ -29,7 +29,7 @@ use crate::memory::erase;
 use crate::sandbox;
 use crate::vdso;
 use chunk::{chunks, map_chunk};
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use holder::{ACQUIRING, FREE, Holder, LEAVING, Thread};
 
@@ -87,16 +87,17 @@ static NO_HEADER: NoHeader = NoHeader([LEAVING; 8]);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     /// The beginning of a slot, or [`NO_HEADER`]. Its provenance covers the whole slot.
-    header: *const Header,
+    header: NonNull<Header>,
     /// Null where there is no slot.
     holder: *const Holder,
     serial: u64,
 }
 
 /// The part of a slot that the hot path needs. It fits into two registers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    header: *const Header,
+    /// Not null, so that no place takes no third register.
+    header: NonNull<Header>,
     serial: u64,
 }
 
@@ -106,21 +107,21 @@ impl Place {
     pub(crate) fn is_ours(self) -> bool {
         // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
         // is as large, and is only loaded from.
-        let header = unsafe { &*self.header };
+        let header = unsafe { self.header.as_ref() };
         header.serial.load(Ordering::Relaxed) == self.serial
     }
 
     /// The address of the states: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
     #[inline(always)]
     pub(crate) fn states(self) -> *mut u8 {
-        self.header.wrapping_add(1).cast_mut().cast()
+        self.header.as_ptr().wrapping_add(1).cast()
     }
 }
 
 impl Slot {
     /// No slot: never held.
     pub(crate) const NONE: Self = Self {
-        header: (&raw const NO_HEADER).cast(),
+        header: NonNull::from_ref(&NO_HEADER).cast(),
         holder: ptr::null(),
         serial: FREE,
     };
@@ -129,7 +130,7 @@ impl Slot {
     fn header(&self) -> &'static Header {
         // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
         // is as large, and is only loaded from.
-        unsafe { &*self.header }
+        unsafe { self.header.as_ref() }
     }
 
     fn holder(&self) -> Option<&'static Holder> {
@@ -153,7 +154,7 @@ impl Slot {
 
     /// The slot as it was held under the serial of `place`, which is the same memory.
     pub(crate) fn under(self, place: Place) -> Self {
-        if ptr::eq(self.header, place.header) {
+        if self.header == place.header {
             Self {
                 serial: place.serial,
                 ..self
@@ -171,7 +172,7 @@ impl Slot {
 
     /// Whether both are the same memory.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
-        ptr::eq(self.header, other.header)
+        self.header == other.header
     }
 
     /// The address of the states: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).

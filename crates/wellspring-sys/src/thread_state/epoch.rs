@@ -3,6 +3,11 @@
 use crate::thread::STALE;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(not(loom))]
+pub(super) use core::sync::atomic::AtomicU64 as AtomicEpoch;
+#[cfg(loom)]
+pub(super) use loom::sync::atomic::AtomicU64 as AtomicEpoch;
+
 /// A stretch of time in which nothing happened to some states, see
 /// [`ThreadStates`](super::ThreadStates).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,14 +14,25 @@ pub use state_ref::{State, StateRef};
 
 use crate::signals::Blocked;
 use crate::slots::{self, Header, Kind, Place, Request, Slot};
-use crate::thread::{BUSY, ENTRIES, Entry, Level, Local, Mark, STALE, local};
+use crate::thread::{ENTRIES, Entry, Level, Local, Mark, STALE, local};
 use crate::thread_exit;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
-use epoch::next_epoch;
+use epoch::{AtomicEpoch, next_epoch};
 use state_ref::States;
+
+/// Why the hot path gave nothing, for [`ThreadStates::settle`]. Apart from the hot path, which would otherwise have to keep
+/// its caller's registers over a call.
+#[derive(Debug)]
+#[must_use = "the thread may count as reading until it is settled"]
+pub struct Miss(Option<Place>);
+
+impl Miss {
+    /// The state was not current: nothing was done.
+    pub const NONE: Self = Self(None);
+}
 
 /// States for every thread: an `O` for the outermost depth, an `I` for each deeper one.
 ///
@@ -39,7 +50,7 @@ use state_ref::States;
 /// the read (in a signal handler) is noticed at its end, by the slot's serial.
 #[derive(Debug)]
 pub struct ThreadStates<O, I> {
-    epoch: AtomicU64,
+    epoch: AtomicEpoch,
     owner: u64,
     states: PhantomData<fn() -> (O, I)>,
 }
@@ -60,7 +71,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
         thread_exit::prepare();
         Self {
-            epoch: AtomicU64::new(next_epoch()),
+            epoch: AtomicEpoch::new(next_epoch()),
             owner: NEXT_OWNER.fetch_add(1, Ordering::Relaxed),
             states: PhantomData,
         }
@@ -84,73 +95,55 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     }
 
     /// Begins a new epoch: no state is current any more. To be called after what makes the states out of date.
+    ///
+    /// A swap, not a store: where two threads do so at the same time, a reader that sees the epoch of the later one
+    /// also sees what made the states out of date for the other.
     pub fn begin_epoch(&self) {
-        self.epoch.store(next_epoch(), Ordering::Release);
+        self.epoch.swap(next_epoch(), Ordering::AcqRel);
     }
 
     /// The hot path: runs `read` on this thread's outermost state, if that is current and no read is at work on this
     /// thread.
     ///
-    /// `None`: it is not, or the process forked under `read` (in a signal handler): whatever `read` did is then to be
-    /// done again by way of [`try_with`](Self::try_with). In a child `read` may find `O::ZERO`, and must take nothing
-    /// from it.
+    /// `Err`: it is not, or the process forked under `read` (in a signal handler): whatever `read` did is then to be
+    /// done again by way of [`try_with`](Self::try_with), after [`settle`](Self::settle). In a child `read` may find
+    /// `O::ZERO`, and must take nothing from it.
     #[inline(always)]
-    pub fn try_current<R>(&self, read: impl FnOnce(&mut O) -> R) -> Option<R> {
+    pub fn try_current<R>(&self, read: impl FnOnce(&mut O) -> R) -> Result<R, Miss> {
         let local = local();
         let epoch = self.epoch.load(Ordering::Relaxed);
         if local.epoch.get() != epoch {
-            return None;
+            return Err(Miss::NONE);
         }
         let mark = Mark::new(local, epoch);
-        // The entry is of these states, and no thread but this one releases its slot. A handler in a forked child may
-        // take it again under another serial; so the serial is loaded before the state is looked at.
+        // The first entry is of these states: no handler gives it to others while they live, also not one that runs
+        // between the comparison and the mark. A handler in a forked child may take the slot again under another
+        // serial; so the serial is loaded before the state is looked at.
         let place = local.entries[0].slot.get().place();
         compiler_fence(Ordering::SeqCst);
-        // SAFETY: as in `try_outermost`.
-        let result = read(unsafe { &mut *place.states().cast::<O>() });
-        compiler_fence(Ordering::SeqCst);
-        if place.is_ours() {
-            return Some(result);
-        }
-        core::mem::forget(mark);
-        self.start_over_outermost(local, place);
-        None
-    }
-
-    /// Runs `read` on this thread's outermost state, if it has one in its first entry and no read is at work on this
-    /// thread. The state need not be current.
-    ///
-    /// `None`: it has none, or the process forked under `read` (in a signal handler): whatever `read` did is then to
-    /// be done again by way of [`try_with`](Self::try_with).
-    #[inline(always)]
-    pub fn try_outermost<R>(&self, read: impl FnOnce(&mut O) -> R) -> Option<R> {
-        let local = local();
-        let epoch = local.epoch.get();
-        if epoch == BUSY {
-            return None;
-        }
-        let mark = Mark::new(local, epoch);
-        let entry = &local.entries[0];
-        let place = entry.slot.get().place();
-        if entry.owner.get() != self.owner || !place.is_ours() {
-            return None;
-        }
         // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are an `O`. No other code uses
         // it: the slot is this thread's, and the level is marked.
         let result = read(unsafe { &mut *place.states().cast::<O>() });
         compiler_fence(Ordering::SeqCst);
         if place.is_ours() {
-            return Some(result);
+            return Ok(result);
         }
         core::mem::forget(mark);
-        self.start_over_outermost(local, place);
-        None
+        Err(Miss(Some(place)))
     }
 
-    /// Ends an outermost read on the hot path under which the process forked, in the child.
+    /// Ends an outermost read on the hot path under which the process forked, in the child: erases what it wrote. Until
+    /// then its thread counts as reading.
+    pub fn settle(&self, miss: Miss) {
+        if let Some(place) = miss.0 {
+            self.start_over_outermost(place);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    fn start_over_outermost(&self, local: &Local, place: Place) {
+    fn start_over_outermost(&self, place: Place) {
+        let local = local();
         let level = Level::marked(local);
         // The first entry still names the same memory: no handler replaces an entry whose slot a fork took.
         let slot = local.entries[0].slot.get().under(place);
@@ -186,14 +179,14 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
                 states: PhantomData,
             };
             let result = read(&mut state);
-            let current = state.current.and_then(|epoch| epoch.of(self.owner));
+            if let Some(number) = state.current.and_then(|epoch| epoch.of(self.owner))
+                && local.entries[0].slot.get().is_same_place(&slot)
+            {
+                level.end_in(number);
+            }
+            // Last: a fork after this look is one after the read.
             compiler_fence(Ordering::SeqCst);
             if slot.is_ours() {
-                if let Some(number) = current
-                    && local.entries[0].slot.get().is_same_place(&slot)
-                {
-                    level.end_in(number);
-                }
                 return Some(result);
             }
             slot = self.start_over(local, slot, &level, &node)?;
@@ -311,8 +304,9 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         // Not one whose slot a fork took: a read that a handler interrupted may still use it.
         let is_free = |entry: &&Entry| !entry.slot.get().is_ours_or_lost();
         let found = entries().find(is_own).or_else(|| entries().find(is_free));
-        // At the outermost depth no read is interrupted.
-        let another = || &local.entries[self.owner as usize % ENTRIES];
+        // At the outermost depth no read is interrupted that has marked it. One on the hot path may be about to: the
+        // first entry stays with its states.
+        let another = || &local.entries[1 + self.owner as usize % (ENTRIES - 1)];
         found.or_else(|| (depth == 0).then(another))
     }
 }

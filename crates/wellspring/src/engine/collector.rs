@@ -20,11 +20,11 @@ use super::nodes::Nodes;
 use super::phase::Phase;
 use super::source_entry::SourceEntry;
 use super::stats::SourceStats;
+use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use wellspring_core::event::Event;
-use wellspring_core::generation::Generation;
 use wellspring_core::health::START_UP_SYMBOLS;
 use wellspring_core::pool::Pace;
 use wellspring_core::sha256::Sha256;
@@ -44,11 +44,11 @@ const FIRST_DRAWS: usize = 34;
 /// time, and one more.
 const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
 
-/// The nodes that get seeds, and the number that announces the seeds to the taps.
+/// The nodes that get seeds, and the taps to which the seeds are announced.
 #[derive(Clone, Copy)]
 pub(super) struct SeedTarget<'a> {
     pub(super) nodes: &'a Nodes,
-    pub(super) generation: &'a Generation,
+    pub(super) taps: &'a Taps,
 }
 
 /// The number of events taken from the fullest queue, and from all queues.
@@ -411,7 +411,7 @@ impl Collector {
             .deliver(now_ms, pace, nodes.in_use(), inlet);
         if delivered {
             state.reseeded_ms = now_ms;
-            target.generation.bump();
+            target.taps.announce();
         }
         delivered
     }

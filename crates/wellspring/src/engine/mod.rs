@@ -10,7 +10,8 @@
 //! collector     sources -> health -> queues -> pools -> inlets of the nodes
 //! inherited     the secret that a child process has from its parent
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
-//! taps          a key and a buffer for each thread and nesting depth; the hot path
+//! taps          a key and a buffer for each thread and nesting depth
+//! hot_path      ready bytes of a tap, and where a read goes that finds none
 //! modes         the read modes that work on nodes
 //! harvester     a thread that gathers noise, so that no reader has to
 //! tasks         the other tasks of that thread: notices of clones, the seed file
@@ -25,6 +26,7 @@ mod clock_tests;
 mod collector;
 mod collector_memory;
 mod harvester;
+mod hot_path;
 mod inherited;
 mod inline_harvest;
 mod modes;
@@ -41,7 +43,7 @@ pub use harvester::{Harvester, HarvesterStats};
 pub(crate) use parts::Parts;
 pub use phase::Phase;
 pub use stats::{NodeStats, SourceStats, Stats};
-pub(crate) use taps::OwnedTap;
+pub(crate) use taps::{Bytes, Fill, OwnedTap};
 
 use crate::error::Error;
 use crate::mode::Mode;
@@ -50,6 +52,7 @@ use crate::seed_file::SeedFileError;
 use core::fmt;
 use harvester::HarvesterHandle;
 use std::sync::Arc;
+use wellspring_core::tap::SHORT_BYTES;
 use wellspring_core::{Backend, Prf};
 use wellspring_pseudo::Xoshiro256PlusPlus;
 
@@ -110,8 +113,27 @@ impl Engine {
     /// for itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
-        if !self.parts.take(destination) {
-            self.parts.read_when_ready(destination);
+        if destination.len() > SHORT_BYTES {
+            self.fill_long(destination);
+        } else if let Err(miss) = self.parts.take(Fill(&mut *destination)) {
+            self.parts.read_when_ready(miss, destination);
+        }
+    }
+
+    /// Not inlined, so that a short read has no call on its hot path, and no registers to keep over one.
+    #[inline(never)]
+    fn fill_long(&self, destination: &mut [u8]) {
+        if let Err(miss) = self.parts.take(Fill(&mut *destination)) {
+            self.parts.read_when_ready(miss, destination);
+        }
+    }
+
+    /// A number, in a register: as [`fill`](Self::fill).
+    #[inline(always)]
+    pub(crate) fn number<const N: usize>(&self) -> [u8; N] {
+        match self.parts.take(Bytes) {
+            Ok(bytes) => bytes,
+            Err(miss) => self.parts.number_when_ready(miss),
         }
     }
 
@@ -123,10 +145,10 @@ impl Engine {
     /// then untouched.
     #[inline(always)]
     pub fn try_fill(&self, destination: &mut [u8]) -> Result<(), Error> {
-        if self.parts.take(destination) {
-            return Ok(());
+        match self.parts.take(Fill(&mut *destination)) {
+            Ok(()) => Ok(()),
+            Err(miss) => self.parts.read(miss, destination),
         }
-        self.parts.read(destination)
     }
 
     /// Fills `destination` even before the engine is seeded with 128 bits: in [`Phase::Early`], from node 0. The output
@@ -221,7 +243,7 @@ impl Engine {
     /// [`reseed`](Self::reseed) that failed because the sources yielded nothing.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.parts.taps.generation().current()
+        self.parts.taps.generation()
     }
 
     /// Starts a source again that its health tests quarantined or disabled: its next 1024 samples are a start-up test.

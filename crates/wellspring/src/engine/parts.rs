@@ -32,6 +32,7 @@ use wellspring_sys::os;
 use wellspring_sys::sandbox;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::stack;
+use wellspring_sys::thread_state::Miss;
 use zeroize::Zeroizing;
 
 /// A read is repeated if the machine was copied while it ran. After 4 tries it returns its last bytes, even if the
@@ -50,63 +51,15 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The hot path: ready bytes of the thread's tap, if the machine was not copied meanwhile.
-    #[inline(always)]
-    pub(crate) fn take(&self, destination: &mut [u8]) -> bool {
-        let handled = self.clones.epoch().handled();
-        self.mode == Mode::PerThread
-            && self.taps.take(destination)
-            && self.clones.epoch().current() == handled
-    }
-
-    /// The hot path of an owned tap.
-    #[inline(always)]
-    pub(crate) fn take_owned(&self, owned: &mut OwnedTap, destination: &mut [u8]) -> bool {
-        let handled = self.clones.epoch().handled();
-        self.taps.take_owned(owned, destination) && self.clones.epoch().current() == handled
-    }
-
     /// A tap that belongs to its holder.
     pub(crate) fn new_owned_tap(&self) -> OwnedTap {
         self.taps.new_owned()
     }
 
-    /// Any read. Does not wait for the first seed.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn read(&self, destination: &mut [u8]) -> Result<(), Error> {
-        self.read_inlined(destination)
-    }
-
-    /// Any read. Waits for the first seed.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn read_when_ready(&self, destination: &mut [u8]) {
-        wait_until_ready(|| self.read_inlined(destination));
-    }
-
-    /// Any read of an owned tap. Does not wait for the first seed.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn read_owned(
-        &self,
-        owned: &mut OwnedTap,
-        destination: &mut [u8],
-    ) -> Result<(), Error> {
-        self.read_owned_inlined(owned, destination)
-    }
-
-    /// Any read of an owned tap. Waits for the first seed.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn read_owned_when_ready(&self, owned: &mut OwnedTap, destination: &mut [u8]) {
-        wait_until_ready(|| self.read_owned_inlined(owned, destination));
-    }
-
     /// A read that node 0 may serve before 128 bits were credited.
     pub(super) fn read_early(&self, destination: &mut [u8]) -> Result<(), Error> {
         if self.nodes.phase() == Phase::Ready {
-            return self.read(destination);
+            return self.read(Miss::NONE, destination);
         }
         self.unless_copied(|| {
             modes::read_reserved(
@@ -123,8 +76,8 @@ impl Parts {
     #[inline(always)]
     pub(super) fn pseudo<R>(&self, mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
         match self.taps.try_pseudo(&mut draw) {
-            Some(result) => result,
-            None => self.pseudo_slowly(&mut draw),
+            Ok(result) => result,
+            Err(miss) => self.pseudo_slowly(miss, &mut draw),
         }
     }
 
@@ -136,7 +89,7 @@ impl Parts {
         match Blocked::try_first() {
             Some(signals) => self.diverge_blocked(&signals),
             // In a handler of a process without system calls. What it interrupted may hold a node.
-            None => self.taps.generation().bump(),
+            None => self.taps.announce(),
         }
     }
 
@@ -146,7 +99,7 @@ impl Parts {
         let entropy = entropy.gather();
         self.nodes.stir_all(entropy, signals);
         self.collector.mix(entropy);
-        let generation = self.taps.generation().bump();
+        let generation = self.taps.announce();
         stack::erase_below();
         generation
     }
@@ -162,9 +115,9 @@ impl Parts {
     /// After this the reads of the calling thread make no system call.
     pub(super) fn prepare_for_sandbox(&self) -> Result<(), Error> {
         // The second read takes keys of a new generation, for every depth: later each depth takes its own.
-        self.read(&mut [0])?;
-        self.taps.generation().bump();
-        self.read(&mut [0])?;
+        self.read(Miss::NONE, &mut [0])?;
+        self.taps.announce();
+        self.read(Miss::NONE, &mut [0])?;
         sandbox::prepare();
         Ok(())
     }
@@ -175,10 +128,10 @@ impl Parts {
         let reseeded = self.collector.reseed(self.seed_target());
         stack::erase_below();
         if let Err(error) = reseeded {
-            self.taps.generation().bump();
+            self.taps.announce();
             return Err(error);
         }
-        Ok(self.taps.generation().current())
+        Ok(self.taps.generation())
     }
 
     /// Writes the seed file from a fresh secret of every node.
@@ -209,7 +162,7 @@ impl Parts {
             mode: self.mode,
             backend: self.nodes.backend(),
             phase: self.nodes.phase(),
-            generation: self.taps.generation().current(),
+            generation: self.taps.generation(),
             taps: self.taps.count(),
             nodes: self.nodes.stats(),
             sources: self.collector.stats(),
@@ -224,13 +177,13 @@ impl Parts {
     /// Inlined into its two callers, so that few instructions follow the last fork check. A fork in them, by a signal
     /// handler, gives parent and child the same bytes.
     #[inline(always)]
-    fn read_inlined(&self, destination: &mut [u8]) -> Result<(), Error> {
+    pub(super) fn read_inlined(&self, destination: &mut [u8]) -> Result<(), Error> {
         self.unless_copied(|| self.read_once(destination))
     }
 
     /// Inlined for the same reason as [`read_inlined`](Self::read_inlined).
     #[inline(always)]
-    fn read_owned_inlined(
+    pub(super) fn read_owned_inlined(
         &self,
         owned: &mut OwnedTap,
         destination: &mut [u8],
@@ -247,7 +200,7 @@ impl Parts {
     pub(super) fn seed_target(&self) -> SeedTarget<'_> {
         SeedTarget {
             nodes: &self.nodes,
-            generation: self.taps.generation(),
+            taps: &self.taps,
         }
     }
 
@@ -304,7 +257,7 @@ impl Parts {
     /// Draws what fork(3) gives to a child.
     pub(crate) fn draw_for_child(&self, secret: &mut [u8; SECRET_BYTES]) -> bool {
         if self.nodes.phase() == Phase::Ready {
-            self.read(secret).is_ok()
+            self.read(Miss::NONE, secret).is_ok()
         } else {
             // A child that has drawn nothing yet passes on what it has from its own parent.
             inherited::next_secret(secret)
@@ -360,7 +313,12 @@ impl Parts {
 
     #[cold]
     #[inline(never)]
-    fn pseudo_slowly<R>(&self, draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+    fn pseudo_slowly<R>(
+        &self,
+        miss: Miss,
+        draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R,
+    ) -> R {
+        self.taps.settle(miss);
         let node = || self.nodes.local() as u32;
         if let Some(result) = self.taps.pseudo(node, draw) {
             return result;
@@ -370,7 +328,7 @@ impl Parts {
             let mut words = [0; 4];
             for word in &mut words {
                 let mut bytes = [0; 8];
-                self.read_when_ready(&mut bytes);
+                self.read_when_ready(Miss::NONE, &mut bytes);
                 *word = u64::from_le_bytes(bytes);
             }
             let Some(mut generator) = Xoshiro256PlusPlus::from_words(words) else {
@@ -393,19 +351,6 @@ impl Drop for Parts {
         if self.seed_store.as_deref().is_some_and(SeedStore::is_ours) {
             // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
             let _ = self.save_seed();
-        }
-    }
-}
-
-/// Repeats a read until the engine is ready.
-#[inline(always)]
-fn wait_until_ready(mut read: impl FnMut() -> Result<(), Error>) {
-    loop {
-        match read() {
-            Ok(()) => return,
-            // Waiting would never end: this thread is the one that must seed the engine.
-            Err(error @ Error::SourceReadsEngine) => panic!("wellspring: {error}"),
-            Err(_) => os::pause(),
         }
     }
 }

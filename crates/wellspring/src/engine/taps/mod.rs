@@ -6,7 +6,22 @@
 //! ```
 //!
 //! A small read takes bytes that are ready: [`Taps::take`]. Every other read follows one algorithm, [`Taps::read`],
-//! wherever its tap lives: fetch keys if the tap is not of this generation, then read.
+//! wherever its tap lives: fetch keys if the tap is not of this generation, then read, then say that the tap is current.
+//!
+//! # Why one comparison is enough on the hot path
+//!
+//! The hot path compares one number, the epoch of [`ThreadStates`]. A tap is *current* in an epoch, and the hot path
+//! takes from a current tap only.
+//!
+//! - **A reseed, a clone, an operator's order**: each of them ends with [`Taps::announce`], which bumps the generation
+//!   and then begins an epoch. A read on the long way does it the other way round: it loads the epoch, then compares the
+//!   generation, and marks its tap with the epoch that it loaded. So a tap that is current in the present epoch has a
+//!   key of the last generation announced (`wellspring-sys/tests/loom.rs`).
+//! - **A fork**: the child's tap is wiped and has no bytes to give; a fork under the read is noticed by the serial of
+//!   the slot, which is compared after the bytes were taken.
+//! - **A nested read**: while a read is at work the thread's epoch is a number that no epoch has.
+//! - **Another engine**: no two engines are ever in the same epoch.
+//! - **Another mode**: no read of theirs puts bytes into a tap, so a tap that a statistical read made current has none.
 
 mod place;
 mod thread_pseudo;
@@ -20,7 +35,7 @@ use wellspring_core::tap::Tap;
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_sys::cpu;
 use wellspring_sys::signals::Blocked;
-use wellspring_sys::thread_state::{DEPTHS, ThreadStates};
+use wellspring_sys::thread_state::{DEPTHS, Miss, ThreadStates};
 use wellspring_sys::vdso::VdsoRandom;
 use zeroize::Zeroize;
 
@@ -48,9 +63,16 @@ impl Taps {
     }
 
     /// The generation that every tap compares with its own.
-    #[inline(always)]
-    pub(super) fn generation(&self) -> &Generation {
-        &self.generation
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.current()
+    }
+
+    /// Moves every tap to a fresh key at its next read. To be called after the seed that it announces can be seen by
+    /// those who fetch keys. Returns the new generation.
+    pub(super) fn announce(&self) -> u64 {
+        let generation = self.generation.bump();
+        self.threads.begin_epoch();
+        generation
     }
 
     /// The taps in use.
@@ -63,19 +85,23 @@ impl Taps {
         OwnedTap::new(&self.threads)
     }
 
-    /// The hot path: takes ready bytes of this generation from the thread's outermost tap.
+    /// The hot path: takes from the thread's outermost tap, if that is current.
     #[inline(always)]
-    pub(super) fn take(&self, destination: &mut [u8]) -> bool {
-        let generation = self.generation.current();
-        let take = |state: &mut OutermostTap| take(&mut state.tap, generation, destination);
-        self.threads.try_outermost(take) == Some(true)
+    pub(super) fn take<T: Take>(&self, take: T) -> Result<T::Taken, Miss> {
+        let take = |state: &mut OutermostTap| take.take_from(&mut state.tap);
+        self.threads.try_current(take)?.ok_or(Miss::NONE)
+    }
+
+    /// To be called after a miss, before any other read.
+    #[inline(always)]
+    pub(super) fn settle(&self, miss: Miss) {
+        self.threads.settle(miss);
     }
 
     /// The hot path of an owned tap.
     #[inline(always)]
-    pub(super) fn take_owned(&self, owned: &mut OwnedTap, destination: &mut [u8]) -> bool {
-        let generation = self.generation.current();
-        owned.try_with(|tap| take(tap, generation, destination)) == Some(true)
+    pub(super) fn take_owned<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
+        owned.try_current(&self.threads, |tap| take.take_from(tap))?
     }
 
     /// Reads from the tap of this thread at its present depth.
@@ -88,8 +114,12 @@ impl Taps {
         fetch: FetchKeys<'_>,
         destination: &mut [u8],
     ) -> Option<Result<(), Error>> {
-        self.threads
-            .try_with(node, |state| self.read(state, fetch, destination))
+        let epoch = self.threads.epoch();
+        self.threads.try_with(node, |state| {
+            self.read(state, fetch, destination)?;
+            state.mark_current(epoch);
+            Ok(())
+        })
     }
 
     /// Reads from an owned tap. `None` if the system has no memory for it.
@@ -101,10 +131,15 @@ impl Taps {
         fetch: FetchKeys<'_>,
         destination: &mut [u8],
     ) -> Option<Result<(), Error>> {
-        owned.with(node, |place| self.read(place, fetch, destination))
+        let epoch = self.threads.epoch();
+        let read = owned.with(node, |place| self.read(place, fetch, destination))?;
+        if read.is_ok() {
+            owned.mark_current(epoch);
+        }
+        Some(read)
     }
 
-    /// Any read of a tap.
+    /// Any read of a tap. The epoch was loaded before, by whom marks the tap as current in it afterwards.
     fn read(
         &self,
         place: &mut impl Place,
@@ -149,9 +184,39 @@ impl Taps {
     }
 }
 
-#[inline(always)]
-fn take<const B: usize>(tap: &mut Tap<B>, generation: u64, destination: &mut [u8]) -> bool {
-    tap.is_current(generation) && tap.take(destination)
+/// What the hot path takes from a tap of any size.
+pub(crate) trait Take {
+    type Taken;
+
+    /// `None` if fewer bytes are ready.
+    fn take_from<const BUFFER_BYTES: usize>(
+        self,
+        tap: &mut Tap<BUFFER_BYTES>,
+    ) -> Option<Self::Taken>;
+}
+
+/// Bytes for memory of the caller.
+pub(crate) struct Fill<'a>(pub(crate) &'a mut [u8]);
+
+impl Take for Fill<'_> {
+    type Taken = ();
+
+    #[inline(always)]
+    fn take_from<const BUFFER_BYTES: usize>(self, tap: &mut Tap<BUFFER_BYTES>) -> Option<()> {
+        tap.take(self.0).then_some(())
+    }
+}
+
+/// Bytes for registers.
+pub(crate) struct Bytes<const N: usize>;
+
+impl<const N: usize> Take for Bytes<N> {
+    type Taken = [u8; N];
+
+    #[inline(always)]
+    fn take_from<const BUFFER_BYTES: usize>(self, tap: &mut Tap<BUFFER_BYTES>) -> Option<[u8; N]> {
+        tap.take_bytes()
+    }
 }
 
 /// Writes what differs between copies of this machine. It is mixed into the next key of a tap.

@@ -4,7 +4,7 @@ use wellspring_core::tap::Tap;
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_sys::owned::OwnedState;
 use wellspring_sys::signals::Blocked;
-use wellspring_sys::thread_state::{State, StateRef, ThreadStates};
+use wellspring_sys::thread_state::{Epoch, State, StateRef, ThreadStates};
 use wellspring_sys::vdso::VdsoRandom;
 use wellspring_sys::zeroed::Zeroed;
 
@@ -111,11 +111,16 @@ impl OwnedTap {
     }
 
     #[inline(always)]
-    pub(super) fn try_with<R>(
+    pub(super) fn try_current<R>(
         &mut self,
+        threads: &ThreadStates<OutermostTap, NestedTap>,
         read: impl FnOnce(&mut Tap<OWNED_BUFFER_BYTES>) -> R,
     ) -> Option<R> {
-        self.0.try_with(|memory| read(&mut memory.0))
+        self.0.try_current(threads, |memory| read(&mut memory.0))
+    }
+
+    pub(super) fn mark_current(&mut self, epoch: Epoch) {
+        self.0.mark_current(epoch);
     }
 
     pub(super) fn with<R>(

@@ -4,17 +4,18 @@
 use super::Taps;
 use super::place::{NestedTap, OutermostTap};
 use wellspring_pseudo::Xoshiro256PlusPlus;
-use wellspring_sys::thread_state::{State, StateRef};
+use wellspring_sys::thread_state::{Miss, State, StateRef};
 
 impl Taps {
-    /// Runs `draw` on the generator of this thread. `None` if it is not seeded, or the thread is nested.
+    /// Runs `draw` on the generator of this thread, if that is seeded, the thread is not nested, and its state is
+    /// current.
     #[inline(always)]
     pub(in super::super) fn try_pseudo<R>(
         &self,
         draw: impl FnOnce(&mut Xoshiro256PlusPlus) -> R,
-    ) -> Option<R> {
-        self.threads
-            .try_outermost(|state: &mut OutermostTap| with_words(&mut state.pseudo, draw))?
+    ) -> Result<R, Miss> {
+        let draw = |state: &mut OutermostTap| with_words(&mut state.pseudo, draw);
+        self.threads.try_current(draw)?.ok_or(Miss::NONE)
     }
 
     /// The same at any depth.
@@ -23,8 +24,18 @@ impl Taps {
         node: impl Fn() -> u32,
         draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R,
     ) -> Option<R> {
-        self.threads
-            .try_with(node, |state| with_words(words(state), &mut *draw))?
+        let epoch = self.threads.epoch();
+        self.threads.try_with(node, |state| {
+            let result = with_words(words(state), &mut *draw)?;
+            // The next draw takes the hot path. So would a read of the tap: an old one must have no bytes to give.
+            if let State::Outermost(state) = state.state()
+                && !state.tap.is_current(self.generation.current())
+            {
+                state.tap.discard();
+            }
+            state.mark_current(epoch);
+            Some(result)
+        })?
     }
 
     /// Keeps the generator of this thread at its present depth, if the thread has a place for it.

@@ -1,0 +1,142 @@
+//! The hot path, and where a read goes that misses it.
+
+use super::parts::Parts;
+use super::taps::{Bytes, Fill, OwnedTap, Take};
+use crate::error::Error;
+use wellspring_sys::os;
+use wellspring_sys::thread_state::Miss;
+use zeroize::Zeroizing;
+
+impl Parts {
+    /// The hot path: ready bytes of the thread's tap. A miss where words are watched for clones: then it is the first
+    /// thing that a read off the hot path tries, see [`take_watching`](Self::take_watching).
+    #[inline(always)]
+    pub(crate) fn take<T: Take>(&self, take: T) -> Result<T::Taken, Miss> {
+        if self.clones.epoch().is_watching() {
+            return Err(Miss::NONE);
+        }
+        self.taps.take(take)
+    }
+
+    /// The hot path of an owned tap.
+    #[inline(always)]
+    pub(crate) fn take_owned<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
+        if self.clones.epoch().is_watching() {
+            return None;
+        }
+        self.taps.take_owned(owned, take)
+    }
+
+    /// The hot path where words are watched: ready bytes, if the machine was not copied meanwhile.
+    #[inline(always)]
+    fn take_watching<T: Take>(&self, take: T) -> Option<T::Taken> {
+        let epoch = self.clones.epoch();
+        if !epoch.is_watching() {
+            return None;
+        }
+        let handled = epoch.handled();
+        match self.taps.take(take) {
+            Ok(taken) => (epoch.current() == handled).then_some(taken),
+            Err(miss) => {
+                self.taps.settle(miss);
+                None
+            }
+        }
+    }
+
+    /// Like [`take_watching`](Self::take_watching).
+    #[inline(always)]
+    fn take_owned_watching<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
+        let epoch = self.clones.epoch();
+        if !epoch.is_watching() {
+            return None;
+        }
+        let handled = epoch.handled();
+        let taken = self.taps.take_owned(owned, take);
+        taken.filter(|_| epoch.current() == handled)
+    }
+
+    /// Any read, after a miss. Does not wait for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read(&self, miss: Miss, destination: &mut [u8]) -> Result<(), Error> {
+        self.taps.settle(miss);
+        if self.take_watching(Fill(&mut *destination)).is_some() {
+            return Ok(());
+        }
+        self.read_inlined(destination)
+    }
+
+    /// Any read, after a miss. Waits for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read_when_ready(&self, miss: Miss, destination: &mut [u8]) {
+        self.taps.settle(miss);
+        if self.take_watching(Fill(&mut *destination)).is_none() {
+            wait_until_ready(|| self.read_inlined(destination));
+        }
+    }
+
+    /// A number off the hot path. Waits for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn number_when_ready<const N: usize>(&self, miss: Miss) -> [u8; N] {
+        self.taps.settle(miss);
+        if let Some(bytes) = self.take_watching(Bytes) {
+            return bytes;
+        }
+        let mut bytes = Zeroizing::new([0; N]);
+        wait_until_ready(|| self.read_inlined(&mut *bytes));
+        *bytes
+    }
+
+    /// Like [`number_when_ready`](Self::number_when_ready), from an owned tap.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn owned_number_when_ready<const N: usize>(&self, owned: &mut OwnedTap) -> [u8; N] {
+        if let Some(bytes) = self.take_owned_watching(owned, Bytes) {
+            return bytes;
+        }
+        let mut bytes = Zeroizing::new([0; N]);
+        wait_until_ready(|| self.read_owned_inlined(owned, &mut *bytes));
+        *bytes
+    }
+
+    /// Any read of an owned tap. Does not wait for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read_owned(
+        &self,
+        owned: &mut OwnedTap,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        let taken = self.take_owned_watching(owned, Fill(&mut *destination));
+        if taken.is_some() {
+            return Ok(());
+        }
+        self.read_owned_inlined(owned, destination)
+    }
+
+    /// Any read of an owned tap. Waits for the first seed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read_owned_when_ready(&self, owned: &mut OwnedTap, destination: &mut [u8]) {
+        let taken = self.take_owned_watching(owned, Fill(&mut *destination));
+        if taken.is_none() {
+            wait_until_ready(|| self.read_owned_inlined(owned, destination));
+        }
+    }
+}
+
+/// Repeats a read until the engine is ready.
+#[inline(always)]
+fn wait_until_ready(mut read: impl FnMut() -> Result<(), Error>) {
+    loop {
+        match read() {
+            Ok(()) => return,
+            // Waiting would never end: this thread is the one that must seed the engine.
+            Err(error @ Error::SourceReadsEngine) => panic!("wellspring: {error}"),
+            Err(_) => os::pause(),
+        }
+    }
+}
