@@ -11,6 +11,7 @@
 //! seed              seed show FILE, seed save FILE
 //! generation        generation show, bump, serve
 //! bench             bench: measurements, or a model of larger machines
+//! host_service      serve, status: the program wellspringd
 //! module            check --kernel, kernel save FILE, kernel restore FILE: the kernel module
 //! manual            completions SHELL, man
 //!
@@ -33,6 +34,7 @@ mod command_line;
 mod engine;
 mod failure;
 mod generation;
+mod host_service;
 mod input;
 mod json;
 mod judge;
@@ -72,6 +74,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Bench(request) => bench::run(&request),
         Command::Seed(request) => seed::run(&request),
         Command::Generation(request) => generation::run(&request),
+        Command::Serve(request) => host_service::serve(&request),
+        Command::Status(request) => host_service::status(&request),
         Command::Kernel(request) => module::run(&request),
         Command::Completions(request) => manual::completions(&request, definitions()),
         Command::Man(request) => manual::man(&request, definitions()),
