@@ -206,9 +206,10 @@ fn has_nightly_source() -> bool {
         .exists()
 }
 
-/// Builds the command in release mode, and returns its path.
+/// Builds the command and the service in release mode, and returns the path of the command.
 pub(crate) fn build_command() -> Result<PathBuf, String> {
-    let words = "build --release --locked --quiet --package wellspring-cli";
+    let words =
+        "build --release --locked --quiet --package wellspring-cli --package wellspring-service";
     run(cargo().args(words.split(' ')))?;
     let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     Ok(root().join(target).join("release/wellspring"))
