@@ -9,6 +9,7 @@ use crate::host_service::{ServeRequest, StatusRequest};
 use crate::manual::{CompletionsRequest, ManRequest};
 use crate::module::KernelRequest;
 use crate::output::Output;
+use crate::private_dev::RunRequest;
 use crate::randomness::TestRequest;
 use crate::replay::ReplayRequest;
 use crate::seed::SeedRequest;
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Generation(GenerationRequest),
     Serve(ServeRequest),
     Status(StatusRequest),
+    Run(RunRequest),
     Kernel(KernelRequest),
     Completions(CompletionsRequest),
     Man(ManRequest),

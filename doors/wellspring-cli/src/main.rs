@@ -12,6 +12,7 @@
 //! generation        generation show, bump, serve
 //! bench             bench: measurements, or a model of larger machines
 //! host_service      serve, status: the program wellspringd
+//! private_dev       run --private-dev: a program with the service's files in /dev
 //! module            check --kernel, kernel save FILE, kernel restore FILE: the kernel module
 //! manual            completions SHELL, man
 //!
@@ -41,6 +42,7 @@ mod judge;
 mod manual;
 mod module;
 mod output;
+mod private_dev;
 mod randomness;
 mod replay;
 mod seed;
@@ -75,6 +77,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Seed(request) => seed::run(&request),
         Command::Generation(request) => generation::run(&request),
         Command::Serve(request) => host_service::serve(&request),
+        Command::Run(request) => private_dev::run(&request),
         Command::Status(request) => host_service::status(&request),
         Command::Kernel(request) => module::run(&request),
         Command::Completions(request) => manual::completions(&request, definitions()),

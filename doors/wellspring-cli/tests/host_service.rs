@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, stderr};
+use common::{Scratch, run, stderr};
 use std::process::Command;
 
 #[test]
@@ -26,4 +26,14 @@ fn a_missing_service_is_named_in_one_line_with_what_to_do() {
             "{said}"
         );
     }
+}
+
+#[test]
+fn a_program_is_not_run_without_the_files_of_a_service() {
+    let output = run("run --private-dev --files /nowhere -- true");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).starts_with("wellspring: /nowhere/random: No such file"),
+        "{output:?}"
+    );
 }

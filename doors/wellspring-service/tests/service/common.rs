@@ -229,3 +229,17 @@ pub(crate) fn assert_random(bytes: &[u8]) {
     assert_eq!(sorted.len(), blocks.len(), "a block of 16 bytes twice");
     assert!(!blocks.contains(&&[0; 16][..]), "zeros");
 }
+
+/// The command `wellspring`, if it was built and has a subcommand.
+pub(crate) fn wellspring_with(subcommand: &str) -> Option<PathBuf> {
+    let command = Path::new(env!("CARGO_BIN_EXE_wellspringd")).with_file_name("wellspring");
+    let help = Command::new(&command).args([subcommand, "--help"]).output();
+    if help.is_ok_and(|output| output.status.success()) {
+        return Some(command);
+    }
+    eprintln!(
+        "SKIPPED: there is no {} with '{subcommand}': cargo build -p wellspring-cli",
+        command.display()
+    );
+    None
+}

@@ -1,4 +1,4 @@
-use super::common::{Folder, Service, assert_random, has_fuse, is_installed, sh};
+use super::common::{Folder, Service, assert_random, has_fuse, is_installed, sh, wellspring_with};
 use rustix::fs::{OFlags, stat};
 use std::fs;
 use std::io::{Read, Write};
@@ -211,4 +211,25 @@ fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
         // A reader gets an error, and never zeros.
         assert!(open.read(&mut [0; 16]).is_err(), "{signal}");
     }
+}
+
+#[test]
+fn a_program_finds_the_files_in_dev_and_no_other_program_does() {
+    let Some(command) = wellspring_with("run") else {
+        return;
+    };
+    if !has_fuse() {
+        return;
+    }
+    let (service, mount) = start();
+    let run = format!(
+        "{} run --private-dev --files {} -- head -c 1000 /dev/urandom | wc -c",
+        command.display(),
+        mount.display()
+    );
+    assert_eq!(sh(&run).stdout.trim_ascii(), b"1000");
+    let drawn = service.door("urandom")["bytes"].as_u64().unwrap();
+    assert!(drawn >= 1000, "{drawn}");
+    sh("head -c 1000 /dev/urandom > /dev/null");
+    assert_eq!(service.door("urandom")["bytes"], drawn);
 }

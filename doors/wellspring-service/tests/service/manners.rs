@@ -1,4 +1,6 @@
-use super::common::{Folder, Service, has_fuse, is_installed, is_root, wellspringd};
+use super::common::{
+    Folder, Service, has_fuse, is_installed, is_root, wellspring_with, wellspringd,
+};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -225,21 +227,9 @@ fn the_kernels_pool_is_fed_on_request() {
 
 #[test]
 fn the_command_finds_the_service() {
-    let command =
-        std::path::Path::new(env!("CARGO_BIN_EXE_wellspringd")).with_file_name("wellspring");
-    let knows =
-        |output: std::process::Output| String::from_utf8_lossy(&output.stdout).contains("serve");
-    if !Command::new(&command)
-        .arg("--help")
-        .output()
-        .is_ok_and(knows)
-    {
-        eprintln!(
-            "SKIPPED: there is no {} with 'serve': cargo build -p wellspring-cli",
-            command.display()
-        );
+    let Some(command) = wellspring_with("serve") else {
         return;
-    }
+    };
     let folder = Folder::new();
     let config = folder.configure("");
     let mut serve = Command::new(&command);
