@@ -20,7 +20,7 @@ pub enum MountFault {
     /// This process may not mount.
     NotPermitted,
     /// Something is mounted there: its kind.
-    InUse(String),
+    Occupied(String),
     /// The mount point is no folder, or cannot be made or looked at.
     Folder(io::Error),
     /// There are files in the folder, which the mount would hide.
@@ -36,7 +36,7 @@ impl fmt::Display for MountFault {
         match self {
             Self::NoFuse => f.write_str("there is no /dev/fuse: load the kernel module fuse"),
             Self::NotPermitted => f.write_str("mounting needs root (CAP_SYS_ADMIN)"),
-            Self::InUse(kind) => write!(f, "the mount point is in use: {kind} is mounted there"),
+            Self::Occupied(kind) => write!(f, "the mount point is in use: {kind} is mounted there"),
             Self::Folder(error) => write!(f, "the mount point: {error}"),
             Self::NotEmpty => f.write_str("the mount point has files in it, which would be hidden"),
             Self::Refused(error) => write!(f, "the kernel refused to mount: {error}"),
@@ -83,7 +83,7 @@ fn clear(path: &Path) -> Result<(), MountFault> {
         let is_dead =
             fs::read_dir(path).is_err_and(|error| error.kind() == ErrorKind::NotConnected);
         if !found.is_ours() || !is_dead {
-            return Err(MountFault::InUse(found.kind));
+            return Err(MountFault::Occupied(found.kind));
         }
         tracing::warn!("{}: unmounted what a dead service left", path.display());
         let unmounted = unmount(path, UnmountFlags::DETACH);

@@ -18,7 +18,7 @@ pub(super) fn amount(value: f64, unit: &str) -> String {
 pub(super) fn drawings(state: &State) -> Vec<Drawing> {
     let samples = state.history.samples();
     let doors = door_rates(&samples);
-    let mut drawings = vec![rates("Bytes a second, by door", "bytes/s", &samples, doors)];
+    let mut drawings = vec![rates("Bytes a second, by door", "B/s", &samples, doors)];
     let nodes = samples.last().map_or(0, |last| last.fetches.len());
     let fetches = (0..nodes.min(MAX_SERIES)).map(|node| {
         let count = move |sample: &Sample| sample.fetches.get(node).copied().unwrap_or_default();
@@ -27,7 +27,7 @@ pub(super) fn drawings(state: &State) -> Vec<Drawing> {
     let fetches = fetches.collect();
     drawings.push(rates(
         "Fresh keys a second, by node",
-        "keys/s",
+        "/s",
         &samples,
         fetches,
     ));
@@ -55,7 +55,9 @@ fn door_rates(samples: &[Sample]) -> Vec<(String, Vec<f64>)> {
     let mut all: Vec<(String, Vec<f64>)> = bytes_doors.map(rate).collect();
     let sum = |rates: &[f64]| rates.iter().sum::<f64>();
     all.sort_by(|a, b| sum(&b.1).total_cmp(&sum(&a.1)));
-    all.truncate(MAX_SERIES);
+    // One that hands out nothing would hide the others' zeros.
+    let drawn = all.iter().filter(|(_, rates)| sum(rates) > 0.0).count();
+    all.truncate(drawn.clamp(1, MAX_SERIES));
     all
 }
 
