@@ -1,4 +1,5 @@
-//! `install` and `uninstall`: the command, its man pages and completions, systemd units, and the libraries of the doors.
+//! `install` and `uninstall`: the command, its man pages and completions, the service, systemd units, and the libraries of
+//! the doors.
 //!
 //! A manifest below the prefix lists every file and folder that was made, so that `uninstall` removes exactly these.
 
@@ -72,17 +73,25 @@ pub(crate) fn install(repository: &Path, command: &Path, place: &Place) -> Resul
 }
 
 fn items(repository: &Path, command: &Path, place: &Place) -> Result<Vec<Item>, String> {
-    let bytes = fs::read(command).map_err(about(command))?;
     let item = |path: String, bytes| Item {
         path,
         bytes,
         mode: 0o644,
     };
-    let mut items = vec![Item {
-        path: "bin/wellspring".into(),
-        bytes,
-        mode: 0o755,
-    }];
+    let mut items = Vec::new();
+    // The service was built beside the command.
+    for name in ["wellspring", "wellspringd"] {
+        let program = command.with_file_name(name);
+        items.push(Item {
+            path: format!("bin/{name}"),
+            bytes: fs::read(&program).map_err(about(&program))?,
+            mode: 0o755,
+        });
+    }
+    // An example: the service needs no configuration, and what an operator wrote to /etc is left alone.
+    let example = repository.join("packaging/wellspring/wellspring.toml");
+    let bytes = fs::read(&example).map_err(about(&example))?;
+    items.push(item("share/wellspring/wellspring.toml".into(), bytes));
     for (shell, path) in COMPLETIONS {
         items.push(item(path.into(), output(command, &["completions", shell])?));
     }
@@ -186,7 +195,13 @@ pub(crate) fn check(repository: &Path, command: &Path) -> Result<(), String> {
     let checked = install(repository, command, &place)
         .and_then(|()| output(&place.now("bin/wellspring"), &["--version"]))
         .and_then(|_| check_run(&place))
-        .and_then(|()| check_units(&place))
+        .and_then(|()| {
+            let example = place.now("share/wellspring/wellspring.toml");
+            let example = example.to_string_lossy();
+            let words = ["--check-config", "--config", &*example];
+            output(&place.now("bin/wellspringd"), &words)
+        })
+        .and_then(|_| check_units(&place))
         .and_then(|()| uninstall(&place));
     let left = all_below(&root);
     fs::remove_dir_all(&root).map_err(about(&root))?;
@@ -232,6 +247,8 @@ fn check_units(place: &Place) -> Result<(), String> {
         println!("SKIPPED: systemd-analyze is not installed, so the units are not checked");
         return Ok(());
     }
+    // All of them first: a socket needs its service.
+    let mut units = Vec::new();
     for (name, bytes) in files_in(&place.now("lib/systemd/system"))? {
         // The command and the man pages are where they were installed just now.
         let folder = format!("{}/", place.now("bin").display());
@@ -239,22 +256,32 @@ fn check_units(place: &Place) -> Result<(), String> {
         let unit = unit.replace("Documentation=man:", "Documentation=file:/");
         let path = place.root.join(name);
         fs::write(&path, unit).map_err(about(&path))?;
-        let (analyze, file) = (Path::new("systemd-analyze"), path.to_string_lossy());
-        let secure = output(analyze, &["verify", &file]).and_then(|_| {
-            let words = [
-                "security",
-                "--offline=true",
-                "--threshold",
-                MAX_EXPOSURE,
-                &file,
-            ];
-            output(analyze, &words)
-        });
-        fs::remove_file(&path).map_err(about(&path))?;
-        let text = secure?;
-        let last = String::from_utf8_lossy(&text);
-        println!("{}", last.lines().last().unwrap_or_default());
+        units.push(path);
     }
+    let checked = units.iter().try_for_each(|path| check_unit(path));
+    for path in units {
+        fs::remove_file(&path).map_err(about(&path))?;
+    }
+    checked
+}
+
+/// Checks a unit; of a service also how much it is exposed.
+fn check_unit(path: &Path) -> Result<(), String> {
+    let (analyze, file) = (Path::new("systemd-analyze"), path.to_string_lossy());
+    output(analyze, &["verify", &file])?;
+    if path.extension().is_none_or(|end| end != "service") {
+        return Ok(());
+    }
+    let words = [
+        "security",
+        "--offline=true",
+        "--threshold",
+        MAX_EXPOSURE,
+        &file,
+    ];
+    let text = output(analyze, &words)?;
+    let text = String::from_utf8_lossy(&text);
+    println!("{}", text.lines().last().unwrap_or_default());
     Ok(())
 }
 

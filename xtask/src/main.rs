@@ -51,7 +51,7 @@ packages:
   deny               check licences, sources and vulnerabilities of the dependency tree (needs cargo-deny)
   publish            build the packages that would be published; nothing is uploaded
   install --prefix P [--destdir D]
-                     install command, libraries, man pages, completions and systemd units; install --check tries it
+                     install command, service, libraries, man pages, completions and systemd units; --check tries it
   uninstall --prefix P [--destdir D]
                      remove exactly what was installed
 measurement:

@@ -3,6 +3,9 @@
 use crate::chart::{self, Drawing, escape};
 use crate::table::Table;
 
+/// The style of the page, which needs that of the drawings before it: for other pages as well.
+pub const STYLE: &str = include_str!("page.css");
+
 /// Whether figures were measured in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -81,7 +84,7 @@ impl Page {
              </head>\n<body>\n<header>\n<h1>{title}</h1>\n<p class=\"headline\">{headline}</p>\n{header}</header>\n\
              <main>\n{sections}<section>\n<h2>All figures</h2>\n{tables}</section>\n</main>\n</body>\n</html>\n",
             chart::STYLE,
-            include_str!("page.css"),
+            STYLE,
         )
     }
 }

@@ -5,6 +5,7 @@ use crate::bytes::BytesRequest;
 use crate::check::CheckRequest;
 use crate::failure::Failure;
 use crate::generation::GenerationRequest;
+use crate::host_service::{ServeRequest, StatusRequest};
 use crate::manual::{CompletionsRequest, ManRequest};
 use crate::module::KernelRequest;
 use crate::output::Output;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Bench(BenchRequest),
     Seed(SeedRequest),
     Generation(GenerationRequest),
+    Serve(ServeRequest),
+    Status(StatusRequest),
     Kernel(KernelRequest),
     Run(RunRequest),
     Completions(CompletionsRequest),

@@ -12,6 +12,7 @@
 //! generation        generation show, bump, serve
 //! bench             bench: measurements on this machine
 //! run               run -- PROGRAM: installed programs draw on wellspring
+//! host_service      serve, status: the program wellspringd
 //! module            check --kernel, kernel save FILE, kernel restore FILE: the kernel module
 //! manual            completions SHELL, man
 //!
@@ -34,6 +35,7 @@ mod command_line;
 mod engine;
 mod failure;
 mod generation;
+mod host_service;
 mod input;
 mod json;
 mod judge;
@@ -74,6 +76,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Bench(request) => bench::run(&request),
         Command::Seed(request) => seed::run(&request),
         Command::Generation(request) => generation::run(&request),
+        Command::Serve(request) => host_service::serve(&request),
+        Command::Status(request) => host_service::status(&request),
         Command::Kernel(request) => module::run(&request),
         Command::Completions(request) => manual::completions(&request, definitions()),
         Command::Man(request) => manual::man(&request, definitions()),

@@ -10,7 +10,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use wellspring_sys::door_counters::Door;
 
 /// Where the service has its file. Only root can make it.
-const SERVICE_FILE: &CStr = c"/run/wellspring/random";
+const SERVICE_FILE: &CStr = c"/run/wellspring/files/random";
 
 /// `f_type` of FUSE in statfs(2).
 const FUSE_MAGIC: libc::__fsword_t = 0x6573_5546;

@@ -61,7 +61,7 @@ const SERVICE: &str = "mount -t tmpfs none /run && mkdir -m 755 /run/wellspring"
 fn devices_are_replaced_where_the_service_has_its_file() {
     // As root only: mknod is not allowed in the name space of another user.
     let enter = "unshare --mount sh -c";
-    let service = format!("{SERVICE} && mknod /run/wellspring/random c 1 5");
+    let service = format!("{SERVICE} && mknod /run/wellspring/files/random c 1 5");
     if !run(&format!("{enter} '{service}'"), Path::new(""))
         .output
         .status
@@ -98,7 +98,7 @@ fn devices_are_replaced_where_the_service_has_its_file() {
     )
     .succeeds();
     assert_ne!(other.output.stdout, [0; 16]);
-    let file = format!("{SERVICE} && head -c 16 /dev/zero > /run/wellspring/random");
+    let file = format!("{SERVICE} && head -c 16 /dev/zero > /run/wellspring/files/random");
     let script = format!("{enter} '{file} && exec head -c 16 /dev/urandom'");
     assert_ne!(
         run(&script, Path::new("")).succeeds().output.stdout,

@@ -4,11 +4,13 @@ use super::fault::{Fault, Rule};
 use std::collections::BTreeMap;
 
 /// The packages for users. All others are published only because these depend on them.
-const PUBLIC: [&str; 4] = [
+const PUBLIC: [&str; 6] = [
     "wellspring",
     "wellspring-pseudo",
     "wellspring-cli",
+    "wellspring-client",
     "wellspring-getrandom",
+    "wellspring-service",
 ];
 
 /// How the description of another package begins.

@@ -3,11 +3,13 @@
 //! ```text
 //! shared_file  a file in memory that the program can open
 //! libraries    where the preload library and the OpenSSL provider are
+//! private_dev  the service's files in place of devices
 //! program      what the file of the program is: static, a script, ..
 //! report       what came through which door
 //! ```
 
 mod libraries;
+mod private_dev;
 mod program;
 mod report;
 mod shared_file;
@@ -19,18 +21,19 @@ use report::Report;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Start a program that draws on wellspring, without rebuilding it
 ///
-/// Without an option both doors are set up: a library that the loader puts before the C library, and a provider for
-/// OpenSSL 3. A program with more rights than its caller (set-user-ID) ignores both.
+/// Without --preload, --openssl and --private-dev the first two are set up: a library that the loader puts before the C
+/// library, and a provider for OpenSSL 3. A program with more rights than its caller (set-user-ID) ignores both.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   wellspring run --report -- python3 -c 'import os; os.urandom(32)'
   wellspring run --openssl -- nginx
+  wellspring run --private-dev -- java -jar program.jar
 
 Exit status of the program; 127 if it is not found, 126 if it cannot be started, 128 and the signal that ended it.")]
 pub(crate) struct RunRequest {
@@ -45,6 +48,17 @@ pub(crate) struct RunRequest {
     /// The program then does not read the system's openssl.cnf.
     #[arg(long)]
     openssl: bool,
+
+    /// Put the files of the host service in place of /dev/random and /dev/urandom
+    ///
+    /// The program gets a mount namespace of its own: all others keep their devices. It needs root, and a service with
+    /// [files] in its configuration.
+    #[arg(long)]
+    private_dev: bool,
+
+    /// The folder where the service has its files
+    #[arg(long, value_name = "FOLDER", default_value = "/run/wellspring/files")]
+    files: PathBuf,
 
     /// Print at the end what came through which door, to stderr
     ///
@@ -64,7 +78,7 @@ pub(crate) struct RunRequest {
 
 /// Runs the command. Returns the program's status.
 pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
-    let both = !request.preload && !request.openssl;
+    let both = !request.preload && !request.openssl && !request.private_dev;
     let (name, words) = request
         .words
         .split_first()
@@ -81,6 +95,9 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     } else {
         None
     };
+    if request.private_dev {
+        private_dev::replace_devices(&request.files)?;
+    }
     let report = request.report.then(Report::start).transpose()?;
     if let Some(report) = &report {
         command.env(report.variable(), report.path());

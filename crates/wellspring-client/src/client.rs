@@ -1,0 +1,176 @@
+//! A connection to the service.
+
+use crate::protocol::{Answer, HEAD_BYTES, MAX_MIX_BYTES, MAX_READ_BYTES, Request};
+use core::fmt;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// Where the service listens by default.
+pub const DEFAULT_PATH: &str = "/run/wellspring/bulk.sock";
+
+/// Why the service did not do what it was asked. The connection is of no use afterwards, except after
+/// [`NotSeeded`](ClientError::NotSeeded).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The service has no seed yet: ask later.
+    NotSeeded,
+    /// The other end speaks another protocol.
+    Protocol,
+    /// The connection: refused, closed, or too slow.
+    Connection(io::ErrorKind),
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSeeded => f.write_str("the service has no seed yet"),
+            Self::Protocol => f.write_str("the other end does not speak the bulk protocol"),
+            Self::Connection(kind) => write!(f, "the connection to the service: {kind}"),
+        }
+    }
+}
+
+impl core::error::Error for ClientError {}
+
+impl From<io::Error> for ClientError {
+    fn from(error: io::Error) -> Self {
+        Self::Connection(error.kind())
+    }
+}
+
+/// A connection to the service.
+///
+/// What it returns is a copy of output that went through the kernel. A program that needs secrets which no other
+/// process has seen uses an engine of its own, and this as one of several sources at most.
+#[derive(Debug)]
+pub struct Client {
+    stream: Stream,
+    /// An answer was left unread: nothing on the connection can be told apart any more.
+    is_broken: bool,
+}
+
+#[derive(Debug)]
+enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Client {
+    /// Connects to a Unix socket. Every later wait for the service ends after `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Connection`].
+    pub fn connect(path: impl AsRef<Path>, timeout: Duration) -> Result<Self, ClientError> {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(timeout))?;
+        stream.set_write_timeout(Some(timeout))?;
+        Ok(Self::on(Stream::Unix(stream)))
+    }
+
+    /// Connects by TCP: to a service on this machine, or to the end of a tunnel. The bytes are not encrypted.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Connection`].
+    pub fn connect_tcp(address: SocketAddr, timeout: Duration) -> Result<Self, ClientError> {
+        let stream = TcpStream::connect_timeout(&address, timeout)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(timeout))?;
+        stream.set_write_timeout(Some(timeout))?;
+        Ok(Self::on(Stream::Tcp(stream)))
+    }
+
+    fn on(stream: Stream) -> Self {
+        Self {
+            stream,
+            is_broken: false,
+        }
+    }
+
+    /// Fills `destination`, of any length.
+    ///
+    /// # Errors
+    ///
+    /// A part of `destination` may have been written then.
+    pub fn fill(&mut self, destination: &mut [u8]) -> Result<(), ClientError> {
+        destination
+            .chunks_mut(MAX_READ_BYTES as usize)
+            .try_for_each(|chunk| self.exchange(|client| client.read_chunk(chunk)))
+    }
+
+    /// Gives the service `data`, to be mixed in without credit.
+    ///
+    /// # Errors
+    ///
+    /// A part of `data` may have been mixed in then.
+    pub fn mix(&mut self, data: &[u8]) -> Result<(), ClientError> {
+        data.chunks(MAX_MIX_BYTES as usize)
+            .try_for_each(|chunk| self.exchange(|client| client.mix_chunk(chunk)))
+    }
+
+    /// One request and its answer. An answer that was not read to its end would be taken for the next one.
+    fn exchange(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), ClientError>,
+    ) -> Result<(), ClientError> {
+        if self.is_broken {
+            return Err(ClientError::Connection(io::ErrorKind::BrokenPipe));
+        }
+        let done = work(self);
+        self.is_broken = !matches!(done, Ok(()) | Err(ClientError::NotSeeded));
+        done
+    }
+
+    fn read_chunk(&mut self, chunk: &mut [u8]) -> Result<(), ClientError> {
+        let length = chunk.len() as u32;
+        self.stream.write_all(&Request::Read(length).head())?;
+        match self.answer()? {
+            Answer::Bytes(given) if given == length => Ok(self.stream.read_exact(chunk)?),
+            Answer::NotSeeded => Err(ClientError::NotSeeded),
+            _ => Err(ClientError::Protocol),
+        }
+    }
+
+    fn mix_chunk(&mut self, chunk: &[u8]) -> Result<(), ClientError> {
+        self.stream
+            .write_all(&Request::Mix(chunk.len() as u32).head())?;
+        self.stream.write_all(chunk)?;
+        match self.answer()? {
+            Answer::Mixed => Ok(()),
+            _ => Err(ClientError::Protocol),
+        }
+    }
+
+    fn answer(&mut self) -> Result<Answer, ClientError> {
+        let mut head = [0; HEAD_BYTES];
+        self.stream.read_exact(&mut head)?;
+        Answer::parse(&head).map_err(|_| ClientError::Protocol)
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.read(buffer),
+            Self::Tcp(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.write(buffer),
+            Self::Tcp(stream) => stream.write(buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,26 @@
+//! Random bytes from `wellspringd`, the host service, for programs that do not link an engine; and the service as a
+//! source of noise for engines on other machines.
+//!
+//! ```text
+//! protocol  the frames, for both ends
+//! client    a connection to the service
+//! source    the service as a source for an engine
+//! ```
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use wellspring_client::{Client, DEFAULT_PATH};
+//! let mut client = Client::connect(DEFAULT_PATH, Duration::from_secs(1))?;
+//! let mut key = [0; 32];
+//! client.fill(&mut key)?;
+//! # Ok::<(), wellspring_client::ClientError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod client;
+pub mod protocol;
+mod source;
+
+pub use client::{Client, ClientError, DEFAULT_PATH};
+pub use source::ServiceSource;

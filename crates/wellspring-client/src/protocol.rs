@@ -1,0 +1,162 @@
+//! The frames of the bulk protocol.
+//!
+//! Every frame begins with 8 bytes: `w`, a kind, two zeros, and the length of what follows or is asked for, 32 bits,
+//! little endian. The client writes any number of requests without waiting; the service answers in their order.
+//!
+//! | request | kind | length | then |
+//! |---|---|---|---|
+//! | read | 1 | the bytes wanted, up to 2^24 | |
+//! | mix | 2 | up to 4096 | so many bytes, to be mixed in without credit |
+//!
+//! | answer | kind | length | then |
+//! |---|---|---|---|
+//! | bytes | 1 | as asked | so many bytes |
+//! | mixed | 2 | 0 | |
+//! | not seeded | 3 | 0 | the service has no seed yet: ask later |
+//! | malformed | 4 | 0 | the service closes the connection |
+
+/// The bytes of a frame's head.
+pub const HEAD_BYTES: usize = 8;
+
+/// The most that one request may ask for: 16 MiB.
+pub const MAX_READ_BYTES: u32 = 1 << 24;
+
+/// The most that one request may mix in.
+pub const MAX_MIX_BYTES: u32 = 4096;
+
+const MAGIC: u8 = b'w';
+
+/// What a client asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// So many random bytes.
+    Read(u32),
+    /// So many bytes follow, to be mixed in.
+    Mix(u32),
+}
+
+/// How an answer begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// So many random bytes follow.
+    Bytes(u32),
+    /// The bytes were mixed in.
+    Mixed,
+    /// The service has no seed yet.
+    NotSeeded,
+    /// The request was none; the connection is closed.
+    Malformed,
+}
+
+/// A head that is none of the protocol's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Malformed;
+
+impl Request {
+    /// Reads a head.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`]: another first byte, an unknown kind, bytes that are not zero where zeros belong, or a length that
+    /// is too great.
+    pub fn parse(head: &[u8; HEAD_BYTES]) -> Result<Self, Malformed> {
+        match fields(head)? {
+            (1, length @ 0..=MAX_READ_BYTES) => Ok(Self::Read(length)),
+            (2, length @ 0..=MAX_MIX_BYTES) => Ok(Self::Mix(length)),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// The head of this request.
+    #[must_use]
+    pub fn head(self) -> [u8; HEAD_BYTES] {
+        match self {
+            Self::Read(length) => head(1, length),
+            Self::Mix(length) => head(2, length),
+        }
+    }
+}
+
+impl Answer {
+    /// Reads a head.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`], as for requests.
+    pub fn parse(head: &[u8; HEAD_BYTES]) -> Result<Self, Malformed> {
+        match fields(head)? {
+            (1, length @ 0..=MAX_READ_BYTES) => Ok(Self::Bytes(length)),
+            (2, 0) => Ok(Self::Mixed),
+            (3, 0) => Ok(Self::NotSeeded),
+            (4, 0) => Ok(Self::Malformed),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// The head of this answer.
+    #[must_use]
+    pub fn head(self) -> [u8; HEAD_BYTES] {
+        match self {
+            Self::Bytes(length) => head(1, length),
+            Self::Mixed => head(2, 0),
+            Self::NotSeeded => head(3, 0),
+            Self::Malformed => head(4, 0),
+        }
+    }
+}
+
+fn head(kind: u8, length: u32) -> [u8; HEAD_BYTES] {
+    let [a, b, c, d] = length.to_le_bytes();
+    [MAGIC, kind, 0, 0, a, b, c, d]
+}
+
+/// Kind and length.
+fn fields(head: &[u8; HEAD_BYTES]) -> Result<(u8, u32), Malformed> {
+    match *head {
+        [MAGIC, kind, 0, 0, a, b, c, d] => Ok((kind, u32::from_le_bytes([a, b, c, d]))),
+        _ => Err(Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_read_back_as_they_were_written() {
+        for request in [
+            Request::Read(0),
+            Request::Read(MAX_READ_BYTES),
+            Request::Mix(MAX_MIX_BYTES),
+        ] {
+            assert_eq!(Request::parse(&request.head()), Ok(request));
+        }
+        for answer in [
+            Answer::Bytes(7),
+            Answer::Mixed,
+            Answer::NotSeeded,
+            Answer::Malformed,
+        ] {
+            assert_eq!(Answer::parse(&answer.head()), Ok(answer));
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_or_unknown_or_not_zero_is_malformed() {
+        let good = Request::Read(1).head();
+        for place in 0..4 {
+            let mut bad = good;
+            bad[place] ^= 0x40;
+            assert_eq!(Request::parse(&bad), Err(Malformed), "byte {place}");
+        }
+        assert_eq!(
+            Request::parse(&Request::Read(MAX_READ_BYTES + 1).head()),
+            Err(Malformed)
+        );
+        assert_eq!(
+            Request::parse(&Request::Mix(MAX_MIX_BYTES + 1).head()),
+            Err(Malformed)
+        );
+        assert_eq!(Answer::parse(&head(2, 1)), Err(Malformed));
+    }
+}

@@ -1,0 +1,39 @@
+//! `serve` and `status` without the service: the tests of the service have them with it.
+
+mod common;
+
+use common::{Scratch, run, stderr};
+use std::process::Command;
+
+#[test]
+fn a_missing_service_is_named_in_one_line_with_what_to_do() {
+    // A copy of the command in a folder where the service is not.
+    let folder = Scratch::new("host-service");
+    std::fs::create_dir(&folder.0).unwrap();
+    let alone = folder.0.join("wellspring");
+    std::fs::copy(env!("CARGO_BIN_EXE_wellspring"), &alone).unwrap();
+    for command in ["serve", "status"] {
+        let output = Command::new(&alone)
+            .arg(command)
+            .env("PATH", "/nowhere")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let said = stderr(&output);
+        assert!(
+            said.starts_with("wellspring: wellspringd is not installed")
+                && said.lines().count() == 1,
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_program_is_not_run_without_the_files_of_a_service() {
+    let output = run("run --private-dev --files /nowhere -- true");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).starts_with("wellspring: /nowhere/random: No such file"),
+        "{output:?}"
+    );
+}

@@ -1,0 +1,197 @@
+//! `wellspringd status`: asks the service that runs, and prints what it says.
+
+use crate::config::{Address, Config};
+use serde_json::Value;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// The service answers at once, or not at all.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The status of the service that this configuration describes.
+///
+/// # Errors
+///
+/// Why there is none, in a line.
+pub fn status(config: &Config) -> Result<Value, String> {
+    let mut last = "the configuration has no [web] socket".to_owned();
+    for address in &config.web.listen {
+        match get(config, address) {
+            Ok(body) => {
+                let value = serde_json::from_slice(&body);
+                return value.map_err(|error| format!("{address}: {error}"));
+            }
+            Err(error) => last = format!("{}: {error}", shown(config, address)),
+        }
+    }
+    Err(format!("no service answers: {last}"))
+}
+
+fn shown(config: &Config, address: &Address) -> String {
+    match address {
+        Address::Unix(path) => config.runtime_path(path).display().to_string(),
+        Address::Tcp(address) => address.to_string(),
+    }
+}
+
+fn get(config: &Config, address: &Address) -> io::Result<Vec<u8>> {
+    match address {
+        Address::Unix(path) => {
+            let stream = UnixStream::connect(config.runtime_path(path))?;
+            stream.set_read_timeout(Some(TIMEOUT))?;
+            ask(stream)
+        }
+        Address::Tcp(address) => {
+            let stream = TcpStream::connect_timeout(address, TIMEOUT)?;
+            stream.set_read_timeout(Some(TIMEOUT))?;
+            ask(stream)
+        }
+    }
+}
+
+fn ask(mut stream: impl Read + Write) -> io::Result<Vec<u8>> {
+    stream.write_all(b"GET /status.json HTTP/1.1\r\n\r\n")?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    let is_good = answer.starts_with(b"HTTP/1.1 200 ");
+    let body = answer.windows(4).position(|four| four == b"\r\n\r\n");
+    match body {
+        Some(end) if is_good => Ok(answer.split_off(end + 4)),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "this is not the service",
+        )),
+    }
+}
+
+/// The status for people.
+#[must_use]
+pub fn text(status: &Value) -> String {
+    let mut text = String::new();
+    let problems = rows(status, "problems");
+    if problems.is_empty() {
+        text += "All is well.\n";
+    }
+    for problem in problems {
+        text += &format!("! {}\n", plain(problem));
+    }
+    text += &format!(
+        "\n{} {}, process {}, up {} s: {}, generation {}, last reseed {} s ago, {} with {}\n",
+        "wellspringd",
+        plain(&status["version"]),
+        plain(&status["process"]),
+        plain(&status["uptime_s"]),
+        plain(&status["phase"]),
+        plain(&status["generation"]),
+        plain(&status["seed_age_s"]),
+        plain(&status["mode"]),
+        plain(&status["backend"]),
+    );
+    let tables: [(&str, &str, &[&str]); 7] = [
+        ("openings", "opening", &["name", "place", "open", "fault"]),
+        (
+            "doors",
+            "door",
+            &[
+                "name", "bytes", "requests", "p99_ns", "open_now", "refused", "hostile",
+            ],
+        ),
+        ("nodes", "", &["credit_bits", "reseeds", "fetches"]),
+        (
+            "sources",
+            "source",
+            &[
+                "name",
+                "health",
+                "used_bytes",
+                "credited_bits",
+                "errors",
+                "last_error",
+            ],
+        ),
+        ("users", "", &["user", "bytes", "requests", "connections"]),
+        (
+            "connections",
+            "",
+            &["number", "door", "user", "process", "open_for_s", "bytes"],
+        ),
+        ("notices", "", &["ago_s", "words"]),
+    ];
+    for (key, first, columns) in tables {
+        let rows = rows(status, key);
+        if rows.is_empty() {
+            continue;
+        }
+        let head = columns.iter().enumerate().map(|(place, column)| {
+            let name = if place == 0 && !first.is_empty() {
+                first
+            } else {
+                column
+            };
+            name.replace('_', " ")
+        });
+        let mut cells = vec![head.collect::<Vec<String>>()];
+        cells.extend(
+            rows.iter()
+                .map(|row| columns.iter().map(|column| plain(&row[column])).collect()),
+        );
+        text += &format!("\n{}", table(&cells));
+    }
+    text
+}
+
+fn rows<'a>(status: &'a Value, key: &str) -> &'a [Value] {
+    status[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "-".into(),
+        other => other.to_string(),
+    }
+}
+
+/// Columns as wide as their widest cell, two spaces apart.
+fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths);
+        let line: String = cells
+            .map(|(cell, width)| format!("{cell:width$}  "))
+            .collect();
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn problems_come_first_and_missing_values_are_dashes() {
+        let status = json!({
+            "problems": ["Node 1 is starved."],
+            "openings": [{"name": "egd", "place": "x.sock", "open": true, "fault": null}],
+        });
+        let text = text(&status);
+        assert!(text.starts_with("! Node 1 is starved.\n"), "{text}");
+        assert!(
+            text.contains("opening  place   open  fault\negd      x.sock  true  -\n"),
+            "{text}"
+        );
+    }
+}

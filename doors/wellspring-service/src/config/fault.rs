@@ -1,0 +1,57 @@
+//! What is wrong with a configuration, and where.
+
+use core::fmt;
+use core::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What is wrong, with file, line and column as compilers write them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFault {
+    file: PathBuf,
+    /// From 1. `None` where the file cannot be read.
+    place: Option<(usize, usize)>,
+    reason: String,
+}
+
+impl ConfigFault {
+    /// The file cannot be read.
+    pub(super) fn unreadable(file: &Path, reason: impl fmt::Display) -> Self {
+        Self {
+            file: file.into(),
+            place: None,
+            reason: reason.to_string(),
+        }
+    }
+
+    /// An error of the TOML reader, at `span` of `text`.
+    pub(super) fn at(file: &Path, text: &str, span: Option<Range<usize>>, reason: &str) -> Self {
+        let start = span.map_or(0, |span| span.start.min(text.len()));
+        let before = String::from_utf8_lossy(&text.as_bytes()[..start]).into_owned();
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let lines: Vec<&str> = reason.lines().map(str::trim).collect();
+        Self {
+            file: file.into(),
+            place: Some((line, column)),
+            reason: lines.join("; "),
+        }
+    }
+
+    /// Line and column, from 1, where they are known.
+    #[must_use]
+    pub fn place(&self) -> Option<(usize, usize)> {
+        self.place
+    }
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.file.display())?;
+        if let Some((line, column)) = self.place {
+            write!(f, "{line}:{column}:")?;
+        }
+        write!(f, " {}", self.reason)
+    }
+}
+
+impl core::error::Error for ConfigFault {}

@@ -1,0 +1,273 @@
+//! The configuration: everything has a default, so that no file is needed.
+//!
+//! ```text
+//! values   numbers with bounds, addresses, levels: each says what is wrong with its text
+//! fault    what is wrong, with file, line and column
+//! files    reads the file and the folder `conf.d` beside it
+//! ```
+
+mod fault;
+mod files;
+mod values;
+
+pub use fault::ConfigFault;
+pub use files::{DEFAULT_PATH, load, parse};
+pub use values::{Address, Bounded, Level, ModeName, PrfName};
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The whole configuration. Sections and keys that are left out have their defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where the service keeps sockets and its page.
+    pub service: ServiceSection,
+    /// The engine.
+    pub engine: EngineSection,
+    /// The generation page.
+    pub page: PageSection,
+    /// The device files.
+    pub files: FilesSection,
+    /// The sockets for EGD.
+    pub egd: SocketSection<EgdDefaults>,
+    /// The sockets for the bulk protocol.
+    pub bulk: SocketSection<BulkDefaults>,
+    /// The sockets for status, metrics and the live page.
+    pub web: SocketSection<WebDefaults>,
+    /// What one user and all users may take.
+    pub limits: LimitsSection,
+    /// The kernel's pool.
+    pub kernel_pool: KernelPoolSection,
+    /// The log.
+    pub log: LogSection,
+}
+
+/// `[service]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServiceSection {
+    /// Relative addresses of sockets and the page are below this folder.
+    pub runtime_dir: PathBuf,
+    /// The user that the service becomes after it has opened everything; empty: it stays who it is.
+    pub user: String,
+    /// The threads that serve sockets.
+    pub threads: Bounded<1, 64>,
+    /// Whether a filter of system calls and Landlock are applied after the start.
+    pub sandbox: bool,
+}
+
+impl Default for ServiceSection {
+    fn default() -> Self {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            runtime_dir: default_runtime_dir(),
+            user: String::new(),
+            threads: Bounded::clamped(cpus.min(4) as u64),
+            sandbox: true,
+        }
+    }
+}
+
+/// systemd's folder, or that of root, or that of a user.
+fn default_runtime_dir() -> PathBuf {
+    if let Some(folder) = std::env::var_os("RUNTIME_DIRECTORY") {
+        return folder.into();
+    }
+    if rustix::process::geteuid().is_root() {
+        return "/run/wellspring".into();
+    }
+    match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(folder) => Path::new(&folder).join("wellspring"),
+        None => format!("/tmp/wellspring-{}", rustix::process::geteuid().as_raw()).into(),
+    }
+}
+
+/// `[engine]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EngineSection {
+    /// The read mode.
+    pub mode: ModeName,
+    /// The pseudo-random function.
+    pub prf: PrfName,
+    /// The file that carries seeds over a reboot; empty: none. systemd's folder for it is the default where there is one.
+    pub seed_file: PathBuf,
+}
+
+impl Default for EngineSection {
+    fn default() -> Self {
+        let folder = std::env::var_os("STATE_DIRECTORY");
+        Self {
+            mode: ModeName::default(),
+            prf: PrfName::default(),
+            seed_file: folder.map_or(PathBuf::new(), |folder| Path::new(&folder).join("seed")),
+        }
+    }
+}
+
+/// `[page]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PageSection {
+    /// Whether the service writes the page.
+    pub serve: bool,
+    /// The file, below the runtime folder if it is relative.
+    pub path: PathBuf,
+}
+
+impl Default for PageSection {
+    fn default() -> Self {
+        Self {
+            serve: true,
+            path: "generation".into(),
+        }
+    }
+}
+
+/// `[files]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FilesSection {
+    /// The folder where `random`, `urandom` and `pseudo` appear; empty: none.
+    pub mount: PathBuf,
+    /// The threads that serve them: so many readers are served at the same time.
+    pub threads: Bounded<1, 64>,
+}
+
+impl Default for FilesSection {
+    fn default() -> Self {
+        Self {
+            mount: PathBuf::new(),
+            threads: ServiceSection::default().threads,
+        }
+    }
+}
+
+/// `[egd]`, `[bulk]`, `[web]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SocketSection<D: Default> {
+    /// Unix sockets and loopback addresses.
+    pub listen: Vec<Address>,
+    /// The mode of Unix sockets.
+    pub mode: Bounded<0, 0o777>,
+    #[serde(skip)]
+    defaults: core::marker::PhantomData<D>,
+}
+
+/// What a kind of socket has by default.
+pub trait SocketDefaults: Default {
+    /// The name of its Unix socket.
+    const NAME: &'static str;
+    /// Who may connect.
+    const MODE: u64;
+}
+
+macro_rules! socket_defaults {
+    ($name:ident, $file:literal, $mode:literal, $doc:literal) => {
+        #[doc = $doc]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct $name;
+        impl SocketDefaults for $name {
+            const NAME: &'static str = $file;
+            const MODE: u64 = $mode;
+        }
+    };
+}
+
+socket_defaults!(EgdDefaults, "egd.sock", 0o666, "Everyone, `egd.sock`.");
+socket_defaults!(BulkDefaults, "bulk.sock", 0o666, "Everyone, `bulk.sock`.");
+socket_defaults!(
+    WebDefaults,
+    "web.sock",
+    0o600,
+    "The service's user alone, `web.sock`: it shows who draws how much."
+);
+
+impl<D: SocketDefaults> Default for SocketSection<D> {
+    fn default() -> Self {
+        Self {
+            listen: vec![Address::Unix(D::NAME.into())],
+            mode: Bounded::clamped(D::MODE),
+            defaults: core::marker::PhantomData,
+        }
+    }
+}
+
+/// `[limits]`: these take effect when the file is read again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsSection {
+    /// Connections of all users together.
+    pub connections: Bounded<1, 100_000>,
+    /// Connections of one user, root excepted.
+    pub connections_per_user: Bounded<1, 100_000>,
+    /// What one user may draw from sockets; 0: no limit. Of root and the files there is no limit.
+    pub bytes_per_second_per_user: u64,
+}
+
+impl Default for LimitsSection {
+    fn default() -> Self {
+        Self {
+            connections: Bounded::clamped(4096),
+            connections_per_user: Bounded::clamped(1024),
+            bytes_per_second_per_user: 0,
+        }
+    }
+}
+
+/// `[kernel_pool]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KernelPoolSection {
+    /// Whether the service writes 32 bytes to the kernel's pool at its start and then at every interval.
+    pub feed: bool,
+    /// The seconds between two writes.
+    pub interval_s: Bounded<1, 86_400>,
+    /// The credit of a write. More than 0 only if the service has sources that the kernel has not.
+    pub credit_bits: Bounded<0, 256>,
+}
+
+impl Default for KernelPoolSection {
+    fn default() -> Self {
+        Self {
+            feed: false,
+            interval_s: Bounded::clamped(60),
+            credit_bits: Bounded::clamped(0),
+        }
+    }
+}
+
+/// `[log]`: takes effect when the file is read again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSection {
+    /// The least level that is written.
+    pub level: Level,
+}
+
+impl Config {
+    /// A path of the configuration: below the runtime folder if it is relative.
+    #[must_use]
+    pub fn runtime_path(&self, path: &Path) -> PathBuf {
+        self.service.runtime_dir.join(path)
+    }
+
+    /// The sections that differ and that only a new start applies.
+    #[must_use]
+    pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
+        let pairs = [
+            ("service", self.service == new.service),
+            ("engine", self.engine == new.engine),
+            ("page", self.page == new.page),
+            ("files", self.files == new.files),
+            ("egd", self.egd == new.egd),
+            ("bulk", self.bulk == new.bulk),
+            ("web", self.web == new.web),
+            ("kernel_pool", self.kernel_pool == new.kernel_pool),
+        ];
+        let differ = pairs.into_iter().filter(|(_, same)| !same);
+        differ.map(|(name, _)| name).collect()
+    }
+}

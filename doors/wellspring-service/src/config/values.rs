@@ -1,0 +1,221 @@
+//! Values that say what is wrong with their text.
+
+use core::fmt;
+use core::str::FromStr;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use wellspring::{Mode, Prf};
+
+/// A whole number from `LEAST` to `MOST`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bounded<const LEAST: u64, const MOST: u64>(u64);
+
+impl<const LEAST: u64, const MOST: u64> Bounded<LEAST, MOST> {
+    /// The number within its bounds that is nearest to `value`.
+    #[must_use]
+    pub const fn clamped(value: u64) -> Self {
+        if value < LEAST {
+            Self(LEAST)
+        } else if value > MOST {
+            Self(MOST)
+        } else {
+            Self(value)
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Bounded<LEAST, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = i64::deserialize(deserializer)?;
+        match u64::try_from(value) {
+            Ok(value) if (LEAST..=MOST).contains(&value) => Ok(Self(value)),
+            _ => Err(de::Error::custom(format!(
+                "{value} is out of range: {LEAST} to {MOST} is allowed"
+            ))),
+        }
+    }
+}
+
+/// Where a socket listens: a path, or a loopback address with a port. Bytes on a network could be read by others, so
+/// no other address is allowed; use a tunnel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A Unix socket, below the runtime folder if it is relative.
+    Unix(PathBuf),
+    /// TCP on a loopback address.
+    Tcp(SocketAddr),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "{}", path.display()),
+            Self::Tcp(address) => write!(f, "{address}"),
+        }
+    }
+}
+
+/// The longest path of a Unix socket, with the zero at its end: sun_path of unix(7).
+const MAX_PATH_BYTES: usize = 108;
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return if address.ip().is_loopback() {
+                Ok(Self::Tcp(address))
+            } else {
+                Err(format!(
+                    "{address} is no loopback address: others on the network could read the bytes"
+                ))
+            };
+        }
+        let is_path = text.contains('/') || text.ends_with(".sock");
+        if !is_path || text.contains('\0') {
+            return Err(format!(
+                "'{text}' is neither a path nor an address with a port, such as 127.0.0.1:9464 or [::1]:9464"
+            ));
+        }
+        if text.len() >= MAX_PATH_BYTES {
+            return Err(format!(
+                "a path of {} bytes: Unix sockets take less than {MAX_PATH_BYTES}",
+                text.len()
+            ));
+        }
+        Ok(Self::Unix(text.into()))
+    }
+}
+
+/// The least level of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Faults.
+    Error,
+    /// What is not as asked.
+    Warn,
+    /// What the service opens and notices.
+    #[default]
+    Info,
+    /// Connections as well.
+    Debug,
+}
+
+impl Level {
+    const ALL: [(&'static str, Self); 4] = [
+        ("error", Self::Error),
+        ("warn", Self::Warn),
+        ("info", Self::Info),
+        ("debug", Self::Debug),
+    ];
+}
+
+/// A read mode by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModeName(pub Mode);
+
+impl Default for ModeName {
+    fn default() -> Self {
+        Self(Mode::PerThread)
+    }
+}
+
+/// A pseudo-random function by its name; `auto` for the best on this CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrfName(pub Option<Prf>);
+
+/// The value with this name, or all names.
+fn named<T: Copy>(text: &str, all: &[(&'static str, T)]) -> Result<T, String> {
+    let found = all.iter().find(|(name, _)| *name == text);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        format!("'{text}' is none of: {}", names.join(", "))
+    })
+}
+
+fn name_of<T: PartialEq>(value: &T, all: &[(&'static str, T)]) -> &'static str {
+    let found = all.iter().find(|(_, one)| one == value);
+    found.map_or("", |(name, _)| name)
+}
+
+fn modes() -> Vec<(&'static str, ModeName)> {
+    let modes = Mode::ALL.into_iter();
+    modes.map(|mode| (mode.name(), ModeName(mode))).collect()
+}
+
+const PRFS: [(&str, PrfName); 3] = [
+    ("auto", PrfName(None)),
+    ("aes256", PrfName(Some(Prf::Aes256))),
+    ("chacha20", PrfName(Some(Prf::ChaCha20))),
+];
+
+macro_rules! as_text {
+    ($type:ty, $parse:expr, $name:expr) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                $parse(&text).map_err(de::Error::custom)
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(&$name(self))
+            }
+        }
+    };
+}
+
+as_text!(Address, str::parse::<Address>, ToString::to_string);
+as_text!(
+    Level,
+    |text: &str| named(text, &Level::ALL),
+    |level: &Level| name_of(level, &Level::ALL)
+);
+as_text!(
+    ModeName,
+    |text: &str| named(text, &modes()),
+    |mode: &ModeName| mode.0.name()
+);
+as_text!(PrfName, |text: &str| named(text, &PRFS), |prf: &PrfName| {
+    name_of(prf, &PRFS)
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_on_a_network_and_a_path_that_is_too_long_are_refused() {
+        for good in ["127.0.0.1:80", "[::1]:80", "/run/x", "x.sock", "./x"] {
+            assert!(good.parse::<Address>().is_ok(), "{good}");
+        }
+        let long = format!("/{}", "x".repeat(200));
+        for bad in [
+            "0.0.0.0:80",
+            "[::]:80",
+            "10.0.0.1:1",
+            "x",
+            "80",
+            "",
+            &long,
+            "/a\0",
+        ] {
+            assert!(bad.parse::<Address>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_number_outside_of_its_bounds_becomes_the_nearest_one() {
+        assert_eq!(Bounded::<2, 5>::clamped(1).get(), 2);
+        assert_eq!(Bounded::<2, 5>::clamped(4).get(), 4);
+        assert_eq!(Bounded::<2, 5>::clamped(9).get(), 5);
+    }
+}

@@ -1,0 +1,115 @@
+//! The doors: their meters, and which of them are open.
+
+use crate::meters::DoorMeter;
+use core::fmt;
+use std::sync::{Mutex, PoisonError};
+
+/// A kind of door that hands out bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Door {
+    /// The file `random`.
+    Random,
+    /// The file `urandom`.
+    Urandom,
+    /// The file `pseudo`: the statistical tier, no secrets.
+    Pseudo,
+    /// The sockets for EGD.
+    Egd,
+    /// The sockets for the bulk protocol.
+    Bulk,
+    /// The sockets for status, metrics and the live page.
+    Web,
+}
+
+impl Door {
+    /// All doors, in the order of their numbers.
+    pub const ALL: [Self; 6] = [
+        Self::Random,
+        Self::Urandom,
+        Self::Pseudo,
+        Self::Egd,
+        Self::Bulk,
+        Self::Web,
+    ];
+
+    /// The name in reports and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Urandom => "urandom",
+            Self::Pseudo => "pseudo",
+            Self::Egd => "egd",
+            Self::Bulk => "bulk",
+            Self::Web => "web",
+        }
+    }
+}
+
+/// What became of something that the configuration asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// `files`, `egd`, `bulk`, `web`, `page` or `kernel-pool`.
+    pub name: &'static str,
+    /// The path or the address.
+    pub place: String,
+    /// Why it is not open.
+    pub fault: Option<String>,
+}
+
+impl fmt::Display for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.fault {
+            None => write!(f, "{}: open: {}", self.name, self.place),
+            Some(fault) => write!(f, "{}: not open: {}: {fault}", self.name, self.place),
+        }
+    }
+}
+
+/// Meters and openings of all doors.
+#[derive(Debug, Default)]
+pub struct Doors {
+    meters: [DoorMeter; Door::ALL.len()],
+    openings: Mutex<Vec<Opening>>,
+}
+
+impl Doors {
+    /// The meter of a door.
+    #[must_use]
+    pub fn meter(&self, door: Door) -> &DoorMeter {
+        &self.meters[door as usize]
+    }
+
+    /// Notes that something is open, and logs it.
+    pub fn opened(&self, name: &'static str, place: impl fmt::Display) {
+        self.note(name, &place, None);
+    }
+
+    /// Notes that something could not be opened, and logs it. The service goes on with the others.
+    pub fn failed(&self, name: &'static str, place: impl fmt::Display, fault: impl fmt::Display) {
+        self.note(name, &place, Some(fault.to_string()));
+    }
+
+    fn note(&self, name: &'static str, place: &dyn fmt::Display, fault: Option<String>) {
+        let opening = Opening {
+            name,
+            place: place.to_string(),
+            fault,
+        };
+        if opening.fault.is_none() {
+            tracing::info!("{opening}");
+        } else {
+            tracing::error!("{opening}");
+        }
+        let mut openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
+        openings.retain(|old| (old.name, &old.place) != (name, &opening.place));
+        openings.push(opening);
+    }
+
+    /// What is open and what is not.
+    #[must_use]
+    pub fn openings(&self) -> Vec<Opening> {
+        let openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
+        openings.clone()
+    }
+}

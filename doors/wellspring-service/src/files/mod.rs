@@ -1,0 +1,85 @@
+//! The device files `random`, `urandom` and `pseudo`, by FUSE.
+//!
+//! ```text
+//! nodes     the files by name and number
+//! files     what a read, a write and an ioctl do
+//! mount     the mount point, and why it cannot be one
+//! guardian  a process that unmounts when the service is gone, whatever ended it
+//! ```
+//!
+//! The mount is made while the service still may; its threads start when the engine is seeded. A program that opens a
+//! file before that waits, and can be interrupted.
+
+mod guardian;
+mod mount;
+mod nodes;
+mod random_files;
+
+pub use guardian::unmount_at_end;
+pub use mount::MountFault;
+
+use crate::state::State;
+use fuser::{BackgroundSession, Session};
+use guardian::Guardian;
+use random_files::RandomFiles;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// Device files that are mounted and not served yet.
+#[derive(Debug)]
+pub struct MountedFiles {
+    session: Session<RandomFiles>,
+    guardian: Guardian,
+    state: Arc<OnceLock<Arc<State>>>,
+}
+
+/// Device files that are served. They are unmounted when this is dropped.
+#[derive(Debug)]
+pub struct ServedFiles {
+    /// `None` only while it is dropped.
+    session: Option<BackgroundSession>,
+    guardian: Guardian,
+}
+
+impl MountedFiles {
+    /// Mounts the files at `path`, for so many readers at the same time.
+    ///
+    /// # Errors
+    ///
+    /// Why that cannot be.
+    pub fn mount(path: &Path, threads: usize) -> Result<Self, MountFault> {
+        let state = Arc::new(OnceLock::new());
+        let files = RandomFiles::new(state.clone());
+        let session = mount::mount(path, files, threads)?;
+        // From here on nothing but the guardian unmounts, so that it also does after `kill -9`.
+        let guardian = Guardian::start(path).map_err(MountFault::Guardian)?;
+        Ok(Self {
+            session,
+            guardian,
+            state,
+        })
+    }
+
+    /// Serves them from `state`.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no thread.
+    pub fn serve(self, state: Arc<State>) -> std::io::Result<ServedFiles> {
+        let _ = self.state.set(state);
+        Ok(ServedFiles {
+            session: Some(self.session.spawn()?),
+            guardian: self.guardian,
+        })
+    }
+}
+
+impl Drop for ServedFiles {
+    fn drop(&mut self) {
+        self.guardian.unmount();
+        if let Some(session) = self.session.take() {
+            // The kernel has closed its end, so that the threads end.
+            let _ = session.join();
+        }
+    }
+}

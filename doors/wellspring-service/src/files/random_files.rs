@@ -1,0 +1,268 @@
+//! What a read, a write and an ioctl do.
+
+use super::nodes::{FILES, Node};
+use crate::doors::Door;
+use crate::meters::{add, subtract};
+use crate::state::State;
+use crate::users::Peer;
+use core::cell::RefCell;
+use fuser::{
+    Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
+    KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
+    ReplyEntry, ReplyIoctl, ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
+};
+use std::ffi::OsStr;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
+use wellspring::pseudo;
+use zeroize::Zeroize;
+
+/// The most that the kernel asks for at once.
+pub(super) const MAX_READ_BYTES: u32 = 1 << 20;
+
+/// The files do not change: the kernel need not ask again.
+const FOR_EVER: Duration = Duration::from_secs(1 << 30);
+
+/// `RNDGETENTCNT` of linux/random.h, and what Linux has answered since 5.18 once it is seeded.
+const RNDGETENTCNT: u32 = 0x8004_5200;
+const ENTROPY_BITS: u32 = 256;
+/// `RNDRESEEDCRNG`.
+const RNDRESEEDCRNG: u32 = 0x5207;
+/// The other requests of random(4) take or give credit, which no file here does.
+const CREDIT_REQUESTS: [u32; 4] = [0x4004_5201, 0x4008_5203, 0x5204, 0x5206];
+
+/// The file system.
+#[derive(Debug)]
+pub(super) struct RandomFiles {
+    /// Set before the threads start.
+    state: Arc<OnceLock<Arc<State>>>,
+}
+
+thread_local! {
+    /// Where a thread makes the bytes of an answer. Wiped after every use.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+impl RandomFiles {
+    pub(super) fn new(state: Arc<OnceLock<Arc<State>>>) -> Self {
+        Self { state }
+    }
+
+    /// The state and the door of a file.
+    fn door(&self, number: INodeNo) -> Result<(&State, Door), Errno> {
+        let state = self.state.get().ok_or(Errno::EAGAIN)?;
+        match Node::of(number) {
+            Some(Node::File(door)) => Ok((state, door)),
+            Some(Node::Root) => Err(Errno::EISDIR),
+            None => Err(Errno::ENOENT),
+        }
+    }
+
+    /// Makes `size` bytes and hands them to `give`.
+    fn read_into(
+        &self,
+        user: u32,
+        number: INodeNo,
+        size: u32,
+        give: impl FnOnce(&[u8]),
+    ) -> Result<(), Errno> {
+        let began = Instant::now();
+        let (state, door) = self.door(number)?;
+        let length = size.min(MAX_READ_BYTES) as usize;
+        SCRATCH.with_borrow_mut(|scratch| {
+            if scratch.len() < length {
+                // One that is dropped has been wiped.
+                *scratch = vec![0; length.next_power_of_two()];
+            }
+            let bytes = &mut scratch[..length];
+            if door == Door::Pseudo {
+                pseudo::fill(bytes);
+            } else {
+                state.engine.try_fill(bytes).map_err(|_| Errno::EAGAIN)?;
+            }
+            let meter = state.doors.meter(door);
+            meter.latencies.count(began.elapsed());
+            give(bytes);
+            bytes.zeroize();
+            let user = state.users.meter(Peer::User(user));
+            add(&meter.bytes, length as u64);
+            add(&user.bytes, length as u64);
+            add(&user.requests, 1);
+            Ok(())
+        })
+    }
+}
+
+impl Filesystem for RandomFiles {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // It also bounds reads: the kernel asks for no more pages than it may write.
+        let _ = config.set_max_write(MAX_READ_BYTES);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match Node::named(name).filter(|_| parent == Node::Root.number()) {
+            Some(node) => reply.entry(&FOR_EVER, &node.attributes(), Generation(0)),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match Node::of(number) {
+            Some(node) => reply.attr(&FOR_EVER, &node.attributes()),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    /// A shell that writes to a file cuts it to nothing first, which changes nothing here. Owner and mode stay.
+    fn setattr(
+        &self,
+        _: &Request,
+        number: INodeNo,
+        mode: Option<u32>,
+        user: Option<u32>,
+        group: Option<u32>,
+        _: Option<u64>,
+        _: Option<TimeOrNow>,
+        _: Option<TimeOrNow>,
+        _: Option<SystemTime>,
+        _: Option<FileHandle>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<fuser::BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        match Node::of(number) {
+            _ if mode.is_some() || user.is_some() || group.is_some() => reply.error(Errno::EPERM),
+            Some(node) => reply.attr(&FOR_EVER, &node.attributes()),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn readdir(
+        &self,
+        _: &Request,
+        number: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        if Node::of(number) != Some(Node::Root) {
+            return reply.error(Errno::ENOTDIR);
+        }
+        let files = FILES.map(|door| (Node::File(door), FileType::RegularFile, door.name()));
+        let dots = [".", ".."].map(|name| (Node::Root, FileType::Directory, name));
+        let entries = (1..).zip(dots.into_iter().chain(files));
+        for (next, (node, kind, name)) in
+            entries.skip(usize::try_from(offset).unwrap_or(usize::MAX))
+        {
+            if reply.add(node.number(), next, kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn open(&self, _: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        match self.door(number) {
+            Ok((state, door)) => {
+                let meter = state.doors.meter(door);
+                add(&meter.opened, 1);
+                add(&meter.open_now, 1);
+                // The kernel asks for each read what was asked of it, keeps nothing, and reads nothing ahead.
+                reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+            }
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        number: INodeNo,
+        _: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        if let Ok((state, door)) = self.door(number) {
+            subtract(&state.doors.meter(door).open_now, 1);
+        }
+        reply.ok();
+    }
+
+    fn read(
+        &self,
+        request: &Request,
+        number: INodeNo,
+        _: FileHandle,
+        _: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let mut reply = Some(reply);
+        let read = self.read_into(request.uid(), number, size, |bytes| {
+            if let Some(reply) = reply.take() {
+                reply.data(bytes);
+            }
+        });
+        if let (Err(error), Some(reply)) = (read, reply) {
+            reply.error(error);
+        }
+    }
+
+    /// As random(4): what is written is mixed in and credited nothing.
+    fn write(
+        &self,
+        _: &Request,
+        number: INodeNo,
+        _: FileHandle,
+        _: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        match self.door(number) {
+            Ok((state, door)) => {
+                state.engine.mix(data);
+                add(&state.doors.meter(door).mixed_bytes, data.len() as u64);
+                reply.written(data.len() as u32);
+            }
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn ioctl(
+        &self,
+        request: &Request,
+        number: INodeNo,
+        _: FileHandle,
+        _: IoctlFlags,
+        command: u32,
+        _: &[u8],
+        out_size: u32,
+        reply: ReplyIoctl,
+    ) {
+        let state = match self.door(number) {
+            Ok((state, _)) => state,
+            Err(error) => return reply.error(error),
+        };
+        match command {
+            RNDGETENTCNT if out_size >= 4 => reply.ioctl(0, &ENTROPY_BITS.to_ne_bytes()),
+            RNDRESEEDCRNG if request.uid() == 0 => match state.engine.reseed() {
+                Ok(_) => reply.ioctl(0, &[]),
+                Err(_) => reply.error(Errno::EAGAIN),
+            },
+            RNDRESEEDCRNG => reply.error(Errno::EPERM),
+            command if CREDIT_REQUESTS.contains(&command) => reply.error(Errno::EPERM),
+            _ => reply.error(Errno::ENOTTY),
+        }
+    }
+}

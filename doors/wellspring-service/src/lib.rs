@@ -1,0 +1,37 @@
+//! The host service: it puts an engine to work for programs that never link a library.
+//!
+//! ```text
+//! config       a TOML file, of which nothing is needed
+//! log          lines on stderr
+//! meters       what a door counts; users, connections: who draws; notices, history: what happened
+//! doors        the doors, and which of them are open
+//! state        all of these, and the engine
+//! look         status, metrics and the live page, made of the state
+//! sockets      EGD, the bulk protocol, HTTP
+//! files        the device files
+//! page         the generation page; kernel_pool: the kernel's pool
+//! process      signals, bounds, privileges, sandbox
+//! service      the service from its start to its end
+//! client       `wellspringd status`
+//! ```
+//!
+//! This library exists for the program `wellspringd` and for fuzzers. It has no stable API.
+
+pub mod client;
+pub mod config;
+pub mod connections;
+pub mod document;
+pub mod doors;
+pub mod files;
+pub mod history;
+pub mod kernel_pool;
+pub mod log;
+pub mod look;
+pub mod meters;
+pub mod notices;
+pub mod page;
+pub mod process;
+pub mod service;
+pub mod sockets;
+pub mod state;
+pub mod users;

@@ -1,0 +1,318 @@
+//! The text format of Prometheus.
+
+use crate::doors::Door;
+use crate::meters::{CLASSES, get, upper_bound_ns};
+use crate::state::State;
+use core::fmt::Write;
+use wellspring::SourceHealth;
+
+/// One text, of which each metric begins with its help and its type.
+struct Text(String);
+
+/// A label's name and value.
+type Labels<'a> = &'a [(&'a str, &'a str)];
+
+impl Text {
+    fn metric(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn value(&mut self, name: &str, labels: Labels<'_>, value: impl core::fmt::Display) {
+        self.0 += name;
+        for (place, (label, text)) in labels.iter().enumerate() {
+            let before = if place == 0 { '{' } else { ',' };
+            let _ = write!(self.0, "{before}{label}=\"{}\"", escape(text));
+        }
+        if !labels.is_empty() {
+            self.0.push('}');
+        }
+        let _ = writeln!(self.0, " {value}");
+    }
+
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: impl core::fmt::Display) {
+        self.metric(name, kind, help);
+        self.value(name, &[], value);
+    }
+}
+
+/// A label's value: as the format demands.
+fn escape(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+    text.replace('\n', "\\n")
+}
+
+/// All metrics.
+#[must_use]
+pub fn metrics(state: &State) -> String {
+    let mut text = Text(String::with_capacity(16 * 1024));
+    let version = env!("CARGO_PKG_VERSION");
+    text.metric(
+        "wellspring_build_info",
+        "gauge",
+        "The version of the service.",
+    );
+    text.value("wellspring_build_info", &[("version", version)], 1);
+    doors(&mut text, state);
+    latencies(&mut text, state);
+    engine(&mut text, state);
+    nodes(&mut text, state);
+    sources(&mut text, state);
+    users(&mut text, state);
+    text.0
+}
+
+fn doors(text: &mut Text, state: &State) {
+    type Read = fn(&crate::meters::DoorMeter) -> u64;
+    let rows: [(&str, &str, &str, Read); 6] = [
+        (
+            "wellspring_door_bytes_total",
+            "counter",
+            "Bytes handed out.",
+            |door| get(&door.bytes),
+        ),
+        (
+            "wellspring_door_mixed_bytes_total",
+            "counter",
+            "Bytes that clients gave to be mixed in.",
+            |door| get(&door.mixed_bytes),
+        ),
+        (
+            "wellspring_door_opened_total",
+            "counter",
+            "Connections accepted, or files opened.",
+            |door| get(&door.opened),
+        ),
+        (
+            "wellspring_door_open",
+            "gauge",
+            "Connections or files that are open now.",
+            |door| get(&door.open_now),
+        ),
+        (
+            "wellspring_door_refused_total",
+            "counter",
+            "Connections refused by a limit.",
+            |door| get(&door.refused),
+        ),
+        (
+            "wellspring_door_hostile_total",
+            "counter",
+            "Connections closed because of what came in.",
+            |door| get(&door.hostile),
+        ),
+    ];
+    for (name, kind, help, read) in rows {
+        text.metric(name, kind, help);
+        for door in Door::ALL {
+            text.value(
+                name,
+                &[("door", door.name())],
+                read(state.doors.meter(door)),
+            );
+        }
+    }
+    let name = "wellspring_opening_up";
+    text.metric(
+        name,
+        "gauge",
+        "Whether something that the configuration asks for is open.",
+    );
+    for opening in state.doors.openings() {
+        let labels = [("name", opening.name), ("place", &*opening.place)];
+        text.value(name, &labels, u8::from(opening.fault.is_none()));
+    }
+}
+
+fn latencies(text: &mut Text, state: &State) {
+    let name = "wellspring_door_request_duration_seconds";
+    text.metric(
+        name,
+        "histogram",
+        "From the arrival of a request to its answer.",
+    );
+    for door in Door::ALL {
+        let counts = state.doors.meter(door).latencies.counts();
+        let mut below = 0;
+        // Every second class: the bounds are powers of four.
+        for (class, count) in counts.classes.iter().enumerate().take(CLASSES) {
+            below += count;
+            if class % 2 == 0 {
+                let bound = (upper_bound_ns(class) as f64 / 1e9).to_string();
+                let labels = [("door", door.name()), ("le", &*bound)];
+                text.value(&format!("{name}_bucket"), &labels, below);
+            }
+        }
+        let labels = [("door", door.name()), ("le", "+Inf")];
+        text.value(&format!("{name}_bucket"), &labels, counts.requests());
+        let labels = [("door", door.name())];
+        text.value(&format!("{name}_sum"), &labels, counts.sum_ns as f64 / 1e9);
+        text.value(&format!("{name}_count"), &labels, counts.requests());
+    }
+}
+
+fn engine(text: &mut Text, state: &State) {
+    let stats = state.engine.stats();
+    let is_ready = stats.phase == wellspring::Phase::Ready;
+    let singles: [(&str, &str, &str, f64); 6] = [
+        (
+            "wellspring_ready",
+            "gauge",
+            "Whether the engine is seeded with 128 bits.",
+            f64::from(u8::from(is_ready)),
+        ),
+        (
+            "wellspring_generation",
+            "gauge",
+            "The generation: one more with every reseed.",
+            stats.generation as f64,
+        ),
+        (
+            "wellspring_seed_age_seconds",
+            "gauge",
+            "Since the last reseed.",
+            state.seed_age().as_secs_f64(),
+        ),
+        (
+            "wellspring_dropped_events_total",
+            "counter",
+            "Events dropped since a queue was full or busy.",
+            stats.events_dropped as f64,
+        ),
+        (
+            "wellspring_unlocked_bytes",
+            "gauge",
+            "Secret memory that the system refused to lock.",
+            stats.unlocked_bytes as f64,
+        ),
+        (
+            "wellspring_uptime_seconds",
+            "gauge",
+            "Since the start of the service.",
+            state.started().elapsed().as_secs_f64(),
+        ),
+    ];
+    for (name, kind, help, value) in singles {
+        text.single(name, kind, help, value);
+    }
+    if let Some(harvester) = stats.harvester {
+        let help = "Whether the harvester keeps its pace.";
+        text.single(
+            "wellspring_harvester_alive",
+            "gauge",
+            help,
+            u8::from(harvester.alive),
+        );
+        let seconds = harvester.cpu_time_us as f64 / 1e6;
+        let help = "Time that the harvester has spent on a CPU.";
+        text.single(
+            "wellspring_harvester_cpu_seconds_total",
+            "counter",
+            help,
+            seconds,
+        );
+    }
+}
+
+fn nodes(text: &mut Text, state: &State) {
+    let nodes = state.engine.stats().nodes;
+    type Read = fn(&wellspring::NodeStats) -> u64;
+    let rows: [(&str, &str, &str, Read); 3] = [
+        (
+            "wellspring_node_credit",
+            "gauge",
+            "Credit left of the seeds of a node, in bits.",
+            |node| node.credit_bits.into(),
+        ),
+        (
+            "wellspring_node_reseeds_total",
+            "counter",
+            "Seeds that a node received.",
+            |node| node.reseeds,
+        ),
+        (
+            "wellspring_node_fetches_total",
+            "counter",
+            "Fresh keys that readers took from a node.",
+            |node| node.fetches,
+        ),
+    ];
+    for (name, kind, help, read) in rows {
+        text.metric(name, kind, help);
+        for (number, node) in nodes.iter().enumerate() {
+            text.value(name, &[("node", &number.to_string())], read(node));
+        }
+    }
+}
+
+fn sources(text: &mut Text, state: &State) {
+    let sources = state.engine.stats().sources;
+    type Read = fn(&wellspring::SourceStats) -> u64;
+    let rows: [(&str, &str, Read); 4] = [
+        (
+            "wellspring_source_bytes_total",
+            "Bytes of noise that reached the pools.",
+            |source| source.bytes,
+        ),
+        (
+            "wellspring_source_credit_total",
+            "Their credit, in bits of min-entropy.",
+            |source| source.credited_bits,
+        ),
+        (
+            "wellspring_source_discarded_bytes_total",
+            "Bytes that were tested and thrown away.",
+            |source| source.discarded_bytes,
+        ),
+        (
+            "wellspring_source_errors_total",
+            "Draws that failed.",
+            |source| source.errors,
+        ),
+    ];
+    for (name, help, read) in rows {
+        text.metric(name, "counter", help);
+        for source in &sources {
+            text.value(name, &[("source", source.name)], read(source));
+        }
+    }
+    let name = "wellspring_source_health_failures_total";
+    text.metric(
+        name,
+        "counter",
+        "Failures of health tests, by what a sound source shows.",
+    );
+    for source in &sources {
+        for (grade, count) in [
+            ("intermittent", source.intermittent_failures),
+            ("permanent", source.permanent_failures),
+        ] {
+            text.value(name, &[("source", source.name), ("grade", grade)], count);
+        }
+    }
+    let name = "wellspring_source_health";
+    text.metric(name, "gauge", "1 for the state that a source is in.");
+    for source in &sources {
+        for health in SourceHealth::ALL {
+            let labels = [("source", source.name), ("state", health.name())];
+            text.value(name, &labels, u8::from(source.health == health));
+        }
+    }
+}
+
+fn users(text: &mut Text, state: &State) {
+    let name = "wellspring_user_bytes_total";
+    text.metric(name, "counter", "Bytes that a user drew, at all doors.");
+    let users = state.users.all();
+    for (peer, meter) in &users {
+        text.value(name, &[("user", &peer.to_string())], get(&meter.bytes));
+    }
+    let name = "wellspring_user_connections";
+    text.metric(name, "gauge", "Connections of a user that are open now.");
+    for (peer, meter) in &users {
+        text.value(
+            name,
+            &[("user", &peer.to_string())],
+            get(&meter.connections),
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! Everything that can be said without a secret, as JSON. Units are the last part of a key.
+
+use super::problems::problems;
+use crate::doors::Door;
+use crate::meters::get;
+use crate::state::State;
+use serde_json::{Value, json};
+use std::time::SystemTime;
+
+/// The connections that are listed: those that have drawn most.
+const LISTED: usize = 50;
+
+/// The whole status.
+#[must_use]
+pub fn status(state: &State) -> Value {
+    let stats = state.engine.stats();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "process": std::process::id(),
+        "uptime_s": state.started().elapsed().as_secs(),
+        "problems": problems(state),
+        "phase": stats.phase.to_string(),
+        "mode": stats.mode.name(),
+        "backend": stats.backend.name(),
+        "generation": stats.generation,
+        "seed_age_s": state.seed_age().as_secs(),
+        "taps": stats.taps,
+        "dropped_events": stats.events_dropped,
+        "not_locked_bytes": stats.unlocked_bytes,
+        "openings": openings(state),
+        "doors": Door::ALL.map(|door| door_status(state, door)),
+        "nodes": stats.nodes.iter().map(|node| json!({
+            "credit_bits": node.credit_bits,
+            "reseeds": node.reseeds,
+            "fetches": node.fetches,
+        })).collect::<Vec<_>>(),
+        "sources": stats.sources.iter().map(|source| json!({
+            "name": source.name,
+            "health": source.health.name(),
+            "used_bytes": source.bytes,
+            "credited_bits": source.credited_bits,
+            "discarded_bytes": source.discarded_bytes,
+            "intermittent_failures": source.intermittent_failures,
+            "permanent_failures": source.permanent_failures,
+            "errors": source.errors,
+            "last_error": source.last_error.map(|error| error.to_string()),
+        })).collect::<Vec<_>>(),
+        "harvester": stats.harvester.map(|harvester| json!({
+            "alive": harvester.alive,
+            "rounds": harvester.rounds,
+            "events": harvester.events,
+            "cpu_time_us": harvester.cpu_time_us,
+            "since_last_round_ms": harvester.last_round_ms_ago,
+        })),
+        "users": users(state),
+        "connections": connections(state),
+        "notices": notices(state),
+    })
+}
+
+fn openings(state: &State) -> Vec<Value> {
+    let openings = state.doors.openings();
+    let value = |opening: &crate::doors::Opening| {
+        json!({
+            "name": opening.name,
+            "place": opening.place,
+            "open": opening.fault.is_none(),
+            "fault": opening.fault,
+        })
+    };
+    openings.iter().map(value).collect()
+}
+
+fn door_status(state: &State, door: Door) -> Value {
+    let meter = state.doors.meter(door);
+    let latencies = meter.latencies.counts();
+    json!({
+        "name": door.name(),
+        "bytes": get(&meter.bytes),
+        "requests": latencies.requests(),
+        "p50_ns": latencies.quantile_ns(500),
+        "p99_ns": latencies.quantile_ns(990),
+        "mixed_bytes": get(&meter.mixed_bytes),
+        "opened": get(&meter.opened),
+        "open_now": get(&meter.open_now),
+        "refused": get(&meter.refused),
+        "hostile": get(&meter.hostile),
+    })
+}
+
+fn users(state: &State) -> Vec<Value> {
+    let users = state.users.all();
+    let value = |(peer, meter): &(crate::users::Peer, std::sync::Arc<crate::users::UserMeter>)| {
+        json!({
+            "user": peer.to_string(),
+            "bytes": get(&meter.bytes),
+            "requests": get(&meter.requests),
+            "connections": get(&meter.connections),
+        })
+    };
+    users.iter().map(value).collect()
+}
+
+fn connections(state: &State) -> Vec<Value> {
+    let connections = state.connections.greatest(LISTED);
+    let values = connections.iter().map(|(number, meter)| {
+        json!({
+            "number": number,
+            "door": meter.door.name(),
+            "user": meter.peer.to_string(),
+            "process": meter.process,
+            "open_for_s": meter.since.elapsed().as_secs(),
+            "bytes": get(&meter.bytes),
+        })
+    });
+    values.collect()
+}
+
+fn notices(state: &State) -> Vec<Value> {
+    let now = SystemTime::now();
+    let notices = state.notices.last();
+    let value = |notice: &crate::notices::Notice| {
+        let ago = now.duration_since(notice.at).unwrap_or_default();
+        json!({
+            "ago_s": ago.as_secs(),
+            "fault": notice.is_fault,
+            "words": notice.words,
+        })
+    };
+    notices.iter().map(value).collect()
+}

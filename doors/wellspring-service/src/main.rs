@@ -1,0 +1,131 @@
+//! The program `wellspringd`.
+
+use clap::{Args, Parser, Subcommand};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use wellspring_service::config::{self, Config};
+use wellspring_service::{client, files, service};
+
+/// Random numbers for a whole host
+///
+/// Device files, sockets, metrics and a live page, from one engine. It needs no configuration; where there is
+/// /etc/wellspring/wellspring.toml, with conf.d/*.toml beside it, it follows that. It stays in the foreground, logs to
+/// stderr, and ends at SIGTERM or Ctrl-C. SIGHUP: reads the configuration again. SIGUSR1: all processes take new keys.
+#[derive(Parser)]
+#[command(
+    name = "wellspringd",
+    version,
+    disable_help_subcommand = true,
+    after_help = "\
+Exit status:
+  0  ended by a signal, or the configuration is right
+  1  the service could not start, or none answers
+  2  wrong arguments, or a wrong configuration"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    common: Common,
+
+    /// Read the configuration, say what is wrong with it, and end
+    #[arg(long)]
+    check_config: bool,
+
+    /// Print the configuration with all defaults, and end
+    #[arg(long)]
+    print_config: bool,
+
+    /// Unmount a folder when standard input ends: how the service starts its own helper
+    #[arg(long, hide = true, num_args = 2, value_names = ["PATH", "DEVICE"])]
+    unmount_at_end: Option<Vec<String>>,
+}
+
+#[derive(Args)]
+struct Common {
+    /// The configuration [default: /etc/wellspring/wellspring.toml, if there is one]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Ask the service that runs
+    Status(StatusRequest),
+}
+
+#[derive(Args)]
+struct StatusRequest {
+    /// Print JSON, in one line; units are the last part of a key
+    #[arg(long)]
+    json: bool,
+
+    /// Print it again every second, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Some([path, device]) = arguments.unmount_at_end.as_deref() {
+        return finish(
+            files::unmount_at_end(path.as_ref(), device).map_err(|error| error.to_string()),
+        );
+    }
+    let path = arguments.common.config.as_deref();
+    let config = match config::load(path) {
+        Ok(config) => config,
+        Err(fault) => {
+            eprintln!("wellspringd: {fault}");
+            return ExitCode::from(2);
+        }
+    };
+    if let Some(Command::Status(request)) = arguments.command {
+        return finish(status(&config, &request));
+    }
+    if arguments.print_config {
+        let text = toml::to_string_pretty(&config).map_err(|error| error.to_string());
+        return finish(text.and_then(|text| print(&text)));
+    }
+    if arguments.check_config {
+        return ExitCode::SUCCESS;
+    }
+    finish(service::run(path, &config))
+}
+
+fn finish(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("wellspringd: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout().lock();
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    printed.map_err(|error| error.to_string())
+}
+
+fn status(config: &Config, request: &StatusRequest) -> Result<(), String> {
+    loop {
+        let status = client::status(config)?;
+        let text = if request.json {
+            format!("{status}\n")
+        } else {
+            client::text(&status)
+        };
+        if !request.watch {
+            return print(&text);
+        }
+        // A terminal is cleared first; a pipe gets one status after the other.
+        let clear = if request.json { "" } else { "\x1b[H\x1b[2J" };
+        print(&format!("{clear}{text}"))?;
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}

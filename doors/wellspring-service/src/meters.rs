@@ -1,0 +1,148 @@
+//! What a door counts: atomics that any thread adds to and any thread reads.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// The upper bounds of the latency classes are powers of two of a nanosecond, from 2^[`FIRST_POWER`].
+pub const FIRST_POWER: u32 = 10;
+/// The classes with an upper bound: 1 us to 8.6 s. One more counts what is longer.
+pub const CLASSES: usize = 24;
+
+/// How long requests took.
+#[derive(Debug, Default)]
+pub struct Latencies {
+    classes: [AtomicU64; CLASSES + 1],
+    sum_ns: AtomicU64,
+}
+
+/// A copy of [`Latencies`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LatencyCounts {
+    /// Requests in each class; the last has no upper bound.
+    pub classes: [u64; CLASSES + 1],
+    /// All of them together, in nanoseconds.
+    pub sum_ns: u64,
+}
+
+impl Latencies {
+    /// Counts a request.
+    pub fn count(&self, took: Duration) {
+        let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let power = u64::BITS - ns.saturating_sub(1).leading_zeros();
+        let class = power.saturating_sub(FIRST_POWER) as usize;
+        self.classes[class.min(CLASSES)].fetch_add(1, Relaxed);
+        self.sum_ns.fetch_add(ns, Relaxed);
+    }
+
+    /// The counts now.
+    #[must_use]
+    pub fn counts(&self) -> LatencyCounts {
+        LatencyCounts {
+            classes: core::array::from_fn(|class| self.classes[class].load(Relaxed)),
+            sum_ns: self.sum_ns.load(Relaxed),
+        }
+    }
+}
+
+impl LatencyCounts {
+    /// The requests.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.classes.iter().sum()
+    }
+
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let class = |class: usize| self.classes[class].saturating_sub(earlier.classes[class]);
+        Self {
+            classes: core::array::from_fn(class),
+            sum_ns: self.sum_ns.saturating_sub(earlier.sum_ns),
+        }
+    }
+
+    /// The upper bound, in nanoseconds, of the class that a share of `per_mille` of all requests lies in or below.
+    /// `None` without requests.
+    #[must_use]
+    pub fn quantile_ns(&self, per_mille: u64) -> Option<u64> {
+        let wanted = (self.requests() * per_mille).div_ceil(1000).max(1);
+        let mut below = 0;
+        let class = self.classes.iter().position(|count| {
+            below += count;
+            below >= wanted
+        })?;
+        Some(upper_bound_ns(class))
+    }
+}
+
+/// The upper bound of a class in nanoseconds. That of the last one is a power more than the one before.
+#[must_use]
+pub fn upper_bound_ns(class: usize) -> u64 {
+    1 << (FIRST_POWER as usize + class)
+}
+
+/// What a door counts.
+#[derive(Debug, Default)]
+pub struct DoorMeter {
+    /// Bytes handed out.
+    pub bytes: AtomicU64,
+    /// Bytes that were given to it, to be mixed in.
+    pub mixed_bytes: AtomicU64,
+    /// Connections that were accepted, or files that were opened.
+    pub opened: AtomicU64,
+    /// Those that are open now.
+    pub open_now: AtomicU64,
+    /// Connections refused by a limit.
+    pub refused: AtomicU64,
+    /// Connections closed because of what came in.
+    pub hostile: AtomicU64,
+    /// How long requests took, from their last byte to the first of the answer.
+    pub latencies: Latencies,
+}
+
+/// Adds to a counter.
+pub fn add(counter: &AtomicU64, amount: u64) {
+    counter.fetch_add(amount, Relaxed);
+}
+
+/// Takes from a counter of what is open now.
+pub fn subtract(counter: &AtomicU64, amount: u64) {
+    counter.fetch_sub(amount, Relaxed);
+}
+
+/// Reads a counter.
+#[must_use]
+pub fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_lies_in_the_class_of_the_next_power_of_two() {
+        let latencies = Latencies::default();
+        for (ns, class) in [(0, 0), (1, 0), (1024, 0), (1025, 1), (2048, 1), (2049, 2)] {
+            let before = latencies.counts();
+            latencies.count(Duration::from_nanos(ns));
+            let counts = latencies.counts().since(&before);
+            assert_eq!(counts.classes[class], 1, "{ns} ns");
+            assert_eq!(counts.quantile_ns(500), Some(1024 << class), "{ns} ns");
+        }
+        latencies.count(Duration::from_secs(3600));
+        assert_eq!(latencies.counts().classes[CLASSES], 1);
+    }
+
+    #[test]
+    fn a_quantile_of_nothing_is_nothing_and_the_highest_is_the_slowest() {
+        let latencies = Latencies::default();
+        assert_eq!(latencies.counts().quantile_ns(990), None);
+        for _ in 0..99 {
+            latencies.count(Duration::from_nanos(900));
+        }
+        latencies.count(Duration::from_millis(1));
+        assert_eq!(latencies.counts().quantile_ns(990), Some(1024));
+        assert_eq!(latencies.counts().quantile_ns(1000), Some(1 << 20));
+    }
+}

@@ -1,0 +1,77 @@
+//! The generation page, and why it changes.
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use wellspring::clone_detection::{CloneEvent, CloneEvents, GenerationPage, PageError};
+
+/// The page that the service writes, with what it listens to.
+#[derive(Debug)]
+pub struct Page {
+    page: Option<GenerationPage>,
+    events: CloneEvents,
+    last: u64,
+}
+
+impl Page {
+    /// Writes the page at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be written.
+    pub fn open(path: &Path) -> Result<Self, PageError> {
+        let page = GenerationPage::create(path)?;
+        Ok(Self {
+            last: page.current(),
+            page: Some(page),
+            events: CloneEvents::new(),
+        })
+    }
+
+    /// No page: only the service's own engine is told.
+    #[must_use]
+    pub fn without_file() -> Self {
+        Self {
+            page: None,
+            events: CloneEvents::new(),
+            last: 0,
+        }
+    }
+
+    /// A descriptor that becomes readable when [`notices`](Self::notices) has something to say.
+    #[must_use]
+    pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
+        self.events.wakes()
+    }
+
+    /// What happened since the last call: for each notice the page has changed.
+    pub fn notices(&mut self) -> Vec<&'static str> {
+        let mut notices = Vec::new();
+        if self
+            .page
+            .as_ref()
+            .is_some_and(|page| page.current() != self.last)
+        {
+            notices.push("another process changed the generation page");
+        }
+        while let Some(event) = self.events.next_event() {
+            self.change();
+            notices.push(match event {
+                CloneEvent::Cloned => {
+                    "the machine was cloned or restored: the generation page changed"
+                }
+                CloneEvent::Slept => "the machine was asleep: the generation page changed",
+                _ => "the kernel's notices were lost: the generation page changed",
+            });
+        }
+        self.last = self.page.as_ref().map_or(0, GenerationPage::current);
+        notices
+    }
+
+    /// Changes the page.
+    pub fn change(&mut self) {
+        if let Some(page) = &self.page {
+            page.bump();
+            self.last = page.current();
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! One connection: what came in, what has to go out.
+
+use super::session::{Answer, Facts, Head, Step};
+use super::{bulk, egd, http};
+use crate::connections::ConnectionMeter;
+use crate::doors::Door;
+use crate::look;
+use crate::meters::add;
+use crate::state::State;
+use crate::users::UserMeter;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use zeroize::Zeroize;
+
+/// What one connection may send before the next one has its turn. With 1000 connections that all want more, each waits
+/// for about 1000 times the 20 us that this takes.
+const TURN_BYTES: usize = 64 * 1024;
+
+/// How soon a request is looked at again that waits for the first seed.
+const SEED_POLL: Duration = Duration::from_millis(5);
+
+/// Where a worker makes bytes before they are sent. Wiped after every use.
+pub(super) struct Scratch(Vec<u8>);
+
+impl Scratch {
+    pub(super) fn new() -> Self {
+        Self(vec![0; Head::SHORT_BYTES + TURN_BYTES])
+    }
+}
+
+/// A connection.
+pub(super) struct Connection {
+    pub(super) stream: OwnedFd,
+    pub(super) meter: Arc<ConnectionMeter>,
+    pub(super) user: Arc<UserMeter>,
+    /// What came in and belongs to no finished request.
+    input: Vec<u8>,
+    /// What has to go out, and how much of its head is out.
+    answer: Option<(Answer, usize)>,
+    is_hostile: bool,
+}
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// More requests.
+    Input,
+    /// Room to send; or its next turn, which this is as well.
+    Room,
+    /// Nothing for this time.
+    Pause(Duration),
+    /// Its end.
+    End,
+    /// Its end, because of what came in.
+    HostileEnd,
+}
+
+impl Connection {
+    pub(super) fn new(stream: OwnedFd, meter: Arc<ConnectionMeter>, user: Arc<UserMeter>) -> Self {
+        Self {
+            stream,
+            meter,
+            user,
+            input: Vec::new(),
+            answer: None,
+            is_hostile: false,
+        }
+    }
+
+    /// Works until the connection has to wait, or its turn ends. `woke` is when the worker learned that there is work.
+    pub(super) fn work(&mut self, state: &State, scratch: &mut Scratch, woke: Instant) -> Wants {
+        let mut left = TURN_BYTES;
+        loop {
+            if self.answer.is_some() {
+                match self.send(state, scratch, &mut left) {
+                    Some(wants) => return wants,
+                    None => continue,
+                }
+            }
+            if left == 0 {
+                return Wants::Room;
+            }
+            match self.take_request(state, woke) {
+                Ok(true) => {}
+                Ok(false) => match self.receive() {
+                    Ok(()) => {}
+                    Err(wants) => return wants,
+                },
+                Err(wants) => return wants,
+            }
+        }
+    }
+
+    /// Takes a request from what came in. `false` if it is not complete.
+    fn take_request(&mut self, state: &State, woke: Instant) -> Result<bool, Wants> {
+        let facts = Facts {
+            is_ready: state.is_ready(),
+            process: std::process::id(),
+        };
+        let step = match self.meter.door {
+            Door::Egd => egd::next(&self.input, facts),
+            Door::Bulk => bulk::next(&self.input, facts),
+            _ => http::next(&self.input, |path| look::document(state, path)),
+        };
+        let meter = state.doors.meter(self.meter.door);
+        match step {
+            Step::More => return Ok(false),
+            Step::Wait => return Err(Wants::Pause(SEED_POLL)),
+            Step::Answer { used, mix, answer } => {
+                let now_ns = state.now_ns();
+                let peer = self.meter.peer;
+                let wait_ns = state.users.reserve(peer, &self.user, answer.random, now_ns);
+                if wait_ns > 0 {
+                    return Err(Wants::Pause(Duration::from_nanos(wait_ns)));
+                }
+                if !mix.is_empty() {
+                    state.engine.mix(mix);
+                    add(&meter.mixed_bytes, mix.len() as u64);
+                }
+                add(&self.user.requests, 1);
+                meter.latencies.count(woke.elapsed());
+                self.input.drain(..used);
+                self.answer = Some((answer, 0));
+            }
+            Step::Hostile(mut answer) => {
+                answer.is_last = true;
+                self.is_hostile = true;
+                self.answer = Some((answer, 0));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Receives what is there.
+    fn receive(&mut self) -> Result<(), Wants> {
+        const CHUNK: usize = 1024;
+        // Every protocol answers, or ends the connection, before this much is left over.
+        const MOST: usize = http::MAX_REQUEST_BYTES;
+        const _: () = assert!(MOST >= bulk::MAX_REQUEST_BYTES && MOST >= egd::MAX_REQUEST_BYTES);
+        let length = self.input.len();
+        self.input.resize((length + CHUNK).min(MOST), 0);
+        let received = recv(&self.stream, &mut self.input[length..], RecvFlags::DONTWAIT);
+        self.input
+            .truncate(length + received.map_or(0, |(count, _)| count));
+        match received {
+            Ok((0, _)) => Err(Wants::End),
+            Ok(_) => Ok(()),
+            Err(Errno::AGAIN) => {
+                if self.input.is_empty() {
+                    // 1000 connections that wait cost nothing but themselves.
+                    self.input.shrink_to_fit();
+                }
+                Err(Wants::Input)
+            }
+            Err(Errno::INTR) => Ok(()),
+            Err(_) => Err(Wants::End),
+        }
+    }
+
+    /// Sends the head and random bytes. `None` when all of it is out.
+    fn send(&mut self, state: &State, scratch: &mut Scratch, left: &mut usize) -> Option<Wants> {
+        let (answer, head_sent) = self.answer.as_mut()?;
+        let head = &answer.head.bytes()[*head_sent..];
+        let head_length = head.len().min(TURN_BYTES);
+        let random = (*left as u64).min(answer.random) as usize;
+        if head_length + random == 0 {
+            if answer.random > 0 {
+                return Some(Wants::Room);
+            }
+            let is_last = answer.is_last;
+            self.answer = None;
+            return is_last.then(|| self.end());
+        }
+        let length = if head_length > Head::SHORT_BYTES {
+            head_length
+        } else {
+            head_length + random
+        };
+        let out = &mut scratch.0[..length];
+        out[..head_length].copy_from_slice(&head[..head_length]);
+        if state.engine.try_fill(&mut out[head_length..]).is_err() {
+            return Some(Wants::Pause(SEED_POLL));
+        }
+        let sent = send(&self.stream, out, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        // What was not sent is wiped as well, and made anew: it never leaves.
+        out.zeroize();
+        match sent {
+            Ok(sent) => {
+                let of_head = sent.min(head_length);
+                let of_random = (sent - of_head) as u64;
+                *head_sent += of_head;
+                answer.random -= of_random;
+                *left = left.saturating_sub(sent);
+                for counter in [&self.meter.bytes, &self.user.bytes] {
+                    add(counter, of_random);
+                }
+                add(&state.doors.meter(self.meter.door).bytes, of_random);
+                (sent < length).then_some(Wants::Room)
+            }
+            Err(Errno::AGAIN) => Some(Wants::Room),
+            Err(Errno::INTR) => None,
+            Err(_) => Some(self.end()),
+        }
+    }
+
+    fn end(&self) -> Wants {
+        if self.is_hostile {
+            Wants::HostileEnd
+        } else {
+            Wants::End
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Sockets that accept connections: those that systemd opened, and those of the configuration.
+
+use crate::config::Address;
+use crate::doors::Door;
+use rustix::fs::{Mode, fchmod};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with, sockopt,
+};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+const BACKLOG: i32 = 1024;
+
+/// A socket that accepts connections for a door.
+#[derive(Debug)]
+pub struct Listener {
+    socket: OwnedFd,
+    /// The door that its connections come by.
+    pub door: Door,
+    is_unix: bool,
+    /// The file of a Unix socket that this process made, and its inode.
+    made: Option<(PathBuf, u64)>,
+}
+
+impl Listener {
+    /// A socket that systemd opened.
+    ///
+    /// # Errors
+    ///
+    /// When it accepts no connections.
+    pub fn activated(door: Door, socket: OwnedFd) -> io::Result<Self> {
+        if !sockopt::socket_acceptconn(&socket)? {
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "the socket does not listen",
+            ));
+        }
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        let is_unix = sockopt::socket_domain(&socket)? == AddressFamily::UNIX;
+        Ok(Self {
+            socket,
+            door,
+            is_unix,
+            made: None,
+        })
+    }
+
+    /// Opens a socket. A file that a dead process left behind is replaced.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, or that another process listens there.
+    pub fn open(door: Door, address: &Address, mode: u32) -> io::Result<Self> {
+        match address {
+            Address::Unix(path) => open_unix(door, path, mode),
+            Address::Tcp(address) => {
+                let listener = std::net::TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                Ok(Self {
+                    socket: listener.into(),
+                    door,
+                    is_unix: false,
+                    made: None,
+                })
+            }
+        }
+    }
+
+    /// Whether the kernel names the user at the other end.
+    #[must_use]
+    pub fn is_unix(&self) -> bool {
+        self.is_unix
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some((path, inode)) = &self.made
+            && fs::symlink_metadata(path).is_ok_and(|found| found.ino() == *inode)
+        {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn open_unix(door: Door, path: &Path, mode: u32) -> io::Result<Listener> {
+    remove_stale(path)?;
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // The file gets this mode when it is made, so that it is never open to more users than it should be.
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    let inode = fs::symlink_metadata(path)?.ino();
+    let listener = Listener {
+        socket,
+        door,
+        is_unix: true,
+        made: Some((path.into(), inode)),
+    };
+    listen(&listener.socket, BACKLOG)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    Ok(listener)
+}
+
+/// Removes a socket that nobody serves.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+        Ok(found) if !found.file_type().is_socket() => {
+            return Err(io::Error::new(
+                ErrorKind::AlreadyExists,
+                "a file that is no socket is there",
+            ));
+        }
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Ok(_) => Err(io::Error::new(
+            ErrorKind::AddrInUse,
+            "another process listens there",
+        )),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_left_behind_is_replaced_and_one_in_use_or_a_file_is_not() {
+        let path =
+            std::env::temp_dir().join(format!("wellspring-listener-{}.sock", std::process::id()));
+        let address = Address::Unix(path.clone());
+        let first = Listener::open(Door::Egd, &address, 0o640).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+        let taken = Listener::open(Door::Egd, &address, 0o600).unwrap_err();
+        assert_eq!(taken.kind(), ErrorKind::AddrInUse);
+        // As if the process had been killed.
+        let Listener { .. } = &first;
+        let mut first = first;
+        first.made = None;
+        drop(first);
+        let second = Listener::open(Door::Egd, &address, 0o600).unwrap();
+        drop(second);
+        assert!(!path.exists());
+        fs::write(&path, "a file").unwrap();
+        let refused = Listener::open(Door::Egd, &address, 0o600).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"a file");
+        fs::remove_file(&path).unwrap();
+    }
+}

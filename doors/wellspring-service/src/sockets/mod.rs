@@ -1,0 +1,70 @@
+//! The sockets.
+//!
+//! ```text
+//! session     what a protocol makes of its input
+//! egd         the protocol of the entropy gathering daemon
+//! bulk        the framed protocol
+//! http        documents
+//! listener    sockets that accept connections
+//! connection  one connection: input, answers, its turn
+//! worker      a thread that serves connections, by epoll
+//! ```
+//!
+//! A protocol is a function of the bytes that came in. What it says, a connection does; what a connection waits for, a
+//! worker tells the kernel. No connection keeps random bytes: those that found no room are wiped and made anew.
+
+pub mod bulk;
+mod connection;
+pub mod egd;
+pub mod http;
+mod listener;
+pub mod session;
+mod worker;
+
+pub use listener::Listener;
+
+use crate::state::State;
+use rustix::event::{EventfdFlags, eventfd};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use worker::Worker;
+
+/// The threads that serve the listeners; they end when this is dropped.
+#[derive(Debug)]
+pub struct Workers {
+    end: OwnedFd,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Starts `count` threads.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no thread or no descriptor.
+    pub fn start(state: &Arc<State>, listeners: Vec<Listener>, count: usize) -> io::Result<Self> {
+        let listeners: Arc<[Listener]> = listeners.into();
+        let mut workers = Self {
+            end: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            threads: Vec::new(),
+        };
+        for number in 0..count {
+            let worker = Worker::new(state.clone(), listeners.clone(), &workers.end)?;
+            let builder = std::thread::Builder::new().name(format!("sockets-{number}"));
+            let builder = builder.stack_size(256 * 1024);
+            workers.threads.push(builder.spawn(|| worker.run())?);
+        }
+        Ok(workers)
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        let _ = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What all threads of the service share.
+
+use crate::connections::Connections;
+use crate::doors::{Door, Doors};
+use crate::history::{History, Sample};
+use crate::meters::{LatencyCounts, get};
+use crate::notices::Notices;
+use crate::users::Users;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use wellspring::Engine;
+
+/// What all threads share. Each part guards itself.
+#[derive(Debug)]
+pub struct State {
+    /// Where the bytes come from.
+    pub engine: Engine,
+    /// Meters and openings of the doors.
+    pub doors: Doors,
+    /// Who draws, and how much they may.
+    pub users: Users,
+    /// The open connections.
+    pub connections: Connections,
+    /// What happened.
+    pub notices: Notices,
+    /// The last two minutes.
+    pub history: History,
+    started: Instant,
+    /// The generation, and since when it is known.
+    generation: Mutex<(u64, Instant)>,
+}
+
+impl State {
+    /// The state of a service that starts now.
+    #[must_use]
+    pub fn new(engine: Engine, doors: Doors, users: Users) -> Self {
+        let generation = Mutex::new((engine.generation(), Instant::now()));
+        Self {
+            engine,
+            doors,
+            users,
+            connections: Connections::default(),
+            notices: Notices::default(),
+            history: History::default(),
+            started: Instant::now(),
+            generation,
+        }
+    }
+
+    /// Since when the service runs.
+    #[must_use]
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// The clock of limits: nanoseconds since the start.
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether the engine is seeded with 128 bits. An engine is seeded by its first read, so this reads a byte until it
+    /// is.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.engine.try_fill(&mut [0]).is_ok()
+    }
+
+    /// Counts once a second, for the history.
+    pub fn sample(&self) {
+        let meters = Door::ALL.map(|door| self.doors.meter(door));
+        let mut latencies = LatencyCounts::default();
+        for meter in meters {
+            let counts = meter.latencies.counts();
+            latencies.sum_ns += counts.sum_ns;
+            for (sum, count) in latencies.classes.iter_mut().zip(counts.classes) {
+                *sum += count;
+            }
+        }
+        let stats = self.engine.stats();
+        let mut generation = self
+            .generation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if generation.0 != stats.generation {
+            *generation = (stats.generation, Instant::now());
+        }
+        drop(generation);
+        self.history.add(Sample {
+            at: Instant::now(),
+            bytes: meters.map(|meter| get(&meter.bytes)),
+            latencies,
+            fetches: stats.nodes.iter().map(|node| node.fetches).collect(),
+        });
+    }
+
+    /// How long ago the last reseed was, to the second.
+    #[must_use]
+    pub fn seed_age(&self) -> Duration {
+        let generation = self
+            .generation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        generation.1.elapsed()
+    }
+}

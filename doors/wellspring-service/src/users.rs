@@ -1,0 +1,206 @@
+//! Who draws, how much, and how much they may.
+
+use crate::config::LimitsSection;
+use crate::meters::{add, get, subtract};
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The other end of a connection, as the kernel names it (SO_PEERCRED).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Peer {
+    /// A user of this machine.
+    User(u32),
+    /// TCP on a loopback address: the kernel names nobody.
+    Loopback,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(uid) => write!(f, "{uid}"),
+            Self::Loopback => f.write_str("loopback"),
+        }
+    }
+}
+
+/// What one user has open and has drawn, at all doors together.
+#[derive(Debug, Default)]
+pub struct UserMeter {
+    /// Bytes drawn.
+    pub bytes: AtomicU64,
+    /// Requests.
+    pub requests: AtomicU64,
+    /// Connections now.
+    pub connections: AtomicU64,
+    /// Until when what was drawn uses the user's share up, in nanoseconds of the service's clock.
+    used_until_ns: AtomicU64,
+}
+
+/// The limits in force; SIGHUP replaces them.
+#[derive(Debug)]
+struct Limits {
+    connections: AtomicU64,
+    connections_per_user: AtomicU64,
+    bytes_per_second_per_user: AtomicU64,
+}
+
+/// All users that have ever drawn: one entry for each user id of the machine.
+#[derive(Debug)]
+pub struct Users {
+    limits: Limits,
+    connections: AtomicU64,
+    by_peer: Mutex<BTreeMap<Peer, Arc<UserMeter>>>,
+}
+
+/// Why a connection is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// All users together have too many.
+    TooMany,
+    /// This user has too many.
+    TooManyOfUser,
+}
+
+/// A user may draw ahead of its share by so much time.
+const BURST_NS: u64 = 1_000_000_000;
+
+impl Users {
+    /// Nobody yet.
+    #[must_use]
+    pub fn new(limits: &LimitsSection) -> Self {
+        let users = Self {
+            limits: Limits {
+                connections: AtomicU64::new(0),
+                connections_per_user: AtomicU64::new(0),
+                bytes_per_second_per_user: AtomicU64::new(0),
+            },
+            connections: AtomicU64::new(0),
+            by_peer: Mutex::default(),
+        };
+        users.set_limits(limits);
+        users
+    }
+
+    /// Replaces the limits. What is open stays open.
+    pub fn set_limits(&self, limits: &LimitsSection) {
+        let to = &self.limits;
+        to.connections.store(limits.connections.get(), Relaxed);
+        let per_user = limits.connections_per_user.get();
+        to.connections_per_user.store(per_user, Relaxed);
+        let rate = limits.bytes_per_second_per_user;
+        to.bytes_per_second_per_user.store(rate, Relaxed);
+    }
+
+    /// The meter of a user.
+    #[must_use]
+    pub fn meter(&self, peer: Peer) -> Arc<UserMeter> {
+        let mut by_peer = self.by_peer.lock().unwrap_or_else(PoisonError::into_inner);
+        by_peer.entry(peer).or_default().clone()
+    }
+
+    /// All users and what they have drawn.
+    #[must_use]
+    pub fn all(&self) -> Vec<(Peer, Arc<UserMeter>)> {
+        let by_peer = self.by_peer.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = by_peer.iter();
+        entries
+            .map(|(peer, meter)| (*peer, meter.clone()))
+            .collect()
+    }
+
+    /// Counts a connection, which [`leave`](Self::leave) ends.
+    ///
+    /// # Errors
+    ///
+    /// The limit that it would break. Root may connect while other users have too many, so that an operator can look.
+    pub fn enter(&self, peer: Peer) -> Result<Arc<UserMeter>, Refusal> {
+        let meter = self.meter(peer);
+        if peer != Peer::User(0) {
+            if get(&self.connections) >= get(&self.limits.connections) {
+                return Err(Refusal::TooMany);
+            }
+            if get(&meter.connections) >= get(&self.limits.connections_per_user) {
+                return Err(Refusal::TooManyOfUser);
+            }
+        }
+        add(&self.connections, 1);
+        add(&meter.connections, 1);
+        Ok(meter)
+    }
+
+    /// Ends a connection.
+    pub fn leave(&self, meter: &UserMeter) {
+        subtract(&self.connections, 1);
+        subtract(&meter.connections, 1);
+    }
+
+    /// Takes `bytes` from the share of a user, at `now_ns`. Returns for how long the user has to wait first, in
+    /// nanoseconds: 0 for not at all; with another value nothing was taken.
+    #[must_use]
+    pub fn reserve(&self, peer: Peer, meter: &UserMeter, bytes: u64, now_ns: u64) -> u64 {
+        let rate = get(&self.limits.bytes_per_second_per_user);
+        if rate == 0 || peer == Peer::User(0) {
+            return 0;
+        }
+        let cost_ns =
+            (u128::from(bytes) * 1_000_000_000 / u128::from(rate)).min(u128::from(u64::MAX / 4));
+        let cost_ns = cost_ns as u64;
+        let mut wait_ns = 0;
+        let _ = meter
+            .used_until_ns
+            .fetch_update(Relaxed, Relaxed, |used_until_ns| {
+                let from_ns = used_until_ns.max(now_ns);
+                wait_ns = from_ns.saturating_sub(now_ns.saturating_add(BURST_NS));
+                (wait_ns == 0).then(|| from_ns.saturating_add(cost_ns))
+            });
+        wait_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Bounded;
+
+    fn users(rate: u64) -> Users {
+        Users::new(&LimitsSection {
+            connections: Bounded::clamped(3),
+            connections_per_user: Bounded::clamped(2),
+            bytes_per_second_per_user: rate,
+        })
+    }
+
+    #[test]
+    fn a_user_beyond_a_limit_is_refused_and_others_and_root_are_not() {
+        let users = users(0);
+        let first = users.enter(Peer::User(7)).unwrap();
+        users.enter(Peer::User(7)).unwrap();
+        let refused = users.enter(Peer::User(7)).unwrap_err();
+        assert_eq!(refused, Refusal::TooManyOfUser);
+        users.enter(Peer::User(8)).unwrap();
+        let refused = users.enter(Peer::User(9)).unwrap_err();
+        assert_eq!(refused, Refusal::TooMany);
+        users.enter(Peer::User(0)).unwrap();
+        users.leave(&first);
+        users.leave(&first);
+        users.enter(Peer::User(7)).unwrap();
+    }
+
+    #[test]
+    fn over_a_minute_a_user_gets_its_rate_and_one_burst() {
+        let users = users(1000);
+        let meter = users.meter(Peer::User(7));
+        let (mut now_ns, mut drawn) = (5_000_000_000, 0);
+        let end_ns = now_ns + 60_000_000_000;
+        while now_ns < end_ns {
+            match users.reserve(Peer::User(7), &meter, 100, now_ns) {
+                0 => drawn += 100,
+                wait_ns => now_ns += wait_ns,
+            }
+        }
+        assert!((61_000..=61_200).contains(&drawn), "{drawn}");
+        assert_eq!(users.reserve(Peer::User(0), &meter, 1 << 40, now_ns), 0);
+    }
+}

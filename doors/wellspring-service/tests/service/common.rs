@@ -1,0 +1,245 @@
+//! Starts the service, and waits until it says that it is ready.
+
+use serde_json::Value;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Longer than the service needs on a machine that is busy with something else; only a failed test waits so long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A folder of a test's own, removed at its end.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("wsd-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a configuration whose sockets are in this folder, and returns its path.
+    pub(crate) fn configure(&self, more: &str) -> PathBuf {
+        let path = self.path("wellspring.toml");
+        let run = self.path("run");
+        let text = format!("[service]\nruntime_dir = \"{}\"\n{more}", run.display());
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn wellspringd() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wellspringd"));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A service that runs.
+pub(crate) struct Service {
+    pub(crate) child: Child,
+    pub(crate) folder: Folder,
+    notify: UnixDatagram,
+}
+
+impl Service {
+    /// Starts it with these lines of configuration behind `[service]`, and waits until it is ready.
+    pub(crate) fn start(more: &str) -> Self {
+        Self::start_in(Folder::new(), more)
+    }
+
+    pub(crate) fn start_in(folder: Folder, more: &str) -> Self {
+        let mut command = wellspringd();
+        command.arg("--config").arg(folder.configure(more));
+        Self::spawn(folder, &mut command)
+    }
+
+    /// Starts a command that is the service or starts it.
+    pub(crate) fn spawn(folder: Folder, command: &mut Command) -> Self {
+        let socket = folder.path("notify.sock");
+        let _ = fs::remove_file(&socket);
+        let notify = UnixDatagram::bind(&socket).unwrap();
+        // As that of systemd: a service may have become another user.
+        fs::set_permissions(&socket, fs::Permissions::from_mode(0o777)).unwrap();
+        notify.set_read_timeout(Some(PATIENCE)).unwrap();
+        let log = fs::File::create(folder.path("log")).unwrap();
+        command.env("NOTIFY_SOCKET", &socket).stderr(log);
+        let child = command.spawn().unwrap();
+        let service = Self {
+            child,
+            folder,
+            notify,
+        };
+        service.wait_for_notice("READY=1");
+        service
+    }
+
+    /// Waits until the service tells systemd this.
+    pub(crate) fn wait_for_notice(&self, words: &str) {
+        let mut message = [0; 4096];
+        loop {
+            let length = match self.notify.recv(&mut message) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                length => length.unwrap_or_else(|error| panic!("{words}: {error}: {}", self.log())),
+            };
+            let text = String::from_utf8_lossy(&message[..length]);
+            if text.lines().any(|line| line == words) {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.folder.path("log")).unwrap_or_default()
+    }
+
+    /// Waits for a line of the log that has these words.
+    pub(crate) fn wait_for_log(&self, words: &str) {
+        let until = std::time::Instant::now() + PATIENCE;
+        while !self.log().contains(words) {
+            assert!(
+                std::time::Instant::now() < until,
+                "no '{words}' in: {}",
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub(crate) fn socket(&self, name: &str) -> UnixStream {
+        let stream = UnixStream::connect(self.folder.path("run").join(name)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// A document of the web socket, without its head.
+    pub(crate) fn get(&self, path: &str) -> String {
+        let mut stream = self.socket("web.sock");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
+        body.into()
+    }
+
+    pub(crate) fn status(&self) -> Value {
+        serde_json::from_str(&self.get("/status.json")).unwrap()
+    }
+
+    /// The status of a door.
+    pub(crate) fn door(&self, name: &str) -> Value {
+        let status = self.status();
+        let doors = status["doors"].as_array().unwrap();
+        doors
+            .iter()
+            .find(|door| door["name"] == name)
+            .unwrap()
+            .clone()
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        let sent = Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Ends it by a signal, and returns its exit status.
+    pub(crate) fn end(&mut self, signal: &str) -> std::process::ExitStatus {
+        self.signal(signal);
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|status| status.is_none()) {
+            self.signal("-TERM");
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Whether a program is installed; says so if a test has to do without.
+pub(crate) fn is_installed(tool: &str) -> bool {
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {tool}")])
+        .output();
+    let is_found = found.is_ok_and(|output| output.status.success());
+    if !is_found {
+        eprintln!("SKIPPED: {tool} is not installed");
+    }
+    is_found
+}
+
+pub(crate) fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        eprintln!("SKIPPED: this needs root");
+    }
+    is_root
+}
+
+/// Whether files can be mounted here.
+pub(crate) fn has_fuse() -> bool {
+    let has = Path::new("/dev/fuse").exists();
+    if !has {
+        eprintln!("SKIPPED: there is no /dev/fuse");
+    }
+    has && is_root()
+}
+
+/// Runs a shell command that must succeed.
+pub(crate) fn sh(command: &str) -> Output {
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{command}: {output:?}");
+    output
+}
+
+/// Fails if the bytes look like anything but random ones: zeros, or the same block twice.
+pub(crate) fn assert_random(bytes: &[u8]) {
+    let blocks: Vec<&[u8]> = bytes.chunks_exact(16).collect();
+    let mut sorted = blocks.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(sorted.len(), blocks.len(), "a block of 16 bytes twice");
+    assert!(!blocks.contains(&&[0; 16][..]), "zeros");
+}
+
+/// The command `wellspring`, if it was built and has a subcommand.
+pub(crate) fn wellspring_with(subcommand: &str) -> Option<PathBuf> {
+    let command = Path::new(env!("CARGO_BIN_EXE_wellspringd")).with_file_name("wellspring");
+    let help = Command::new(&command).args([subcommand, "--help"]).output();
+    if help.is_ok_and(|output| output.status.success()) {
+        return Some(command);
+    }
+    eprintln!(
+        "SKIPPED: there is no {} with '{subcommand}': cargo build -p wellspring-cli",
+        command.display()
+    );
+    None
+}

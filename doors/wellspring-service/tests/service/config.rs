@@ -1,0 +1,85 @@
+use super::common::{Folder, Service, wellspringd};
+use std::fs;
+
+#[test]
+fn a_mistake_is_reported_with_line_and_column_and_status_2() {
+    let folder = Folder::new();
+    let path = folder.configure("[limits]\nconnections = 0\n");
+    let output = wellspringd()
+        .arg("--config")
+        .arg(&path)
+        .arg("--check-config")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let expected = format!(
+        "wellspringd: {}:4:15: 0 is out of range: 1 to 100000 is allowed\n",
+        path.display()
+    );
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn what_is_printed_is_a_right_configuration_with_every_key() {
+    let folder = Folder::new();
+    let path = folder.configure("[log]\nlevel = \"debug\"\n");
+    let printed = wellspringd()
+        .arg("--config")
+        .arg(&path)
+        .arg("--print-config")
+        .output()
+        .unwrap();
+    assert!(printed.status.success());
+    fs::write(&path, &printed.stdout).unwrap();
+    let again = wellspringd()
+        .arg("--config")
+        .arg(&path)
+        .arg("--print-config")
+        .output()
+        .unwrap();
+    assert_eq!(again.stdout, printed.stdout);
+    let text = String::from_utf8(printed.stdout).unwrap();
+    for words in [
+        "level = \"debug\"",
+        "[files]",
+        "egd.sock",
+        "connections_per_user",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let checked = wellspringd()
+        .arg("--config")
+        .arg(&path)
+        .arg("--check-config")
+        .output()
+        .unwrap();
+    assert!(checked.status.success() && checked.stderr.is_empty());
+}
+
+#[test]
+fn sighup_reads_the_configuration_again_and_drops_no_client() {
+    use std::io::{Read, Write};
+    let service = Service::start("[log]\nlevel = \"info\"\n");
+    let mut client = service.socket("egd.sock");
+    let mut bytes = [0; 32];
+    client.write_all(&[2, 32]).unwrap();
+    client.read_exact(&mut bytes).unwrap();
+    service
+        .folder
+        .configure("[log]\nlevel = \"debug\"\n[files]\nthreads = 7\n");
+    service.signal("-HUP");
+    service.wait_for_notice("RELOADING=1");
+    service.wait_for_notice("READY=1");
+    client.write_all(&[2, 32]).unwrap();
+    client.read_exact(&mut bytes).unwrap();
+    service.wait_for_log("[files] has changed: that takes effect at the next start");
+    // The new level is in force: connections are logged now.
+    let _another = service.socket("egd.sock");
+    service.wait_for_log("egd: connection ");
+    service.folder.configure("[log]\nlevel = \"wrong\"\n");
+    service.signal("-HUP");
+    service.wait_for_log("wellspring.toml:4:9: 'wrong' is none of: error, warn, info, debug");
+    client.write_all(&[2, 32]).unwrap();
+    client.read_exact(&mut bytes).unwrap();
+}

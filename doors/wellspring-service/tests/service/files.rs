@@ -1,0 +1,235 @@
+use super::common::{Folder, Service, assert_random, has_fuse, is_installed, sh, wellspring_with};
+use rustix::fs::{OFlags, stat};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+
+/// A service with files.
+fn start() -> (Service, PathBuf) {
+    let folder = Folder::new();
+    let mount = folder.path("files");
+    let more = format!("[files]\nmount = \"{}\"\nthreads = 2\n", mount.display());
+    (Service::start_in(folder, &more), mount)
+}
+
+#[test]
+fn a_read_gets_as_much_as_it_asks_for_and_no_more_is_made() {
+    if !has_fuse() {
+        return;
+    }
+    let (service, mount) = start();
+    for name in ["random", "urandom", "pseudo"] {
+        let mut file = fs::File::open(mount.join(name)).unwrap();
+        for length in [1, 16, 4097, 1 << 20, (1 << 20) + 7] {
+            let mut bytes = vec![0; length];
+            file.read_exact(&mut bytes).unwrap();
+            assert_random(&bytes);
+        }
+        let expected = 1 + 16 + 4097 + (1 << 20) + (1 << 20) + 7;
+        assert_eq!(service.door(name)["bytes"], expected, "{name}");
+        assert_eq!(stat(&mount.join(name)).unwrap().st_blksize, 4096, "{name}");
+    }
+    let output = sh(&format!(
+        "dd if={}/random bs=16 count=100 status=none | wc -c",
+        mount.display()
+    ));
+    assert_eq!(output.stdout.trim_ascii(), b"1600");
+}
+
+#[test]
+fn what_is_written_is_mixed_in_and_other_changes_are_refused() {
+    if !has_fuse() {
+        return;
+    }
+    let (service, mount) = start();
+    let path = mount.join("random");
+    fs::OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(&path)
+        .unwrap()
+        .write_all(&[7; 5000])
+        .unwrap();
+    assert_eq!(service.door("random")["mixed_bytes"], 5000);
+    use std::os::unix::fs::PermissionsExt;
+    assert!(fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).is_err());
+    assert!(fs::remove_file(&path).is_err());
+    assert!(fs::write(mount.join("another"), "x").is_err());
+    let mut names: Vec<_> = fs::read_dir(&mount)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["pseudo", "random", "urandom"]);
+}
+
+#[test]
+fn the_requests_of_random_4_are_answered() {
+    if !has_fuse() {
+        return;
+    }
+    let (service, mount) = start();
+    let file = fs::File::open(mount.join("random")).unwrap();
+    let mut bits = 0_i32;
+    // SAFETY: the request writes an int.
+    let asked = unsafe { libc::ioctl(file.as_raw_fd(), 0x8004_5200, &raw mut bits) };
+    assert_eq!((asked, bits), (0, 256));
+    let before = service.status()["generation"].as_u64().unwrap();
+    // SAFETY: the request takes no argument.
+    assert_eq!(unsafe { libc::ioctl(file.as_raw_fd(), 0x5207) }, 0);
+    assert!(service.status()["generation"].as_u64().unwrap() > before);
+    // SAFETY: the request reads an int.
+    let credit = unsafe { libc::ioctl(file.as_raw_fd(), 0x4004_5201, &raw const bits) };
+    assert_eq!(
+        (
+            credit,
+            rustix::io::Errno::from_io_error(&std::io::Error::last_os_error())
+        ),
+        (-1, Some(rustix::io::Errno::PERM))
+    );
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+    let waits = rustix::fs::open(mount.join("random"), flags, rustix::fs::Mode::empty()).unwrap();
+    assert_eq!(rustix::io::read(&waits, &mut [0; 8]).unwrap(), 8);
+}
+
+#[test]
+fn programs_read_the_files() {
+    if !has_fuse() {
+        return;
+    }
+    let (_service, mount) = start();
+    let mount = mount.display();
+    let clients = [
+        (
+            "head",
+            format!("head -c 1000 {mount}/random | wc -c"),
+            "1000",
+        ),
+        (
+            "cat",
+            format!("cat {mount}/urandom | head -c 3000000 | wc -c"),
+            "3000000",
+        ),
+        (
+            "python3",
+            format!("python3 -c \"print(len(open('{mount}/random','rb').read(100)))\""),
+            "100",
+        ),
+        (
+            "perl",
+            format!("perl -e 'open F,\"<\",\"{mount}/random\"; print read(F,$x,77)'"),
+            "77",
+        ),
+        (
+            "openssl",
+            format!("openssl rand -rand {mount}/random -hex 20 2>/dev/null | head -c 40 | wc -c"),
+            "40",
+        ),
+        (
+            "rngtest",
+            format!("rngtest -c 200 < {mount}/random 2>&1 | grep -c 'FIPS 140-2 successes'"),
+            "1",
+        ),
+        (
+            "fio",
+            format!(
+                "fio --name=r --filename={mount}/urandom --rw=read --bs=4k --size=4k --io_size=1m --minimal \
+                 --allow_file_create=0 >/dev/null && echo read"
+            ),
+            "read",
+        ),
+    ];
+    for (program, command, expected) in clients {
+        if is_installed(program) {
+            let output = sh(&command);
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(said.trim(), expected, "{command}");
+        }
+    }
+}
+
+#[test]
+fn java_takes_its_seeds_from_a_file() {
+    if !has_fuse() || !is_installed("java") {
+        return;
+    }
+    let (service, mount) = start();
+    let source = service.folder.path("Draw.java");
+    let program = "public class Draw { public static void main(String[] a) throws Exception {\n\
+        byte[] b = java.security.SecureRandom.getInstance(\"NativePRNG\").generateSeed(32);\n\
+        System.out.print(b.length); } }";
+    fs::write(&source, program).unwrap();
+    let random = mount.join("random");
+    let output = sh(&format!(
+        "java -Djava.security.egd=file:{} {}",
+        random.display(),
+        source.display()
+    ));
+    assert_eq!(output.stdout, b"32");
+    assert!(service.door("random")["bytes"].as_u64().unwrap() >= 32);
+}
+
+#[test]
+fn two_readers_at_once_never_get_the_same_bytes() {
+    if !has_fuse() {
+        return;
+    }
+    let (_service, mount) = start();
+    let read = || {
+        let mut bytes = vec![0; 4 << 20];
+        fs::File::open(mount.join("random"))
+            .unwrap()
+            .read_exact(&mut bytes)
+            .unwrap();
+        bytes
+    };
+    let both = std::thread::scope(|scope| {
+        let other = scope.spawn(read);
+        let mut bytes = read();
+        bytes.extend(other.join().unwrap());
+        bytes
+    });
+    assert_random(&both);
+}
+
+#[test]
+fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
+    if !has_fuse() {
+        return;
+    }
+    for signal in ["-INT", "-TERM", "-KILL"] {
+        let (mut service, mount) = start();
+        let mut open = fs::File::open(mount.join("random")).unwrap();
+        service.end(signal);
+        // The helper unmounts, which may be a moment later when nobody waits for it.
+        let until = std::time::Instant::now() + super::common::PATIENCE;
+        while fs::read_dir(&mount).map_or(1, Iterator::count) != 0 {
+            assert!(std::time::Instant::now() < until, "{signal}: still mounted");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // A reader gets an error, and never zeros.
+        assert!(open.read(&mut [0; 16]).is_err(), "{signal}");
+    }
+}
+
+#[test]
+fn a_program_finds_the_files_in_dev_and_no_other_program_does() {
+    let Some(command) = wellspring_with("run") else {
+        return;
+    };
+    if !has_fuse() {
+        return;
+    }
+    let (service, mount) = start();
+    let run = format!(
+        "{} run --private-dev --files {} -- head -c 1000 /dev/urandom | wc -c",
+        command.display(),
+        mount.display()
+    );
+    assert_eq!(sh(&run).stdout.trim_ascii(), b"1000");
+    let drawn = service.door("urandom")["bytes"].as_u64().unwrap();
+    assert!(drawn >= 1000, "{drawn}");
+    sh("head -c 1000 /dev/urandom > /dev/null");
+    assert_eq!(service.door("urandom")["bytes"], drawn);
+}

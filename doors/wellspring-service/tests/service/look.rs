@@ -1,0 +1,195 @@
+use super::common::{Service, is_installed, wellspringd};
+use std::io::Write;
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+#[test]
+fn prometheus_finds_no_fault_in_the_metrics() {
+    if !is_installed("promtool") {
+        return;
+    }
+    let service = Service::start("");
+    let metrics = service.get("/metrics");
+    let mut command = Command::new("promtool");
+    command
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut promtool = command.spawn().unwrap();
+    promtool
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(metrics.as_bytes())
+        .unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn status_is_printed_for_people_and_as_json_and_says_what_is_not_open() {
+    let service = Service::start("[egd]\nlisten = [\"egd.sock\", \"/nowhere/egd.sock\"]\n");
+    let config = service.folder.path("wellspring.toml");
+    let status = |more: &[&str]| {
+        let output = wellspringd()
+            .arg("status")
+            .arg("--config")
+            .arg(&config)
+            .args(more)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = status(&[]);
+    let problem = "! egd at /nowhere/egd.sock is not open: No such file or directory";
+    assert!(text.starts_with(problem), "{text}");
+    for words in ["ready", "bulk", "jitter"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&status(&["--json"])).unwrap();
+    assert_eq!(json["phase"], "ready");
+    assert_eq!(json["process"], service.child.id());
+}
+
+#[test]
+fn without_a_service_status_says_so_in_a_line() {
+    let folder = super::common::Folder::new();
+    let config = folder.configure("");
+    let output = wellspringd()
+        .arg("status")
+        .arg("--config")
+        .arg(&config)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.starts_with("wellspringd: no service answers: ") && said.lines().count() == 1,
+        "{said}"
+    );
+}
+
+#[test]
+fn a_foreign_page_cannot_read_the_status_by_a_name_of_its_own() {
+    use std::io::Read;
+    let service = Service::start("");
+    let mut stream = service.socket("web.sock");
+    stream
+        .write_all(b"GET /status.json HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 421 "), "{answer}");
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
+
+#[test]
+fn a_browser_shows_the_page_at_every_width_without_an_error() {
+    if !is_installed("chromium") {
+        return;
+    }
+    let port = free_port();
+    let service = Service::start(&format!(
+        "[web]\nlisten = [\"web.sock\", \"127.0.0.1:{port}\"]\n[egd]\nlisten = [\"/nowhere/x.sock\"]\n"
+    ));
+    for (width, scheme) in [
+        (390, "light"),
+        (390, "dark"),
+        (1400, "light"),
+        (1400, "dark"),
+    ] {
+        let profile = service.folder.path(&format!("profile-{width}-{scheme}"));
+        let mut command = Command::new("chromium");
+        command
+            .args([
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--enable-logging=stderr",
+            ])
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .arg(format!("--window-size={width},2400"))
+            .args(["--virtual-time-budget=3000", "--dump-dom"]);
+        if scheme == "dark" {
+            command.arg("--force-dark-mode");
+        }
+        let output = command
+            .arg(format!("http://127.0.0.1:{port}/"))
+            .output()
+            .unwrap();
+        let page = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!errors.contains("CONSOLE"), "{width} {scheme}: {errors}");
+        for words in [
+            "Look here:",
+            "/nowhere/x.sock is not open",
+            "Bytes a second, by door",
+            "jitter",
+            "Time line",
+        ] {
+            assert!(page.contains(words), "{width} {scheme}: no '{words}'");
+        }
+        assert!(
+            page.contains("class=\"live\">live<"),
+            "{width} {scheme}: it does not refresh"
+        );
+        if let Some(folder) = std::env::var_os("WELLSPRING_SCREENSHOTS") {
+            screenshot(
+                &profile,
+                port,
+                width,
+                scheme,
+                &std::path::PathBuf::from(folder),
+            );
+        }
+    }
+    // The page asked for its figures again by itself.
+    assert!(service.door("web")["requests"].as_u64().unwrap() >= 8);
+}
+
+/// For people to look at, where a folder is named.
+fn screenshot(
+    profile: &std::path::Path,
+    port: u16,
+    width: u32,
+    scheme: &str,
+    folder: &std::path::Path,
+) {
+    let mut command = Command::new("chromium");
+    command
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+        ])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("--window-size={width},2400"))
+        .arg("--virtual-time-budget=3000")
+        .arg(format!(
+            "--screenshot={}/page-{width}-{scheme}.png",
+            folder.display()
+        ));
+    if scheme == "dark" {
+        command.args([
+            "--force-dark-mode",
+            "--blink-settings=preferredColorScheme=0",
+        ]);
+    }
+    let _ = command.arg(format!("http://127.0.0.1:{port}/")).output();
+}

@@ -1,0 +1,19 @@
+//! The real service, with real clients.
+//!
+//! ```text
+//! common   starts the service, and waits until it says that it is ready
+//! config   the command line, and a configuration that is read again
+//! files    the device files, read by programs
+//! sockets  EGD, the bulk protocol, limits, garbage
+//! look     status, metrics, the page in a browser
+//! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
+//! page     the generation page, seen from another namespace
+//! ```
+
+mod common;
+mod config;
+mod files;
+mod look;
+mod manners;
+mod page;
+mod sockets;

@@ -1,0 +1,246 @@
+use super::common::{
+    Folder, Service, has_fuse, is_installed, is_root, wellspring_with, wellspringd,
+};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+
+#[test]
+fn every_end_that_was_asked_for_is_clean_and_leaves_no_socket() {
+    for signal in ["-INT", "-TERM"] {
+        let mut service = Service::start("");
+        let _client = service.socket("egd.sock");
+        let status = service.end(signal);
+        assert!(status.success(), "{signal}: {status}: {}", service.log());
+        service.wait_for_notice("STOPPING=1");
+        for name in ["egd.sock", "bulk.sock", "web.sock"] {
+            assert!(
+                !service.folder.path("run").join(name).exists(),
+                "{signal}: {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_service_that_was_killed_starts_again_in_its_place() {
+    let mut service = Service::start("");
+    service.end("-KILL");
+    assert!(service.folder.path("run/egd.sock").exists());
+    let folder = Folder::new();
+    fs::rename(service.folder.path("run"), folder.path("run")).unwrap();
+    let again = Service::start_in(folder, "");
+    let mut stream = again.socket("egd.sock");
+    stream.write_all(&[2, 1]).unwrap();
+    stream.read_exact(&mut [0]).unwrap();
+}
+
+#[test]
+fn a_second_service_in_the_same_place_leaves_the_first_alone_and_says_what_it_lacks() {
+    let first = Service::start("");
+    let mut other = wellspringd();
+    other
+        .arg("--config")
+        .arg(first.folder.path("wellspring.toml"));
+    let log = fs::File::create(first.folder.path("second")).unwrap();
+    let mut second = other.stderr(log).spawn().unwrap();
+    let said = || fs::read_to_string(first.folder.path("second")).unwrap();
+    let until = std::time::Instant::now() + super::common::PATIENCE;
+    while !said().contains("ready:") {
+        assert!(std::time::Instant::now() < until, "{}", said());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let lines = said();
+    assert_eq!(
+        lines.matches("another process listens there").count(),
+        3,
+        "{lines}"
+    );
+    assert!(
+        lines.contains(&format!("process {} is its writer", first.child.id())),
+        "{lines}"
+    );
+    second.kill().unwrap();
+    second.wait().unwrap();
+    assert_eq!(first.status()["phase"], "ready");
+}
+
+#[test]
+fn what_cannot_be_opened_is_one_line_and_the_rest_opens() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let folder = Folder::new();
+    fs::create_dir(folder.path("full")).unwrap();
+    fs::write(folder.path("full/file"), "x").unwrap();
+    let more = format!(
+        "[bulk]\nlisten = [\"127.0.0.1:{port}\", \"bulk.sock\"]\n[files]\nmount = \"{}\"\n",
+        folder.path("full").display()
+    );
+    let service = Service::start_in(folder, &more);
+    let status = service.status();
+    let openings = status["openings"].as_array().unwrap();
+    let fault = |place: &str| {
+        let found = openings
+            .iter()
+            .find(|opening| opening["place"].as_str().unwrap().ends_with(place));
+        found.unwrap()["fault"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert!(fault(&port.to_string()).starts_with("Address already in use"));
+    assert_eq!(fault("bulk.sock"), "");
+    if has_fuse() {
+        assert_eq!(
+            fault("full"),
+            "the mount point has files in it, which would be hidden"
+        );
+    }
+    assert_eq!(fs::read(service.folder.path("full/file")).unwrap(), b"x");
+}
+
+#[test]
+fn a_mount_point_in_use_is_named_with_what_is_there() {
+    if !has_fuse() {
+        return;
+    }
+    let service = Service::start("[files]\nmount = \"/proc\"\n");
+    service
+        .wait_for_log("files: not open: /proc: the mount point is in use: proc is mounted there");
+}
+
+#[test]
+fn systemd_can_open_the_sockets() {
+    if !is_installed("systemd-socket-activate") {
+        return;
+    }
+    let folder = Folder::new();
+    let path = folder.path("activated.sock");
+    let mut command = Command::new("systemd-socket-activate");
+    command
+        .arg("-l")
+        .arg(&path)
+        .args(["--fdname=egd", "-E", "NOTIFY_SOCKET", "-E", "TMPDIR"]);
+    command.arg(env!("CARGO_BIN_EXE_wellspringd"));
+    command.arg("--config").arg(folder.configure(""));
+    // It starts the service at the first connection.
+    let client = std::thread::spawn(move || {
+        let until = std::time::Instant::now() + super::common::PATIENCE;
+        loop {
+            match UnixStream::connect(&path) {
+                Ok(mut stream) => {
+                    let mut bytes = [0; 32];
+                    stream.write_all(&[2, 32]).unwrap();
+                    stream.read_exact(&mut bytes).unwrap();
+                    return bytes;
+                }
+                Err(error) => assert!(std::time::Instant::now() < until, "{error}"),
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    });
+    let service = Service::spawn(folder, &mut command);
+    assert_ne!(client.join().unwrap(), [0; 32]);
+    service.wait_for_log("egd: open: from systemd");
+    assert!(!service.folder.path("run/egd.sock").exists());
+}
+
+#[test]
+fn the_watchdog_is_told_again_and_again() {
+    let folder = Folder::new();
+    let mut command = wellspringd();
+    command.arg("--config").arg(folder.configure(""));
+    command.env("WATCHDOG_USEC", "3000000");
+    let service = Service::spawn(folder, &mut command);
+    service.wait_for_notice("WATCHDOG=1");
+    service.wait_for_notice("WATCHDOG=1");
+}
+
+#[test]
+fn after_its_start_the_service_has_no_privilege_and_a_filter() {
+    let service = Service::start("");
+    let status = fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().last().unwrap().to_owned()
+    };
+    assert_eq!(field("NoNewPrivs:"), "1");
+    assert_eq!(field("Seccomp:"), "2");
+    assert_eq!(field("CapEff:"), "0000000000000000");
+    assert_eq!(field("CapPrm:"), "0000000000000000");
+    let limits = fs::read_to_string(format!("/proc/{}/limits", service.child.id())).unwrap();
+    let core = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"))
+        .unwrap();
+    assert!(core.split_whitespace().any(|word| word == "0"), "{core}");
+    // All of its threads are inside.
+    for task in fs::read_dir(format!("/proc/{}/task", service.child.id())).unwrap() {
+        let text = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+        assert!(text.contains("Seccomp:\t2\n"), "{text}");
+    }
+}
+
+#[test]
+fn the_service_becomes_the_user_that_is_named() {
+    if !is_root() {
+        return;
+    }
+    let folder = Folder::new();
+    let path = folder.path("wellspring.toml");
+    let run = folder.path("run");
+    fs::write(
+        &path,
+        format!(
+            "[service]\nruntime_dir = \"{}\"\nuser = \"nobody\"\n",
+            run.display()
+        ),
+    )
+    .unwrap();
+    let mut command = wellspringd();
+    command.arg("--config").arg(&path);
+    let service = Service::spawn(folder, &mut command);
+    let status = fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();
+    assert!(
+        status.contains("Uid:\t65534\t65534\t65534\t65534\n"),
+        "{status}"
+    );
+    let mut stream = service.socket("egd.sock");
+    stream.write_all(&[2, 1]).unwrap();
+    stream.read_exact(&mut [0]).unwrap();
+}
+
+#[test]
+fn the_kernels_pool_is_fed_on_request() {
+    if !is_root() {
+        return;
+    }
+    for credit_bits in [0, 8] {
+        let more = format!(
+            "[kernel_pool]\nfeed = true\ncredit_bits = {credit_bits}\n[log]\nlevel = \"debug\"\n"
+        );
+        let service = Service::start(&more);
+        service.wait_for_log("the kernel's pool was fed");
+    }
+}
+
+#[test]
+fn the_command_finds_the_service() {
+    let Some(command) = wellspring_with("serve") else {
+        return;
+    };
+    let folder = Folder::new();
+    let config = folder.configure("");
+    let mut serve = Command::new(&command);
+    serve.arg("serve").arg("--config").arg(&config);
+    let mut service = Service::spawn(folder, &mut serve);
+    let output = Command::new(&command)
+        .args(["status", "--json", "--config"])
+        .arg(&config)
+        .output()
+        .unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(status["process"], service.child.id());
+    assert!(service.end("-INT").success());
+}

@@ -1,0 +1,248 @@
+use super::common::{Service, assert_random, is_installed, is_root, sh};
+use std::io::{Read, Write};
+use std::process::Command;
+use std::sync::Arc;
+use wellspring_client::protocol::{Answer, Request};
+use wellspring_client::{Client, ClientError, ServiceSource};
+use wellspring_core::source::{MinEntropy, Source, SourceError};
+
+#[test]
+fn egd_answers_every_request_of_its_protocol_also_in_pieces() {
+    let service = Service::start("");
+    let mut stream = service.socket("egd.sock");
+    let mut read = |request: &[u8], length: usize| {
+        for byte in request {
+            stream.write_all(&[*byte]).unwrap();
+        }
+        let mut answer = vec![0; length];
+        stream.read_exact(&mut answer).unwrap();
+        answer
+    };
+    assert_eq!(read(&[0], 4), [0, 0, 16, 0]);
+    assert_eq!(read(&[1, 200], 201)[0], 200);
+    assert_random(&read(&[2, 255], 255));
+    let process = service.child.id().to_string();
+    // A write has no answer: the one that comes is that of the request behind it.
+    let answer = read(&[3, 0, 16, 2, 1, 2, 4], 1 + process.len());
+    assert_eq!(usize::from(answer[0]), process.len());
+    assert_eq!(&answer[1..], process.as_bytes());
+    let door = service.door("egd");
+    assert_eq!(door["bytes"], 455);
+    assert_eq!(door["mixed_bytes"], 2);
+    assert_eq!(door["open_now"], 1);
+}
+
+#[test]
+fn the_client_gets_what_it_asked_for_and_the_service_counts_it() {
+    let service = Service::start("");
+    let path = service.folder.path("run/bulk.sock");
+    let mut client = Client::connect(&path, super::common::PATIENCE).unwrap();
+    let mut bytes = vec![0; (1 << 24) + 5];
+    client.fill(&mut bytes).unwrap();
+    assert_random(&bytes[..1 << 20]);
+    assert_random(&bytes[(1 << 24) - 64..(1 << 24)]);
+    client.mix(&[7; 5000]).unwrap();
+    client.fill(&mut []).unwrap();
+    let door = service.door("bulk");
+    assert_eq!(
+        (&door["bytes"], &door["mixed_bytes"]),
+        (&bytes.len().into(), &5000.into())
+    );
+    let user = rustix::process::geteuid().as_raw().to_string();
+    let status = service.status();
+    let users = status["users"].as_array().unwrap();
+    let found = users.iter().find(|one| one["user"] == *user).unwrap();
+    assert_eq!(found["bytes"], bytes.len());
+    let connection = &status["connections"][0];
+    assert_eq!(connection["process"], std::process::id());
+}
+
+#[test]
+fn an_engine_elsewhere_takes_the_service_as_a_source_and_survives_its_end() {
+    let mut service = Service::start("[bulk]\nlisten = [\"bulk.sock\", \"[::1]:0\"]\n");
+    let path = service.folder.path("run/bulk.sock");
+    let source = ServiceSource::unix(&path, MinEntropy::NONE);
+    let mut sample = [0; 256];
+    // A draw waits for 10 ms at most, and on a busy machine that may be too short.
+    let length = (0..1000).find_map(|_| source.sample(&mut sample).ok());
+    assert_eq!(length, Some(64));
+    assert_random(&sample[..64]);
+    service.end("-TERM");
+    let ended = (0..3).map(|_| source.sample(&mut sample).unwrap_err());
+    assert_eq!(ended.last(), Some(SourceError::Absent));
+}
+
+#[test]
+fn garbage_ends_its_own_connection_and_no_other() {
+    let service = Service::start("");
+    let mut bystander = service.socket("bulk.sock");
+    let mut state = 1_u64;
+    let mut random_byte = || {
+        // Knuth's MMIX numbers: the same garbage in every run.
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    for round in 0..300 {
+        let name = ["egd.sock", "bulk.sock", "web.sock"][round % 3];
+        let mut stream = service.socket(name);
+        let length = usize::from(random_byte()) * 40;
+        let garbage: Vec<u8> = (0..length).map(|_| random_byte()).collect();
+        // The service may close in the middle.
+        let _ = stream.write_all(&garbage);
+        if round % 2 == 0 {
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let mut answer = Vec::new();
+            let _ = stream.read_to_end(&mut answer);
+        }
+    }
+    let mut answer = [0; 8 + 64];
+    bystander.write_all(&Request::Read(64).head()).unwrap();
+    bystander.read_exact(&mut answer).unwrap();
+    assert_eq!(answer[..8], Answer::Bytes(64).head());
+    assert!(service.door("bulk")["hostile"].as_u64().unwrap() > 50);
+    assert!(service.door("web")["hostile"].as_u64().unwrap() > 50);
+}
+
+#[test]
+fn a_client_of_another_protocol_is_told_that_it_is_wrong() {
+    let service = Service::start("");
+    let mut stream = service.socket("bulk.sock");
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert_eq!(answer, Answer::Malformed.head());
+    let mut client =
+        Client::connect(service.folder.path("run/web.sock"), super::common::PATIENCE).unwrap();
+    assert!(matches!(client.fill(&mut [0]), Err(ClientError::Protocol)));
+    assert!(
+        matches!(client.fill(&mut [0]), Err(ClientError::Connection(_))),
+        "used again"
+    );
+}
+
+#[test]
+fn requests_that_are_sent_ahead_are_answered_in_their_order() {
+    let service = Service::start("");
+    let mut stream = service.socket("bulk.sock");
+    let requests: Vec<u8> = (1..=500)
+        .flat_map(|length| Request::Read(length).head())
+        .collect();
+    stream.write_all(&requests).unwrap();
+    for length in 1..=500_u32 {
+        let mut answer = vec![0; 8 + length as usize];
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(answer[..8], Answer::Bytes(length).head());
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_blocks_nobody() {
+    let service = Service::start("");
+    let lazy: Vec<_> = (0..20)
+        .map(|_| {
+            let mut stream = service.socket("bulk.sock");
+            stream.write_all(&Request::Read(1 << 24).head()).unwrap();
+            stream
+        })
+        .collect();
+    let mut client = Client::connect(
+        service.folder.path("run/bulk.sock"),
+        super::common::PATIENCE,
+    )
+    .unwrap();
+    let mut bytes = vec![0; 1 << 20];
+    client.fill(&mut bytes).unwrap();
+    assert_random(&bytes);
+    drop(lazy);
+}
+
+#[test]
+fn a_thousand_clients_at_once_are_all_served_and_each_costs_little() {
+    let service = Arc::new(Service::start(""));
+    let resident = || {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS:"))
+            .unwrap();
+        line.split_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse::<usize>()
+            .unwrap()
+    };
+    let before_kib = resident();
+    let mut streams: Vec<_> = (0..1000).map(|_| service.socket("bulk.sock")).collect();
+    for stream in &mut streams {
+        stream.write_all(&Request::Read(32).head()).unwrap();
+    }
+    for stream in &mut streams {
+        let mut answer = [0; 40];
+        stream.read_exact(&mut answer).unwrap();
+    }
+    let each_kib = resident().saturating_sub(before_kib) / streams.len();
+    assert!(each_kib < 64, "{each_kib} KiB for each connection");
+    assert_eq!(service.door("bulk")["open_now"], 1000);
+}
+
+#[test]
+fn a_user_beyond_its_limit_is_refused_and_root_is_not() {
+    if !is_root() || !is_installed("setpriv") || !is_installed("python3") {
+        return;
+    }
+    let service =
+        Service::start("[limits]\nconnections_per_user = 2\nbytes_per_second_per_user = 100000\n");
+    let path = service.folder.path("run/egd.sock");
+    // As nobody: the third connection is closed without an answer.
+    let script = format!(
+        "import socket\nall=[]\nfor i in range(3):\n s=socket.socket(socket.AF_UNIX); s.connect('{}'); all.append(s)\n\
+         answers=[]\nfor s in all:\n\x20try:\n\x20 s.sendall(b'\\x02\\x08'); answers.append(len(s.recv(8)))\n\
+         \x20except OSError:\n\x20 answers.append(0)\nprint(answers)",
+        path.display()
+    );
+    let file = service.folder.path("client.py");
+    std::fs::write(&file, script).unwrap();
+    let open = format!(
+        "chmod 755 {0} {0}/run; chmod 644 {1}",
+        service.folder.0.display(),
+        file.display()
+    );
+    sh(&open);
+    let mut command = Command::new("setpriv");
+    command
+        .args([
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "/usr/bin/python3",
+        ])
+        .arg(&file);
+    let output = command.output().unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "[8, 8, 0]\n",
+        "{output:?}"
+    );
+    assert_eq!(service.door("egd")["refused"], 1);
+    let _root: Vec<_> = (0..3).map(|_| service.socket("egd.sock")).collect();
+    let mut fourth = service.socket("egd.sock");
+    fourth.write_all(&[2, 1]).unwrap();
+    fourth.read_exact(&mut [0]).unwrap();
+}
+
+#[test]
+fn socat_speaks_egd() {
+    if !is_installed("socat") {
+        return;
+    }
+    let service = Service::start("");
+    let path = service.folder.path("run/egd.sock");
+    let output = sh(&format!(
+        "printf '\\002\\100' | socat -t 10 - UNIX-CONNECT:{}",
+        path.display()
+    ));
+    assert_eq!(output.stdout.len(), 64);
+}

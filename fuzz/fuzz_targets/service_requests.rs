@@ -1,0 +1,38 @@
+//! The three protocols of the service on any bytes: no panic, no request that is longer than what came in, and a
+//! request that is complete stays the same when more bytes follow it.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use wellspring_service::sockets::session::{Facts, Step};
+use wellspring_service::sockets::{bulk, egd, http};
+
+fuzz_target!(|data: &[u8]| {
+    let facts = Facts {
+        is_ready: data.len() % 2 == 0,
+        process: u32::MAX,
+    };
+    for (next, most) in [
+        (egd::next as fn(&[u8], Facts) -> Step<'_>, egd::MAX_REQUEST_BYTES),
+        (bulk::next, bulk::MAX_REQUEST_BYTES),
+    ] {
+        let Step::Answer { used, mix, answer } = next(data, facts) else {
+            // What is longer than every request is one, or none of the protocol's.
+            assert!(next(data, facts) != Step::More || data.len() < most);
+            continue;
+        };
+        assert!((1..=data.len().min(most)).contains(&used) && mix.len() < used);
+        let Step::Answer { used: again, .. } = next(&data[..used], facts) else {
+            panic!("the same request without what follows it is none");
+        };
+        assert_eq!(used, again);
+        assert!(answer.head.bytes().len() <= 16 && answer.random <= 1 << 24);
+    }
+    match http::next(data, |_| None) {
+        Step::More => assert!(data.len() < http::MAX_REQUEST_BYTES),
+        Step::Answer { answer, .. } | Step::Hostile(answer) => {
+            assert!(answer.is_last && answer.head.bytes().starts_with(b"HTTP/1.1 "));
+        }
+        Step::Wait => panic!("a document needs no seed"),
+    }
+});
