@@ -7,6 +7,7 @@
 //! c_api     the header and the man pages of the C library
 //! picture   drawings, made from text
 //! install   install and uninstall
+//! install_check  install --check
 //! python    the Python package and its tests
 //! package_files  the files that the doors for other languages install
 //! ```
@@ -17,6 +18,7 @@ mod c_api;
 mod chores;
 mod cutoffs;
 mod install;
+mod install_check;
 mod package_files;
 mod picture;
 mod python;
@@ -97,7 +99,7 @@ fn is_check(mut words: impl Iterator<Item = String>) -> bool {
 fn install(words: impl Iterator<Item = String>) -> Result<(), String> {
     let words: Vec<String> = words.collect();
     if words == ["--check"] {
-        return install::check(&root(), &build_command()?);
+        return install_check::check(&root(), &build_command()?);
     }
     let place = Place::parse(words.into_iter())?;
     install::install(&root(), &build_command()?, &place)

@@ -13,6 +13,7 @@
 //! owned         a state that a value owns
 //! inheritance   a secret that fork(3) takes from a parent to its child
 //! sandbox       reads without a system call
+//! system_calls  whether this process may still make them
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
 //! door_counters the bytes that programs drew through each door, on such a page
@@ -74,6 +75,7 @@ cfg_if! {
         pub mod stack;
         mod thread;
         mod thread_exit;
+        mod system_calls;
         pub mod thread_state;
         pub mod trusted_file;
         pub mod vdso;

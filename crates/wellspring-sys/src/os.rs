@@ -1,7 +1,7 @@
 //! getrandom(2), the clock, small files, and the CPU this thread runs on.
 
 use crate::os_error::OsError;
-use crate::sandbox;
+use crate::system_calls;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, read};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -12,9 +12,9 @@ use rustix::time::{ClockId, clock_gettime};
 /// # Errors
 ///
 /// `EAGAIN` before the kernel's generator is seeded; `ENOSYS` or `EPERM` in a sandbox that forbids the call; `ENOSYS`
-/// after [`sandbox::prepare`].
+/// after [`prepare`](crate::sandbox::prepare).
 pub fn os_random(destination: &mut [u8]) -> Result<usize, OsError> {
-    if sandbox::is_prepared() {
+    if system_calls::are_forbidden() {
         return Err(Errno::NOSYS.into());
     }
     // Up to 256 bytes the call is atomic: never interrupted, never short.
@@ -23,10 +23,10 @@ pub fn os_random(destination: &mut [u8]) -> Result<usize, OsError> {
 }
 
 /// The time since boot in milliseconds, without the time spent asleep. Coarse (about 4 ms) and cheap: no
-/// system call where the system has a vDSO; elsewhere it stands still after [`sandbox::prepare`].
+/// system call where the system has a vDSO; elsewhere it stands still after [`prepare`](crate::sandbox::prepare).
 #[must_use]
 pub fn now_ms() -> u64 {
-    if let Some(stopped_ms) = sandbox::stopped_ms() {
+    if let Some(stopped_ms) = system_calls::stopped_ms() {
         return stopped_ms;
     }
     let now = clock_gettime(ClockId::MonotonicCoarse);
@@ -72,19 +72,19 @@ pub fn now_ns() -> u64 {
 }
 
 /// The CPU this thread ran on a moment ago. No system call on x86-64, one elsewhere; after
-/// [`sandbox::prepare`] it is 0 there.
+/// [`prepare`](crate::sandbox::prepare) it is 0 there.
 #[must_use]
 pub fn current_cpu() -> usize {
-    let asks_kernel = cfg!(not(target_arch = "x86_64")) || sandbox::stopped_ms().is_some();
-    if asks_kernel && sandbox::is_prepared() {
+    let asks_kernel = cfg!(not(target_arch = "x86_64")) || system_calls::stopped_ms().is_some();
+    if asks_kernel && system_calls::are_forbidden() {
         return 0;
     }
     rustix::thread::sched_getcpu()
 }
 
-/// Lets other threads run for about a millisecond. After [`sandbox::prepare`] it returns at once.
+/// Lets other threads run for about a millisecond. After [`prepare`](crate::sandbox::prepare) it returns at once.
 pub fn pause() {
-    if sandbox::is_prepared() {
+    if system_calls::are_forbidden() {
         return core::hint::spin_loop();
     }
     sleep_ns(1_000_000);

@@ -1,12 +1,6 @@
 //! Reads without a system call.
 
-use crate::{os, vdso};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-static PREPARED: AtomicBool = AtomicBool::new(false);
-
-/// What [`os::now_ms`] says after [`prepare`] where no clock can be read without a system call; 0 where one can.
-static STOPPED_MS: AtomicU64 = AtomicU64::new(0);
+use crate::{os, system_calls, vdso};
 
 /// From now on, and in every child, no part of this crate that a read uses makes a system call: for a process that is
 /// about to forbid them all (seccomp). There is no way back.
@@ -22,22 +16,13 @@ static STOPPED_MS: AtomicU64 = AtomicU64::new(0);
 /// - [`current_cpu`](os::current_cpu) is 0 where the system has no vDSO function for it: everywhere but on x86-64.
 /// - [`now_ms`](os::now_ms) stands still where the system has no vDSO function for clocks.
 pub fn prepare() {
-    // What looks up the vDSO's functions does so now: it may open a file.
+    // These calls look up the vDSO's functions, which may open a file.
     let (now_ms, _) = (os::now_ms(), os::current_cpu());
-    if !vdso::has_clock() {
-        STOPPED_MS.store(now_ms.max(1), Ordering::Relaxed);
-    }
-    PREPARED.store(true, Ordering::SeqCst);
+    system_calls::forbid((!vdso::has_clock()).then_some(now_ms));
 }
 
 /// Whether [`prepare`] was called.
 #[must_use]
 pub fn is_prepared() -> bool {
-    PREPARED.load(Ordering::Relaxed)
-}
-
-/// What clocks say that may not be asked.
-pub(crate) fn stopped_ms() -> Option<u64> {
-    let stopped_ms = STOPPED_MS.load(Ordering::Relaxed);
-    (stopped_ms != 0 && is_prepared()).then_some(stopped_ms)
+    system_calls::are_forbidden()
 }

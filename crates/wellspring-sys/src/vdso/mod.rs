@@ -7,7 +7,7 @@
 mod elf;
 
 use crate::os_error::OsError;
-use crate::sandbox;
+use crate::system_calls;
 use core::ffi::{CStr, c_void};
 use core::marker::PhantomData;
 use core::mem::transmute;
@@ -107,7 +107,7 @@ unsafe fn fill(state: *mut u8, destination: &mut [u8]) -> bool {
     let address = FUNCTION.load(Ordering::Acquire);
     let is_absent = state.is_null() || address == UNKNOWN || address == ABSENT;
     // The function asks the kernel for a new key whenever the kernel's generator was reseeded.
-    if is_absent || sandbox::is_prepared() {
+    if is_absent || system_calls::are_forbidden() {
         return false;
     }
     let length = destination.len();

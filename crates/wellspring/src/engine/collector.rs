@@ -11,11 +11,11 @@
 //! the files of clone detection. All other inline harvests make at most 3 system calls.
 
 use super::collector_memory::{
-    CollectorMemory, CollectorState, MAX_SOURCES, QUEUE_EVENTS, QueueMemory, ROUND_DRAWS,
+    CollectorMemory, CollectorState, Drained, MAX_SOURCES, QUEUE_EVENTS, QueueMemory, ROUND_DRAWS,
     SAMPLE_BYTES, SEEDING_SAMPLE_BYTES,
 };
 use super::harvester::Round;
-use super::inherited::{CREDIT_BITS, next_secret};
+use super::inherited;
 use super::nodes::Nodes;
 use super::phase::Phase;
 use super::source_entry::SourceEntry;
@@ -36,8 +36,7 @@ use wellspring_sys::signals::Blocked;
 use wellspring_sys::{cpu, os, sandbox, stack};
 use zeroize::Zeroize;
 
-/// The draws on all fast sources before the engine gives up seeding itself for now: enough for a source that yields 32
-/// bytes at a time.
+/// The draws on all fast sources before seeding stops for now: enough for a source that yields 32 bytes at a time.
 const FIRST_DRAWS: usize = 34;
 
 /// The draws in a row that seeding spends on the start-up of a source: enough for one that yields 32 bytes at a
@@ -49,13 +48,6 @@ const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
 pub(super) struct SeedTarget<'a> {
     pub(super) nodes: &'a Nodes,
     pub(super) taps: &'a Taps,
-}
-
-/// The number of events taken from the fullest queue, and from all queues.
-#[derive(Default)]
-pub(super) struct Drained {
-    fullest: usize,
-    all: usize,
 }
 
 impl Round {
@@ -216,7 +208,9 @@ impl Collector {
         if target.nodes.phase() >= need {
             return Ok(());
         }
-        self.inherit(&mut state, 0);
+        // An engine without sources is deterministic, and inherits nothing.
+        let inherits = !self.sources.is_empty();
+        let _ = inherits && inherited::absorb(&mut state, 0);
         for _ in 0..FIRST_DRAWS {
             self.draw_on_fast_sources(&mut state);
             self.deliver(&mut state, os::now_ms(), Pace::Fortuna, target, signals);
@@ -225,7 +219,7 @@ impl Collector {
                 return Ok(());
             }
         }
-        if self.inherit(&mut state, CREDIT_BITS) {
+        if inherits && inherited::absorb(&mut state, inherited::CREDIT_BITS) {
             self.deliver(&mut state, os::now_ms(), Pace::Ordered, target, signals);
             target.nodes.receive_root(signals);
             if target.nodes.phase() >= need {
@@ -235,24 +229,6 @@ impl Collector {
         let insufficient = &self.memory.fast_sources_insufficient;
         insufficient.store(1, Ordering::Relaxed);
         Err(Error::NotSeeded)
-    }
-
-    /// Puts the secret that this process has from its parent into pool 0, if it has one. An engine without sources is
-    /// deterministic, and gets nothing.
-    fn inherit(&self, state: &mut CollectorState, credit_bits: u32) -> bool {
-        let mut secret = [0; Event::MAX_BYTES];
-        let mut has_secret = !self.sources.is_empty();
-        // A reseed takes 64 bytes.
-        for _ in 0..2 {
-            has_secret = has_secret && next_secret(&mut secret);
-            if has_secret {
-                state.event.set(0, 0, &secret, credit_bits);
-                state.distribution.absorb(&state.event);
-            }
-        }
-        state.event.zeroize();
-        secret.zeroize();
-        has_secret
     }
 
     /// Draws on all fast sources and reseeds now, because an operator ordered it.

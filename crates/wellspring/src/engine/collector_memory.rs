@@ -87,6 +87,13 @@ impl Zeroed for QueueMemory {
     const ZERO: Self = Self(Queue::ZERO);
 }
 
+/// The number of events taken from the fullest queue, and from all queues.
+#[derive(Default)]
+pub(super) struct Drained {
+    pub(super) fullest: usize,
+    pub(super) all: usize,
+}
+
 impl CollectorState {
     /// Whether the last reseed is a minute old, or the clock went back since.
     pub(super) fn is_stale(&self, now_ms: u64) -> bool {

@@ -28,7 +28,7 @@ fn a_read_gets_as_much_as_it_asks_for_and_no_more_is_made() {
         }
         let expected = 1 + 16 + 4097 + (1 << 20) + (1 << 20) + 7;
         assert_eq!(service.door(name)["bytes"], expected, "{name}");
-        assert_eq!(stat(&mount.join(name)).unwrap().st_blksize, 4096, "{name}");
+        assert_eq!(stat(mount.join(name)).unwrap().st_blksize, 4096, "{name}");
     }
     let output = sh(&format!(
         "dd if={}/random bs=16 count=100 status=none | wc -c",
