@@ -42,7 +42,7 @@ fuzz_target!(|data: &[u8]| {
     if claim == MinEntropy::NONE {
         return;
     }
-    // Where samples are cut changes no state, if no source becomes active in the middle of a piece.
+    // The length of the pieces changes no state, unless a source becomes active in the middle of one.
     let outcome = at_once.judge(claim, symbol, samples);
     if found.is_empty() {
         assert!(outcome.findings.is_empty());

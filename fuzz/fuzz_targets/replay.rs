@@ -1,4 +1,5 @@
-//! The lines of `vectors/`, noise included: no panic, and a replay of its own answers finds them all the same.
+//! A replay of any lines, in the format of the files in `vectors/`: no panic, and a second replay, which compares with
+//! the answers of the first, finds no difference.
 
 #![no_main]
 
@@ -27,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
         );
         return;
     }
-    // With the answers in place of the questions, all answers are the same.
+    // The second replay: each question is replaced by its answer, which must come again.
     let Ok(text) = core::str::from_utf8(data) else {
         return;
     };

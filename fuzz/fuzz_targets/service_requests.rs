@@ -17,13 +17,13 @@ fuzz_target!(|data: &[u8]| {
         (bulk::next, bulk::MAX_REQUEST_BYTES),
     ] {
         let Step::Answer { used, mix, answer } = next(data, facts) else {
-            // What is longer than every request is one, or none of the protocol's.
+            // Input that is as long as the longest request is a complete request, or none at all.
             assert!(next(data, facts) != Step::More || data.len() < most);
             continue;
         };
         assert!((1..=data.len().min(most)).contains(&used) && mix.len() < used);
         let Step::Answer { used: again, .. } = next(&data[..used], facts) else {
-            panic!("the same request without what follows it is none");
+            panic!("a complete request needs no bytes after it");
         };
         assert_eq!(used, again);
         assert!(answer.head.bytes().len() <= 16 && answer.random <= 1 << 24);

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Where the service listens by default.
 pub const DEFAULT_PATH: &str = "/run/wellspring/bulk.sock";
 
-/// Why the service did not do what it was asked. The connection is of no use afterwards, except after
-/// [`NotSeeded`](ClientError::NotSeeded).
+/// The reason why a request failed. After every error but [`NotSeeded`](ClientError::NotSeeded) the connection is of no
+/// use: later requests fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -20,7 +20,7 @@ pub enum ClientError {
     NotSeeded,
     /// The other end speaks another protocol.
     Protocol,
-    /// The connection: refused, closed, or too slow.
+    /// The connection failed: refused, closed, or no answer within the timeout.
     Connection(io::ErrorKind),
 }
 
@@ -44,12 +44,12 @@ impl From<io::Error> for ClientError {
 
 /// A connection to the service.
 ///
-/// What it returns is a copy of output that went through the kernel. A program that needs secrets which no other
-/// process has seen uses an engine of its own, and this as one of several sources at most.
+/// The bytes come from another process, through the kernel. A program whose secrets no other process may see uses its
+/// own engine, and the service at most as one of several sources.
 #[derive(Debug)]
 pub struct Client {
     stream: Stream,
-    /// An answer was left unread: nothing on the connection can be told apart any more.
+    /// Set after an error: the rest of an answer may still arrive, and would be read as the next answer.
     is_broken: bool,
 }
 
@@ -60,7 +60,7 @@ enum Stream {
 }
 
 impl Client {
-    /// Connects to a Unix socket. Every later wait for the service ends after `timeout`.
+    /// Connects to a Unix socket. Each later read or write of the socket waits for at most `timeout`.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// A part of `destination` may have been written then.
+    /// [`ClientError`]; a part of `destination` may have been written.
     pub fn fill(&mut self, destination: &mut [u8]) -> Result<(), ClientError> {
         destination
             .chunks_mut(MAX_READ_BYTES as usize)
@@ -107,13 +107,13 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// A part of `data` may have been mixed in then.
+    /// [`ClientError`]; a part of `data` may have been mixed in.
     pub fn mix(&mut self, data: &[u8]) -> Result<(), ClientError> {
         data.chunks(MAX_MIX_BYTES as usize)
             .try_for_each(|chunk| self.exchange(|client| client.mix_chunk(chunk)))
     }
 
-    /// One request and its answer. An answer that was not read to its end would be taken for the next one.
+    /// Sends one request and reads its answer. After an error, later calls fail at once.
     fn exchange(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<(), ClientError>,

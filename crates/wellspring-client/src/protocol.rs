@@ -6,49 +6,49 @@
 //! | request | kind | length | then |
 //! |---|---|---|---|
 //! | read | 1 | the bytes wanted, up to 2^24 | |
-//! | mix | 2 | up to 4096 | so many bytes, to be mixed in without credit |
+//! | mix | 2 | up to 4096 | the bytes to mix in, without credit |
 //!
 //! | answer | kind | length | then |
 //! |---|---|---|---|
-//! | bytes | 1 | as asked | so many bytes |
+//! | bytes | 1 | as asked | the random bytes |
 //! | mixed | 2 | 0 | |
 //! | not seeded | 3 | 0 | the service has no seed yet: ask later |
 //! | malformed | 4 | 0 | the service closes the connection |
 
-/// The bytes of a frame's head.
+/// The length of a frame's head in bytes.
 pub const HEAD_BYTES: usize = 8;
 
-/// The most that one request may ask for: 16 MiB.
+/// The most bytes that one request may ask for: 16 MiB.
 pub const MAX_READ_BYTES: u32 = 1 << 24;
 
-/// The most that one request may mix in.
+/// The most bytes that one request may mix in.
 pub const MAX_MIX_BYTES: u32 = 4096;
 
 const MAGIC: u8 = b'w';
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// So many random bytes.
+    /// Asks for this number of random bytes, at most [`MAX_READ_BYTES`].
     Read(u32),
-    /// So many bytes follow, to be mixed in.
+    /// Announces this number of bytes to mix in, at most [`MAX_MIX_BYTES`]. They follow the head.
     Mix(u32),
 }
 
-/// How an answer begins.
+/// The head of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// So many random bytes follow.
+    /// Announces this number of random bytes. They follow the head.
     Bytes(u32),
     /// The bytes were mixed in.
     Mixed,
     /// The service has no seed yet.
     NotSeeded,
-    /// The request was none; the connection is closed.
+    /// The service cannot read the request, and closes the connection.
     Malformed,
 }
 
-/// A head that is none of the protocol's.
+/// The error for 8 bytes that are no head of this protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Malformed;
 
@@ -82,7 +82,8 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// [`Malformed`], as for requests.
+    /// [`Malformed`]: another first byte, an unknown kind, bytes that are not zero where zeros belong, or a wrong
+    /// length.
     pub fn parse(head: &[u8; HEAD_BYTES]) -> Result<Self, Malformed> {
         match fields(head)? {
             (1, length @ 0..=MAX_READ_BYTES) => Ok(Self::Bytes(length)),

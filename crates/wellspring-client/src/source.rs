@@ -7,16 +7,17 @@ use std::sync::Mutex;
 use std::time::Duration;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 
-/// The bytes of one draw.
+/// The most bytes that one draw asks for.
 const SAMPLE_BYTES: usize = 64;
 
-/// A draw may take about 10 ms: no longer does it wait for the service.
+/// A draw should take about 10 ms at most, so each wait for an answer of the service ends after this time.
 const TIMEOUT: Duration = Duration::from_millis(10);
 
 /// A service, on this machine or at the end of a tunnel, as a source for an engine.
 ///
-/// It connects at its first draw, and again after a failure. Give it credit only if nobody can read or change the bytes
-/// on their way, and if the service has sources that this machine has not; and never let it be the only source.
+/// It connects at its first draw, and at the next draw after a failure. Give it credit only if no other user or machine
+/// can read or change the bytes on their way, and if the service has sources that this machine does not have. Never
+/// make it the only source.
 #[derive(Debug)]
 pub struct ServiceSource {
     at: At,
@@ -31,13 +32,13 @@ enum At {
 }
 
 impl ServiceSource {
-    /// The service behind a Unix socket. `claim` is the operator's.
+    /// The service behind a Unix socket. The operator chooses `claim`, the min-entropy of its bytes.
     #[must_use]
     pub fn unix(path: &Path, claim: MinEntropy) -> Self {
         Self::new(At::Path(path.into()), claim)
     }
 
-    /// The service behind a TCP address. `claim` is the operator's.
+    /// The service behind a TCP address. The operator chooses `claim`, the min-entropy of its bytes.
     #[must_use]
     pub fn tcp(address: SocketAddr, claim: MinEntropy) -> Self {
         Self::new(At::Address(address), claim)

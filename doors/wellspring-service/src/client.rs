@@ -1,4 +1,4 @@
-//! `wellspringd status`: asks the service that runs, and prints what it says.
+//! `wellspringd status`: asks the running service for its status, and prints it.
 
 use crate::config::{Address, Config};
 use serde_json::Value;
@@ -7,14 +7,14 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// The service answers at once, or not at all.
+/// The longest wait for an answer. A service that works answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The status of the service that this configuration describes.
 ///
 /// # Errors
 ///
-/// Why there is none, in a line.
+/// The reason why there is none, in a line.
 pub fn status(config: &Config) -> Result<Value, String> {
     let mut last = "the configuration has no [web] socket".to_owned();
     for address in &config.web.listen {
@@ -66,7 +66,7 @@ fn ask(mut stream: impl Read + Write) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The status for people.
+/// The status as text for people.
 #[must_use]
 pub fn text(status: &Value) -> String {
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What the web sockets hand out.
+//! A document that the web sockets send.
 
 /// A document.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -46,14 +46,14 @@ impl Door {
     }
 }
 
-/// What became of something that the configuration asked for.
+/// The result of one attempt to open something that the configuration asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// `files`, `egd`, `bulk`, `web`, `page` or `kernel-pool`.
     pub name: &'static str,
     /// The path or the address.
     pub place: String,
-    /// Why it is not open.
+    /// The reason why it is not open. `None` if it is open.
     pub fault: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl Doors {
         self.note(name, &place, None);
     }
 
-    /// Notes that something could not be opened, and logs it. The service goes on with the others.
+    /// Notes that something could not be opened, and logs it. The service opens the others.
     pub fn failed(&self, name: &'static str, place: impl fmt::Display, fault: impl fmt::Display) {
         self.note(name, &place, Some(fault.to_string()));
     }
@@ -106,7 +106,7 @@ impl Doors {
         openings.push(opening);
     }
 
-    /// What is open and what is not.
+    /// All attempts to open something, successful or not.
     #[must_use]
     pub fn openings(&self) -> Vec<Opening> {
         let openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The last two minutes, a sample a second: what the page draws.
+//! One sample a second for the last two minutes. The page draws them.
 
 use crate::doors::Door;
 use crate::meters::LatencyCounts;
@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// How many samples are kept.
+/// The number of samples that are kept: 120 seconds lie between the first and the last.
 pub const KEPT: usize = 121;
 
-/// What was counted at one instant.
+/// The counters at one instant.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// When.
+    /// The instant.
     pub at: Instant,
     /// The bytes of each door so far.
     pub bytes: [u64; Door::ALL.len()],
@@ -27,7 +27,7 @@ pub struct Sample {
 pub struct History(Mutex<VecDeque<Sample>>);
 
 impl History {
-    /// Adds one.
+    /// Adds a sample, and drops the oldest if there are [`KEPT`] already.
     pub fn add(&self, sample: Sample) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == KEPT {

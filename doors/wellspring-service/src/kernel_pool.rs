@@ -1,8 +1,9 @@
 //! The kernel's pool, fed on request.
 //!
-//! Without credit the bytes are written to /dev/random, which anybody may do. With credit they go by RNDADDENTROPY,
-//! for which the service keeps the capability CAP_SYS_ADMIN. Credit is honest only for what the kernel has not given
-//! itself: an engine whose one credited source is the kernel's own generator would count the same noise twice.
+//! Without credit the service writes the bytes to /dev/random, which every user may do. With credit it calls the ioctl
+//! RNDADDENTROPY, for which it keeps the capability CAP_SYS_ADMIN. Give credit only if the engine has a source that the
+//! kernel does not have: if its one credited source is the kernel's own generator, the kernel counts its own noise
+//! twice.
 
 use rustix::fs::{Mode, OFlags, open};
 use std::io;
@@ -14,7 +15,7 @@ use zeroize::Zeroize;
 /// The file.
 pub const PATH: &str = "/dev/random";
 
-/// What one write has: as much as the kernel's own seeds.
+/// The length of one write: that of the kernel's own seeds.
 const BYTES: usize = 32;
 
 /// `struct rand_pool_info` of linux/random.h.
@@ -42,7 +43,7 @@ impl KernelPool {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The error of open(2).
     pub fn open(interval: Duration, credit_bits: u64) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
         Ok(Self {
@@ -53,11 +54,11 @@ impl KernelPool {
         })
     }
 
-    /// Feeds it if that is due. Returns whether it was.
+    /// Feeds the pool if the interval has passed and the engine is seeded. Returns whether it fed the pool.
     ///
     /// # Errors
     ///
-    /// What the system says; the next try is an interval later.
+    /// The error of write(2) or ioctl(2). The next try is one interval later.
     pub fn feed(&mut self, engine: &Engine, now: Instant) -> io::Result<bool> {
         let mut info = PoolInfo {
             credit_bits: i32::try_from(self.credit_bits).unwrap_or(0),
@@ -78,7 +79,7 @@ impl KernelPool {
             rustix::io::write(&self.file, &info.buffer)?;
             return Ok(());
         }
-        // SAFETY: the request reads a `rand_pool_info` with as many bytes as it says.
+        // SAFETY: the request reads a `rand_pool_info`, and of its buffer no more than `bytes`, which is its length.
         match unsafe { libc::ioctl(self.file.as_raw_fd(), RNDADDENTROPY, &raw const *info) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),

@@ -1,9 +1,11 @@
-//! The host service: it puts an engine to work for programs that never link a library.
+//! The host service: it runs one engine for programs that link no library.
 //!
 //! ```text
-//! config       a TOML file, of which nothing is needed
+//! config       a TOML file; every key has a default
 //! log          lines on stderr
-//! meters       what a door counts; users, connections: who draws; notices, history: what happened
+//! meters       the counters of a door
+//! users        the users that draw, and their limits; connections: the open connections
+//! notices      events; history: the counters of the last two minutes
 //! doors        the doors, and which of them are open
 //! state        all of these, and the engine
 //! look         status, metrics and the live page, made of the state

@@ -1,6 +1,6 @@
-//! The log: lines on stderr. Where stderr is the journal, each line begins with its level, as sd-daemon(3) has it.
+//! The log: lines on stderr. Where stderr is the journal, each line begins with its level, as sd-daemon(3) asks.
 //!
-//! Nothing that is logged is a secret: messages have names, numbers and errors.
+//! The log has no secrets: messages have names, numbers and errors.
 
 use crate::config::Level;
 use core::fmt::{self, Write as _};
@@ -41,7 +41,8 @@ fn numbers(level: tracing::Level) -> (u8, u8) {
 
 impl Subscriber for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // Other crates log under their own names; what they say at levels below a warning is about their code.
+        // Other crates log under their own names. Below a warning their messages are about their own code, and left
+        // out.
         let is_ours = metadata.target().starts_with("wellspring");
         let (number, _) = numbers(*metadata.level());
         number <= LEVEL.load(Ordering::Relaxed) && (is_ours || number <= Level::Warn as u8)

@@ -1,11 +1,11 @@
-//! What a door counts: atomics that any thread adds to and any thread reads.
+//! The counters of a door: atomics that any thread adds to and any thread reads.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The upper bounds of the latency classes are powers of two of a nanosecond, from 2^[`FIRST_POWER`].
+/// The upper bounds of the latency classes are powers of two in nanoseconds. The lowest is 2^[`FIRST_POWER`]: 1 us.
 pub const FIRST_POWER: u32 = 10;
-/// The classes with an upper bound: 1 us to 8.6 s. One more counts what is longer.
+/// The number of classes with an upper bound: 1 us to 8.6 s. One more class counts the longer requests.
 pub const CLASSES: usize = 24;
 
 /// How long requests took.
@@ -20,7 +20,7 @@ pub struct Latencies {
 pub struct LatencyCounts {
     /// Requests in each class; the last has no upper bound.
     pub classes: [u64; CLASSES + 1],
-    /// All of them together, in nanoseconds.
+    /// The sum of all latencies, in nanoseconds.
     pub sum_ns: u64,
 }
 
@@ -45,13 +45,13 @@ impl Latencies {
 }
 
 impl LatencyCounts {
-    /// The requests.
+    /// The number of requests.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.classes.iter().sum()
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let class = |class: usize| self.classes[class].saturating_sub(earlier.classes[class]);
@@ -61,8 +61,8 @@ impl LatencyCounts {
         }
     }
 
-    /// The upper bound, in nanoseconds, of the class that a share of `per_mille` of all requests lies in or below.
-    /// `None` without requests.
+    /// The upper bound of a class, in nanoseconds: at least `per_mille` of 1000 requests are in this class or a lower
+    /// one. `None` without requests.
     #[must_use]
     pub fn quantile_ns(&self, per_mille: u64) -> Option<u64> {
         let wanted = (self.requests() * per_mille).div_ceil(1000).max(1);
@@ -75,18 +75,18 @@ impl LatencyCounts {
     }
 }
 
-/// The upper bound of a class in nanoseconds. That of the last one is a power more than the one before.
+/// The upper bound of a class in nanoseconds. The last class has none: the value is twice that of the class before.
 #[must_use]
 pub fn upper_bound_ns(class: usize) -> u64 {
     1 << (FIRST_POWER as usize + class)
 }
 
-/// What a door counts.
+/// The counters of a door.
 #[derive(Debug, Default)]
 pub struct DoorMeter {
     /// Bytes handed out.
     pub bytes: AtomicU64,
-    /// Bytes that were given to it, to be mixed in.
+    /// Bytes that came in and were mixed in.
     pub mixed_bytes: AtomicU64,
     /// Connections that were accepted, or files that were opened.
     pub opened: AtomicU64,
@@ -96,7 +96,7 @@ pub struct DoorMeter {
     pub refused: AtomicU64,
     /// Connections closed because of what came in.
     pub hostile: AtomicU64,
-    /// How long requests took, from their last byte to the first of the answer.
+    /// The time of requests, from when a thread starts on one until its answer begins.
     pub latencies: Latencies,
 }
 

@@ -1,20 +1,20 @@
-//! What happened: clone notices, failures of sources, reloads. The last of them, for status and page.
+//! Events: clones, failures of sources, reloads. The status and the page show the last 64.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// How many are kept.
+/// The number of notices that are kept.
 const KEPT: usize = 64;
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// When.
+    /// The time of the event.
     pub at: SystemTime,
     /// Whether an operator should look at it.
     pub is_fault: bool,
-    /// In words.
+    /// The event in words.
     pub words: String,
 }
 
@@ -23,7 +23,7 @@ pub struct Notice {
 pub struct Notices(Mutex<VecDeque<Notice>>);
 
 impl Notices {
-    /// Notes what happened, and logs it.
+    /// Notes an event, and logs it.
     pub fn add(&self, is_fault: bool, words: String) {
         if is_fault {
             tracing::warn!("{words}");

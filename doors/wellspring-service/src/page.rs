@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use wellspring::clone_detection::{CloneEvent, CloneEvents, GenerationPage, PageError};
 
-/// The page that the service writes, with what it listens to.
+/// The page that the service writes, and the events that change it.
 #[derive(Debug)]
 pub struct Page {
     page: Option<GenerationPage>,
@@ -17,7 +17,7 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// Why it cannot be written.
+    /// The reason why it cannot be written.
     pub fn open(path: &Path) -> Result<Self, PageError> {
         let page = GenerationPage::create(path)?;
         Ok(Self {
@@ -27,7 +27,7 @@ impl Page {
         })
     }
 
-    /// No page: only the service's own engine is told.
+    /// Makes no file: only the service's own engine learns of clones.
     #[must_use]
     pub fn without_file() -> Self {
         Self {
@@ -37,13 +37,13 @@ impl Page {
         }
     }
 
-    /// A descriptor that becomes readable when [`notices`](Self::notices) has something to say.
+    /// A descriptor that becomes readable when [`notices`](Self::notices) has an event to return.
     #[must_use]
     pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
         self.events.wakes()
     }
 
-    /// What happened since the last call: for each notice the page has changed.
+    /// Returns a notice for each event since the last call. The page has changed for each of them.
     pub fn notices(&mut self) -> Vec<&'static str> {
         let mut notices = Vec::new();
         if self

@@ -1,7 +1,7 @@
 //! The service from its start to its end.
 //!
 //! Everything that needs a privilege is opened first, by the only thread. Then the privileges go, then the sandbox
-//! closes, and only then the engine and the other threads start: all of them are inside.
+//! closes, and only then the engine and the other threads start: all of them are in the sandbox.
 
 use crate::config::{self, Config, SocketDefaults, SocketSection};
 use crate::doors::{Door, Doors};
@@ -25,16 +25,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Harvester, SourceHealth};
 
-/// The time between two looks at clocks and sources: what goes wrong is on the page within it.
+/// The longest wait for a signal or a clone. The service checks its sources about once in this time.
 const TICK: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
 };
 
-/// Why the service did not start, in a line.
+/// The reason why the service did not start, in a line.
 pub type Fault = String;
 
-/// What is open before privileges go.
+/// Everything that the service opens before it gives up its privileges.
 struct Opened {
     page: Page,
     files: Option<MountedFiles>,
@@ -42,11 +42,11 @@ struct Opened {
     listeners: Vec<Listener>,
 }
 
-/// Runs the service until SIGTERM or SIGINT. `path` is the configuration's, for SIGHUP.
+/// Runs the service until SIGTERM or SIGINT. At SIGHUP it reads the configuration at `path` again.
 ///
 /// # Errors
 ///
-/// Why it did not start.
+/// The reason why it did not start.
 pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     log::start(config.log.level);
     let signals = Signals::block().map_err(|error| format!("signals: {error}"))?;
@@ -101,7 +101,7 @@ fn make_runtime_dir(path: &Path) {
         tracing::error!("{}: {error}", path.display());
         return;
     }
-    // Whatever the umask was: other users must reach the sockets. What systemd or an operator made stays as it is.
+    // Other users must reach the sockets, whatever the umask is. A folder with files in it keeps its mode.
     if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()) {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o755));
     }
@@ -120,7 +120,7 @@ fn engine(config: &Config) -> Result<Engine, Fault> {
     engine.map_err(|error| format!("the engine: {error}"))
 }
 
-/// Opens everything. What cannot be opened is noted, and the rest opens.
+/// Opens everything. If one thing cannot be opened, that is noted, and the others open.
 fn open(config: &Config, doors: &Doors) -> Opened {
     let mut listeners = Vec::new();
     let activated = activated(doors);
@@ -147,7 +147,7 @@ fn activated(doors: &Doors) -> Vec<Listener> {
         }
     };
     for (descriptor, name) in given {
-        // SAFETY: systemd gave it to this process, which takes it once, here.
+        // SAFETY: systemd gave this descriptor to the process, which takes it once, here.
         let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
         let door = [Door::Egd, Door::Bulk, Door::Web]
             .into_iter()
@@ -274,7 +274,7 @@ fn enclose(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
 struct Service<'a> {
     path: Option<&'a Path>,
     config: Config,
-    /// What the health tests said at the last look.
+    /// The health of each source at the last tick.
     healths: Vec<SourceHealth>,
     signals: Signals,
     page: Page,
@@ -286,7 +286,7 @@ struct Service<'a> {
 impl Service<'_> {
     fn serve_files(&self, files: Option<MountedFiles>) -> Result<Option<ServedFiles>, Fault> {
         let serve = |files: MountedFiles| {
-            // A program that opens a file waits meanwhile, and can be interrupted.
+            // Waits for the seed. A program that opens a file meanwhile waits too, and can be interrupted.
             self.state.engine.fill(&mut [0]);
             files.serve(self.state.clone())
         };
@@ -346,7 +346,7 @@ impl Service<'_> {
             }
             _ => {}
         }
-        // A service whose engine hands out nothing is better started again.
+        // If the engine hands out nothing, systemd gets no sign of life and starts the service again.
         if self.watchdog && self.state.is_ready() {
             tell(&[NotifyState::Watchdog]);
         }
@@ -371,7 +371,7 @@ impl Service<'_> {
         self.healths = now;
     }
 
-    /// Reads the configuration again. Limits and the level of the log change at once; nobody is disconnected.
+    /// Reads the configuration again. Limits and the level of the log change at once; connections stay open.
     fn reload(&mut self) {
         if let Ok(reloading) = NotifyState::monotonic_usec_now() {
             tell(&[NotifyState::Reloading, reloading]);

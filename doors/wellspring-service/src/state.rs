@@ -1,4 +1,4 @@
-//! What all threads of the service share.
+//! The state that all threads of the service share.
 
 use crate::connections::Connections;
 use crate::doors::{Door, Doors};
@@ -10,23 +10,23 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wellspring::Engine;
 
-/// What all threads share. Each part guards itself.
+/// The state that all threads share. Each part has its own lock or atomics.
 #[derive(Debug)]
 pub struct State {
-    /// Where the bytes come from.
+    /// The engine that makes the bytes.
     pub engine: Engine,
     /// Meters and openings of the doors.
     pub doors: Doors,
-    /// Who draws, and how much they may.
+    /// The users, and their limits.
     pub users: Users,
     /// The open connections.
     pub connections: Connections,
-    /// What happened.
+    /// The last events.
     pub notices: Notices,
-    /// The last two minutes.
+    /// The counters of the last two minutes.
     pub history: History,
     started: Instant,
-    /// The generation, and since when it is known.
+    /// The generation at the last sample, and the time of the first sample that saw it.
     generation: Mutex<(u64, Instant)>,
 }
 
@@ -47,7 +47,7 @@ impl State {
         }
     }
 
-    /// Since when the service runs.
+    /// The start of the service.
     #[must_use]
     pub fn started(&self) -> Instant {
         self.started
@@ -66,7 +66,7 @@ impl State {
         self.engine.try_fill(&mut [0]).is_ok()
     }
 
-    /// Counts once a second, for the history.
+    /// Adds a sample to the history. Called once a second.
     pub fn sample(&self) {
         let meters = Door::ALL.map(|door| self.doors.meter(door));
         let mut latencies = LatencyCounts::default();
@@ -94,7 +94,7 @@ impl State {
         });
     }
 
-    /// How long ago the last reseed was, to the second.
+    /// The time since a sample first saw the generation: since the last reseed, to about a second.
     #[must_use]
     pub fn seed_age(&self) -> Duration {
         let generation = self

@@ -1,4 +1,4 @@
-//! Who draws, how much, and how much they may.
+//! The users that draw, their counters, and their limits.
 
 use crate::config::LimitsSection;
 use crate::meters::{add, get, subtract};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Peer {
     /// A user of this machine.
     User(u32),
-    /// TCP on a loopback address: the kernel names nobody.
+    /// TCP on a loopback address: the kernel does not name the user.
     Loopback,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// What one user has open and has drawn, at all doors together.
+/// The counters of one user, for all doors together.
 #[derive(Debug, Default)]
 pub struct UserMeter {
     /// Bytes drawn.
@@ -34,7 +34,7 @@ pub struct UserMeter {
     pub requests: AtomicU64,
     /// Connections now.
     pub connections: AtomicU64,
-    /// Until when what was drawn uses the user's share up, in nanoseconds of the service's clock.
+    /// The time until which the bytes drawn so far use up the user's share, in nanoseconds of the service's clock.
     used_until_ns: AtomicU64,
 }
 
@@ -54,20 +54,20 @@ pub struct Users {
     by_peer: Mutex<BTreeMap<Peer, Arc<UserMeter>>>,
 }
 
-/// Why a connection is refused.
+/// The reason why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// All users together have too many.
+    /// All users together have too many connections.
     TooMany,
-    /// This user has too many.
+    /// This user has too many connections.
     TooManyOfUser,
 }
 
-/// A user may draw ahead of its share by so much time.
+/// A user may draw its share of this time in advance.
 const BURST_NS: u64 = 1_000_000_000;
 
 impl Users {
-    /// Nobody yet.
+    /// A table without users, with these limits.
     #[must_use]
     pub fn new(limits: &LimitsSection) -> Self {
         let users = Self {
@@ -83,7 +83,7 @@ impl Users {
         users
     }
 
-    /// Replaces the limits. What is open stays open.
+    /// Replaces the limits. Open connections stay open.
     pub fn set_limits(&self, limits: &LimitsSection) {
         let to = &self.limits;
         to.connections.store(limits.connections.get(), Relaxed);
@@ -114,7 +114,7 @@ impl Users {
     ///
     /// # Errors
     ///
-    /// The limit that it would break. Root may connect while other users have too many, so that an operator can look.
+    /// The limit that is reached. Root has no limit, so that an operator can always connect.
     pub fn enter(&self, peer: Peer) -> Result<Arc<UserMeter>, Refusal> {
         let meter = self.meter(peer);
         if peer != Peer::User(0) {
@@ -136,8 +136,8 @@ impl Users {
         subtract(&meter.connections, 1);
     }
 
-    /// Takes `bytes` from the share of a user, at `now_ns`. Returns for how long the user has to wait first, in
-    /// nanoseconds: 0 for not at all; with another value nothing was taken.
+    /// Takes `bytes` from the share of a user, at `now_ns`. Returns the time that the user has to wait first, in
+    /// nanoseconds. If that is not 0, nothing was taken.
     #[must_use]
     pub fn reserve(&self, peer: Peer, meter: &UserMeter, bytes: u64, now_ns: u64) -> u64 {
         let rate = get(&self.limits.bytes_per_second_per_user);

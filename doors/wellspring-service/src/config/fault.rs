@@ -1,20 +1,20 @@
-//! What is wrong with a configuration, and where.
+//! A mistake in a configuration, with its place.
 
 use core::fmt;
 use core::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What is wrong, with file, line and column as compilers write them.
+/// A mistake in a configuration, printed as compilers do: file, line, column, reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFault {
     file: PathBuf,
-    /// From 1. `None` where the file cannot be read.
+    /// Line and column, from 1. `None` if the file cannot be read.
     place: Option<(usize, usize)>,
     reason: String,
 }
 
 impl ConfigFault {
-    /// The file cannot be read.
+    /// The fault of a file or folder that cannot be read.
     pub(super) fn unreadable(file: &Path, reason: impl fmt::Display) -> Self {
         Self {
             file: file.into(),
@@ -37,7 +37,7 @@ impl ConfigFault {
         }
     }
 
-    /// Line and column, from 1, where they are known.
+    /// Line and column, from 1. `None` if the file cannot be read.
     #[must_use]
     pub fn place(&self) -> Option<(usize, usize)> {
         self.place

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Where the configuration is by default.
+/// The default path of the configuration.
 pub const DEFAULT_PATH: &str = "/etc/wellspring/wellspring.toml";
 
 /// A configuration of more bytes is a mistake, and reading it would take memory.
@@ -24,7 +24,7 @@ pub fn load(path: Option<&Path>) -> Result<Config, ConfigFault> {
     let mut merged = Table::new();
     for file in files(main, path.is_some())? {
         let text = read(&file)?;
-        // Each file by itself first: its errors have a place in it.
+        // Checks each file before it is merged: only then do errors have a line and a column in it.
         parse(&file, &text)?;
         let table = text.parse::<Table>();
         merge(
@@ -49,7 +49,7 @@ fn fault(file: &Path, text: &str, error: &toml::de::Error) -> ConfigFault {
     ConfigFault::at(file, text, error.span(), error.message())
 }
 
-/// The files that are there, in the order in which they are read.
+/// The files that exist, in the order in which they are read.
 fn files(main: &Path, must_exist: bool) -> Result<Vec<PathBuf>, ConfigFault> {
     let mut files = Vec::new();
     match fs::metadata(main) {
@@ -86,7 +86,7 @@ fn read(file: &Path) -> Result<String, ConfigFault> {
     fs::read_to_string(file).map_err(|error| ConfigFault::unreadable(file, error))
 }
 
-/// Puts the keys of `from` over those of `into`, section by section.
+/// Replaces keys of `into` by the same keys of `from`, section by section, and adds the others.
 fn merge(into: &mut Table, from: Table) {
     for (key, value) in from {
         match (into.get_mut(&key), value) {

@@ -1,8 +1,8 @@
 //! The configuration: everything has a default, so that no file is needed.
 //!
 //! ```text
-//! values   numbers with bounds, addresses, levels: each says what is wrong with its text
-//! fault    what is wrong, with file, line and column
+//! values   numbers with bounds, addresses, levels: each rejects a wrong text and says why
+//! fault    a mistake, with file, line and column
 //! files    reads the file and the folder `conf.d` beside it
 //! ```
 
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Where the service keeps sockets and its page.
+    /// The service itself: its folder, user, threads and sandbox.
     pub service: ServiceSection,
     /// The engine.
     pub engine: EngineSection,
@@ -35,7 +35,7 @@ pub struct Config {
     pub bulk: SocketSection<BulkDefaults>,
     /// The sockets for status, metrics and the live page.
     pub web: SocketSection<WebDefaults>,
-    /// What one user and all users may take.
+    /// The limits of one user and of all users together.
     pub limits: LimitsSection,
     /// The kernel's pool.
     pub kernel_pool: KernelPoolSection,
@@ -49,7 +49,7 @@ pub struct Config {
 pub struct ServiceSection {
     /// Relative addresses of sockets and the page are below this folder.
     pub runtime_dir: PathBuf,
-    /// The user that the service becomes after it has opened everything; empty: it stays who it is.
+    /// The user that the service becomes after it has opened everything; empty: it keeps its user.
     pub user: String,
     /// The threads that serve sockets.
     pub threads: Bounded<1, 64>,
@@ -69,7 +69,7 @@ impl Default for ServiceSection {
     }
 }
 
-/// systemd's folder, or that of root, or that of a user.
+/// The folder that systemd gives; without systemd /run/wellspring for root, and a folder of its own for another user.
 fn default_runtime_dir() -> PathBuf {
     if let Some(folder) = std::env::var_os("RUNTIME_DIRECTORY") {
         return folder.into();
@@ -91,7 +91,8 @@ pub struct EngineSection {
     pub mode: ModeName,
     /// The pseudo-random function.
     pub prf: PrfName,
-    /// The file that carries seeds over a reboot; empty: none. systemd's folder for it is the default where there is one.
+    /// The file that carries seeds over a reboot; empty: none. systemd's folder for it is the default where there is
+    /// one.
     pub seed_file: PathBuf,
 }
 
@@ -131,7 +132,7 @@ impl Default for PageSection {
 pub struct FilesSection {
     /// The folder where `random`, `urandom` and `pseudo` appear; empty: none.
     pub mount: PathBuf,
-    /// The threads that serve them: so many readers are served at the same time.
+    /// The number of threads that serve them, and so of readers that are served at the same time.
     pub threads: Bounded<1, 64>,
 }
 
@@ -156,11 +157,11 @@ pub struct SocketSection<D: Default> {
     defaults: core::marker::PhantomData<D>,
 }
 
-/// What a kind of socket has by default.
+/// The defaults of one kind of socket.
 pub trait SocketDefaults: Default {
     /// The name of its Unix socket.
     const NAME: &'static str;
-    /// Who may connect.
+    /// The mode of its file: the users that may connect.
     const MODE: u64;
 }
 
@@ -176,13 +177,13 @@ macro_rules! socket_defaults {
     };
 }
 
-socket_defaults!(EgdDefaults, "egd.sock", 0o666, "Everyone, `egd.sock`.");
-socket_defaults!(BulkDefaults, "bulk.sock", 0o666, "Everyone, `bulk.sock`.");
+socket_defaults!(EgdDefaults, "egd.sock", 0o666, "`egd.sock`: every user.");
+socket_defaults!(BulkDefaults, "bulk.sock", 0o666, "`bulk.sock`: every user.");
 socket_defaults!(
     WebDefaults,
     "web.sock",
     0o600,
-    "The service's user alone, `web.sock`: it shows who draws how much."
+    "`web.sock`: the service's user alone, since it shows which user draws how much."
 );
 
 impl<D: SocketDefaults> Default for SocketSection<D> {
@@ -203,7 +204,8 @@ pub struct LimitsSection {
     pub connections: Bounded<1, 100_000>,
     /// Connections of one user, root excepted.
     pub connections_per_user: Bounded<1, 100_000>,
-    /// What one user may draw from sockets; 0: no limit. Of root and the files there is no limit.
+    /// The most bytes a second that one user may draw from sockets; 0: no limit. Root and the device files have no
+    /// limit.
     pub bytes_per_second_per_user: u64,
 }
 
@@ -225,7 +227,7 @@ pub struct KernelPoolSection {
     pub feed: bool,
     /// The seconds between two writes.
     pub interval_s: Bounded<1, 86_400>,
-    /// The credit of a write. More than 0 only if the service has sources that the kernel has not.
+    /// The credit of a write. Set more than 0 only if the service has sources that the kernel does not have.
     pub credit_bits: Bounded<0, 256>,
 }
 
@@ -248,13 +250,13 @@ pub struct LogSection {
 }
 
 impl Config {
-    /// A path of the configuration: below the runtime folder if it is relative.
+    /// Returns a path of the configuration, below the runtime folder if it is relative.
     #[must_use]
     pub fn runtime_path(&self, path: &Path) -> PathBuf {
         self.service.runtime_dir.join(path)
     }
 
-    /// The sections that differ and that only a new start applies.
+    /// The sections that differ from `new` and that take effect only at the next start.
     #[must_use]
     pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
         let pairs = [

@@ -1,4 +1,4 @@
-//! Values that say what is wrong with their text.
+//! The types of values. Each rejects a wrong text with a message that says why.
 
 use core::fmt;
 use core::str::FromStr;
@@ -97,14 +97,14 @@ impl FromStr for Address {
 /// The least level of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Faults.
+    /// Faults, such as a socket that cannot be opened.
     Error,
-    /// What is not as asked.
+    /// Problems that the service works around, such as a source that fails a health test.
     Warn,
-    /// What the service opens and notices.
+    /// Everything that the service opens, and events such as a reload.
     #[default]
     Info,
-    /// Connections as well.
+    /// Each connection as well.
     Debug,
 }
 
@@ -131,7 +131,7 @@ impl Default for ModeName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrfName(pub Option<Prf>);
 
-/// The value with this name, or all names.
+/// Returns the value with this name, or an error that lists all names.
 fn named<T: Copy>(text: &str, all: &[(&'static str, T)]) -> Result<T, String> {
     let found = all.iter().find(|(name, _)| *name == text);
     found.map(|(_, value)| *value).ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! A process that unmounts when the service is gone, whatever ended it: `kill -9` as well. Readers of a mount without
-//! a service would get errors for ever, and the service has given up the right to unmount.
+//! A process that unmounts the files when the service has ended, also by `kill -9`. Without it every later read of the
+//! mount would fail until an operator unmounts. The service cannot do it: it has given up the right to unmount.
 
 use super::mount::{Mounted, mounted_at};
 use rustix::mount::{UnmountFlags, unmount};
@@ -23,7 +23,7 @@ impl Guardian {
             .arg(OPTION)
             .arg(std::path::absolute(path)?)
             .arg(mounted.device);
-        // Its input ends when the last descriptor of this end is closed: with the service.
+        // Its input ends when the service ends, since the service alone holds the other end of the pipe.
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         // Ctrl-C in a terminal reaches the service alone.
         command.process_group(0).spawn().map(Self)
@@ -36,12 +36,12 @@ impl Guardian {
     }
 }
 
-/// What the guardian does: waits for the end of its input, then unmounts `path`, if it still is the mount with this
-/// device number.
+/// Runs the guardian: waits for the end of standard input, then unmounts `path` if the mount there still has the device
+/// number `device`.
 ///
 /// # Errors
 ///
-/// Why it was not unmounted.
+/// The reason why it was not unmounted.
 pub fn unmount_at_end(path: &Path, device: &str) -> io::Result<()> {
     let mut nothing = [0];
     while !matches!(io::stdin().read(&mut nothing), Ok(0) | Err(_)) {}

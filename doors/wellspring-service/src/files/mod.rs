@@ -1,14 +1,14 @@
 //! The device files `random`, `urandom` and `pseudo`, by FUSE.
 //!
 //! ```text
-//! nodes     the files by name and number
-//! files     what a read, a write and an ioctl do
-//! mount     the mount point, and why it cannot be one
-//! guardian  a process that unmounts when the service is gone, whatever ended it
+//! nodes         the files by name and number
+//! random_files  the handlers of reads, writes and ioctls
+//! mount         the mount point, and why it cannot be one
+//! guardian      a process that unmounts when the service has ended, also by `kill -9`
 //! ```
 //!
-//! The mount is made while the service still may; its threads start when the engine is seeded. A program that opens a
-//! file before that waits, and can be interrupted.
+//! The service mounts before it gives up its privileges; the threads start when the engine is seeded. A program that
+//! opens a file before that waits, and can be interrupted.
 
 mod guardian;
 mod mount;
@@ -42,16 +42,16 @@ pub struct ServedFiles {
 }
 
 impl MountedFiles {
-    /// Mounts the files at `path`, for so many readers at the same time.
+    /// Mounts the files at `path`. `threads` is the number of readers that are served at the same time.
     ///
     /// # Errors
     ///
-    /// Why that cannot be.
+    /// The reason why they cannot be mounted.
     pub fn mount(path: &Path, threads: usize) -> Result<Self, MountFault> {
         let state = Arc::new(OnceLock::new());
         let files = RandomFiles::new(state.clone());
         let session = mount::mount(path, files, threads)?;
-        // From here on nothing but the guardian unmounts, so that it also does after `kill -9`.
+        // From here on the guardian alone unmounts, so that one code serves a clean end and `kill -9`.
         let guardian = Guardian::start(path).map_err(MountFault::Guardian)?;
         Ok(Self {
             session,

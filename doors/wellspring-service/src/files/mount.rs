@@ -12,14 +12,14 @@ use std::path::Path;
 /// The source that the mount table shows.
 const SOURCE: &str = "wellspring";
 
-/// Why the files cannot be mounted.
+/// The reason why the files cannot be mounted.
 #[derive(Debug)]
 pub enum MountFault {
     /// There is no `/dev/fuse`.
     NoFuse,
     /// This process may not mount.
     NotPermitted,
-    /// Something is mounted there: its kind.
+    /// Another file system is mounted there; this is its kind.
     Occupied(String),
     /// The mount point is no folder, or cannot be made or looked at.
     Folder(io::Error),
@@ -102,7 +102,7 @@ fn clear(path: &Path) -> Result<(), MountFault> {
     Ok(())
 }
 
-/// What the mount table says of a mount point.
+/// One line of the mount table.
 pub(super) struct Mounted {
     /// Major and minor number, which no other mount has.
     pub(super) device: String,
@@ -120,7 +120,7 @@ impl Mounted {
 /// The uppermost mount at `path`.
 pub(super) fn mounted_at(path: &Path) -> io::Result<Option<Mounted>> {
     let path = std::path::absolute(path)?;
-    // The folder itself may be out of reach, if its file system is dead.
+    // Resolves the parent alone: the folder itself cannot be resolved if its file system is dead.
     let path = match (path.parent().map(Path::canonicalize), path.file_name()) {
         (Some(Ok(parent)), Some(name)) => parent.join(name),
         _ => path,

@@ -5,7 +5,7 @@ use fuser::{FileAttr, FileType, INodeNo};
 use std::ffi::OsStr;
 use std::time::SystemTime;
 
-/// What is below the mount point.
+/// The folder of the mount, or a file in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     Root,
@@ -15,12 +15,12 @@ pub(super) enum Node {
 /// The files, in the order of their numbers, which begin behind that of the folder.
 pub(super) const FILES: [Door; 3] = [Door::Random, Door::Urandom, Door::Pseudo];
 
-/// What stat(2) says of the best size of a read. Programs that buffer their input, such as Python, read so much for
-/// one byte: /dev/urandom says the same.
+/// The best size of a read that stat(2) reports. Programs that buffer their input, such as Python, read this much even
+/// for one byte. /dev/urandom reports the same.
 const BLOCK_BYTES: u32 = 4096;
 
-/// What stat(2) says of the size. Reads go on behind it. `openssl -rand FILE` reads so much of a file, and for ever if
-/// its size is 0.
+/// The size that stat(2) reports. Reads beyond it succeed. `openssl -rand FILE` stops after this many bytes; with a
+/// size of 0 it would never stop.
 const SIZE_BYTES: u64 = 4096;
 
 impl Node {

@@ -1,4 +1,4 @@
-//! What a read, a write and an ioctl do.
+//! The handlers of reads, writes and ioctls.
 
 use super::nodes::{FILES, Node};
 use crate::doors::Door;
@@ -18,18 +18,18 @@ use std::time::{Duration, Instant, SystemTime};
 use wellspring::pseudo;
 use zeroize::Zeroize;
 
-/// The most that the kernel asks for at once.
+/// The most bytes that the kernel asks for at once: 1 MiB.
 pub(super) const MAX_READ_BYTES: u32 = 1 << 20;
 
-/// The files do not change: the kernel need not ask again.
-const FOR_EVER: Duration = Duration::from_secs(1 << 30);
+/// The time for which the kernel may keep names and attributes: 34 years, since they never change.
+const CACHE_TIME: Duration = Duration::from_secs(1 << 30);
 
 /// `RNDGETENTCNT` of linux/random.h, and what Linux has answered since 5.18 once it is seeded.
 const RNDGETENTCNT: u32 = 0x8004_5200;
 const ENTROPY_BITS: u32 = 256;
 /// `RNDRESEEDCRNG`.
 const RNDRESEEDCRNG: u32 = 0x5207;
-/// The other requests of random(4) take or give credit, which no file here does.
+/// The other requests of random(4). They take or give credit, which these files never do.
 const CREDIT_REQUESTS: [u32; 4] = [0x4004_5201, 0x4008_5203, 0x5204, 0x5206];
 
 /// The file system.
@@ -40,7 +40,7 @@ pub(super) struct RandomFiles {
 }
 
 thread_local! {
-    /// Where a thread makes the bytes of an answer. Wiped after every use.
+    /// The buffer in which a thread makes the bytes of an answer. It is wiped after every use.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -72,7 +72,7 @@ impl RandomFiles {
         let length = size.min(MAX_READ_BYTES) as usize;
         SCRATCH.with_borrow_mut(|scratch| {
             if scratch.len() < length {
-                // One that is dropped has been wiped.
+                // The old buffer was wiped after its last use.
                 *scratch = vec![0; length.next_power_of_two()];
             }
             let bytes = &mut scratch[..length];
@@ -103,19 +103,19 @@ impl Filesystem for RandomFiles {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match Node::named(name).filter(|_| parent == Node::Root.number()) {
-            Some(node) => reply.entry(&FOR_EVER, &node.attributes(), Generation(0)),
+            Some(node) => reply.entry(&CACHE_TIME, &node.attributes(), Generation(0)),
             None => reply.error(Errno::ENOENT),
         }
     }
 
     fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match Node::of(number) {
-            Some(node) => reply.attr(&FOR_EVER, &node.attributes()),
+            Some(node) => reply.attr(&CACHE_TIME, &node.attributes()),
             None => reply.error(Errno::ENOENT),
         }
     }
 
-    /// A shell that writes to a file cuts it to nothing first, which changes nothing here. Owner and mode stay.
+    /// Accepts a new size, without effect: a shell truncates a file before it writes. Refuses a new owner or mode.
     fn setattr(
         &self,
         _: &Request,
@@ -136,7 +136,7 @@ impl Filesystem for RandomFiles {
     ) {
         match Node::of(number) {
             _ if mode.is_some() || user.is_some() || group.is_some() => reply.error(Errno::EPERM),
-            Some(node) => reply.attr(&FOR_EVER, &node.attributes()),
+            Some(node) => reply.attr(&CACHE_TIME, &node.attributes()),
             None => reply.error(Errno::ENOENT),
         }
     }
@@ -171,7 +171,7 @@ impl Filesystem for RandomFiles {
                 let meter = state.doors.meter(door);
                 add(&meter.opened, 1);
                 add(&meter.open_now, 1);
-                // The kernel asks for each read what was asked of it, keeps nothing, and reads nothing ahead.
+                // The kernel asks for as many bytes as the program reads, caches nothing, and reads nothing ahead.
                 reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
             }
             Err(error) => reply.error(error),
@@ -216,7 +216,7 @@ impl Filesystem for RandomFiles {
         }
     }
 
-    /// As random(4): what is written is mixed in and credited nothing.
+    /// Mixes the bytes in without credit, like random(4).
     fn write(
         &self,
         _: &Request,

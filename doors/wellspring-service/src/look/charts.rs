@@ -1,4 +1,4 @@
-//! The drawings of the page: by the same room as those of the benchmark's report.
+//! The drawings of the page, made by the code that draws the benchmark's report.
 
 use crate::doors::Door;
 use crate::history::Sample;
@@ -36,7 +36,7 @@ pub(super) fn drawings(state: &State) -> Vec<Drawing> {
     drawings
 }
 
-/// The rate of each second, in the unit of `count` a second.
+/// The rate between each two samples: the growth of `count` a second.
 fn steps(samples: &[Sample], count: impl Fn(&Sample) -> u64) -> Vec<f64> {
     let rate = |pair: &[Sample]| {
         let seconds = (pair[1].at - pair[0].at).as_secs_f64().max(0.001);
@@ -55,7 +55,7 @@ fn door_rates(samples: &[Sample]) -> Vec<(String, Vec<f64>)> {
     let mut all: Vec<(String, Vec<f64>)> = bytes_doors.map(rate).collect();
     let sum = |rates: &[f64]| rates.iter().sum::<f64>();
     all.sort_by(|a, b| sum(&b.1).total_cmp(&sum(&a.1)));
-    // One that hands out nothing would hide the others' zeros.
+    // The line of a door that hands out nothing would cover the zeros of the others.
     let drawn = all.iter().filter(|(_, rates)| sum(rates) > 0.0).count();
     all.truncate(drawn.clamp(1, MAX_SERIES));
     all
@@ -98,7 +98,7 @@ fn rates(title: &str, unit: &str, samples: &[Sample], all: Vec<(String, Vec<f64>
     .draw()
 }
 
-/// Half and 99 % of the requests of the last ten seconds.
+/// The time within which 50 %, 99 % and 99.9 % of the requests of the last ten seconds were answered.
 fn latency(samples: &[Sample]) -> Option<Drawing> {
     let last = samples.last()?;
     let earlier = &samples[samples.len().saturating_sub(11)];

@@ -6,7 +6,7 @@ use crate::state::State;
 use core::fmt::Write;
 use wellspring::SourceHealth;
 
-/// One text, of which each metric begins with its help and its type.
+/// The text. Each metric in it begins with its help and its type.
 struct Text(String);
 
 /// A label's name and value.
@@ -35,7 +35,7 @@ impl Text {
     }
 }
 
-/// A label's value: as the format demands.
+/// Escapes the value of a label as the format demands.
 fn escape(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     text.replace('\n', "\\n")

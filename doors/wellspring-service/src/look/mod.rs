@@ -1,7 +1,7 @@
-//! What there is to look at.
+//! The views of the service: status, metrics and the live page.
 //!
 //! ```text
-//! problems  what an operator should do something about, in sentences
+//! problems  problems that an operator should solve, in sentences
 //! status    everything as JSON
 //! metrics   counters for Prometheus
 //! charts    the drawings of the page

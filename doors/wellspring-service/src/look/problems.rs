@@ -1,4 +1,4 @@
-//! What an operator should do something about, in sentences.
+//! Problems that an operator should solve, in sentences.
 
 use crate::state::State;
 use wellspring::{Phase, SourceHealth};
@@ -24,7 +24,7 @@ pub fn problems(state: &State) -> Vec<String> {
                 "The source {name} failed a health test. It is not used until 1024 samples pass."
             )),
             SourceHealth::Disabled => problems.push(format!(
-                "The source {name} failed its health tests for ever. It is not used."
+                "The source {name} failed its health tests permanently. It is not used until the service starts again."
             )),
             SourceHealth::Active | SourceHealth::StartUp => {}
         }

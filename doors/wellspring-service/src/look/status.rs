@@ -1,4 +1,4 @@
-//! Everything that can be said without a secret, as JSON. Units are the last part of a key.
+//! The status as JSON, without secrets. A key ends with its unit.
 
 use super::problems::problems;
 use crate::doors::Door;

@@ -1,12 +1,12 @@
-//! What the process may use, and what of it may leave: open files, locked memory, core dumps.
+//! Limits of the process: open files, locked memory, core dumps.
 
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
 };
 
-/// Switches core dumps off, locks all memory where that is allowed, and allows as many open files as the system lets.
-/// Returns what could not be done.
+/// Switches core dumps off, locks all memory where that is allowed, and raises the limit of open files to the hard
+/// limit. Returns a sentence for each of these that failed.
 #[must_use]
 pub fn set() -> Vec<String> {
     let mut missing = Vec::new();
@@ -15,7 +15,8 @@ pub fn set() -> Vec<String> {
         maximum: Some(0),
     };
     let dumps = setrlimit(Resource::Core, none);
-    // No dump by another way either, and no other process of the same user may look into the memory.
+    // The limit does not stop dumps that go to a program (core(5)). Without this flag they could be written, and other
+    // processes of the same user could read the memory.
     let dumps = dumps.and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable));
     if let Err(error) = dumps {
         missing.push(format!("core dumps are not off: {error}"));
@@ -36,8 +37,8 @@ pub fn set() -> Vec<String> {
     missing
 }
 
-/// Locks what the process has and will have, page by page as it is used. Only without a limit: with one, later
-/// allocations would fail.
+/// Locks all memory that the process has and will have, each page when it is first used. Does so only without a limit:
+/// with one, later allocations would fail.
 fn lock_memory() -> Result<(), String> {
     let unlimited = Rlimit {
         current: None,

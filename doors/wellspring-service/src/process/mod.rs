@@ -1,10 +1,10 @@
-//! The process that the service is.
+//! The process of the service.
 //!
 //! ```text
 //! signals     orders from outside
 //! bounds      open files, locked memory, core dumps
-//! privileges  what it gives up once everything is open
-//! sandbox     what it can still do then
+//! privileges  given up once everything is open
+//! sandbox     the files and system calls that stay allowed after that
 //! ```
 
 pub mod bounds;

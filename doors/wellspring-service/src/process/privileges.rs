@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 
 /// Becomes `user` (a name in /etc/passwd, or empty to stay), and gives up all capabilities but `kept`. Call it before
-/// another thread starts: each thread has its own, inherited from the one that starts it.
+/// another thread starts: each thread has its own capabilities, which it inherits from the thread that starts it.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub fn give_up(user: &str, kept: CapabilitySet) -> io::Result<()> {
         set_thread_res_gid(gid, gid, gid)?;
         set_thread_res_uid(uid, uid, uid)?;
     }
-    // systemd may have taken all of them, and forbidden the call.
+    // systemd may have taken all other capabilities already, and forbidden the call.
     if kept.contains(capabilities(None)?.permitted) {
         return Ok(());
     }
@@ -60,10 +60,10 @@ mod tests {
     #[test]
     fn a_user_is_found_by_its_whole_name() {
         let table =
-            "root:x:0:0::/:/bin/sh\nnobody2:x:1:1::/:\nnobody:x:65534:65533:n:/:/x\nbad:x\n";
-        let (uid, gid) = find(table, "nobody").unwrap();
+            "root:x:0:0::/:/bin/sh\nlimited2:x:1:1::/:\nlimited:x:65534:65533:n:/:/x\nbad:x\n";
+        let (uid, gid) = find(table, "limited").unwrap();
         assert_eq!((uid.as_raw(), gid.as_raw()), (65534, 65533));
-        assert!(find(table, "no").is_none());
+        assert!(find(table, "limit").is_none());
         assert!(find(table, "bad").is_none());
     }
 }

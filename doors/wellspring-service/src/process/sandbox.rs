@@ -1,5 +1,5 @@
-//! What the process can still do after its start, should an attacker take it over: no program can be started, no file
-//! outside of its own folders opened, no other system call made than those below.
+//! Restricts the process after its start. An attacker who takes it over can start no program, open no file outside the
+//! allowed folders, and make no system call that is not in the list below.
 
 use landlock::{
     ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
@@ -9,17 +9,18 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The newest version of Landlock that is used; an older kernel applies what it has.
+/// The newest version of Landlock that is used. An older kernel applies the part that it knows.
 const LANDLOCK: ABI = ABI::V5;
 
-/// What sources and the topology read.
+/// The folders that the sources and the search for NUMA nodes read.
 const READ: [&str; 4] = ["/proc", "/sys", "/dev", "/etc"];
 
-/// Restricts files to `written`, `read` and what sources read. Applies to this thread and all that it starts.
+/// Restricts files to `written`, `read` and the folders that sources read. Applies to this thread and all that it
+/// starts.
 ///
 /// # Errors
 ///
-/// Why not; also when the kernel has no Landlock.
+/// The reason why files are not restricted, for instance that the kernel has no Landlock.
 pub fn restrict_files(written: &[PathBuf], read: &[PathBuf]) -> Result<(), String> {
     let restricted = Ruleset::default()
         .handle_access(AccessFs::from_all(LANDLOCK))
@@ -56,7 +57,7 @@ pub fn restrict_files(written: &[PathBuf], read: &[PathBuf]) -> Result<(), Strin
 ///
 /// # Errors
 ///
-/// Why not.
+/// The reason why system calls are not restricted.
 pub fn restrict_calls() -> Result<(), String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let rules: BTreeMap<i64, Vec<seccompiler::SeccompRule>> =
@@ -68,7 +69,7 @@ pub fn restrict_calls() -> Result<(), String> {
     seccompiler::apply_filter(&program).map_err(|error| error.to_string())
 }
 
-/// No exec, no fork, no ptrace, no mount, no module, no bpf, no io_uring, no key, no reboot, no setuid.
+/// The allowed calls. Without exec, fork, ptrace, mount, bpf, io_uring, reboot, setuid, and calls for modules and keys.
 #[rustfmt::skip]
 const CALLS: &[i64] = &[
     // Memory.
@@ -85,7 +86,7 @@ const CALLS: &[i64] = &[
     // Time.
     libc::SYS_clock_gettime, libc::SYS_clock_getres, libc::SYS_clock_nanosleep, libc::SYS_nanosleep,
     libc::SYS_gettimeofday, libc::SYS_getrusage,
-    // Who and where it is, and what it may use.
+    // User, machine, limits, the kernel's generator.
     libc::SYS_getuid, libc::SYS_geteuid, libc::SYS_getgid, libc::SYS_getegid, libc::SYS_uname, libc::SYS_sysinfo,
     libc::SYS_prlimit64, libc::SYS_getrandom,
     // Files.
@@ -99,11 +100,11 @@ const CALLS: &[i64] = &[
     // Waiting.
     libc::SYS_ppoll, libc::SYS_pselect6, libc::SYS_epoll_create1, libc::SYS_epoll_ctl, libc::SYS_epoll_pwait,
     libc::SYS_eventfd2, libc::SYS_signalfd4, libc::SYS_timerfd_create, libc::SYS_timerfd_settime, libc::SYS_pipe2,
-    // Sockets: those that are open, and the one by which systemd is told.
+    // Sockets: those that are open, and the one for messages to systemd.
     libc::SYS_socket, libc::SYS_bind, libc::SYS_connect, libc::SYS_accept4, libc::SYS_recvfrom, libc::SYS_recvmsg,
     libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_getsockopt, libc::SYS_setsockopt, libc::SYS_getsockname,
     libc::SYS_getpeername, libc::SYS_shutdown, libc::SYS_socketpair,
-    // What only some processors have.
+    // Calls that exist on x86-64 alone.
     #[cfg(target_arch = "x86_64")] libc::SYS_poll,
     #[cfg(target_arch = "x86_64")] libc::SYS_epoll_wait,
     #[cfg(target_arch = "x86_64")] libc::SYS_open,

@@ -1,9 +1,9 @@
-//! SIGHUP, SIGUSR1, SIGTERM and SIGINT as something that can be waited for.
+//! SIGHUP, SIGUSR1, SIGTERM and SIGINT as a descriptor for poll(2).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// What a signal asks for.
+/// The order that a signal gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// SIGHUP: read the configuration again.
@@ -26,11 +26,11 @@ const SIGNALS: [(libc::c_int, Order); 4] = [
 pub struct Signals(OwnedFd);
 
 impl Signals {
-    /// Blocks them. Call it before any other thread starts.
+    /// Blocks the signals. Call it before any other thread starts.
     ///
     /// # Errors
     ///
-    /// When the system has no descriptor.
+    /// The system has no free descriptor.
     pub fn block() -> io::Result<Self> {
         // SAFETY: sigemptyset fills the set before it is read; the descriptor is new, and this alone owns it.
         unsafe {

@@ -1,4 +1,4 @@
-//! The bulk protocol: [`wellspring_client::protocol`] has its frames.
+//! The service's side of the bulk protocol. [`wellspring_client::protocol`] defines the frames.
 
 use super::session::{Answer, Facts, Head, Step};
 use wellspring_client::protocol::{self, HEAD_BYTES, MAX_MIX_BYTES, Request};

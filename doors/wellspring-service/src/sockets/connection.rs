@@ -1,4 +1,4 @@
-//! One connection: what came in, what has to go out.
+//! One connection: its input, and the answer that it sends.
 
 use super::session::{Answer, Facts, Head, Step};
 use super::{bulk, egd, http};
@@ -15,14 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use zeroize::Zeroize;
 
-/// What one connection may send before the next one has its turn. With 1000 connections that all want more, each waits
-/// for about 1000 times the 20 us that this takes.
+/// The most bytes that one connection sends before the next one has its turn. If 1000 connections want more, each waits
+/// for about 1000 times the 20 us of one turn.
 const TURN_BYTES: usize = 64 * 1024;
 
-/// How soon a request is looked at again that waits for the first seed.
+/// The time until the next try of a request that waits for the first seed.
 const SEED_POLL: Duration = Duration::from_millis(5);
 
-/// Where a worker makes bytes before they are sent. Wiped after every use.
+/// The buffer in which a worker makes bytes before it sends them. It is wiped after every use.
 pub(super) struct Scratch(Vec<u8>);
 
 impl Scratch {
@@ -36,25 +36,25 @@ pub(super) struct Connection {
     pub(super) stream: OwnedFd,
     pub(super) meter: Arc<ConnectionMeter>,
     pub(super) user: Arc<UserMeter>,
-    /// What came in and belongs to no finished request.
+    /// Bytes that came in and belong to no finished request.
     input: Vec<u8>,
-    /// What has to go out, and how much of its head is out.
+    /// The answer that is not sent to its end, and how many bytes of its head are sent.
     answer: Option<(Answer, usize)>,
     is_hostile: bool,
 }
 
-/// What a connection waits for.
+/// The event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wants {
     /// More requests.
     Input,
-    /// Room to send; or its next turn, which this is as well.
+    /// Room to send. A connection whose turn has ended waits for this, too.
     Room,
-    /// Nothing for this time.
+    /// The end of this time.
     Pause(Duration),
-    /// Its end.
+    /// None: close it.
     End,
-    /// Its end, because of what came in.
+    /// None: close it, because its input was no request.
     HostileEnd,
 }
 
@@ -70,7 +70,8 @@ impl Connection {
         }
     }
 
-    /// Works until the connection has to wait, or its turn ends. `woke` is when the worker learned that there is work.
+    /// Works until the connection has to wait, or its turn ends. `woke` is the time when the worker learned of the
+    /// work.
     pub(super) fn work(&mut self, state: &State, scratch: &mut Scratch, woke: Instant) -> Wants {
         let mut left = TURN_BYTES;
         loop {
@@ -94,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Takes a request from what came in. `false` if it is not complete.
+    /// Takes a request from the input. Returns `false` if there is no complete one.
     fn take_request(&mut self, state: &State, woke: Instant) -> Result<bool, Wants> {
         let facts = Facts {
             is_ready: state.is_ready(),
@@ -134,7 +135,7 @@ impl Connection {
         Ok(true)
     }
 
-    /// Receives what is there.
+    /// Receives the bytes that have arrived.
     fn receive(&mut self) -> Result<(), Wants> {
         const CHUNK: usize = 1024;
         // Every protocol answers, or ends the connection, before this much is left over.
@@ -150,7 +151,7 @@ impl Connection {
             Ok(_) => Ok(()),
             Err(Errno::AGAIN) => {
                 if self.input.is_empty() {
-                    // 1000 connections that wait cost nothing but themselves.
+                    // A connection that waits keeps no buffer: there may be 1000 of them.
                     self.input.shrink_to_fit();
                 }
                 Err(Wants::Input)
@@ -160,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// Sends the head and random bytes. `None` when all of it is out.
+    /// Sends the head and random bytes. Returns `None` if the connection need not wait.
     fn send(&mut self, state: &State, scratch: &mut Scratch, left: &mut usize) -> Option<Wants> {
         let (answer, head_sent) = self.answer.as_mut()?;
         let head = &answer.head.bytes()[*head_sent..];
@@ -185,7 +186,7 @@ impl Connection {
             return Some(Wants::Pause(SEED_POLL));
         }
         let sent = send(&self.stream, out, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
-        // What was not sent is wiped as well, and made anew: it never leaves.
+        // Bytes that were not sent are wiped as well, and are never sent: the next call makes others.
         out.zeroize();
         match sent {
             Ok(sent) => {

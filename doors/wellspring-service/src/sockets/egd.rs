@@ -3,14 +3,15 @@
 //! | request | answer |
 //! |---|---|
 //! | 0 | the bits available, 4 bytes, big endian |
-//! | 1, n | without waiting: a byte that counts, and so many bytes |
+//! | 1, n | without waiting: one byte, which is n, or 0 before the seed; then this number of random bytes |
 //! | 2, n | n bytes, as soon as the service is seeded |
-//! | 3, bits (2 bytes, big endian), n, then n bytes | none: they are mixed in, and credited nothing |
-//! | 4 | a byte that counts, and the number of the process in decimal digits |
+//! | 3, bits (2 bytes, big endian), n, then n bytes | none: the n bytes are mixed in without credit |
+//! | 4 | the number of digits, 1 byte; then the process number in decimal digits |
 
 use super::session::{Answer, Facts, Head, Step};
 
-/// The bits that a seeded service says it has: it has as many as are asked for, and this is the pool of Linux.
+/// The bits that a seeded service reports. It can make any number of them; 4096 is the size of Linux's pool before
+/// 5.18.
 const BITS_AVAILABLE: u32 = 4096;
 
 /// The longest request: 3, bits, n, and 255 bytes.

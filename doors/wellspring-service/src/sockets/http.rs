@@ -10,7 +10,7 @@ pub const MAX_REQUEST_BYTES: usize = 8192;
 /// The most headers of a request.
 const MAX_HEADERS: usize = 64;
 
-/// The next request in `input`; `find` has the documents by their paths.
+/// The next request in `input`. `find` returns the document at a path.
 #[must_use]
 pub fn next(input: &[u8], find: impl FnOnce(&str) -> Option<Document>) -> Step<'static> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
@@ -21,8 +21,8 @@ pub fn next(input: &[u8], find: impl FnOnce(&str) -> Option<Document>) -> Step<'
         Ok(httparse::Status::Partial) => return hostile(431, "Request Header Fields Too Large"),
         Err(_) => return hostile(400, "Bad Request"),
     }
-    // A browser sends the name by which it found the page. Another name than a loopback one means that a foreign site
-    // had its name point here, to read what only users of this machine may see.
+    // A browser sends the name by which it found the page. If that is no loopback name, a foreign site has made its own
+    // name point to this machine, to read what only users of this machine may see.
     let host = request
         .headers
         .iter()
@@ -47,7 +47,7 @@ pub fn next(input: &[u8], find: impl FnOnce(&str) -> Option<Document>) -> Step<'
     }
 }
 
-/// Whether a name, with or without a port, is one of this machine.
+/// Whether a name, with or without a port, is a loopback name.
 fn is_local(host: &[u8]) -> bool {
     let Ok(host) = core::str::from_utf8(host) else {
         return false;

@@ -31,7 +31,7 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// When it accepts no connections.
+    /// The socket accepts no connections.
     pub fn activated(door: Door, socket: OwnedFd) -> io::Result<Self> {
         if !sockopt::socket_acceptconn(&socket)? {
             return Err(io::Error::new(
@@ -53,7 +53,8 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// What the system says, or that another process listens there.
+    /// The error of the system; `AddrInUse` if another process listens there, `AlreadyExists` if a file that is no
+    /// socket is there.
     pub fn open(door: Door, address: &Address, mode: u32) -> io::Result<Self> {
         match address {
             Address::Unix(path) => open_unix(door, path, mode),
@@ -112,7 +113,7 @@ fn open_unix(door: Door, path: &Path, mode: u32) -> io::Result<Listener> {
     Ok(listener)
 }
 
-/// Removes a socket that nobody serves.
+/// Removes the file of a socket on which no process listens.
 fn remove_stale(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

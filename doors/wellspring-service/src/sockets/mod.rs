@@ -1,7 +1,7 @@
 //! The sockets.
 //!
 //! ```text
-//! session     what a protocol makes of its input
+//! session     the common interface of the protocols
 //! egd         the protocol of the entropy gathering daemon
 //! bulk        the framed protocol
 //! http        documents
@@ -10,8 +10,9 @@
 //! worker      a thread that serves connections, by epoll
 //! ```
 //!
-//! A protocol is a function of the bytes that came in. What it says, a connection does; what a connection waits for, a
-//! worker tells the kernel. No connection keeps random bytes: those that found no room are wiped and made anew.
+//! A protocol is a function of the bytes that came in. A connection carries out the step that the function returns. A
+//! worker tells the kernel which event each connection waits for. No connection keeps random bytes: those for which a
+//! socket has no room are wiped, and others are made later.
 
 pub mod bulk;
 mod connection;
@@ -43,7 +44,7 @@ impl Workers {
     ///
     /// # Errors
     ///
-    /// When the system has no thread or no descriptor.
+    /// The system has no free thread or descriptor.
     pub fn start(state: &Arc<State>, listeners: Vec<Listener>, count: usize) -> io::Result<Self> {
         let listeners: Arc<[Listener]> = listeners.into();
         let mut workers = Self {

@@ -1,59 +1,59 @@
-//! What a protocol makes of the bytes that came in: pure functions, which fuzzers call.
+//! The interface of the protocols. Each is a pure function of the bytes that came in, which fuzzers call.
 
-/// What a protocol may know.
+/// The facts about the service that a protocol may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// Whether the engine is seeded with 128 bits.
     pub is_ready: bool,
-    /// The process of the service.
+    /// The process number of the service.
     pub process: u32,
 }
 
-/// What to do next on a connection.
+/// The next step of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// The request is not complete.
+    /// Wait for more input: the request is not complete.
     More,
-    /// A request of `used` bytes.
+    /// Answer a complete request.
     Answer {
-        /// The bytes of the request.
+        /// The length of the request in bytes.
         used: usize,
-        /// What came with it, to be mixed in.
+        /// Bytes of the request that are to be mixed in.
         mix: &'a [u8],
-        /// What to send.
+        /// The answer to send.
         answer: Answer,
     },
     /// The request is complete and cannot be answered before the engine is seeded.
     Wait,
-    /// What came in is none of the protocol's. Send the answer and close the connection.
+    /// The input is no request of the protocol. Send the answer and close the connection.
     Hostile(Answer),
 }
 
-/// What is sent: a head, then random bytes.
+/// An answer: a head, then random bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The bytes before the random ones.
     pub head: Head,
-    /// How many random bytes.
+    /// The number of random bytes.
     pub random: u64,
-    /// Whether the connection is closed behind it.
+    /// Whether the connection is closed after it.
     pub is_last: bool,
 }
 
-/// The bytes before the random ones. The short ones need no memory of their own.
+/// The bytes before the random ones. A short head needs no allocation.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Head {
-    /// So many of these bytes.
+    /// The first bytes of the array, as many as the number says.
     Short([u8; Self::SHORT_BYTES], usize),
     /// A document.
     Document(Vec<u8>),
 }
 
 impl Head {
-    /// The most that a short head holds.
+    /// The most bytes of a short head.
     pub const SHORT_BYTES: usize = 16;
 
-    /// Up to 16 bytes.
+    /// A head of the first 16 bytes of `bytes`, or of all if there are fewer.
     #[must_use]
     pub fn short(bytes: &[u8]) -> Self {
         let length = bytes.len().min(Self::SHORT_BYTES);

@@ -1,4 +1,4 @@
-//! A thread that serves sockets: all of them accept from the same listeners, and each serves what it accepted.
+//! A thread that serves sockets. All workers accept from the same listeners; each serves the connections it accepted.
 
 use super::connection::{Connection, Scratch, Wants};
 use super::listener::Listener;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// The key of the descriptor that ends the worker; listeners and connections have the keys after it.
 const END_KEY: u64 = 0;
 
-/// How long a worker leaves a listener alone that cannot accept: out of descriptors or memory.
+/// The time for which a worker accepts nothing after a failure, such as a lack of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 struct Slot {
@@ -39,7 +39,7 @@ pub(super) struct Worker {
     free: Vec<usize>,
     /// Connections that wait for a time: when, the slot, and the number of the connection.
     paused: BinaryHeap<Reverse<(Instant, usize, u64)>>,
-    /// The listeners wait for this time.
+    /// The time from which the worker accepts again. `None` while it accepts.
     accepts_from: Option<Instant>,
     scratch: Scratch,
 }
@@ -112,7 +112,7 @@ impl Worker {
         let next = self.paused.peek().map(|Reverse((at, ..))| *at);
         let next = [next, self.accepts_from].into_iter().flatten().min()?;
         let time = next.saturating_duration_since(Instant::now());
-        // A little later rather than a moment too early, which would wake it twice.
+        // 50 us more, since a worker that wakes a moment too early has to wait a second time.
         let time = time + Duration::from_micros(50);
         Timespec::try_from(time).ok()
     }
@@ -139,7 +139,7 @@ impl Worker {
     }
 
     fn accept(&mut self, place: usize, woke: Instant) {
-        // A bound, so that a flood of connections does not starve those that are there.
+        // At most 16 at once, so that a flood of new connections does not starve the open ones.
         for _ in 0..16 {
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
             match accept_with(&self.listeners[place], flags) {
@@ -217,7 +217,7 @@ impl Worker {
             .and_then(Option::as_ref)
             .is_some_and(is_paused)
         {
-            // Its other end has gone. The kernel would report that again and again until the pause ends.
+            // The other end has closed it. The kernel would report that again and again until the pause ends.
             if flags.intersects(EventFlags::HUP | EventFlags::ERR) {
                 self.remove(place, false);
             }

@@ -61,7 +61,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Starts it with these lines of configuration behind `[service]`, and waits until it is ready.
+    /// Starts the service with these lines of configuration after `[service]`, and waits until it is ready.
     pub(crate) fn start(more: &str) -> Self {
         Self::start_in(Folder::new(), more)
     }
@@ -77,7 +77,7 @@ impl Service {
         let socket = folder.path("notify.sock");
         let _ = fs::remove_file(&socket);
         let notify = UnixDatagram::bind(&socket).unwrap();
-        // As that of systemd: a service may have become another user.
+        // Every user may write to it, as to systemd's socket: the service may have become another user.
         fs::set_permissions(&socket, fs::Permissions::from_mode(0o777)).unwrap();
         notify.set_read_timeout(Some(PATIENCE)).unwrap();
         let log = fs::File::create(folder.path("log")).unwrap();
@@ -180,7 +180,7 @@ impl Drop for Service {
     }
 }
 
-/// Whether a program is installed; says so if a test has to do without.
+/// Whether a program is installed. Prints SKIPPED if it is not.
 pub(crate) fn is_installed(tool: &str) -> bool {
     let found = Command::new("sh")
         .args(["-c", &format!("command -v {tool}")])

@@ -202,7 +202,7 @@ fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
         let (mut service, mount) = start();
         let mut open = fs::File::open(mount.join("random")).unwrap();
         service.end(signal);
-        // The helper unmounts, which may be a moment later when nobody waits for it.
+        // The helper unmounts. After SIGKILL no process waits for it, so that may be a moment later.
         let until = std::time::Instant::now() + super::common::PATIENCE;
         while fs::read_dir(&mount).map_or(1, Iterator::count) != 0 {
             assert!(std::time::Instant::now() < until, "{signal}: still mounted");

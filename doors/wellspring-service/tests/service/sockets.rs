@@ -22,7 +22,7 @@ fn egd_answers_every_request_of_its_protocol_also_in_pieces() {
     assert_eq!(read(&[1, 200], 201)[0], 200);
     assert_random(&read(&[2, 255], 255));
     let process = service.child.id().to_string();
-    // A write has no answer: the one that comes is that of the request behind it.
+    // A write has no answer: this is the answer to the request after it.
     let answer = read(&[3, 0, 16, 2, 1, 2, 4], 1 + process.len());
     assert_eq!(usize::from(answer[0]), process.len());
     assert_eq!(&answer[1..], process.as_bytes());
@@ -138,7 +138,7 @@ fn requests_that_are_sent_ahead_are_answered_in_their_order() {
 }
 
 #[test]
-fn a_client_that_does_not_read_blocks_nobody() {
+fn a_client_that_does_not_read_blocks_no_other_client() {
     let service = Service::start("");
     let lazy: Vec<_> = (0..20)
         .map(|_| {
@@ -196,7 +196,7 @@ fn a_user_beyond_its_limit_is_refused_and_root_is_not() {
     let service =
         Service::start("[limits]\nconnections_per_user = 2\nbytes_per_second_per_user = 100000\n");
     let path = service.folder.path("run/egd.sock");
-    // As nobody: the third connection is closed without an answer.
+    // As user 65534: the third connection is closed without an answer.
     let script = format!(
         "import socket\nall=[]\nfor i in range(3):\n s=socket.socket(socket.AF_UNIX); s.connect('{}'); all.append(s)\n\
          answers=[]\nfor s in all:\n\x20try:\n\x20 s.sendall(b'\\x02\\x08'); answers.append(len(s.recv(8)))\n\
