@@ -1,28 +1,28 @@
-//! Reads without a system call.
+//! The switch after which reads make no system call, for a process that forbids them (seccomp).
 
 use crate::{os, vdso};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 static PREPARED: AtomicBool = AtomicBool::new(false);
 
-/// What [`os::now_ms`] says after [`prepare`] where no clock can be read without a system call; 0 where one can.
+/// The time that [`os::now_ms`] returns after [`prepare`] if no clock can be read without a system call, else 0.
 static STOPPED_MS: AtomicU64 = AtomicU64::new(0);
 
-/// From now on, and in every child, no part of this crate that a read uses makes a system call: for a process that is
-/// about to forbid them all (seccomp). There is no way back.
+/// Stops all system calls of reads: from now on, in this process and in every child, no part of this crate that a read
+/// uses makes one. A process calls it before it forbids them all (seccomp). It cannot be undone.
 ///
 /// - [`Blocked`](crate::signals::Blocked) marks the thread instead of changing its signal mask. A handler does run
 ///   then; [`Blocked::try_new`](crate::signals::Blocked::try_new) tells it that locks may be held.
-/// - [`Lock`](crate::lock::Lock) spins for as long as another thread has it.
-/// - [`VdsoRandom`](crate::vdso::VdsoRandom) has nothing: the vDSO makes a system call whenever the kernel's own
-///   generator was reseeded, once a minute. [`os_random`](os::os_random) fails with `ENOSYS`.
+/// - [`Lock`](crate::lock::Lock) spins while another thread holds it.
+/// - [`VdsoRandom`](crate::vdso::VdsoRandom) yields no bytes: the vDSO makes a system call after each reseed of the
+///   kernel's own generator, once a minute. [`os_random`](os::os_random) fails with `ENOSYS`.
 /// - A thread or an owned state gets a slot only if one is mapped and free:
 ///   [`ThreadStates::reserve`](crate::thread_state::ThreadStates::reserve) and
-///   [`OwnedState::reserve`](crate::owned::OwnedState::reserve) map them before.
-/// - [`current_cpu`](os::current_cpu) is 0 where the system has no vDSO function for it: everywhere but on x86-64.
-/// - [`now_ms`](os::now_ms) stands still where the system has no vDSO function for clocks.
+///   [`OwnedState::reserve`](crate::owned::OwnedState::reserve) map slots in advance.
+/// - [`current_cpu`](os::current_cpu) returns 0 if the system has no vDSO function for it. Only x86-64 has one.
+/// - [`now_ms`](os::now_ms) returns the time of this call from then on if the system has no vDSO function for clocks.
 pub fn prepare() {
-    // What looks up the vDSO's functions does so now: it may open a file.
+    // The first call of each looks up the vDSO's functions and may open a file, so call both now.
     let (now_ms, _) = (os::now_ms(), os::current_cpu());
     if !vdso::has_clock() {
         STOPPED_MS.store(now_ms.max(1), Ordering::Relaxed);
@@ -30,13 +30,13 @@ pub fn prepare() {
     PREPARED.store(true, Ordering::SeqCst);
 }
 
-/// Whether [`prepare`] was called.
+/// Returns whether [`prepare`] was called.
 #[must_use]
 pub fn is_prepared() -> bool {
     PREPARED.load(Ordering::Relaxed)
 }
 
-/// What clocks say that may not be asked.
+/// Returns the time at which the clock stopped, in milliseconds. `None` if it can still be read.
 pub(crate) fn stopped_ms() -> Option<u64> {
     let stopped_ms = STOPPED_MS.load(Ordering::Relaxed);
     (stopped_ms != 0 && is_prepared()).then_some(stopped_ms)
