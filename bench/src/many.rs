@@ -214,7 +214,7 @@ fn each(before: Option<f64>, after: Option<f64>, count: usize) -> Option<f64> {
     Some((after? - before?).max(0.0) / count as f64)
 }
 
-/// What the process has resident.
+/// Returns the resident memory of the process, in bytes.
 fn resident_bytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

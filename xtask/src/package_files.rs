@@ -1,22 +1,23 @@
-//! What the doors for other languages install: libraries, headers, settings, man pages.
+//! The files that an installation has for other languages: libraries, headers, settings, man pages.
 
 use std::fs;
 use std::path::Path;
 
 /// A file to install.
 pub(crate) struct Item {
-    /// Below the prefix.
+    /// The path below the prefix.
     pub(crate) path: String,
-    /// What it holds; for a link, the name that it leads to.
+    /// The contents of the file; for a symbolic link, the path that it leads to.
     pub(crate) bytes: Vec<u8>,
-    /// 0 for a symbolic link.
+    /// The permissions, or [`LINK`] for a symbolic link.
     pub(crate) mode: u32,
 }
 
 /// The mode of an [`Item`] that is a symbolic link.
 pub(crate) const LINK: u32 = 0;
 
-/// The items, from the folder of the release build. `prefix` is where they are when they are used.
+/// Reads the items from the folder of the release build. `prefix` is where they will be installed; some of them contain
+/// it.
 pub(crate) fn items(repository: &Path, built: &Path, prefix: &Path) -> Result<Vec<Item>, String> {
     let doors = repository.join("doors");
     let c = doors.join("wellspring-c");

@@ -7,15 +7,14 @@ use zeroize::Zeroize;
 /// The most output that one tap key makes: 2^20 bytes, Fortuna's limit.
 pub const KEY_LIMIT_BYTES: usize = crate::generator::KEY_LIMIT_BYTES;
 
-/// What is a short read: it is made in registers alone, without a call.
+/// The longest read that is made in registers alone, without a call of libc.
 pub const SHORT_BYTES: usize = 64;
 
-/// {generation, key, counter, buffer, position}.
+/// A tap: {generation, key, counter, buffer, position}.
 ///
-/// A tap belongs to one thread at one nesting depth, and no other thread touches it. All zeros is a tap that
-/// never got a key: its generation is
-/// [`NEVER`], which no engine's matches. That is what a new tap is, and
-/// what every tap becomes in a child process, whose copy of this memory the system wipes.
+/// Belongs to one thread at one nesting depth, or to one `LocalRng`; nothing else touches it. A new tap is all zeros
+/// and has no key: its generation is [`NEVER`], which no engine's matches. Every tap becomes all zeros in a child
+/// process, whose copy of this memory the system wipes.
 ///
 /// # What remains in memory
 ///
@@ -27,7 +26,8 @@ pub const SHORT_BYTES: usize = 64;
 #[repr(C, align(64))]
 pub struct Tap<const BUFFER_BYTES: usize> {
     generation: u64,
-    /// Bytes of the buffer not handed out yet: its end part. 64 bits on every target, so that there is no padding.
+    /// The number of bytes, at the end of the buffer, that were not handed out yet. 64 bits on every target, so that
+    /// there is no padding.
     left_bytes: u64,
     counter: u128,
     key: [u8; KEY_BYTES],
@@ -35,7 +35,7 @@ pub struct Tap<const BUFFER_BYTES: usize> {
 }
 
 impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
-    /// What zeroed memory holds: a tap without a key, of no generation.
+    /// A tap without a key, of no generation: the same as zeroed memory.
     pub const ZERO: Self = Self {
         generation: NEVER,
         left_bytes: 0,
@@ -44,7 +44,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         buffer: [0; BUFFER_BYTES],
     };
 
-    /// Whether the key is of this generation.
+    /// Returns whether the key is of this generation.
     #[must_use]
     #[inline(always)]
     pub fn is_current(&self, generation: u64) -> bool {
@@ -68,7 +68,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
 
     /// The small read: hands out the next `destination.len()` bytes of the buffer and erases them there.
     ///
-    /// Says whether there were enough; if not, nothing was touched.
+    /// Returns `false`, and touches nothing, if fewer bytes are left.
     #[must_use]
     #[inline(always)]
     pub fn take(&mut self, destination: &mut [u8]) -> bool {
@@ -85,7 +85,8 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         true
     }
 
-    /// The same, into registers: for a number, which never has to be in memory.
+    /// Like [`take`](Self::take), into registers: for a number, which then is never in memory. Returns `None`, and
+    /// touches nothing, if fewer than `N` bytes are left.
     #[must_use]
     #[inline(always)]
     pub fn take_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -104,12 +105,13 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     /// Any read: hands out what is left in the buffer; for the rest it refills the buffer, or writes straight to
     /// the caller's memory if the rest is long.
     ///
-    /// `fresh` writes operating system output to be mixed into every key, so that copies of this process or
-    /// machine diverge here at the latest; it says whether it had any.
+    /// `gather` writes fresh entropy, output of the operating system XORed with the cycle counter, which is mixed into
+    /// every key: so copies of this process or machine diverge here at the latest. In a deterministic engine it does
+    /// nothing and returns `false`; then nothing is mixed.
     pub fn read(
         &mut self,
         backend: Backend,
-        mut fresh: impl FnMut(&mut [u8; KEY_BYTES]) -> bool,
+        mut gather: impl FnMut(&mut [u8; KEY_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
         let from_buffer = destination.len().min(self.left_bytes as usize);
@@ -122,28 +124,29 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         // From half a buffer on, making the rest in place beats a refill that is then copied and erased: 4096
         // bytes measured 378 ns against 430.
         if rest.len() < BUFFER_BYTES / 2 {
-            self.mix(&mut fresh);
+            self.mix(&mut gather);
             erase_key_fast(backend, &mut self.key, &mut self.counter, &mut self.buffer);
             self.left_bytes = BUFFER_BYTES as u64;
             let _ = self.take(rest);
         } else {
             for chunk in rest.chunks_mut(KEY_LIMIT_BYTES) {
-                self.mix(&mut fresh);
+                self.mix(&mut gather);
                 erase_key_fast(backend, &mut self.key, &mut self.counter, chunk);
             }
         }
     }
 
-    fn mix(&mut self, fresh: &mut impl FnMut(&mut [u8; KEY_BYTES]) -> bool) {
-        let mut noise = [0; KEY_BYTES];
-        if fresh(&mut noise) {
-            // An XOR is enough: the key is secret and independent of the system's output. An attacker who knows or
-            // chooses that output still knows nothing of the sum.
-            for (key, noise) in self.key.iter_mut().zip(&noise) {
-                *key ^= noise;
+    /// Mixes fresh entropy into the key, if `gather` has some.
+    fn mix(&mut self, gather: &mut impl FnMut(&mut [u8; KEY_BYTES]) -> bool) {
+        let mut fresh = [0; KEY_BYTES];
+        if gather(&mut fresh) {
+            // An XOR is enough: the key is secret and independent of these bytes. An attacker who knows or chooses them
+            // still learns nothing about the result.
+            for (key, fresh) in self.key.iter_mut().zip(&fresh) {
+                *key ^= fresh;
             }
         }
-        noise.zeroize();
+        fresh.zeroize();
     }
 }
 
@@ -157,11 +160,11 @@ impl<const BUFFER_BYTES: usize> Zeroize for Tap<BUFFER_BYTES> {
     }
 }
 
-/// Moves bytes out: copies them and erases the original, both of one length.
+/// Moves bytes out of the buffer: copies them to `destination`, which has the same length, and erases the original.
 ///
-/// Up to 64 bytes as two pieces that may overlap, in registers: two calls of libc would cost more than all the
-/// rest of a small read, and a caller who knows that it has no more than that is spared what a call costs. Copied
-/// straight from place to place: a local variable would leave a copy on the stack.
+/// Up to 64 bytes are moved as two pieces that may overlap, in registers: two calls of libc would cost more than all
+/// the rest of a small read, and the compiler leaves the calls out where the length is a known small number. The bytes
+/// go straight to `destination`: a local variable would leave a copy on the stack.
 #[inline(always)]
 fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
     match taken.len() {
@@ -176,7 +179,7 @@ fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
     };
 }
 
-/// The same for more than [`SHORT_BYTES`].
+/// Like [`hand_out`], for more than [`SHORT_BYTES`].
 #[inline(always)]
 fn hand_out_blocks(destination: &mut [u8], taken: &mut [u8]) -> Option<()> {
     /// Beyond this length the C library is faster: it has wider registers.
@@ -198,7 +201,7 @@ fn hand_out_blocks(destination: &mut [u8], taken: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// The same for `N` to `2 * N` bytes.
+/// Like [`hand_out`], for `N` to `2 * N` bytes.
 #[inline(always)]
 fn hand_out_pieces<const N: usize>(destination: &mut [u8], taken: &mut [u8]) -> Option<()> {
     destination

@@ -1,4 +1,5 @@
-//! What programs drew through which door: counters on a page that `wellspring run --report` shares with them.
+//! Counters of the calls that programs make through each door, on a page of shared memory. `wellspring run --report`
+//! makes the page, the libraries that it sets up write to it, and the command reads it at the end.
 
 use crate::os_error::OsError;
 use crate::shared_page::{PAGE_BYTES, SharedPage, SharedPageMut};
@@ -7,10 +8,10 @@ use core::ffi::CStr;
 use rustix::fd::AsFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
-/// The environment variable with the path of the page.
+/// The environment variable that holds the path of the page.
 pub const VARIABLE: &str = "WELLSPRING_REPORT";
 
-/// A way into a program that was not written for wellspring.
+/// A function, file or algorithm by which a program that was not written for wellspring gets its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
     /// getrandom(2), as a function of the C library.
@@ -19,7 +20,8 @@ pub enum Door {
     Getentropy,
     /// arc4random(3) and its family.
     Arc4random,
-    /// An opened /dev/random or /dev/urandom that the service's file took the place of. Its bytes are not counted.
+    /// An opened /dev/random or /dev/urandom that the library replaced by the service's file. The opening counts as one
+    /// call. Reads do not pass through the library, so the bytes stay 0.
     File,
     /// The generator WELLSPRING of the OpenSSL provider.
     Provider,
@@ -51,20 +53,21 @@ impl Door {
         }
     }
 
-    /// Where its three counters begin.
+    /// The offset of the door's three counters in the page, in bytes.
     const fn offset(self) -> usize {
         64 + 32 * self as usize
     }
 }
 
-/// What came through a door.
+/// The counts of one door.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The calls.
+    /// The number of calls.
     pub calls: u64,
-    /// Their bytes.
+    /// The number of bytes that the calls returned.
     pub bytes: u64,
-    /// The threads that made them. A thread that goes on in a child process is counted once.
+    /// The number of threads that made the calls. A thread that goes on in a child process after a fork is counted
+    /// once.
     pub threads: u64,
 }
 
@@ -91,28 +94,28 @@ impl DoorCounters {
     ///
     /// # Errors
     ///
-    /// As [`map`](Self::map).
+    /// Like [`map`](Self::map), and the error of open(2).
     pub fn open(path: &CStr) -> Result<Self, OsError> {
         // Without NONBLOCK a pipe under this name would stop the program.
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
         Self::map(openat(CWD, path, flags, Mode::empty())?)
     }
 
-    /// Counts a program. Returns how many there are now.
+    /// Counts a program. Returns the number of programs counted so far, with this one.
     pub fn count_program(&self) -> u64 {
         self.0.add(0, 1)
     }
 
-    /// How many programs were counted.
+    /// Returns the number of programs that were counted.
     #[must_use]
     pub fn programs(&self) -> u64 {
         self.0.word(0)
     }
 
-    /// Counts a call.
+    /// Counts a call that returned this many bytes.
     pub fn count(&self, door: Door, bytes: usize) {
         thread_local! {
-            /// A bit for each door that this thread was counted at.
+            /// A bit for each door that has counted this thread.
             static COUNTED: Cell<u32> = const { Cell::new(0) };
         }
         let offset = door.offset();
@@ -126,7 +129,7 @@ impl DoorCounters {
         }
     }
 
-    /// What came through a door.
+    /// Returns the counts of a door.
     #[must_use]
     pub fn counts(&self, door: Door) -> Counts {
         let offset = door.offset();

@@ -1,13 +1,14 @@
 //! A secret that fork(3) takes from a parent to its child.
 //!
-//! A fork wipes all secrets in the child. A child that the system refuses random bytes would have none. So the parent
-//! draws 32 bytes at each fork(3) and puts them in ordinary memory, which the fork copies. The child moves them to memory
-//! that its own children find wiped, and the parent erases them. Neither can compute what the other draws later.
+//! A fork wipes all secrets in the child. A child to which the system gives no random bytes would then have no secret
+//! at all. So the parent draws 32 bytes at each fork(3) and puts them in ordinary memory, which the fork copies. The
+//! child moves them to memory that is wiped in its own children, and the parent erases its copy. Neither process can
+//! compute what the other one draws later.
 //!
-//! - A fork holds a lock from the drawing to the erasing, so no two children get the same secret, and no child has the
-//!   secret of another one.
+//! - A fork holds a lock from the moment it draws the secret until it has erased it. So no two children get the same
+//!   secret, and no child has the secret of another one.
 //! - Signals are blocked for that time, so no handler forks within a fork.
-//! - clone(2), vfork and posix_spawn run none of this: such a child has nothing.
+//! - clone(2), vfork(2) and posix_spawn(3) run none of this code: such a child gets no secret.
 
 use crate::lock::Lock;
 use crate::memory::{Wiped, erase};
@@ -20,19 +21,20 @@ use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::OnceLock;
 
-/// The size of the secret.
+/// The size of the secret, in bytes.
 pub const SECRET_BYTES: usize = 32;
 
-/// How often a fork looks for the end of another one before it goes without a secret: for about a second.
+/// The number of times that a fork looks whether another thread's fork has ended. After that, about a second, its child
+/// gets no secret.
 const MAX_LOOKS: usize = 10_000;
 
 /// The time from one look to the next. A fork of a small process takes about 100 microseconds.
 const LOOK_INTERVAL_NS: u32 = 50_000;
 
-/// What draws the secret: writes it, or returns `false`.
+/// A function that writes a fresh secret and returns `true`, or returns `false` if it has none.
 type Draw = fn(&mut [u8; SECRET_BYTES]) -> bool;
 
-/// What a child has from its parent.
+/// The secret that this process got from its parent. Each use replaces it by the next one.
 #[repr(C)]
 struct Inherited {
     /// 1 if there is a secret.
@@ -57,10 +59,11 @@ struct Registered {
 static REGISTERED: OnceLock<Registered> = OnceLock::new();
 static IS_REGISTERING: AtomicBool = AtomicBool::new(false);
 
-/// The process of which a thread forks now; 0 for none. Another number than that of this process was left by a fork.
+/// The lock: the number of this process while one of its threads forks, else 0. The number of another process was
+/// copied by a fork, and counts as 0.
 static FORKING: AtomicU32 = AtomicU32::new(0);
 
-/// What is on its way to the child. Belongs to the thread that holds [`FORKING`].
+/// The secret that the next child gets, and the signal mask to restore. Only the thread that holds [`FORKING`] uses it.
 struct OnItsWay {
     secret: UnsafeCell<[u8; SECRET_BYTES]>,
     is_there: Cell<bool>,
@@ -77,14 +80,14 @@ static ON_ITS_WAY: OnItsWay = OnItsWay {
 };
 
 thread_local! {
-    /// Whether this thread holds `FORKING`.
+    /// Whether this thread holds [`FORKING`].
     static HOLDS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Has every fork(3) from now on give the child a secret that `draw` makes. Only the first call counts.
+/// From now on every fork(3) gives the child a secret that `draw` writes. Only the first call has an effect.
 ///
-/// `draw` runs in the parent, on the thread that forks, with signals blocked; it must neither fork nor wait. Where the
-/// system has no memory for this, children inherit nothing.
+/// `draw` runs in the parent, on the thread that forks, with signals blocked; it must neither fork nor wait. If the
+/// system has no memory for the secret, children get none.
 #[inline(never)]
 pub fn register(draw: Draw) {
     if IS_REGISTERING.swap(true, Ordering::Relaxed) {
@@ -98,9 +101,10 @@ pub fn register(draw: Draw) {
     unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
 }
 
-/// Runs `work` on the secret that this process has from its parent. `None` if it has none.
+/// Runs `work` on the secret that this process got from its parent. Returns `None` if it got none.
 ///
-/// `work` must replace the secret by another one, from which what it made of the old one cannot be computed.
+/// `work` must replace the secret by a new one. It must not be possible to compute from the new one what
+/// `work` made of the old one.
 pub fn with_secret<R>(work: impl FnOnce(&mut [u8; SECRET_BYTES]) -> R) -> Option<R> {
     let registered = REGISTERED.get()?;
     let signals = Blocked::new();
@@ -116,7 +120,8 @@ impl OnItsWay {
     }
 }
 
-/// Waits for the end of another thread's fork. Says whether this thread may fork with a secret.
+/// Takes [`FORKING`], after the end of another thread's fork. Returns `false` if that did not end in about a second:
+/// then this thread forks without a secret.
 fn hold() -> bool {
     let process = process_number();
     for _ in 0..MAX_LOOKS {
@@ -137,7 +142,7 @@ fn hold() -> bool {
     false
 }
 
-/// Before a fork, in the parent.
+/// Runs before a fork, in the parent: takes the lock and draws the secret.
 extern "C" fn before() {
     let signals = Blocked::new();
     if !hold() {
@@ -152,7 +157,7 @@ extern "C" fn before() {
     }
 }
 
-/// After a fork, or after one that failed, in the parent.
+/// Runs in the parent after a fork, also after one that failed: erases the secret and releases the lock.
 extern "C" fn in_parent() {
     if HOLDS.replace(false) {
         ON_ITS_WAY.erase();
@@ -160,7 +165,8 @@ extern "C" fn in_parent() {
     }
 }
 
-/// After a fork, in the child. What another thread's fork had on its way is erased as well.
+/// Runs in the child after a fork: moves the secret to wiped memory, and erases the copy. A secret that another thread
+/// had drawn for its own child is erased as well.
 extern "C" fn in_child() {
     let is_ours = HOLDS.replace(false);
     if is_ours
@@ -170,7 +176,7 @@ extern "C" fn in_child() {
         registered.inherited.lock_pages();
         let signals = Blocked::new();
         let mut inherited = registered.inherited.lock(&signals);
-        // SAFETY: this thread is alone.
+        // SAFETY: the child has no other thread.
         inherited.secret = unsafe { *ON_ITS_WAY.secret.get() };
         inherited.is_there = 1;
     }
@@ -178,13 +184,13 @@ extern "C" fn in_child() {
     if is_ours {
         end();
     } else {
-        // Its thread is not in this process.
+        // The thread that held the lock does not exist in this process, so its signal mask must not be restored here.
         core::mem::forget(ON_ITS_WAY.signals.take());
         FORKING.store(0, Ordering::Release);
     }
 }
 
-/// Ends a fork that this thread holds, and restores its signals.
+/// Releases [`FORKING`], which this thread holds, and restores the thread's signal mask.
 fn end() {
     let signals = ON_ITS_WAY.signals.take();
     FORKING.store(0, Ordering::Release);

@@ -91,7 +91,8 @@ impl<T: Send> Lock<T> {
             }
         }
         while self.word.swap(AWAITED, Ordering::Acquire) != FREE {
-            // Woken, too late, or interrupted: look again in any case. After `sandbox::prepare` nobody wakes us.
+            // Woken, late or interrupted: look again in any case. After `sandbox::prepare` no thread wakes this one,
+            // and `MAX_SLEEP` ends the wait.
             let _ = futex::wait(&self.word, futex::Flags::PRIVATE, AWAITED, Some(&MAX_SLEEP));
         }
     }

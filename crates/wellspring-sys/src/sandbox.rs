@@ -1,27 +1,27 @@
-//! Reads without a system call.
+//! The switch after which reads make no system call, for a process that forbids them (seccomp).
 
 use crate::{os, system_calls, vdso};
 
-/// From now on, and in every child, no part of this crate that a read uses makes a system call: for a process that is
-/// about to forbid them all (seccomp). There is no way back.
+/// Stops all system calls of reads: from now on, in this process and in every child, no part of this crate that a read
+/// uses makes one. A process calls it before it forbids them all (seccomp). It cannot be undone.
 ///
 /// - [`Blocked`](crate::signals::Blocked) marks the thread instead of changing its signal mask. A handler does run
 ///   then; [`Blocked::try_new`](crate::signals::Blocked::try_new) tells it that locks may be held.
-/// - [`Lock`](crate::lock::Lock) spins for as long as another thread has it.
-/// - [`VdsoRandom`](crate::vdso::VdsoRandom) has nothing: the vDSO makes a system call whenever the kernel's own
-///   generator was reseeded, once a minute. [`os_random`](os::os_random) fails with `ENOSYS`.
+/// - [`Lock`](crate::lock::Lock) spins while another thread holds it.
+/// - [`VdsoRandom`](crate::vdso::VdsoRandom) yields no bytes: the vDSO makes a system call after each reseed of the
+///   kernel's own generator, once a minute. [`os_random`](os::os_random) fails with `ENOSYS`.
 /// - A thread or an owned state gets a slot only if one is mapped and free:
 ///   [`ThreadStates::reserve`](crate::thread_state::ThreadStates::reserve) and
-///   [`OwnedState::reserve`](crate::owned::OwnedState::reserve) map them before.
-/// - [`current_cpu`](os::current_cpu) is 0 where the system has no vDSO function for it: everywhere but on x86-64.
-/// - [`now_ms`](os::now_ms) stands still where the system has no vDSO function for clocks.
+///   [`OwnedState::reserve`](crate::owned::OwnedState::reserve) map slots in advance.
+/// - [`current_cpu`](os::current_cpu) returns 0 if the system has no vDSO function for it. Only x86-64 has one.
+/// - [`now_ms`](os::now_ms) returns the time of this call from then on if the system has no vDSO function for clocks.
 pub fn prepare() {
-    // These calls look up the vDSO's functions, which may open a file.
+    // The first call of each looks up the vDSO's functions and may open a file, so call both now.
     let (now_ms, _) = (os::now_ms(), os::current_cpu());
     system_calls::forbid((!vdso::has_clock()).then_some(now_ms));
 }
 
-/// Whether [`prepare`] was called.
+/// Returns whether [`prepare`] was called.
 #[must_use]
 pub fn is_prepared() -> bool {
     system_calls::are_forbidden()

@@ -54,8 +54,9 @@ impl Blocked {
         (!is_held_below).then(Self::new)
     }
 
-    /// As [`try_new`](Self::try_new), for code that no [`Blocked`] of its own caller surrounds: `None`, after
-    /// [`sandbox::prepare`], if signals are blocked already. That is certain outside of states as well.
+    /// Like [`try_new`](Self::try_new), but for code whose caller holds no [`Blocked`]. Returns `None`, after
+    /// [`sandbox::prepare`], if this thread holds a [`Blocked`] at any depth. This is certain outside of
+    /// [`ThreadStates::try_with`](crate::thread_state::ThreadStates::try_with) as well.
     #[must_use]
     pub fn try_first() -> Option<Self> {
         (thread::local().blocked_at.get() == 0).then(Self::new)

@@ -7,7 +7,7 @@ use core::ffi::CStr;
 use core::mem::transmute;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Barrier;
+use std::sync::{Barrier, Mutex};
 
 /// The example `unloadable`, which cargo builds with the tests.
 fn library() -> CString {
@@ -21,8 +21,13 @@ fn is_loaded(path: &CStr) -> bool {
     unsafe { !libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD).is_null() }
 }
 
+/// One test at a time: a child of fork(3) that ends with exit(3) waits without end for a lock of libc which another
+/// thread held in dlclose(3) at that moment.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 #[test]
 fn threads_that_drew_from_a_library_end_after_it_was_unloaded() {
+    let _alone = ONE_AT_A_TIME.lock();
     const THREADS: usize = 4;
     let path = library();
     for _ in 0..3 {
@@ -58,6 +63,7 @@ fn threads_that_drew_from_a_library_end_after_it_was_unloaded() {
 /// At the end of a process the same code runs as when a library is unloaded; but other threads still read.
 #[test]
 fn a_process_ends_while_its_threads_read() {
+    let _alone = ONE_AT_A_TIME.lock();
     for _ in 0..30 {
         let code = in_child(|| {
             let states: &'static Counters = Box::leak(Box::new(Counters::new()));

@@ -56,7 +56,7 @@ fn read_list(path: &str) -> Option<Vec<u32>> {
 }
 
 fn read_text(path: &str) -> Option<String> {
-    // Not on the stack: the first read of a process comes by here, and may have little.
+    // On the heap: the first read of a process runs this, perhaps on a small stack.
     let mut buffer = vec![0; 8192];
     let length = read_file(path, &mut buffer)?.len();
     buffer.truncate(length);

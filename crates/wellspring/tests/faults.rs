@@ -1,8 +1,10 @@
-//! Every system call that the library makes may fail: reads go on or say why not, nothing comes twice, nothing is lost.
+//! Every system call that the library makes may fail: then reads succeed or return an error, no bytes come twice, and
+//! no file or mapping is left open.
 //!
-//! A run builds an engine with a seed file, reads from it, on a thread, in a child, reseeds it and ends it. A tracer makes
-//! one call of the run fail; then the faults are over, and everything must work again at full speed. By default up to 60
-//! runs, each with the error that is next in turn; with `WELLSPRING_LONG=1` one for every call and every error.
+//! A run builds an engine with a seed file, reads from it, also on a thread and in a child, reseeds it and drops it. A
+//! tracer makes one call of the run fail. After that everything must work again at full speed. By default the test
+//! makes up to 60 runs, with faults spread evenly over all calls and errors; with `WELLSPRING_LONG=1` one for every
+//! call and every error.
 #![cfg(target_arch = "x86_64")]
 
 mod common;
@@ -20,17 +22,18 @@ const MAX_RUNS: usize = 60;
 const SHORT_BYTES: usize = 48;
 const LONG_BYTES: usize = 6000;
 
-/// What one reader draws.
+/// The bytes that one reader draws.
 const REPORT_BYTES: usize = SHORT_BYTES + LONG_BYTES;
 
-/// The engine twice, its owned generator, a thread, a child, the engine after the child, the engine after all faults.
+/// The number of readers: the engine twice, its owned generator, a thread, a child, the engine after the child, the
+/// engine after all faults.
 const READERS: usize = 7;
 
-/// What a run says besides: descriptors and mappings that are left.
+/// The size of two numbers that a run reports before its bytes: the files that it left open, and its mappings.
 const COUNTS_BYTES: usize = 16;
 
-/// The errors that a call may give. None for calls that cannot fail with right arguments, and for those of malloc(3),
-/// whose failure ends a Rust program.
+/// Returns the errors that a call may give. Calls that cannot fail with correct arguments have none, nor have those of
+/// malloc(3), whose failure ends a Rust program.
 #[allow(non_upper_case_globals, reason = "libc writes them so")]
 fn errors(call: c_long) -> &'static [i32] {
     use libc::*;
@@ -52,7 +55,8 @@ fn errors(call: c_long) -> &'static [i32] {
         SYS_futex => &[EINTR, EAGAIN],
         SYS_clock_gettime | SYS_uname => &[],
         SYS_geteuid | SYS_getuid | SYS_getpid | SYS_gettid | SYS_rt_sigprocmask => &[],
-        // `close` closes whatever it returns, and `brk` belongs to malloc. The others have no use for an error.
+        // `close` closes the file even if it returns an error, and `brk` belongs to malloc. Errors of the others are
+        // ignored.
         SYS_close | SYS_brk | SYS_munmap | SYS_exit | SYS_exit_group => &[],
         _ => &[EPERM, ENOSYS],
     }
@@ -62,7 +66,7 @@ fn build(folder: &Path) -> Result<Engine, Error> {
     Engine::builder().seed_file(folder.join("seed")).build()
 }
 
-/// Reads while calls may fail; if that is refused, again when none fails.
+/// Reads while a call may fail. If the read fails, reads again while no call fails.
 fn read(mut try_fill: impl FnMut(&mut [u8]) -> Result<(), Error>, report: &mut [u8]) {
     let (short, long) = report.split_at_mut(SHORT_BYTES);
     for destination in [short, long] {
@@ -78,7 +82,7 @@ fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// What each traced process does.
+/// The work of each traced process.
 fn run(folder: &Path, report: &mut [u8]) {
     let (counts, reports) = report.split_at_mut(COUNTS_BYTES);
     let mut reports = reports.chunks_mut(REPORT_BYTES);
@@ -184,7 +188,7 @@ fn whatever_call_fails_reads_go_on_and_nothing_comes_twice_or_is_lost() {
         let what = || format!("call {number} ({}) fails with {error}", calls[number]);
         let fail = &mut |at, call| (at == number && !errors(call).is_empty()).then_some(error);
         let left = check(&folder, fail, what).unwrap();
-        // What could not be mapped at one time may be mapped at another, in one piece more.
+        // Memory that could not be mapped at first may be mapped later, as a separate mapping.
         assert!(
             left <= mappings + 4,
             "{}: {left} mappings, not {mappings}",

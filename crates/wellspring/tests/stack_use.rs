@@ -1,4 +1,4 @@
-//! How much stack a read takes: an alternate signal stack has 8 KiB as a rule.
+//! Measures how much stack a read takes, because an alternate signal stack usually has 8 KiB.
 
 mod common;
 
@@ -7,7 +7,7 @@ use core::ffi::c_void;
 use std::time::Duration;
 use wellspring::{Engine, Mode, Prf};
 
-/// What any read may take. SECURITY.md and the crate's documentation promise it for optimised code.
+/// The most stack that a read may take. SECURITY.md and the crate's documentation promise it for optimised code.
 const MAX_BYTES: usize = if cfg!(debug_assertions) {
     16 << 10
 } else {
@@ -16,12 +16,13 @@ const MAX_BYTES: usize = if cfg!(debug_assertions) {
 
 const STACK_BYTES: usize = 1 << 20;
 
-/// What lies between the beginning of the thread and the read: what the thread's own start and end take is above it.
+/// The distance on the stack from the start of the thread to the read. The thread's own start and exit use the part
+/// above it, so they do not count.
 const DISTANCE_BYTES: usize = 128 << 10;
 
 const PAINT: u8 = 0xa5;
 
-/// What the thread is to do, and where its stack was when it began.
+/// The work of the thread, and the address of the stack where the work began.
 struct Job<'a> {
     work: &'a dyn Fn(),
     base: usize,
@@ -49,7 +50,7 @@ fn work(job: &mut Job<'_>) {
     (job.work)();
 }
 
-/// Runs `work` on a thread with a painted stack, and returns how far down the paint is gone.
+/// Runs `work` on a thread whose stack is filled with [`PAINT`], and returns how many bytes of it were overwritten.
 fn stack_use(work: &dyn Fn()) -> usize {
     let mut stack = Shared::new(STACK_BYTES);
     let stack = stack.bytes();
@@ -77,7 +78,7 @@ fn stack_use(work: &dyn Fn()) -> usize {
     job.base - (stack.as_ptr().addr() + lowest)
 }
 
-/// The same in a child process.
+/// Like [`stack_use`], in a child process.
 fn stack_use_in_child(work: &dyn Fn()) -> usize {
     let mut answer = Shared::new(8);
     start(Fork::Library, || {

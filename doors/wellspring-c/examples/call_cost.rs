@@ -1,4 +1,4 @@
-//! What a call through the shared library costs beside the same Rust call:
+//! Measures the time of a call through the shared library, and of the same call in Rust:
 //!
 //! ```text
 //! cargo build --release -p wellspring-c && cargo run --release -p wellspring-c --example call_cost

@@ -26,13 +26,16 @@ extern "C" {
 /* Success. */
 #define WS_OK 0
 
-/* Less than 128 bits of credited noise came so far, and the call does not wait. */
+/*
+ * The generator has no seed yet: the sources have yielded less than 128 bits of credited noise, and this call does not
+ * wait.
+ */
 #define WS_NOT_SEEDED 1
 
-/* No memory that a child process would find wiped: out of memory, or Linux before 4.14. */
+/* There is no memory that the system wipes in a child process: out of memory, or Linux before 4.14. */
 #define WS_NO_MEMORY 2
 
-/* A pointer is null where the length is not 0, or where an object must be. */
+/* A pointer is null although the length is not 0, or although the function needs an object there. */
 #define WS_NULL 3
 
 /* A length is above PTRDIFF_MAX. */
@@ -41,121 +44,133 @@ extern "C" {
 /* No algorithm of streams has this name. */
 #define WS_NO_ALGORITHM 5
 
-/* Another error of the engine; a later version may have a number for it. */
+/* Another error of the generator. A later version may have a number for it. */
 #define WS_FAILED 6
 
 /*
- * Returns the meaning of an error number as a text. It is static: do not free it. A number that no function returns
- * gives "unknown error number".
+ * Returns the meaning of an error number as a text. The text is static: do not free it. A number that no function
+ * returns gives "unknown error number".
  */
 const char *ws_strerror(int error);
 
 /* ---- random bytes and numbers fit for keys ---- */
 
 /*
- * Fills length bytes at destination with random bytes fit for keys. Waits until the generator is seeded with 128 bits,
- * if that is necessary. Any length up to PTRDIFF_MAX; null with length 0 is fine.
+ * Writes length random bytes, fit for keys, to destination. If the generator has no seed of 128 bits yet, the function
+ * waits for one. The length is at most PTRDIFF_MAX. destination may be null if the length is 0.
  *
- * Any thread may call it, a signal handler may, and a child process after fork(2). The first call in a process
- * allocates memory: make it outside of a handler.
+ * Any thread, a signal handler and a child process after fork(2) may call it. The first call in a process allocates
+ * memory: make it outside of a handler.
  *
- * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; nothing was then written.
+ * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
  */
 WS_CHECK int ws_fill(void *destination, size_t length);
 
 /*
- * Fills length bytes at destination, as ws_fill, and does not wait.
+ * Like ws_fill, but returns WS_NOT_SEEDED instead of waiting for a seed.
  *
- * Returns WS_OK, or WS_NOT_SEEDED, WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; nothing was then written.
+ * Returns WS_OK, or WS_NOT_SEEDED, WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
  */
 WS_CHECK int ws_try_fill(void *destination, size_t length);
 
-/* Returns 32 random bits. As ws_fill, but a process that has no memory for a generator ends by abort(3). */
+/*
+ * Returns 32 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
+ * abort(3).
+ */
 uint32_t ws_u32(void);
 
-/* Returns 64 random bits. As ws_fill, but a process that has no memory for a generator ends by abort(3). */
+/*
+ * Returns 64 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
+ * abort(3).
+ */
 uint64_t ws_u64(void);
 
-/* Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0. As ws_u64. */
+/*
+ * Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0. Waits and ends the process like
+ * ws_u64.
+ */
 uint64_t ws_below(uint64_t count);
 
-/* Returns a number in [0, 1), a multiple of 2 to the power of -53. As ws_u64. */
+/* Returns a number in [0, 1), a multiple of 2 to the power of -53. Waits and ends the process like ws_u64. */
 double ws_double(void);
 
 /* ---- the state of the generator of the process ---- */
 
-/* What can be said of the process's engine without a secret. Later versions add fields at the end. */
+/* Statistics of the process's generator, none of them secret. Later versions add fields at the end. */
 struct ws_stats {
-    /* 0: no seed yet. 1: fewer than 128 bits. 2: ready. */
+    /* The phase. 0: no seed yet. 1: a seed of fewer than 128 bits. 2: ready. */
     uint64_t phase;
-    /* 1 at first, one more with every reseed. */
+    /* The generation: 1 at first, one more with every reseed. */
     uint64_t generation;
-    /* The threads that have drawn and live, and the generators of ws_rng_new. */
+    /* The number of living threads that have drawn, plus the number of generators of ws_rng_new that have drawn. */
     uint64_t taps;
-    /* The NUMA nodes with a generator of their own. */
+    /* The number of NUMA nodes, each of which has a generator. */
     uint64_t nodes;
-    /* How often a reader took the lock of a node. */
+    /* The number of times that a reader fetched keys from a node, under its lock. */
     uint64_t fetches;
-    /* The sources of noise. */
+    /* The number of noise sources. */
     uint64_t sources;
-    /* The sources that their health tests let through now. */
+    /* The number of noise sources that pass their health tests now. */
     uint64_t active_sources;
-    /* The bytes of noise that reached the pools. */
+    /* The number of bytes of noise that reached the pools. */
     uint64_t harvested_bytes;
-    /* Their credit, in bits of min-entropy. */
+    /* The credit of those bytes, in bits of min-entropy. */
     uint64_t credited_bits;
-    /* The events dropped because a queue was full or busy. */
+    /* The number of events dropped because a queue was full or busy. */
     uint64_t dropped_events;
-    /* The bytes of secret memory that the system refused to lock (RLIMIT_MEMLOCK). */
+    /* The number of bytes of secret memory that the system refused to lock (RLIMIT_MEMLOCK). */
     uint64_t unlocked_bytes;
 };
 
 /*
- * Reseeds the generator now and moves every thread to a fresh key at its next read. For an operator who has a reason:
- * the generator reseeds itself.
+ * Reseeds the generator now; every thread takes a fresh key at its next read. The generator also reseeds itself: call
+ * this only for a reason of your own, such as a suspected leak of its memory.
  *
  * Returns WS_OK, WS_NO_MEMORY, or WS_NOT_SEEDED if the sources yielded nothing to reseed with.
  */
 int ws_reseed(void);
 
-/* Returns the generation of the generator: 1 at first, one more with every reseed. 0 if there is no memory for one. */
+/*
+ * Returns the generation of the generator: 1 at first, one more with every reseed. Returns 0 if there is no memory for
+ * a generator.
+ */
 uint64_t ws_generation(void);
 
 /*
- * Writes at most size bytes of the statistics to stats. Call it with sizeof(struct ws_stats): an older library then
- * sets the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. It
- * allocates memory: do not call it in a signal handler.
+ * Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats): an older library then sets
+ * the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. It allocates
+ * memory: do not call it in a signal handler.
  *
- * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; nothing was then written.
+ * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
  */
 int ws_stats(struct ws_stats *stats, size_t size);
 
-/* Returns the version of the library as a text, such as "0.1.0". It is static: do not free it. */
+/* Returns the version of the library as a text, such as "0.1.0". The text is static: do not free it. */
 const char *ws_version(void);
 
 /* ---- random-number generators that the caller owns ---- */
 
 /*
- * A generator that one thread at a time may use. It notices forks and reseeds, takes a page of memory, and is erased
+ * A generator that one thread at a time may use. It notices forks and reseeds, takes one page of memory, and is erased
  * when it is freed.
  */
 typedef struct ws_rng ws_rng;
 
 /*
- * Makes a generator and stores it in *rng; free it with ws_rng_free. Several threads must not use one at the same time,
- * and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill.
+ * Makes a generator and stores it in *rng; free it with ws_rng_free. Two threads must not use one generator at the
+ * same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill.
  *
- * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; *rng is then null.
+ * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error *rng is null, unless rng itself is.
  */
 WS_CHECK int ws_rng_new(ws_rng **rng);
 
-/* Erases and frees a generator. Null is fine. */
+/* Erases and frees a generator. Does nothing if rng is null. */
 void ws_rng_free(ws_rng *rng);
 
 /*
- * Fills length bytes at destination from a generator, as ws_fill.
+ * Writes length random bytes from a generator to destination. Waits for a seed like ws_fill.
  *
- * Returns WS_OK, or WS_NULL or WS_TOO_LONG; nothing was then written.
+ * Returns WS_OK, or WS_NULL or WS_TOO_LONG; after an error nothing was written.
  */
 WS_CHECK int ws_rng_fill(ws_rng *rng, void *destination, size_t length);
 
@@ -178,14 +193,15 @@ typedef struct ws_stream ws_stream;
 
 /*
  * Makes the stream of an algorithm, a seed and a path, at its first byte, and stores it in *stream; free it with
- * ws_stream_free. The same name gives the same bytes on every machine, and with every version. It is NOT fit for keys:
- * a few outputs may tell the others.
+ * ws_stream_free. The same algorithm, seed and path give the same bytes on every machine and with every version. The
+ * stream is NOT fit for keys: from a few of its bytes it may be possible to compute all others.
  *
- * The algorithm is "xoshiro256++", "xoshiro256++x16", "xorshift128+", "philox4x64-10", "chacha8", "chacha12", "chacha20"
- * or "aes256-ctr". The seed has 128 bits: seed_high times 2 to the power of 64, and seed_low. The path is depth numbers,
- * such as 3, 0, 17; null with depth 0 is the root.
+ * The algorithm is "xoshiro256++", "xoshiro256++x16", "xorshift128+", "philox4x64-10", "chacha8", "chacha12",
+ * "chacha20" or "aes256-ctr". The seed has 128 bits: seed_high times 2 to the power of 64, plus seed_low. The path is
+ * a list of depth numbers, such as 3, 0, 17; null with depth 0 is the root.
  *
- * Returns WS_OK, or WS_NULL, WS_TOO_LONG, WS_NO_ALGORITHM or WS_NO_MEMORY; *stream is then null.
+ * Returns WS_OK, or WS_NULL, WS_TOO_LONG, WS_NO_ALGORITHM or WS_NO_MEMORY; after an error *stream is null, unless
+ * stream itself is.
  */
 WS_CHECK int ws_stream_new(
     ws_stream **stream,
@@ -195,13 +211,13 @@ WS_CHECK int ws_stream_new(
     const uint32_t *path,
     size_t depth);
 
-/* Frees a stream. Null is fine. */
+/* Frees a stream. Does nothing if stream is null. */
 void ws_stream_free(ws_stream *stream);
 
 /*
- * Fills length bytes at destination with the next bytes of a stream. How a stream is cut into reads does not matter.
+ * Writes the next length bytes of a stream to destination. Two reads give the same bytes as one read of both lengths.
  *
- * Returns WS_OK, or WS_NULL or WS_TOO_LONG; nothing was then written.
+ * Returns WS_OK, or WS_NULL or WS_TOO_LONG; after an error nothing was written.
  */
 WS_CHECK int ws_stream_fill(ws_stream *stream, void *destination, size_t length);
 
@@ -212,14 +228,16 @@ uint32_t ws_stream_u32(ws_stream *stream);
 uint64_t ws_stream_u64(ws_stream *stream);
 
 /*
- * Goes to a byte of a stream, counted from 0: position_high times 2 to the power of 64, and position_low.
+ * Makes the byte at a position the next one of a stream. The position counts bytes from 0; it is position_high times 2
+ * to the power of 64, plus position_low.
  *
  * Returns WS_OK, or WS_NULL.
  */
 int ws_stream_seek(ws_stream *stream, uint64_t position_low, uint64_t position_high);
 
 /*
- * Stores the number of a stream's next byte. Either place may be null.
+ * Stores the position of a stream's next byte, in two halves as for ws_stream_seek. Either pointer may be null: then
+ * that half is not stored.
  *
  * Returns WS_OK, or WS_NULL if there is no stream.
  */

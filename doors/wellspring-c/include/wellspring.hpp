@@ -35,7 +35,7 @@ inline void check(int number) {
     }
 }
 
-/// What makes a class a UniformRandomBitGenerator.
+/// The members that make a class a UniformRandomBitGenerator, apart from the call.
 struct words {
     using result_type = std::uint64_t;
 
@@ -45,15 +45,16 @@ struct words {
 
 } // namespace detail
 
-/// Fills bytes fit for keys.
+/// Writes length random bytes, fit for keys, to destination.
 inline void fill(void *destination, std::size_t length) {
     detail::check(ws_fill(destination, length));
 }
 
-/// A number from 0 to count - 1, each equally likely.
+/// Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0.
 inline std::uint64_t below(std::uint64_t count) noexcept { return ws_below(count); }
 
-/// A UniformRandomBitGenerator that draws on the calling thread's tap. It holds nothing: any thread may use any copy.
+/// A UniformRandomBitGenerator that draws from the calling thread's generator. It has no data: any thread may use any
+/// copy.
 ///
 ///     std::shuffle(cards.begin(), cards.end(), wellspring::generator());
 class generator : public detail::words {
@@ -61,7 +62,7 @@ public:
     result_type operator()() const noexcept { return ws_u64(); }
 };
 
-/// A UniformRandomBitGenerator of its own, for hot loops. One thread at a time may use it.
+/// A UniformRandomBitGenerator with its own key and buffer, for hot loops. One thread at a time may use it.
 class local_generator : public detail::words {
 public:
     local_generator() {

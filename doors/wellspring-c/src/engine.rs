@@ -4,36 +4,36 @@ use crate::error::{WS_NULL, WS_OK, number};
 use core::ffi::{c_char, c_int};
 use wellspring::{Engine, SourceHealth};
 
-/// What can be said of the process's engine without a secret. Later versions add fields at the end.
+/// Statistics of the process's generator, none of them secret. Later versions add fields at the end.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct ws_stats {
-    /// 0: no seed yet. 1: fewer than 128 bits. 2: ready.
+    /// The phase. 0: no seed yet. 1: a seed of fewer than 128 bits. 2: ready.
     pub phase: u64,
-    /// 1 at first, one more with every reseed.
+    /// The generation: 1 at first, one more with every reseed.
     pub generation: u64,
-    /// The threads that have drawn and live, and the generators of ws_rng_new.
+    /// The number of living threads that have drawn, plus the number of generators of ws_rng_new that have drawn.
     pub taps: u64,
-    /// The NUMA nodes with a generator of their own.
+    /// The number of NUMA nodes, each of which has a generator.
     pub nodes: u64,
-    /// How often a reader took the lock of a node.
+    /// The number of times that a reader fetched keys from a node, under its lock.
     pub fetches: u64,
-    /// The sources of noise.
+    /// The number of noise sources.
     pub sources: u64,
-    /// The sources that their health tests let through now.
+    /// The number of noise sources that pass their health tests now.
     pub active_sources: u64,
-    /// The bytes of noise that reached the pools.
+    /// The number of bytes of noise that reached the pools.
     pub harvested_bytes: u64,
-    /// Their credit, in bits of min-entropy.
+    /// The credit of those bytes, in bits of min-entropy.
     pub credited_bits: u64,
-    /// The events dropped because a queue was full or busy.
+    /// The number of events dropped because a queue was full or busy.
     pub dropped_events: u64,
-    /// The bytes of secret memory that the system refused to lock (RLIMIT_MEMLOCK).
+    /// The number of bytes of secret memory that the system refused to lock (RLIMIT_MEMLOCK).
     pub unlocked_bytes: u64,
 }
 
-/// Reseeds the generator now and moves every thread to a fresh key at its next read. For an operator who has a reason:
-/// the generator reseeds itself.
+/// Reseeds the generator now; every thread takes a fresh key at its next read. The generator also reseeds itself: call
+/// this only for a reason of your own, such as a suspected leak of its memory.
 ///
 /// Returns WS_OK, WS_NO_MEMORY, or WS_NOT_SEEDED if the sources yielded nothing to reseed with.
 #[unsafe(no_mangle)]
@@ -44,17 +44,18 @@ pub extern "C" fn ws_reseed() -> c_int {
     }
 }
 
-/// Returns the generation of the generator: 1 at first, one more with every reseed. 0 if there is no memory for one.
+/// Returns the generation of the generator: 1 at first, one more with every reseed. Returns 0 if there is no memory for
+/// a generator.
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_generation() -> u64 {
     Engine::try_process().map_or(0, Engine::generation)
 }
 
-/// Writes at most size bytes of the statistics to stats. Call it with sizeof(struct ws_stats): an older library then
-/// sets the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. It
-/// allocates memory: do not call it in a signal handler.
+/// Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats): an older library then sets
+/// the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. It allocates
+/// memory: do not call it in a signal handler.
 ///
-/// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; nothing was then written.
+/// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -103,7 +104,7 @@ fn snapshot(stats: &wellspring::Stats) -> ws_stats {
     }
 }
 
-/// Returns the version of the library as a text, such as "0.1.0". It is static: do not free it.
+/// Returns the version of the library as a text, such as "0.1.0". The text is static: do not free it.
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

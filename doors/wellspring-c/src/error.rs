@@ -4,21 +4,22 @@ use core::ffi::{CStr, c_char, c_int};
 
 /// Success.
 pub const WS_OK: c_int = 0;
-/// Less than 128 bits of credited noise came so far, and the call does not wait.
+/// The generator has no seed yet: the sources have yielded less than 128 bits of credited noise, and this call does not
+/// wait.
 pub const WS_NOT_SEEDED: c_int = 1;
-/// No memory that a child process would find wiped: out of memory, or Linux before 4.14.
+/// There is no memory that the system wipes in a child process: out of memory, or Linux before 4.14.
 pub const WS_NO_MEMORY: c_int = 2;
-/// A pointer is null where the length is not 0, or where an object must be.
+/// A pointer is null although the length is not 0, or although the function needs an object there.
 pub const WS_NULL: c_int = 3;
 /// A length is above PTRDIFF_MAX.
 pub const WS_TOO_LONG: c_int = 4;
 /// No algorithm of streams has this name.
 pub const WS_NO_ALGORITHM: c_int = 5;
-/// Another error of the engine; a later version may have a number for it.
+/// Another error of the generator. A later version may have a number for it.
 pub const WS_FAILED: c_int = 6;
 
-/// Returns the meaning of an error number as a text. It is static: do not free it. A number that no function returns
-/// gives "unknown error number".
+/// Returns the meaning of an error number as a text. The text is static: do not free it. A number that no function
+/// returns gives "unknown error number".
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_strerror(error: c_int) -> *const c_char {
     text(error).as_ptr()

@@ -5,13 +5,13 @@ use crate::memory::bytes;
 use core::ffi::{c_int, c_void};
 use wellspring::Engine;
 
-/// Fills length bytes at destination with random bytes fit for keys. Waits until the generator is seeded with 128 bits,
-/// if that is necessary. Any length up to PTRDIFF_MAX; null with length 0 is fine.
+/// Writes length random bytes, fit for keys, to destination. If the generator has no seed of 128 bits yet, the function
+/// waits for one. The length is at most PTRDIFF_MAX. destination may be null if the length is 0.
 ///
-/// Any thread may call it, a signal handler may, and a child process after fork(2). The first call in a process
-/// allocates memory: make it outside of a handler.
+/// Any thread, a signal handler and a child process after fork(2) may call it. The first call in a process allocates
+/// memory: make it outside of a handler.
 ///
-/// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; nothing was then written.
+/// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -27,9 +27,9 @@ pub unsafe extern "C" fn ws_fill(destination: *mut c_void, length: usize) -> c_i
     of(filled)
 }
 
-/// Fills length bytes at destination, as ws_fill, and does not wait.
+/// Like ws_fill, but returns WS_NOT_SEEDED instead of waiting for a seed.
 ///
-/// Returns WS_OK, or WS_NOT_SEEDED, WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; nothing was then written.
+/// Returns WS_OK, or WS_NOT_SEEDED, WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -45,19 +45,22 @@ pub unsafe extern "C" fn ws_try_fill(destination: *mut c_void, length: usize) ->
     of(filled)
 }
 
-/// Returns 32 random bits. As ws_fill, but a process that has no memory for a generator ends by abort(3).
+/// Returns 32 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
+/// abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u32() -> u32 {
     u32::from_le_bytes(array())
 }
 
-/// Returns 64 random bits. As ws_fill, but a process that has no memory for a generator ends by abort(3).
+/// Returns 64 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
+/// abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u64() -> u64 {
     u64::from_le_bytes(array())
 }
 
-/// Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0. As ws_u64.
+/// Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0. Waits and ends the process like
+/// ws_u64.
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_below(count: u64) -> u64 {
     if count == 0 {
@@ -66,14 +69,14 @@ pub extern "C" fn ws_below(count: u64) -> u64 {
     wellspring::below(count)
 }
 
-/// Returns a number in [0, 1), a multiple of 2 to the power of -53. As ws_u64.
+/// Returns a number in [0, 1), a multiple of 2 to the power of -53. Waits and ends the process like ws_u64.
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_double() -> f64 {
     wellspring::f64()
 }
 
-/// `N` bytes. [`Engine::fill`] is inlined for this length. `wellspring::bytes` would be a call with a length that is
-/// known at run time only, and would cost another third.
+/// Returns `N` random bytes. [`Engine::fill`] is inlined for this length. `wellspring::bytes` would call a function
+/// that learns the length at run time, and take a third longer.
 #[inline(always)]
 fn array<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];

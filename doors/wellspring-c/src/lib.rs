@@ -1,5 +1,5 @@
-//! The C library of wellspring. `include/wellspring.h` and the man pages are made from the functions here:
-//! `cargo xtask c-api`.
+//! The C library of wellspring. `cargo xtask c-api` makes `include/wellspring.h` and the man pages from the doc
+//! comments here.
 //!
 //! ```text
 //! error     the numbers that functions return, and ws_strerror

@@ -1,11 +1,11 @@
-//! What a caller points to.
+//! A caller's pointers: checked, and turned into slices and references.
 
 use crate::error::{WS_NO_MEMORY, WS_NULL, WS_TOO_LONG};
 use core::alloc::Layout;
 use core::ffi::{c_int, c_void};
 use std::alloc::alloc;
 
-/// The bytes that a caller wants filled. Null with length 0 is an empty slice.
+/// Returns the caller's `length` bytes at `start` as a slice. Null with length 0 gives an empty slice.
 ///
 /// # Safety
 ///
@@ -27,7 +27,8 @@ pub(crate) unsafe fn bytes<'a>(start: *mut c_void, length: usize) -> Result<&'a 
     Ok(unsafe { core::slice::from_raw_parts_mut(start.cast(), length) })
 }
 
-/// A value on the heap that the caller frees by its own function. An error, where `Box` would end the process.
+/// Moves a value to the heap; [`drop_placed`] frees it. Without memory it returns an error, where `Box` would end the
+/// process.
 pub(crate) fn place<T>(value: T) -> Result<*mut T, c_int> {
     const { assert!(size_of::<T>() > 0) };
     // SAFETY: the size is not zero.
@@ -40,7 +41,7 @@ pub(crate) fn place<T>(value: T) -> Result<*mut T, c_int> {
     Ok(start)
 }
 
-/// Drops what [`place`] made. Null is nothing.
+/// Drops and frees a value from [`place`]. Does nothing if `start` is null.
 ///
 /// # Safety
 ///
@@ -52,7 +53,7 @@ pub(crate) unsafe fn drop_placed<T>(start: *mut T) {
     }
 }
 
-/// Puts a result where the caller wants it.
+/// Writes the pointer that `make` returns to the caller's `place`; null if `make` fails.
 ///
 /// # Safety
 ///
@@ -64,7 +65,8 @@ pub(crate) unsafe fn give<T>(
     if place.is_null() {
         return Err(WS_NULL);
     }
-    // SAFETY: not null, hence writable. It is null until there is something, so that an ignored error does no harm.
+    // SAFETY: not null, hence writable. It stays null after an error, so that a caller who ignores the error does no
+    // harm.
     unsafe { place.write(core::ptr::null_mut()) };
     let made = make()?;
     // SAFETY: as above.

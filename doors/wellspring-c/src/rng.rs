@@ -5,15 +5,15 @@ use crate::memory::{bytes, drop_placed, give, place};
 use core::ffi::{c_int, c_void};
 use wellspring::{Engine, LocalRng};
 
-/// A generator that one thread at a time may use. It notices forks and reseeds, takes a page of memory, and is erased
+/// A generator that one thread at a time may use. It notices forks and reseeds, takes one page of memory, and is erased
 /// when it is freed.
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct ws_rng(LocalRng);
 
-/// Makes a generator and stores it in *rng; free it with ws_rng_free. Several threads must not use one at the same time,
-/// and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill.
+/// Makes a generator and stores it in *rng; free it with ws_rng_free. Two threads must not use one generator at the
+/// same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill.
 ///
-/// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; *rng is then null.
+/// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error *rng is null, unless rng itself is.
 ///
 /// # Safety
 ///
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn ws_rng_new(rng: *mut *mut ws_rng) -> c_int {
     of(unsafe { give(rng, make) })
 }
 
-/// Erases and frees a generator. Null is fine.
+/// Erases and frees a generator. Does nothing if rng is null.
 ///
 /// # Safety
 ///
@@ -39,9 +39,9 @@ pub unsafe extern "C" fn ws_rng_free(rng: *mut ws_rng) {
     unsafe { drop_placed(rng) };
 }
 
-/// Fills length bytes at destination from a generator, as ws_fill.
+/// Writes length random bytes from a generator to destination. Waits for a seed like ws_fill.
 ///
-/// Returns WS_OK, or WS_NULL or WS_TOO_LONG; nothing was then written.
+/// Returns WS_OK, or WS_NULL or WS_TOO_LONG; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -95,7 +95,8 @@ pub unsafe extern "C" fn ws_rng_below(rng: *mut ws_rng, count: u64) -> u64 {
     if count == 0 { 0 } else { rng.below(count) }
 }
 
-/// A generator that must be there. With a null pointer there is no number to return: the process ends here.
+/// Returns the generator. A null pointer ends the process, because a function that returns a number cannot return an
+/// error.
 ///
 /// # Safety
 ///

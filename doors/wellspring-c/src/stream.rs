@@ -10,14 +10,15 @@ use wellspring::pseudo::{Algorithm, Stream};
 pub struct ws_stream(Stream);
 
 /// Makes the stream of an algorithm, a seed and a path, at its first byte, and stores it in *stream; free it with
-/// ws_stream_free. The same name gives the same bytes on every machine, and with every version. It is NOT fit for keys:
-/// a few outputs may tell the others.
+/// ws_stream_free. The same algorithm, seed and path give the same bytes on every machine and with every version. The
+/// stream is NOT fit for keys: from a few of its bytes it may be possible to compute all others.
 ///
-/// The algorithm is "xoshiro256++", "xoshiro256++x16", "xorshift128+", "philox4x64-10", "chacha8", "chacha12", "chacha20"
-/// or "aes256-ctr". The seed has 128 bits: seed_high times 2 to the power of 64, and seed_low. The path is depth numbers,
-/// such as 3, 0, 17; null with depth 0 is the root.
+/// The algorithm is "xoshiro256++", "xoshiro256++x16", "xorshift128+", "philox4x64-10", "chacha8", "chacha12",
+/// "chacha20" or "aes256-ctr". The seed has 128 bits: seed_high times 2 to the power of 64, plus seed_low. The path is
+/// a list of depth numbers, such as 3, 0, 17; null with depth 0 is the root.
 ///
-/// Returns WS_OK, or WS_NULL, WS_TOO_LONG, WS_NO_ALGORITHM or WS_NO_MEMORY; *stream is then null.
+/// Returns WS_OK, or WS_NULL, WS_TOO_LONG, WS_NO_ALGORITHM or WS_NO_MEMORY; after an error *stream is null, unless
+/// stream itself is.
 ///
 /// # Safety
 ///
@@ -58,7 +59,7 @@ pub unsafe extern "C" fn ws_stream_new(
     of(unsafe { give(stream, make) })
 }
 
-/// Frees a stream. Null is fine.
+/// Frees a stream. Does nothing if stream is null.
 ///
 /// # Safety
 ///
@@ -69,9 +70,9 @@ pub unsafe extern "C" fn ws_stream_free(stream: *mut ws_stream) {
     unsafe { drop_placed(stream) };
 }
 
-/// Fills length bytes at destination with the next bytes of a stream. How a stream is cut into reads does not matter.
+/// Writes the next length bytes of a stream to destination. Two reads give the same bytes as one read of both lengths.
 ///
-/// Returns WS_OK, or WS_NULL or WS_TOO_LONG; nothing was then written.
+/// Returns WS_OK, or WS_NULL or WS_TOO_LONG; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -114,7 +115,8 @@ pub unsafe extern "C" fn ws_stream_u64(stream: *mut ws_stream) -> u64 {
     unsafe { given(stream) }.next_u64()
 }
 
-/// Goes to a byte of a stream, counted from 0: position_high times 2 to the power of 64, and position_low.
+/// Makes the byte at a position the next one of a stream. The position counts bytes from 0; it is position_high times 2
+/// to the power of 64, plus position_low.
 ///
 /// Returns WS_OK, or WS_NULL.
 ///
@@ -136,7 +138,8 @@ pub unsafe extern "C" fn ws_stream_seek(
     crate::error::WS_OK
 }
 
-/// Stores the number of a stream's next byte. Either place may be null.
+/// Stores the position of a stream's next byte, in two halves as for ws_stream_seek. Either pointer may be null: then
+/// that half is not stored.
 ///
 /// Returns WS_OK, or WS_NULL if there is no stream.
 ///
@@ -168,7 +171,8 @@ pub unsafe extern "C" fn ws_stream_tell(
     crate::error::WS_OK
 }
 
-/// A stream that must be there. With a null pointer there is no number to return: the process ends here.
+/// Returns the stream. A null pointer ends the process, because a function that returns a number cannot return an
+/// error.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! What leaves the shared library, and what changed since the baseline.
+//! The symbols that the shared library exports: those of the header, and compatible with the baseline.
 
 mod common;
 

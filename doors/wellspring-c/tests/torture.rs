@@ -1,4 +1,4 @@
-//! What programs do to a library: forks, signals, cancelled threads, unloading, tight limits.
+//! The library in harsh programs: forks, signals, cancelled threads, unloading, tight limits.
 
 mod common;
 

@@ -1,9 +1,9 @@
-//! OpenSSL's numbers and types, as its core_dispatch.h and core.h have them. They do not change in OpenSSL 3. A test
-//! compares all of them with the header, because OpenSSL says nothing about a wrong number.
+//! OpenSSL's numbers and types, as in its core_dispatch.h and core.h. They do not change in OpenSSL 3. A test compares
+//! all of them with the headers, because OpenSSL does not report a wrong number.
 
 use core::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
 
-/// A function under its number. A table ends with number 0.
+/// A function and its number. A table ends with number 0.
 #[repr(C)]
 pub(crate) struct Dispatch {
     pub(crate) number: c_int,
@@ -32,7 +32,8 @@ pub(crate) struct Algorithm {
 // SAFETY: the pointers are to statics that never change.
 unsafe impl Sync for Algorithm {}
 
-/// A question with a place for the answer, or the name of one that can be asked. A table ends with a null key.
+/// A parameter that OpenSSL asks for, with a place for the value, or the name and type of one that it can ask for. A
+/// table ends with a null key.
 #[repr(C)]
 pub(crate) struct Param {
     pub(crate) key: *const c_char,
@@ -76,7 +77,7 @@ pub(crate) const STATE_UNINITIALISED: c_int = 0;
 pub(crate) const STATE_READY: c_int = 1;
 pub(crate) const STATE_ERROR: c_int = 2;
 
-/// What the functions of a generator return.
+/// The results of a generator's functions: success, and failure.
 pub(crate) const YES: c_int = 1;
 pub(crate) const NO: c_int = 0;
 

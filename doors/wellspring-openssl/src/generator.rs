@@ -9,13 +9,14 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use wellspring::Engine;
 use wellspring_sys::door_counters::Door;
 
-/// The strength of AES-256 and of ChaCha20, in bits.
+/// The strength of a generator, in bits: that of AES-256 and of ChaCha20.
 const STRENGTH_BITS: c_uint = 256;
 
-/// The most bytes of one call. OpenSSL cuts longer requests.
+/// The most bytes of one call. OpenSSL divides longer requests.
 const MAX_REQUEST_BYTES: usize = 1 << 30;
 
-/// What a context of OpenSSL holds. Threads may share it: OpenSSL's own context is shared by all.
+/// The memory of a generator that OpenSSL made: its state only. All threads share the one that OpenSSL makes for
+/// itself.
 pub(crate) struct Context {
     state: AtomicI32,
 }
@@ -109,7 +110,7 @@ pub(crate) unsafe fn set_state(context: *mut c_void, state: c_int) -> c_int {
 
 /// # Safety
 ///
-/// As [`set_state`].
+/// `context` is null or a context that lives.
 pub(crate) unsafe extern "C" fn instantiate(
     context: *mut c_void,
     strength: c_uint,
@@ -133,7 +134,7 @@ pub(crate) unsafe extern "C" fn instantiate(
 
 /// # Safety
 ///
-/// As [`set_state`].
+/// `context` is null or a context that lives.
 pub(crate) unsafe extern "C" fn uninstantiate(context: *mut c_void) -> c_int {
     // SAFETY: the same contract.
     unsafe { set_state(context, abi::STATE_UNINITIALISED) }
@@ -141,7 +142,8 @@ pub(crate) unsafe extern "C" fn uninstantiate(context: *mut c_void) -> c_int {
 
 /// # Safety
 ///
-/// As RAND_bytes(3), and as [`set_state`].
+/// `context` is null or a context that lives. `destination` has `length` bytes that may be written, and `additional` is
+/// null or has `additional_length` bytes.
 unsafe extern "C" fn generate(
     context: *mut c_void,
     destination: *mut c_uchar,
@@ -181,7 +183,7 @@ unsafe extern "C" fn generate(
 
 /// # Safety
 ///
-/// As [`generate`].
+/// `entropy` and `additional` are null or have as many bytes as their lengths say.
 unsafe extern "C" fn reseed(
     _: *mut c_void,
     _prediction_resistance: c_int,
@@ -201,7 +203,7 @@ unsafe extern "C" fn reseed(
 
 /// # Safety
 ///
-/// As [`generate`].
+/// `destination` is null, or has as many bytes that may be written as a call with a null `destination` returned.
 pub(crate) unsafe extern "C" fn nonce(
     _: *mut c_void,
     destination: *mut c_uchar,
@@ -220,7 +222,7 @@ pub(crate) unsafe extern "C" fn nonce(
     if filled.is_ok() { length } else { 0 }
 }
 
-/// Locks that nothing needs, and contexts that hold no secret.
+/// Succeeds and does nothing: a context needs no lock, and has no secret to erase.
 ///
 /// # Safety
 ///
@@ -247,7 +249,7 @@ pub(crate) extern "C" fn gettable(_: *mut c_void, _: *mut c_void) -> *const Para
 
 /// # Safety
 ///
-/// As [`set_state`]; `params` is a list of OpenSSL.
+/// `context` is null or a context that lives. `params` is null or a list of OpenSSL, which ends with a null key.
 pub(crate) unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Param) -> c_int {
     // SAFETY: the same contract.
     let Some(context) = (unsafe { context.cast::<Context>().as_ref() }) else {
@@ -263,7 +265,7 @@ pub(crate) unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Pa
     c_int::from(unsafe { answer_all(params, answer) })
 }
 
-/// Mixes what the program adds into the pools, without credit.
+/// Mixes the program's own data into the pools, without credit.
 ///
 /// # Safety
 ///

@@ -1,10 +1,10 @@
-//! Answers to questions about a generator.
+//! The parameters of a generator that OpenSSL can ask for.
 
 use crate::abi::{INTEGER, Param, UNSIGNED_INTEGER, UTF8_POINTER};
 use core::ffi::{CStr, c_char, c_uint};
 use core::ptr;
 
-/// An entry of a list of questions that can be asked.
+/// An entry in the list of parameters that OpenSSL can ask for.
 pub(crate) const fn asks(key: &'static CStr, data_type: c_uint) -> Param {
     Param {
         key: key.as_ptr(),
@@ -24,13 +24,14 @@ pub(crate) const END: Param = Param {
     return_size: 0,
 };
 
-/// An answer.
+/// The value of a parameter.
 pub(crate) enum Answer {
     Number(u64),
     Text(&'static CStr),
 }
 
-/// Answers every question in the list that `answer` knows. Returns false if a place is too small or of another type.
+/// Writes the value of each parameter in the list that `answer` knows. Returns false if the place for a value is too
+/// small or has another type.
 ///
 /// # Safety
 ///

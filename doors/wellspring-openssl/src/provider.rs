@@ -1,4 +1,4 @@
-//! OSSL_provider_init, and what the provider says of itself.
+//! OSSL_provider_init, the list of algorithms, and the provider's name, version and status.
 
 use crate::abi::{self, Algorithm, Dispatch, NO, Param, YES};
 use crate::generator::entry;
@@ -44,11 +44,11 @@ static FUNCTIONS: [Dispatch; 5] = [
     Dispatch::END,
 ];
 
-/// What OpenSSL calls first.
+/// The entry point: OpenSSL calls it when it loads the provider. Writes the provider's table of functions to `out`.
 ///
 /// # Safety
 ///
-/// As OpenSSL's `OSSL_provider_init_fn`: `out` and `context` may be written.
+/// `out` and `context` are null or may be written.
 #[allow(non_snake_case, reason = "OpenSSL's name")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn OSSL_provider_init(
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn OSSL_provider_init(
     // SAFETY: not null; the caller's promise.
     unsafe {
         out.write(FUNCTIONS.as_ptr().cast());
-        // Some context must be there. This one has no state.
+        // OpenSSL wants a context that is not null. This one points to nothing and is never read.
         context.write(ptr::dangling_mut());
     }
     YES

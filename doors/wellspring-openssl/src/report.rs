@@ -7,13 +7,13 @@ use std::ffi::CString;
 use wellspring_sys::door_counters::{Door, DoorCounters, VARIABLE};
 
 unsafe extern "C" {
-    /// As getenv(3), but gives nothing to a program that has more rights than its caller.
+    /// Like getenv(3), but returns null in a program that has more rights than its caller.
     fn secure_getenv(name: *const c_char) -> *const c_char;
 }
 
 static COUNTERS: AtomicPtr<DoorCounters> = AtomicPtr::new(ptr::null_mut());
 
-/// Counts from now on, where a report is wanted.
+/// Opens the counters, if a report was asked for: calls are counted from now on.
 pub(crate) fn start() {
     if !COUNTERS.load(Ordering::Acquire).is_null() {
         return;
@@ -33,7 +33,7 @@ pub(crate) fn start() {
     }
 }
 
-/// Counts a call, if there is a report.
+/// Counts a call that returned this many bytes, if a report was asked for.
 #[inline(always)]
 pub(crate) fn count(door: Door, bytes: usize) {
     // SAFETY: null, or leaked by `start` and never changed.

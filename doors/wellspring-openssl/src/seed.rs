@@ -70,7 +70,7 @@ pub(crate) static FUNCTIONS: [Dispatch; 16] = [
 
 /// # Safety
 ///
-/// As RAND_bytes(3).
+/// `destination` is null or has `length` bytes that may be written.
 unsafe extern "C" fn generate(
     _: *mut c_void,
     destination: *mut c_uchar,
@@ -106,7 +106,8 @@ unsafe extern "C" fn reseed(
     c_int::from(reseeded.is_ok())
 }
 
-/// Gives a seed of at least `entropy_bits` bits in `least` to `most` bytes: each byte has 8 bits.
+/// Makes a seed of `least` to `most` bytes with at least `entropy_bits` bits of entropy, 8 in each byte. Returns its
+/// length, or 0 on failure.
 ///
 /// # Safety
 ///

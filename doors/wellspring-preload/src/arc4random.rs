@@ -1,4 +1,4 @@
-//! arc4random(3) and its family. They cannot fail.
+//! arc4random(3) and its family. They return no errors: without any source of bytes the process ends.
 
 use crate::report::count;
 use crate::system::{self, KeptErrno};
@@ -7,29 +7,28 @@ use core::slice;
 use wellspring::Engine;
 use wellspring_sys::door_counters::Door;
 
-/// As arc4random(3).
+/// Like arc4random(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn arc4random() -> u32 {
     u32::from_ne_bytes(array())
 }
 
-/// As arc4random_buf(3).
+/// Like arc4random_buf(3).
 ///
 /// # Safety
 ///
-/// `length` bytes at `destination` are the caller's to write. With a bad pointer the process ends, as it does with the
-/// C library's.
+/// The caller may write `length` bytes at `destination`. A bad pointer ends the process, as in the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arc4random_buf(destination: *mut c_void, length: usize) {
     if length == 0 {
         return;
     }
     assert!(!destination.is_null() && isize::try_from(length).is_ok());
-    // SAFETY: the caller's promise, and what was just checked.
+    // SAFETY: the caller's promise, and the check above.
     fill(unsafe { slice::from_raw_parts_mut(destination.cast(), length) });
 }
 
-/// As arc4random_uniform(3): unbiased, by the method of Lemire.
+/// Like arc4random_uniform(3): unbiased, by the method of Lemire.
 #[unsafe(no_mangle)]
 pub extern "C" fn arc4random_uniform(count: u32) -> u32 {
     if count < 2 {

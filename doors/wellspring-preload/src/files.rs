@@ -1,7 +1,8 @@
 //! open(2) and its family. An opened /dev/random or /dev/urandom becomes the service's file where that is mounted.
 //!
-//! The real call is made first. When it succeeds the kernel has read the path, so that we can read it too; the service's
-//! file then takes the place of the device under the same number. What fails, fails as it did.
+//! The real function is called first. If it succeeds, the kernel has read the path, so that we can read it too; then
+//! dup3(2) puts the service's file under the number of the opened device. A call that fails returns the original's
+//! error.
 
 use crate::next::Next;
 use crate::report::count;
@@ -9,7 +10,7 @@ use crate::system::{KeptErrno, call, returned};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use wellspring_sys::door_counters::Door;
 
-/// Where the service has its file. Only root can make it.
+/// The path of the service's file. Only root can create it.
 const SERVICE_FILE: &CStr = c"/run/wellspring/files/random";
 
 /// `f_type` of FUSE in statfs(2).
@@ -23,21 +24,22 @@ static OPEN: Next = Next::new(c"open");
 static OPENAT: Next = Next::new(c"openat");
 static FOPEN: Next = Next::new(c"fopen");
 
-/// Looks for the functions behind ours: before main, because a signal handler may call open(2).
+/// Looks up the original open(2) and openat(2). Runs before main, because a signal handler may call them and must not
+/// call dlsym(3).
 pub(crate) fn find_next() {
     OPEN.find();
     OPENAT.find();
 }
 
-/// Defines a function with the arguments of open(2). They are fixed here; on x86-64 and aarch64 a variadic caller
-/// passes them in the same registers.
+/// Defines a function with the arguments of open(2). Their number is fixed here: on x86-64 and aarch64 a caller of a
+/// variadic function passes them in the same registers.
 macro_rules! open {
     ($($name:ident)*) => {$(
-        /// As open(2).
+        /// Like open(2).
         ///
         /// # Safety
         ///
-        /// As open(2).
+        /// The contract of open(2).
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(path: *const c_char, flags: c_int, mode: c_int) -> c_int {
             // SAFETY: the type of this function; the caller's arguments.
@@ -57,11 +59,11 @@ open! { open open64 }
 /// Defines a function with the arguments of openat(2).
 macro_rules! openat {
     ($($name:ident)*) => {$(
-        /// As openat(2).
+        /// Like openat(2).
         ///
         /// # Safety
         ///
-        /// As openat(2).
+        /// The contract of openat(2).
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(
             folder: c_int,
@@ -86,11 +88,11 @@ openat! { openat openat64 }
 /// Defines a function with the arguments of fopen(3).
 macro_rules! fopen {
     ($($name:ident)*) => {$(
-        /// As fopen(3).
+        /// Like fopen(3).
         ///
         /// # Safety
         ///
-        /// As fopen(3).
+        /// The contract of fopen(3).
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(path: *const c_char, mode: *const c_char) -> *mut c_void {
             // SAFETY: the type of this function.
@@ -121,7 +123,8 @@ fn open_by_kernel(folder: c_int, path: *const c_char, flags: c_int, mode: c_int)
     returned(call(libc::SYS_openat, arguments)) as c_int
 }
 
-/// Puts the service's file in the place of an opened device, where there is one. Returns `file`.
+/// If `file` is an opened /dev/random or /dev/urandom, and the service has its file, makes `file` refer to that.
+/// Returns `file`.
 ///
 /// # Safety
 ///
@@ -163,8 +166,8 @@ unsafe fn replaced(file: c_int, path: *const c_char, flags: c_int) -> c_int {
     file
 }
 
-/// Whether this is a device of the kernel or a file of a mounted service, and root's: an ordinary file would be the
-/// same bytes each time.
+/// Returns whether this is a device of the kernel or a file of a mounted service, and belongs to root. An ordinary file
+/// would give the same bytes each time.
 fn is_of_service(file: c_int) -> bool {
     // SAFETY: all zeros is a value of both, and the pointers are to them.
     unsafe {

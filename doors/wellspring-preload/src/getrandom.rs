@@ -12,34 +12,36 @@ const GRND_NONBLOCK: c_uint = 1;
 const GRND_RANDOM: c_uint = 2;
 const GRND_INSECURE: c_uint = 4;
 
-/// The most that getentropy(3) gives at once.
+/// The most bytes of one call of getentropy(3).
 const MAX_ENTROPY_BYTES: usize = 256;
 
-/// The end of what a program can map on x86-64 and aarch64 with addresses of 48 bits. Beyond, the kernel answers.
+/// The end of the addresses that a program can map on x86-64 and aarch64, where addresses have 48 bits. Calls with an
+/// address beyond it go to the kernel.
 const USER_END: usize = 0x7FFF_FFFF_F000;
 
 unsafe extern "C-unwind" {
     fn pthread_testcancel();
 }
 
-/// As getrandom(2), in the C library's form.
+/// Like getrandom(2), with the result and errno of the C library's function.
 ///
 /// # Safety
 ///
-/// As getrandom(2): `length` bytes at `destination` are the caller's to write, or the answer is EFAULT.
+/// The caller may write `length` bytes at `destination`; for a bad pointer the error is EFAULT, with the exception that
+/// writable.rs names.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn getrandom(
     destination: *mut c_void,
     length: usize,
     flags: c_uint,
 ) -> isize {
-    // glibc's is a cancellation point. Nothing of ours is on the stack that a cancelled thread would have to drop.
-    // SAFETY: no precondition.
+    // glibc's getrandom is a cancellation point. This function has nothing on the stack that a cancelled thread must
+    // drop. SAFETY: no precondition.
     unsafe { pthread_testcancel() };
     answer(destination, length, flags)
 }
 
-/// The answer to getrandom(2), and errno.
+/// Returns the result of getrandom(2), and sets errno if that is -1.
 pub(crate) fn answer(destination: *mut c_void, length: usize, flags: c_uint) -> isize {
     let is_known = matches!(flags & !GRND_NONBLOCK, 0 | GRND_RANDOM | GRND_INSECURE);
     if is_known
@@ -51,11 +53,11 @@ pub(crate) fn answer(destination: *mut c_void, length: usize, flags: c_uint) -> 
     returned(system::getrandom(destination, length, flags))
 }
 
-/// As getentropy(3).
+/// Like getentropy(3).
 ///
 /// # Safety
 ///
-/// As [`getrandom`].
+/// The contract of [`getrandom`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getentropy(destination: *mut c_void, length: usize) -> c_int {
     if length > MAX_ENTROPY_BYTES {
@@ -80,7 +82,7 @@ pub unsafe extern "C" fn getentropy(destination: *mut c_void, length: usize) -> 
     0
 }
 
-/// Fills what may be written of the caller's buffer, and returns how much that is. `None`: the kernel is to answer.
+/// Fills the writable beginning of the caller's buffer, and returns its length. `None`: the caller must ask the kernel.
 fn serve(destination: *mut c_void, length: usize, door: Door) -> Option<usize> {
     let end = destination.addr().checked_add(length)?;
     if length > i32::MAX as usize || end > USER_END {
@@ -92,7 +94,7 @@ fn serve(destination: *mut c_void, length: usize, door: Door) -> Option<usize> {
     if length == 0 {
         return None;
     }
-    // SAFETY: the kernel has written to each of these pages, and the caller's memory is the caller's to give.
+    // SAFETY: the kernel has written to each of these pages, and the caller of the exported function gives the memory.
     let bytes = unsafe { slice::from_raw_parts_mut(destination.cast(), length) };
     engine.try_fill(bytes).ok()?;
     count(door, length);

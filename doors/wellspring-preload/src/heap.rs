@@ -1,20 +1,20 @@
-//! Memory that does not come from malloc, whose lock the caller may hold.
+//! An allocator that does not use malloc(3), whose lock the caller may hold.
 //!
-//! An engine allocates when it is made and never afterwards, about 20 KiB for one NUMA node. So memory is handed out once and not
-//! taken back, without a lock.
+//! An engine allocates only while it is built, about 20 KiB for one NUMA node. So this allocator never frees, and needs
+//! no lock.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The bytes of a mapping, unless one allocation needs more.
+/// The size of a mapping in bytes, unless one allocation needs more.
 const CHUNK_BYTES: usize = 1 << 20;
 
 struct Heap {
     /// The next free address.
     next: AtomicUsize,
-    /// The end of the mapping in which `next` lies. A new mapping's end is stored before its `next`: who reads between
-    /// the two finds an end that does not fit, and makes one more mapping.
+    /// The end of the mapping that contains `next`. The end of a new mapping is stored before its `next`. A thread that
+    /// reads between the two stores finds an end that does not fit, and makes one more mapping.
     end: AtomicUsize,
 }
 
@@ -61,7 +61,7 @@ unsafe impl GlobalAlloc for Heap {
     unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
 }
 
-/// Fresh zeroed pages. Null if there are none.
+/// Maps fresh pages of zeros. Returns null if the system has none.
 fn map(size: usize, align: usize) -> *mut u8 {
     let extra = if align > 4096 { align } else { 0 };
     let Some(bytes) = size.checked_add(extra) else {
@@ -69,7 +69,8 @@ fn map(size: usize, align: usize) -> *mut u8 {
     };
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping where the kernel likes. By number: libc's function is for other libraries to replace.
+    // SAFETY: a new mapping, at an address that the kernel chooses. By system call, because another preloaded library
+    // may replace libc's mmap.
     let start = crate::system::call(
         libc::SYS_mmap,
         [0, bytes, access as usize, kind as usize, usize::MAX, 0],

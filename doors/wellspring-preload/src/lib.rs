@@ -1,4 +1,4 @@
-//! A library for LD_PRELOAD: programs that are there already draw on wellspring.
+//! A library for LD_PRELOAD, by which existing programs draw their random bytes from wellspring.
 //!
 //! ```text
 //! getrandom   getrandom, getentropy
@@ -6,23 +6,23 @@
 //! files       open and its family: /dev/random and /dev/urandom, where the service has files
 //! seccomp     prctl, syscall: prepares for a sandbox that the program enters
 //!
-//! writable    which part of a caller's buffer may be written
-//! system      the system call that stands behind all of this, and errno
-//! next        the functions that ours stand before
+//! writable    the length of a caller's buffer that may be written
+//! system      system calls, and errno
+//! next        the original functions that ours replace
 //! report      counts for `wellspring run --report`
-//! start       what the loader calls before main
-//! heap        memory that does not come from malloc
+//! start       runs before main: reads the environment, finds the original functions
+//! heap        an allocator that does not use malloc
 //! ```
 //!
-//! # What must hold at every line
+//! # Rules for every line
 //!
 //! A program may call these functions before any constructor has run, in a signal handler, in a child after fork, and
 //! with malloc's lock held. So nothing here calls malloc, getenv or stdio: [`heap`] is the allocator of this library,
-//! and the environment is read from what the loader passes to [`start`]. Whatever we cannot serve, the kernel
-//! serves, with its own answer: an unknown flag, a bad pointer, an engine without memory or seed.
+//! and [`start`] reads the environment that the loader passes to it. A call that we cannot serve goes to the kernel,
+//! whose result the program gets: an unknown flag, a bad pointer, an engine without memory or seed.
 //!
-//! RAND_bytes of OpenSSL is not here: a program that loads its OpenSSL for itself alone, as Python does, would reach our
-//! function and we would not find OpenSSL's behind it. The provider is the door for OpenSSL.
+//! RAND_bytes of OpenSSL is not replaced. A program may load its own OpenSSL with local symbols, as Python does: it
+//! would call our function, and we could not find OpenSSL's. OpenSSL draws from wellspring by the provider.
 
 mod arc4random;
 mod files;

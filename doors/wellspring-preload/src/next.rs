@@ -1,10 +1,10 @@
-//! The functions that ours stand before.
+//! The original functions, which ours replace and call.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use core::{mem, ptr};
 
-/// A function behind ours, found once.
+/// An original function, looked up once.
 pub(crate) struct Next {
     name: &'static CStr,
     function: AtomicPtr<libc::c_void>,
@@ -18,14 +18,14 @@ impl Next {
         }
     }
 
-    /// Looks for it.
+    /// Looks up the function. Not for a signal handler: it calls dlsym(3).
     pub(crate) fn find(&self) {
         // SAFETY: a name.
         let function = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         self.function.store(function, Ordering::Release);
     }
 
-    /// It, if it was found, as the type of a function.
+    /// Returns the function, if it was found, as a function pointer of type `F`.
     ///
     /// # Safety
     ///
@@ -37,11 +37,11 @@ impl Next {
         (!function.is_null()).then(|| unsafe { mem::transmute_copy(&function) })
     }
 
-    /// The same, and looks for it if that was not done: not in a signal handler.
+    /// Like [`get`](Self::get), but first looks up the function if it was not found before. Not for a signal handler.
     ///
     /// # Safety
     ///
-    /// As [`get`](Self::get).
+    /// `F` is the type of this function.
     pub(crate) unsafe fn get_or_find<F: Copy>(&self) -> Option<F> {
         // SAFETY: the same contract.
         unsafe { self.get() }.or_else(|| {

@@ -1,4 +1,4 @@
-//! What this program drew, for `wellspring run --report`.
+//! Counters of this program's calls, for `wellspring run --report`.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -6,13 +6,13 @@ use wellspring_sys::door_counters::{Door, DoorCounters};
 
 static COUNTERS: AtomicPtr<DoorCounters> = AtomicPtr::new(ptr::null_mut());
 
-/// Counts this program, and from now on its calls.
+/// Counts this program, and its calls from now on.
 pub(crate) fn start(counters: DoorCounters) {
     counters.count_program();
     COUNTERS.store(Box::into_raw(Box::new(counters)), Ordering::Release);
 }
 
-/// Counts a call, if there is a report.
+/// Counts a call that returned this many bytes, if a report was asked for.
 #[inline(always)]
 pub(crate) fn count(door: Door, bytes: usize) {
     // SAFETY: null, or leaked by `start` and never changed.

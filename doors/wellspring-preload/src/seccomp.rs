@@ -1,10 +1,11 @@
-//! prctl(2) and syscall(2): sees a program enter a seccomp sandbox, and prepares for it. The getrandom(2) of programs
-//! that call it by its number, as OpenSSL does where it knows no getentropy, is served too.
+//! prctl(2) and syscall(2), by which a program enters a seccomp sandbox: these functions prepare the engine for it.
+//! They also serve getrandom(2) for programs that call it by its number, as OpenSSL does if it was built without
+//! getentropy.
 //!
-//! A sandbox may end the process at any system call but getrandom(2). An engine makes a few, seldom: it blocks signals,
-//! maps memory, looks for files. So before a program installs a filter, this thread gets its tap and the engine is told
-//! to make none. A filter that is installed by an instruction of the program itself is not seen; there such a call
-//! may end the process.
+//! A sandbox may end the process at any system call but getrandom(2). An engine makes a few system calls: it blocks
+//! signals, maps memory, looks for files. So before a program installs a filter, this thread gets its tap, and the
+//! engine stops making system calls. This library does not see a filter that the program installs by its own system
+//! call instruction; then a system call of the engine may end the process.
 
 use crate::getrandom::answer;
 use crate::system::{KeptErrno, call, returned};
@@ -12,11 +13,11 @@ use core::ffi::{c_int, c_long};
 use wellspring::Engine;
 use wellspring_sys::sandbox;
 
-/// As prctl(2). Its arguments are fixed here: see [`files`](crate::files).
+/// Like prctl(2). The number of arguments is fixed here: see [`files`](crate::files).
 ///
 /// # Safety
 ///
-/// As prctl(2).
+/// The contract of prctl(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
     if option == libc::PR_SET_SECCOMP {
@@ -25,11 +26,11 @@ pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: u
     returned(call(libc::SYS_prctl, [option as usize, a, b, c, d, 0])) as c_int
 }
 
-/// As syscall(2).
+/// Like syscall(2).
 ///
 /// # Safety
 ///
-/// As the system call.
+/// The contract of the system call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syscall(
     number: c_long,
@@ -55,7 +56,7 @@ fn prepare() {
     let _errno = KeptErrno::new();
     if let Ok(engine) = Engine::try_process() {
         let mut byte = [0];
-        // Without a seed the kernel answers later, as it does now.
+        // Without a seed this fails, and later calls go to the kernel.
         let _ = engine.try_fill(&mut byte);
     }
     sandbox::prepare();

@@ -1,12 +1,12 @@
-//! What the loader calls before main: reads the environment, and finds the functions that we stand before.
+//! The constructor that the loader calls before main: it looks up the original functions and reads the environment.
 //!
-//! Calls that come earlier, from constructors of other libraries, are served as well: they are not counted, and `open`
-//! goes to the kernel directly.
+//! Earlier calls, from constructors of other libraries, are served as well. They are not counted, and `open` then makes
+//! the system call itself.
 
 use core::ffi::{CStr, c_char, c_int};
 use wellspring_sys::door_counters::{DoorCounters, VARIABLE};
 
-/// Called by the loader, which passes glibc's three arguments.
+/// The constructor. glibc's loader passes it the arguments of main.
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     crate::files::find_next();
     // SAFETY: no precondition.
@@ -20,13 +20,13 @@ extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *cons
     }
 }
 
-/// The value of a variable, without getenv(3).
+/// Returns the value of a variable, without getenv(3).
 fn variable(environment: *const *const c_char, name: &str) -> Option<&'static CStr> {
     if environment.is_null() {
         return None;
     }
     for index in 0.. {
-        // SAFETY: the loader's table ends with a null pointer, and this is at most its place.
+        // SAFETY: the loader's table ends with a null pointer, and the loop does not pass that.
         let line = unsafe { *environment.add(index) };
         if line.is_null() {
             break;

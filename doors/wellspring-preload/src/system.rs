@@ -1,4 +1,4 @@
-//! The system call that stands behind all of this, and errno.
+//! System calls, and errno.
 
 use core::arch::asm;
 use core::ffi::{c_int, c_long, c_uint, c_void};
@@ -6,12 +6,12 @@ use core::ffi::{c_int, c_long, c_uint, c_void};
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("the preload library knows the system calls of x86-64 and aarch64");
 
-/// A system call. Returns a negative error number on failure, and leaves errno alone.
+/// Makes a system call. Returns a negative error number on failure, and does not change errno.
 pub(crate) fn call(number: c_long, arguments: [usize; 6]) -> isize {
     let [a, b, c, d, e, f] = arguments;
     let result;
-    // SAFETY: the kernel's convention. What the call does is the responsibility of the caller of the exported function,
-    // or stands beside the call.
+    // SAFETY: the kernel's convention. The effect of the call is justified where `call` is used, or is the
+    // responsibility of the program that called the exported function.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c,
@@ -26,7 +26,7 @@ pub(crate) fn call(number: c_long, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// What a function of the C library returns for a result of [`call`].
+/// Turns a result of [`call`] into that of a C library function: for an error it sets errno and returns -1.
 pub(crate) fn returned(result: isize) -> isize {
     if (-4095..0).contains(&result) {
         set_errno(-result as c_int);
@@ -35,7 +35,7 @@ pub(crate) fn returned(result: isize) -> isize {
     result
 }
 
-/// getrandom(2).
+/// Makes the system call getrandom(2). Returns a negative error number on failure.
 pub(crate) fn getrandom(destination: *mut c_void, length: usize, flags: c_uint) -> isize {
     let address = destination.expose_provenance();
     call(
@@ -54,7 +54,7 @@ pub(crate) fn set_errno(number: c_int) {
     unsafe { *libc::__errno_location() = number };
 }
 
-/// Puts errno back when it goes: a call that succeeds leaves errno as it was.
+/// Restores errno on drop: a call that succeeds does not change errno.
 pub(crate) struct KeptErrno(c_int);
 
 impl KeptErrno {

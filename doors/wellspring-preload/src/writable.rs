@@ -1,19 +1,19 @@
-//! Which part of a caller's buffer may be written.
+//! Finds out which part of a caller's buffer may be written.
 //!
 //! The kernel answers a bad pointer with EFAULT. A store would end the process instead. So before the first store to a
-//! page the kernel is asked to write one byte there, by getrandom(2) itself: the one system call that every sandbox in
-//! which this library is of use allows. Pages that passed are remembered, 1024 of them, because a system call for
-//! each of the callers' buffers would cost as much as their bytes.
+//! page this module asks the kernel to write one byte there, by getrandom(2): a program that draws random bytes needs
+//! that system call anyway, so its sandbox allows it. The module remembers up to 1024 pages that passed, because a
+//! system call for each buffer would take as long as the bytes themselves.
 //!
-//! So a pointer to memory that was good in an earlier call and was unmapped since ends the process by SIGSEGV. The C
-//! library does the same since glibc 2.41, whose getrandom writes without the kernel.
+//! So a pointer to a page that passed, and that the program unmapped since, ends the process by SIGSEGV. The C library
+//! does the same since glibc 2.41, whose getrandom writes without the kernel.
 
 use crate::system;
 use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The smallest page. Where pages are larger, each is asked about several times.
+/// The smallest page size. A larger page is checked in several parts.
 const PAGE_BYTES: usize = 4096;
 
 /// Linux 5.6: never waits, and looks at the buffer even before the kernel's generator is seeded.
@@ -21,10 +21,12 @@ const GRND_INSECURE: u32 = 4;
 
 const SEATS: usize = 1024;
 
-/// Numbers of pages that passed; each has one seat. 0 is none: the page of the null pointer is left to the kernel.
+/// The numbers of pages that passed, in a hash table: each page has one place, where a later page may replace it. 0 is
+/// an empty place, because calls with an address in page 0 go to the kernel.
 static PASSED: [AtomicUsize; SEATS] = [const { AtomicUsize::new(0) }; SEATS];
 
-/// How many bytes from `start` on may be written, as far as `length`. 0 also where the kernel gives no answer.
+/// Returns how many of the `length` bytes from `start` on may be written. Returns 0 also if the kernel refuses to
+/// answer.
 #[inline]
 pub(crate) fn writable(start: *mut c_void, length: usize) -> usize {
     let first = start.addr();
@@ -37,7 +39,7 @@ pub(crate) fn writable(start: *mut c_void, length: usize) -> usize {
         if page == 0 {
             return 0;
         }
-        // A constant from Knuth spreads neighbouring stacks, which are a power of two apart.
+        // Knuth's multiplicative hash: it spreads the stacks of threads, whose distances are powers of two.
         let seat = (page.wrapping_mul(0x9E37_79B9_7F4A_7C15)) >> (usize::BITS - 10);
         let seat = &PASSED[seat % SEATS];
         if seat.load(Ordering::Relaxed) != page {
@@ -53,7 +55,7 @@ pub(crate) fn writable(start: *mut c_void, length: usize) -> usize {
     }
 }
 
-/// Asks the kernel about a byte. It is overwritten afterwards.
+/// Returns whether the kernel can write a byte at this address. It does write one; the caller overwrites it.
 #[cold]
 fn passes(address: usize) -> bool {
     let start = ptr::with_exposed_provenance_mut(address);

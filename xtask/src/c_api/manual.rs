@@ -91,7 +91,7 @@ fn describe(item: &Item, text: &mut String) {
     }
 }
 
-/// What roff would take for something else.
+/// Returns a line in which roff reads backslashes, hyphens and a leading dot or quote as text.
 fn escaped(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     match line.chars().next() {

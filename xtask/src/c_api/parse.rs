@@ -7,11 +7,11 @@ pub(super) struct Module {
     pub(super) items: Vec<Item>,
 }
 
-/// What a module exports.
+/// An item that a module exports.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) name: String,
-    /// Lines without `///`, up to `# Safety`, which speaks to Rust.
+    /// The doc comment's lines without `///`, up to `# Safety`, which is for Rust only.
     pub(super) docs: Vec<String>,
     pub(super) kind: Kind,
 }

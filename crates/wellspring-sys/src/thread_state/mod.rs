@@ -23,8 +23,8 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use epoch::{AtomicEpoch, next_epoch};
 use state_ref::States;
 
-/// Why the hot path gave nothing, for [`ThreadStates::settle`]. Apart from the hot path, which would otherwise have to keep
-/// its caller's registers over a call.
+/// Why the hot path gave nothing, for [`ThreadStates::settle`]. Apart from the hot path, which would otherwise have to
+/// keep its caller's registers over a call.
 #[derive(Debug)]
 #[must_use = "the thread may count as reading until it is settled"]
 pub struct Miss(Option<Place>);
@@ -233,7 +233,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         found
     }
 
-    /// What the slots of these states are held by.
+    /// Returns the number that marks the slots of these states as theirs.
     pub(crate) fn owner(&self) -> u64 {
         self.owner
     }

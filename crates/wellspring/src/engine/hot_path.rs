@@ -1,4 +1,8 @@
-//! The hot path, and where a read goes that misses it.
+//! The hot path, and the reads that follow when it yields nothing.
+//!
+//! The hot path takes bytes that are ready in a tap. It yields nothing if too few are ready, if the tap is not current,
+//! or if the engine watches words in shared memory that tell of a copy of the machine. Then the caller makes one of the
+//! reads below. Each first tries [`take_watching`](Parts::take_watching), then the complete read.
 
 use super::parts::Parts;
 use super::taps::{Bytes, Fill, OwnedTap, Take};
@@ -8,8 +12,8 @@ use wellspring_sys::thread_state::Miss;
 use zeroize::Zeroizing;
 
 impl Parts {
-    /// The hot path: ready bytes of the thread's tap. A miss where words are watched for clones: then it is the first
-    /// thing that a read off the hot path tries, see [`take_watching`](Self::take_watching).
+    /// The hot path: takes ready bytes of the thread's tap. Always a miss if the engine watches words for copies of the
+    /// machine: comparing them is left to [`take_watching`](Self::take_watching).
     #[inline(always)]
     pub(crate) fn take<T: Take>(&self, take: T) -> Result<T::Taken, Miss> {
         if self.clones.epoch().is_watching() {
@@ -18,7 +22,7 @@ impl Parts {
         self.taps.take(take)
     }
 
-    /// The hot path of an owned tap.
+    /// Like [`take`](Self::take), from an owned tap.
     #[inline(always)]
     pub(crate) fn take_owned<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
         if self.clones.epoch().is_watching() {
@@ -27,7 +31,8 @@ impl Parts {
         self.taps.take_owned(owned, take)
     }
 
-    /// The hot path where words are watched: ready bytes, if the machine was not copied meanwhile.
+    /// Takes ready bytes of the thread's tap if the engine watches words and none of them shows a new copy of the
+    /// machine. The words are compared after the bytes were taken: a copy made during the read is noticed too.
     #[inline(always)]
     fn take_watching<T: Take>(&self, take: T) -> Option<T::Taken> {
         let epoch = self.clones.epoch();
@@ -44,7 +49,7 @@ impl Parts {
         }
     }
 
-    /// Like [`take_watching`](Self::take_watching).
+    /// Like [`take_watching`](Self::take_watching), from an owned tap.
     #[inline(always)]
     fn take_owned_watching<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
         let epoch = self.clones.epoch();
@@ -56,7 +61,7 @@ impl Parts {
         taken.filter(|_| epoch.current() == handled)
     }
 
-    /// Any read, after a miss. Does not wait for the first seed.
+    /// Makes any read, after a miss. Does not wait for the first seed.
     #[cold]
     #[inline(never)]
     pub(crate) fn read(&self, miss: Miss, destination: &mut [u8]) -> Result<(), Error> {
@@ -67,7 +72,7 @@ impl Parts {
         self.read_inlined(destination)
     }
 
-    /// Any read, after a miss. Waits for the first seed.
+    /// Makes any read, after a miss. Waits for the first seed.
     #[cold]
     #[inline(never)]
     pub(crate) fn read_when_ready(&self, miss: Miss, destination: &mut [u8]) {
@@ -77,7 +82,7 @@ impl Parts {
         }
     }
 
-    /// A number off the hot path. Waits for the first seed.
+    /// Returns the bytes of a number, after a miss. Waits for the first seed.
     #[cold]
     #[inline(never)]
     pub(crate) fn number_when_ready<const N: usize>(&self, miss: Miss) -> [u8; N] {
@@ -102,7 +107,7 @@ impl Parts {
         *bytes
     }
 
-    /// Any read of an owned tap. Does not wait for the first seed.
+    /// Makes any read of an owned tap, after a miss. Does not wait for the first seed.
     #[cold]
     #[inline(never)]
     pub(crate) fn read_owned(
@@ -117,7 +122,7 @@ impl Parts {
         self.read_owned_inlined(owned, destination)
     }
 
-    /// Any read of an owned tap. Waits for the first seed.
+    /// Makes any read of an owned tap, after a miss. Waits for the first seed.
     #[cold]
     #[inline(never)]
     pub(crate) fn read_owned_when_ready(&self, owned: &mut OwnedTap, destination: &mut [u8]) {

@@ -1,4 +1,4 @@
-//! What a child process makes of the secret that fork(3) gave it: secrets, one after the other.
+//! The chain of secrets that a child process derives, by SHA-256, from the one that fork(3) gave it.
 
 use super::collector_memory::CollectorState;
 use wellspring_core::event::Event;
@@ -6,11 +6,11 @@ use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_sys::inheritance::with_secret;
 use zeroize::Zeroize;
 
-/// What a secret is credited: the parent was seeded, or it would have drawn none.
+/// The credit of a secret, in bits: all of them, because only a seeded parent draws one for its child.
 pub(super) const CREDIT_BITS: u32 = 8 * DIGEST_BYTES as u32;
 
-/// Writes the next secret in line and says whether there is one. From what the process keeps, it cannot be computed
-/// again.
+/// Writes the next secret of the chain, and replaces the end of the chain by another hash of itself, from which this
+/// secret cannot be computed. Returns `false` if the process got no secret from its parent.
 #[inline(never)]
 pub(super) fn next_secret(secret: &mut [u8; DIGEST_BYTES]) -> bool {
     let made = with_secret(|line| {

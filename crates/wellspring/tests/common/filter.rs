@@ -1,11 +1,11 @@
-//! seccomp filters: which system calls a process may make, and what becomes of the others.
+//! seccomp filters: which system calls a thread may make, and how a forbidden one ends.
 
-/// What becomes of a call that a filter forbids.
+/// The effect of a call that a filter forbids.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Forbidden {
-    /// It ends the process.
+    /// The call ends the process.
     Kills,
-    /// It fails with this error.
+    /// The call fails with this error.
     Fails(i32),
 }
 
@@ -18,17 +18,18 @@ impl Forbidden {
     }
 }
 
-/// From now on this thread may make these calls only. `false` where the system takes no filter.
+/// Restricts this thread to these calls from now on. Returns `false` if the system accepts no filter.
 pub(crate) fn allow_only(calls: &[libc::c_long], otherwise: Forbidden) -> bool {
     install(calls, libc::SECCOMP_RET_ALLOW, otherwise.action())
 }
 
-/// From now on this thread may make all calls but these. `false` where the system takes no filter.
+/// Forbids these calls to this thread from now on. Returns `false` if the system accepts no filter.
 pub(crate) fn forbid(calls: &[libc::c_long], how: Forbidden) -> bool {
     install(calls, how.action(), libc::SECCOMP_RET_ALLOW)
 }
 
-/// A filter with one action for these calls, and another one for all others.
+/// Installs a filter with one action for these calls, and another one for all others. Returns `false` if the system
+/// accepts no filter.
 fn install(calls: &[libc::c_long], listed: u32, others: u32) -> bool {
     let step = |code: u32, jump_if_equal: u8, k: u32| libc::sock_filter {
         code: code as u16,

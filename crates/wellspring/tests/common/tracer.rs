@@ -50,14 +50,14 @@ pub(crate) enum End {
 
 const MAX_STOPS: usize = 100_000;
 
-/// What the tracer knows of a process or thread.
+/// The tracer's notes on a process or thread.
 #[derive(Default)]
 struct Tracee {
     is_counted: bool,
     is_silent: bool,
-    /// It is in a call.
+    /// Whether it is in a call.
     is_inside: bool,
-    /// What the call that it is in will return.
+    /// The result that the tracer gives to the call that it is in, if any.
     answer: Option<i32>,
 }
 

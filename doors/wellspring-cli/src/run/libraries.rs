@@ -1,4 +1,4 @@
-//! Where the preload library and the OpenSSL provider are.
+//! Finds the preload library and the OpenSSL provider, and writes the configuration for OpenSSL.
 
 use super::shared_file::SharedFile;
 use crate::failure::Failure;
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// A library that `run` sets up.
 pub(super) struct Library {
-    /// Below the prefix of the installation.
+    /// Its path below the prefix of the installation.
     installed: &'static str,
-    /// Beside the command, in the folder where cargo builds both.
+    /// Its name beside the command, in the folder where cargo builds both.
     built: &'static str,
     package: &'static str,
 }
@@ -28,7 +28,7 @@ pub(super) const PROVIDER: Library = Library {
     package: "wellspring-openssl",
 };
 
-/// Finds a library by the place of the command.
+/// Finds a library: below the prefix where the command is installed, or beside the command.
 pub(super) fn find(library: &Library) -> Result<PathBuf, Failure> {
     let command = env::current_exe().map_err(Failure::work)?;
     let folder = command.parent().unwrap_or(Path::new("/"));
@@ -44,7 +44,7 @@ pub(super) fn find(library: &Library) -> Result<PathBuf, Failure> {
     })
 }
 
-/// The configuration that is installed, with the place of this provider.
+/// Makes the configuration for OpenSSL, the same as the installed one but with the path of this provider.
 pub(super) fn configuration(provider: &Path) -> Result<SharedFile, Failure> {
     let text = include_str!("../../../wellspring-openssl/openssl.cnf.in");
     let text = text.replace("@module@", &provider.to_string_lossy());

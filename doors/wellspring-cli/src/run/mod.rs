@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! shared_file  a file in memory that the program can open
-//! libraries    where the preload library and the OpenSSL provider are
+//! libraries    finds the preload library and the OpenSSL provider
 //! private_dev  the service's files in place of devices
-//! program      what the file of the program is: static, a script, ..
-//! report       what came through which door
+//! program      the kind of the program: static, set-user-ID or other
+//! report       the calls, bytes and threads of each door
 //! ```
 
 mod libraries;
@@ -60,9 +60,10 @@ pub(crate) struct RunRequest {
     #[arg(long, value_name = "FOLDER", default_value = "/run/wellspring/files")]
     files: PathBuf,
 
-    /// Print at the end what came through which door, to stderr
+    /// Print at the end how the program drew its random bytes, to stderr
     ///
-    /// Calls, bytes and threads, of the program and of all that it started.
+    /// One line for each function, file or provider that was used: its calls, bytes and threads, of the program and of
+    /// all that it started.
     #[arg(long)]
     report: bool,
 
@@ -114,14 +115,14 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     if let Some(report) = &report {
         report.print(name);
     }
-    // The program's status has 8 bits, and a signal is below 65.
+    // An exit status has 8 bits, and signals have numbers up to 64: both fit into 8 bits.
     let number = status
         .code()
         .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(ExitCode::from(number as u8))
 }
 
-/// The library before those that are preloaded now.
+/// Returns the value of LD_PRELOAD with the library before those that it has now.
 fn with_present(library: &Path) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(present) = std::env::var_os("LD_PRELOAD").filter(|present| !present.is_empty()) {

@@ -1,4 +1,4 @@
-//! What the file of a program is.
+//! The kinds of program that the preload library and the provider cannot reach.
 
 use std::env;
 use std::ffi::OsStr;
@@ -6,14 +6,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What the doors can do with a program.
+/// The kind of a program, as far as the loader is concerned.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// An ELF file that names no loader.
+    /// An ELF file that names no loader, so it loads no libraries.
     Static,
-    /// Set-user-ID or set-group-ID.
+    /// Set-user-ID or set-group-ID: the loader ignores the environment.
     Privileged,
-    /// Anything else, or a file that cannot be read.
+    /// Any other program, or one that cannot be read.
     Other,
 }
 
@@ -22,7 +22,7 @@ const PT_INTERP: u32 = 3;
 
 const SET_IDS: u32 = 0o6000;
 
-/// What kind a program is, found as a shell finds it.
+/// Returns the kind of a program, which is looked up in PATH as a shell does.
 pub(super) fn kind(program: &OsStr) -> Kind {
     let Some(path) = find(program) else {
         return Kind::Other;
@@ -46,7 +46,7 @@ fn find(program: &OsStr) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Whether an ELF file of 64 bits in this machine's byte order names a loader; `None` for other files.
+/// Returns whether a 64-bit ELF file names a loader. `None` for other files.
 fn names_loader(file: &[u8]) -> Option<bool> {
     let is_elf = file.starts_with(b"\x7fELF") && file.get(4) == Some(&2);
     if !is_elf {

@@ -1,4 +1,4 @@
-//! What came through which door.
+//! `--report`: the calls, bytes and threads of each door, counted in the program and printed at its end.
 
 use super::program::{Kind, kind};
 use super::shared_file::SharedFile;
@@ -7,7 +7,7 @@ use rustix::fs::ftruncate;
 use std::ffi::OsStr;
 use wellspring_sys::door_counters::{Door, DoorCounters, VARIABLE};
 
-/// The counters, on a page that the program and its children find by a path of this process.
+/// The counters, on a page that the program and its children open under /proc, through this process.
 pub(super) struct Report {
     file: SharedFile,
     counters: DoorCounters,
@@ -31,7 +31,7 @@ impl Report {
         self.file.path()
     }
 
-    /// Prints a line for each door that was used, and what no door can reach.
+    /// Prints a line for each door that was used, and the reason if the program cannot use any.
     pub(super) fn print(&self, program: &OsStr) {
         say(&format!(
             "wellspring: {} programs loaded the preload library",
@@ -52,14 +52,14 @@ impl Report {
             }
         }
         if !is_used {
-            say("wellspring: nothing came through any door");
+            say("wellspring: the program drew no random bytes from wellspring");
         }
         match kind(program) {
             Kind::Static => say(
                 "wellspring: the program is static: it loads no library, and makes its system calls itself",
             ),
             Kind::Privileged => say(
-                "wellspring: the program has more rights than its caller: the loader ignores the doors",
+                "wellspring: the program has more rights than its caller: LD_PRELOAD and OPENSSL_CONF have no effect on it",
             ),
             Kind::Other => {}
         }

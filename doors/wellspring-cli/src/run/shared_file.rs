@@ -1,5 +1,5 @@
-//! A file in memory that the program and its children open by a path of this process. It needs no name in a folder, and
-//! is gone when this process ends.
+//! A file in memory, which the program and its children open as /proc/PID/fd/NUMBER of this process. It needs no name
+//! in a folder, and no longer exists when this process ends.
 
 use crate::failure::Failure;
 use rustix::fs::{MemfdFlags, memfd_create};

@@ -41,7 +41,7 @@ pub(crate) fn configuration(change: impl FnOnce(String) -> String) -> PathBuf {
     path
 }
 
-/// What a program did, and what came through the doors meanwhile.
+/// The output of a program, and the counters of its calls.
 pub(crate) struct Run {
     pub(crate) output: Output,
     counters: DoorCounters,

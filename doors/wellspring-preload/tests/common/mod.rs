@@ -14,7 +14,7 @@ pub(crate) fn library() -> PathBuf {
     test.parent().unwrap().join("libwellspring_preload.so")
 }
 
-/// What a program did, and what came through the doors meanwhile.
+/// The output of a program, and the counters of its calls.
 pub(crate) struct Run {
     pub(crate) output: Output,
     pub(crate) counters: DoorCounters,

@@ -1,33 +1,36 @@
 //! The taps: a key and a buffer for each thread and nesting depth, and for each [`LocalRng`](crate::LocalRng).
 //!
 //! ```text
-//! place          where a tap lives: with a thread, or with its owner
-//! thread_pseudo  the threads' generators of the statistical tier, which live beside the taps
+//! storage        the memory of a tap: of a thread at a nesting depth, or of an owner
+//! thread_pseudo  the threads' generators of the statistical tier, stored beside the taps
 //! ```
 //!
-//! A small read takes bytes that are ready: [`Taps::take`]. Every other read follows one algorithm, [`Taps::read`],
-//! wherever its tap lives: fetch keys if the tap is not of this generation, then read, then say that the tap is current.
+//! A small read takes bytes that are ready: [`Taps::take`]. Every other read follows one algorithm, whatever stores its
+//! tap. [`Taps::read`] fetches keys if the tap is not of this generation, then reads; its caller then marks the tap as
+//! current.
 //!
 //! # Why one comparison is enough on the hot path
 //!
-//! The hot path compares one number, the epoch of [`ThreadStates`]. A tap is *current* in an epoch, and the hot path
-//! takes from a current tap only.
+//! The hot path compares one number, the epoch of [`ThreadStates`], with the epoch that the last read marked
+//! its tap with. If they are equal the tap is *current*, and the hot path takes from a current tap only.
 //!
-//! - **A reseed, a clone, an operator's order**: each of them ends with [`Taps::announce`], which bumps the generation
-//!   and then begins an epoch. A read on the long way does it the other way round: it loads the epoch, then compares the
-//!   generation, and marks its tap with the epoch that it loaded. So a tap that is current in the present epoch has a
-//!   key of the last generation announced (`wellspring-sys/tests/loom.rs`).
-//! - **A fork**: the child's tap is wiped and has no bytes to give; a fork under the read is noticed by the serial of
-//!   the slot, which is compared after the bytes were taken.
-//! - **A nested read**: while a read is at work the thread's epoch is a number that no epoch has.
+//! - **A reseed, by the engine, after a copy of the machine or by an operator**: each ends with [`Taps::announce`],
+//!   which bumps the generation and then begins an epoch. A read off the hot path uses the opposite order: it loads the
+//!   epoch, then compares the generation, and marks its tap with the epoch that it loaded. So a tap that is current in
+//!   the present epoch has a key of the last generation announced (`wellspring-sys/tests/loom.rs`).
+//! - **A fork**: the child's tap is wiped and has no bytes. A fork during the read, by a signal handler, changes the
+//!   serial of the slot, which the read compares after it took the bytes.
+//! - **A nested read**, in a signal handler: during a read the thread's taps are marked with a number that no epoch
+//!   has.
 //! - **Another engine**: no two engines are ever in the same epoch.
-//! - **Another mode**: no read of theirs puts bytes into a tap, so a tap that a statistical read made current has none.
+//! - **Another mode**: its reads put no bytes into a tap. A statistical read does mark the tap as current, but has
+//!   first erased the bytes of an older generation.
 
-mod place;
+mod storage;
 mod thread_pseudo;
 
-pub(crate) use place::OwnedTap;
-use place::{NestedTap, OutermostTap, Place};
+pub(crate) use storage::OwnedTap;
+use storage::{NestedTap, OutermostTap, TapStorage};
 
 use crate::error::Error;
 use wellspring_core::generation::{Generation, NEVER};
@@ -45,9 +48,9 @@ pub(super) type FetchKeys<'a> = &'a dyn Fn(&mut [u8], &Blocked) -> Result<(), Er
 /// The taps of an engine.
 pub(super) struct Taps {
     backend: Backend,
-    /// Fresh entropy is mixed into every key. Not in an engine without sources, which is deterministic.
+    /// Whether fresh entropy is mixed into every key. False in an engine without sources, which is deterministic.
     mixes_entropy: bool,
-    /// In ordinary memory: a child process goes on from here, and its wiped taps carry no generation at all.
+    /// In ordinary memory, so a child process goes on with its parent's number; the child's wiped taps have none.
     generation: Generation,
     threads: ThreadStates<OutermostTap, NestedTap>,
 }
@@ -62,37 +65,38 @@ impl Taps {
         }
     }
 
-    /// The generation that every tap compares with its own.
+    /// Returns the generation that the key of a tap must have.
     pub(super) fn generation(&self) -> u64 {
         self.generation.current()
     }
 
-    /// Moves every tap to a fresh key at its next read. To be called after the seed that it announces can be seen by
-    /// those who fetch keys. Returns the new generation.
+    /// Makes every tap fetch a fresh key at its next read. Returns the new generation. Call it when the nodes already
+    /// give keys of the new seed: a key fetched before then would count as new.
     pub(super) fn announce(&self) -> u64 {
         let generation = self.generation.bump();
         self.threads.begin_epoch();
         generation
     }
 
-    /// The taps in use.
+    /// Returns the number of taps in use.
     pub(super) fn count(&self) -> usize {
         self.threads.count()
     }
 
-    /// A tap that belongs to its holder, not to a thread.
+    /// Makes a tap that belongs to its owner, not to a thread.
     pub(super) fn new_owned(&self) -> OwnedTap {
         OwnedTap::new(&self.threads)
     }
 
-    /// The hot path: takes from the thread's outermost tap, if that is current.
+    /// The hot path: takes ready bytes from the thread's outermost tap, if that is current.
     #[inline(always)]
     pub(super) fn take<T: Take>(&self, take: T) -> Result<T::Taken, Miss> {
         let take = |state: &mut OutermostTap| take.take_from(&mut state.tap);
         self.threads.try_current(take)?.ok_or(Miss::NONE)
     }
 
-    /// To be called after a miss, before any other read.
+    /// Call it after a miss, before any other read. If the process forked during the read that missed, this erases, in
+    /// the child, what that read wrote to the tap.
     #[inline(always)]
     pub(super) fn settle(&self, miss: Miss) {
         self.threads.settle(miss);
@@ -106,7 +110,8 @@ impl Taps {
 
     /// Reads from the tap of this thread at its present depth.
     ///
-    /// `None` if it has no tap: deeper than 4 levels, out of memory, or at the very end of the thread.
+    /// Returns `None` if the thread has no tap: the read is nested deeper than 4 levels, the system has no memory,
+    /// or the thread is ending.
     #[inline(always)]
     pub(super) fn read_thread(
         &self,
@@ -122,7 +127,7 @@ impl Taps {
         })
     }
 
-    /// Reads from an owned tap. `None` if the system has no memory for it.
+    /// Reads from an owned tap. Returns `None` if the system has no memory for it.
     #[inline(always)]
     pub(super) fn read_owned(
         &self,
@@ -132,70 +137,70 @@ impl Taps {
         destination: &mut [u8],
     ) -> Option<Result<(), Error>> {
         let epoch = self.threads.epoch();
-        let read = owned.with(node, |place| self.read(place, fetch, destination))?;
+        let read = owned.with(node, |storage| self.read(storage, fetch, destination))?;
         if read.is_ok() {
             owned.mark_current(epoch);
         }
         Some(read)
     }
 
-    /// Any read of a tap. The epoch was loaded before, by whom marks the tap as current in it afterwards.
+    /// Reads from any tap. The caller loads the epoch before, and afterwards marks the tap with that epoch.
     fn read(
         &self,
-        place: &mut impl Place,
+        storage: &mut impl TapStorage,
         fetch: FetchKeys<'_>,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        if !place.is_current(self.generation.current()) {
-            self.rekey(place, fetch)?;
+        if !storage.is_current(self.generation.current()) {
+            self.rekey(storage, fetch)?;
         }
         let mixes = self.mixes_entropy;
-        let fresh =
-            |vdso: &mut VdsoRandom<'_>, key: &mut [u8; KEY_BYTES]| mixes && gather(vdso, key);
-        place.read(self.backend, fresh, destination);
+        let gather =
+            |vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; KEY_BYTES]| mixes && gather(vdso, fresh);
+        storage.read(self.backend, gather, destination);
         Ok(())
     }
 
-    /// Fetches keys for this depth and all deeper ones, so that a signal handler finds its tap ready.
+    /// Fetches keys for this depth and all deeper ones, so that the tap of a signal handler has a key.
     #[cold]
     #[inline(never)]
-    fn rekey(&self, place: &mut impl Place, fetch: FetchKeys<'_>) -> Result<(), Error> {
-        // No handler runs: none finds a depth half rekeyed, and none forks while keys are on the stack.
+    fn rekey(&self, storage: &mut impl TapStorage, fetch: FetchKeys<'_>) -> Result<(), Error> {
+        // Signals are blocked: no handler may find a tap half rekeyed, or fork while keys are on the stack.
         let Some(signals) = Blocked::try_first() else {
-            // A handler in a process without system calls. What it interrupted may hold the node, so it goes on with
-            // the key that it has.
-            let has_key = !place.is_current(NEVER);
+            // This is a signal handler in a process without system calls, and the interrupted code may hold the lock of
+            // the node. So go on with the key that the tap has.
+            let has_key = !storage.is_current(NEVER);
             return if has_key {
                 Ok(())
             } else {
                 Err(Error::NotSeeded)
             };
         };
-        // Read before the fetch: a bump during the fetch leaves the tap with the older number.
+        // Read before the fetch: after a bump during the fetch the tap has the older number, and fetches again.
         let generation = self.generation.current();
         let mut keys = [[0; KEY_BYTES]; DEPTHS];
-        let wanted = &mut keys[..place.depths()];
+        let wanted = &mut keys[..storage.depths()];
         let fetched = fetch(wanted.as_flattened_mut(), &signals);
         if fetched.is_ok() {
-            place.rekey(wanted, generation, &signals);
+            storage.rekey(wanted, generation, &signals);
         }
         keys.as_flattened_mut().zeroize();
         fetched
     }
 }
 
-/// What the hot path takes from a tap of any size.
+/// A way to take ready bytes: the hot path makes it with a tap of any size.
 pub(crate) trait Take {
     type Taken;
 
-    /// `None` if fewer bytes are ready.
+    /// Takes the bytes. Returns `None` if fewer are ready.
     fn take_from<const BUFFER_BYTES: usize>(
         self,
         tap: &mut Tap<BUFFER_BYTES>,
     ) -> Option<Self::Taken>;
 }
 
-/// Bytes for memory of the caller.
+/// Takes as many bytes as the caller's memory holds, and writes them there.
 pub(crate) struct Fill<'a>(pub(crate) &'a mut [u8]);
 
 impl Take for Fill<'_> {
@@ -207,7 +212,7 @@ impl Take for Fill<'_> {
     }
 }
 
-/// Bytes for registers.
+/// Takes `N` bytes, in registers.
 pub(crate) struct Bytes<const N: usize>;
 
 impl<const N: usize> Take for Bytes<N> {
@@ -219,15 +224,16 @@ impl<const N: usize> Take for Bytes<N> {
     }
 }
 
-/// Writes what differs between copies of this machine. It is mixed into the next key of a tap.
+/// Writes bytes that differ between copies of this machine: output of the system's generator, XORed with the cycle
+/// counter. They are mixed into the next key of a tap. Always returns `true`.
 ///
 /// A copy of the machine also copies the system's generator, whose output stays the same in both until the system
 /// learns of the copy or reseeds itself, up to a minute later. The cycle counter differs, unless both refill in the
 /// same cycle: it separates the keys, and the old key in them keeps the secret.
-fn gather(vdso: &mut VdsoRandom<'_>, entropy: &mut [u8; KEY_BYTES]) -> bool {
-    let _ = vdso.fill(entropy);
+fn gather(vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; KEY_BYTES]) -> bool {
+    let _ = vdso.fill(fresh);
     let cycles = cpu::cycles().to_le_bytes();
-    entropy
+    fresh
         .iter_mut()
         .zip(cycles)
         .for_each(|(byte, cycle)| *byte ^= cycle);

@@ -1,8 +1,8 @@
-//! The threads' generators of the statistical tier. They live beside the taps, so they notice a fork and a nested use
-//! in the same way.
+//! The threads' generators of the statistical tier. They are stored beside the taps, so a fork and a nested use are
+//! noticed in the same way.
 
 use super::Taps;
-use super::place::{NestedTap, OutermostTap};
+use super::storage::{NestedTap, OutermostTap};
 use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::thread_state::{Miss, State, StateRef};
 
@@ -18,7 +18,8 @@ impl Taps {
         self.threads.try_current(draw)?.ok_or(Miss::NONE)
     }
 
-    /// The same at any depth.
+    /// Runs `draw` on the generator of this thread at its present depth. Returns `None` if that was never seeded, or if
+    /// the thread has no memory for it. Marks the thread's state as current, so that the next draw takes the hot path.
     pub(in super::super) fn pseudo<R>(
         &self,
         node: impl Fn() -> u32,
@@ -27,7 +28,8 @@ impl Taps {
         let epoch = self.threads.epoch();
         self.threads.try_with(node, |state| {
             let result = with_words(words(state), &mut *draw)?;
-            // The next draw takes the hot path. So would a read of the tap: an old one must have no bytes to give.
+            // Once the state is marked as current, a read of the tap takes the hot path as well. So erase the bytes of
+            // a tap of an older generation.
             if let State::Outermost(state) = state.state()
                 && !state.tap.is_current(self.generation.current())
             {
@@ -38,7 +40,7 @@ impl Taps {
         })?
     }
 
-    /// Keeps the generator of this thread at its present depth, if the thread has a place for it.
+    /// Stores a generator as the one of this thread at its present depth, if the thread has memory for it.
     pub(in super::super) fn keep_pseudo(
         &self,
         node: impl Fn() -> u32,
@@ -49,7 +51,7 @@ impl Taps {
     }
 }
 
-/// The words of a depth's generator.
+/// Returns the words of the generator at the depth of `state`.
 fn words<'a>(state: &'a mut StateRef<'_, OutermostTap, NestedTap>) -> &'a mut [u64; 4] {
     match state.state() {
         State::Outermost(state) => &mut state.pseudo,
@@ -57,7 +59,7 @@ fn words<'a>(state: &'a mut StateRef<'_, OutermostTap, NestedTap>) -> &'a mut [u
     }
 }
 
-/// Runs `draw` on the generator with these words, unless they are all zero.
+/// Runs `draw` on the generator with these words. Returns `None` if they are all zero: the generator was never seeded.
 #[inline(always)]
 fn with_words<R>(
     words: &mut [u64; 4],

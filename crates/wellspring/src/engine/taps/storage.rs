@@ -1,4 +1,4 @@
-//! Where a tap lives: with a thread at a nesting depth, or with its owner.
+//! The memory of a tap: of a thread at a nesting depth, or of an owner, such as a [`LocalRng`](crate::LocalRng).
 
 use wellspring_core::tap::Tap;
 use wellspring_core::{Backend, KEY_BYTES};
@@ -8,11 +8,11 @@ use wellspring_sys::thread_state::{Epoch, State, StateRef, ThreadStates};
 use wellspring_sys::vdso::VdsoRandom;
 use wellspring_sys::zeroed::Zeroed;
 
-/// What a thread has at a nesting depth: a tap, and a generator of the statistical tier.
+/// The memory of a thread at one nesting depth: a tap, and a generator of the statistical tier.
 #[repr(C, align(64))]
 pub(super) struct ThreadTap<const BUFFER_BYTES: usize> {
     pub(super) tap: Tap<BUFFER_BYTES>,
-    /// xoshiro256++, which has no state of all zeros: zeros are a generator that was never seeded.
+    /// The state of xoshiro256++. That generator has no state of all zeros, so zeros mean that it was never seeded.
     pub(super) pseudo: [u64; 4],
     _reserved: [u64; 4],
 }
@@ -25,14 +25,15 @@ impl<const BUFFER_BYTES: usize> Zeroed for ThreadTap<BUFFER_BYTES> {
     };
 }
 
-/// At the outermost depth the buffer is as large as 8 KiB for all depths allow. The fixed cost of a refill, a key and
-/// fresh entropy, about 100 ns, is spread over 80 blocks.
+/// The tap of a read that interrupts no other one. Its buffer is as large as 8 KiB for all depths allow: so the fixed
+/// cost of a refill, about 100 ns for a key and fresh entropy, is spread over 80 blocks.
 pub(super) type OutermostTap = ThreadTap<5120>;
 
-/// A signal handler draws little.
+/// The tap of a read in a signal handler that interrupts another read. A handler draws few bytes, so the buffer is
+/// small.
 pub(super) type NestedTap = ThreadTap<832>;
 
-/// With its header, one page.
+/// The buffer of an owned tap: with the tap's other fields and the slot's header it fills one page.
 const OWNED_BUFFER_BYTES: usize = 3840;
 
 #[repr(transparent)]
@@ -42,28 +43,28 @@ impl Zeroed for OwnedMemory {
     const ZERO: Self = Self(Tap::ZERO);
 }
 
-/// One or more taps at the place where a read happens.
-pub(super) trait Place {
-    /// The number of taps that are rekeyed together.
+/// The tap of a read, and the taps that get their keys together with it.
+pub(super) trait TapStorage {
+    /// Returns the number of taps that get their keys together: those of this depth and of all deeper ones.
     fn depths(&self) -> usize;
 
-    /// Whether the tap of this read is of this generation.
+    /// Returns whether the key of this read's tap is of this generation.
     fn is_current(&mut self, generation: u64) -> bool;
 
-    /// Gives each tap its key.
+    /// Gives each tap its key, this read's tap first.
     fn rekey(&mut self, keys: &[[u8; KEY_BYTES]], generation: u64, signals: &Blocked);
 
-    /// Reads from the tap, which has a key of the present generation. `fresh` writes entropy for its next key, and
-    /// returns whether it did.
+    /// Reads from the tap, which has a key. `gather` writes fresh entropy for the tap's next key, and returns whether
+    /// it did.
     fn read(
         &mut self,
         backend: Backend,
-        fresh: impl Fn(&mut VdsoRandom<'_>, &mut [u8; KEY_BYTES]) -> bool,
+        gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; KEY_BYTES]) -> bool,
         destination: &mut [u8],
     );
 }
 
-impl Place for StateRef<'_, OutermostTap, NestedTap> {
+impl TapStorage for StateRef<'_, OutermostTap, NestedTap> {
     fn depths(&self) -> usize {
         self.depths_from_here()
     }
@@ -90,19 +91,19 @@ impl Place for StateRef<'_, OutermostTap, NestedTap> {
     fn read(
         &mut self,
         backend: Backend,
-        fresh: impl Fn(&mut VdsoRandom<'_>, &mut [u8; KEY_BYTES]) -> bool,
+        gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; KEY_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
         let (state, mut vdso) = self.state_and_vdso();
-        let fresh = |key: &mut [u8; KEY_BYTES]| fresh(&mut vdso, key);
+        let gather = |fresh: &mut [u8; KEY_BYTES]| gather(&mut vdso, fresh);
         match state {
-            State::Outermost(state) => state.tap.read(backend, fresh, destination),
-            State::Nested(state) => state.tap.read(backend, fresh, destination),
+            State::Outermost(state) => state.tap.read(backend, gather, destination),
+            State::Nested(state) => state.tap.read(backend, gather, destination),
         }
     }
 }
 
-/// A tap that belongs to its holder, not to a thread. It takes memory at its first read.
+/// A tap that belongs to its owner, not to a thread. It allocates memory at its first read.
 pub(crate) struct OwnedTap(OwnedState<OwnedMemory>);
 
 impl OwnedTap {
@@ -126,10 +127,10 @@ impl OwnedTap {
     pub(super) fn with<R>(
         &mut self,
         node: impl Fn() -> u32,
-        mut read: impl FnMut(&mut OwnedPlace<'_>) -> R,
+        mut read: impl FnMut(&mut OwnedTapStorage<'_>) -> R,
     ) -> Option<R> {
         self.0.with(node, |memory, vdso| {
-            read(&mut OwnedPlace {
+            read(&mut OwnedTapStorage {
                 tap: &mut memory.0,
                 vdso,
             })
@@ -137,13 +138,13 @@ impl OwnedTap {
     }
 }
 
-/// An owned tap during a read.
-pub(super) struct OwnedPlace<'a> {
+/// An owned tap during a read, with the system's generator that the read may ask.
+pub(super) struct OwnedTapStorage<'a> {
     tap: &'a mut Tap<OWNED_BUFFER_BYTES>,
     vdso: VdsoRandom<'a>,
 }
 
-impl Place for OwnedPlace<'_> {
+impl TapStorage for OwnedTapStorage<'_> {
     fn depths(&self) -> usize {
         1
     }
@@ -159,11 +160,11 @@ impl Place for OwnedPlace<'_> {
     fn read(
         &mut self,
         backend: Backend,
-        fresh: impl Fn(&mut VdsoRandom<'_>, &mut [u8; KEY_BYTES]) -> bool,
+        gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; KEY_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
         let vdso = &mut self.vdso;
-        let fresh = |key: &mut [u8; KEY_BYTES]| fresh(vdso, key);
-        self.tap.read(backend, fresh, destination);
+        let gather = |fresh: &mut [u8; KEY_BYTES]| gather(vdso, fresh);
+        self.tap.read(backend, gather, destination);
     }
 }
