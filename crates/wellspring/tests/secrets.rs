@@ -6,6 +6,7 @@ mod common;
 use common::process::{self, Fork};
 use common::wanted::{MASK, Wanted, places};
 use common::windows::FirstOutputs;
+use std::io::{Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use wellspring::{Engine, MinEntropy, Mode, Prf, Source, SourceError};
@@ -196,6 +197,30 @@ fn of_the_noise_of_sources_nothing_is_left_from_which_a_past_output_can_be_compu
             || builder(mode, prf).build().unwrap(),
             &Wanted::default(),
         );
+    }
+}
+
+#[test]
+fn of_a_seed_file_nothing_is_left_from_which_a_past_output_can_be_computed() {
+    let _alone = ALONE.lock();
+    for (mode, prf) in engines() {
+        let name = format!("wellspring-secrets-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        drop(builder(mode, prf).seed_file(&path).build().unwrap());
+        let mut wanted = Wanted::default();
+        // Its sections; they begin after 72 bytes.
+        let (mut file, mut section) = (std::fs::File::open(&path).unwrap(), [0; KEY_BYTES]);
+        file.seek(SeekFrom::Start(72)).unwrap();
+        for _ in 0..2 {
+            file.read_exact(&mut section).unwrap();
+            wanted.take(&mut section);
+        }
+        search_at_every_stage(
+            prf,
+            || builder(mode, prf).seed_file(&path).build().unwrap(),
+            &wanted,
+        );
+        std::fs::remove_file(&path).unwrap();
     }
 }
 

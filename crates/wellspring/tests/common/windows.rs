@@ -33,7 +33,28 @@ impl FirstOutputs {
     /// Reads the first 16 bytes of an engine of this backend.
     pub(crate) fn read_from(&mut self, engine: &Engine) {
         assert_eq!(engine.backend(), self.backend);
-        self.outputs.push(engine.bytes());
+        self.add(engine.bytes());
+    }
+
+    /// Adds the first 16 bytes of an engine of this backend.
+    pub(crate) fn add(&mut self, output: [u8; OUTPUT_BYTES]) {
+        self.outputs.push(output);
+    }
+
+    /// The places in `bytes`, such as the content of a file, of 32 bytes from which one of the outputs can be computed:
+    /// at every fourth byte. And how many windows were tried.
+    pub(crate) fn search_in(&self, bytes: &[u8]) -> (Vec<usize>, usize) {
+        let (mut found, mut tried) = (Vec::new(), 0);
+        for (number, window) in bytes.windows(KEY_BYTES).step_by(4).enumerate() {
+            let window = window.try_into().unwrap();
+            if !is_no_key(window) {
+                tried += 1;
+                if self.can_be_computed_from(window) {
+                    found.push(4 * number);
+                }
+            }
+        }
+        (found, tried)
     }
 
     /// The places of 32 bytes from which one of the outputs can be computed: at every fourth address of the pages that
@@ -60,16 +81,13 @@ impl FirstOutputs {
                 {
                     continue;
                 }
-                for offset in (0..=bytes - KEY_BYTES).step_by(4) {
-                    let window = chunk[offset..][..KEY_BYTES].try_into().unwrap();
-                    if own.contains(&(first + offset)) || is_no_key(window) {
-                        continue;
-                    }
-                    tried += 1;
-                    if self.can_be_computed_from(window) {
-                        found.push(first + offset);
-                    }
+                if own.contains(&first) {
+                    continue;
                 }
+                let (here, tried_here) = self.search_in(&chunk[..bytes]);
+                let here = here.into_iter().map(|offset| first + offset);
+                found.extend(here.filter(|at| !own.contains(at)));
+                tried += tried_here;
             }
         }
         chunk.zeroize();
