@@ -162,12 +162,13 @@ impl<const BUFFER_BYTES: usize> Zeroize for Tap<BUFFER_BYTES> {
 
 /// Moves bytes out of the buffer: copies them to `destination`, which has the same length, and erases the original.
 ///
-/// Up to 64 bytes are moved as two pieces that may overlap, in registers: two calls of libc would cost more than all
+/// Up to 128 bytes are moved as two pieces that may overlap, in registers: two calls of libc would cost more than all
 /// the rest of a small read, and the compiler leaves the calls out where the length is a known small number. The bytes
 /// go straight to `destination`: a local variable would leave a copy on the stack.
 #[inline(always)]
 fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
     match taken.len() {
+        65..=128 => hand_out_pieces::<64>(destination, taken),
         33..=SHORT_BYTES => hand_out_pieces::<32>(destination, taken),
         16..=32 => hand_out_pieces::<16>(destination, taken),
         8..16 => hand_out_pieces::<8>(destination, taken),
@@ -175,30 +176,13 @@ fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
         2..4 => hand_out_pieces::<2>(destination, taken),
         1 => hand_out_pieces::<1>(destination, taken),
         0 => Some(()),
-        _ => hand_out_blocks(destination, taken),
+        // The C library has wider registers.
+        _ => {
+            destination.copy_from_slice(taken);
+            taken.fill(0);
+            Some(())
+        }
     };
-}
-
-/// Like [`hand_out`], for more than [`SHORT_BYTES`].
-#[inline(always)]
-fn hand_out_blocks(destination: &mut [u8], taken: &mut [u8]) -> Option<()> {
-    /// Beyond this length the C library is faster: it has wider registers.
-    const FEW_BYTES: usize = 128;
-
-    if taken.len() > FEW_BYTES {
-        destination.copy_from_slice(taken);
-        taken.fill(0);
-        return Some(());
-    }
-    let (blocks, rest) = taken.as_chunks_mut::<SHORT_BYTES>();
-    let (destinations, rest_destination) = destination.as_chunks_mut::<SHORT_BYTES>();
-    for (destination, block) in destinations.iter_mut().zip(blocks) {
-        *destination = *block;
-        *block = [0; SHORT_BYTES];
-    }
-    rest_destination.copy_from_slice(rest);
-    rest.fill(0);
-    Some(())
 }
 
 /// Like [`hand_out`], for `N` to `2 * N` bytes.
