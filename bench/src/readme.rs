@@ -17,6 +17,8 @@ const WORKS: [Work; 5] = [
     Work::Fill(4096),
     Work::Fill(1 << 20),
 ];
+/// The sizes in the picture, which has to fit on a screen beside the text.
+const PICTURED: [Work; 3] = [Work::Word, Work::Fill(32), Work::Fill(1 << 20)];
 /// Wellspring and the others, by the name in the table and in the run.
 const ROWS: [(&str, &str); 5] = [
     ("wellspring", OURS),
@@ -102,7 +104,7 @@ pub(crate) fn svg(report: &Report) -> String {
         };
         (!chart.bars.is_empty()).then(|| chart.draw())
     };
-    let drawings: Vec<Drawing> = WORKS.into_iter().filter_map(drawing).collect();
+    let drawings: Vec<Drawing> = PICTURED.into_iter().filter_map(drawing).collect();
     let host = &report.host;
     let small_print = [
         host.stamp(),
