@@ -17,8 +17,8 @@
 //! # Rules for every line
 //!
 //! A program may call these functions before any constructor has run, in a signal handler, in a child after fork, and
-//! with malloc's lock held. So nothing here calls malloc, getenv or stdio: [`heap`] is the allocator of this library,
-//! and [`start`] reads the environment that the loader passes to it. A call that we cannot serve goes to the kernel,
+//! with malloc's lock held. So nothing here calls malloc, getenv or stdio: `heap` is the allocator of this library,
+//! and `start` reads the environment that the loader passes to it. A call that we cannot serve goes to the kernel,
 //! whose result the program gets: an unknown flag, a bad pointer, an engine without memory or seed.
 //!
 //! RAND_bytes of OpenSSL is not replaced. A program may load its own OpenSSL with local symbols, as Python does: it

@@ -13,7 +13,7 @@ use core::ffi::{c_int, c_long};
 use wellspring::Engine;
 use wellspring_sys::sandbox;
 
-/// Like prctl(2). The number of arguments is fixed here: see [`files`](crate::files).
+/// Like prctl(2). The number of arguments is fixed here: see `files.rs`.
 ///
 /// # Safety
 ///

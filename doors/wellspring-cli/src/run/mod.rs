@@ -51,8 +51,8 @@ pub(crate) struct RunRequest {
 
     /// Put the files of the host service in place of /dev/random and /dev/urandom
     ///
-    /// The program gets a mount namespace of its own: all others keep their devices. It needs root, and a service with
-    /// [files] in its configuration.
+    /// The program gets a mount namespace of its own: all others keep their devices. It needs root, and a service with the
+    /// section `files` in its configuration.
     #[arg(long)]
     private_dev: bool,
 
