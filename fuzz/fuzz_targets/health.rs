@@ -33,8 +33,13 @@ fuzz_target!(|data: &[u8]| {
         // No sample of a start-up, a quarantine or a failure is used, and a disabled source stays disabled.
         assert!(before == SourceHealth::Active || outcome.action == Action::Discard);
         assert!(!fails || outcome.action == Action::Discard);
-        assert!(before != SourceHealth::Disabled || (cut.state() == SourceHealth::Disabled && !fails));
-        assert!(outcome.findings.of_grade(Grade::Permanent) == 0 || cut.state() == SourceHealth::Disabled);
+        assert!(
+            before != SourceHealth::Disabled || (cut.state() == SourceHealth::Disabled && !fails)
+        );
+        assert!(
+            outcome.findings.of_grade(Grade::Permanent) == 0
+                || cut.state() == SourceHealth::Disabled
+        );
         // A source that becomes active has passed 1024 symbols.
         let enters = before != SourceHealth::Active && cut.state() == SourceHealth::Active;
         assert!(!enters || passed >= 1024);

@@ -14,9 +14,16 @@ fn check(bytes: &[u8]) {
     assert_eq!(file.to_bytes().as_slice(), bytes);
     assert!(bytes.len() <= MAX_BYTES && file.sections() > 0);
     let credits = [file.file_id, [1; 32]].map(|here| file.judge(&here, &[1; 16]));
-    assert!(credits.iter().all(|credit| credit.is_err() || *credit == Ok(file.claimed_bits())));
+    assert!(
+        credits
+            .iter()
+            .all(|credit| credit.is_err() || *credit == Ok(file.claimed_bits()))
+    );
     assert!(file.claimed_bits() <= FULL_CREDIT_BITS);
-    assert!(file.judge(&file.file_id, &file.boot).is_err(), "credited in its own boot");
+    assert!(
+        file.judge(&file.file_id, &file.boot).is_err(),
+        "credited in its own boot"
+    );
     // Its successor is a file, too.
     let next = SeedFile::successor(Some(&file), &[[2; 32]; 3], 7);
     assert_eq!(SeedFile::parse(&next.to_bytes()).as_ref(), Ok(&next));

@@ -11,7 +11,10 @@ fuzz_target!(|text: &str| {
     match parse(Path::new("x"), text) {
         Ok(config) => {
             let printed = toml::to_string_pretty(&config).expect("it can be printed");
-            assert_eq!(parse(Path::new("x"), &printed).expect("it is right"), config);
+            assert_eq!(
+                parse(Path::new("x"), &printed).expect("it is right"),
+                config
+            );
         }
         Err(fault) => {
             let (line, _) = fault.place().expect("a place");

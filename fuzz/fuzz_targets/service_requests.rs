@@ -9,11 +9,14 @@ use wellspring_service::sockets::{bulk, egd, http};
 
 fuzz_target!(|data: &[u8]| {
     let facts = Facts {
-        is_ready: data.len() % 2 == 0,
+        is_ready: data.len().is_multiple_of(2),
         process: u32::MAX,
     };
     for (next, most) in [
-        (egd::next as fn(&[u8], Facts) -> Step<'_>, egd::MAX_REQUEST_BYTES),
+        (
+            egd::next as fn(&[u8], Facts) -> Step<'_>,
+            egd::MAX_REQUEST_BYTES,
+        ),
         (bulk::next, bulk::MAX_REQUEST_BYTES),
     ] {
         let Step::Answer { used, mix, answer } = next(data, facts) else {
