@@ -51,6 +51,15 @@ fn main() {
 
 const CUSTOM: &str = "--cfg getrandom_backend=\"custom\"";
 
+/// The long form of the tests: cargo builds three programs here, which takes half a minute. Says so if it is not wanted.
+fn is_long() -> bool {
+    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
+    if !is_long {
+        println!("SKIPPED: it builds programs for half a minute. Run: cargo xtask test --long");
+    }
+    is_long
+}
+
 fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -100,6 +109,9 @@ fn can_build_offline(folder: &Path) -> bool {
 
 #[test]
 fn getrandom_and_rand_read_from_the_engine_with_the_flag_and_not_without() {
+    if !is_long() {
+        return;
+    }
     let folder = program("installed", MAIN);
     if !can_build_offline(&folder) {
         return;
@@ -114,6 +126,9 @@ fn getrandom_and_rand_read_from_the_engine_with_the_flag_and_not_without() {
 
 #[test]
 fn the_engine_depends_on_no_getrandom_so_that_the_backend_cannot_call_itself() {
+    if !is_long() {
+        return;
+    }
     let manifest = crates().join("wellspring/Cargo.toml");
     let mut tree = cargo();
     tree.args([
