@@ -126,9 +126,6 @@ fn getrandom_and_rand_read_from_the_engine_with_the_flag_and_not_without() {
 
 #[test]
 fn the_engine_depends_on_no_getrandom_so_that_the_backend_cannot_call_itself() {
-    if !is_long() {
-        return;
-    }
     let manifest = crates().join("wellspring/Cargo.toml");
     let mut tree = cargo();
     tree.args([
