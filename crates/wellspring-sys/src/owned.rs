@@ -66,6 +66,7 @@ impl<T: Zeroed> OwnedState<T> {
     }
 
     /// Runs `read` on the state, if there is one and no fork took it meanwhile.
+    #[inline(always)]
     fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
         let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
         // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are a `T`. No other code uses
@@ -76,6 +77,7 @@ impl<T: Zeroed> OwnedState<T> {
     }
 
     /// Like [`ThreadStates::try_with`], without a limit of depth.
+    #[inline(always)]
     pub fn with<R>(
         &mut self,
         node: impl Fn() -> u32,

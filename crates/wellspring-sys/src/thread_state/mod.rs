@@ -157,6 +157,9 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     /// runs again there: it must overwrite whatever it did before.
     ///
     /// `node` says in which NUMA node's memory a new state is wanted.
+    ///
+    /// Inlined, so that few instructions follow the last look at what a fork takes.
+    #[inline(always)]
     pub fn try_with<R>(
         &self,
         node: impl Fn() -> u32,
