@@ -136,7 +136,8 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Marks the next level, if it is below `limit`.
+    /// Marks the next level, if it is below `limit`. Inlined, for a reason that is beside `ThreadStates::mine`.
+    #[inline(always)]
     pub(crate) fn next(local: &'a Local, limit: usize) -> Option<Self> {
         let epoch = local.epoch.get();
         if epoch != BUSY {
