@@ -39,8 +39,7 @@ use zeroize::Zeroize;
 /// The draws on all fast sources before seeding stops for now: enough for a source that yields 32 bytes at a time.
 const FIRST_DRAWS: usize = 34;
 
-/// The draws in a row that seeding spends on the start-up of a source: enough for one that yields 32 bytes at a
-/// time, and one more.
+/// The draws in a row on a source during its start-up: enough for one that yields 32 bytes at a time, and one more.
 const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
 
 /// The nodes that get seeds, and the taps to which the seeds are announced.
@@ -247,18 +246,19 @@ impl Collector {
         Err(Error::NotSeeded)
     }
 
-    /// Sends data of unknown quality to a pool, without credit. Lossy: a full or busy queue drops it.
+    /// Sends data of unknown quality to the pools by turns, without credit. Lossy: a full or busy queue drops it.
     pub(super) fn mix(&self, data: &[u8]) {
-        let cycles = cpu::cycles();
+        let counter = cpu::cycles() as u32;
+        let pool = self.memory.mixed_events.fetch_add(1, Ordering::Relaxed) as usize;
         let mut event = Event::ZERO;
         if data.len() <= Event::MAX_BYTES {
-            event.set(cycles as u32, cycles as usize, data, 0);
+            event.set(counter, pool, data, 0);
         } else {
             let mut digest = [0; Event::MAX_BYTES];
             let mut hash = Sha256::ZERO;
             hash.update(data);
             hash.finish_into(&mut digest);
-            event.set(cycles as u32, cycles as usize, &digest, 0);
+            event.set(counter, pool, &digest, 0);
             digest.zeroize();
         }
         self.push(&event);

@@ -34,6 +34,8 @@ pub(super) struct CollectorMemory {
     pub(super) inline_from_ms: AtomicU64,
     /// When that time was set. A clock that shows less went back.
     pub(super) scheduled_ms: AtomicU64,
+    /// The events of `mix` so far: each goes to the next pool.
+    pub(super) mixed_events: AtomicU64,
     /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
     pub(super) drawing_thread: AtomicU64,
     /// 1 after the fast sources did not suffice for a seed.
@@ -47,6 +49,7 @@ impl Zeroed for CollectorMemory {
     const ZERO: Self = Self {
         inline_from_ms: AtomicU64::new(0),
         scheduled_ms: AtomicU64::new(0),
+        mixed_events: AtomicU64::new(0),
         drawing_thread: AtomicU64::new(0),
         fast_sources_insufficient: AtomicU32::new(0),
         pages_locked: AtomicU32::new(0),
