@@ -17,6 +17,13 @@ if ! grep -qw aes /proc/cpuinfo; then
 	echo "SKIPPED suspend: this emulated processor does not resume reliably"
 	exit 0
 fi
+# Linux 6.1 once reset itself during a resume in QEMU with four nodes, too. The cause is not known.
+case $(uname -r) in
+6.1.*)
+	echo "SKIPPED suspend: Linux 6.1 does not resume reliably in QEMU"
+	exit 0
+	;;
+esac
 insmod "$1/wellspring.ko" || exit 1
 echo 1 >$tracing/events/wellspring/wellspring_generation/enable
 echo 1 >$tracing/events/power/suspend_resume/enable
