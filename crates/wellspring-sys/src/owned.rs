@@ -59,6 +59,7 @@ impl<T: Zeroed> OwnedState<T> {
     }
 
     /// Like [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current).
+    #[inline(always)]
     pub fn mark_current(&mut self, epoch: Epoch) {
         if self.slot.is_ours() {
             self.current = epoch.of(self.owner).unwrap_or(STALE);

@@ -25,9 +25,9 @@ const LAST_STEPS: usize = 160;
 const SPREAD_FORKS: usize = 20;
 const MOST_FORKS: usize = LAST_STEPS + 2 * SPREAD_FORKS;
 
-/// The instructions from the last look at what a fork wipes to the return of the read: up to 65 in a build with little
+/// The instructions from the last look at what a fork wipes to the return of the read: up to 55 in a build with little
 /// optimisation.
-const MOST_LATE_FORKS: usize = 70;
+const MOST_LATE_FORKS: usize = 60;
 
 /// The buffers of a thread's tap and of an owned one.
 const THREAD_BUFFER_BYTES: usize = 5120;

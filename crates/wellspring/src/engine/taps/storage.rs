@@ -120,10 +120,12 @@ impl OwnedTap {
         self.0.try_current(threads, |memory| read(&mut memory.0))
     }
 
+    #[inline(always)]
     pub(super) fn mark_current(&mut self, epoch: Epoch) {
         self.0.mark_current(epoch);
     }
 
+    #[inline(always)]
     pub(super) fn with<R>(
         &mut self,
         node: impl Fn() -> u32,
