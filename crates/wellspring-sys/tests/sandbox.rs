@@ -1,8 +1,11 @@
 //! After `sandbox::prepare` reads make no system call: under a filter that ends the process at the first one.
 
 mod common;
+#[path = "common/filter.rs"]
+mod filter;
 
 use common::{Counters, in_child, next, value};
+use filter::Forbidden;
 use wellspring_sys::lock::Lock;
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::owned::OwnedState;
@@ -12,41 +15,9 @@ use wellspring_sys::{cpu, os, sandbox};
 /// The only system call that the filter allows: the end of the process.
 const ALLOWED: libc::c_long = libc::SYS_exit_group;
 
-/// `None` where the system has no seccomp(2).
+/// Returns `None` if the system has no seccomp(2).
 fn forbid_system_calls() -> Option<()> {
-    const SECCOMP_RET_ALLOW: u32 = 0x7fff_0000;
-    const SECCOMP_RET_KILL_PROCESS: u32 = 0x8000_0000;
-    let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter {
-        code: code as u16,
-        jt,
-        jf,
-        k,
-    };
-    let mut steps = [
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        step(
-            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-            0,
-            1,
-            ALLOWED as u32,
-        ),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, SECCOMP_RET_ALLOW),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS),
-    ];
-    let program = libc::sock_fprog {
-        len: steps.len() as u16,
-        filter: steps.as_mut_ptr(),
-    };
-    // SAFETY: the program and its steps live for the call.
-    let answer = unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        libc::prctl(
-            libc::PR_SET_SECCOMP,
-            libc::SECCOMP_MODE_FILTER,
-            &raw const program,
-        )
-    };
-    (answer == 0).then_some(())
+    filter::allow_only(&[ALLOWED], Forbidden::Kills).then_some(())
 }
 
 /// Runs `code` in a child that may make no system call.

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub(crate) mod door;
+#[path = "../../../wellspring-sys/tests/common/filter.rs"]
 pub(crate) mod filter;
 pub(crate) mod process;
 pub(crate) mod repeats;

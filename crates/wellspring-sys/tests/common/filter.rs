@@ -1,4 +1,5 @@
 //! seccomp filters: which system calls a thread may make, and how a forbidden one ends.
+#![allow(dead_code, reason = "each test file uses its part of this")]
 
 /// The effect of a call that a filter forbids.
 #[derive(Clone, Copy, Debug)]
