@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! nodes         the files by name and number
+//! buffer        memory for an answer; ahead: answers made before they are asked for
 //! random_files  the handlers of reads, writes and ioctls
 //! mount         the mount point, and why it cannot be one
 //! guardian      a process that unmounts when the service has ended, also by `kill -9`
@@ -10,6 +11,8 @@
 //! The service mounts before it gives up its privileges; the threads start when the engine is seeded. A program that
 //! opens a file before that waits, and can be interrupted.
 
+mod ahead;
+mod buffer;
 mod guardian;
 mod mount;
 mod nodes;
@@ -19,11 +22,13 @@ pub use guardian::unmount_at_end;
 pub use mount::MountFault;
 
 use crate::state::State;
+use ahead::Ahead;
 use fuser::{BackgroundSession, Session};
 use guardian::Guardian;
 use random_files::RandomFiles;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
 
 /// Device files that are mounted and not served yet.
 #[derive(Debug)]
@@ -31,6 +36,8 @@ pub struct MountedFiles {
     session: Session<RandomFiles>,
     guardian: Guardian,
     state: Arc<OnceLock<Arc<State>>>,
+    ahead: Arc<Ahead>,
+    threads: usize,
 }
 
 /// Device files that are served. They are unmounted when this is dropped.
@@ -39,6 +46,8 @@ pub struct ServedFiles {
     /// `None` only while it is dropped.
     session: Option<BackgroundSession>,
     guardian: Guardian,
+    ahead: Arc<Ahead>,
+    makers: Vec<JoinHandle<()>>,
 }
 
 impl MountedFiles {
@@ -49,7 +58,9 @@ impl MountedFiles {
     /// The reason why they cannot be mounted.
     pub fn mount(path: &Path, threads: usize) -> Result<Self, MountFault> {
         let state = Arc::new(OnceLock::new());
-        let files = RandomFiles::new(state.clone());
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let ahead = Arc::new(Ahead::new(cpus));
+        let files = RandomFiles::new(state.clone(), ahead.clone());
         let session = mount::mount(path, files, threads)?;
         // From here on the guardian alone unmounts, so that one code serves a clean end and `kill -9`.
         let guardian = Guardian::start(path).map_err(MountFault::Guardian)?;
@@ -57,6 +68,8 @@ impl MountedFiles {
             session,
             guardian,
             state,
+            ahead,
+            threads,
         })
     }
 
@@ -66,11 +79,20 @@ impl MountedFiles {
     ///
     /// When the system has no thread.
     pub fn serve(self, state: Arc<State>) -> std::io::Result<ServedFiles> {
-        let _ = self.state.set(state);
-        Ok(ServedFiles {
+        let _ = self.state.set(state.clone());
+        let mut served = ServedFiles {
             session: Some(self.session.spawn()?),
             guardian: self.guardian,
-        })
+            ahead: self.ahead,
+            makers: Vec::new(),
+        };
+        // One for each two readers: a reader and its maker take a CPU each.
+        for _ in 0..self.threads.div_ceil(2) {
+            let (ahead, state) = (served.ahead.clone(), state.clone());
+            let maker = thread::Builder::new().name("ahead".into());
+            served.makers.push(maker.spawn(move || ahead.work(&state))?);
+        }
+        Ok(served)
     }
 }
 
@@ -80,6 +102,10 @@ impl Drop for ServedFiles {
         if let Some(session) = self.session.take() {
             // The kernel has closed its end, so that the threads end.
             let _ = session.join();
+        }
+        self.ahead.end();
+        for maker in self.makers.drain(..) {
+            let _ = maker.join();
         }
     }
 }

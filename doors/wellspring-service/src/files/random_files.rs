@@ -1,11 +1,14 @@
 //! The handlers of reads, writes and ioctls.
 
+use super::ahead::{Ahead, fill};
+use super::buffer::Buffer;
 use super::nodes::{FILES, Node};
 use crate::doors::Door;
 use crate::meters::{add, subtract};
 use crate::state::State;
 use crate::users::Peer;
 use core::cell::RefCell;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use fuser::{
     Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
@@ -15,8 +18,6 @@ use std::ffi::OsStr;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
-use wellspring::pseudo;
-use zeroize::Zeroize;
 
 /// The most bytes that the kernel asks for at once: 1 MiB.
 pub(super) const MAX_READ_BYTES: u32 = 1 << 20;
@@ -37,16 +38,23 @@ const CREDIT_REQUESTS: [u32; 4] = [0x4004_5201, 0x4008_5203, 0x5204, 0x5206];
 pub(super) struct RandomFiles {
     /// Set before the threads start.
     state: Arc<OnceLock<Arc<State>>>,
+    ahead: Arc<Ahead>,
+    /// The number of the file that was opened last.
+    last_file: AtomicU64,
 }
 
 thread_local! {
-    /// The buffer in which a thread makes the bytes of an answer. It is wiped after every use.
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// The buffer in which a thread makes a short answer.
+    static SCRATCH: RefCell<Buffer> = RefCell::default();
 }
 
 impl RandomFiles {
-    pub(super) fn new(state: Arc<OnceLock<Arc<State>>>) -> Self {
-        Self { state }
+    pub(super) fn new(state: Arc<OnceLock<Arc<State>>>, ahead: Arc<Ahead>) -> Self {
+        Self {
+            state,
+            ahead,
+            last_file: AtomicU64::new(0),
+        }
     }
 
     /// The state and the door of a file.
@@ -63,34 +71,37 @@ impl RandomFiles {
     fn read_into(
         &self,
         user: u32,
-        number: INodeNo,
+        (number, file): (INodeNo, FileHandle),
         size: u32,
         give: impl FnOnce(&[u8]),
     ) -> Result<(), Errno> {
         let began = Instant::now();
         let (state, door) = self.door(number)?;
         let length = size.min(MAX_READ_BYTES) as usize;
-        SCRATCH.with_borrow_mut(|scratch| {
-            if scratch.len() < length {
-                // The old buffer was wiped after its last use.
-                *scratch = vec![0; length.next_power_of_two()];
-            }
-            let bytes = &mut scratch[..length];
-            if door == Door::Pseudo {
-                pseudo::fill(bytes);
-            } else {
-                state.engine.try_fill(bytes).map_err(|_| Errno::EAGAIN)?;
-            }
-            let meter = state.doors.meter(door);
+        let meter = state.doors.meter(door);
+        let give = |bytes: &[u8]| {
             meter.latencies.count(began.elapsed());
             give(bytes);
-            bytes.zeroize();
-            let user = state.users.meter(Peer::User(user));
-            add(&meter.bytes, length as u64);
-            add(&user.bytes, length as u64);
-            add(&user.requests, 1);
-            Ok(())
-        })
+        };
+        let read = if Ahead::is_long(length) {
+            self.ahead.read(state, (file.0, door), length, give)
+        } else {
+            SCRATCH.with_borrow_mut(|scratch| {
+                scratch.set_len(length);
+                let made = fill(state, door, scratch.bytes_mut());
+                if made.is_ok() {
+                    give(scratch.bytes());
+                }
+                scratch.wipe();
+                made
+            })
+        };
+        read.map_err(|_| Errno::EAGAIN)?;
+        let user = state.users.meter(Peer::User(user));
+        add(&meter.bytes, length as u64);
+        add(&user.bytes, length as u64);
+        add(&user.requests, 1);
+        Ok(())
     }
 }
 
@@ -172,7 +183,8 @@ impl Filesystem for RandomFiles {
                 add(&meter.opened, 1);
                 add(&meter.open_now, 1);
                 // The kernel asks for as many bytes as the program reads, caches nothing, and reads nothing ahead.
-                reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+                let file = self.last_file.fetch_add(1, Relaxed) + 1;
+                reply.opened(FileHandle(file), FopenFlags::FOPEN_DIRECT_IO);
             }
             Err(error) => reply.error(error),
         }
@@ -182,12 +194,13 @@ impl Filesystem for RandomFiles {
         &self,
         _: &Request,
         number: INodeNo,
-        _: FileHandle,
+        file: FileHandle,
         _: OpenFlags,
         _: Option<LockOwner>,
         _: bool,
         reply: ReplyEmpty,
     ) {
+        self.ahead.close(file.0);
         if let Ok((state, door)) = self.door(number) {
             subtract(&state.doors.meter(door).open_now, 1);
         }
@@ -198,7 +211,7 @@ impl Filesystem for RandomFiles {
         &self,
         request: &Request,
         number: INodeNo,
-        _: FileHandle,
+        file: FileHandle,
         _: u64,
         size: u32,
         _: OpenFlags,
@@ -206,7 +219,7 @@ impl Filesystem for RandomFiles {
         reply: ReplyData,
     ) {
         let mut reply = Some(reply);
-        let read = self.read_into(request.uid(), number, size, |bytes| {
+        let read = self.read_into(request.uid(), (number, file), size, |bytes| {
             if let Some(reply) = reply.take() {
                 reply.data(bytes);
             }
