@@ -92,6 +92,12 @@ fn items(repository: &Path, command: &Path, place: &Place) -> Result<Vec<Item>, 
     let example = repository.join("packaging/wellspring/wellspring.toml");
     let bytes = fs::read(&example).map_err(about(&example))?;
     items.push(item("share/wellspring/wellspring.toml".into(), bytes));
+    let dashboard = repository.join("packaging/grafana/wellspringd.json");
+    let bytes = fs::read(&dashboard).map_err(about(&dashboard))?;
+    items.push(item(
+        "share/wellspring/grafana-wellspringd.json".into(),
+        bytes,
+    ));
     for (shell, path) in COMPLETIONS {
         items.push(item(path.into(), output(command, &["completions", shell])?));
     }

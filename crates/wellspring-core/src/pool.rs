@@ -130,6 +130,17 @@ impl Accumulator {
         self.reseeds
     }
 
+    /// The bytes in a pool, event headers included, and their credit in bits, at most 256.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such pool.
+    #[must_use]
+    pub const fn fill_of(&self, pool: usize) -> (u32, u32) {
+        let pool = &self.pools[pool];
+        (pool.length_bytes, pool.credit_bits)
+    }
+
     /// The bytes in pool 0, event headers included.
     #[must_use]
     pub const fn first_pool_bytes(&self) -> u32 {

@@ -61,7 +61,8 @@ pub mod seed_file;
 mod topology_linux;
 
 pub use engine::{
-    Engine, EngineBuilder, Harvester, HarvesterStats, NodeStats, Phase, SourceStats, Stats,
+    Engine, EngineBuilder, Harvester, HarvesterStats, NodeStats, Phase, PoolStats, SourceStats,
+    Stats,
 };
 pub use error::Error;
 pub use global::{

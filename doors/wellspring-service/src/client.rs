@@ -104,6 +104,7 @@ pub fn text(status: &Value) -> String {
             "source",
             &[
                 "name",
+                "state",
                 "health",
                 "used_bytes",
                 "credited_bits",
@@ -119,6 +120,7 @@ pub fn text(status: &Value) -> String {
         ),
         ("notices", "", &["ago_s", "words"]),
     ];
+    text += &pools(status);
     for (key, first, columns) in tables {
         let rows = rows(status, key);
         if rows.is_empty() {
@@ -140,6 +142,20 @@ pub fn text(status: &Value) -> String {
         text += &format!("\n{}", table(&cells));
     }
     text
+}
+
+/// The fill of the pools, in one line.
+fn pools(status: &Value) -> String {
+    let pools = rows(status, "pools");
+    if pools.is_empty() {
+        return String::new();
+    }
+    let bytes: Vec<String> = pools.iter().map(|pool| plain(&pool["bytes"])).collect();
+    format!(
+        "\nbytes in pools 0 to {}: {}\n",
+        pools.len() - 1,
+        bytes.join(" ")
+    )
 }
 
 fn rows<'a>(status: &'a Value, key: &str) -> &'a [Value] {

@@ -5,6 +5,7 @@
 //! log          lines on stderr
 //! meters       the counters of a door
 //! users        the users that draw, and their limits; connections: the open connections
+//! sources      the sources as an operator sees them
 //! notices      events; history: the counters of the last two minutes
 //! doors        the doors, and which of them are open
 //! state        all of these, and the engine
@@ -13,6 +14,7 @@
 //! files        the device files
 //! page         the generation page; kernel_pool: the kernel's pool
 //! process      signals, bounds, privileges, sandbox
+//! opened       opens what the configuration asks for
 //! service      the service from its start to its end
 //! client       `wellspringd status`
 //! ```
@@ -31,9 +33,11 @@ pub mod log;
 pub mod look;
 pub mod meters;
 pub mod notices;
+mod opened;
 pub mod page;
 pub mod process;
 pub mod service;
 pub mod sockets;
+pub mod sources;
 pub mod state;
 pub mod users;

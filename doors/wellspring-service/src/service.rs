@@ -3,27 +3,30 @@
 //! Everything that needs a privilege is opened first, by the only thread. Then the privileges go, then the sandbox
 //! closes, and only then the engine and the other threads start: all of them are in the sandbox.
 
-use crate::config::{self, Config, SocketDefaults, SocketSection};
-use crate::doors::{Door, Doors};
+use crate::config::{self, Config};
+use crate::doors::Doors;
 use crate::files::{MountedFiles, ServedFiles};
-use crate::kernel_pool::{self, KernelPool};
+use crate::kernel_pool::KernelPool;
 use crate::log;
+use crate::meters::add;
+use crate::opened::open;
 use crate::page::Page;
 use crate::process::signals::{Order, Signals};
 use crate::process::{bounds, privileges, sandbox};
-use crate::sockets::{Listener, Workers};
+use crate::sockets::Workers;
+use crate::sources::SourceWatch;
 use crate::state::State;
 use crate::users::Users;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::CapabilitySet;
 use sd_notify::NotifyState;
 use std::fs;
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wellspring::{Engine, Harvester, SourceHealth};
+use wellspring::{Engine, Harvester, Source};
 
 /// The longest wait for a signal or a clone. The service checks its sources about once in this time.
 const TICK: Timespec = Timespec {
@@ -33,14 +36,6 @@ const TICK: Timespec = Timespec {
 
 /// The reason why the service did not start, in a line.
 pub type Fault = String;
-
-/// Everything that the service opens before it gives up its privileges.
-struct Opened {
-    page: Page,
-    files: Option<MountedFiles>,
-    pool: Option<KernelPool>,
-    listeners: Vec<Listener>,
-}
 
 /// Runs the service until SIGTERM or SIGINT. At SIGHUP it reads the configuration at `path` again.
 ///
@@ -57,12 +52,12 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let doors = Doors::default();
     let opened = open(config, &doors);
     enclose(path, config)?;
-    let engine = engine(config)?;
+    let engine = engine(config, opened.noise)?;
     let state = Arc::new(State::new(engine, doors, Users::new(&config.limits)));
     let mut service = Service {
         path,
         config: config.clone(),
-        healths: Vec::new(),
+        sources: SourceWatch::default(),
         signals,
         page: opened.page,
         pool: opened.pool,
@@ -107,7 +102,7 @@ fn make_runtime_dir(path: &Path) {
     }
 }
 
-fn engine(config: &Config) -> Result<Engine, Fault> {
+fn engine(config: &Config, noise: Vec<Arc<dyn Source>>) -> Result<Engine, Fault> {
     let mut builder = Engine::builder().mode(config.engine.mode.0);
     if let Some(prf) = config.engine.prf.0 {
         builder = builder.prf(prf);
@@ -115,135 +110,12 @@ fn engine(config: &Config) -> Result<Engine, Fault> {
     if !config.engine.seed_file.as_os_str().is_empty() {
         builder = builder.seed_file(&config.engine.seed_file);
     }
+    if !noise.is_empty() {
+        builder = builder.sources(wellspring_sources::all().into_iter().chain(noise));
+    }
     builder = builder.generation_page(config.runtime_path(&config.page.path));
     let engine = builder.harvester(Harvester::default()).build();
     engine.map_err(|error| format!("the engine: {error}"))
-}
-
-/// Opens everything. If one thing cannot be opened, that is noted, and the others open.
-fn open(config: &Config, doors: &Doors) -> Opened {
-    let mut listeners = Vec::new();
-    let activated = activated(doors);
-    listeners.extend(activated);
-    open_sockets(config, doors, &config.egd, Door::Egd, &mut listeners);
-    open_sockets(config, doors, &config.bulk, Door::Bulk, &mut listeners);
-    open_sockets(config, doors, &config.web, Door::Web, &mut listeners);
-    Opened {
-        page: open_page(config, doors),
-        files: open_files(config, doors),
-        pool: open_pool(config, doors),
-        listeners,
-    }
-}
-
-/// The sockets that systemd opened, by their names: `FileDescriptorName=egd` and so on.
-fn activated(doors: &Doors) -> Vec<Listener> {
-    let mut listeners = Vec::new();
-    let given = match sd_notify::listen_fds_with_names() {
-        Ok(given) => given,
-        Err(error) => {
-            doors.failed("sockets", "systemd", error);
-            return listeners;
-        }
-    };
-    for (descriptor, name) in given {
-        // SAFETY: systemd gave this descriptor to the process, which takes it once, here.
-        let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
-        let door = [Door::Egd, Door::Bulk, Door::Web]
-            .into_iter()
-            .find(|door| door.name() == name);
-        let Some(door) = door else {
-            doors.failed(
-                "sockets",
-                format!("'{name}' from systemd"),
-                "its name is none of: egd, bulk, web",
-            );
-            continue;
-        };
-        match Listener::activated(door, socket) {
-            Ok(listener) => {
-                doors.opened(door.name(), "from systemd");
-                listeners.push(listener);
-            }
-            Err(error) => doors.failed(door.name(), "from systemd", error),
-        }
-    }
-    listeners
-}
-
-/// Opens the sockets of a door, unless systemd did.
-fn open_sockets<D: SocketDefaults>(
-    config: &Config,
-    doors: &Doors,
-    section: &SocketSection<D>,
-    door: Door,
-    listeners: &mut Vec<Listener>,
-) {
-    if listeners.iter().any(|listener| listener.door == door) {
-        return;
-    }
-    for address in &section.listen {
-        let address = match address {
-            config::Address::Unix(path) => config::Address::Unix(config.runtime_path(path)),
-            config::Address::Tcp(_) => address.clone(),
-        };
-        match Listener::open(door, &address, section.mode.get() as u32) {
-            Ok(listener) => {
-                doors.opened(door.name(), &address);
-                listeners.push(listener);
-            }
-            Err(error) => doors.failed(door.name(), &address, error),
-        }
-    }
-}
-
-fn open_page(config: &Config, doors: &Doors) -> Page {
-    let path = config.runtime_path(&config.page.path);
-    if config.page.serve {
-        match Page::open(&path) {
-            Ok(page) => {
-                doors.opened("page", path.display());
-                return page;
-            }
-            Err(error) => doors.failed("page", path.display(), error),
-        }
-    }
-    Page::without_file()
-}
-
-fn open_files(config: &Config, doors: &Doors) -> Option<MountedFiles> {
-    let path = &config.files.mount;
-    if path.as_os_str().is_empty() {
-        return None;
-    }
-    match MountedFiles::mount(path, config.files.threads.get() as usize) {
-        Ok(files) => {
-            doors.opened("files", path.display());
-            Some(files)
-        }
-        Err(fault) => {
-            doors.failed("files", path.display(), fault);
-            None
-        }
-    }
-}
-
-fn open_pool(config: &Config, doors: &Doors) -> Option<KernelPool> {
-    let section = &config.kernel_pool;
-    if !section.feed {
-        return None;
-    }
-    let interval = Duration::from_secs(section.interval_s.get());
-    match KernelPool::open(interval, section.credit_bits.get()) {
-        Ok(pool) => {
-            doors.opened("kernel-pool", kernel_pool::PATH);
-            Some(pool)
-        }
-        Err(error) => {
-            doors.failed("kernel-pool", kernel_pool::PATH, error);
-            None
-        }
-    }
 }
 
 /// Gives up privileges and closes the sandbox.
@@ -274,8 +146,7 @@ fn enclose(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
 struct Service<'a> {
     path: Option<&'a Path>,
     config: Config,
-    /// The health of each source at the last tick.
-    healths: Vec<SourceHealth>,
+    sources: SourceWatch,
     signals: Signals,
     page: Page,
     pool: Option<KernelPool>,
@@ -328,6 +199,7 @@ impl Service<'_> {
 
     fn diverge(&self, words: &str) {
         self.state.engine.diverge_from_clones();
+        add(&self.state.clone_notices, 1);
         self.state.notices.add(false, words.into());
     }
 
@@ -352,23 +224,12 @@ impl Service<'_> {
         }
     }
 
-    /// Notes sources whose health has changed.
+    /// Notes sources whose state has changed.
     fn look_at_sources(&mut self) {
         let sources = self.state.engine.stats().sources;
-        let now: Vec<SourceHealth> = sources.iter().map(|source| source.health).collect();
-        for ((source, before), now) in sources.iter().zip(&self.healths).zip(&now) {
-            if before != now {
-                let is_fault = !matches!(now, SourceHealth::Active | SourceHealth::StartUp);
-                let words = format!(
-                    "the source {}: {}, it was {}",
-                    source.name,
-                    now.name(),
-                    before.name()
-                );
-                self.state.notices.add(is_fault, words);
-            }
+        for (is_fault, words) in self.sources.changes(&sources) {
+            self.state.notices.add(is_fault, words);
         }
-        self.healths = now;
     }
 
     /// Reads the configuration again. Limits and the level of the log change at once; connections stay open.

@@ -6,6 +6,7 @@ use crate::history::{History, Sample};
 use crate::meters::{LatencyCounts, get};
 use crate::notices::Notices;
 use crate::users::Users;
+use core::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wellspring::Engine;
@@ -21,6 +22,8 @@ pub struct State {
     pub users: Users,
     /// The open connections.
     pub connections: Connections,
+    /// Clones, restores, suspends, and orders to take new keys, since the start.
+    pub clone_notices: AtomicU64,
     /// The last events.
     pub notices: Notices,
     /// The counters of the last two minutes.
@@ -40,6 +43,7 @@ impl State {
             doors,
             users,
             connections: Connections::default(),
+            clone_notices: AtomicU64::new(0),
             notices: Notices::default(),
             history: History::default(),
             started: Instant::now(),

@@ -18,8 +18,9 @@ use super::harvester::Round;
 use super::inherited;
 use super::nodes::Nodes;
 use super::phase::Phase;
+use super::pool_meters::PoolMeters;
 use super::source_entry::SourceEntry;
-use super::stats::SourceStats;
+use super::stats::{PoolStats, SourceStats};
 use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::Ordering;
@@ -69,6 +70,7 @@ pub(super) struct Collector {
     sources: Box<[SourceEntry]>,
     queues: Box<[Wiped<QueueMemory>]>,
     memory: Wiped<CollectorMemory>,
+    pool_meters: PoolMeters,
 }
 
 impl Collector {
@@ -86,6 +88,7 @@ impl Collector {
             sources: sources.into_iter().map(SourceEntry::new).collect(),
             queues: queues.map_err(|_| Error::Memory)?,
             memory,
+            pool_meters: PoolMeters::default(),
         })
     }
 
@@ -270,8 +273,14 @@ impl Collector {
         source.inspect(|source| source.restart()).is_some()
     }
 
-    pub(super) fn stats(&self) -> Vec<SourceStats> {
-        self.sources.iter().map(SourceEntry::stats).collect()
+    pub(super) fn stats(&self, now_ms: u64) -> Vec<SourceStats> {
+        let sources = self.sources.iter();
+        sources.map(|source| source.stats(now_ms)).collect()
+    }
+
+    /// The fill of the pools.
+    pub(super) fn pool_stats(&self) -> Vec<PoolStats> {
+        self.pool_meters.stats()
     }
 
     /// The events dropped so far because a queue was full or busy.
@@ -362,6 +371,7 @@ impl Collector {
             drained.all += count;
         }
         state.event.zeroize();
+        self.pool_meters.copy(state.distribution.accumulator());
         drained
     }
 
@@ -387,6 +397,7 @@ impl Collector {
             .deliver(now_ms, pace, nodes.in_use(), inlet);
         if delivered {
             state.reseeded_ms = now_ms;
+            self.pool_meters.copy(state.distribution.accumulator());
             target.taps.announce();
         }
         delivered

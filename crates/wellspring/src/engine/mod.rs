@@ -33,6 +33,7 @@ mod modes;
 mod nodes;
 mod parts;
 mod phase;
+mod pool_meters;
 mod source_entry;
 mod stats;
 mod taps;
@@ -42,7 +43,7 @@ pub use builder::EngineBuilder;
 pub use harvester::{Harvester, HarvesterStats};
 pub(crate) use parts::Parts;
 pub use phase::Phase;
-pub use stats::{NodeStats, SourceStats, Stats};
+pub use stats::{NodeStats, PoolStats, SourceStats, Stats};
 pub(crate) use taps::{Bytes, Fill, OwnedTap};
 
 use crate::error::Error;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wellspring_core::event::Event;
 use wellspring_core::health::{Action, Grade, Health, Outcome, SourceHealth};
 use wellspring_core::source::{Source, SourceError, Speed};
-use wellspring_sys::{cpu, sandbox};
+use wellspring_sys::{cpu, os, sandbox};
 use zeroize::Zeroize;
 
 /// A source and its counts. In ordinary memory: a child process continues the counts.
@@ -19,6 +19,9 @@ pub(super) struct SourceEntry {
     errors: AtomicU64,
     /// The reason why the last draw yielded nothing, as [`encode`] writes it; 0 if it yielded something.
     last_error: AtomicU64,
+    empty_draws: AtomicU64,
+    /// When the draw began that has not ended yet; 0 if there is none.
+    drawing_since_ms: AtomicU64,
     /// A [`SourceHealth`]. A disabled source stays disabled in a child process, whose tests start from nothing.
     health: AtomicU32,
     intermittent_failures: AtomicU64,
@@ -62,6 +65,8 @@ impl SourceEntry {
             credited_bits: AtomicU64::new(0),
             errors: AtomicU64::new(0),
             last_error: AtomicU64::new(0),
+            empty_draws: AtomicU64::new(0),
+            drawing_since_ms: AtomicU64::new(0),
             health: AtomicU32::new(SourceHealth::StartUp as u32),
             intermittent_failures: AtomicU64::new(0),
             permanent_failures: AtomicU64::new(0),
@@ -102,12 +107,20 @@ impl SourceEntry {
         if is_disabled && !self.restart.load(Ordering::Relaxed) {
             return None;
         }
+        let since = &self.drawing_since_ms;
+        since.store(os::now_ms().max(1), Ordering::Relaxed);
         let draw = catch_unwind(AssertUnwindSafe(|| self.source.sample(destination)));
         let result = draw.unwrap_or_else(|panic| {
             // A drop of the panic's value could panic again.
             core::mem::forget(panic);
             Err(SourceError::Panicked)
         });
+        since.store(0, Ordering::Relaxed);
+        if matches!(result, Ok(1..)) {
+            self.empty_draws.store(0, Ordering::Relaxed);
+        } else {
+            add(&self.empty_draws, 1);
+        }
         match result {
             Ok(length) => {
                 self.last_error.store(0, Ordering::Relaxed);
@@ -161,7 +174,7 @@ impl SourceEntry {
         outcome.action != Action::Discard
     }
 
-    pub(super) fn stats(&self) -> SourceStats {
+    pub(super) fn stats(&self, now_ms: u64) -> SourceStats {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         SourceStats {
             name: self.source.name(),
@@ -170,6 +183,11 @@ impl SourceEntry {
             credited_bits: read(&self.credited_bits),
             errors: read(&self.errors),
             last_error: decode(read(&self.last_error)),
+            empty_draws: read(&self.empty_draws),
+            drawing_for_ms: match read(&self.drawing_since_ms) {
+                0 => 0,
+                since_ms => now_ms.saturating_sub(since_ms),
+            },
             discarded_bytes: read(&self.discarded_bytes),
             health: self.health(),
             intermittent_failures: read(&self.intermittent_failures),
@@ -250,11 +268,44 @@ mod tests {
     fn a_panic_of_a_source_is_an_error_of_that_source() {
         let entry = SourceEntry::new(Arc::new(Panics));
         assert_eq!(entry.sample(&mut [0; 32]), None);
-        let stats = entry.stats();
+        let stats = entry.stats(0);
         assert_eq!(
             (stats.errors, stats.last_error),
             (1, Some(SourceError::Panicked))
         );
+    }
+
+    /// Yields as many bytes as it is told, at most 32.
+    struct Yields(AtomicU32);
+
+    impl Source for Yields {
+        fn name(&self) -> &'static str {
+            "yields"
+        }
+
+        fn min_entropy(&self) -> MinEntropy {
+            MinEntropy::NONE
+        }
+
+        fn sample(&self, _: &mut [u8]) -> Result<usize, SourceError> {
+            match self.0.load(Ordering::Relaxed) {
+                33.. => Err(SourceError::Busy),
+                length => Ok(length as usize),
+            }
+        }
+    }
+
+    #[test]
+    fn draws_without_a_byte_are_counted_until_one_yields() {
+        let source = Arc::new(Yields(AtomicU32::new(0)));
+        let entry = SourceEntry::new(source.clone());
+        let mut draw = |length| {
+            source.0.store(length, Ordering::Relaxed);
+            entry.sample(&mut [0; 32]);
+            entry.stats(0).empty_draws
+        };
+        assert_eq!([0, 33, 0, 1, 33].map(&mut draw), [1, 2, 3, 0, 1]);
+        assert_eq!(entry.stats(u64::MAX).drawing_for_ms, 0);
     }
 
     #[test]

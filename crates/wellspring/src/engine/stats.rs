@@ -25,6 +25,8 @@ pub struct Stats {
     pub taps: usize,
     /// The nodes, by number.
     pub nodes: Vec<NodeStats>,
+    /// The 32 pools, by number. All nodes are seeded from them.
+    pub pools: Vec<PoolStats>,
     /// The sources, in the order given.
     pub sources: Vec<SourceStats>,
     /// The harvester, if this process runs one for this engine.
@@ -51,6 +53,16 @@ pub struct NodeStats {
     pub fetches: u64,
 }
 
+/// The noise that a pool has gathered since it was last used. Reseed number r uses pool i if 2^i divides r.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolStats {
+    /// The bytes of its events, 4 bytes of header for each included.
+    pub bytes: u32,
+    /// Their credit in bits, at most 256.
+    pub credit_bits: u32,
+}
+
 /// The numbers of a source.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -67,6 +79,10 @@ pub struct SourceStats {
     pub errors: u64,
     /// The reason why the last draw failed, if it did.
     pub last_error: Option<SourceError>,
+    /// The draws in a row, up to the last, that yielded nothing: they failed, or returned no byte.
+    pub empty_draws: u64,
+    /// The time since the draw began that has not ended yet, in milliseconds; 0 if there is none.
+    pub drawing_for_ms: u64,
     /// The bytes that were tested and thrown away: during start-ups, and after failures.
     pub discarded_bytes: u64,
     /// The state that its health tests put it in.

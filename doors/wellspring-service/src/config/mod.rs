@@ -94,6 +94,8 @@ pub struct EngineSection {
     /// The file that carries seeds over a reboot; empty: none. systemd's folder for it is the default where there is
     /// one.
     pub seed_file: PathBuf,
+    /// Devices or named pipes whose noise is mixed in without credit, at most 10.
+    pub noise_files: Vec<PathBuf>,
 }
 
 impl Default for EngineSection {
@@ -103,6 +105,7 @@ impl Default for EngineSection {
             mode: ModeName::default(),
             prf: PrfName::default(),
             seed_file: folder.map_or(PathBuf::new(), |folder| Path::new(&folder).join("seed")),
+            noise_files: Vec::new(),
         }
     }
 }

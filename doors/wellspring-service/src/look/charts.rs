@@ -33,6 +33,7 @@ pub(super) fn drawings(state: &State) -> Vec<Drawing> {
     ));
     drawings.extend(latency(&samples));
     drawings.push(credit(state));
+    drawings.push(pools(state));
     drawings
 }
 
@@ -142,6 +143,42 @@ fn credit(state: &State) -> Drawing {
         caption: "what is left for each node".into(),
         bars: nodes.iter().enumerate().map(bar).collect(),
         mark: None,
+    }
+    .draw()
+}
+
+/// The fill of the pools. Logarithmic, since each is used half as often as the one before.
+fn pools(state: &State) -> Drawing {
+    let pools = state.engine.stats().pools;
+    let points = pools.iter().enumerate().map(|(number, pool)| Point {
+        x: number as f64,
+        y: f64::from(pool.bytes.max(1)),
+        words: format!(
+            "pool {number}: {} bytes, {} bits of credit",
+            pool.bytes, pool.credit_bits
+        ),
+    });
+    let points: Vec<Point> = points.collect();
+    let bytes = points.iter().map(|point| point.y);
+    let last = points.len().saturating_sub(1) as f64;
+    let mut x = Axis::linear("pool", last, |_| String::new());
+    x.to = last;
+    x.ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
+        .map(|part| (last * part).round())
+        .map(|number| (number, number.to_string()))
+        .into();
+    Lines {
+        title: "Fill of the pools".into(),
+        x,
+        y: Axis::logarithmic("since each was last used", bytes, |value| {
+            amount(value, "B")
+        }),
+        series: vec![Series {
+            name: "bytes".into(),
+            is_dashed: false,
+            points,
+        }],
+        ideal: Vec::new(),
     }
     .draw()
 }

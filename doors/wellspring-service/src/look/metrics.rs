@@ -2,9 +2,10 @@
 
 use crate::doors::Door;
 use crate::meters::{CLASSES, get, upper_bound_ns};
+use crate::sources::SourceState;
 use crate::state::State;
 use core::fmt::Write;
-use wellspring::SourceHealth;
+use wellspring::{SourceHealth, SourceStats};
 
 /// The text. Each metric in it begins with its help and its type.
 struct Text(String);
@@ -56,6 +57,7 @@ pub fn metrics(state: &State) -> String {
     latencies(&mut text, state);
     engine(&mut text, state);
     nodes(&mut text, state);
+    pools(&mut text, state);
     sources(&mut text, state);
     users(&mut text, state);
     text.0
@@ -153,7 +155,7 @@ fn latencies(text: &mut Text, state: &State) {
 fn engine(text: &mut Text, state: &State) {
     let stats = state.engine.stats();
     let is_ready = stats.phase == wellspring::Phase::Ready;
-    let singles: [(&str, &str, &str, f64); 6] = [
+    let singles: [(&str, &str, &str, f64); 7] = [
         (
             "wellspring_ready",
             "gauge",
@@ -171,6 +173,12 @@ fn engine(text: &mut Text, state: &State) {
             "gauge",
             "Since the last reseed.",
             state.seed_age().as_secs_f64(),
+        ),
+        (
+            "wellspring_clone_notices_total",
+            "counter",
+            "Notices that the machine was cloned, restored or asleep, and orders to take new keys.",
+            get(&state.clone_notices) as f64,
         ),
         (
             "wellspring_dropped_events_total",
@@ -295,6 +303,55 @@ fn sources(text: &mut Text, state: &State) {
         for health in SourceHealth::ALL {
             let labels = [("source", source.name), ("state", health.name())];
             text.value(name, &labels, u8::from(source.health == health));
+        }
+    }
+    source_states(text, &sources);
+}
+
+fn source_states(text: &mut Text, sources: &[SourceStats]) {
+    let name = "wellspring_source_state";
+    text.metric(
+        name,
+        "gauge",
+        "1 for the state that the service sees a source in.",
+    );
+    for source in sources {
+        let now = SourceState::of(source);
+        for state in SourceState::ALL {
+            let labels = [("source", source.name), ("state", state.name())];
+            text.value(name, &labels, u8::from(state == now));
+        }
+    }
+    let name = "wellspring_source_empty_draws";
+    text.metric(
+        name,
+        "gauge",
+        "Draws in a row, up to the last, that yielded nothing.",
+    );
+    for source in sources {
+        text.value(name, &[("source", source.name)], source.empty_draws);
+    }
+}
+
+fn pools(text: &mut Text, state: &State) {
+    let pools = state.engine.stats().pools;
+    type Read = fn(&wellspring::PoolStats) -> u32;
+    let rows: [(&str, &str, Read); 2] = [
+        (
+            "wellspring_pool_bytes",
+            "Noise that a pool has gathered since it was last used.",
+            |pool| pool.bytes,
+        ),
+        (
+            "wellspring_pool_credit",
+            "Credit of the noise in a pool, in bits of min-entropy.",
+            |pool| pool.credit_bits,
+        ),
+    ];
+    for (name, help, read) in rows {
+        text.metric(name, "gauge", help);
+        for (number, pool) in pools.iter().enumerate() {
+            text.value(name, &[("pool", &number.to_string())], read(pool));
         }
     }
 }

@@ -4,9 +4,9 @@ use super::charts::{amount, drawings};
 use super::problems::problems;
 use crate::doors::Door;
 use crate::meters::get;
+use crate::sources::SourceState;
 use crate::state::State;
 use std::time::SystemTime;
-use wellspring::SourceHealth;
 use wellspring_bench::chart::{STYLE, escape};
 use wellspring_bench::page::STYLE as PAGE_STYLE;
 
@@ -152,10 +152,11 @@ fn sources(state: &State) -> String {
         .sources
         .iter()
         .map(|source| {
-            let is_good = matches!(source.health, SourceHealth::Active | SourceHealth::StartUp);
+            let state = SourceState::of(source);
             vec![
                 escape(source.name),
-                marked(source.health.name(), is_good),
+                marked(state.name(), !state.is_fault()),
+                escape(source.health.name()),
                 amount(source.bytes as f64, "B"),
                 format!("{} bits", source.credited_bits),
                 amount(source.discarded_bytes as f64, "B"),
@@ -170,7 +171,8 @@ fn sources(state: &State) -> String {
         .collect();
     let head = [
         "source",
-        "health",
+        "state",
+        "health tests",
         "used",
         "credited",
         "tested, not used",

@@ -1,7 +1,8 @@
 //! Problems that an operator should solve, in sentences.
 
+use crate::sources;
 use crate::state::State;
-use wellspring::{Phase, SourceHealth};
+use wellspring::Phase;
 
 /// A node with less credit than this, in bits, waits for seeds.
 const LITTLE_CREDIT_BITS: u32 = 64;
@@ -17,18 +18,7 @@ pub fn problems(state: &State) -> Vec<String> {
             stats.phase
         ));
     }
-    for source in &stats.sources {
-        let name = source.name;
-        match source.health {
-            SourceHealth::Quarantined => problems.push(format!(
-                "The source {name} failed a health test. It is not used until 1024 samples pass."
-            )),
-            SourceHealth::Disabled => problems.push(format!(
-                "The source {name} failed its health tests permanently. It is not used until the service starts again."
-            )),
-            SourceHealth::Active | SourceHealth::StartUp => {}
-        }
-    }
+    problems.extend(stats.sources.iter().filter_map(sources::problem));
     for (number, node) in stats.nodes.iter().enumerate() {
         let is_starved = node.credit_bits < LITTLE_CREDIT_BITS;
         if stats.phase == Phase::Ready && stats.nodes.len() > 1 && is_starved {

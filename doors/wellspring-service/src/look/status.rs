@@ -3,6 +3,7 @@
 use super::problems::problems;
 use crate::doors::Door;
 use crate::meters::get;
+use crate::sources::SourceState;
 use crate::state::State;
 use serde_json::{Value, json};
 use std::time::SystemTime;
@@ -24,6 +25,7 @@ pub fn status(state: &State) -> Value {
         "backend": stats.backend.name(),
         "generation": stats.generation,
         "seed_age_s": state.seed_age().as_secs(),
+        "clone_notices": get(&state.clone_notices),
         "taps": stats.taps,
         "dropped_events": stats.events_dropped,
         "not_locked_bytes": stats.unlocked_bytes,
@@ -34,12 +36,19 @@ pub fn status(state: &State) -> Value {
             "reseeds": node.reseeds,
             "fetches": node.fetches,
         })).collect::<Vec<_>>(),
+        "pools": stats.pools.iter().map(|pool| json!({
+            "bytes": pool.bytes,
+            "credit_bits": pool.credit_bits,
+        })).collect::<Vec<_>>(),
         "sources": stats.sources.iter().map(|source| json!({
             "name": source.name,
+            "state": SourceState::of(source).name(),
             "health": source.health.name(),
             "used_bytes": source.bytes,
             "credited_bits": source.credited_bits,
             "discarded_bytes": source.discarded_bytes,
+            "empty_draws": source.empty_draws,
+            "drawing_for_ms": source.drawing_for_ms,
             "intermittent_failures": source.intermittent_failures,
             "permanent_failures": source.permanent_failures,
             "errors": source.errors,

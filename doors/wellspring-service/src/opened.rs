@@ -1,0 +1,164 @@
+//! Opens everything that the configuration asks for. If one thing cannot be opened, that is noted, and the others open.
+
+use crate::config::{self, Config, SocketDefaults, SocketSection};
+use crate::doors::{Door, Doors};
+use crate::files::MountedFiles;
+use crate::kernel_pool::{self, KernelPool};
+use crate::page::Page;
+use crate::sockets::Listener;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+use wellspring::{MinEntropy, Source};
+use wellspring_sources::NoiseFile;
+
+/// Everything that the service opens before it gives up its privileges.
+pub(crate) struct Opened {
+    pub(crate) noise: Vec<Arc<dyn Source>>,
+    pub(crate) page: Page,
+    pub(crate) files: Option<MountedFiles>,
+    pub(crate) pool: Option<KernelPool>,
+    pub(crate) listeners: Vec<Listener>,
+}
+
+/// Opens everything. If one thing cannot be opened, that is noted, and the others open.
+pub(crate) fn open(config: &Config, doors: &Doors) -> Opened {
+    let mut listeners = Vec::new();
+    let activated = activated(doors);
+    listeners.extend(activated);
+    open_sockets(config, doors, &config.egd, Door::Egd, &mut listeners);
+    open_sockets(config, doors, &config.bulk, Door::Bulk, &mut listeners);
+    open_sockets(config, doors, &config.web, Door::Web, &mut listeners);
+    Opened {
+        page: open_page(config, doors),
+        files: open_files(config, doors),
+        pool: open_pool(config, doors),
+        noise: open_noise(config, doors),
+        listeners,
+    }
+}
+
+/// The sockets that systemd opened, by their names: `FileDescriptorName=egd` and so on.
+fn activated(doors: &Doors) -> Vec<Listener> {
+    let mut listeners = Vec::new();
+    let given = match sd_notify::listen_fds_with_names() {
+        Ok(given) => given,
+        Err(error) => {
+            doors.failed("sockets", "systemd", error);
+            return listeners;
+        }
+    };
+    for (descriptor, name) in given {
+        // SAFETY: systemd gave this descriptor to the process, which takes it once, here.
+        let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        let door = [Door::Egd, Door::Bulk, Door::Web]
+            .into_iter()
+            .find(|door| door.name() == name);
+        let Some(door) = door else {
+            doors.failed(
+                "sockets",
+                format!("'{name}' from systemd"),
+                "its name is none of: egd, bulk, web",
+            );
+            continue;
+        };
+        match Listener::activated(door, socket) {
+            Ok(listener) => {
+                doors.opened(door.name(), "from systemd");
+                listeners.push(listener);
+            }
+            Err(error) => doors.failed(door.name(), "from systemd", error),
+        }
+    }
+    listeners
+}
+
+/// Opens the sockets of a door, unless systemd did.
+fn open_sockets<D: SocketDefaults>(
+    config: &Config,
+    doors: &Doors,
+    section: &SocketSection<D>,
+    door: Door,
+    listeners: &mut Vec<Listener>,
+) {
+    if listeners.iter().any(|listener| listener.door == door) {
+        return;
+    }
+    for address in &section.listen {
+        let address = match address {
+            config::Address::Unix(path) => config::Address::Unix(config.runtime_path(path)),
+            config::Address::Tcp(_) => address.clone(),
+        };
+        match Listener::open(door, &address, section.mode.get() as u32) {
+            Ok(listener) => {
+                doors.opened(door.name(), &address);
+                listeners.push(listener);
+            }
+            Err(error) => doors.failed(door.name(), &address, error),
+        }
+    }
+}
+
+fn open_page(config: &Config, doors: &Doors) -> Page {
+    let path = config.runtime_path(&config.page.path);
+    if config.page.serve {
+        match Page::open(&path) {
+            Ok(page) => {
+                doors.opened("page", path.display());
+                return page;
+            }
+            Err(error) => doors.failed("page", path.display(), error),
+        }
+    }
+    Page::without_file()
+}
+
+fn open_files(config: &Config, doors: &Doors) -> Option<MountedFiles> {
+    let path = &config.files.mount;
+    if path.as_os_str().is_empty() {
+        return None;
+    }
+    match MountedFiles::mount(path, config.files.threads.get() as usize) {
+        Ok(files) => {
+            doors.opened("files", path.display());
+            Some(files)
+        }
+        Err(fault) => {
+            doors.failed("files", path.display(), fault);
+            None
+        }
+    }
+}
+
+/// Opens the noise files. They are credited nothing: the service cannot know what is in them.
+fn open_noise(config: &Config, doors: &Doors) -> Vec<Arc<dyn Source>> {
+    let mut sources: Vec<Arc<dyn Source>> = Vec::new();
+    for path in &config.engine.noise_files {
+        match NoiseFile::open(path, MinEntropy::NONE) {
+            Ok(file) => {
+                doors.opened("noise", path.display());
+                sources.push(Arc::new(file));
+            }
+            Err(error) => doors.failed("noise", path.display(), error),
+        }
+    }
+    sources
+}
+
+fn open_pool(config: &Config, doors: &Doors) -> Option<KernelPool> {
+    let section = &config.kernel_pool;
+    if !section.feed {
+        return None;
+    }
+    let interval = Duration::from_secs(section.interval_s.get());
+    match KernelPool::open(interval, section.credit_bits.get()) {
+        Ok(pool) => {
+            doors.opened("kernel-pool", kernel_pool::PATH);
+            Some(pool)
+        }
+        Err(error) => {
+            doors.failed("kernel-pool", kernel_pool::PATH, error);
+            None
+        }
+    }
+}
