@@ -92,6 +92,25 @@ impl Service {
         service
     }
 
+    /// Kills it by SIGKILL and starts it again in the same place. The log goes on.
+    pub(crate) fn restart(&mut self) {
+        self.end("-KILL");
+        // Old messages, which the service sent before it was killed.
+        self.notify.set_nonblocking(true).unwrap();
+        while self.notify.recv(&mut [0; 4096]).is_ok() {}
+        self.notify.set_nonblocking(false).unwrap();
+        let log = fs::OpenOptions::new()
+            .append(true)
+            .open(self.folder.path("log"));
+        let mut command = wellspringd();
+        command
+            .arg("--config")
+            .arg(self.folder.path("wellspring.toml"));
+        command.env("NOTIFY_SOCKET", self.folder.path("notify.sock"));
+        self.child = command.stderr(log.unwrap()).spawn().unwrap();
+        self.wait_for_notice("READY=1");
+    }
+
     /// Waits until the service tells systemd this.
     pub(crate) fn wait_for_notice(&self, words: &str) {
         let mut message = [0; 4096];

@@ -3,6 +3,7 @@
 //! ```text
 //! common   starts the service, and waits until it says that it is ready
 //! config   the command line, and a configuration that is read again
+//! faults   what the system refuses: a full disk, no permission, no /dev/fuse
 //! files    the device files, read by programs
 //! sockets  EGD, the bulk protocol, limits, garbage
 //! look     status, metrics, the page in a browser
@@ -12,6 +13,7 @@
 
 mod common;
 mod config;
+mod faults;
 mod files;
 mod look;
 mod manners;

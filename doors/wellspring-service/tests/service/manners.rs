@@ -26,12 +26,10 @@ fn every_end_that_was_asked_for_is_clean_and_leaves_no_socket() {
 #[test]
 fn a_service_that_was_killed_starts_again_in_its_place() {
     let mut service = Service::start("");
-    service.end("-KILL");
-    assert!(service.folder.path("run/egd.sock").exists());
-    let folder = Folder::new();
-    fs::rename(service.folder.path("run"), folder.path("run")).unwrap();
-    let again = Service::start_in(folder, "");
-    let mut stream = again.socket("egd.sock");
+    let killed = service.child.id();
+    service.restart();
+    assert_ne!(service.child.id(), killed);
+    let mut stream = service.socket("egd.sock");
     stream.write_all(&[2, 1]).unwrap();
     stream.read_exact(&mut [0]).unwrap();
 }
