@@ -1,7 +1,7 @@
 //! A clock that goes back is a sign of a copy: of a process that was restored on a machine with less uptime.
 
 use super::Engine;
-use super::collector::Due;
+use super::collector_memory::Due;
 use crate::mode::Mode;
 use wellspring_sys::os;
 

@@ -11,8 +11,8 @@
 //! the files of clone detection. All other inline harvests make at most 3 system calls.
 
 use super::collector_memory::{
-    CollectorMemory, CollectorState, Drained, MAX_SOURCES, QUEUE_EVENTS, QueueMemory, ROUND_DRAWS,
-    SAMPLE_BYTES, SEEDING_SAMPLE_BYTES,
+    CollectorMemory, CollectorState, Drained, Due, MAX_SOURCES, QUEUE_EVENTS, QueueMemory,
+    ROUND_DRAWS, SAMPLE_BYTES, SEEDING_SAMPLE_BYTES,
 };
 use super::harvester::Round;
 use super::inherited;
@@ -20,7 +20,7 @@ use super::nodes::Nodes;
 use super::phase::Phase;
 use super::pool_meters::PoolMeters;
 use super::source_entry::SourceEntry;
-use super::stats::{PoolStats, SourceStats};
+use super::stats::SourceStats;
 use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::Ordering;
@@ -57,20 +57,12 @@ impl Round {
     }
 }
 
-/// The time of a harvest.
-#[derive(Clone, Copy)]
-pub(super) struct Due {
-    pub(super) now_ms: u64,
-    /// The clock showed a later time before: this process is probably a restored copy.
-    pub(super) clock_went_back: bool,
-}
-
 /// The sources, the queues and the pools of an engine.
 pub(super) struct Collector {
     sources: Box<[SourceEntry]>,
     queues: Box<[Wiped<QueueMemory>]>,
     memory: Wiped<CollectorMemory>,
-    pool_meters: PoolMeters,
+    pub(super) pool_meters: PoolMeters,
 }
 
 impl Collector {
@@ -276,11 +268,6 @@ impl Collector {
     pub(super) fn stats(&self, now_ms: u64) -> Vec<SourceStats> {
         let sources = self.sources.iter();
         sources.map(|source| source.stats(now_ms)).collect()
-    }
-
-    /// The fill of the pools.
-    pub(super) fn pool_stats(&self) -> Vec<PoolStats> {
-        self.pool_meters.stats()
     }
 
     /// The events dropped so far because a queue was full or busy.

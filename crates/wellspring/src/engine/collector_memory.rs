@@ -90,6 +90,14 @@ impl Zeroed for QueueMemory {
     const ZERO: Self = Self(Queue::ZERO);
 }
 
+/// The time of a harvest.
+#[derive(Clone, Copy)]
+pub(super) struct Due {
+    pub(super) now_ms: u64,
+    /// The clock showed a later time before: this process is probably a restored copy.
+    pub(super) clock_went_back: bool,
+}
+
 /// The number of events taken from the fullest queue, and from all queues.
 #[derive(Default)]
 pub(super) struct Drained {

@@ -1,7 +1,7 @@
 //! One harvest on a reader's call, if no harvester does it.
 
-use super::collector::{Collector, Due, SeedTarget};
-use super::collector_memory::{CollectorState, ROUND_DRAWS, SAMPLE_BYTES};
+use super::collector::{Collector, SeedTarget};
+use super::collector_memory::{CollectorState, Due, ROUND_DRAWS, SAMPLE_BYTES};
 use wellspring_core::pool::{Pace, RESEED_INTERVAL_MS};
 use wellspring_sys::lock::Guard;
 use wellspring_sys::signals::Blocked;

@@ -6,7 +6,8 @@
 //! copies  clones -> every node -> generation -> clones
 //! ```
 
-use super::collector::{Collector, Due, SeedTarget};
+use super::collector::{Collector, SeedTarget};
+use super::collector_memory::Due;
 use super::harvester::HarvesterStatus;
 use super::inherited;
 use super::inline_harvest::Turn;
@@ -165,7 +166,7 @@ impl Parts {
             generation: self.taps.generation(),
             taps: self.taps.count(),
             nodes: self.nodes.stats(),
-            pools: self.collector.pool_stats(),
+            pools: self.collector.pool_meters.stats(),
             sources: self.collector.stats(now_ms),
             harvester: self.harvester.get().and_then(|status| status.stats(now_ms)),
             clone_detection: self.clones.stats(),

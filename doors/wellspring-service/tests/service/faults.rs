@@ -1,4 +1,4 @@
-//! What the system refuses: one clear line each, the rest opens, and the status shows what did not.
+//! Refusals of the system: one clear line each, the rest opens, and the status shows what did not.
 
 use super::common::{Folder, Service, has_fuse, is_installed, is_root};
 use serde_json::Value;
