@@ -9,6 +9,7 @@
 //! look     status, metrics, the page in a browser
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
+//! residue  the memory of the service, searched for bytes that it sent
 //! ```
 
 mod common;
@@ -18,4 +19,8 @@ mod files;
 mod look;
 mod manners;
 mod page;
+mod residue;
 mod sockets;
+#[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod wanted;
