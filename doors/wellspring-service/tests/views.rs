@@ -108,7 +108,7 @@ impl Driver {
 fn a_source_that_was_silent_before_the_first_look_is_found_by_it_and_its_recovery_too() {
     for (does, words) in [(FAILS, "error 5"), (YIELDS_NOTHING, "it returns no byte")] {
         let driver = Driver::new(does);
-        driver.draw();
+        (0..16).for_each(|_| driver.draw());
         driver.shows("silent", Some(words));
         let mut watch = SourceWatch::default();
         let said = driver.look(&mut watch);

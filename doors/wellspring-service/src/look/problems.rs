@@ -18,7 +18,6 @@ pub fn problems(state: &State) -> Vec<String> {
             stats.phase
         ));
     }
-    problems.extend(stats.sources.iter().filter_map(sources::problem));
     for (number, node) in stats.nodes.iter().enumerate() {
         let is_starved = node.credit_bits < LITTLE_CREDIT_BITS;
         if stats.phase == Phase::Ready && stats.nodes.len() > 1 && is_starved {
@@ -39,6 +38,7 @@ pub fn problems(state: &State) -> Vec<String> {
             opening.name, opening.place
         ));
     }
+    problems.extend(stats.sources.iter().filter_map(sources::problem));
     if let Some(seed_file) = &stats.seed_file {
         if seed_file.found.is_fault() {
             problems.push(format!("The seed file was not used: {}.", seed_file.found));
