@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A share may be drawn in advance for this time.
 const BURST_NS: u64 = 1_000_000_000;
 
-/// What one user or guest has drawn of its share.
+/// The part of its share that one user or guest has drawn.
 #[derive(Debug, Default)]
 pub struct Share {
     /// The time until which the bytes drawn so far use it up, in nanoseconds of the service's clock.

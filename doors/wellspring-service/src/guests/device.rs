@@ -20,7 +20,7 @@ pub const MAX_QUEUE: u16 = 256;
 /// VIRTIO_F_VERSION_1: a device as the standard describes it.
 const VERSION_1: u64 = 1 << 32;
 
-/// What the device offers.
+/// The features that the device offers.
 pub const FEATURES: u64 = VERSION_1 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
 
 /// The protocol features that it offers. The crate `vhost` adds REPLY_ACK.
@@ -240,7 +240,7 @@ impl VhostUserBackendReqHandlerMut for Device {
         // Without a descriptor the device would have to poll the ring all the time.
         let file = event_descriptor(fd.ok_or(Error::InvalidParam)?)?;
         let epoll = self.epoll.clone();
-        // Edge-triggered: each event wakes the worker once, and nobody has to read the descriptor.
+        // Edge-triggered: each event wakes the worker once, and the worker need not read the descriptor.
         let flags = EventFlags::IN | EventFlags::ET;
         let key = EventData::new_u64(self.key);
         epoll::add(&*epoll, &file, key, flags)

@@ -32,7 +32,7 @@ const HEAD_BYTES: usize = 12;
 /// one more answer, so that no answer has to wait for room.
 const MAX_UNREAD_BYTES: i32 = 32 * 1024;
 
-/// What a guest waits for after its turn.
+/// The event that a guest waits for after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wants {
     /// Its next message or request.
@@ -179,7 +179,7 @@ impl Guest {
     }
 }
 
-/// What requests need besides the ring.
+/// The state that requests need besides the ring.
 struct Work<'a> {
     state: &'a State,
     admission: &'a Admission,

@@ -14,7 +14,7 @@ pub const MIN_COST_BYTES: u64 = 64;
 /// The most buffers of one request. Linux asks with one.
 pub const MAX_BUFFERS: usize = 64;
 
-/// What became of the next request.
+/// The fate of the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// There is none.

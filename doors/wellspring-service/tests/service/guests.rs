@@ -226,7 +226,7 @@ impl From<EventFdFrom> for EventFd {
 }
 
 #[test]
-fn garbage_in_place_of_messages_ends_its_connection_and_half_a_message_stops_nobody() {
+fn garbage_in_place_of_messages_ends_its_connection_and_half_a_message_stops_no_other() {
     let service = Service::start("");
     let mut bystander = Hypervisor::start(&service);
     let mut halves = Vec::new();
