@@ -10,6 +10,7 @@
 //! look     status, metrics, the page in a browser
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
+//! residue  the memory of the service, searched for bytes that it sent
 //! ```
 
 mod common;
@@ -20,4 +21,8 @@ mod hypervisor;
 mod look;
 mod manners;
 mod page;
+mod residue;
 mod sockets;
+#[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod wanted;
