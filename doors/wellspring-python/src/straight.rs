@@ -5,7 +5,7 @@ use wellspring_pseudo::{ElementError, Elements};
 
 /// Arrays whose uniform numbers of the type `T` go straight into memory.
 pub(crate) trait Straight<T> {
-    /// As [`Elements::uniform`].
+    /// Like [`Elements::uniform`], but the words go straight into `out`.
     fn uniform_straight(&self, first: u64, out: &mut [T]) -> Result<(), ElementError>;
 }
 

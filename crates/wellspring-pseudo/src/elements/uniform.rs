@@ -113,7 +113,7 @@ where
     }
 }
 
-/// Converts every word where it lies.
+/// Converts every word in place.
 struct ConvertInPlace<'a, const BYTES: usize, F> {
     words: &'a mut [[u8; BYTES]],
     convert: F,
