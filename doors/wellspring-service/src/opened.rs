@@ -1,12 +1,12 @@
 //! Opens everything that the configuration asks for. If one thing cannot be opened, that is noted, and the others open.
 
+use crate::activation;
 use crate::config::{self, Config, SocketDefaults, SocketSection};
 use crate::doors::{Door, Doors};
 use crate::files::MountedFiles;
 use crate::kernel_pool::{self, KernelPool};
 use crate::page::Page;
 use crate::sockets::Listener;
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use wellspring::{MinEntropy, Source};
@@ -19,58 +19,32 @@ pub(crate) struct Opened {
     pub(crate) files: Option<MountedFiles>,
     pub(crate) pool: Option<KernelPool>,
     pub(crate) listeners: Vec<Listener>,
+    pub(crate) guests: Vec<Listener>,
 }
 
 /// Opens everything. If one thing cannot be opened, that is noted, and the others open.
 pub(crate) fn open(config: &Config, doors: &Doors) -> Opened {
     let mut listeners = Vec::new();
-    let activated = activated(doors);
-    listeners.extend(activated);
+    listeners.extend(activation::activated(doors));
     open_sockets(config, doors, &config.egd, Door::Egd, &mut listeners);
     open_sockets(config, doors, &config.bulk, Door::Bulk, &mut listeners);
     open_sockets(config, doors, &config.web, Door::Web, &mut listeners);
+    open_sockets(
+        config,
+        doors,
+        &config.vhost_user,
+        Door::VhostUser,
+        &mut listeners,
+    );
+    let is_for_guests = |listener: &mut Listener| listener.door == Door::VhostUser;
     Opened {
+        guests: listeners.extract_if(.., is_for_guests).collect(),
         page: open_page(config, doors),
         files: open_files(config, doors),
         pool: open_pool(config, doors),
         noise: open_noise(config, doors),
         listeners,
     }
-}
-
-/// The sockets that systemd opened, by their names: `FileDescriptorName=egd` and so on.
-fn activated(doors: &Doors) -> Vec<Listener> {
-    let mut listeners = Vec::new();
-    let given = match sd_notify::listen_fds_with_names() {
-        Ok(given) => given,
-        Err(error) => {
-            doors.failed("sockets", "systemd", error);
-            return listeners;
-        }
-    };
-    for (descriptor, name) in given {
-        // SAFETY: systemd gave this descriptor to the process, which takes it once, here.
-        let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
-        let door = [Door::Egd, Door::Bulk, Door::Web]
-            .into_iter()
-            .find(|door| door.name() == name);
-        let Some(door) = door else {
-            doors.failed(
-                "sockets",
-                format!("'{name}' from systemd"),
-                "its name is none of: egd, bulk, web",
-            );
-            continue;
-        };
-        match Listener::activated(door, socket) {
-            Ok(listener) => {
-                doors.opened(door.name(), "from systemd");
-                listeners.push(listener);
-            }
-            Err(error) => doors.failed(door.name(), "from systemd", error),
-        }
-    }
-    listeners
 }
 
 /// Opens the sockets of a door, unless systemd did.

@@ -6,6 +6,7 @@
 use crate::config::{self, Config};
 use crate::doors::Doors;
 use crate::files::{MountedFiles, ServedFiles};
+use crate::guests::Guests;
 use crate::kernel_pool::KernelPool;
 use crate::log;
 use crate::meters::add;
@@ -13,7 +14,7 @@ use crate::opened::open;
 use crate::page::Page;
 use crate::process::signals::{Order, Signals};
 use crate::process::{bounds, privileges, sandbox};
-use crate::sockets::Workers;
+use crate::sockets::{Listener, Workers};
 use crate::sources::SourceWatch;
 use crate::state::State;
 use crate::users::Users;
@@ -68,6 +69,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let threads = config.service.threads.get() as usize;
     let workers = Workers::start(&state, opened.listeners, threads)
         .map_err(|error| format!("no threads for sockets: {error}"))?;
+    let guests = serve_guests(&state, opened.guests)?;
     let files = service.serve_files(opened.files)?;
     tracing::info!(
         "ready: {} openings; Ctrl-C or SIGTERM ends",
@@ -77,9 +79,18 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     service.serve();
     tell(&[NotifyState::Stopping]);
     drop(files);
+    drop(guests);
     drop(workers);
     tracing::info!("ended");
     Ok(())
+}
+
+/// Without a socket for guests there is no thread for them.
+fn serve_guests(state: &Arc<State>, listeners: Vec<Listener>) -> Result<Option<Guests>, Fault> {
+    let guests = (!listeners.is_empty()).then(|| Guests::start(state, listeners));
+    guests
+        .transpose()
+        .map_err(|error| format!("no thread for guests: {error}"))
 }
 
 /// Tells systemd, if it listens.

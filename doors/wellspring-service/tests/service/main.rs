@@ -6,6 +6,8 @@
 //! faults   what the system refuses: a full disk, no permission, no /dev/fuse
 //! files    the device files, read by programs
 //! sockets  EGD, the bulk protocol, limits, garbage
+//! hypervisor  plays a hypervisor: a guest memory, a ring, messages of vhost-user
+//! guests   virtual machines by vhost-user, also hostile ones
 //! look     status, metrics, the page in a browser
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
@@ -16,6 +18,8 @@ mod common;
 mod config;
 mod faults;
 mod files;
+mod guests;
+mod hypervisor;
 mod look;
 mod manners;
 mod page;
