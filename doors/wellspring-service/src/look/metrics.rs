@@ -1,47 +1,12 @@
-//! The text format of Prometheus.
+//! The metrics for Prometheus.
 
+use super::exposition::Text;
 use crate::connections::ConnectionMeter;
 use crate::doors::Door;
 use crate::meters::{CLASSES, get, upper_bound_ns};
 use crate::sources::SourceState;
 use crate::state::State;
-use core::fmt::Write;
 use wellspring::{SourceHealth, SourceStats};
-
-/// The text. Each metric in it begins with its help and its type.
-struct Text(String);
-
-/// A label's name and value.
-type Labels<'a> = &'a [(&'a str, &'a str)];
-
-impl Text {
-    fn metric(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
-    }
-
-    fn value(&mut self, name: &str, labels: Labels<'_>, value: impl core::fmt::Display) {
-        self.0 += name;
-        for (place, (label, text)) in labels.iter().enumerate() {
-            let before = if place == 0 { '{' } else { ',' };
-            let _ = write!(self.0, "{before}{label}=\"{}\"", escape(text));
-        }
-        if !labels.is_empty() {
-            self.0.push('}');
-        }
-        let _ = writeln!(self.0, " {value}");
-    }
-
-    fn single(&mut self, name: &str, kind: &str, help: &str, value: impl core::fmt::Display) {
-        self.metric(name, kind, help);
-        self.value(name, &[], value);
-    }
-}
-
-/// Escapes the value of a label as the format demands.
-fn escape(text: &str) -> String {
-    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-    text.replace('\n', "\\n")
-}
 
 /// All metrics.
 #[must_use]
