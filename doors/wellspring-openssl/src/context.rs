@@ -1,4 +1,4 @@
-//! The common part of both algorithms: contexts, their states and parameters, and the calls that need nothing else.
+//! The common parts of both algorithms: contexts, their states and parameters, and the calls that need nothing else.
 
 use crate::abi::{self, Dispatch, NO, Param, YES};
 use crate::parameter::{Answer, answer_all, asks};

@@ -1,4 +1,4 @@
-//! Shared by the tests of the doors: installed programs, folders, and the output of programs.
+//! The parts that the tests of the doors share: installed programs, folders, and the output of programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
