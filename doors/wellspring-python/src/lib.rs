@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! secrets         the engine of the process: bytes, integers, fractions
+//! tokens          the same bytes as text
 //! buffer          an object of Python with memory that is written to
 //! block           which elements of an array a call makes, cut into pieces for threads
 //! elements        arrays whose element i depends on the name and on i alone
@@ -18,6 +19,7 @@ mod buffer;
 mod draws;
 mod elements;
 mod secrets;
+mod tokens;
 
 use pyo3::prelude::*;
 
@@ -30,4 +32,6 @@ mod _native {
     use crate::elements::Elements;
     #[pymodule_export]
     use crate::secrets::{fill, randbelow, randbits, random, token_bytes};
+    #[pymodule_export]
+    use crate::tokens::{token_hex, token_urlsafe};
 }
