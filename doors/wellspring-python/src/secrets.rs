@@ -1,6 +1,7 @@
 //! The engine of the process: bytes, integers and fractions that are fit for keys.
 
 use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt};
 use zeroize::Zeroize;
@@ -74,10 +75,13 @@ pub(crate) fn randbits(py: Python<'_>, k: isize) -> PyResult<Bound<'_, PyInt>> {
 
 /// Overwrites bytes that this module made and gave to no code that keeps them.
 fn wipe(bytes: &Bound<'_, PyBytes>) {
-    let place = bytes.as_bytes();
-    // SAFETY: the memory of this object. It has at least 9 bytes, so it is none of the objects that Python shares; the
-    // caller has the only reference, and Python's lock.
-    unsafe { std::slice::from_raw_parts_mut(place.as_ptr().cast_mut(), place.len()) }.zeroize();
+    let length = bytes.as_bytes().len();
+    // SAFETY: the memory of this object, `length` bytes. It has at least 9, so it is none of the objects that Python
+    // shares; the caller has the only reference, and Python's lock.
+    unsafe {
+        let start = ffi::PyBytes_AsString(bytes.as_ptr()).cast::<u8>();
+        std::slice::from_raw_parts_mut(start, length).zeroize();
+    }
 }
 
 /// An integer from 0 to `n` - 1, each with the same probability.
