@@ -1,6 +1,6 @@
 //! One guest: its messages, its requests, and its turn.
 
-use super::bell::Bell;
+use super::calls::GuestCalls;
 use super::device::Device;
 use super::request::{BrokenRing, MAX_REQUEST_BYTES, Outcome, serve_next};
 use crate::admission::Admission;
@@ -92,7 +92,7 @@ impl Guest {
         &mut self,
         state: &State,
         scratch: &mut Scratch,
-        bell: &Bell,
+        calls: &GuestCalls,
         woke: Instant,
         is_paused: bool,
     ) -> Wants {
@@ -118,7 +118,7 @@ impl Guest {
         if is_paused {
             return wants;
         }
-        match self.serve(state, scratch, bell, woke) {
+        match self.serve(state, scratch, calls, woke) {
             Ok(Wants::Event) => wants,
             Ok(other) => other,
             Err(BrokenRing) => Wants::HostileEnd,
@@ -151,7 +151,7 @@ impl Guest {
         &mut self,
         state: &State,
         scratch: &mut Scratch,
-        bell: &Bell,
+        calls: &GuestCalls,
         woke: Instant,
     ) -> Result<Wants, BrokenRing> {
         let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,7 +176,7 @@ impl Guest {
             .ok_or(BrokenRing)?;
         if let Some(call) = device.call().filter(|_| is_used) {
             // The other end has kept this thread waiting.
-            if !bell.call(call.as_fd()) {
+            if !calls.call(call.as_fd()) {
                 return Err(BrokenRing);
             }
         }

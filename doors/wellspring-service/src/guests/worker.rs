@@ -1,6 +1,6 @@
 //! The thread that serves all guests, each in its turn.
 
-use super::bell::Bell;
+use super::calls::GuestCalls;
 use super::device::Device;
 use super::guest::{Guest, Scratch, Wants};
 use crate::admission::Admission;
@@ -44,7 +44,7 @@ pub(super) struct Worker {
     paused: BinaryHeap<Reverse<(Instant, usize, u64)>>,
     accepts_from: Option<Instant>,
     scratch: Scratch,
-    bell: Arc<Bell>,
+    calls: Arc<GuestCalls>,
 }
 
 impl Worker {
@@ -53,7 +53,7 @@ impl Worker {
         state: Arc<State>,
         listeners: Vec<Listener>,
         end: &impl AsFd,
-        bell: Arc<Bell>,
+        calls: Arc<GuestCalls>,
     ) -> io::Result<Self> {
         let epoll = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC)?);
         epoll::add(&*epoll, end, EventData::new_u64(END_KEY), EventFlags::IN)?;
@@ -67,7 +67,7 @@ impl Worker {
             paused: BinaryHeap::new(),
             accepts_from: None,
             scratch: Scratch::new(),
-            bell,
+            calls,
         };
         worker.listen()?;
         Ok(worker)
@@ -87,7 +87,7 @@ impl Worker {
 
     /// Serves until the end.
     pub(super) fn run(mut self) {
-        if let Err(error) = self.bell.answer_here() {
+        if let Err(error) = self.calls.answer_here() {
             tracing::warn!("calls to guests cannot be interrupted: {error}");
         }
         let mut events = Vec::with_capacity(256);
@@ -215,8 +215,8 @@ impl Worker {
         };
         slot.is_queued = false;
         let is_paused = slot.is_paused;
-        let (state, scratch, bell) = (&*self.state, &mut self.scratch, &*self.bell);
-        let turn = || slot.guest.turn(state, scratch, bell, woke, is_paused);
+        let (state, scratch, calls) = (&*self.state, &mut self.scratch, &*self.calls);
+        let turn = || slot.guest.turn(state, scratch, calls, woke, is_paused);
         // A fault in the code of this guest ends this guest, and no other.
         match catch_unwind(AssertUnwindSafe(turn)).unwrap_or(Wants::HostileEnd) {
             Wants::Event => {}

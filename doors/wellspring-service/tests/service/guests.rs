@@ -180,7 +180,7 @@ fn a_region_that_is_added_can_be_used_and_one_that_overlaps_ends_the_connection(
 
 #[test]
 fn descriptors_of_another_kind_end_the_connection() {
-    // A pipe, which the other end could let fill up, as the guest's bell.
+    // A pipe, which the other end could let fill up, as the guest's call.
     assert_ends_alone(|guest| {
         let (_, pipe) = std::io::pipe().unwrap();
         // SAFETY: the descriptor of the pipe is given away.
@@ -205,7 +205,7 @@ fn descriptors_of_another_kind_end_the_connection() {
 }
 
 #[test]
-fn a_bell_that_is_full_blocks_nothing() {
+fn a_call_that_is_full_blocks_nothing() {
     let service = Service::start("");
     let mut guest = Hypervisor::start(&service);
     let full = eventfd(0, EventfdFlags::empty()).unwrap();

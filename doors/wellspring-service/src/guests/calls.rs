@@ -15,7 +15,7 @@ const SIGNAL: libc::c_int = libc::SIGUSR2;
 
 /// The calls of one thread.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
+pub(super) struct GuestCalls {
     thread: OnceLock<libc::pthread_t>,
     /// Odd during a call; each call adds 2.
     calls: AtomicU64,
@@ -25,7 +25,7 @@ pub(super) struct Bell {
 
 extern "C" fn ignore(_signal: libc::c_int) {}
 
-impl Bell {
+impl GuestCalls {
     /// Makes this thread the one that calls.
     pub(super) fn answer_here(&self) -> io::Result<()> {
         // SAFETY: an action of zeros is one without flags: no SA_RESTART, so that the signal ends a wait. The handler
@@ -60,7 +60,7 @@ impl Bell {
     }
 
     /// Interrupts a call that was under way at the last look already. Called about once a second, while the thread of
-    /// the bell runs.
+    /// that calls runs.
     pub(super) fn interrupt_if_stuck(&self) {
         let calls = self.calls.load(Relaxed);
         let is_stuck = calls % 2 == 1 && self.seen.swap(calls, Relaxed) == calls;
@@ -83,16 +83,16 @@ mod tests {
     fn a_call_that_waits_is_interrupted_and_a_full_counter_is_not_called() {
         let full = eventfd(0, EventfdFlags::empty()).unwrap();
         rustix::io::write(&full, &(u64::MAX - 1).to_ne_bytes()).unwrap();
-        let bell = Arc::new(Bell::default());
-        assert!(bell.call(full.as_fd()), "it waited for room");
-        let caller = bell.clone();
+        let calls = Arc::new(GuestCalls::default());
+        assert!(calls.call(full.as_fd()), "it waited for room");
+        let caller = calls.clone();
         let thread = std::thread::spawn(move || {
             caller.answer_here().unwrap();
             // As if the counter had become full after the look at it.
             caller.write(full.as_fd())
         });
         while !thread.is_finished() {
-            bell.interrupt_if_stuck();
+            calls.interrupt_if_stuck();
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(!thread.join().unwrap());
