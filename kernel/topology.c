@@ -5,6 +5,10 @@
  * A NUMA node with memory and CPUs gets a node of ours, in its own memory. Any other is
  * served by the nearest that has one. There is always a root.
  *
+ * Memory means memory that the kernel may use for itself (N_NORMAL_MEMORY). Memory that
+ * was made movable, so that it can leave, has room for users' pages only: a node cannot
+ * be there, and a NUMA node that has no other memory is served by the nearest.
+ *
  * If all CPUs of a node leave, it keeps its state; its mailbox fills, and it is passed
  * over. If its memory leaves, it is withdrawn, and when its last reader is gone, output
  * of its generator is mixed into the pools before it is wiped.
@@ -76,7 +80,7 @@ static void retire_node(struct ws_node *node)
  */
 static int add_root(void)
 {
-	return add_node(first_memory_node);
+	return add_node(first_node(node_states[N_NORMAL_MEMORY]));
 }
 
 /* Brings nodes up to date with the machine. @coming is a CPU about to start, or -1. */
@@ -86,7 +90,7 @@ static int refresh(int coming)
 	unsigned int number;
 
 	mutex_lock(&topology_lock);
-	for_each_node_state(numa_node, N_MEMORY) {
+	for_each_node_state(numa_node, N_NORMAL_MEMORY) {
 		bool has_cpu = !cpumask_empty(cpumask_of_node(numa_node)) ||
 			(coming >= 0 && cpu_to_node(coming) == numa_node);
 
@@ -100,7 +104,7 @@ static int refresh(int coming)
 	for (number = 1; number < ws_nodes_count(); number++) {
 		struct ws_node *node = ws_nodes_held(number);
 
-		if (node && !node_state(node->numa_node, N_MEMORY))
+		if (node && !node_state(node->numa_node, N_NORMAL_MEMORY))
 			retire_node(node);
 	}
 	mutex_unlock(&topology_lock);

@@ -4,6 +4,7 @@
  * lost, no value comes twice, and a CPU that is gone leaves no secret behind.
  */
 #include <linux/cpu.h>
+#include <linux/delay.h>
 #include <linux/smp.h>
 
 #include "../topology.h"
@@ -11,6 +12,8 @@
 #include "workers.h"
 
 #define CYCLES 6
+/* The kernel waits 5 to 10 s for a CPU. An emulated one may need longer. */
+#define ATTEMPTS 30
 #define VALUES (1 << 18)
 
 static struct collector values;
@@ -40,6 +43,18 @@ static void read_there(void *data)
 		WRITE_ONCE(errors, 1);
 }
 
+static int return_cpu(int cpu)
+{
+	int attempt, error = -EAGAIN;
+
+	for (attempt = 0; error && attempt < ATTEMPTS; attempt++) {
+		if (attempt)
+			msleep(1000);
+		error = add_cpu(cpu);
+	}
+	return error;
+}
+
 static int cycle_cpu(struct report *report, int cpu)
 {
 	u8 before[16] = {}, after[16] = {};
@@ -51,10 +66,10 @@ static int cycle_cpu(struct report *report, int cpu)
 	if (error)
 		return skipped(report, "CPU %d does not go: %d", cpu, error);
 	if (!ws_taps_are_wiped(cpu)) {
-		add_cpu(cpu);
+		return_cpu(cpu);
 		return failed(report, "CPU %d left keys or output behind", cpu);
 	}
-	error = add_cpu(cpu);
+	error = return_cpu(cpu);
 	if (!error)
 		error = smp_call_function_single(cpu, read_there, after, true);
 	if (error)

@@ -140,8 +140,11 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
         &vm.initramfs.to_string_lossy(),
     ]);
     // The console shows warnings and worse. `dmesg` gives the rest: the buffer of 4 MiB holds a whole run. The
-    // kernel's timer check counts ticks in a loop and fails when QEMU gets too little CPU time.
-    let words = "console=ttyS0 panic=-1 quiet loglevel=5 log_buf_len=4M no_timer_check";
+    // kernel's timer check counts ticks in a loop and fails when QEMU gets too little CPU time. Its watchdogs take a CPU
+    // for dead that got no turn for 20 to 30 s: here they wait for minutes.
+    let words = "console=ttyS0 panic=-1 quiet loglevel=5 log_buf_len=4M no_timer_check \
+                 watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 \
+                 workqueue.watchdog_thresh=300 sysctl.kernel.hung_task_timeout_secs=900";
     add(&["-append", words]);
     add(&["-serial", "stdio"]);
     for (name, path) in [("shell", &sockets.shell), ("monitor", &sockets.monitor)] {
