@@ -11,7 +11,7 @@
 #include "test.h"
 #include "workers.h"
 
-#define PATIENCE_MS 300000
+#define LONGEST_WAIT_MS 300000
 #define TICK_MS 20
 
 struct assignment {
@@ -69,8 +69,10 @@ int workers_start(struct workers *workers, unsigned int per_cpu,
 	cpus_read_unlock();
 	for (number = 0; number < workers->count; number++)
 		wake_up_process(all[number].worker.task);
-	if (error)
+	if (error) {
 		workers_stop(workers);
+		workers->count = 0;
+	}
 	return error;
 }
 
@@ -87,7 +89,7 @@ void workers_stop(struct workers *workers)
 
 bool wait_until(bool (*is_true)(void *argument), void *argument)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(PATIENCE_MS);
+	unsigned long end = jiffies + msecs_to_jiffies(LONGEST_WAIT_MS);
 
 	while (!is_true(argument)) {
 		if (time_after(jiffies, end))

@@ -71,13 +71,13 @@ impl Guest {
     /// Resumes a restored machine. It was stopped before it was saved, so QEMU restores it stopped.
     fn resume(&mut self) -> Result {
         let deadline = Instant::now() + COMMAND;
-        while self.monitor_command("info status")?.contains("inmigrate") {
+        while self.monitor("info status")?.contains("inmigrate") {
             if Instant::now() > deadline {
                 return failed("QEMU did not load the saved state");
             }
             thread::sleep(Duration::from_millis(20));
         }
-        self.monitor_command("cont").map(drop)
+        self.monitor("cont").map(drop)
     }
 
     /// Runs a command of the guest's shell.
@@ -98,7 +98,7 @@ impl Guest {
     }
 
     /// Runs a command of the guest's shell, and wakes the machine whenever it sleeps. A clock of the machine could do so
-    /// too early: nobody knows how long a busy machine takes until it sleeps.
+    /// too early: before a busy machine is asleep.
     pub(crate) fn run_and_wake(&mut self, command: &str, limit: Duration) -> Result<Answer> {
         self.shell.send(command)?;
         let Self { shell, monitor, .. } = self;
@@ -135,11 +135,11 @@ impl Guest {
 
     /// Stops the machine and writes its state to a file.
     pub(crate) fn save(mut self, state: &Path) -> Result {
-        self.monitor_command("stop")?;
-        self.monitor_command(&format!("migrate file:{}", state.display()))?;
+        self.monitor("stop")?;
+        self.monitor(&format!("migrate file:{}", state.display()))?;
         let deadline = Instant::now() + COMMAND;
         loop {
-            let text = self.monitor_command("info migrate")?;
+            let text = self.monitor("info migrate")?;
             if text.contains("completed") {
                 return Ok(());
             }
@@ -151,7 +151,7 @@ impl Guest {
     }
 
     /// Sends a command to QEMU's monitor and returns the answer.
-    fn monitor_command(&mut self, command: &str) -> Result<String> {
+    pub(crate) fn monitor(&mut self, command: &str) -> Result<String> {
         ask(&mut self.monitor, command)
     }
 
