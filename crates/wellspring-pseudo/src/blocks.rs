@@ -28,6 +28,9 @@ enum Function {
 /// The first row that no jump of a stream reaches.
 pub(crate) const FIRST_ELEMENT_ROW: u64 = 1 << 63;
 
+/// The longest block, of ChaCha.
+pub(crate) const MAX_BLOCK_BYTES: usize = 64;
+
 impl Blocks {
     /// The blocks under the key of these words; `None` where the algorithm is an engine.
     ///

@@ -2,13 +2,13 @@
 
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, read};
-use rustix::process::{Pid, Signal, getpid, kill_process_group};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
+use wellspring_sys::os::{kill_process_group, process_number};
 
 /// The standard output of a command that the operator names, read without waiting.
 ///
@@ -35,7 +35,7 @@ struct State {
 #[derive(Debug)]
 struct Running {
     child: Child,
-    owner: Pid,
+    owner: u32,
 }
 
 /// The bytes of one draw.
@@ -81,7 +81,7 @@ impl NoiseCommand {
         let child = command.spawn().map_err(|error| {
             SourceError::System(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
         })?;
-        let owner = getpid();
+        let owner = process_number();
         let running = state.running.insert(Running { child, owner });
         if let Some(output) = &running.child.stdout {
             fcntl_setfl(output, OFlags::NONBLOCK).map_err(system)?;
@@ -94,12 +94,11 @@ impl State {
     /// Kills the running command, if this process started it, and waits for it without blocking.
     fn end(&mut self) {
         if let Some(Running { mut child, owner }) = self.running.take()
-            && owner == getpid()
+            && owner == process_number()
         {
             // Only while it is in the list of processes: after that its number may belong to another process.
             if matches!(child.try_wait(), Ok(None)) {
-                let group = Pid::from_child(&child);
-                let _ = kill_process_group(group, Signal::KILL);
+                kill_process_group(child.id());
                 self.dying = Some(child);
             }
         }
@@ -141,7 +140,7 @@ impl Source for NoiseCommand {
         let Some(Running { child, owner }) = &state.running else {
             return Err(SourceError::Ended);
         };
-        let Some(output) = child.stdout.as_ref().filter(|_| *owner == getpid()) else {
+        let Some(output) = child.stdout.as_ref().filter(|_| *owner == process_number()) else {
             return Err(SourceError::Absent);
         };
         let length = destination.len().min(SAMPLE_BYTES);
@@ -223,10 +222,10 @@ mod tests {
                 .unwrap()
                 .running
                 .as_ref()
-                .map(|r| Pid::from_child(&r.child));
+                .map(|r| r.child.id());
             drop(source);
             let begin = Instant::now();
-            while rustix::process::test_kill_process_group(pid.unwrap()).is_ok() {
+            while wellspring_sys::os::process_group_exists(pid.unwrap()) {
                 // Process 1 reaps the grandchildren.
                 assert!(
                     begin.elapsed() < Duration::from_secs(10),

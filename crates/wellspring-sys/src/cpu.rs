@@ -65,13 +65,43 @@ pub enum Instruction {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Instruction;
-    use core::arch::x86_64::{_rdrand64_step, _rdseed64_step};
+    use core::arch::x86_64::{__cpuid, __cpuid_count, _rdrand64_step, _rdseed64_step};
+    use core::sync::atomic::{AtomicU8, Ordering};
 
+    const ASKED: u8 = 1;
+    const RDSEED: u8 = 2;
+    const RDRAND: u8 = 4;
+
+    /// CPUID is asked once: in a virtual machine one answer takes tens of microseconds. By hand, since std's
+    /// `is_x86_feature_detected` looks for every instruction there is, in 4 KB of code.
     pub(super) fn available(instruction: Instruction) -> bool {
-        match instruction {
-            Instruction::Rdseed => is_x86_feature_detected!("rdseed"),
-            Instruction::Rdrand => is_x86_feature_detected!("rdrand"),
+        static FOUND: AtomicU8 = AtomicU8::new(0);
+
+        let mut found = FOUND.load(Ordering::Relaxed);
+        if found == 0 {
+            found = ASKED | ask();
+            FOUND.store(found, Ordering::Relaxed);
         }
+        match instruction {
+            Instruction::Rdseed => found & RDSEED != 0,
+            Instruction::Rdrand => found & RDRAND != 0,
+        }
+    }
+
+    /// Leaf 7 and leaf 1 of CPUID. Both instructions use general registers, so the system need not support them.
+    #[allow(unused_unsafe)] // Unsafe to call for Rust 1.89, safe for later ones.
+    fn ask() -> u8 {
+        // SAFETY: CPUID is on every x86-64 machine, and leaf 0 and 1 are too.
+        let (last_leaf, features) = unsafe { (__cpuid(0).eax, __cpuid(1).ecx) };
+        let mut found = 0;
+        if features >> 30 & 1 == 1 {
+            found |= RDRAND;
+        }
+        // SAFETY: as above; the processor has said that it has leaf 7.
+        if last_leaf >= 7 && unsafe { __cpuid_count(7, 0) }.ebx >> 18 & 1 == 1 {
+            found |= RDSEED;
+        }
+        found
     }
 
     #[target_feature(enable = "rdseed")]
@@ -129,6 +159,17 @@ impl Instruction {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_instructions_are_those_that_the_standard_library_finds() {
+        let found = [Instruction::Rdseed, Instruction::Rdrand].map(Instruction::is_available);
+        let std = [
+            std::is_x86_feature_detected!("rdseed"),
+            std::is_x86_feature_detected!("rdrand"),
+        ];
+        assert_eq!(found, std);
+    }
 
     #[test]
     fn the_cycle_counter_goes_on() {

@@ -11,6 +11,9 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 /// The environment variable that holds the path of the page.
 pub const VARIABLE: &str = "WELLSPRING_REPORT";
 
+/// The environment variable that asks the preload library, by the value 1, to replace RAND_bytes(3) of OpenSSL.
+pub const RAND_BYTES_VARIABLE: &str = "WELLSPRING_RAND_BYTES";
+
 /// A function, file or algorithm by which a program that was not written for wellspring gets its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
@@ -23,6 +26,8 @@ pub enum Door {
     /// An opened /dev/random or /dev/urandom that the library replaced by the service's file. The opening counts as one
     /// call. Reads do not pass through the library, so the bytes stay 0.
     File,
+    /// RAND_bytes(3) or RAND_priv_bytes(3) of OpenSSL, replaced on request.
+    RandBytes,
     /// The generator WELLSPRING of the OpenSSL provider.
     Provider,
     /// The seed source WELLSPRING-SEED of the OpenSSL provider.
@@ -31,11 +36,12 @@ pub enum Door {
 
 impl Door {
     /// Every door, in the order of a report.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Getrandom,
         Self::Getentropy,
         Self::Arc4random,
         Self::File,
+        Self::RandBytes,
         Self::Provider,
         Self::ProviderSeed,
     ];
@@ -48,6 +54,7 @@ impl Door {
             Self::Getentropy => "getentropy",
             Self::Arc4random => "arc4random",
             Self::File => "/dev/urandom",
+            Self::RandBytes => "RAND_bytes",
             Self::Provider => "provider WELLSPRING",
             Self::ProviderSeed => "provider WELLSPRING-SEED",
         }

@@ -12,10 +12,9 @@
 
 use crate::lock::Lock;
 use crate::memory::{Wiped, erase};
-use crate::os;
+use crate::os::{self, process_number};
 use crate::sandbox;
 use crate::signals::Blocked;
-use crate::slots::process_number;
 use crate::zeroed::Zeroed;
 use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -19,6 +19,7 @@
 //! door_counters the bytes that programs drew through each door, on such a page
 //! clone_epoch   a sum of words on such pages, which changes when this machine was cloned
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
+//! kernel_messages  the kernel's messages about devices
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
@@ -61,6 +62,7 @@ cfg_if! {
         pub mod cpu;
         pub mod door_counters;
         pub mod inheritance;
+        pub mod kernel_messages;
         pub mod lock;
         pub mod locked_memory;
         pub mod memory;

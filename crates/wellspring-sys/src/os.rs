@@ -1,11 +1,14 @@
 //! getrandom(2), the clock, small files, and the CPU this thread runs on.
 
-use crate::os_error::OsError;
+use crate::os_error::{OsError, raw_call};
 use crate::system_calls;
+use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, read};
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, clock_gettime};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Fills up to 256 bytes from getrandom(2), without waiting for the kernel's generator to be seeded.
 ///
@@ -100,9 +103,69 @@ pub fn sleep_ns(nanoseconds: u32) {
     let _ = rustix::thread::nanosleep(&time);
 }
 
+/// The system's number of this process.
+#[must_use]
+pub fn process_number() -> u32 {
+    // SAFETY: getpid(2) takes nothing and cannot fail.
+    unsafe { libc::syscall(libc::SYS_getpid) as u32 }
+}
+
+/// The user whose rights this process has. Not libc's answer: fakeroot(1) replaces that, and not what files say.
+pub(crate) fn effective_user() -> u32 {
+    // The older call of these processors knows 16 bits only.
+    #[cfg(any(target_arch = "x86", target_arch = "arm"))]
+    const GETEUID: libc::c_long = libc::SYS_geteuid32;
+    #[cfg(not(any(target_arch = "x86", target_arch = "arm")))]
+    const GETEUID: libc::c_long = libc::SYS_geteuid;
+    // SAFETY: geteuid(2) takes nothing and cannot fail.
+    unsafe { libc::syscall(GETEUID) as u32 }
+}
+
+/// Kills a process group, that of the process `leader`. Does nothing if there is none.
+pub fn kill_process_group(leader: u32) {
+    let _ = signal_process_group(leader, libc::SIGKILL);
+}
+
+/// Whether a process of the group of `leader` exists.
+#[must_use]
+pub fn process_group_exists(leader: u32) -> bool {
+    signal_process_group(leader, 0).is_ok()
+}
+
+fn signal_process_group(leader: u32, signal: libc::c_int) -> Result<(), OsError> {
+    let Some(group @ 1..) = i32::try_from(leader).ok() else {
+        return Err(OsError::new(libc::ESRCH));
+    };
+    // SAFETY: kill(2) takes two numbers.
+    let answer = raw_call(|| unsafe {
+        let group = -libc::c_long::from(group);
+        libc::syscall(libc::SYS_kill, group, libc::c_long::from(signal))
+    });
+    answer.map(|_| ())
+}
+
+/// openat(2), compiled once: rustix's function is generic, and each of its copies takes 500 bytes of a program.
+#[inline(never)]
+pub(crate) fn open_at(
+    directory: BorrowedFd<'_>,
+    path: &[u8],
+    flags: OFlags,
+    mode: Mode,
+) -> rustix::io::Result<OwnedFd> {
+    openat(directory, path, flags, mode)
+}
+
+/// Opens a device to read it, without waiting; `None` if there is none.
+#[must_use]
+pub fn open_device(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    open_at(CWD, path.as_os_str().as_bytes(), flags, Mode::empty()).ok()
+}
+
 /// Reads the beginning of a small file, as of sysfs, into `buffer`; `None` if it cannot be read.
 pub fn read_file<'a>(path: &str, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = open_at(CWD, path.as_bytes(), flags, Mode::empty()).ok()?;
     let mut length = 0;
     while length < buffer.len() {
         match read(&file, &mut buffer[length..]) {

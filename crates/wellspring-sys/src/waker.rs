@@ -1,9 +1,8 @@
 //! How a thread that sleeps is woken.
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use crate::os_error::raw_call;
 use rustix::io::{read, write};
-use rustix::time::Timespec;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// The reason why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +25,12 @@ impl Waker {
     /// A new waker; `None` if the system has no descriptor left.
     #[must_use]
     pub fn new() -> Option<Self> {
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        eventfd(0, flags).ok().map(Self)
+        let flags = libc::EFD_CLOEXEC | libc::EFD_NONBLOCK;
+        // SAFETY: eventfd(2) takes two numbers.
+        let descriptor = raw_call(|| unsafe { libc::syscall(libc::SYS_eventfd2, 0, flags) });
+        // SAFETY: the descriptor is new, and nothing else owns it.
+        let own = |descriptor| unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) };
+        descriptor.ok().map(own).map(Self)
     }
 
     /// Wakes the thread that waits, or the next one that will. Any number of calls wake it once.
@@ -43,23 +46,27 @@ impl Waker {
         others: impl Iterator<Item = BorrowedFd<'a>>,
         timeout_ms: u64,
     ) -> WakeReason {
-        let readable = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
-        let mut polled: Vec<PollFd<'_>> = std::iter::once(self.0.as_fd())
+        let readable = |descriptor: BorrowedFd<'_>| libc::pollfd {
+            fd: descriptor.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let mut polled: Vec<libc::pollfd> = std::iter::once(self.0.as_fd())
             .chain(others)
             .map(readable)
             .collect();
-        let timeout = Timespec {
-            tv_sec: (timeout_ms / 1000).try_into().unwrap_or(i64::MAX),
-            tv_nsec: (timeout_ms % 1000 * 1_000_000) as _,
-        };
-        let is_ready = |polled: &PollFd<'_>| !polled.revents().is_empty();
-        match poll(&mut polled, Some(&timeout)) {
-            Ok(1..) if is_ready(&polled[0]) => {
+        // The longest that poll(2) takes: 24 days.
+        let timeout_ms = libc::c_int::try_from(timeout_ms).unwrap_or(libc::c_int::MAX);
+        let count = polled.len() as libc::nfds_t;
+        let start = polled.as_mut_ptr();
+        // SAFETY: the pointer is to that many structures, and their descriptors are open.
+        match raw_call(|| unsafe { libc::poll(start, count, timeout_ms) }.into()) {
+            Ok(1..) if polled[0].revents != 0 => {
                 let _ = read(&self.0, &mut [0; 8]);
                 WakeReason::Woken
             }
             Ok(1..) => WakeReason::Descriptor,
-            Ok(0) | Err(_) => WakeReason::Timeout,
+            Ok(_) | Err(_) => WakeReason::Timeout,
         }
     }
 }

@@ -5,74 +5,117 @@ use wellspring_sys::os::read_file;
 
 const SYSTEM: &str = "/sys/devices/system";
 
+/// The length of the longest file: 64 distances, or the CPUs of a machine that has every third of 4096.
+const MAX_FILE_BYTES: usize = 8192;
+
 /// The nodes and CPUs of this machine, or one node if the system does not say.
 #[inline(never)]
 pub(crate) fn topology() -> Topology {
-    topology_below(SYSTEM).unwrap_or_else(|| Topology::single(cpus()))
+    Sysfs::new(SYSTEM)
+        .topology()
+        .unwrap_or_else(|| Topology::single(cpus()))
 }
 
 /// The number of CPUs that this machine can have.
 pub(crate) fn cpus() -> usize {
-    let possible = read_list(&format!("{SYSTEM}/cpu/possible"));
-    possible
-        .and_then(|cpus| cpus.last().map(|&last| last as usize + 1))
-        .unwrap_or(1)
+    let possible = Sysfs::new(SYSTEM).list("/cpu/possible", None, "");
+    last_cpu(&possible.unwrap_or_default()).unwrap_or(1)
 }
 
-/// The topology that a directory in the form of `/sys/devices/system` describes.
-fn topology_below(system: &str) -> Option<Topology> {
-    let numbers = read_list(&format!("{system}/node/online"))?;
-    if let [only] = numbers[..] {
-        // Most machines have one node. The first read of a process is not slowed by more files.
-        let cpus = read_list(&format!("{system}/node/node{only}/cpulist"))?;
-        return cpus.last().map(|&last| Topology::single(last as usize + 1));
-    }
-    let with_memory = read_list(&format!("{system}/node/has_memory"));
-    let nodes: Vec<SystemNode> = numbers
-        .iter()
-        .map(|&number| {
-            let folder = format!("{system}/node/node{number}");
-            SystemNode {
-                number,
-                cpus: read_list(&format!("{folder}/cpulist")).unwrap_or_default(),
-                has_memory: with_memory
-                    .as_ref()
-                    .is_none_or(|nodes| nodes.contains(&number)),
-                distances: read_text(&format!("{folder}/distance"))
-                    .map(|text| {
-                        text.split_whitespace()
-                            .filter_map(|word| word.parse().ok())
-                            .collect()
-                    })
-                    .unwrap_or_default(),
-            }
-        })
-        .collect();
-    Topology::from_system(&nodes).ok()
+/// A directory in the form of `/sys/devices/system`. Without `format!` and without text as `str`: every program that
+/// draws a number is linked with this.
+struct Sysfs<'a> {
+    folder: &'a str,
+    /// On the heap: the first read of a process runs this, perhaps on a small stack.
+    buffer: Vec<u8>,
 }
 
-fn read_list(path: &str) -> Option<Vec<u32>> {
-    parse_list(&read_text(path)?)
-}
-
-fn read_text(path: &str) -> Option<String> {
-    // On the heap: the first read of a process runs this, perhaps on a small stack.
-    let mut buffer = vec![0; 8192];
-    let length = read_file(path, &mut buffer)?.len();
-    buffer.truncate(length);
-    String::from_utf8(buffer).ok()
-}
-
-/// The backend's list format: `0-3,8,10-11`; empty for none. Only numbers a topology can describe.
-fn parse_list(text: &str) -> Option<Vec<u32>> {
-    let mut numbers = Vec::new();
-    for range in text.trim().split(',').filter(|range| !range.is_empty()) {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if last as usize >= MAX_CPUS {
-            return None;
+impl<'a> Sysfs<'a> {
+    fn new(folder: &'a str) -> Self {
+        Self {
+            folder,
+            buffer: vec![0; MAX_FILE_BYTES],
         }
-        numbers.extend(first..=last);
+    }
+
+    /// The topology that the directory describes.
+    fn topology(mut self) -> Option<Topology> {
+        let numbers = self.list("/node/online", None, "")?;
+        if let [only] = numbers[..] {
+            // Most machines have one node. The first read of a process is not slowed by more files.
+            return last_cpu(&self.list("/node/node", Some(only), "/cpulist")?)
+                .map(Topology::single);
+        }
+        let with_memory = self.list("/node/has_memory", None, "");
+        let mut nodes = Vec::new();
+        for number in numbers {
+            let has_memory = match &with_memory {
+                Some(nodes) => nodes.contains(&number),
+                None => true,
+            };
+            nodes.push(SystemNode {
+                number,
+                cpus: self
+                    .list("/node/node", Some(number), "/cpulist")
+                    .unwrap_or_default(),
+                has_memory,
+                distances: self
+                    .list("/node/node", Some(number), "/distance")
+                    .unwrap_or_default(),
+            });
+        }
+        Topology::from_system(&nodes).ok()
+    }
+
+    /// The numbers in a file of the directory. Its name has a number in it if `number` is some.
+    fn list(&mut self, name: &str, number: Option<u32>, rest: &str) -> Option<Vec<u32>> {
+        let mut path = String::with_capacity(128);
+        path.push_str(self.folder);
+        path.push_str(name);
+        if let Some(number) = number {
+            push_decimal(&mut path, number);
+        }
+        path.push_str(rest);
+        parse_list(read_file(&path, &mut self.buffer)?)
+    }
+}
+
+fn last_cpu(cpus: &[u32]) -> Option<usize> {
+    cpus.last().map(|&last| last as usize + 1)
+}
+
+fn push_decimal(text: &mut String, number: u32) {
+    if number >= 10 {
+        push_decimal(text, number / 10);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
+}
+
+/// The kernel's two formats of lists: `0-3,8,10-11` of CPUs and nodes, `10 20 30` of distances; empty for none. Only
+/// numbers that a topology can describe.
+fn parse_list(text: &[u8]) -> Option<Vec<u32>> {
+    let mut numbers = Vec::new();
+    // The number that is being read, and the first of its range.
+    let (mut number, mut first) = (None, None);
+    for &byte in text.trim_ascii_end().iter().chain(b",") {
+        match byte {
+            b'0'..=b'9' => {
+                let more = number.unwrap_or(0) * 10 + u32::from(byte - b'0');
+                number = Some(more).filter(|&more| (more as usize) < MAX_CPUS);
+                number?;
+            }
+            b'-' if first.is_none() => {
+                first = number.take();
+                first?;
+            }
+            b',' | b' ' => match (first.take(), number.take()) {
+                (Some(first), Some(last)) => numbers.extend(first..=last),
+                (None, Some(number)) => numbers.push(number),
+                (Some(_), None) => return None,
+                (None, None) => {}
+            },
+            _ => return None,
+        }
     }
     Some(numbers)
 }
@@ -85,12 +128,21 @@ mod tests {
     #[test]
     fn lists_are_read_as_the_kernel_writes_them() {
         assert_eq!(
-            parse_list("0-3,8,10-11\n"),
+            parse_list(b"0-3,8,10-11\n"),
             Some(vec![0, 1, 2, 3, 8, 10, 11])
         );
-        assert_eq!(parse_list("\n"), Some(vec![]));
-        for wrong in ["x", "1-", "-", "3-4294967296", "0-99999999"] {
-            assert_eq!(parse_list(wrong), None, "{wrong}");
+        assert_eq!(parse_list(b"\n"), Some(vec![]));
+        assert_eq!(parse_list(b"10 255 4095\n"), Some(vec![10, 255, 4095]));
+        for wrong in [
+            "x",
+            "1-",
+            "-",
+            "3-4294967296",
+            "0-99999999",
+            "1-2-3",
+            "4096",
+        ] {
+            assert_eq!(parse_list(wrong.as_bytes()), None, "{wrong}");
         }
     }
 
@@ -112,7 +164,7 @@ mod tests {
             write(&format!("node/node{number}/cpulist"), cpus);
             write(&format!("node/node{number}/distance"), distance);
         }
-        let topology = topology_below(folder.to_str().unwrap());
+        let topology = Sysfs::new(folder.to_str().unwrap()).topology();
         fs::remove_dir_all(&folder).unwrap();
         let topology = topology.unwrap();
         let nodes: Vec<usize> = (0..6).map(|cpu| topology.node_of(cpu)).collect();

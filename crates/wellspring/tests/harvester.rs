@@ -5,7 +5,7 @@ mod common;
 use common::process::{self, Fork};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Harvester, HarvesterStats, MinEntropy, Mode, Source, SourceError, Speed};
 
@@ -92,9 +92,10 @@ fn stats(engine: &Engine) -> HarvesterStats {
     engine.stats().harvester.expect("there is a harvester")
 }
 
-/// Reads until something holds, for ten seconds at most.
+/// Reads until something holds, for two minutes at most: only a failed test takes so long, and a busy machine may keep
+/// the harvester from a CPU for seconds.
 fn read_until(engine: &Engine, mut holds: impl FnMut() -> bool) -> bool {
-    let end = Instant::now() + Duration::from_secs(10);
+    let end = Instant::now() + Duration::from_secs(120);
     while Instant::now() < end {
         (0..100).for_each(|_| engine.fill(&mut [0; 256]));
         if holds() {
@@ -108,23 +109,29 @@ fn read_until(engine: &Engine, mut holds: impl FnMut() -> bool) -> bool {
 #[test]
 fn no_read_harvests_beside_a_harvester() {
     for mode in Mode::ALL {
-        let fast = Arc::new(Witness::new(Speed::Fast));
-        let engine = engine(mode, [fast.clone()]);
-        let _: [u8; 32] = engine.bytes();
-        let (seeding, _) = fast.draws();
-        assert!(
-            seeding > 0,
-            "the first reader does not wait for the harvester"
-        );
-        let generation = engine.generation();
-        assert!(
-            read_until(&engine, || engine.generation() > generation
-                && fast.draws().1 >= 8),
-            "{mode}: the harvester reseeds"
-        );
-        assert_eq!(fast.draws().0, seeding, "{mode}: a read harvested");
-        assert!(stats(&engine).alive);
+        // On a busy machine the thread may be 2 s late, and then readers do harvest: not 20 times in a row.
+        let has_none = (0..20).any(|_| readers_draws_beside_a_harvester(mode) == 0);
+        assert!(has_none, "{mode}: reads harvest");
     }
+}
+
+/// How often readers drew on the source while a harvester drew 8 times and reseeded.
+fn readers_draws_beside_a_harvester(mode: Mode) -> u64 {
+    let fast = Arc::new(Witness::new(Speed::Fast));
+    let engine = engine(mode, [fast.clone()]);
+    let _: [u8; 32] = engine.bytes();
+    let (seeding, _) = fast.draws();
+    assert!(
+        seeding > 0,
+        "the first reader does not wait for the harvester"
+    );
+    let generation = engine.generation();
+    assert!(
+        read_until(&engine, || engine.generation() > generation
+            && fast.draws().1 >= 8),
+        "{mode}: the harvester reseeds"
+    );
+    fast.draws().0 - seeding
 }
 
 #[test]
@@ -170,7 +177,7 @@ fn a_harvester_without_readers_costs_nearly_nothing() {
     assert!(share < most, "{share:.6} of a CPU");
     let rounds = after.rounds - before.rounds;
     assert!(rounds <= 20, "it slows down: {rounds} rounds");
-    assert!(after.alive);
+    assert!(read_until(&engine, || stats(&engine).alive));
 }
 
 #[test]
@@ -225,27 +232,36 @@ fn the_process_has_one_harvester_and_a_child_may_start_its_own() {
     };
     assert!(!lives());
     (0..3).for_each(|_| start());
-    assert!(lives());
+    // A thread that is late for a moment, on a busy machine, does not live for that moment.
+    let lives_again = || read_until(Engine::process(), lives);
+    assert!(lives_again());
     process::start(Fork::Library, || {
         let _: [u8; 32] = wellspring::bytes();
         assert!(!lives());
         start();
-        assert!(lives());
+        assert!(lives_again());
     })
     .join();
-    assert!(lives());
+    assert!(lives_again());
 }
 
 #[test]
 fn readers_harvest_when_the_harvester_is_kept_waiting() {
+    static IS_STUCK: AtomicBool = AtomicBool::new(true);
+
     let mut stuck = Witness::new(Speed::Slow { interval_ms: 10 });
-    stuck.mischief = || std::thread::sleep(Duration::from_secs(4));
+    stuck.mischief = || {
+        while IS_STUCK.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
     let sources = [Arc::new(Witness::new(Speed::Fast)), Arc::new(stuck)];
     let engine = engine(Mode::PerThread, sources.clone());
     let _: [u8; 32] = engine.bytes();
     let (seeding, _) = sources[0].draws();
     assert!(read_until(&engine, || sources[0].draws().0 > seeding));
     assert!(!stats(&engine).alive);
+    IS_STUCK.store(false, Ordering::Relaxed);
     assert!(
         read_until(&engine, || stats(&engine).alive),
         "it comes back"
@@ -262,6 +278,6 @@ fn a_source_that_panics_ends_neither_the_harvester_nor_a_reader() {
     let _: [u8; 32] = engine.bytes();
     let source = || engine.stats().sources[0].clone();
     assert!(read_until(&engine, || source().errors > 2));
-    assert!(stats(&engine).alive);
+    assert!(read_until(&engine, || stats(&engine).alive));
     assert_eq!(source().last_error, Some(SourceError::Panicked));
 }

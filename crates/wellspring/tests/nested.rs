@@ -128,7 +128,7 @@ fn handlers_at_more_than_ten_kilohertz_repeat_nothing_of_what_they_interrupt() {
     const AT_LEAST: Duration = Duration::from_millis(1000);
     /// The test waits until this many handlers have run, since a busy machine may reach no rate.
     const FEWEST_HANDLERS: usize = 1_000;
-    const AT_MOST: Duration = Duration::from_secs(20);
+    const AT_MOST: Duration = Duration::from_secs(120);
     /// Each with a signal of its own, so that it interrupts the others' handlers: 7 deep, and 44 kHz together.
     const EVERY_NS: [i64; 7] = [
         110_000, 127_000, 139_000, 157_000, 173_000, 191_000, 227_000,

@@ -56,6 +56,16 @@ fn loading_and_unloading_while_threads_draw_does_no_harm() {
 }
 
 #[test]
+fn what_threads_drew_is_nowhere_in_the_process_in_a_child_and_after_unloading() {
+    // Bound at start: the linker's lazy binding writes all registers to the stack, with the last output in some of them.
+    let Some(program) = compile("residue.c", &["-ldl", "-Wl,-z,now"]) else {
+        return;
+    };
+    let library = library_folder().join("libwellspring.so.0");
+    succeeds(&run(&program, &[library.to_str().unwrap()]));
+}
+
+#[test]
 fn tight_limits_do_no_harm() {
     let Some(program) = compile("api.c", &[]) else {
         return;

@@ -87,6 +87,25 @@ fn each_door_can_be_set_up_alone() {
 }
 
 #[test]
+fn rand_bytes_of_openssl_is_replaced_on_request_only() {
+    if !is_installed("openssl") {
+        return;
+    }
+    let rand = ["openssl", "rand", "-hex", "1000"];
+    let output = run(&["--preload", "--rand-bytes", "--report"], &rand);
+    let report = stderr(&output);
+    assert!(number(report, "RAND_bytes", "bytes") >= 1000, "{report}");
+    // Without the option a call goes on to OpenSSL, and OpenSSL to the provider.
+    let output = run(&["--report"], &rand);
+    let report = stderr(&output);
+    assert!(!report.contains("RAND_bytes"), "{report}");
+    assert!(
+        number(report, "provider WELLSPRING", "bytes") >= 1000,
+        "{report}"
+    );
+}
+
+#[test]
 fn the_status_and_the_arguments_are_the_programs() {
     let output = run(
         &[],

@@ -4,6 +4,7 @@
 use core::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
 
 /// A function and its number. A table ends with number 0.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Dispatch {
     pub(crate) number: c_int,

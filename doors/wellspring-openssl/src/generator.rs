@@ -1,144 +1,20 @@
 //! WELLSPRING: OpenSSL's generators are taps of the engine.
 
-use crate::abi::{self, Dispatch, NO, Param, YES};
-use crate::parameter::{Answer, answer_all, asks};
+use crate::abi::{self, Dispatch, NO, YES};
+use crate::context::{entries, entry, granted, mix, table};
 use crate::report::count;
-use core::ffi::{CStr, c_int, c_uchar, c_uint, c_void};
-use core::slice;
-use core::sync::atomic::{AtomicI32, Ordering};
+use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use wellspring::Engine;
 use wellspring_sys::door_counters::Door;
 
-/// The strength of a generator, in bits: that of AES-256 and of ChaCha20.
-const STRENGTH_BITS: c_uint = 256;
-
-/// The most bytes of one call. OpenSSL divides longer requests.
-const MAX_REQUEST_BYTES: usize = 1 << 30;
-
-/// The memory of a generator that OpenSSL made: its state only. All threads share the one that OpenSSL makes for
-/// itself.
-pub(crate) struct Context {
-    state: AtomicI32,
-}
-
 /// The functions of the generator.
-pub(crate) static FUNCTIONS: [Dispatch; 14] = [
-    entry(
-        abi::RAND_NEWCTX,
-        new_context as abi::NewContext as *const c_void,
-    ),
-    entry(
-        abi::RAND_FREECTX,
-        free_context as abi::FreeContext as *const c_void,
-    ),
-    entry(
-        abi::RAND_INSTANTIATE,
-        instantiate as abi::Instantiate as *const c_void,
-    ),
-    entry(
-        abi::RAND_UNINSTANTIATE,
-        uninstantiate as abi::Simple as *const c_void,
-    ),
+pub(crate) static FUNCTIONS: [Dispatch; entries(2)] = table([
     entry(
         abi::RAND_GENERATE,
         generate as abi::Generate as *const c_void,
     ),
     entry(abi::RAND_RESEED, reseed as abi::Reseed as *const c_void),
-    entry(abi::RAND_NONCE, nonce as abi::Nonce as *const c_void),
-    entry(
-        abi::RAND_ENABLE_LOCKING,
-        yes as abi::Simple as *const c_void,
-    ),
-    entry(abi::RAND_LOCK, yes as abi::Simple as *const c_void),
-    entry(
-        abi::RAND_UNLOCK,
-        unlock as abi::FreeContext as *const c_void,
-    ),
-    entry(
-        abi::RAND_GETTABLE_CTX_PARAMS,
-        gettable as abi::Gettable as *const c_void,
-    ),
-    entry(
-        abi::RAND_GET_CTX_PARAMS,
-        get_params as abi::GetParams as *const c_void,
-    ),
-    entry(
-        abi::RAND_VERIFY_ZEROIZATION,
-        yes as abi::Simple as *const c_void,
-    ),
-    Dispatch::END,
-];
-
-pub(crate) const fn entry(number: c_int, function: *const c_void) -> Dispatch {
-    Dispatch { number, function }
-}
-
-pub(crate) extern "C" fn new_context(
-    _: *mut c_void,
-    _: *mut c_void,
-    _: *const Dispatch,
-) -> *mut c_void {
-    let context = Context {
-        state: AtomicI32::new(abi::STATE_UNINITIALISED),
-    };
-    Box::into_raw(Box::new(context)).cast()
-}
-
-/// # Safety
-///
-/// `context` is null, or from [`new_context`] and not freed before.
-pub(crate) unsafe extern "C" fn free_context(context: *mut c_void) {
-    if !context.is_null() {
-        // SAFETY: the same contract.
-        drop(unsafe { Box::from_raw(context.cast::<Context>()) });
-    }
-}
-
-/// # Safety
-///
-/// `context` is null or a context that lives.
-pub(crate) unsafe fn set_state(context: *mut c_void, state: c_int) -> c_int {
-    // SAFETY: the same contract.
-    match unsafe { context.cast::<Context>().as_ref() } {
-        Some(context) => {
-            context.state.store(state, Ordering::Release);
-            YES
-        }
-        None => NO,
-    }
-}
-
-/// # Safety
-///
-/// `context` is null or a context that lives.
-pub(crate) unsafe extern "C" fn instantiate(
-    context: *mut c_void,
-    strength: c_uint,
-    _prediction_resistance: c_int,
-    personal: *const c_uchar,
-    length: usize,
-    _: *const Param,
-) -> c_int {
-    // SAFETY: OpenSSL's contract for this function.
-    unsafe {
-        let is_ready = strength <= STRENGTH_BITS && Engine::try_process().is_ok();
-        mix(personal, length);
-        let state = if is_ready {
-            abi::STATE_READY
-        } else {
-            abi::STATE_ERROR
-        };
-        set_state(context, state) & c_int::from(is_ready)
-    }
-}
-
-/// # Safety
-///
-/// `context` is null or a context that lives.
-pub(crate) unsafe extern "C" fn uninstantiate(context: *mut c_void) -> c_int {
-    // SAFETY: the same contract.
-    unsafe { set_state(context, abi::STATE_UNINITIALISED) }
-}
+]);
 
 /// # Safety
 ///
@@ -154,14 +30,10 @@ unsafe extern "C" fn generate(
     additional_length: usize,
 ) -> c_int {
     // SAFETY: the same contract.
-    let Some(context) = (unsafe { context.cast::<Context>().as_ref() }) else {
+    let Some(bytes) = (unsafe { granted(context, destination, length, strength) }) else {
         return NO;
     };
-    let is_ready = context.state.load(Ordering::Acquire) == abi::STATE_READY;
-    if !is_ready || strength > STRENGTH_BITS || length > MAX_REQUEST_BYTES {
-        return NO;
-    }
-    if length == 0 {
+    if bytes.is_empty() {
         return YES;
     }
     // SAFETY: OpenSSL's contract for this function.
@@ -170,8 +42,6 @@ unsafe extern "C" fn generate(
         if prediction_resistance != 0 {
             engine.reseed()?;
         }
-        // SAFETY: the caller's memory, of this length.
-        let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
         engine.try_fill(bytes)
     });
     if filled.is_err() {
@@ -199,83 +69,4 @@ unsafe extern "C" fn reseed(
     }
     let reseeded = Engine::try_process().and_then(Engine::reseed);
     c_int::from(reseeded.is_ok())
-}
-
-/// # Safety
-///
-/// `destination` is null, or has as many bytes that may be written as a call with a null `destination` returned.
-pub(crate) unsafe extern "C" fn nonce(
-    _: *mut c_void,
-    destination: *mut c_uchar,
-    strength: c_uint,
-    least: usize,
-    most: usize,
-) -> usize {
-    // OpenSSL asks for the length first, with a null pointer, and refuses a second answer that differs.
-    let length = least.max(strength as usize / 8).max(1).min(most);
-    if destination.is_null() || length == 0 {
-        return length;
-    }
-    // SAFETY: the caller has as many bytes as the first answer said, or `most`.
-    let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
-    let filled = Engine::try_process().and_then(|engine| engine.try_fill(bytes));
-    if filled.is_ok() { length } else { 0 }
-}
-
-/// Succeeds and does nothing: a context needs no lock, and has no secret to erase.
-///
-/// # Safety
-///
-/// None needed; OpenSSL's type.
-pub(crate) unsafe extern "C" fn yes(_: *mut c_void) -> c_int {
-    YES
-}
-
-/// # Safety
-///
-/// None needed; OpenSSL's type.
-pub(crate) unsafe extern "C" fn unlock(_: *mut c_void) {}
-
-static GETTABLE: [Param; 4] = [
-    asks(c"state", abi::INTEGER),
-    asks(c"strength", abi::UNSIGNED_INTEGER),
-    asks(c"max_request", abi::UNSIGNED_INTEGER),
-    crate::parameter::END,
-];
-
-pub(crate) extern "C" fn gettable(_: *mut c_void, _: *mut c_void) -> *const Param {
-    GETTABLE.as_ptr()
-}
-
-/// # Safety
-///
-/// `context` is null or a context that lives. `params` is null or a list of OpenSSL, which ends with a null key.
-pub(crate) unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Param) -> c_int {
-    // SAFETY: the same contract.
-    let Some(context) = (unsafe { context.cast::<Context>().as_ref() }) else {
-        return NO;
-    };
-    let answer = |key: &CStr| match key.to_bytes() {
-        b"state" => Some(Answer::Number(context.state.load(Ordering::Acquire) as u64)),
-        b"strength" => Some(Answer::Number(u64::from(STRENGTH_BITS))),
-        b"max_request" => Some(Answer::Number(MAX_REQUEST_BYTES as u64)),
-        _ => None,
-    };
-    // SAFETY: the same contract.
-    c_int::from(unsafe { answer_all(params, answer) })
-}
-
-/// Mixes the program's own data into the pools, without credit.
-///
-/// # Safety
-///
-/// `data` is null or has `length` bytes.
-unsafe fn mix(data: *const c_uchar, length: usize) {
-    if data.is_null() || length == 0 {
-        return;
-    }
-    if let Ok(engine) = Engine::try_process() {
-        // SAFETY: not null; the caller's promise.
-        engine.mix(unsafe { slice::from_raw_parts(data, length) });
-    }
 }

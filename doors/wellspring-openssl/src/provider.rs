@@ -1,7 +1,7 @@
 //! OSSL_provider_init, the list of algorithms, and the provider's name, version and status.
 
 use crate::abi::{self, Algorithm, Dispatch, NO, Param, YES};
-use crate::generator::entry;
+use crate::context::entry;
 use crate::parameter::{Answer, answer_all, asks};
 use crate::{generator, report, seed};
 use core::ffi::{CStr, c_int, c_void};

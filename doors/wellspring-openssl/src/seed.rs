@@ -1,10 +1,7 @@
 //! WELLSPRING-SEED: a seed source beneath OpenSSL's own generator, for programs that must keep that.
 
-use crate::abi::{self, Dispatch, NO};
-use crate::generator::{
-    entry, free_context, get_params, gettable, instantiate, new_context, nonce, uninstantiate,
-    unlock, yes,
-};
+use crate::abi::{self, Dispatch, NO, YES};
+use crate::context::{entries, entry, granted, table};
 use crate::report::count;
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use core::{ptr, slice};
@@ -13,50 +10,12 @@ use wellspring_sys::door_counters::Door;
 use zeroize::Zeroize;
 
 /// The functions of the seed source.
-pub(crate) static FUNCTIONS: [Dispatch; 16] = [
-    entry(
-        abi::RAND_NEWCTX,
-        new_context as abi::NewContext as *const c_void,
-    ),
-    entry(
-        abi::RAND_FREECTX,
-        free_context as abi::FreeContext as *const c_void,
-    ),
-    entry(
-        abi::RAND_INSTANTIATE,
-        instantiate as abi::Instantiate as *const c_void,
-    ),
-    entry(
-        abi::RAND_UNINSTANTIATE,
-        uninstantiate as abi::Simple as *const c_void,
-    ),
+pub(crate) static FUNCTIONS: [Dispatch; entries(4)] = table([
     entry(
         abi::RAND_GENERATE,
         generate as abi::Generate as *const c_void,
     ),
     entry(abi::RAND_RESEED, reseed as abi::Reseed as *const c_void),
-    entry(abi::RAND_NONCE, nonce as abi::Nonce as *const c_void),
-    entry(
-        abi::RAND_ENABLE_LOCKING,
-        yes as abi::Simple as *const c_void,
-    ),
-    entry(abi::RAND_LOCK, yes as abi::Simple as *const c_void),
-    entry(
-        abi::RAND_UNLOCK,
-        unlock as abi::FreeContext as *const c_void,
-    ),
-    entry(
-        abi::RAND_GETTABLE_CTX_PARAMS,
-        gettable as abi::Gettable as *const c_void,
-    ),
-    entry(
-        abi::RAND_GET_CTX_PARAMS,
-        get_params as abi::GetParams as *const c_void,
-    ),
-    entry(
-        abi::RAND_VERIFY_ZEROIZATION,
-        yes as abi::Simple as *const c_void,
-    ),
     entry(
         abi::RAND_GET_SEED,
         get_seed as abi::GetSeed as *const c_void,
@@ -65,30 +24,26 @@ pub(crate) static FUNCTIONS: [Dispatch; 16] = [
         abi::RAND_CLEAR_SEED,
         clear_seed as abi::ClearSeed as *const c_void,
     ),
-    Dispatch::END,
-];
+]);
 
 /// # Safety
 ///
-/// `destination` is null or has `length` bytes that may be written.
+/// `context` is null or a context that lives. `destination` is null or has `length` bytes that may be written.
 unsafe extern "C" fn generate(
-    _: *mut c_void,
+    context: *mut c_void,
     destination: *mut c_uchar,
     length: usize,
-    _strength: c_uint,
+    strength: c_uint,
     _prediction_resistance: c_int,
     _additional: *const c_uchar,
     _additional_length: usize,
 ) -> c_int {
-    if length == 0 {
-        return abi::YES;
+    // SAFETY: the same contract.
+    match unsafe { granted(context, destination, length, strength) } {
+        Some([]) => YES,
+        Some(bytes) => c_int::from(fill(bytes)),
+        None => NO,
     }
-    if destination.is_null() || isize::try_from(length).is_err() {
-        return NO;
-    }
-    // SAFETY: the caller's memory, of this length.
-    let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
-    c_int::from(fill(bytes))
 }
 
 /// # Safety
@@ -130,7 +85,12 @@ unsafe extern "C" fn get_seed(
     if prediction_resistance != 0 && Engine::try_process().and_then(Engine::reseed).is_err() {
         return 0;
     }
-    let mut seed = vec![0u8; length].into_boxed_slice();
+    let mut seed = Vec::new();
+    if seed.try_reserve_exact(length).is_err() {
+        return 0;
+    }
+    seed.resize(length, 0);
+    let mut seed = seed.into_boxed_slice();
     if !fill(&mut seed) {
         return 0;
     }

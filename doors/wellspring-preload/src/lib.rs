@@ -4,6 +4,7 @@
 //! getrandom   getrandom, getentropy
 //! arc4random  arc4random, arc4random_buf, arc4random_uniform
 //! files       open and its family: /dev/random and /dev/urandom, where the service has files
+//! rand_bytes  RAND_bytes and RAND_priv_bytes of OpenSSL, on request
 //! seccomp     prctl, syscall: prepares for a sandbox that the program enters
 //!
 //! writable    the length of a caller's buffer that may be written
@@ -20,15 +21,13 @@
 //! with malloc's lock held. So nothing here calls malloc, getenv or stdio: `heap` is the allocator of this library,
 //! and `start` reads the environment that the loader passes to it. A call that we cannot serve goes to the kernel,
 //! whose result the program gets: an unknown flag, a bad pointer, an engine without memory or seed.
-//!
-//! RAND_bytes of OpenSSL is not replaced. A program may load its own OpenSSL with local symbols, as Python does: it
-//! would call our function, and we could not find OpenSSL's. OpenSSL draws from wellspring by the provider.
 
 mod arc4random;
 mod files;
 mod getrandom;
 mod heap;
 mod next;
+mod rand_bytes;
 mod report;
 mod seccomp;
 mod start;
@@ -38,4 +37,5 @@ mod writable;
 pub use arc4random::{arc4random, arc4random_buf, arc4random_uniform};
 pub use files::*;
 pub use getrandom::{getentropy, getrandom};
+pub use rand_bytes::{RAND_bytes, RAND_priv_bytes};
 pub use seccomp::{prctl, syscall};

@@ -4,7 +4,7 @@
 //! the system call itself.
 
 use core::ffi::{CStr, c_char, c_int};
-use wellspring_sys::door_counters::{DoorCounters, VARIABLE};
+use wellspring_sys::door_counters::{DoorCounters, RAND_BYTES_VARIABLE, VARIABLE};
 
 /// The constructor. glibc's loader passes it the arguments of main.
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
@@ -12,6 +12,9 @@ extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *cons
     // SAFETY: no precondition.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return;
+    }
+    if variable(environment, RAND_BYTES_VARIABLE) == Some(c"1") {
+        crate::rand_bytes::replace();
     }
     if let Some(path) = variable(environment, VARIABLE)
         && let Ok(counters) = DoorCounters::open(path)

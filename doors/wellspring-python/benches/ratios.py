@@ -1,8 +1,8 @@
 """How many times as fast as NumPy and the standard library: `python benches/ratios.py [--rounds N]`.
 
 Both sides run in turn, N times. A ratio is the median of the ratios of all rounds, so that other work on the machine
-hits both sides alike. The times are medians as well: processor time of one thread, and in the last table, of all cores,
-time that passed, which only an idle machine shows well.
+hits both sides alike. The times are medians as well: processor time of one thread; in the rows "all cores" and in the
+last table time that passed, which only an idle machine shows well.
 """
 
 import argparse
@@ -30,9 +30,9 @@ def seconds(call, repeats, clock=time.thread_time):
     return (clock() - start) / repeats
 
 
-def compare(name, theirs, ours, rounds, per_call, unit, repeats=1):
+def compare(name, theirs, ours, rounds, per_call, unit, repeats=1, clock=time.thread_time):
     """Print a row of the table."""
-    pairs = [(seconds(theirs, repeats), seconds(ours, repeats)) for _ in range(rounds)]
+    pairs = [(seconds(theirs, repeats, clock), seconds(ours, repeats, clock)) for _ in range(rounds)]
     ratio = statistics.median(theirs / ours for theirs, ours in pairs)
     their_time, our_time = (statistics.median(column) / per_call * 1e9 for column in zip(*pairs, strict=True))
     target = next((factor for start, factor in TARGETS.items() if name.startswith(start)), None)
@@ -83,9 +83,31 @@ def bytes_of_engines(rounds):
     compare(name, lambda: rng.bytes(N), lambda: ours.fill(memory), rounds, N, "ns a byte")
 
 
+def large(rounds):
+    """16 MB of new memory, on one core and on all. NumPy has one core in both rows."""
+    rng, length = np.random.default_rng(1), 16 * 10**6
+    for algorithm in ("aes256-ctr", "chacha8"):
+        for threads, where, clock in ((1, "one core", time.thread_time), (None, "all cores", time.perf_counter)):
+            ours = Elements(1, algorithm=algorithm, threads=threads)
+            rows = {
+                "bytes": (lambda: rng.bytes(length), lambda: ours.bytes(length), length, "ns a byte"),
+                "random": (lambda: rng.random(length // 8), lambda: ours.random(length // 8), length // 8, "ns a number"),
+            }
+            for name, (theirs, call, count, unit) in rows.items():
+                # The loop's variables are those of this turn: compare calls at once.
+                compare(f"{name}, 16 MB, {where}, {algorithm}", theirs, call, rounds, count, unit, clock=clock)
+
+
 def generators(rounds):
-    """NumPy's Generator over bit generators of both sides."""
+    """NumPy's Generator over bit generators of both sides; Philox also beside that of NumPy, whose numbers it gives."""
     rng, out = np.random.default_rng(1), np.empty(N)
+    philox, same = np.random.Generator(np.random.Philox(1)), np.random.Generator(wr.Philox4x64(1))
+    elements = Elements(1, algorithm="philox4x64-10", threads=1)
+    name, unit = "random, float64, against NumPy's Philox", "ns a number"
+    compare(f"Generator(Philox4x64).{name}", lambda: philox.random(out=out), lambda: same.random(out=out), rounds, N, unit)
+    compare(f"Elements.{name}", lambda: philox.random(out=out), lambda: elements.random(out=out), rounds, N, unit)
+    name = "bytes, 100 kB, against NumPy's Philox"
+    compare(f"Elements.{name}", lambda: philox.bytes(N), lambda: elements.bytes(N), rounds, N, "ns a byte")
     for kind in (wr.ChaCha8, wr.Aes256Ctr, wr.Xoshiro256PlusPlusX16, wr.Xoshiro256PlusPlus, wr.Philox4x64):
         other = np.random.Generator(kind(1))
         name = f"Generator({kind.__name__}).random"
@@ -119,20 +141,22 @@ def tokens(rounds):
 
 
 def cores(rounds):
-    """More threads, into 80 MB: up to where memory is the limit."""
+    """More threads, into 80 MB: up to where memory is the limit. Bytes go into the same memory."""
     out = np.empty(10**7)
     counts = sorted({1, 2, 4, len(os.sched_getaffinity(0))} & set(range(1, len(os.sched_getaffinity(0)) + 1)))
-    print("\n| threads | random, ns a number | GB/s | writing zeros, GB/s |\n|---|---|---|---|")
+    print("\n| threads | bytes, GB/s | random, GB/s | normal, GB/s | writing zeros on one core, GB/s |")
+    print("|---|---|---|---|---|")
     for threads in counts:
         elements = Elements(1, algorithm="aes256-ctr", threads=threads)
-        wall = time.perf_counter
-        times = [
-            (seconds(lambda: elements.random(out=out), 1, wall), seconds(lambda: out.fill(0), 1, wall))
-            for _ in range(rounds)
-        ]
-        ours, zeros = (statistics.median(column) for column in zip(*times, strict=True))
-        rates = f"{out.nbytes / ours / 1e9:.3g} | {out.nbytes / zeros / 1e9:.3g}"
-        print(f"| {threads} | {ours / len(out) * 1e9:.3g} | {rates} |")
+        calls = (
+            lambda: elements.fill(out),
+            lambda: elements.random(out=out),
+            lambda: elements.standard_normal(out=out),
+            lambda: out.fill(0),
+        )
+        times = [[seconds(call, 1, time.perf_counter) for call in calls] for _ in range(rounds)]
+        rates = (out.nbytes / statistics.median(column) / 1e9 for column in zip(*times, strict=True))
+        print(f"| {threads} | {' | '.join(f'{rate:.3g}' for rate in rates)} |")
 
 
 if __name__ == "__main__":
@@ -143,6 +167,7 @@ if __name__ == "__main__":
     print("| what | NumPy or standard library | wellspring | | ratio | wanted |\n|---|---|---|---|---|---|")
     arrays(rounds)
     bytes_of_engines(rounds)
+    large(rounds)
     generators(rounds)
     tokens(rounds)
     cores(rounds)

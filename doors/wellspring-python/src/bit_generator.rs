@@ -9,12 +9,13 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use wellspring_pseudo::Algorithm;
 
 use crate::block::{ALL, fill_in_pieces};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, new_bytes};
 use crate::draws::Draws;
 
 /// From this size on, bytes are made on all cores.
@@ -190,11 +191,22 @@ impl Stream {
     /// Fills a buffer with the next bytes; on all cores, if the algorithm has a counter.
     fn fill(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let buffer = Buffer::get(out, "out")?;
-        let bytes = buffer.bytes();
+        self.fill_bytes(py, buffer.bytes("out")?);
+        Ok(())
+    }
+
+    /// As many of the next bytes.
+    fn bytes<'py>(&self, py: Python<'py>, length: usize) -> PyResult<Bound<'py, PyBytes>> {
+        new_bytes(py, length, |bytes| self.fill_bytes(py, bytes))
+    }
+}
+
+impl Stream {
+    fn fill_bytes(&self, py: Python<'_>, bytes: &mut [u8]) {
         let draws = self.draws();
         if bytes.len() < PARALLEL_FROM_BYTES || !draws.algorithm().is_counter_based() {
             py.detach(|| draws.fill(bytes));
-            return Ok(());
+            return;
         }
         py.detach(|| {
             let stream = draws.stream();
@@ -205,7 +217,6 @@ impl Stream {
             draws.seek(position_after(&stream, bytes.len()));
             draws.set_half(half);
         });
-        Ok(())
     }
 }
 

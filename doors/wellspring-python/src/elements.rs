@@ -2,11 +2,12 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::ops::{Add, Mul};
-use wellspring_pseudo::{Algorithm, ElementError, Float, Integer, Path, Stream};
+use wellspring_pseudo::{Algorithm, ElementError, Float, Integer, Path};
 
 use crate::block::{Block, fill_in_pieces};
-use crate::buffer::{Buffer, Elements as Out};
+use crate::buffer::{Buffer, Elements as Out, new_bytes};
 
 /// Elements that are made before they are scaled: they stay in the first cache.
 const SCALED_AT_A_TIME: usize = 2048;
@@ -18,7 +19,6 @@ type Outer = Vec<(usize, u64)>;
 #[pyclass(frozen, module = "wellspring._native")]
 pub(crate) struct Elements {
     elements: wellspring_pseudo::Elements,
-    stream: Stream,
 }
 
 /// A number `low + step * x`, for x of a distribution's standard form.
@@ -32,12 +32,18 @@ struct Scale<T> {
 type Standard<'a, T> = &'a (dyn Fn(u64, &mut [T]) -> Result<(), ElementError> + Sync);
 
 impl Elements {
-    fn open(
-        elements: Result<wellspring_pseudo::Elements, ElementError>,
-        stream: Stream,
-    ) -> PyResult<Self> {
+    fn open(elements: Result<wellspring_pseudo::Elements, ElementError>) -> PyResult<Self> {
         let elements = elements.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self { elements, stream })
+        Ok(Self { elements })
+    }
+
+    fn fill_bytes(&self, py: Python<'_>, bytes: &mut [u8], first: u128, threads: usize) {
+        py.detach(|| {
+            fill_in_pieces(bytes, threads, &|start, piece| {
+                let position = first.wrapping_add(start as u128);
+                self.elements.bytes(position, piece);
+            });
+        });
     }
 }
 
@@ -77,7 +83,10 @@ fn expect_made(result: Result<(), ElementError>) {
 
 /// The methods for the three distributions of floats, all alike.
 macro_rules! floats {
-    ($self:ident, $py:ident, $out:ident, $first:ident, $outer:ident, $scale:ident, $threads:ident, $method:ident) => {{
+    (
+        $self:ident, $py:ident, $out:ident, $first:ident, $outer:ident, $scale:ident, $threads:ident,
+        $method:ident, $names:expr
+    ) => {{
         let buffer = Buffer::get($out, "out")?;
         let elements = &$self.elements;
         match buffer.elements("out")? {
@@ -92,10 +101,7 @@ macro_rules! floats {
             }
             Out::F32(out) => {
                 let block = Block::new($first, $outer, out.len())?;
-                let scale = $scale.map(|(low, step)| Scale {
-                    low: low as f32,
-                    step: step as f32,
-                });
+                let scale = $scale.map(|scale| in_f32(scale, $names)).transpose()?;
                 $py.detach(|| {
                     fill_scaled(&block, out, $threads, scale, &|i, out| {
                         elements.$method(i, out)
@@ -110,6 +116,19 @@ macro_rules! floats {
         }
         Ok(())
     }};
+}
+
+/// The scale of numbers of 32 bits. `names` are those of the two arguments that it was made from.
+fn in_f32((low, step): (f64, f64), names: [&str; 2]) -> PyResult<Scale<f32>> {
+    let in_type = |number: f64, name: &str| {
+        let single = number as f32;
+        single
+            .is_finite()
+            .then_some(single)
+            .ok_or_else(|| PyValueError::new_err(format!("{name} is out of bounds for float32")))
+    };
+    let (low, step) = (in_type(low, names[0])?, in_type(step, names[1])?);
+    Ok(Scale { low, step })
 }
 
 /// Fills a block with integers from `low` to `high`.
@@ -152,7 +171,7 @@ impl Elements {
     fn new(algorithm: &str, seed: u128, path: Vec<u32>) -> PyResult<Self> {
         let algorithm = algorithm_of(algorithm)?;
         let elements = wellspring_pseudo::Elements::new(algorithm, seed, &path);
-        Self::open(elements, Stream::new(algorithm, seed, &path))
+        Self::open(elements)
     }
 
     /// The arrays of a key.
@@ -160,7 +179,7 @@ impl Elements {
     fn from_words(algorithm: &str, words: [u64; 4]) -> PyResult<Self> {
         let algorithm = algorithm_of(algorithm)?;
         let elements = wellspring_pseudo::Elements::from_words(algorithm, words);
-        Self::open(elements, Stream::from_words(algorithm, words))
+        Self::open(elements)
     }
 
     /// The numbers in a path that is written as text, such as 3/0/17.
@@ -181,15 +200,21 @@ impl Elements {
         threads: usize,
     ) -> PyResult<()> {
         let buffer = Buffer::get(out, "out")?;
-        let bytes = buffer.bytes();
-        py.detach(|| {
-            fill_in_pieces(bytes, threads, &|start, piece| {
-                self.stream
-                    .at(first.wrapping_add(start as u128))
-                    .fill(piece);
-            });
-        });
+        self.fill_bytes(py, buffer.bytes("out")?, first, threads);
         Ok(())
+    }
+
+    /// As many bytes of the stream of this name, from byte `first` on.
+    fn bytes<'py>(
+        &self,
+        py: Python<'py>,
+        length: usize,
+        first: u128,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        new_bytes(py, length, |bytes| {
+            self.fill_bytes(py, bytes, first, threads)
+        })
     }
 
     /// `low + step * x`, x uniform in [0, 1); without a scale x alone.
@@ -202,7 +227,8 @@ impl Elements {
         scale: Option<(f64, f64)>,
         threads: usize,
     ) -> PyResult<()> {
-        floats!(self, py, out, first, outer, scale, threads, uniform)
+        let names = ["low", "high - low"];
+        floats!(self, py, out, first, outer, scale, threads, uniform, names)
     }
 
     /// `low + step * x`, x normal with mean 0 and variance 1.
@@ -215,7 +241,18 @@ impl Elements {
         scale: Option<(f64, f64)>,
         threads: usize,
     ) -> PyResult<()> {
-        floats!(self, py, out, first, outer, scale, threads, standard_normal)
+        let names = ["loc", "scale"];
+        floats!(
+            self,
+            py,
+            out,
+            first,
+            outer,
+            scale,
+            threads,
+            standard_normal,
+            names
+        )
     }
 
     /// `low + step * x`, x exponential with mean 1.
@@ -228,6 +265,7 @@ impl Elements {
         scale: Option<(f64, f64)>,
         threads: usize,
     ) -> PyResult<()> {
+        let names = ["loc", "scale"];
         floats!(
             self,
             py,
@@ -236,7 +274,8 @@ impl Elements {
             outer,
             scale,
             threads,
-            standard_exponential
+            standard_exponential,
+            names
         )
     }
 
@@ -281,7 +320,7 @@ impl Elements {
             return Err(PyTypeError::new_err("out must have elements of int64"));
         };
         if i64::try_from(length).is_err() {
-            return Err(PyValueError::new_err("n must be below 2^63"));
+            return Err(PyValueError::new_err("x must be below 2^63"));
         }
         if u128::from(first) + out.len() as u128 > u128::from(length) {
             return Err(past_the_end_of(length));
@@ -297,8 +336,28 @@ impl Elements {
         });
         Ok(())
     }
+
+    /// Brings the elements of a contiguous buffer into a random order, which depends on their number only. They are
+    /// numbers, or bytes, of 1, 2, 4, 8 or 16 bytes each.
+    fn shuffle(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<()> {
+        let buffer = Buffer::get(x, "x")?;
+        let bytes = buffer.bytes("x")?;
+        let elements = &self.elements;
+        let item_bytes = buffer.item_size();
+        py.detach(|| {
+            match item_bytes {
+                1 => elements.shuffle(bytes),
+                2 => elements.shuffle(bytes.as_chunks_mut::<2>().0),
+                4 => elements.shuffle(bytes.as_chunks_mut::<4>().0),
+                8 => elements.shuffle(bytes.as_chunks_mut::<8>().0),
+                16 => elements.shuffle(bytes.as_chunks_mut::<16>().0),
+                _ => return Err(PyTypeError::new_err("x has elements of another length")),
+            }
+            Ok(())
+        })
+    }
 }
 
 fn past_the_end_of(length: u64) -> PyErr {
-    PyValueError::new_err(format!("there are only {length} places"))
+    PyValueError::new_err(format!("x has only {length} places"))
 }

@@ -33,7 +33,7 @@ pub(crate) fn token_bytes(py: Python<'_>, nbytes: Option<isize>) -> PyResult<Bou
 #[pyfunction]
 pub(crate) fn fill(py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
     let buffer = Buffer::get(out, "out")?;
-    let bytes = buffer.bytes();
+    let bytes = buffer.bytes("out")?;
     if bytes.len() < RELEASE_FROM_BYTES {
         wellspring::fill(bytes);
     } else {

@@ -100,7 +100,7 @@ VALUE_ERRORS = [
     ("scale", lambda: E.exponential(-0.5)),
     ("scale", lambda: E.exponential(float("nan"))),
     ("x", lambda: E.permutation(-1)),
-    ("n must be below", lambda: E.permutation(2**63, 5)),
+    ("x must be from", lambda: E.permutation(2**63, 5)),
     ("length", lambda: E.bytes(-1)),
 ]
 

@@ -115,7 +115,16 @@ pub fn text(status: &Value) -> String {
         (
             "connections",
             "",
-            &["number", "door", "user", "process", "open_for_s", "bytes"],
+            &[
+                "number",
+                "door",
+                "user",
+                "process",
+                "open_for_s",
+                "bytes",
+                "requests",
+                "faulty_requests",
+            ],
         ),
         ("notices", "", &["ago_s", "words"]),
     ];

@@ -20,6 +20,10 @@ pub struct ConnectionMeter {
     pub since: Instant,
     /// Bytes drawn.
     pub bytes: AtomicU64,
+    /// Requests.
+    pub requests: AtomicU64,
+    /// Requests of a guest that were completed with no bytes, because their descriptors were wrong.
+    pub faulty: AtomicU64,
 }
 
 /// All connections.

@@ -19,17 +19,20 @@ pub enum Door {
     Bulk,
     /// The sockets for status, metrics and the live page.
     Web,
+    /// The sockets for virtual machines: virtio-rng by vhost-user.
+    VhostUser,
 }
 
 impl Door {
     /// All doors, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Random,
         Self::Urandom,
         Self::Pseudo,
         Self::Egd,
         Self::Bulk,
         Self::Web,
+        Self::VhostUser,
     ];
 
     /// The name in reports and metrics.
@@ -42,6 +45,7 @@ impl Door {
             Self::Egd => "egd",
             Self::Bulk => "bulk",
             Self::Web => "web",
+            Self::VhostUser => "vhost-user",
         }
     }
 }
@@ -49,7 +53,7 @@ impl Door {
 /// The result of one attempt to open something that the configuration asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// `files`, `egd`, `bulk`, `web`, `page` or `kernel-pool`.
+    /// `files`, `egd`, `bulk`, `web`, `vhost-user`, `page` or `kernel-pool`.
     pub name: &'static str,
     /// The path or the address.
     pub place: String,

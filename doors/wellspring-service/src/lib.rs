@@ -4,14 +4,17 @@
 //! config       a TOML file; every key has a default
 //! log          lines on stderr
 //! meters       the counters of a door
+//! share        a share of bytes a second
 //! users        the users that draw, and their limits; connections: the open connections
 //! notices      events; history: the counters of the last two minutes
 //! doors        the doors, and which of them are open
-//! state        all of these, and the engine
+//! state        all of these, and the engine; admission: lets a connection in
 //! look         status, metrics and the live page, made of the state
 //! sockets      EGD, the bulk protocol, HTTP
+//! guests       virtio-rng for virtual machines, by vhost-user
 //! files        the device files
 //! page         the generation page; kernel_pool: the kernel's pool
+//! activation   the sockets that systemd opens
 //! process      signals, bounds, privileges, sandbox
 //! service      the service from its start to its end
 //! client       `wellspringd status`
@@ -19,12 +22,15 @@
 //!
 //! This library exists for the program `wellspringd` and for fuzzers. It has no stable API.
 
+pub mod activation;
+pub mod admission;
 pub mod client;
 pub mod config;
 pub mod connections;
 pub mod document;
 pub mod doors;
 pub mod files;
+pub mod guests;
 pub mod history;
 pub mod kernel_pool;
 pub mod log;
@@ -34,6 +40,7 @@ pub mod notices;
 pub mod page;
 pub mod process;
 pub mod service;
+pub mod share;
 pub mod sockets;
 pub mod state;
 pub mod users;

@@ -3,9 +3,11 @@
 //! Everything that needs a privilege is opened first, by the only thread. Then the privileges go, then the sandbox
 //! closes, and only then the engine and the other threads start: all of them are in the sandbox.
 
+use crate::activation;
 use crate::config::{self, Config, SocketDefaults, SocketSection};
 use crate::doors::{Door, Doors};
 use crate::files::{MountedFiles, ServedFiles};
+use crate::guests::Guests;
 use crate::kernel_pool::{self, KernelPool};
 use crate::log;
 use crate::page::Page;
@@ -18,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::CapabilitySet;
 use sd_notify::NotifyState;
 use std::fs;
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +42,7 @@ struct Opened {
     files: Option<MountedFiles>,
     pool: Option<KernelPool>,
     listeners: Vec<Listener>,
+    guests: Vec<Listener>,
 }
 
 /// Runs the service until SIGTERM or SIGINT. At SIGHUP it reads the configuration at `path` again.
@@ -73,6 +76,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let threads = config.service.threads.get() as usize;
     let workers = Workers::start(&state, opened.listeners, threads)
         .map_err(|error| format!("no threads for sockets: {error}"))?;
+    let guests = serve_guests(&state, opened.guests)?;
     let files = service.serve_files(opened.files)?;
     tracing::info!(
         "ready: {} openings; Ctrl-C or SIGTERM ends",
@@ -82,9 +86,18 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     service.serve();
     tell(&[NotifyState::Stopping]);
     drop(files);
+    drop(guests);
     drop(workers);
     tracing::info!("ended");
     Ok(())
+}
+
+/// Without a socket for guests there is no thread for them.
+fn serve_guests(state: &Arc<State>, listeners: Vec<Listener>) -> Result<Option<Guests>, Fault> {
+    let guests = (!listeners.is_empty()).then(|| Guests::start(state, listeners));
+    guests
+        .transpose()
+        .map_err(|error| format!("no thread for guests: {error}"))
 }
 
 /// Tells systemd, if it listens.
@@ -123,52 +136,25 @@ fn engine(config: &Config) -> Result<Engine, Fault> {
 /// Opens everything. If one thing cannot be opened, that is noted, and the others open.
 fn open(config: &Config, doors: &Doors) -> Opened {
     let mut listeners = Vec::new();
-    let activated = activated(doors);
-    listeners.extend(activated);
+    listeners.extend(activation::activated(doors));
     open_sockets(config, doors, &config.egd, Door::Egd, &mut listeners);
     open_sockets(config, doors, &config.bulk, Door::Bulk, &mut listeners);
     open_sockets(config, doors, &config.web, Door::Web, &mut listeners);
+    open_sockets(
+        config,
+        doors,
+        &config.vhost_user,
+        Door::VhostUser,
+        &mut listeners,
+    );
+    let is_for_guests = |listener: &mut Listener| listener.door == Door::VhostUser;
     Opened {
+        guests: listeners.extract_if(.., is_for_guests).collect(),
         page: open_page(config, doors),
         files: open_files(config, doors),
         pool: open_pool(config, doors),
         listeners,
     }
-}
-
-/// The sockets that systemd opened, by their names: `FileDescriptorName=egd` and so on.
-fn activated(doors: &Doors) -> Vec<Listener> {
-    let mut listeners = Vec::new();
-    let given = match sd_notify::listen_fds_with_names() {
-        Ok(given) => given,
-        Err(error) => {
-            doors.failed("sockets", "systemd", error);
-            return listeners;
-        }
-    };
-    for (descriptor, name) in given {
-        // SAFETY: systemd gave this descriptor to the process, which takes it once, here.
-        let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
-        let door = [Door::Egd, Door::Bulk, Door::Web]
-            .into_iter()
-            .find(|door| door.name() == name);
-        let Some(door) = door else {
-            doors.failed(
-                "sockets",
-                format!("'{name}' from systemd"),
-                "its name is none of: egd, bulk, web",
-            );
-            continue;
-        };
-        match Listener::activated(door, socket) {
-            Ok(listener) => {
-                doors.opened(door.name(), "from systemd");
-                listeners.push(listener);
-            }
-            Err(error) => doors.failed(door.name(), "from systemd", error),
-        }
-    }
-    listeners
 }
 
 /// Opens the sockets of a door, unless systemd did.

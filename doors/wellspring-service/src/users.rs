@@ -2,6 +2,7 @@
 
 use crate::config::LimitsSection;
 use crate::meters::{add, get, subtract};
+use crate::share::Share;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::collections::BTreeMap;
@@ -34,8 +35,7 @@ pub struct UserMeter {
     pub requests: AtomicU64,
     /// Connections now.
     pub connections: AtomicU64,
-    /// The time until which the bytes drawn so far use up the user's share, in nanoseconds of the service's clock.
-    used_until_ns: AtomicU64,
+    share: Share,
 }
 
 /// The limits in force; SIGHUP replaces them.
@@ -44,6 +44,7 @@ struct Limits {
     connections: AtomicU64,
     connections_per_user: AtomicU64,
     bytes_per_second_per_user: AtomicU64,
+    bytes_per_second_per_guest: AtomicU64,
 }
 
 /// All users that have ever drawn: one entry for each user id of the machine.
@@ -63,9 +64,6 @@ pub enum Refusal {
     TooManyOfUser,
 }
 
-/// A user may draw its share of this time in advance.
-const BURST_NS: u64 = 1_000_000_000;
-
 impl Users {
     /// A table without users, with these limits.
     #[must_use]
@@ -75,6 +73,7 @@ impl Users {
                 connections: AtomicU64::new(0),
                 connections_per_user: AtomicU64::new(0),
                 bytes_per_second_per_user: AtomicU64::new(0),
+                bytes_per_second_per_guest: AtomicU64::new(0),
             },
             connections: AtomicU64::new(0),
             by_peer: Mutex::default(),
@@ -91,6 +90,8 @@ impl Users {
         to.connections_per_user.store(per_user, Relaxed);
         let rate = limits.bytes_per_second_per_user;
         to.bytes_per_second_per_user.store(rate, Relaxed);
+        let rate = limits.bytes_per_second_per_guest;
+        to.bytes_per_second_per_guest.store(rate, Relaxed);
     }
 
     /// The meter of a user.
@@ -144,18 +145,13 @@ impl Users {
         if rate == 0 || peer == Peer::User(0) {
             return 0;
         }
-        let cost_ns =
-            (u128::from(bytes) * 1_000_000_000 / u128::from(rate)).min(u128::from(u64::MAX / 4));
-        let cost_ns = cost_ns as u64;
-        let mut wait_ns = 0;
-        let _ = meter
-            .used_until_ns
-            .fetch_update(Relaxed, Relaxed, |used_until_ns| {
-                let from_ns = used_until_ns.max(now_ns);
-                wait_ns = from_ns.saturating_sub(now_ns.saturating_add(BURST_NS));
-                (wait_ns == 0).then(|| from_ns.saturating_add(cost_ns))
-            });
-        wait_ns
+        meter.share.reserve(rate, bytes, now_ns)
+    }
+
+    /// The most bytes a second for one guest; 0: no limit.
+    #[must_use]
+    pub fn guest_rate(&self) -> u64 {
+        get(&self.limits.bytes_per_second_per_guest)
     }
 }
 
@@ -169,6 +165,7 @@ mod tests {
             connections: Bounded::clamped(3),
             connections_per_user: Bounded::clamped(2),
             bytes_per_second_per_user: rate,
+            bytes_per_second_per_guest: 0,
         })
     }
 

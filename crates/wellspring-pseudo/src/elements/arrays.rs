@@ -5,7 +5,7 @@ use core::fmt;
 use wellspring_cipher::Width;
 
 use crate::Algorithm;
-use crate::blocks::{Blocks, FIRST_ELEMENT_ROW};
+use crate::blocks::{Blocks, FIRST_ELEMENT_ROW, MAX_BLOCK_BYTES};
 use crate::name::Name;
 
 /// The bytes of words that are made at a time: they stay in the first cache of any CPU.
@@ -99,6 +99,50 @@ impl Elements {
     #[must_use]
     pub const fn algorithm(&self) -> Algorithm {
         self.blocks.algorithm()
+    }
+
+    /// Fills `out` with the bytes of the [`Stream`](crate::Stream) of the same name, from byte `first` on: the
+    /// bytes that uniform floats are made of. After byte 2^128 - 1 comes byte 0.
+    ///
+    /// ```
+    /// use wellspring_pseudo::{Algorithm, Elements, Stream};
+    ///
+    /// let mut bytes = [0; 100];
+    /// Elements::new(Algorithm::ChaCha8, 2026, &[3])?.bytes(1000, &mut bytes);
+    /// let mut same = [0; 100];
+    /// Stream::new(Algorithm::ChaCha8, 2026, &[3]).at(1000).fill(&mut same);
+    /// assert_eq!(bytes, same);
+    /// # Ok::<(), wellspring_pseudo::ElementError>(())
+    /// ```
+    pub fn bytes(&self, first: u128, out: &mut [u8]) {
+        // 0 where all 2^128 bytes are left.
+        let left = first.wrapping_neg();
+        let (now, after) = match usize::try_from(left) {
+            Ok(left @ 1..) => out.split_at_mut(left.min(out.len())),
+            _ => (out, &mut [][..]),
+        };
+        self.bytes_before_the_end(first, now);
+        self.bytes_before_the_end(0, after);
+    }
+
+    fn bytes_before_the_end(&self, first: u128, out: &mut [u8]) {
+        let block_bytes = self.blocks.block_bytes();
+        let (block, skipped) = (
+            first / block_bytes as u128,
+            (first % block_bytes as u128) as usize,
+        );
+        if skipped == 0 {
+            return self.blocks.fill(STREAM_ROW, block, out);
+        }
+        let mut whole = [0; MAX_BLOCK_BYTES];
+        let whole = &mut whole[..block_bytes];
+        self.blocks.fill(STREAM_ROW, block, whole);
+        let part = &whole[skipped..];
+        let (head, rest) = out.split_at_mut(part.len().min(out.len()));
+        head.copy_from_slice(&part[..head.len()]);
+        if !rest.is_empty() {
+            self.blocks.fill(STREAM_ROW, block + 1, rest);
+        }
     }
 
     /// Fills `out` with elements from index `first` on, `WORD_BYTES` bytes of the row each: `convert`

@@ -1,10 +1,7 @@
 //! More words for one element.
 
 use super::arrays::Kind;
-use crate::blocks::Blocks;
-
-/// The longest block, of ChaCha.
-const MAX_BLOCK_BYTES: usize = 64;
+use crate::blocks::{Blocks, MAX_BLOCK_BYTES};
 
 /// The words that one element takes when its first word is not enough: without end, and read by no
 /// other element.

@@ -291,3 +291,19 @@ fn an_error_says_what_to_take_instead() {
         assert!(message.contains(algorithm.name()), "{message}");
     }
 }
+
+#[test]
+fn bytes_of_a_name_are_those_of_its_stream_also_over_its_end() {
+    for algorithm in FUNCTIONS {
+        let elements = Elements::new(algorithm, 7, &[1]).unwrap();
+        let stream = Stream::new(algorithm, 7, &[1]);
+        for first in [0, 1, 15, 16, 63, 64, 1000, u128::MAX - 300, u128::MAX] {
+            for length in [0, 1, 7, 64, 65, 2000] {
+                let (mut bytes, mut same) = (vec![1; length], vec![2; length]);
+                elements.bytes(first, &mut bytes);
+                stream.at(first).fill(&mut same);
+                assert_eq!(bytes, same, "{algorithm} {first} {length}");
+            }
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Which thread or value has a slot. In ordinary memory, which a fork copies.
 
+use crate::os::process_number;
 use crate::sandbox;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -163,9 +164,4 @@ impl Thread {
 /// The system's number of this thread.
 pub(super) fn thread_number() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
-}
-
-/// The system's number of this process.
-pub(crate) fn process_number() -> u32 {
-    rustix::process::getpid().as_raw_nonzero().get() as u32
 }

@@ -22,7 +22,6 @@ mod holder;
 mod sweep;
 
 pub(crate) use chunk::unlocked_bytes;
-pub(crate) use holder::process_number;
 pub(crate) use sweep::{reclaim, release_everything};
 
 use crate::memory::erase;

@@ -5,8 +5,9 @@
 //! where the key could not be set without allocating. Those slots are found by asking the system whether their thread
 //! is still there: a thread that is gone never touches its slot again.
 
-use super::holder::{self, Holder, process_number, thread_number};
+use super::holder::{self, Holder, thread_number};
 use super::{Slot, chunk, release, retire};
+use crate::os::process_number;
 use crate::os_error::{OsError, raw_call};
 use crate::sandbox;
 use core::sync::atomic::{AtomicUsize, Ordering, fence};

@@ -1,10 +1,12 @@
 //! The directory of a trusted file, and a lock file in it.
 
 use super::{Access, FileFault, FileIdentity, TrustedFile, check, check_owner};
-use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, openat, statat};
+use crate::os::open_at;
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, Stat, flock, fstat, statat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// An open directory. All that is done through it is done in the same directory, even if that is renamed.
@@ -18,13 +20,13 @@ impl Directory {
     ///
     /// [`FileFault::NotAFile`] if the path names no file, as `..` does; [`FileFault::System`].
     pub fn of(path: &Path) -> Result<(Self, &OsStr), FileFault> {
-        let name = path.file_name().ok_or(FileFault::NotAFile)?;
-        let directory = match path.parent() {
-            Some(directory) if directory != Path::new("") => directory,
-            _ => Path::new("."),
-        };
+        let (directory, name) = split(path.as_os_str().as_bytes());
+        if matches!(name, b"" | b"." | b"..") {
+            return Err(FileFault::NotAFile);
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok((Self(openat(CWD, directory, flags, Mode::empty())?), name))
+        let directory = Self(open_at(CWD, directory, flags, Mode::empty())?);
+        Ok((directory, OsStr::from_bytes(name)))
     }
 
     /// Opens a file that belongs to root or to us. It may be exposed: ask
@@ -35,8 +37,8 @@ impl Directory {
     /// Every [`FileFault`] except `Exposed` and `Busy`; `System` with `ENOENT` where there is no such file.
     pub fn open_file(&self, name: &OsStr, access: Access) -> Result<TrustedFile, FileFault> {
         // Looked at before it is opened: to open a device may do something, such as rewind a tape.
-        check(&statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
-        match openat(&self.0, name, access.flags(), Mode::empty()) {
+        check(&self.status_of(name)?)?;
+        match open_at(self.as_fd(), name.as_bytes(), access.flags(), Mode::empty()) {
             // Replaced since we looked.
             Err(Errno::LOOP) => Err(FileFault::Link),
             Err(Errno::ISDIR | Errno::NXIO) => Err(FileFault::NotAFile),
@@ -64,7 +66,8 @@ impl Directory {
     /// and so take the lock; every other [`FileFault`].
     pub fn lock(&self, name: &OsStr) -> Result<FileLock, FileFault> {
         let flags = Access::ReadWrite.flags() | OFlags::CREATE | OFlags::EXCL;
-        let created = openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR);
+        let mode = Mode::RUSR | Mode::WUSR;
+        let created = open_at(self.as_fd(), name.as_bytes(), flags, mode);
         let file = match created {
             Err(Errno::EXIST) => self.open_file(name, Access::ReadWrite)?,
             file => TrustedFile::new(file?)?,
@@ -88,8 +91,23 @@ impl Directory {
     /// Which file has the name now.
     #[must_use]
     pub fn identity_of(&self, name: &OsStr) -> Option<FileIdentity> {
-        let status = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let status = self.status_of(name).ok()?;
         Some(FileIdentity::from(&status))
+    }
+
+    #[inline(never)]
+    fn status_of(&self, name: &OsStr) -> rustix::io::Result<Stat> {
+        statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+}
+
+/// The directory and the name in a path. By hand: the functions of [`Path`] are longer than the rest of this file.
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let end = path.iter().rposition(|&byte| byte != b'/');
+    let path = &path[..end.map_or(0, |last| last + 1)];
+    match path.iter().rposition(|&byte| byte == b'/') {
+        Some(slash) => (&path[..slash.max(1)], &path[slash + 1..]),
+        None => (b".", path),
     }
 }
 

@@ -13,12 +13,11 @@ mod next_file;
 pub use directory::{Directory, FileLock};
 pub use next_file::NextFile;
 
-use crate::os::read_file;
+use crate::os::{effective_user, read_file};
 use crate::os_error::OsError;
 use core::fmt;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, read};
-use rustix::process::geteuid;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The reason why a file is not trusted, or cannot be replaced.
@@ -201,7 +200,7 @@ fn check_owner(status: &Stat) -> Result<(), FileFault> {
         // In such a namespace every owner without a number looks the same, and may look like ourselves.
         return Err(FileFault::Unmapped);
     }
-    if status.st_uid == 0 || status.st_uid == geteuid().as_raw() {
+    if status.st_uid == 0 || status.st_uid == effective_user() {
         Ok(())
     } else {
         Err(FileFault::Owner)
@@ -212,8 +211,15 @@ fn check_owner(status: &Stat) -> Result<(), FileFault> {
 fn overflow_user() -> u32 {
     let mut buffer = [0; 16];
     read_file("/proc/sys/kernel/overflowuid", &mut buffer)
-        .and_then(|text| core::str::from_utf8(text.trim_ascii()).ok()?.parse().ok())
+        .and_then(|text| decimal(text.trim_ascii()))
         .unwrap_or(65534)
+}
+
+/// A number in decimal digits, of at most nine of them.
+fn decimal(text: &[u8]) -> Option<u32> {
+    let is_number = matches!(text.len(), 1..=9) && text.iter().all(u8::is_ascii_digit);
+    let add = |number: u32, &digit: &u8| number * 10 + u32::from(digit - b'0');
+    is_number.then(|| text.iter().fold(0, add))
 }
 
 /// Whether this process sees fewer than all users of the host. "Yes" where the system does not say.

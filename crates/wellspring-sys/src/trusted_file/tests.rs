@@ -205,3 +205,30 @@ fn an_owner_without_a_number_in_the_user_namespace_is_a_fault_of_its_own() {
         code => assert!(libc::WIFEXITED(status) && code == 0, "{status:x}"),
     }
 }
+
+#[test]
+fn a_path_is_split_into_its_directory_and_its_name() {
+    use super::directory::split;
+    for (path, directory, name) in [
+        (
+            "/run/wellspring/generation",
+            "/run/wellspring",
+            "generation",
+        ),
+        ("/generation", "/", "generation"),
+        ("generation", ".", "generation"),
+        ("run/generation//", "run", "generation"),
+        ("//run//generation", "//run/", "generation"),
+        ("/", ".", ""),
+        ("", ".", ""),
+        ("run/..", "run", ".."),
+    ] {
+        let (found_directory, found_name) = split(path.as_bytes());
+        assert_eq!(found_directory, directory.as_bytes(), "{path}");
+        assert_eq!(found_name, name.as_bytes(), "{path}");
+    }
+    for path in ["", "/", ".", "..", "run/.."] {
+        let refused = Directory::of(Path::new(path)).map(|_| ());
+        assert_eq!(refused, Err(FileFault::NotAFile), "{path}");
+    }
+}

@@ -27,10 +27,10 @@ pub(crate) fn next(states: &Counters) -> Option<u64> {
     )
 }
 
-/// Waits until `is_so`, for up to 20 seconds: a thread that was joined takes a moment to be gone from the kernel.
+/// Waits until `is_so`, for up to two minutes: a thread that was joined takes a moment to be gone from the kernel.
 pub(crate) fn eventually(is_so: impl Fn() -> bool) -> bool {
     let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(20) {
+    while start.elapsed() < Duration::from_secs(120) {
         if is_so() {
             return true;
         }

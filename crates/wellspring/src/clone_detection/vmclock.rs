@@ -1,7 +1,7 @@
 //! The page of the hypervisor's clock, which changes before a clone of the machine runs.
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::path::Path;
+use wellspring_sys::os::open_device;
 use wellspring_sys::shared_page::SharedPage;
 
 /// The path of the page in Linux 6.13 and later.
@@ -18,8 +18,7 @@ const CLONES_OFFSET: usize = 104;
 /// Maps the page. Also returns the offset of the word that changes when the machine is cloned; on older hypervisors
 /// that word also changes when the machine is moved.
 pub(super) fn map(path: &Path) -> Option<(SharedPage, usize)> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = openat(CWD, path, flags, Mode::empty()).ok()?;
+    let file = open_device(path)?;
     let page = SharedPage::map(&file).ok()?;
     let head = u64::from_le(page.word(0));
     let (magic, size) = (head as u32, head >> 32);

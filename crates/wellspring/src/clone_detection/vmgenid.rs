@@ -1,14 +1,8 @@
 //! The kernel's notice that the machine was cloned.
 
 use super::suspend::SuspendDetector;
-use core::mem::MaybeUninit;
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::io::Errno;
-use rustix::net::netlink::{KOBJECT_UEVENT, SocketAddrNetlink};
-use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, bind, recvfrom, socket_with};
-
-/// The kernel's own messages; those of udev are another group.
-const KERNEL_EVENTS: u32 = 1;
+use std::os::fd::{AsFd, BorrowedFd};
+use wellspring_sys::kernel_messages::{KernelMessages, Received};
 
 /// A sign that this machine may be a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +19,7 @@ pub enum CloneEvent {
 /// Listens for the kernel's notices of clones, and looks at the clocks.
 #[derive(Debug)]
 pub struct CloneEvents {
-    messages: Option<OwnedFd>,
+    messages: Option<KernelMessages>,
     suspend: SuspendDetector,
 }
 
@@ -37,7 +31,7 @@ impl CloneEvents {
         let suspend = SuspendDetector::new();
         suspend.was_suspended();
         Self {
-            messages: listen().ok(),
+            messages: KernelMessages::listen().ok(),
             suspend,
         }
     }
@@ -51,19 +45,14 @@ impl CloneEvents {
     /// The next event, without waiting for one. Call it until it returns `None`.
     pub fn next_event(&mut self) -> Option<CloneEvent> {
         while let Some(messages) = &self.messages {
-            let mut message = [MaybeUninit::uninit(); 4096];
-            match recvfrom(messages, &mut message[..], RecvFlags::DONTWAIT) {
-                Ok(((message, _), _, from)) => {
-                    let from = from.and_then(|from| SocketAddrNetlink::try_from(from).ok());
-                    // Root can send what looks like the kernel's message, but not from number 0.
-                    if from.is_some_and(|from| from.pid() == 0) && tells_of_a_clone(message) {
-                        return Some(CloneEvent::Cloned);
-                    }
+            match messages.receive(&mut [0; 4096]) {
+                Received::FromKernel(message) if tells_of_a_clone(message) => {
+                    return Some(CloneEvent::Cloned);
                 }
-                Err(Errno::INTR) => {}
-                Err(Errno::NOBUFS) => return Some(CloneEvent::Overflowed),
-                Err(Errno::AGAIN) => break,
-                Err(_) => self.messages = None,
+                Received::FromKernel(_) | Received::FromProcess => {}
+                Received::Overflowed => return Some(CloneEvent::Overflowed),
+                Received::Nothing => break,
+                Received::Failed(_) => self.messages = None,
             }
         }
         self.suspend.was_suspended().then_some(CloneEvent::Slept)
@@ -74,14 +63,6 @@ impl Default for CloneEvents {
     fn default() -> Self {
         Self::new()
     }
-}
-
-fn listen() -> rustix::io::Result<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let kind = SocketType::DGRAM;
-    let socket = socket_with(AddressFamily::NETLINK, kind, flags, Some(KOBJECT_UEVENT))?;
-    bind(&socket, &SocketAddrNetlink::new(0, KERNEL_EVENTS))?;
-    Ok(socket)
 }
 
 /// Whether a message of the kernel tells of a new generation of the machine: any change of the generation counter,

@@ -2,9 +2,9 @@
 
 use super::Engine;
 use super::collector::Collector;
-use super::harvester::{Harvester, HarvesterHandle};
+use super::harvester::{Harvester, HarvesterHandle, Running};
 use super::nodes::Nodes;
-use super::parts::Parts;
+use super::parts::{EngineSeedFile, Parts};
 use super::taps::Taps;
 use super::tasks;
 use crate::clone_detection::{CloneDetector, WatchedPaths};
@@ -23,7 +23,13 @@ use wellspring_sources::{Cpu, Os};
 use wellspring_sys::{os, stack};
 use zeroize::Zeroizing;
 
+type StartSeedFile = fn(PathBuf, Option<Identity>, &Nodes) -> EngineSeedFile;
+type StartHarvester = fn(&Arc<Parts>, Harvester) -> Result<Option<Running>, Error>;
+
 /// The choices for an [`Engine`]; [`build`](Self::build) makes it.
+///
+/// Code for rare choices is called by pointers that only the methods here set. So a program that does not call
+/// `seed_file` and `harvester` is linked without seed files, threads and slow sources.
 #[must_use]
 pub struct EngineBuilder {
     mode: Mode,
@@ -32,10 +38,11 @@ pub struct EngineBuilder {
     sources: Option<Vec<Arc<dyn Source>>>,
     /// In its own place on the heap, where it stays until it was used and wiped.
     seed: Option<Box<Seed>>,
-    seed_file: Option<PathBuf>,
+    seed_file: Option<(PathBuf, StartSeedFile)>,
     identity: Option<Identity>,
     watched: WatchedPaths,
-    harvester: Option<Harvester>,
+    harvester: Option<(Harvester, StartHarvester)>,
+    default_sources: fn() -> Vec<Arc<dyn Source>>,
 }
 
 impl Engine {
@@ -58,6 +65,7 @@ impl EngineBuilder {
             identity: None,
             watched: WatchedPaths::default(),
             harvester: None,
+            default_sources: fast_sources,
         }
     }
 
@@ -126,7 +134,7 @@ impl EngineBuilder {
     /// its directory durable: milliseconds. No engine fails because of its seed file; the [`Stats`](crate::Stats) say
     /// what it was.
     pub fn seed_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.seed_file = Some(path.into());
+        self.seed_file = Some((path.into(), start_seed_file));
         self
     }
 
@@ -157,7 +165,8 @@ impl EngineBuilder {
     /// thousandth of a CPU, and less without reads. A child process made by `fork` has no such thread; its readers
     /// harvest on their own calls again.
     pub fn harvester(mut self, harvester: Harvester) -> Self {
-        self.harvester = Some(harvester);
+        self.harvester = Some((harvester, start_harvester));
+        self.default_sources = wellspring_sources::all;
         self
     }
 
@@ -170,19 +179,14 @@ impl EngineBuilder {
     /// harvester.
     pub fn build(mut self) -> Result<Engine, Error> {
         let harvester = self.harvester.take();
-        let parts = self.make(harvester.is_some())?;
+        let parts = self.make()?;
         parts.clones.start(os::now_ms());
-        let start = |harvester| {
-            let tasks = if parts.seed_store.is_some() {
-                tasks::with_seed_file()
-            } else {
-                tasks::of_process()
-            };
-            HarvesterHandle::start(&parts, &parts.harvester, harvester, tasks)
+        let harvester = match harvester {
+            Some((harvester, start)) => start(&parts, harvester)?,
+            None => None,
         };
-        let handle = harvester.map(start).transpose()?.flatten();
         Ok(Engine {
-            _harvester: handle.map(Arc::new),
+            _harvester: harvester,
             parts,
         })
     }
@@ -190,10 +194,8 @@ impl EngineBuilder {
     /// The parts, before they do anything. Not inlined: they take 2 KiB of stack on their way, and the first read of a
     /// process promises to take less than 4 KiB.
     #[inline(never)]
-    fn make(self, has_harvester: bool) -> Result<Arc<Parts>, Error> {
-        let sources = self
-            .sources
-            .unwrap_or_else(|| default_sources(has_harvester));
+    fn make(self) -> Result<Arc<Parts>, Error> {
+        let sources = self.sources.unwrap_or_else(self.default_sources);
         let topology = match self.mode {
             // These modes read from the root alone, which is node 0.
             Mode::Canonical | Mode::Concurrent => Topology::single(topology_linux::cpus()),
@@ -209,9 +211,9 @@ impl EngineBuilder {
             nodes.mix_into_root(seed);
         }
         let identity = self.identity;
-        let start = |path| start_store(path, identity, &nodes);
-        let seed_store = self.seed_file.map(start);
-        if self.seed.is_some() || seed_store.is_some() {
+        let start = |(path, start): (_, StartSeedFile)| start(path, identity, &nodes);
+        let seed_file = self.seed_file.map(start);
+        if self.seed.is_some() || seed_file.is_some() {
             stack::erase_below();
         }
         Ok(Arc::new(Parts {
@@ -221,30 +223,39 @@ impl EngineBuilder {
             collector,
             clones: CloneDetector::new(self.watched),
             harvester: OnceLock::new(),
-            seed_store,
+            seed_file,
         }))
     }
 }
 
 /// Reads the seed file, replaces it, and mixes in what it held.
 #[inline(never)]
-fn start_store(path: PathBuf, identity: Option<Identity>, nodes: &Nodes) -> Box<SeedStore> {
+fn start_seed_file(path: PathBuf, identity: Option<Identity>, nodes: &Nodes) -> EngineSeedFile {
     let mut seed = Box::new(Seed::ZERO);
     let identity = identity.unwrap_or_else(Identity::system);
     let store = Box::new(SeedStore::start(path, identity, nodes.count(), &mut seed));
     if !seed.bytes().is_empty() {
         nodes.mix_into_root(&seed);
     }
-    store
+    EngineSeedFile {
+        store,
+        save_at_end: Parts::save_seed_at_end,
+    }
+}
+
+fn start_harvester(parts: &Arc<Parts>, harvester: Harvester) -> Result<Option<Running>, Error> {
+    let tasks = if parts.seed_file.is_some() {
+        tasks::with_seed_file()
+    } else {
+        tasks::of_process()
+    };
+    let handle = HarvesterHandle::start(parts, &parts.harvester, harvester, tasks)?;
+    Ok(handle.map(|handle| Arc::new(handle) as Running))
 }
 
 /// Without a harvester, fast sources only: a reader draws on them.
-fn default_sources(has_harvester: bool) -> Vec<Arc<dyn Source>> {
-    if has_harvester {
-        wellspring_sources::all()
-    } else {
-        vec![Arc::new(Os), Arc::new(Cpu::default())]
-    }
+fn fast_sources() -> Vec<Arc<dyn Source>> {
+    vec![Arc::new(Os), Arc::new(Cpu::default())]
 }
 
 /// AES-256 where the CPU has instructions for it; elsewhere ChaCha20, which is fast and constant in time without any.

@@ -50,7 +50,7 @@ use crate::mode::Mode;
 use crate::numbers::numbers;
 use crate::seed_file::SeedFileError;
 use core::fmt;
-use harvester::HarvesterHandle;
+use harvester::{HarvesterHandle, Running};
 use std::sync::Arc;
 use wellspring_core::tap::SHORT_BYTES;
 use wellspring_core::{Backend, Prf};
@@ -86,7 +86,7 @@ use wellspring_pseudo::Xoshiro256PlusPlus;
 #[derive(Clone)]
 pub struct Engine {
     /// Declared first: its drop joins the thread before `parts` is dropped.
-    _harvester: Option<Arc<HarvesterHandle<Parts>>>,
+    _harvester: Option<Running>,
     parts: Arc<Parts>,
 }
 

@@ -47,7 +47,14 @@ pub(crate) struct Parts {
     pub(super) collector: Collector,
     pub(super) clones: CloneDetector,
     pub(super) harvester: OnceLock<Wiped<HarvesterStatus>>,
-    pub(super) seed_store: Option<Box<SeedStore>>,
+    pub(super) seed_file: Option<EngineSeedFile>,
+}
+
+/// The seed file of an engine.
+pub(super) struct EngineSeedFile {
+    pub(super) store: Box<SeedStore>,
+    /// Called when the engine is dropped. By a pointer, so that programs without a seed file are linked without this.
+    pub(super) save_at_end: fn(&Parts),
 }
 
 impl Parts {
@@ -136,7 +143,7 @@ impl Parts {
 
     /// Writes the seed file from a fresh secret of every node.
     pub(super) fn save_seed(&self) -> Result<(), SeedFileError> {
-        let store = self.seed_store.as_ref().ok_or(SeedFileError::Absent)?;
+        let seed_file = self.seed_file.as_ref().ok_or(SeedFileError::Absent)?;
         if self.nodes.phase() != Phase::Ready {
             // The present file may have more credit.
             return Err(SeedFileError::NotSeeded);
@@ -151,9 +158,21 @@ impl Parts {
                 .ok_or(SeedFileError::NotSeeded)?;
             reservation.generate(self.nodes.backend(), secret);
         }
-        let saved = store.save(&secrets, FULL_CREDIT_BITS);
+        let saved = seed_file.store.save(&secrets, FULL_CREDIT_BITS);
         stack::erase_below();
         saved
+    }
+
+    /// Writes the seed file, unless this is a child process.
+    pub(super) fn save_seed_at_end(&self) {
+        if self
+            .seed_file
+            .as_ref()
+            .is_some_and(|file| file.store.is_ours())
+        {
+            // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
+            let _ = self.save_seed();
+        }
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -170,7 +189,7 @@ impl Parts {
             clone_detection: self.clones.stats(),
             events_dropped: self.collector.events_dropped(),
             unlocked_bytes: unlocked_bytes() as u64,
-            seed_file: self.seed_store.as_deref().map(SeedStore::stats),
+            seed_file: self.seed_file.as_ref().map(|file| file.store.stats()),
         }
     }
 
@@ -350,9 +369,8 @@ impl Parts {
 impl Drop for Parts {
     /// Writes the seed file, if the engine has one and this is not a child process.
     fn drop(&mut self) {
-        if self.seed_store.as_deref().is_some_and(SeedStore::is_ours) {
-            // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
-            let _ = self.save_seed();
+        if let Some(seed_file) = &self.seed_file {
+            (seed_file.save_at_end)(self);
         }
     }
 }

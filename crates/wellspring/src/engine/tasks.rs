@@ -53,9 +53,10 @@ struct SaveSeed {
 
 impl BackgroundTask<Parts> for SaveSeed {
     fn run(&mut self, engine: &Parts, now_ms: u64) -> u64 {
-        let Some(store) = &engine.seed_store else {
+        let Some(seed_file) = &engine.seed_file else {
             return u64::MAX;
         };
+        let store = &seed_file.store;
         // The file was written a moment ago, when the engine was built.
         let next_ms = *self.next_ms.get_or_insert(now_ms + SAVE_INTERVAL_MS);
         let is_first = engine.nodes.phase() == Phase::Ready && !store.has_credit();

@@ -5,11 +5,11 @@ use super::identity::Identity;
 use super::outcome::{SeedFileError, SeedFileStats, SeedFound};
 use crate::fresh_entropy::FreshEntropy;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use rustix::process::{Pid, getpid};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::{Damage, FULL_CREDIT_BITS, SeedFile, Uncredited};
+use wellspring_sys::os;
 use wellspring_sys::trusted_file::Directory;
 use zeroize::Zeroizing;
 
@@ -25,7 +25,7 @@ pub(crate) struct SeedStore {
     path: PathBuf,
     identity: Identity,
     /// The process that built the engine. A child made by fork leaves the file alone.
-    process: Pid,
+    process: u32,
     found: SeedFound,
     removed_unfinished: AtomicBool,
     writes: AtomicU64,
@@ -43,7 +43,7 @@ impl SeedStore {
             // The program may change its directory later.
             path: std::path::absolute(&path).unwrap_or(path),
             identity,
-            process: getpid(),
+            process: os::process_number(),
             found: SeedFound::Nothing,
             removed_unfinished: AtomicBool::new(false),
             writes: AtomicU64::new(0),
@@ -79,7 +79,7 @@ impl SeedStore {
 
     /// Whether this process built the engine.
     pub(crate) fn is_ours(&self) -> bool {
-        self.process == getpid()
+        self.process == os::process_number()
     }
 
     /// Whether the present file can be credited after a reboot.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A child that runs for longer is one that hangs.
-const CHILD_TIME: Duration = Duration::from_secs(60);
+const CHILD_TIME: Duration = Duration::from_secs(180);
 
 /// The system call that makes a child.
 #[derive(Clone, Copy, Debug)]

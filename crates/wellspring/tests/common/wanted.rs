@@ -1,7 +1,8 @@
-//! Searches this process for values, without holding one of them.
+//! Searches a process for values, without holding one of them.
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 
 /// Values are stored XORed with this, so that a search does not find the stored values themselves.
@@ -42,8 +43,14 @@ impl Wanted {
 
     /// The addresses in this process at which they are found.
     pub(crate) fn search(&self) -> Vec<usize> {
-        let memory = File::open("/proc/self/mem").unwrap();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        self.search_process("self").unwrap()
+    }
+
+    /// The same for another process, by its number, as far as the system lets this one read its memory.
+    pub(crate) fn search_process(&self, process: &str) -> io::Result<Vec<usize>> {
+        let memory = File::open(format!("/proc/{process}/mem"))?;
+        let maps = std::fs::read_to_string(format!("/proc/{process}/maps"))?;
+        let is_self = process == "self";
         let mut found = Vec::new();
         let mut window = vec![0; 1 << 16];
         let own = window.as_ptr() as usize;
@@ -63,13 +70,13 @@ impl Wanted {
                     .filter(|(_, value)| self.has(value))
                     .map(|(at, _)| offset + at);
                 // Not what was read a moment ago into the window itself.
-                found.extend(here.filter(|at| !(own..own + (1 << 16)).contains(at)));
+                found.extend(here.filter(|at| !(is_self && (own..own + (1 << 16)).contains(at))));
                 offset += length - (VALUE_BYTES - 1);
             }
         }
         window.fill(0);
         std::hint::black_box(&mut window);
-        found
+        Ok(found)
     }
 
     /// How many values are looked for.

@@ -2,11 +2,16 @@
 
 #![allow(dead_code, reason = "no file of tests uses all of this")]
 
+#[path = "../helpers/programs.rs"]
+mod programs;
+
+#[allow(unused_imports, reason = "no file of tests uses all of this")]
+pub(crate) use programs::{has_header, is_installed, scratch, succeeds, text};
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) const DOOR: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -31,39 +36,6 @@ pub(crate) fn library_folder() -> &'static Path {
         std::os::unix::fs::symlink("libwellspring.so.0", folder.join("libwellspring.so")).unwrap();
         folder
     })
-}
-
-/// A new folder below the target folder.
-pub(crate) fn scratch(name: &str) -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let next = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("c-{}-{name}-{next}", std::process::id());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-/// Whether a program is installed; says so if a test has to do without.
-pub(crate) fn is_installed(program: &str) -> bool {
-    let script = format!("command -v {program}");
-    let found = Command::new("sh").args(["-c", &script]).output();
-    let found = found.is_ok_and(|output| output.status.success());
-    if !found {
-        eprintln!("SKIPPED: {program} is not installed");
-    }
-    found
-}
-
-/// Whether a header is installed.
-pub(crate) fn has_header(header: &str) -> bool {
-    let script = format!("printf '#include <{header}>\\n' | cc -E - -o /dev/null");
-    let found = Command::new("sh").args(["-c", &script]).output();
-    let found = found.is_ok_and(|output| output.status.success());
-    if !found {
-        eprintln!("SKIPPED: there is no header {header}, or no C compiler");
-    }
-    found
 }
 
 /// Compiles `tests/c/SOURCE` with further words for the compiler. `None` where there is no compiler.
@@ -121,16 +93,4 @@ pub(crate) fn run_script(program: &Path, script: &str) -> Output {
         .env("LD_LIBRARY_PATH", library_folder())
         .output()
         .unwrap()
-}
-
-pub(crate) fn text(output: &Output) -> String {
-    let (out, err) = (&output.stdout, &output.stderr);
-    let (out, err) = (String::from_utf8_lossy(out), String::from_utf8_lossy(err));
-    format!("{}\n{out}{err}", output.status)
-}
-
-/// Expects success.
-pub(crate) fn succeeds(output: &Output) -> String {
-    assert!(output.status.success(), "{}", text(output));
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }

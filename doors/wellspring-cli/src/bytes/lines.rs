@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::input::Input;
 use crate::output::Output;
 use std::io::{BufRead, BufReader};
+use zeroize::{Zeroize, Zeroizing};
 
 /// The most bytes for a line: an answer is made in one piece.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
@@ -18,8 +19,7 @@ pub(super) fn answer(
     encoding: Encoding,
     mut output: Output,
 ) -> Result<(), Failure> {
-    let mut bytes = vec![0; size_bytes];
-    let mut text = Vec::new();
+    let (mut bytes, mut text) = (Zeroizing::new(vec![0; size_bytes]), Zeroizing::new(vec![]));
     let mut input = BufReader::new(Input::standard()?);
     loop {
         let line = input.skip_until(b'\n');
@@ -32,7 +32,8 @@ pub(super) fn answer(
             .write(answer)
             .and_then(|()| output.write(encoding.end()));
         written.map_err(|error| output.failure(&error, ""))?;
-        bytes.fill(0);
-        text.fill(0);
+        // The next line may come after hours.
+        bytes.as_mut_slice().zeroize();
+        text.zeroize();
     }
 }

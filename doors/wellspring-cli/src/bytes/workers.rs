@@ -3,7 +3,7 @@
 //! A worker fills a block and encodes it, then locks the output and writes. So blocks are made while others are
 //! written, each block stays in the cache of the CPU that made it, and there is one block per worker. The order of
 //! the blocks does not matter: a stream, whose order does matter, has one worker. The rest that does not fill a block
-//! is written last, so that Base64 has its padding at the end.
+//! is written last, so that Base64 has its padding at the end. Each worker wipes its block and its text at its end.
 
 use super::encoding::Encoding;
 use super::progress::Progress;
@@ -14,6 +14,7 @@ use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use zeroize::Zeroizing;
 
 /// A worker's block: a multiple of 3 bytes, for Base64, and small enough for the cache of one CPU.
 const BLOCK_BYTES: usize = 192 << 10;
@@ -97,7 +98,7 @@ impl Workers<'_> {
 
     /// A worker: writes block after block, until none is left or another worker has stopped.
     fn work(&self, filler: &mut Filler<'_>, shared: &SharedOutput) -> Result<(), Stop> {
-        let (mut block, mut text) = (vec![0; BLOCK_BYTES], Vec::new());
+        let (mut block, mut text) = (Zeroizing::new(vec![0; BLOCK_BYTES]), Zeroizing::new(vec![]));
         while shared.claim() {
             filler(&mut block);
             let encoded = self.encoding.encode(&block, &mut text);
@@ -119,7 +120,8 @@ impl Workers<'_> {
     /// Writes the rest that is left after all whole blocks.
     fn finish(&self, filler: &mut Filler<'_>, output: &mut Output) -> Result<(), Stop> {
         let rest_bytes = self.size_bytes.unwrap_or_default() % BLOCK_BYTES as u64;
-        let (mut block, mut text) = (vec![0; rest_bytes as usize], Vec::new());
+        let mut block = Zeroizing::new(vec![0; rest_bytes as usize]);
+        let mut text = Zeroizing::new(vec![]);
         filler(&mut block);
         let encoded = self.encoding.encode(&block, &mut text);
         output.write(encoded).map_err(Stop::Write)?;

@@ -23,6 +23,7 @@ use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use wellspring_sys::door_counters::RAND_BYTES_VARIABLE;
 
 /// Start a program that draws on wellspring, without rebuilding it
 ///
@@ -33,6 +34,7 @@ use std::process::{Command, ExitCode};
 Examples:
   wellspring run --report -- python3 -c 'import os; os.urandom(32)'
   wellspring run --openssl -- nginx
+  wellspring run --preload --rand-bytes -- python3 -c 'import ssl; ssl.RAND_bytes(32)'
   wellspring run --private-dev -- java -jar program.jar
 
 Exit status of the program; 127 if it is not found, 126 if it cannot be started, 128 and the signal that ended it.")]
@@ -42,6 +44,13 @@ pub(crate) struct RunRequest {
     /// The files /dev/random and /dev/urandom become those of the service, where it has mounted them.
     #[arg(long)]
     preload: bool,
+
+    /// Let that library replace RAND_bytes and RAND_priv_bytes of OpenSSL too
+    ///
+    /// For programs whose OpenSSL reads no configuration, or is older than version 3. Only calls of these two functions from
+    /// outside of OpenSSL are replaced; OpenSSL's own keys and nonces come from its generator.
+    #[arg(long)]
+    rand_bytes: bool,
 
     /// Set up the provider for OpenSSL 3, by OPENSSL_CONF
     ///
@@ -86,8 +95,11 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         .ok_or_else(|| Failure::input("no program is named"))?;
     let mut command = Command::new(name);
     command.args(words);
-    if request.preload || both {
+    if request.preload || request.rand_bytes || both {
         command.env("LD_PRELOAD", with_present(&libraries::find(&PRELOAD)?));
+    }
+    if request.rand_bytes {
+        command.env(RAND_BYTES_VARIABLE, "1");
     }
     let configuration = if request.openssl || both {
         let configuration = libraries::configuration(&libraries::find(&PROVIDER)?)?;

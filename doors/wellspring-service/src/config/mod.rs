@@ -35,6 +35,8 @@ pub struct Config {
     pub bulk: SocketSection<BulkDefaults>,
     /// The sockets for status, metrics and the live page.
     pub web: SocketSection<WebDefaults>,
+    /// The sockets for virtual machines.
+    pub vhost_user: SocketSection<VhostUserDefaults>,
     /// The limits of one user and of all users together.
     pub limits: LimitsSection,
     /// The kernel's pool.
@@ -145,7 +147,7 @@ impl Default for FilesSection {
     }
 }
 
-/// `[egd]`, `[bulk]`, `[web]`
+/// `[egd]`, `[bulk]`, `[web]`, `[vhost_user]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SocketSection<D: Default> {
@@ -185,6 +187,12 @@ socket_defaults!(
     0o600,
     "`web.sock`: the service's user alone, since it shows which user draws how much."
 );
+socket_defaults!(
+    VhostUserDefaults,
+    "vhost-user.sock",
+    0o600,
+    "`vhost-user.sock`: the service's user alone, since the other end makes the service map its memory."
+);
 
 impl<D: SocketDefaults> Default for SocketSection<D> {
     fn default() -> Self {
@@ -207,6 +215,8 @@ pub struct LimitsSection {
     /// The most bytes a second that one user may draw from sockets; 0: no limit. Root and the device files have no
     /// limit.
     pub bytes_per_second_per_user: u64,
+    /// The most bytes a second that one guest may draw by vhost-user; 0: no limit. It holds for guests of root, too.
+    pub bytes_per_second_per_guest: u64,
 }
 
 impl Default for LimitsSection {
@@ -215,6 +225,7 @@ impl Default for LimitsSection {
             connections: Bounded::clamped(4096),
             connections_per_user: Bounded::clamped(1024),
             bytes_per_second_per_user: 0,
+            bytes_per_second_per_guest: 1 << 20,
         }
     }
 }
@@ -267,6 +278,7 @@ impl Config {
             ("egd", self.egd == new.egd),
             ("bulk", self.bulk == new.bulk),
             ("web", self.web == new.web),
+            ("vhost_user", self.vhost_user == new.vhost_user),
             ("kernel_pool", self.kernel_pool == new.kernel_pool),
         ];
         let differ = pairs.into_iter().filter(|(_, same)| !same);

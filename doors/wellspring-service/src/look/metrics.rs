@@ -1,5 +1,6 @@
 //! The text format of Prometheus.
 
+use crate::connections::ConnectionMeter;
 use crate::doors::Door;
 use crate::meters::{CLASSES, get, upper_bound_ns};
 use crate::state::State;
@@ -58,6 +59,7 @@ pub fn metrics(state: &State) -> String {
     nodes(&mut text, state);
     sources(&mut text, state);
     users(&mut text, state);
+    guests(&mut text, state);
     text.0
 }
 
@@ -314,5 +316,38 @@ fn users(text: &mut Text, state: &State) {
             &[("user", &peer.to_string())],
             get(&meter.connections),
         );
+    }
+}
+
+/// The counters of each guest that is connected by vhost-user.
+fn guests(text: &mut Text, state: &State) {
+    type Read = fn(&ConnectionMeter) -> u64;
+    let rows: [(&str, &str, Read); 3] = [
+        (
+            "wellspring_guest_bytes_total",
+            "Bytes that a virtual machine drew by vhost-user.",
+            |guest| get(&guest.bytes),
+        ),
+        (
+            "wellspring_guest_requests_total",
+            "Requests of a virtual machine.",
+            |guest| get(&guest.requests),
+        ),
+        (
+            "wellspring_guest_faulty_requests_total",
+            "Requests of a virtual machine that got no bytes, because their descriptors were wrong.",
+            |guest| get(&guest.faulty),
+        ),
+    ];
+    let mut guests = state.connections.greatest(usize::MAX);
+    guests.retain(|(_, meter)| meter.door == Door::VhostUser);
+    guests.sort_by_key(|(number, _)| *number);
+    for (name, help, read) in rows {
+        text.metric(name, "counter", help);
+        for (number, meter) in &guests {
+            let process = meter.process.unwrap_or_default().to_string();
+            let labels = [("guest", &*number.to_string()), ("process", &*process)];
+            text.value(name, &labels, read(meter));
+        }
     }
 }

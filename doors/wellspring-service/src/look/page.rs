@@ -202,11 +202,22 @@ fn connections(state: &State) -> String {
                     .map_or("-".into(), |process| process.to_string()),
                 format!("{} s", meter.since.elapsed().as_secs()),
                 amount(get(&meter.bytes) as f64, "B"),
+                get(&meter.requests).to_string(),
+                get(&meter.faulty).to_string(),
             ]
         })
         .collect();
-    let words = "The 20 that drew most. A virtual machine is its QEMU process.";
-    let head = ["connection", "door", "user", "process", "open for", "drawn"];
+    let words = "The 20 that drew most. A virtual machine is its QEMU process. A faulty request of one got no bytes.";
+    let head = [
+        "connection",
+        "door",
+        "user",
+        "process",
+        "open for",
+        "drawn",
+        "requests",
+        "faulty requests",
+    ];
     table("Connections", words, &head, &rows)
 }
 

@@ -111,6 +111,8 @@ fn connections(state: &State) -> Vec<Value> {
             "process": meter.process,
             "open_for_s": meter.since.elapsed().as_secs(),
             "bytes": get(&meter.bytes),
+            "requests": get(&meter.requests),
+            "faulty_requests": get(&meter.faulty),
         })
     });
     values.collect()

@@ -2,16 +2,14 @@
 
 use super::session::{Answer, Facts, Head, Step};
 use super::{bulk, egd, http};
-use crate::connections::ConnectionMeter;
+use crate::admission::Admission;
 use crate::doors::Door;
 use crate::look;
 use crate::meters::add;
 use crate::state::State;
-use crate::users::UserMeter;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use zeroize::Zeroize;
 
@@ -34,8 +32,7 @@ impl Scratch {
 /// A connection.
 pub(super) struct Connection {
     pub(super) stream: OwnedFd,
-    pub(super) meter: Arc<ConnectionMeter>,
-    pub(super) user: Arc<UserMeter>,
+    pub(super) admission: Admission,
     /// Bytes that came in and belong to no finished request.
     input: Vec<u8>,
     /// The answer that is not sent to its end, and how many bytes of its head are sent.
@@ -59,11 +56,10 @@ pub(super) enum Wants {
 }
 
 impl Connection {
-    pub(super) fn new(stream: OwnedFd, meter: Arc<ConnectionMeter>, user: Arc<UserMeter>) -> Self {
+    pub(super) fn new(stream: OwnedFd, admission: Admission) -> Self {
         Self {
             stream,
-            meter,
-            user,
+            admission,
             input: Vec::new(),
             answer: None,
             is_hostile: false,
@@ -101,19 +97,22 @@ impl Connection {
             is_ready: state.is_ready(),
             process: std::process::id(),
         };
-        let step = match self.meter.door {
+        let step = match self.admission.meter.door {
             Door::Egd => egd::next(&self.input, facts),
             Door::Bulk => bulk::next(&self.input, facts),
             _ => http::next(&self.input, |path| look::document(state, path)),
         };
-        let meter = state.doors.meter(self.meter.door);
+        let meter = state.doors.meter(self.admission.meter.door);
         match step {
             Step::More => return Ok(false),
             Step::Wait => return Err(Wants::Pause(SEED_POLL)),
             Step::Answer { used, mix, answer } => {
                 let now_ns = state.now_ns();
-                let peer = self.meter.peer;
-                let wait_ns = state.users.reserve(peer, &self.user, answer.random, now_ns);
+                let peer = self.admission.meter.peer;
+                let wait_ns =
+                    state
+                        .users
+                        .reserve(peer, &self.admission.user, answer.random, now_ns);
                 if wait_ns > 0 {
                     return Err(Wants::Pause(Duration::from_nanos(wait_ns)));
                 }
@@ -121,7 +120,8 @@ impl Connection {
                     state.engine.mix(mix);
                     add(&meter.mixed_bytes, mix.len() as u64);
                 }
-                add(&self.user.requests, 1);
+                add(&self.admission.user.requests, 1);
+                add(&self.admission.meter.requests, 1);
                 meter.latencies.count(woke.elapsed());
                 self.input.drain(..used);
                 self.answer = Some((answer, 0));
@@ -195,10 +195,13 @@ impl Connection {
                 *head_sent += of_head;
                 answer.random -= of_random;
                 *left = left.saturating_sub(sent);
-                for counter in [&self.meter.bytes, &self.user.bytes] {
+                for counter in [&self.admission.meter.bytes, &self.admission.user.bytes] {
                     add(counter, of_random);
                 }
-                add(&state.doors.meter(self.meter.door).bytes, of_random);
+                add(
+                    &state.doors.meter(self.admission.meter.door).bytes,
+                    of_random,
+                );
                 (sent < length).then_some(Wants::Room)
             }
             Err(Errno::AGAIN) => Some(Wants::Room),

@@ -41,6 +41,9 @@ impl Listener {
         }
         rustix::io::ioctl_fionbio(&socket, true)?;
         let is_unix = sockopt::socket_domain(&socket)? == AddressFamily::UNIX;
+        if door == Door::VhostUser && !is_unix {
+            return Err(no_socket_for_guests());
+        }
         Ok(Self {
             socket,
             door,
@@ -58,6 +61,7 @@ impl Listener {
     pub fn open(door: Door, address: &Address, mode: u32) -> io::Result<Self> {
         match address {
             Address::Unix(path) => open_unix(door, path, mode),
+            Address::Tcp(_) if door == Door::VhostUser => Err(no_socket_for_guests()),
             Address::Tcp(address) => {
                 let listener = std::net::TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
@@ -92,6 +96,11 @@ impl Drop for Listener {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+fn no_socket_for_guests() -> io::Error {
+    let reason = "guests need a Unix socket, which carries descriptors";
+    io::Error::new(ErrorKind::InvalidInput, reason)
 }
 
 fn open_unix(door: Door, path: &Path, mode: u32) -> io::Result<Listener> {

@@ -2,15 +2,13 @@
 
 use super::connection::{Connection, Scratch, Wants};
 use super::listener::Listener;
-use crate::connections::ConnectionMeter;
-use crate::meters::{add, subtract};
+use crate::admission::Admission;
 use crate::state::State;
-use crate::users::Peer;
 use core::cmp::Reverse;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with, sockopt};
+use rustix::net::{SocketFlags, accept_with};
 use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -160,48 +158,24 @@ impl Worker {
 
     fn add(&mut self, place: usize, stream: OwnedFd, woke: Instant) {
         let listener = &self.listeners[place];
-        let door = listener.door;
-        let meter = self.state.doors.meter(door);
-        let credentials = if listener.is_unix() {
-            sockopt::socket_peercred(&stream).ok()
-        } else {
-            let _ = sockopt::set_tcp_nodelay(&stream, true);
-            None
+        let (door, is_unix) = (listener.door, listener.is_unix());
+        let admission = Admission::admit(&self.state, door, is_unix, &stream, woke);
+        let Some(admission) = admission else {
+            return;
         };
-        let peer = credentials.map_or(Peer::Loopback, |from| Peer::User(from.uid.as_raw()));
-        let user = match self.state.users.enter(peer) {
-            Ok(user) => user,
-            Err(refusal) => {
-                add(&meter.refused, 1);
-                tracing::debug!("{}: user {peer} refused: {refusal:?}", door.name());
-                return;
-            }
-        };
-        let process = credentials.map(|from| from.pid.as_raw_nonzero().get());
-        let connection = Arc::new(ConnectionMeter {
-            door,
-            peer,
-            process,
-            since: woke,
-            bytes: Default::default(),
-        });
         let slot = self.free.pop().unwrap_or(self.slots.len());
         let key = 1 + (self.listeners.len() + slot) as u64;
         let interest = EventFlags::IN;
         if epoll::add(&self.epoll, &stream, EventData::new_u64(key), interest).is_err() {
             self.free.push(slot);
-            self.state.users.leave(&user);
             return;
         }
         if slot == self.slots.len() {
             self.slots.push(None);
         }
-        add(&meter.opened, 1);
-        add(&meter.open_now, 1);
-        let number = self.state.connections.add(connection.clone());
-        tracing::debug!("{}: connection {number} of user {peer}", door.name());
+        let number = admission.number;
         self.slots[slot] = Some(Slot {
-            connection: Connection::new(stream, connection, user),
+            connection: Connection::new(stream, admission),
             number,
             key,
             interest,
@@ -255,19 +229,9 @@ impl Worker {
         let Some(slot) = self.slots[place].take() else {
             return;
         };
-        let door = slot.connection.meter.door;
-        let meter = self.state.doors.meter(door);
-        subtract(&meter.open_now, 1);
         if is_hostile {
-            add(&meter.hostile, 1);
-            tracing::debug!(
-                "{}: connection {} sent what is no request",
-                door.name(),
-                slot.number
-            );
+            slot.connection.admission.note_hostile();
         }
-        self.state.connections.remove(slot.number);
-        self.state.users.leave(&slot.connection.user);
         self.free.push(place);
     }
 }

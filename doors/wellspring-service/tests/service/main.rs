@@ -5,15 +5,24 @@
 //! config   the command line, and a configuration that is read again
 //! files    the device files, read by programs
 //! sockets  EGD, the bulk protocol, limits, garbage
+//! hypervisor  plays a hypervisor: a guest memory, a ring, messages of vhost-user
+//! guests   virtual machines by vhost-user, also hostile ones
 //! look     status, metrics, the page in a browser
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
+//! residue  the memory of the service, searched for bytes that it sent
 //! ```
 
 mod common;
 mod config;
 mod files;
+mod guests;
+mod hypervisor;
 mod look;
 mod manners;
 mod page;
+mod residue;
 mod sockets;
+#[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod wanted;

@@ -54,7 +54,7 @@ fn a_second_service_in_the_same_place_leaves_the_first_alone_and_says_what_it_la
     let lines = said();
     assert_eq!(
         lines.matches("another process listens there").count(),
-        3,
+        4,
         "{lines}"
     );
     assert!(

@@ -21,7 +21,12 @@ pub(super) use status::HarvesterStatus;
 pub(super) use task::BackgroundTask;
 pub(super) use worker::{Harvests, Round};
 
+use std::sync::Arc;
 use wellspring_core::pool::RESEED_INTERVAL_MS;
+
+/// A running harvester, which ends when the last clone of its engine drops this. Not by its own type: the drop of that
+/// joins a thread, and would be linked into programs that start none.
+pub(super) type Running = Arc<dyn Send + Sync>;
 
 /// How a harvester works; [`EngineBuilder::harvester`](crate::EngineBuilder::harvester) starts it.
 #[derive(Clone, Debug, PartialEq, Eq)]

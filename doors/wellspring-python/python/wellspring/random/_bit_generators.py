@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from wellspring import _native
+from wellspring.random._blocks import checked_length, checked_memory
 from wellspring.random._names import checked_path, fresh_seed, words_of
 
 _MASK_128 = (1 << 128) - 1
@@ -32,20 +33,29 @@ class StreamBitGenerator(np.random.BitGenerator):
     algorithm: ClassVar[str]
     """The name of the algorithm on the command line and in reports."""
 
+    _stream: _native.Stream
+
     def __init__(self, seed: Any = None, *, path: str | Iterable[int] = ()) -> None:
         spawn_key = checked_path(path)
-        if hasattr(seed, "generate_state"):
-            if spawn_key:
-                raise TypeError("path goes with an integer seed: a SeedSequence has its own spawn_key")
-        else:
-            seed = np.random.SeedSequence(fresh_seed() if seed is None else seed, spawn_key=spawn_key)
-        super().__init__(seed)
+        if hasattr(seed, "generate_state") and spawn_key:
+            raise TypeError("path goes with an integer seed: a SeedSequence has its own spawn_key")
+        try:
+            if not hasattr(seed, "generate_state"):
+                seed = np.random.SeedSequence(fresh_seed() if seed is None else seed, spawn_key=spawn_key)
+            super().__init__(seed)
+        except (TypeError, ValueError) as error:
+            kind = ValueError if isinstance(error, ValueError) else TypeError
+            raise kind(f"seed is not one that NumPy takes: {error}") from None
         self._set_stream(_native.Stream(self.algorithm, words_of(self.algorithm, seed)))
 
     def _set_stream(self, stream: _native.Stream) -> None:
         """Read from this stream. A Generator copies its address: afterwards the stream only changes in place."""
-        stream.install(self.capsule)
-        self._stream = stream
+        kept = self.__dict__.setdefault("_stream", stream)
+        if kept is not stream:
+            # A second call of __init__: the address may be known already.
+            words, jumps, position, has_half, half = stream.state()
+            kept.set_state(words, jumps, position, half if has_half else None)
+        kept.install(self.capsule)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.seed_seq, self.state)
@@ -75,7 +85,10 @@ class StreamBitGenerator(np.random.BitGenerator):
         except (KeyError, TypeError) as error:
             raise ValueError(f"state is incomplete: {error}") from None
         with self.lock:
-            self._stream.set_state(*parts)
+            try:
+                self._stream.set_state(*parts)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ValueError(f"state is not one of a {type(self).__name__}: {error}") from None
 
     @property
     def position(self) -> int:
@@ -85,14 +98,14 @@ class StreamBitGenerator(np.random.BitGenerator):
 
     def advance(self, delta: int) -> Self:
         """Go on by delta numbers of 64 bits, 8 bytes each; back if delta is negative. Return self, as NumPy does."""
-        delta = operator.index(delta)
+        delta = _integer(delta, "delta")
         with self.lock:
             self._stream.seek((self._stream.position() + 8 * delta) & _MASK_128)
         return self
 
     def at(self, position: int) -> Self:
         """Return a bit generator that reads this stream from byte `position` on."""
-        position = operator.index(position)
+        position = _integer(position, "position")
         if not 0 <= position <= _MASK_128:
             raise ValueError("position must be from 0 to 2**128 - 1")
         other = self._copy(0)
@@ -104,9 +117,9 @@ class StreamBitGenerator(np.random.BitGenerator):
 
         A path does the same and says what it means.
         """
-        jumps = operator.index(jumps)
-        if jumps < 0:
-            raise ValueError("jumps must not be negative")
+        jumps = _integer(jumps, "jumps")
+        if not 0 <= jumps < 1 << 63:
+            raise ValueError("jumps must be from 0 to 2**63 - 1")
         return self._copy(jumps)
 
     def _copy(self, jumps: int) -> Self:
@@ -119,14 +132,22 @@ class StreamBitGenerator(np.random.BitGenerator):
 
     def fill(self, out: Any) -> None:
         """Fill a writable, contiguous buffer with the next bytes of the stream. Other threads of Python run meanwhile."""
+        checked_memory(out)
         with self.lock:
             self._stream.fill(out)
 
-    def bytes(self, length: int) -> bytearray:
+    def bytes(self, length: int) -> builtins.bytes:
         """Return the next bytes of the stream, much faster than `Generator.bytes`."""
-        out = bytearray(length)
-        self.fill(out)
-        return out
+        length = checked_length(length)
+        with self.lock:
+            return self._stream.bytes(length)
+
+
+def _integer(value: Any, name: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer") from None
 
 
 def _restored(kind: type[StreamBitGenerator], seed_sequence: Any, state: dict[str, Any]) -> StreamBitGenerator:
@@ -219,11 +240,11 @@ class Engine(np.random.BitGenerator):
 
     def fill(self, out: Any) -> None:
         """Fill a writable, contiguous buffer with random bytes, on all cores."""
-        _native.fill(out)
+        _native.fill(checked_memory(out))
 
     def bytes(self, length: int) -> builtins.bytes:
         """Return random bytes, much faster than `Generator.bytes`."""
-        return _native.token_bytes(operator.index(length))
+        return _native.token_bytes(checked_length(length))
 
 
 def default_rng(seed: Any = None, *, path: str | Iterable[int] = ()) -> np.random.Generator:

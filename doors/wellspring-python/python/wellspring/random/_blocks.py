@@ -41,6 +41,30 @@ def checked_first(first: int, limit: int = 1 << 64) -> int:
     return index
 
 
+def checked_length(length: int) -> int:
+    """Return a number of bytes."""
+    try:
+        number = operator.index(length)
+    except TypeError:
+        raise TypeError("length must be an integer") from None
+    if not 0 <= number <= sys.maxsize:
+        raise ValueError("length must not be negative" if number < 0 else "length is larger than any memory")
+    return number
+
+
+def checked_memory(out: Any) -> Any:
+    """Return what can be written to through a buffer."""
+    try:
+        memoryview(out).release()
+    except TypeError:
+        raise TypeError(f"out must have a writable buffer, not {type(out).__name__}") from None
+    except (ValueError, BufferError) as error:
+        # A released memoryview, a closed mmap, a type of NumPy without a format.
+        kind = TypeError if hasattr(out, "dtype") else ValueError
+        raise kind(f"out has no memory that can be written to: {error}") from None
+    return out
+
+
 def block(shape: Shape, first: int, at: Iterable[int] | None, of: Iterable[int] | None) -> tuple[int, Outer]:
     """Return the index of the first element, and the outer dimensions: how many, and how far apart.
 
@@ -90,7 +114,7 @@ def into(
         make(one, (1,))
         return one[0]
     np = numpy_for("an array")
-    wanted = np.dtype(allowed[0] if dtype is None else dtype)
+    wanted = _checked_dtype(np, allowed[0] if dtype is None else dtype)
     if wanted.name not in allowed or not wanted.isnative:
         raise TypeError(f"dtype {wanted} is not one of {', '.join(allowed)}")
     if size is None:
@@ -98,7 +122,10 @@ def into(
         make(one, (1,))
         return one[0]
     shape = checked_shape(size, "size")
-    new = np.empty(shape, wanted)
+    try:
+        new = np.empty(shape, wanted)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"size is more than an array can have: {error}") from None
     make(new.reshape(-1), shape)
     return new
 
@@ -112,31 +139,37 @@ def _into_out(
 ) -> Any:
     np = sys.modules.get("numpy")
     if np is None or not isinstance(out, np.ndarray):
-        try:
-            view = memoryview(out)
-        except TypeError:
-            raise TypeError(f"out must be an array or have a writable buffer, not {type(out).__name__}") from None
+        view = memoryview(checked_memory(out))
         shape = view.shape or (1,)
         _check_size(size, shape)
         if dtype is not None:
             raise TypeError("dtype goes with NumPy's arrays; this out has a format of its own")
         make(out, shape)
         return out
-    if not out.flags.writeable:
+    # What the memory is, whatever a subclass says of itself; and without the mask of a masked array.
+    plain = out.view(type=np.ndarray)
+    if not plain.flags.writeable:
         raise ValueError("out is read-only")
-    if out.dtype.name not in allowed or not out.dtype.isnative:
-        raise TypeError(f"out has the dtype {out.dtype}; it must have one of {', '.join(allowed)}")
-    if dtype is not None and np.dtype(dtype) != out.dtype:
-        raise TypeError(f"out has the dtype {out.dtype}, and dtype is {np.dtype(dtype)}")
-    _check_size(size, out.shape)
-    if out.flags.c_contiguous and out.flags.aligned:
-        make(out.reshape(-1), out.shape)
+    if plain.dtype.name not in allowed or not plain.dtype.isnative:
+        raise TypeError(f"out has the dtype {plain.dtype}; it must have one of {', '.join(allowed)}")
+    if dtype is not None and _checked_dtype(np, dtype) != plain.dtype:
+        raise TypeError(f"out has the dtype {plain.dtype}, and dtype is {np.dtype(dtype)}")
+    _check_size(size, plain.shape)
+    if plain.flags.c_contiguous and plain.flags.aligned:
+        make(plain.reshape(-1), plain.shape)
     else:
         # Strided, Fortran order or not aligned: the same elements by way of a copy.
-        copy = np.empty(out.shape, out.dtype)
-        make(copy.reshape(-1), out.shape)
-        out[...] = copy
+        copy = np.empty(plain.shape, plain.dtype)
+        make(copy.reshape(-1), plain.shape)
+        plain[...] = copy
     return out
+
+
+def _checked_dtype(np: Any, dtype: Any) -> Any:
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"dtype is none of NumPy: {error}") from None
 
 
 def _check_size(size: int | Iterable[int] | None, shape: Shape) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Iterable
 from typing import Any
 
 from wellspring import _native
-from wellspring.random._blocks import Outer, Shape, block, checked_first, into, numpy_for
+from wellspring.random._blocks import Shape, block, checked_first, checked_length, checked_memory, into, numpy_for
 from wellspring.random._names import checked_path, checked_seed, fresh_seed, words_of
+from wellspring.random._shuffle import shuffled
 
 _FLOATS = ("float64", "float32")
 _INTEGERS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
@@ -104,17 +106,12 @@ class Elements:
 
         They are those of `wellspring bytes --pseudo ALGORITHM --seed SEED --stream PATH`.
         """
-        self._native.fill(out, checked_first(first, 1 << 128), self._thread_count())
+        self._native.fill(checked_memory(out), checked_first(first, 1 << 128), self._thread_count())
         return out
 
-    def bytes(self, length: int, *, first: int = 0) -> bytearray:
+    def bytes(self, length: int, *, first: int = 0) -> builtins.bytes:
         """Return bytes of the stream of this name, from byte `first` on."""
-        length = operator.index(length)
-        if length < 0:
-            raise ValueError("length must not be negative")
-        out = bytearray(length)
-        self.fill(out, first=first)
-        return out
+        return self._native.bytes(checked_length(length), checked_first(first, 1 << 128), self._thread_count())
 
     def random(
         self,
@@ -240,8 +237,8 @@ class Elements:
             if size is not None or out is not None or first != 0:
                 raise TypeError("size, out and first go with an integer x") from None
             return rows[self.permutation(len(rows))]
-        if length < 0:
-            raise ValueError("x must not be negative")
+        if not 0 <= length < 1 << 63:
+            raise ValueError("x must be from 0 to 2**63 - 1")
         start = checked_first(first)
         if size is None and out is None:
             size = max(length - start, 0)
@@ -250,6 +247,14 @@ class Elements:
             self._native.permutation(target, start, length, self._thread_count())
 
         return into(make, size, None, out, "int", ("int64",))
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Bring a list, an array or any other sequence that can be written to into a random order, in place.
+
+        All orders have the same probability. The order depends on the name and the number of elements alone. An array
+        with several dimensions is shuffled along `axis`: its rows keep their contents.
+        """
+        shuffled(self._native, x, axis)
 
     def _floats(
         self,
@@ -317,16 +322,20 @@ def _checked_threads(threads: int | None) -> int | None:
         count = operator.index(threads)
     except TypeError:
         raise TypeError("threads must be an integer or None") from None
-    if count < 1:
-        raise ValueError("threads must be at least 1")
+    if not 1 <= count < 1 << 32:
+        raise ValueError("threads must be from 1 to 2**32 - 1")
     return count
 
 
 def _number(value: Any, name: str) -> float:
+    if isinstance(value, (str, bytes, bytearray)) or getattr(value, "ndim", 0) != 0:
+        raise TypeError(f"{name} must be a number")
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number") from None
+    except OverflowError:
+        raise ValueError(f"{name} must be finite in float64") from None
     if not abs(number) < float("inf"):
         raise ValueError(f"{name} must be finite")
     return number

@@ -38,6 +38,9 @@ def checked_path(path: str | Iterable[int]) -> tuple[int, ...]:
     """Return the path as numbers below 2**32. As text it is written '3/0/17'; the root is '/'."""
     if isinstance(path, str):
         return tuple(_native.Elements.parse_path(path))
+    if isinstance(path, (bytes, bytearray, set, frozenset, dict)):
+        # Bytes are no text, and the others have no order.
+        raise TypeError(f"path must be integers in an order, such as (3, 0, 17), or text, not {type(path).__name__}")
     try:
         elements = tuple(operator.index(element) for element in path)
     except TypeError:
@@ -64,4 +67,10 @@ def words_of(algorithm: str, seed_sequence: Any) -> list[int]:
         seed_sequence = np.random.SeedSequence(
             seed_sequence.entropy, spawn_key=seed_sequence.spawn_key, pool_size=8
         )
-    return [int(word) for word in seed_sequence.generate_state(4, np.uint64)]
+    try:
+        words = [operator.index(word) for word in seed_sequence.generate_state(4, np.uint64)]
+    except TypeError as error:
+        raise TypeError(f"seed has no usable generate_state: {error}") from None
+    if len(words) != 4 or not all(0 <= word < 1 << 64 for word in words):
+        raise TypeError("seed has no usable generate_state: it must return 4 words of 64 bits")
+    return words

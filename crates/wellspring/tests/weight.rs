@@ -1,0 +1,164 @@
+//! The weight of the library in a program that prints one random number: the bytes added, and the crates to build.
+//!
+//! The program is built as a user builds it, with the default release profile, and compared with one that prints a
+//! number of the standard library. docs/rust.md has the figures, and says where the bytes are.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The most bytes that the library may add: 2 % more than was measured when this line was written.
+const MOST_BYTES: u64 = 203_200;
+
+/// Another compiler makes other code from the same source.
+const MEASURED_WITH: &str = "rustc 1.95.0 ";
+
+/// The most crates that cargo builds for it, the library included.
+const MOST_CRATES: usize = 12;
+
+const WORKSPACE: &str = "[workspace]\nmembers = [\"random\", \"number\"]\nresolver = \"3\"\n";
+
+const PACKAGE: &str = "[package]\nname = \"NAME\"\nversion = \"0.0.0\"\nedition = \"2024\"\n";
+
+const RANDOM: &str = "fn main() {\n    println!(\"{}\", wellspring::u64());\n}\n";
+
+const NUMBER: &str = "fn main() {\n    println!(\"{}\", std::process::id());\n}\n";
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn library() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Writes both programs. They have the versions that this workspace is locked to.
+fn programs() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("weight");
+    let dependency = format!(
+        "[dependencies]\nwellspring = {{ path = {:?} }}\n",
+        library()
+    );
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("Cargo.toml", WORKSPACE);
+    write(
+        "random/Cargo.toml",
+        &(PACKAGE.replace("NAME", "random") + &dependency),
+    );
+    write("random/src/main.rs", RANDOM);
+    write("number/Cargo.toml", &PACKAGE.replace("NAME", "number"));
+    write("number/src/main.rs", NUMBER);
+    std::fs::copy(
+        library().join("../../Cargo.lock"),
+        folder.join("Cargo.lock"),
+    )
+    .unwrap();
+    folder
+}
+
+/// Builds both programs, without symbols, and with short names of source files: the messages of panics have them, and
+/// this folder may have a long name.
+fn build(folder: &Path) -> Output {
+    let sources = library().parent().unwrap().display();
+    let mut cargo = cargo();
+    cargo
+        .args(["build", "--release", "--quiet", "--offline", "--target-dir"])
+        .arg(folder.join("target"))
+        .current_dir(folder);
+    // Those that the caller of this test may have set.
+    for name in [
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_BUILD_TARGET",
+        "RUSTC_WRAPPER",
+    ] {
+        cargo.env_remove(name);
+    }
+    cargo
+        .env("RUSTFLAGS", format!("--remap-path-prefix={sources}=crates"))
+        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+    cargo.output().expect("cargo starts")
+}
+
+/// Why the size cannot be measured, if it cannot.
+fn skipped(folder: &Path) -> Option<String> {
+    if std::env::var_os("WELLSPRING_LONG").is_none() {
+        return Some("it builds two programs. Run: cargo xtask test --long".into());
+    }
+    if cfg!(not(all(target_arch = "x86_64", target_env = "gnu"))) {
+        return Some("the figure is one of x86-64 and glibc".into());
+    }
+    let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let version = Command::new(compiler).arg("--version").output();
+    let version = version.map_or(String::new(), |output| {
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    });
+    if !version.starts_with(MEASURED_WITH) {
+        return Some(format!(
+            "the figure is one of {MEASURED_WITH}, this is {version}"
+        ));
+    }
+    // It asks for the packages of this platform only, and for none that are not on this machine.
+    let tree = cargo()
+        .args(["tree", "--offline"])
+        .current_dir(folder)
+        .output();
+    let tree = tree.expect("cargo starts");
+    let reason = String::from_utf8_lossy(&tree.stderr);
+    (!tree.status.success()).then(|| format!("cargo cannot build offline: {reason}"))
+}
+
+#[test]
+fn a_program_that_draws_a_number_is_no_heavier_than_the_documents_say() {
+    let folder = programs();
+    if let Some(reason) = skipped(&folder) {
+        return println!("SKIPPED: {reason}");
+    }
+    let output = build(&folder);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let [random, number] = ["random", "number"].map(|name| {
+        let program = folder.join("target/release").join(name);
+        std::fs::metadata(program).unwrap().len()
+    });
+    let added = random - number;
+    println!("{added} bytes added: {random} with the library, {number} without");
+    assert!(
+        added <= MOST_BYTES,
+        "{added} bytes added, {MOST_BYTES} allowed"
+    );
+    assert!(
+        added > MOST_BYTES / 2,
+        "{added} bytes added: lower the bound"
+    );
+}
+
+#[test]
+fn a_program_that_draws_a_number_builds_no_more_crates_than_the_documents_say() {
+    let mut tree = cargo();
+    tree.args([
+        "tree",
+        "--offline",
+        "--edges=normal,build",
+        "--prefix=none",
+        "--no-dedupe",
+    ])
+    .arg("--manifest-path")
+    .arg(library().join("Cargo.toml"));
+    let output = tree.output().expect("cargo starts");
+    if !output.status.success() {
+        let reason = String::from_utf8_lossy(&output.stderr);
+        return println!("SKIPPED: cargo tree: {reason}");
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut crates: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    crates.sort_unstable();
+    crates.dedup();
+    assert!(crates.contains(&"wellspring-core"), "{text}");
+    assert!(crates.len() <= MOST_CRATES, "{}: {crates:?}", crates.len());
+}

@@ -1,0 +1,57 @@
+//! The parts that the tests of the doors share: installed programs, folders, and the output of programs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A new folder below the target folder.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    let package = env!("CARGO_PKG_NAME");
+    let name = format!("{package}-{}-{name}-{next}", std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Whether a shell script succeeds.
+pub(crate) fn is_success(script: &str) -> bool {
+    let output = Command::new("sh").args(["-c", script]).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+/// Whether a program is installed; says so if a test has to do without.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let is_found = is_success(&format!("command -v {program}"));
+    if !is_found {
+        eprintln!("SKIPPED: {program} is not installed");
+    }
+    is_found
+}
+
+/// Whether a C header is installed.
+pub(crate) fn has_header(header: &str) -> bool {
+    let is_found = is_success(&format!(
+        "printf '#include <{header}>\\n' | cc -E - -o /dev/null"
+    ));
+    if !is_found {
+        eprintln!("SKIPPED: there is no header {header}, or no C compiler");
+    }
+    is_found
+}
+
+/// The status of a program and all that it wrote.
+pub(crate) fn text(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    let (out, err) = (String::from_utf8_lossy(out), String::from_utf8_lossy(err));
+    format!("{}\n{out}{err}", output.status)
+}
+
+/// Expects success, and returns what the program wrote to standard output.
+pub(crate) fn succeeds(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

@@ -1,0 +1,264 @@
+//! The common parts of both algorithms: contexts, their states and parameters, and the calls that need nothing else.
+
+use crate::abi::{self, Dispatch, NO, Param, YES};
+use crate::parameter::{Answer, answer_all, asks};
+use core::alloc::Layout;
+use core::ffi::{CStr, c_int, c_uchar, c_uint, c_void};
+use core::ptr;
+use core::slice;
+use core::sync::atomic::{AtomicI32, Ordering};
+use std::alloc::{alloc, dealloc};
+use wellspring::Engine;
+
+/// The strength of a generator, in bits: that of AES-256 and of ChaCha20.
+const STRENGTH_BITS: c_uint = 256;
+
+/// The most bytes of one call. OpenSSL divides longer requests.
+const MAX_REQUEST_BYTES: usize = 1 << 30;
+
+/// The memory of a generator that OpenSSL made: its state only. All threads share the one that OpenSSL makes for
+/// itself.
+struct Context {
+    state: AtomicI32,
+}
+
+/// The functions that both algorithms have.
+const COMMON: [Dispatch; 11] = [
+    entry(
+        abi::RAND_NEWCTX,
+        new_context as abi::NewContext as *const c_void,
+    ),
+    entry(
+        abi::RAND_FREECTX,
+        free_context as abi::FreeContext as *const c_void,
+    ),
+    entry(
+        abi::RAND_INSTANTIATE,
+        instantiate as abi::Instantiate as *const c_void,
+    ),
+    entry(
+        abi::RAND_UNINSTANTIATE,
+        uninstantiate as abi::Simple as *const c_void,
+    ),
+    entry(abi::RAND_NONCE, nonce as abi::Nonce as *const c_void),
+    entry(
+        abi::RAND_ENABLE_LOCKING,
+        yes as abi::Simple as *const c_void,
+    ),
+    entry(abi::RAND_LOCK, yes as abi::Simple as *const c_void),
+    entry(
+        abi::RAND_UNLOCK,
+        unlock as abi::FreeContext as *const c_void,
+    ),
+    entry(
+        abi::RAND_GETTABLE_CTX_PARAMS,
+        gettable as abi::Gettable as *const c_void,
+    ),
+    entry(
+        abi::RAND_GET_CTX_PARAMS,
+        get_params as abi::GetParams as *const c_void,
+    ),
+    entry(
+        abi::RAND_VERIFY_ZEROIZATION,
+        yes as abi::Simple as *const c_void,
+    ),
+];
+
+/// The number of entries in the table of an algorithm that has `own` functions beside the common ones.
+pub(crate) const fn entries(own: usize) -> usize {
+    COMMON.len() + own + 1
+}
+
+/// The table of an algorithm: the common functions, its own, and the end.
+pub(crate) const fn table<const OWN: usize, const ALL: usize>(
+    own: [Dispatch; OWN],
+) -> [Dispatch; ALL] {
+    assert!(ALL == entries(OWN));
+    let mut table = [Dispatch::END; ALL];
+    let mut index = 0;
+    while index < COMMON.len() + OWN {
+        table[index] = if index < COMMON.len() {
+            COMMON[index]
+        } else {
+            own[index - COMMON.len()]
+        };
+        index += 1;
+    }
+    table
+}
+
+pub(crate) const fn entry(number: c_int, function: *const c_void) -> Dispatch {
+    Dispatch { number, function }
+}
+
+/// Returns the caller's memory, if a context may now give so many bytes of this strength.
+///
+/// # Safety
+///
+/// `context` is null or a context that lives. `destination` is null or has `length` bytes that may be written.
+pub(crate) unsafe fn granted<'a>(
+    context: *mut c_void,
+    destination: *mut c_uchar,
+    length: usize,
+    strength: c_uint,
+) -> Option<&'a mut [u8]> {
+    // SAFETY: the same contract.
+    let context = unsafe { context.cast::<Context>().as_ref() }?;
+    let is_ready = context.state.load(Ordering::Acquire) == abi::STATE_READY;
+    if !is_ready || strength > STRENGTH_BITS || length > MAX_REQUEST_BYTES {
+        return None;
+    }
+    if length == 0 {
+        return Some(&mut []);
+    }
+    // SAFETY: the same contract; `length` is below isize::MAX.
+    (!destination.is_null()).then(|| unsafe { slice::from_raw_parts_mut(destination, length) })
+}
+
+/// Without memory it returns null, which OpenSSL reports; `Box` would end the process.
+extern "C" fn new_context(_: *mut c_void, _: *mut c_void, _: *const Dispatch) -> *mut c_void {
+    // SAFETY: the size is not zero.
+    let context: *mut Context = unsafe { alloc(Layout::new::<Context>()) }.cast();
+    if context.is_null() {
+        return ptr::null_mut();
+    }
+    let state = AtomicI32::new(abi::STATE_UNINITIALISED);
+    // SAFETY: fresh memory of the right layout.
+    unsafe { context.write(Context { state }) };
+    context.cast()
+}
+
+/// # Safety
+///
+/// `context` is null, or from [`new_context`] and not freed before.
+unsafe extern "C" fn free_context(context: *mut c_void) {
+    if !context.is_null() {
+        // SAFETY: the same contract.
+        unsafe { dealloc(context.cast(), Layout::new::<Context>()) };
+    }
+}
+
+/// # Safety
+///
+/// `context` is null or a context that lives.
+unsafe fn set_state(context: *mut c_void, state: c_int) -> c_int {
+    // SAFETY: the same contract.
+    match unsafe { context.cast::<Context>().as_ref() } {
+        Some(context) => {
+            context.state.store(state, Ordering::Release);
+            YES
+        }
+        None => NO,
+    }
+}
+
+/// # Safety
+///
+/// `context` is null or a context that lives.
+unsafe extern "C" fn instantiate(
+    context: *mut c_void,
+    strength: c_uint,
+    _prediction_resistance: c_int,
+    personal: *const c_uchar,
+    length: usize,
+    _: *const Param,
+) -> c_int {
+    // SAFETY: OpenSSL's contract for this function.
+    unsafe {
+        let is_ready = strength <= STRENGTH_BITS && Engine::try_process().is_ok();
+        mix(personal, length);
+        let state = if is_ready {
+            abi::STATE_READY
+        } else {
+            abi::STATE_ERROR
+        };
+        set_state(context, state) & c_int::from(is_ready)
+    }
+}
+
+/// # Safety
+///
+/// `context` is null or a context that lives.
+unsafe extern "C" fn uninstantiate(context: *mut c_void) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { set_state(context, abi::STATE_UNINITIALISED) }
+}
+
+/// # Safety
+///
+/// `destination` is null, or has as many bytes that may be written as a call with a null `destination` returned.
+unsafe extern "C" fn nonce(
+    _: *mut c_void,
+    destination: *mut c_uchar,
+    strength: c_uint,
+    least: usize,
+    most: usize,
+) -> usize {
+    // OpenSSL asks for the length first, with a null pointer, and refuses a second answer that differs.
+    let length = least.max(strength as usize / 8).max(1).min(most);
+    if destination.is_null() || length == 0 {
+        return length;
+    }
+    // SAFETY: the caller has as many bytes as the first answer said, or `most`.
+    let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
+    let filled = Engine::try_process().and_then(|engine| engine.try_fill(bytes));
+    if filled.is_ok() { length } else { 0 }
+}
+
+/// Succeeds and does nothing: a context needs no lock, and has no secret to erase.
+///
+/// # Safety
+///
+/// None needed; OpenSSL's type.
+unsafe extern "C" fn yes(_: *mut c_void) -> c_int {
+    YES
+}
+
+/// # Safety
+///
+/// None needed; OpenSSL's type.
+unsafe extern "C" fn unlock(_: *mut c_void) {}
+
+static GETTABLE: [Param; 4] = [
+    asks(c"state", abi::INTEGER),
+    asks(c"strength", abi::UNSIGNED_INTEGER),
+    asks(c"max_request", abi::UNSIGNED_INTEGER),
+    crate::parameter::END,
+];
+
+extern "C" fn gettable(_: *mut c_void, _: *mut c_void) -> *const Param {
+    GETTABLE.as_ptr()
+}
+
+/// # Safety
+///
+/// `context` is null or a context that lives. `params` is null or a list of OpenSSL, which ends with a null key.
+unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Param) -> c_int {
+    // SAFETY: the same contract.
+    let Some(context) = (unsafe { context.cast::<Context>().as_ref() }) else {
+        return NO;
+    };
+    let answer = |key: &CStr| match key.to_bytes() {
+        b"state" => Some(Answer::Number(context.state.load(Ordering::Acquire) as u64)),
+        b"strength" => Some(Answer::Number(u64::from(STRENGTH_BITS))),
+        b"max_request" => Some(Answer::Number(MAX_REQUEST_BYTES as u64)),
+        _ => None,
+    };
+    // SAFETY: the same contract.
+    c_int::from(unsafe { answer_all(params, answer) })
+}
+
+/// Mixes the program's own data into the pools, without credit.
+///
+/// # Safety
+///
+/// `data` is null or has `length` bytes.
+pub(crate) unsafe fn mix(data: *const c_uchar, length: usize) {
+    if data.is_null() || length == 0 {
+        return;
+    }
+    if let Ok(engine) = Engine::try_process() {
+        // SAFETY: not null; the caller's promise.
+        engine.mix(unsafe { slice::from_raw_parts(data, length) });
+    }
+}

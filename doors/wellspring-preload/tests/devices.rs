@@ -1,0 +1,111 @@
+//! Programs that read /dev/random or /dev/urandom get the service's file where there is one.
+//!
+//! A device that gives zeros stands in for that file: what a program reads then shows where it came from.
+
+mod common;
+
+use common::{Run, is_installed, run};
+use std::path::Path;
+use wellspring_sys::door_counters::Door;
+
+/// Runs a script where the service has this file, in a mount namespace of its own. As root only: mknod is not allowed in
+/// the name space of another user. Without `exec` the shell would be one more program.
+fn run_with(file: &str, script: &str) -> Run {
+    let service = "mount -t tmpfs none /run && mkdir -p -m 755 /run/wellspring/files";
+    let script = format!("{service} && cd /run/wellspring/files && {file} && {script}");
+    run(
+        "exec unshare --mount sh -c \"$PROGRAM\"",
+        Path::new(&script),
+    )
+}
+
+const ZEROS: &str = "mknod random c 1 5";
+
+fn can_make_devices() -> bool {
+    let is_made = run_with(ZEROS, "true").output.status.success();
+    if !is_made {
+        eprintln!("SKIPPED: no device can be made here");
+    }
+    is_made
+}
+
+#[test]
+fn devices_are_opened_as_before_where_the_service_has_no_file() {
+    let run = run("exec head -c 16 /dev/urandom", Path::new("")).succeeds();
+    assert_eq!(run.output.stdout.len(), 16);
+    assert_eq!(run.counts(Door::File).calls, 0);
+    assert!(run.counters.programs() >= 1);
+}
+
+#[test]
+fn programs_read_the_services_file() {
+    if !can_make_devices() {
+        return;
+    }
+    for (program, script) in [
+        ("head", "exec head -c 16 /dev/urandom"),
+        ("dd", "exec dd if=/dev/random bs=16 count=1 status=none"),
+        (
+            "python3",
+            "python3 -c 'import sys; sys.stdout.buffer.write(open(\"/dev/urandom\", \"rb\").read(16))'",
+        ),
+        (
+            "perl",
+            "perl -e 'open(F, q(/dev/urandom)); read(F, $x, 16); print $x'",
+        ),
+    ] {
+        if is_installed(program) {
+            let read = run_with(ZEROS, script).succeeds();
+            assert_eq!(read.output.stdout, [0; 16], "{program}: {}", read.text());
+            assert_eq!(read.counts(Door::File).calls, 1, "{program}");
+        }
+    }
+}
+
+#[test]
+fn sqlite_takes_its_key_from_the_services_file() {
+    if !is_installed("sqlite3") || !can_make_devices() {
+        return;
+    }
+    // SQLite mixes the time and its process number into the key, and reads 256 bytes of the device.
+    let script = "exec sqlite3 :memory: 'select hex(randomblob(100))'";
+    let read = run_with(ZEROS, script).succeeds();
+    assert_eq!(read.output.stdout.len(), 201, "{}", read.text());
+    assert_eq!(read.counts(Door::File).calls, 1, "{}", read.text());
+}
+
+#[test]
+fn java_takes_its_secure_random_from_the_services_file() {
+    if !is_installed("keytool") || !can_make_devices() {
+        return;
+    }
+    // keytool is the part of Java that draws on SecureRandom without a program to compile: it makes a key.
+    let script = "cd $(mktemp -d -p /run) && \
+        keytool -genkeypair -keyalg EC -groupname secp256r1 -keystore k -storepass changeit -dname CN=x -alias a";
+    let read = run_with(ZEROS, script).succeeds();
+    // The class NativePRNG of Java 17 opens both devices.
+    assert!(read.counts(Door::File).calls >= 1, "{}", read.text());
+}
+
+#[test]
+fn another_name_and_another_kind_of_file_are_left_alone() {
+    if !can_make_devices() {
+        return;
+    }
+    for (file, script) in [
+        (ZEROS, "exec head -c 16 /dev/../dev/urandom"),
+        (
+            "head -c 16 /dev/zero > random",
+            "exec head -c 16 /dev/urandom",
+        ),
+        (
+            "mknod random c 1 5 && chown 1 random",
+            "exec head -c 16 /dev/urandom",
+        ),
+    ] {
+        let read = run_with(file, script).succeeds();
+        assert_eq!(read.output.stdout.len(), 16);
+        assert_ne!(read.output.stdout, [0; 16], "{file}: {script}");
+        assert_eq!(read.counts(Door::File).calls, 0);
+    }
+}

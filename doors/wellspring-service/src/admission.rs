@@ -1,0 +1,88 @@
+//! Lets a connection in, or refuses it, and counts both.
+
+use crate::connections::ConnectionMeter;
+use crate::doors::Door;
+use crate::meters::{add, subtract};
+use crate::state::State;
+use crate::users::{Peer, UserMeter};
+use rustix::net::sockopt;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A connection that was let in. When this is dropped, the connection no longer counts.
+pub struct Admission {
+    state: Arc<State>,
+    /// Its number.
+    pub number: u64,
+    /// Its counters.
+    pub meter: Arc<ConnectionMeter>,
+    /// The counters of the user at its other end.
+    pub user: Arc<UserMeter>,
+}
+
+impl Admission {
+    /// Admits a connection. `None`: a limit is reached. `is_unix`: the kernel names the user at the other end.
+    pub fn admit(
+        state: &Arc<State>,
+        door: Door,
+        is_unix: bool,
+        stream: &impl AsFd,
+        since: Instant,
+    ) -> Option<Self> {
+        let door_meter = state.doors.meter(door);
+        let credentials = if is_unix {
+            sockopt::socket_peercred(stream).ok()
+        } else {
+            let _ = sockopt::set_tcp_nodelay(stream, true);
+            None
+        };
+        let peer = credentials.map_or(Peer::Loopback, |from| Peer::User(from.uid.as_raw()));
+        let user = match state.users.enter(peer) {
+            Ok(user) => user,
+            Err(refusal) => {
+                add(&door_meter.refused, 1);
+                tracing::debug!("{}: user {peer} refused: {refusal:?}", door.name());
+                return None;
+            }
+        };
+        let meter = Arc::new(ConnectionMeter {
+            door,
+            peer,
+            process: credentials.map(|from| from.pid.as_raw_nonzero().get()),
+            since,
+            bytes: Default::default(),
+            requests: Default::default(),
+            faulty: Default::default(),
+        });
+        add(&door_meter.opened, 1);
+        add(&door_meter.open_now, 1);
+        let number = state.connections.add(meter.clone());
+        tracing::debug!("{}: connection {number} of user {peer}", door.name());
+        Some(Self {
+            state: state.clone(),
+            number,
+            meter,
+            user,
+        })
+    }
+
+    /// Counts that the connection is closed because of what came in.
+    pub fn note_hostile(&self) {
+        let door = self.meter.door;
+        add(&self.state.doors.meter(door).hostile, 1);
+        let number = self.number;
+        tracing::debug!(
+            "{}: connection {number} sent what is no request",
+            door.name()
+        );
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        subtract(&self.state.doors.meter(self.meter.door).open_now, 1);
+        self.state.connections.remove(self.number);
+        self.state.users.leave(&self.user);
+    }
+}

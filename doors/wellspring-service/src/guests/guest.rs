@@ -1,0 +1,258 @@
+//! One guest: its messages, its requests, and its turn.
+
+use super::device::Device;
+use super::request::{BrokenRing, MAX_REQUEST_BYTES, Outcome, serve_next};
+use crate::admission::Admission;
+use crate::meters::add;
+use crate::share::Share;
+use crate::state::State;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use vhost::vhost_user::message::MAX_MSG_SIZE;
+use vhost::vhost_user::{BackendReqHandler, Error};
+use virtio_queue::QueueT;
+
+/// The most messages and requests, and the most bytes, of one turn: then the next guest has its turn.
+const TURN_MESSAGES: usize = 8;
+const TURN_REQUESTS: usize = 16;
+const TURN_BYTES: usize = 64 * 1024;
+
+/// The time until the next try of a request that waits for the first seed.
+const SEED_POLL: Duration = Duration::from_millis(5);
+
+/// The length of the head of a message: its kind, its flags, and the length of the rest, 4 bytes each.
+const HEAD_BYTES: usize = 12;
+
+/// The most bytes of answers that the other end may leave unread. The buffer of a Unix socket is larger than this and
+/// one more answer, so that no answer has to wait for room.
+const MAX_UNREAD_BYTES: i32 = 32 * 1024;
+
+/// The event that a guest waits for after its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// Its next message or request.
+    Event,
+    /// Its next turn.
+    Turn,
+    /// The end of this time.
+    Pause(Duration),
+    /// Nothing: close the connection.
+    End,
+    /// Nothing: close it, because of what came in.
+    HostileEnd,
+}
+
+/// The buffer in which the worker makes bytes. It is wiped after every request.
+pub(super) struct Scratch(Vec<u8>);
+
+impl Scratch {
+    pub(super) fn new() -> Self {
+        Self(vec![0; MAX_REQUEST_BYTES])
+    }
+}
+
+/// One guest.
+pub(super) struct Guest {
+    stream: UnixStream,
+    messages: BackendReqHandler<Mutex<Device>>,
+    device: Arc<Mutex<Device>>,
+    pub(super) admission: Admission,
+    share: Share,
+}
+
+impl Guest {
+    pub(super) fn new(
+        stream: OwnedFd,
+        admission: Admission,
+        device: Device,
+    ) -> std::io::Result<Self> {
+        let stream = UnixStream::from(stream);
+        let device = Arc::new(Mutex::new(device));
+        Ok(Self {
+            messages: BackendReqHandler::from_stream(stream.try_clone()?, device.clone()),
+            stream,
+            device,
+            admission,
+            share: Share::default(),
+        })
+    }
+
+    /// The connection.
+    pub(super) fn stream(&self) -> &UnixStream {
+        &self.stream
+    }
+
+    /// Reads messages and serves requests until there are none, or the turn ends. `is_paused`: requests wait.
+    pub(super) fn turn(
+        &mut self,
+        state: &State,
+        scratch: &mut Scratch,
+        woke: Instant,
+        is_paused: bool,
+    ) -> Wants {
+        let mut wants = Wants::Turn;
+        for _ in 0..TURN_MESSAGES {
+            match self.has_message() {
+                Ok(true) => {}
+                Ok(false) => {
+                    wants = Wants::Event;
+                    break;
+                }
+                Err(end) => return end,
+            }
+            match self.messages.handle_request() {
+                Ok(()) => {}
+                Err(Error::Disconnected) => return Wants::End,
+                Err(error) => {
+                    tracing::debug!("guest {}: {error}", self.admission.number);
+                    return Wants::HostileEnd;
+                }
+            }
+        }
+        if is_paused {
+            return wants;
+        }
+        match self.serve(state, scratch, woke) {
+            Ok(Wants::Event) => wants,
+            Ok(other) => other,
+            Err(BrokenRing) => Wants::HostileEnd,
+        }
+    }
+
+    /// Whether a whole message has arrived. The crate `vhost` tries again and again while a part is missing or while
+    /// there is no room for its answer, so it must find both.
+    fn has_message(&self) -> Result<bool, Wants> {
+        let mut head = [0; HEAD_BYTES];
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        let seen = match recv(&self.stream, &mut head, flags) {
+            Ok((0, _)) => return Err(Wants::End),
+            Ok((seen, _)) => seen,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
+            Err(_) => return Err(Wants::End),
+        };
+        if seen < HEAD_BYTES {
+            return Ok(false);
+        }
+        let length = u32::from_ne_bytes([head[8], head[9], head[10], head[11]]) as usize;
+        if length > MAX_MSG_SIZE || unread_bytes(self.stream.as_fd()) > MAX_UNREAD_BYTES {
+            return Err(Wants::HostileEnd);
+        }
+        let arrived = rustix::io::ioctl_fionread(&self.stream).map_err(|_| Wants::End)?;
+        Ok(arrived >= (HEAD_BYTES + length) as u64)
+    }
+
+    fn serve(
+        &mut self,
+        state: &State,
+        scratch: &mut Scratch,
+        woke: Instant,
+    ) -> Result<Wants, BrokenRing> {
+        let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        if !device.is_running() {
+            return Ok(Wants::Event);
+        }
+        let device = &mut *device;
+        let queue = &mut device.queue;
+        let work = Work {
+            state,
+            admission: &self.admission,
+            share: &self.share,
+            woke,
+        };
+        let (wants, is_used) = device
+            .memory
+            .guard(|memory| {
+                let before = queue.next_used();
+                let wants = work.requests(queue, memory, scratch);
+                (wants, queue.next_used() != before)
+            })
+            .ok_or(BrokenRing)?;
+        if let Some(call) = device.call().filter(|_| is_used) {
+            notify(call.as_fd());
+        }
+        wants
+    }
+}
+
+/// The state that requests need besides the ring.
+struct Work<'a> {
+    state: &'a State,
+    admission: &'a Admission,
+    share: &'a Share,
+    woke: Instant,
+}
+
+impl Work<'_> {
+    fn requests(
+        &self,
+        queue: &mut virtio_queue::Queue,
+        memory: &vm_memory::GuestMemoryMmap,
+        scratch: &mut Scratch,
+    ) -> Result<Wants, BrokenRing> {
+        let users = &self.state.users;
+        let mut left = TURN_BYTES;
+        for _ in 0..TURN_REQUESTS {
+            let reserve = |bytes| {
+                let now_ns = self.state.now_ns();
+                let peer = self.admission.meter.peer;
+                match users.reserve(peer, &self.admission.user, bytes, now_ns) {
+                    0 => self.share.reserve(users.guest_rate(), bytes, now_ns),
+                    wait_ns => wait_ns,
+                }
+            };
+            let fill = |bytes: &mut [u8]| self.state.engine.try_fill(bytes).is_ok();
+            match serve_next(queue, memory, &mut scratch.0, reserve, fill)? {
+                Outcome::Idle => return Ok(Wants::Event),
+                Outcome::Wait(wait_ns) => return Ok(Wants::Pause(Duration::from_nanos(wait_ns))),
+                Outcome::NotSeeded => return Ok(Wants::Pause(SEED_POLL)),
+                Outcome::Faulty => {
+                    self.count(0);
+                    add(&self.admission.meter.faulty, 1);
+                }
+                Outcome::Done(bytes) => {
+                    self.count(bytes.into());
+                    left = left.saturating_sub(bytes as usize);
+                }
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        Ok(Wants::Turn)
+    }
+
+    fn count(&self, bytes: u64) {
+        let (meter, user) = (&self.admission.meter, &self.admission.user);
+        let door = self.state.doors.meter(meter.door);
+        for counter in [&meter.bytes, &user.bytes, &door.bytes] {
+            add(counter, bytes);
+        }
+        for counter in [&meter.requests, &user.requests] {
+            add(counter, 1);
+        }
+        door.latencies.count(self.woke.elapsed());
+    }
+}
+
+/// Tells the guest that requests are completed. If the other end let the counter of the descriptor fill up, a write
+/// would wait, and the guest has been told often enough.
+fn notify(call: BorrowedFd<'_>) {
+    let now = Timespec::default();
+    let mut polled = [PollFd::from_borrowed_fd(call, PollFlags::OUT)];
+    if poll(&mut polled, Some(&now)) == Ok(1) && polled[0].revents().contains(PollFlags::OUT) {
+        let _ = rustix::io::write(call, &1_u64.to_ne_bytes());
+    }
+}
+
+/// The bytes that this end has sent and the other has not read, with what the kernel needs for them.
+fn unread_bytes(stream: BorrowedFd<'_>) -> i32 {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the descriptor is open, and TIOCOUTQ (SIOCOUTQ) writes one int.
+    let asked = unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if asked == 0 { bytes } else { i32::MAX }
+}
