@@ -8,6 +8,7 @@ use wellspring_pseudo::{Algorithm, ElementError, Float, Integer, Path};
 
 use crate::block::{Block, fill_in_pieces};
 use crate::buffer::{Buffer, Elements as Out, new_bytes};
+use crate::straight::Straight;
 
 /// Elements that are made before they are scaled: they stay in the first cache.
 const SCALED_AT_A_TIME: usize = 2048;
@@ -228,7 +229,17 @@ impl Elements {
         threads: usize,
     ) -> PyResult<()> {
         let names = ["low", "high - low"];
-        floats!(self, py, out, first, outer, scale, threads, uniform, names)
+        floats!(
+            self,
+            py,
+            out,
+            first,
+            outer,
+            scale,
+            threads,
+            uniform_straight,
+            names
+        )
     }
 
     /// `low + step * x`, x normal with mean 0 and variance 1.

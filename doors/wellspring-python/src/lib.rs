@@ -4,6 +4,7 @@
 //! secrets         the engine of the process: bytes, integers, fractions
 //! buffer          an object of Python with memory that is written to
 //! block           which elements of an array a call makes, cut into pieces for threads
+//! straight        uniform floats that are made where they are wanted
 //! elements        arrays whose element i depends on the name and on i alone
 //! draws           a stream behind a buffer, as NumPy's generators read it
 //! bit_generator   the functions that NumPy calls, written into its struct
@@ -18,6 +19,7 @@ mod buffer;
 mod draws;
 mod elements;
 mod secrets;
+mod straight;
 
 use pyo3::prelude::*;
 

@@ -150,7 +150,7 @@ def _into_out(
     plain = out.view(type=np.ndarray)
     if not plain.flags.writeable:
         raise ValueError("out is read-only")
-    if plain.dtype.name not in allowed or not plain.dtype.isnative:
+    if _name_of(plain.dtype) not in allowed or not plain.dtype.isnative:
         raise TypeError(f"out has the dtype {plain.dtype}; it must have one of {', '.join(allowed)}")
     if dtype is not None and _checked_dtype(np, dtype) != plain.dtype:
         raise TypeError(f"out has the dtype {plain.dtype}, and dtype is {np.dtype(dtype)}")
@@ -163,6 +163,19 @@ def _into_out(
         make(copy.reshape(-1), plain.shape)
         plain[...] = copy
     return out
+
+
+# What NumPy computes anew, in a microsecond, each time that it is asked.
+_known_names: dict[Any, str] = {}
+
+
+def _name_of(dtype: Any) -> str:
+    name = _known_names.get(dtype)
+    if name is None:
+        name = str(dtype.name)
+        if dtype.isbuiltin == 1:
+            _known_names[dtype] = name
+    return name
 
 
 def _checked_dtype(np: Any, dtype: Any) -> Any:
