@@ -9,6 +9,7 @@ usage: cargo xtask bench [TASK] [--quick] [--only PART] [--json FILE] [--report 
   without TASK        measure, with the peers and the model of larger machines
   --model             the model alone
   --readme FILE.svg   measure, print the README's table in Markdown, write its picture to FILE.svg
+  --doors             the doors for existing programs, beside what they replace
   --many              many threads and engines, each at two sizes: time and memory
   --check             fail if wellspring lost more than 10 % against bench/baseline.json; with --quick 35 %
   --against BINARY    the same against another binary of this program; both take turns
@@ -25,6 +26,7 @@ pub(crate) enum Task {
     Measure,
     Model,
     Many,
+    Doors,
     Check,
     Against(PathBuf),
     SaveBaseline,
@@ -57,6 +59,7 @@ impl Arguments {
                 "--readme" => arguments.readme = Some(words.next()?.into()),
                 "--model" => arguments.task = Task::Model,
                 "--many" => arguments.task = Task::Many,
+                "--doors" => arguments.task = Task::Doors,
                 "--check" => arguments.task = Task::Check,
                 "--against" => arguments.task = Task::Against(words.next()?.into()),
                 "--save-baseline" => arguments.task = Task::SaveBaseline,
@@ -85,6 +88,7 @@ mod tests {
             Task::Against("old".into())
         );
         assert_eq!(parse("--many").unwrap().task, Task::Many);
+        assert_eq!(parse("--doors").unwrap().task, Task::Doors);
         assert_eq!(parse("").unwrap().task, Task::Measure);
         for wrong in ["--against", "--only nonsense", "--fast", "check"] {
             assert!(parse(wrong).is_none(), "{wrong}");

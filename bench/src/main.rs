@@ -8,12 +8,14 @@
 //! peers      the generators of other projects
 //! model      larger machines, computed
 //! many       many threads, many engines
+//! doors      the doors for existing programs, beside what they replace
 //! targets    the figures that the project wants to reach
 //! readme     the table and the picture of the README
 //! gate       has wellspring become slower?
 //! ```
 
 mod arguments;
+mod doors;
 mod gate;
 mod many;
 mod model;
@@ -60,6 +62,7 @@ fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
         Task::Against(old) => gate::against_binary(old, effort),
         Task::SaveBaseline => gate::save(&baseline, effort),
         Task::Many => Ok(many::run().text()),
+        Task::Doors => Ok(doors::table(&doors::run()).text()),
         Task::Model => {
             let model = model::run(&model::Costs::measure());
             let tables: String = model.tables().iter().map(|table| table.text()).collect();
@@ -81,10 +84,21 @@ fn measure(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
     let mut bar = Bar(ProgressBar::hidden());
     let report = run(&options(arguments)?, peers::all(), &mut bar);
     bar.0.finish_and_clear();
-    let targets = targets::table(&report);
+    let doors = match arguments.only {
+        None => doors::run(),
+        Some(_) => Vec::new(),
+    };
+    let targets = targets::table(&report, doors::targets(&doors));
     let mut page = wellspring_bench::page(&report);
     let mut figures = figures::report(&report);
-    let mut output = text(&report) + &targets.text();
+    let mut output = text(&report);
+    if arguments.only.is_none() {
+        let doors_table = doors::table(&doors);
+        output += &doors_table.text();
+        page.tables.push(doors_table);
+        figures["doors"] = doors::json(&doors);
+    }
+    output += &targets.text();
     page.tables.push(targets);
     if arguments.only.is_none() {
         let model = model::run(&model::Costs::measure());

@@ -39,7 +39,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    fn at_least(what: impl Into<String>, wanted: f64, found: Option<f64>) -> Self {
+    pub(crate) fn at_least(what: impl Into<String>, wanted: f64, found: Option<f64>) -> Self {
         Self {
             what: what.into(),
             bound: Bound::AtLeast,
@@ -49,7 +49,7 @@ impl Target {
         }
     }
 
-    fn at_most(
+    pub(crate) fn at_most(
         what: impl Into<String>,
         wanted: f64,
         unit: &'static str,
@@ -247,10 +247,10 @@ fn harvest(report: &Report) -> Vec<Target> {
     modes.map(target).into()
 }
 
-/// The targets with what this run found.
-pub(crate) fn table(report: &Report) -> Table {
+/// The targets with what this run found, and `more` of them.
+pub(crate) fn table(report: &Report, more: Vec<Target>) -> Table {
     let mut table = Table::new("Targets", &["", "wanted", "found", ""]);
-    for target in of(report) {
+    for target in of(report).into_iter().chain(more) {
         let sign = match target.bound {
             Bound::AtLeast => ">=",
             Bound::AtMost => "<=",

@@ -76,6 +76,9 @@ pub(crate) fn loom() -> Result<(), String> {
 
 /// The peers of the benchmark. They are outside of the workspace, to keep them out of the dependency tree.
 pub(crate) fn bench(words: impl Iterator<Item = String>) -> Result<(), String> {
+    // The libraries that it loads.
+    let doors = "build --release --locked --package wellspring-c --package wellspring-preload --package wellspring-openssl";
+    run(cargo().args(doors.split(' ')))?;
     let fixed = "run --release --locked --manifest-path bench/Cargo.toml --";
     run(cargo().args(fixed.split(' ')).args(words))
 }

@@ -3,7 +3,7 @@
 use crate::os_error::OsError;
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering, fence};
 use rustix::fd::AsFd;
 use rustix::mm::{MapFlags, ProtFlags};
 
@@ -62,8 +62,11 @@ impl SharedPage {
     #[must_use]
     pub fn word(&self, offset: usize) -> u64 {
         // SAFETY: in bounds and aligned, see `address`; mapped for as long as `self` lives. Every change is
-        // of the whole word at once, and every value is one.
-        unsafe { (*self.address(offset)).load(Ordering::Acquire) }
+        // of the whole word at once, and every value is one. Of memory that this process cannot write, Rust defines
+        // relaxed loads alone: so the fence comes extra.
+        let word = unsafe { (*self.address(offset)).load(Ordering::Relaxed) };
+        fence(Ordering::Acquire);
+        word
     }
 
     /// Gives the mapping away, for [`from_raw`](Self::from_raw).

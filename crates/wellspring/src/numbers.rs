@@ -1,8 +1,11 @@
 //! Integers, fractions and choices from a generator: one algorithm for each, and the methods of every generator that
 //! call it.
 
+mod shuffle;
+
 use core::ops::{Bound, RangeBounds};
 use rand_core::Rng;
+pub(crate) use shuffle::shuffle;
 
 /// The primitive integers: what `below` and `range` draw. No other type can implement it.
 pub trait Integer: sealed::Integer {}
@@ -144,13 +147,6 @@ pub(crate) fn range<T: Integer>(rng: &mut impl Rng, range: impl RangeBounds<T>) 
 pub(crate) fn f64(rng: &mut impl Rng) -> f64 {
     const STEP: f64 = 1.0 / (1u64 << 53) as f64;
     (rng.next_u64() >> 11) as f64 * STEP
-}
-
-/// The method of Fisher and Yates, from the end.
-pub(crate) fn shuffle<T>(rng: &mut impl Rng, slice: &mut [T]) {
-    for last in (1..slice.len()).rev() {
-        slice.swap(last, index(rng, last));
-    }
 }
 
 #[inline]

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The most bytes that the library may add: 2 % more than was measured when this line was written.
-const MOST_BYTES: u64 = 203_200;
+/// The most bytes that the library may add: 8 % more than the 199,184 that were measured when this line was written.
+const MOST_BYTES: u64 = 215_000;
 
 /// Another compiler makes other code from the same source.
 const MEASURED_WITH: &str = "rustc 1.95.0 ";

@@ -49,14 +49,14 @@ pub unsafe extern "C" fn ws_try_fill(destination: *mut c_void, length: usize) ->
 /// abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u32() -> u32 {
-    u32::from_le_bytes(array())
+    wellspring::u32()
 }
 
 /// Returns 64 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
 /// abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u64() -> u64 {
-    u64::from_le_bytes(array())
+    wellspring::u64()
 }
 
 /// Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0. Waits and ends the process like
@@ -73,13 +73,4 @@ pub extern "C" fn ws_below(count: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_double() -> f64 {
     wellspring::f64()
-}
-
-/// Returns `N` random bytes. [`Engine::fill`] is inlined for this length. `wellspring::bytes` would call a function
-/// that learns the length at run time, and take a third longer.
-#[inline(always)]
-fn array<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    Engine::process().fill(&mut bytes);
-    bytes
 }

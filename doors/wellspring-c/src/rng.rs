@@ -5,10 +5,12 @@ use crate::memory::{bytes, drop_placed, give, place};
 use core::ffi::{c_int, c_void};
 use wellspring::{Engine, LocalRng};
 
+// Empty, so that the interface does not depend on what is inside: a pointer to it is one to a `LocalRng`.
 /// A generator that one thread at a time may use. It notices forks and reseeds, takes one page of memory, and is erased
 /// when it is freed.
+#[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]
-pub struct ws_rng(LocalRng);
+pub struct ws_rng([u8; 0]);
 
 /// Makes a generator and stores it in *rng; free it with ws_rng_free. Two threads must not use one generator at the
 /// same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill.
@@ -22,7 +24,7 @@ pub struct ws_rng(LocalRng);
 pub unsafe extern "C" fn ws_rng_new(rng: *mut *mut ws_rng) -> c_int {
     let make = || {
         let engine = Engine::try_process().map_err(number)?;
-        place(ws_rng(engine.rng()))
+        place(engine.rng()).map(<*mut LocalRng>::cast)
     };
     // SAFETY: the same contract.
     of(unsafe { give(rng, make) })
@@ -36,7 +38,7 @@ pub unsafe extern "C" fn ws_rng_new(rng: *mut *mut ws_rng) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ws_rng_free(rng: *mut ws_rng) {
     // SAFETY: the same contract.
-    unsafe { drop_placed(rng) };
+    unsafe { drop_placed(rng.cast::<LocalRng>()) };
 }
 
 /// Writes length random bytes from a generator to destination. Waits for a seed like ws_fill.
@@ -53,10 +55,12 @@ pub unsafe extern "C" fn ws_rng_fill(
     length: usize,
 ) -> c_int {
     // SAFETY: the same contract.
-    let filled = unsafe { rng.as_mut() }.ok_or(WS_NULL).and_then(|rng| {
-        // SAFETY: the same contract.
-        unsafe { bytes(destination, length) }.map(|bytes| rng.0.fill(bytes))
-    });
+    let filled = unsafe { rng.cast::<LocalRng>().as_mut() }
+        .ok_or(WS_NULL)
+        .and_then(|rng| {
+            // SAFETY: the same contract.
+            unsafe { bytes(destination, length) }.map(|bytes| rng.fill(bytes))
+        });
     of(filled)
 }
 
@@ -104,8 +108,8 @@ pub unsafe extern "C" fn ws_rng_below(rng: *mut ws_rng, count: u64) -> u64 {
 #[inline(always)]
 unsafe fn given<'a>(rng: *mut ws_rng) -> &'a mut LocalRng {
     // SAFETY: the same contract.
-    match unsafe { rng.as_mut() } {
-        Some(rng) => &mut rng.0,
+    match unsafe { rng.cast::<LocalRng>().as_mut() } {
+        Some(rng) => rng,
         None => panic!("wellspring: the generator is a null pointer"),
     }
 }

@@ -5,9 +5,11 @@ use crate::memory::{bytes, drop_placed, give, place};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use wellspring::pseudo::{Algorithm, Stream};
 
+// Empty, so that the interface does not depend on what is inside: a pointer to it is one to a `Stream`.
 /// A reproducible stream of bytes, named by an algorithm, a seed and a path. Not for keys.
+#[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]
-pub struct ws_stream(Stream);
+pub struct ws_stream([u8; 0]);
 
 /// Makes the stream of an algorithm, a seed and a path, at its first byte, and stores it in *stream; free it with
 /// ws_stream_free. The same algorithm, seed and path give the same bytes on every machine and with every version. The
@@ -53,7 +55,7 @@ pub unsafe extern "C" fn ws_stream_new(
             unsafe { core::slice::from_raw_parts(path, depth) }
         };
         let seed = u128::from(seed_high) << 64 | u128::from(seed_low);
-        place(ws_stream(Stream::new(algorithm, seed, path)))
+        place(Stream::new(algorithm, seed, path)).map(<*mut Stream>::cast)
     };
     // SAFETY: the same contract.
     of(unsafe { give(stream, make) })
@@ -67,7 +69,7 @@ pub unsafe extern "C" fn ws_stream_new(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ws_stream_free(stream: *mut ws_stream) {
     // SAFETY: the same contract.
-    unsafe { drop_placed(stream) };
+    unsafe { drop_placed(stream.cast::<Stream>()) };
 }
 
 /// Writes the next length bytes of a stream to destination. Two reads give the same bytes as one read of both lengths.
@@ -84,11 +86,11 @@ pub unsafe extern "C" fn ws_stream_fill(
     length: usize,
 ) -> c_int {
     // SAFETY: the same contract.
-    let filled = unsafe { stream.as_mut() }
+    let filled = unsafe { stream.cast::<Stream>().as_mut() }
         .ok_or(WS_NULL)
         .and_then(|stream| {
             // SAFETY: the same contract.
-            unsafe { bytes(destination, length) }.map(|bytes| stream.0.fill(bytes))
+            unsafe { bytes(destination, length) }.map(|bytes| stream.fill(bytes))
         });
     of(filled)
 }
@@ -130,11 +132,11 @@ pub unsafe extern "C" fn ws_stream_seek(
     position_high: u64,
 ) -> c_int {
     // SAFETY: the same contract.
-    let Some(stream) = (unsafe { stream.as_mut() }) else {
+    let Some(stream) = (unsafe { stream.cast::<Stream>().as_mut() }) else {
         return WS_NULL;
     };
     let position = u128::from(position_high) << 64 | u128::from(position_low);
-    stream.0.seek(position);
+    stream.seek(position);
     crate::error::WS_OK
 }
 
@@ -154,10 +156,10 @@ pub unsafe extern "C" fn ws_stream_tell(
     position_high: *mut u64,
 ) -> c_int {
     // SAFETY: the same contract.
-    let Some(stream) = (unsafe { stream.as_ref() }) else {
+    let Some(stream) = (unsafe { stream.cast::<Stream>().as_ref() }) else {
         return WS_NULL;
     };
-    let position = stream.0.position();
+    let position = stream.position();
     let halves = [
         (position_low, position as u64),
         (position_high, (position >> 64) as u64),
@@ -180,8 +182,8 @@ pub unsafe extern "C" fn ws_stream_tell(
 #[inline(always)]
 unsafe fn given<'a>(stream: *mut ws_stream) -> &'a mut Stream {
     // SAFETY: the same contract.
-    match unsafe { stream.as_mut() } {
-        Some(stream) => &mut stream.0,
+    match unsafe { stream.cast::<Stream>().as_mut() } {
+        Some(stream) => stream,
         None => panic!("wellspring: the stream is a null pointer"),
     }
 }

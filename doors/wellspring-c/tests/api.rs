@@ -70,6 +70,11 @@ fn address_sanitizer_finds_nothing() {
     if let Some(program) = compile("api.c", &words) {
         succeeds(&run(&program, &[]));
     }
+    if let Some(program) = compile("torture.c", &words) {
+        for step in ["forks", "timer", "cancels", "destructors"] {
+            succeeds(&run(&program, &[step]));
+        }
+    }
 }
 
 #[test]
@@ -77,9 +82,15 @@ fn valgrind_finds_nothing() {
     if !is_installed("valgrind") {
         return;
     }
-    if let Some(program) = compile("standard.cpp", &[]) {
-        let script = "valgrind --quiet --error-exitcode=9 \"$PROGRAM\"";
-        succeeds(&run_script(&program, script));
+    for (source, step) in [
+        ("standard.cpp", ""),
+        ("api.c", ""),
+        ("torture.c", "destructors"),
+    ] {
+        if let Some(program) = compile(source, &[]) {
+            let script = format!("valgrind --quiet --error-exitcode=9 \"$PROGRAM\" {step}");
+            succeeds(&run_script(&program, &script));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, run, stderr, stdout_of, text_of, wellspring};
+use common::{Scratch, ended_by_signals, run, stderr, stdout_of, text_of, wellspring};
 use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -152,7 +152,7 @@ fn memory_does_not_grow_with_the_amount() {
 
 #[test]
 fn an_endless_run_ends_with_an_interrupt() {
-    let mut endless = wellspring("bytes")
+    let mut endless = ended_by_signals(&mut wellspring("bytes"))
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();

@@ -3,7 +3,7 @@
 //! ```text
 //! abi        OpenSSL's numbers and types, as in its core_dispatch.h and core.h
 //! parameter  the parameters of a generator that OpenSSL can ask for
-//! context    what both algorithms have in common: contexts and their states
+//! context    the common part of both algorithms: contexts and their states
 //! generator  WELLSPRING: OpenSSL's generators are taps of the engine
 //! seed       WELLSPRING-SEED: a seed source beneath OpenSSL's own generator
 //! report     counts for `wellspring run --report`

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! secrets         the engine of the process: bytes, integers, fractions
+//! tokens          the same bytes as text
 //! buffer          an object of Python with memory that is written to
 //! block           which elements of an array a call makes, cut into pieces for threads
 //! straight        uniform floats that are made where they are wanted
@@ -20,6 +21,7 @@ mod draws;
 mod elements;
 mod secrets;
 mod straight;
+mod tokens;
 
 use pyo3::prelude::*;
 
@@ -32,4 +34,6 @@ mod _native {
     use crate::elements::Elements;
     #[pymodule_export]
     use crate::secrets::{fill, randbelow, randbits, random, token_bytes};
+    #[pymodule_export]
+    use crate::tokens::{token_hex, token_urlsafe};
 }

@@ -1,8 +1,10 @@
 //! The engine of the process: bytes, integers and fractions that are fit for keys.
 
 use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt};
+use zeroize::Zeroize;
 
 use crate::block::{ALL, fill_in_pieces};
 use crate::buffer::Buffer;
@@ -17,8 +19,7 @@ const DEFAULT_BYTES: isize = 32;
 #[pyfunction]
 #[pyo3(signature = (nbytes=None))]
 pub(crate) fn token_bytes(py: Python<'_>, nbytes: Option<isize>) -> PyResult<Bound<'_, PyBytes>> {
-    let length = usize::try_from(nbytes.unwrap_or(DEFAULT_BYTES))
-        .map_err(|_| PyValueError::new_err("nbytes must not be negative"))?;
+    let length = token_length(nbytes)?;
     PyBytes::new_with(py, length, |bytes| {
         if length < RELEASE_FROM_BYTES {
             wellspring::fill(bytes);
@@ -27,6 +28,12 @@ pub(crate) fn token_bytes(py: Python<'_>, nbytes: Option<isize>) -> PyResult<Bou
         }
         Ok(())
     })
+}
+
+/// The bytes of a token.
+pub(crate) fn token_length(nbytes: Option<isize>) -> PyResult<usize> {
+    usize::try_from(nbytes.unwrap_or(DEFAULT_BYTES))
+        .map_err(|_| PyValueError::new_err("nbytes must not be negative"))
 }
 
 /// Fills a writable buffer with random bytes fit for keys, on all cores.
@@ -61,8 +68,20 @@ pub(crate) fn randbits(py: Python<'_>, k: isize) -> PyResult<Bound<'_, PyInt>> {
     })?;
     let integer = py
         .get_type::<PyInt>()
-        .call_method1("from_bytes", (bytes, "little"))?;
+        .call_method1("from_bytes", (&bytes, "little"))?;
+    wipe(&bytes);
     Ok(integer.cast_into()?)
+}
+
+/// Overwrites bytes that this module made and gave to no code that keeps them.
+fn wipe(bytes: &Bound<'_, PyBytes>) {
+    let length = bytes.as_bytes().len();
+    // SAFETY: the memory of this object, `length` bytes. It has at least 9, so it is none of the objects that Python
+    // shares; the caller has the only reference, and Python's lock.
+    unsafe {
+        let start = ffi::PyBytes_AsString(bytes.as_ptr()).cast::<u8>();
+        std::slice::from_raw_parts_mut(start, length).zeroize();
+    }
 }
 
 /// An integer from 0 to `n` - 1, each with the same probability.

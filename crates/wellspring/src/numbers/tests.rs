@@ -1,3 +1,4 @@
+use super::shuffle::{draw, positions_per_word};
 use super::*;
 use core::convert::Infallible;
 use rand_core::TryRng;
@@ -219,6 +220,53 @@ fn a_shuffle_reaches_all_24_orders_of_4_equally() {
     let counts: Vec<u32> = counts.into_values().collect();
     assert_eq!(counts.len(), 24);
     assert!(chi_square(&counts) < chi_square_limit(24), "{counts:?}");
+}
+
+#[test]
+fn a_word_that_would_favour_an_order_is_rejected_and_no_other() {
+    // 2^64 % 6 = 4: of the words, those with a last low half below 4 are rejected.
+    assert_eq!(draw(&mut script(&[0, u64::MAX]), 3), [2, 1]);
+    // One more than a sixth of 2^64 has a last low half of 2, the word after it of 8.
+    let sixth = u64::MAX / 6 + 1;
+    assert_eq!(sixth.wrapping_mul(6), 2);
+    assert_eq!(draw(&mut script(&[sixth, u64::MAX]), 3), [2, 1]);
+    assert_eq!(draw(&mut script(&[sixth + 1]), 3), [0, 1]);
+    // A low half of 4 is the first that is not rejected.
+    let third = u64::MAX / 3 + 1;
+    assert_eq!(third.wrapping_mul(6), 4);
+    assert_eq!(draw(&mut script(&[third]), 3), [1, 0]);
+}
+
+/// The word in the middle of the share of each combination gives that combination, the last position counted first.
+fn check_shares<const N: usize>(left: usize) {
+    let product: u64 = (0..N).map(|step| (left - step) as u64).product();
+    for i in (0..product).step_by(1 + product as usize / 5000) {
+        let middle = ((u128::from(i) * 2 + 1) << 63) / u128::from(product);
+        let found: [usize; N] = draw(&mut script(&[middle as u64]), left);
+        let mut rest = i;
+        for step in (0..N).rev() {
+            let count = (left - step) as u64;
+            assert_eq!(found[step] as u64, rest % count, "{left}, {i}, {step}");
+            rest /= count;
+        }
+    }
+}
+
+#[test]
+fn each_combination_of_positions_has_the_same_share_of_the_words() {
+    check_shares::<2>(3);
+    check_shares::<6>(7);
+    check_shares::<5>(12);
+    check_shares::<3>(40);
+}
+
+#[test]
+fn the_positions_of_a_word_leave_seven_bits_to_spare() {
+    for bits in 1..=28 {
+        let largest = (1u64 << bits) - 1;
+        let positions = positions_per_word(largest as usize) as u32;
+        assert!(largest.pow(positions) < 1 << 57, "{bits} bits");
+    }
 }
 
 #[test]

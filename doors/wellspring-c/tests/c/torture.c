@@ -147,6 +147,7 @@ static void timer(void) {
     CHECK(timer_settime(id, 0, &never, NULL) == 0);
     memcpy(&records[count], handled, sizeof handled);
     check_all_differ(records, count + HANDLED);
+    free(records);
 }
 
 static void *draw_until_cancelled(void *unused) {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "no file of tests uses all of this")]
 
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -12,6 +13,19 @@ pub(crate) fn wellspring(arguments: &str) -> Command {
         .args(arguments.split_whitespace())
         .stdin(Stdio::null());
     command
+}
+
+/// Lets signals end the command: a shell starts background jobs with SIGINT ignored, and children inherit that.
+pub(crate) fn ended_by_signals(command: &mut Command) -> &mut Command {
+    let restore = || {
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            // SAFETY: the default disposition runs no code.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec it calls signal(2) alone, which a handler may call too.
+    unsafe { command.pre_exec(restore) }
 }
 
 /// Runs it to its end.

@@ -11,6 +11,12 @@ _Words = tuple[int, int, int, int] | list[int]
 def token_bytes(nbytes: int | None = None) -> bytes:
     """Return nbytes random bytes that are fit for keys, without an argument 32."""
 
+def token_hex(nbytes: int | None = None) -> str:
+    """Return random text of 2 * nbytes hexadecimal digits, without an argument of 64."""
+
+def token_urlsafe(nbytes: int | None = None) -> str:
+    """Return random text that is safe in a URL, of about 1.3 * nbytes characters."""
+
 def fill(out: _Buffer) -> None:
     """Fill a writable, contiguous buffer with random bytes that are fit for keys, on all cores."""
 

@@ -4,15 +4,13 @@ Names and semantics are those of the standard library. Every function draws on t
 a system call. The numbers are fit for keys, also in a child process after a fork.
 """
 
-import binascii
-from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from hmac import compare_digest
 from random import Random
 from typing import Any, NoReturn, TypeVar
 
 from wellspring import _native
-from wellspring._native import randbelow, randbits, token_bytes
+from wellspring._native import randbelow, randbits, token_bytes, token_hex, token_urlsafe
 
 __all__ = [
     "SystemRandom",
@@ -61,13 +59,3 @@ _system_random = SystemRandom()
 def choice(seq: Sequence[T]) -> T:
     """Return an element of a non-empty sequence, each with the same probability."""
     return _system_random.choice(seq)
-
-
-def token_hex(nbytes: int | None = None) -> str:
-    """Return random text of 2 * nbytes hexadecimal digits, without an argument of 64."""
-    return binascii.hexlify(token_bytes(nbytes)).decode("ascii")
-
-
-def token_urlsafe(nbytes: int | None = None) -> str:
-    """Return random text that is safe in a URL, of about 1.3 * nbytes characters."""
-    return urlsafe_b64encode(token_bytes(nbytes)).rstrip(b"=").decode("ascii")
