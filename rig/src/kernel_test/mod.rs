@@ -115,12 +115,6 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
             .iter()
             .filter(|shape| shape.name.contains(&request.machine))
         {
-            let is_known = release == Release::V6_1 || !matches!(shape.drill, Drill::Memory);
-            if !is_known && request.machine.is_empty() {
-                let note = "SKIPPED: it never ran on this kernel; --machine with its name runs it";
-                table.add_outcome(format!("{release} {}", shape.name), Ok(note.into()))?;
-                continue;
-            }
             for boot in 1..=request.boots {
                 let mut vm =
                     Vm::new(&kernel.image, &initramfs, shape.nodes, shape.cpus).cpu(shape.cpu);
