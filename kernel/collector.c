@@ -227,6 +227,10 @@ static int collector_thread(void *unused)
 	if (random_get_entropy())
 		wait_for_random_bytes();
 	while (!kthread_should_stop()) {
+		if (kthread_should_park()) {
+			kthread_parkme();
+			continue;
+		}
 		collect();
 		pause_ms = next_pause_ms(pause_ms);
 		schedule_timeout_interruptible(msecs_to_jiffies(pause_ms));
@@ -246,6 +250,17 @@ void ws_collector_statistics(struct ws_collector_statistics *statistics)
 	mutex_unlock(&pools_lock);
 }
 WS_EXPORT_FOR_TEST(ws_collector_statistics);
+
+#ifdef WELLSPRING_TESTS
+void ws_collector_park(bool park)
+{
+	if (park)
+		kthread_park(thread);
+	else
+		kthread_unpark(thread);
+}
+WS_EXPORT_FOR_TEST(ws_collector_park);
+#endif
 
 int ws_collector_init(void)
 {

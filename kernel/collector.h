@@ -30,6 +30,9 @@ int ws_credit(u32 credit_bits);
  */
 int ws_reseed(void);
 
+/* For tests: no round of the thread begins until it is called with false. */
+void ws_collector_park(bool park);
+
 void ws_collector_statistics(struct ws_collector_statistics *statistics);
 
 int ws_collector_init(void);

@@ -2,6 +2,7 @@
 /*
  * Memory for secrets, and the failures that tests order.
  */
+#include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -41,14 +42,25 @@ void *ws_alloc(size_t bytes)
 
 void *ws_alloc_on_node(size_t bytes, int numa_node)
 {
+	struct page *page;
+
 	if (ws_step_fails())
 		return NULL;
-	return kzalloc_node(bytes, GFP_KERNEL | __GFP_THISNODE, numa_node);
+	page = alloc_pages_node(numa_node,
+				GFP_KERNEL | __GFP_THISNODE | __GFP_ZERO,
+				get_order(bytes));
+	return page ? page_address(page) : NULL;
 }
 
 int ws_memory_node(const void *memory)
 {
 	return page_to_nid(virt_to_page(memory));
+}
+
+void ws_free_on_node(void *memory, size_t bytes)
+{
+	memzero_explicit(memory, bytes);
+	free_pages((unsigned long)memory, get_order(bytes));
 }
 
 void ws_free(void *memory, size_t bytes)

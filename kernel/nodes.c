@@ -223,6 +223,7 @@ void ws_nodes_exit(void)
 
 	for (number = 0; number < nodes_count; number++)
 		if (ws_nodes_held(number))
-			ws_free(ws_nodes_held(number), sizeof(struct ws_node));
+			ws_free_on_node(ws_nodes_held(number),
+					sizeof(struct ws_node));
 	ws_free(serving, nr_node_ids * sizeof(*serving));
 }

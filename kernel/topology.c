@@ -5,10 +5,16 @@
  * A NUMA node with memory and CPUs gets a node of ours, in its own memory. Any other is
  * served by the nearest that has one. There is always a root.
  *
- * If all CPUs of a node leave, it keeps its state; its mailbox fills, and it is passed
- * over. If its memory leaves, it is withdrawn, and when its last reader is gone, output
- * of its generator is mixed into the pools before it is wiped.
+ * Memory means memory that the kernel may use for itself (N_NORMAL_MEMORY). Memory that
+ * was made movable, so that it can leave, has room for users' pages only: a node cannot
+ * be there, and a NUMA node that has no other memory is served by the nearest.
+ *
+ * If all CPUs of a NUMA node leave, its node is withdrawn, and when its last reader is
+ * gone, output of its generator is mixed into the pools before it is wiped. Otherwise
+ * its pages would keep that memory from leaving. The root stays in any case, and all
+ * stay during a suspend, which takes all CPUs but one away for a moment.
  */
+#include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/memory.h>
@@ -58,7 +64,7 @@ static int add_node(int numa_node)
 	return 0;
 }
 
-/* Not for the root: memory that holds it cannot leave. */
+/* Not for the root: its memory cannot leave. */
 static void retire_node(struct ws_node *node)
 {
 	struct ws_reservation reservation;
@@ -67,7 +73,7 @@ static void retire_node(struct ws_node *node)
 	if (!ws_node_reserve(node, sizeof(reservation.key), &reservation))
 		ws_mix(reservation.key, sizeof(reservation.key));
 	memzero_explicit(&reservation, sizeof(reservation));
-	ws_free(node, sizeof(*node));
+	ws_free_on_node(node, sizeof(*node));
 }
 
 /*
@@ -76,17 +82,16 @@ static void retire_node(struct ws_node *node)
  */
 static int add_root(void)
 {
-	return add_node(first_memory_node);
+	return add_node(first_node(node_states[N_NORMAL_MEMORY]));
 }
 
 /* Brings nodes up to date with the machine. @coming is a CPU about to start, or -1. */
 static int refresh(int coming)
 {
 	int numa_node, error = 0;
-	unsigned int number;
 
 	mutex_lock(&topology_lock);
-	for_each_node_state(numa_node, N_MEMORY) {
+	for_each_node_state(numa_node, N_NORMAL_MEMORY) {
 		bool has_cpu = !cpumask_empty(cpumask_of_node(numa_node)) ||
 			(coming >= 0 && cpu_to_node(coming) == numa_node);
 
@@ -97,14 +102,22 @@ static int refresh(int coming)
 		error = add_root();
 	if (ws_nodes_count())
 		ws_nodes_map();
+	mutex_unlock(&topology_lock);
+	return error;
+}
+
+static void retire_nodes_without_cpus(void)
+{
+	unsigned int number;
+
+	mutex_lock(&topology_lock);
 	for (number = 1; number < ws_nodes_count(); number++) {
 		struct ws_node *node = ws_nodes_held(number);
 
-		if (node && !node_state(node->numa_node, N_MEMORY))
+		if (node && cpumask_empty(cpumask_of_node(node->numa_node)))
 			retire_node(node);
 	}
 	mutex_unlock(&topology_lock);
-	return error;
 }
 
 /* If there is no memory for a node, the CPU is served by the nearest. */
@@ -117,6 +130,8 @@ static int cpu_is_coming(unsigned int cpu)
 static int cpu_is_gone(unsigned int cpu)
 {
 	ws_taps_wipe(cpu);
+	if (!cpuhp_tasks_frozen)
+		retire_nodes_without_cpus();
 	return 0;
 }
 

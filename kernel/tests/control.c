@@ -14,7 +14,7 @@ static const struct test *const groups[] = {
 	answers_tests, counters_tests, distribution_tests, sections_tests,
 	nested_tests,  exports_tests,  detour_tests,	   readers_tests,
 	hotplug_tests, writers_tests, early_tests,
-	health_tests,
+	health_tests,  secrets_tests,
 };
 
 /* One test at a time: they load all CPUs and count what happens. */
@@ -137,7 +137,20 @@ static struct miscdevice device = {
 	.mode = 0600,
 	.fops = &control_operations,
 };
-module_misc_device(device);
+
+static int __init control_init(void)
+{
+	return misc_register(&device);
+}
+
+static void __exit control_exit(void)
+{
+	misc_deregister(&device);
+	secrets_exit();
+}
+
+module_init(control_init);
+module_exit(control_exit);
 
 MODULE_DESCRIPTION("Tests of the module wellspring");
 MODULE_LICENSE("Dual MIT/GPL");

@@ -14,9 +14,12 @@
 
 #include "test.h"
 #include "timers.h"
+#include "workers.h"
 
 #define REQUESTS 500
 #define PERIOD_NS 400000
+/* Of the requests by a softirq, which come as fast as a worker serves them. */
+#define LEAST_BY_WORKER 100
 
 struct cost {
 	u64 ticks;
@@ -114,6 +117,19 @@ static void softirq_sends(int cpu, void *argument)
 	queue_work_on(0, system_highpri_wq, &request.work);
 }
 
+static bool direct_is_done(void *argument)
+{
+	const struct cost *cost = argument;
+
+	return READ_ONCE(cost->requests) == REQUESTS;
+}
+
+static bool detour_is_done(void *unused)
+{
+	return READ_ONCE(request.cost.requests) >= LEAST_BY_WORKER &&
+	       READ_ONCE(request.cost.switches);
+}
+
 static int softirq_direct(struct cost *cost)
 {
 	struct timers timers = { .function = softirq_reads, .argument = cost,
@@ -122,9 +138,10 @@ static int softirq_direct(struct cost *cost)
 
 	if (error)
 		return error;
-	msleep(1000);
+	if (!wait_until(direct_is_done, cost))
+		error = -ETIMEDOUT;
 	timers_stop(&timers);
-	return 0;
+	return error;
 }
 
 static int softirq_detour(struct cost *cost)
@@ -137,11 +154,12 @@ static int softirq_detour(struct cost *cost)
 	error = timers_start(&timers);
 	if (error)
 		return error;
-	msleep(1000);
+	if (!wait_until(detour_is_done, NULL))
+		error = -ETIMEDOUT;
 	timers_stop(&timers);
 	flush_work(&request.work);
 	*cost = request.cost;
-	return 0;
+	return error;
 }
 
 /* In hundredths, per request. */

@@ -2,6 +2,7 @@
 /*
  * Health tests, alone, and between raw samples and the pools.
  */
+#include <linux/irqflags.h>
 #include <linux/random.h>
 
 #include "test.h"
@@ -71,7 +72,27 @@ static enum ws_health_state hwrng_health(u64 *events)
 	return source.health;
 }
 
-/* Pushes like a hook, straight to the queue, which is drained before and after. */
+/*
+ * Pushes like a hook, straight to the queue. Interrupts and task switches may have filled
+ * it: then it is drained, and the push repeated.
+ */
+static void push(const u8 *sample)
+{
+	struct ws_queue_statistics before, after;
+	unsigned long flags;
+
+	for (;;) {
+		local_irq_save(flags);
+		ws_queue_statistics(smp_processor_id(), &before);
+		ws_queue_push(WS_SOURCE_HWRNG, sample, WS_EVENT_BYTES, 0);
+		ws_queue_statistics(smp_processor_id(), &after);
+		local_irq_restore(flags);
+		if (after.dropped == before.dropped)
+			return;
+		ws_reseed();
+	}
+}
+
 static void push_and_collect(unsigned int events, bool constant)
 {
 	u8 sample[WS_EVENT_BYTES] = {};
@@ -80,7 +101,7 @@ static void push_and_collect(unsigned int events, bool constant)
 	for (; events; events--) {
 		if (!constant)
 			get_random_bytes(sample, sizeof(sample));
-		ws_queue_push(WS_SOURCE_HWRNG, sample, sizeof(sample), 0);
+		push(sample);
 	}
 	ws_reseed();
 }

@@ -4,6 +4,7 @@
  * lost, no value comes twice, and a CPU that is gone leaves no secret behind.
  */
 #include <linux/cpu.h>
+#include <linux/delay.h>
 #include <linux/smp.h>
 
 #include "../topology.h"
@@ -11,6 +12,8 @@
 #include "workers.h"
 
 #define CYCLES 6
+/* The kernel waits 5 to 10 s for a CPU. An emulated one may need longer. */
+#define ATTEMPTS 30
 #define VALUES (1 << 18)
 
 static struct collector values;
@@ -40,6 +43,18 @@ static void read_there(void *data)
 		WRITE_ONCE(errors, 1);
 }
 
+static int return_cpu(int cpu)
+{
+	int attempt, error = -EAGAIN;
+
+	for (attempt = 0; error && attempt < ATTEMPTS; attempt++) {
+		if (attempt)
+			msleep(1000);
+		error = add_cpu(cpu);
+	}
+	return error;
+}
+
 static int cycle_cpu(struct report *report, int cpu)
 {
 	u8 before[16] = {}, after[16] = {};
@@ -51,10 +66,10 @@ static int cycle_cpu(struct report *report, int cpu)
 	if (error)
 		return skipped(report, "CPU %d does not go: %d", cpu, error);
 	if (!ws_taps_are_wiped(cpu)) {
-		add_cpu(cpu);
+		return_cpu(cpu);
 		return failed(report, "CPU %d left keys or output behind", cpu);
 	}
-	error = add_cpu(cpu);
+	error = return_cpu(cpu);
 	if (!error)
 		error = smp_call_function_single(cpu, read_there, after, true);
 	if (error)
@@ -159,8 +174,83 @@ static int hotplug_nodes(struct report *report)
 	return passed(report, "%u nodes retired and made again", CYCLES);
 }
 
+/* Whether a NUMA node has a node of ours other than the root, which never leaves. */
+static bool is_served(int numa_node)
+{
+	struct ws_node_statistics node;
+	unsigned int number;
+
+	for (number = 1; number < ws_nodes_count(); number++)
+		if (ws_nodes_statistics(number, &node) &&
+		    node.numa_node == numa_node)
+			return true;
+	return false;
+}
+
+/* NULL, or what is wrong after all these CPUs of a NUMA node went and came back. */
+static const char *cycle_all(int numa_node, const struct cpumask *cpus)
+{
+	const char *wrong = NULL;
+	u64 mixed;
+	int cpu;
+
+	ws_reseed();
+	mixed = mixed_events();
+	for_each_cpu(cpu, cpus)
+		if (!wrong && remove_cpu(cpu))
+			wrong = "a CPU does not go";
+	if (!wrong && is_served(numa_node))
+		wrong = "a node without CPUs stays";
+	ws_reseed();
+	if (!wrong && mixed_events() == mixed)
+		wrong = "the retired generator was not mixed in";
+	for_each_cpu(cpu, cpus)
+		if (!cpu_online(cpu) && return_cpu(cpu) && !wrong)
+			wrong = "a CPU does not come back";
+	if (!wrong && !is_served(numa_node))
+		wrong = "the node does not come back";
+	return wrong;
+}
+
+/* All CPUs of a NUMA node go, with its node, and come back, while all others read. */
+static int hotplug_all_cpus(struct report *report)
+{
+	int numa_node = cpu_to_node(cpumask_last(cpu_online_mask));
+	struct workers workers;
+	cpumask_var_t cpus;
+	const char *wrong;
+	long repeats;
+
+	if (!IS_ENABLED(CONFIG_HOTPLUG_CPU) || ws_nodes_count() < 2 ||
+	    !is_served(numa_node))
+		return skipped(report, "this machine has one node");
+	errors = 0;
+	if (!alloc_cpumask_var(&cpus, GFP_KERNEL))
+		return failed(report, "no memory");
+	if (collector_init(&values, VALUES)) {
+		free_cpumask_var(cpus);
+		return failed(report, "no memory");
+	}
+	cpumask_copy(cpus, cpumask_of_node(numa_node));
+	wrong = workers_start(&workers, 1, read_node, NULL) ?
+		"no workers" : cycle_all(numa_node, cpus);
+	if (workers.count)
+		workers_stop(&workers);
+	repeats = collectors_repeats(&values, 1);
+	if (!wrong && (repeats || errors))
+		wrong = "a read failed, or a value came twice";
+	collector_exit(&values);
+	free_cpumask_var(cpus);
+	if (wrong)
+		return failed(report, "%s; %ld values, errors %u", wrong,
+			      repeats, errors);
+	return passed(report, "NUMA node %d lost its node and got one again",
+		      numa_node);
+}
+
 const struct test hotplug_tests[] = {
 	{ "hotplug/cpus", hotplug_cpus },
+	{ "hotplug/all-cpus-of-a-node", hotplug_all_cpus },
 	{ "hotplug/nodes", hotplug_nodes },
 	{}
 };

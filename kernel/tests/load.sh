@@ -20,12 +20,14 @@ fail() {
 	failures=$((failures + 1))
 }
 
-# A module that is read is busy: rmmod works only between two reads.
+# A module that is read is busy: rmmod works only between two reads. On a busy emulated
+# machine that may take long, so the limit is 5 minutes.
 unload() {
 	tries=0
+	since=$(date +%s)
 	until rmmod wellspring 2>/dev/null; do
 		tries=$((tries + 1))
-		[ $tries -lt 2000 ] || return 1
+		[ $(($(date +%s) - since)) -lt 300 ] || return 1
 	done
 }
 

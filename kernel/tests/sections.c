@@ -16,6 +16,7 @@
 #define SECTION_US 900
 #define PERIOD_NS 1000000
 #define TIME_MS 1000
+#define LEAST_SOFTIRQS 50
 
 struct counts {
 	u64 softirqs;
@@ -55,28 +56,47 @@ static void want_fpu(int cpu, void *argument)
 		counts->refused++;
 }
 
+static void add_up(const struct sections *sections, struct counts *total)
+{
+	int cpu;
+
+	memset(total, 0, sizeof(*total));
+	for_each_possible_cpu(cpu) {
+		const struct counts *counts = per_cpu_ptr(sections->counts, cpu);
+
+		total->softirqs += READ_ONCE(counts->softirqs);
+		total->refused += READ_ONCE(counts->refused);
+	}
+}
+
+/* And refusals, where bare sections must show some. */
+static bool enough_softirqs(void *argument)
+{
+	const struct sections *sections = argument;
+	struct counts total;
+
+	add_up(sections, &total);
+	return total.softirqs >= LEAST_SOFTIRQS &&
+	       (total.refused || !sections->bare || WS_SECTION_HOLDS_SOFTIRQS);
+}
+
 static int count_refusals(bool bare, struct counts *total)
 {
 	struct sections sections = { .bare = bare };
 	struct timers timers = { .function = want_fpu, .argument = &sections,
 				 .softirq = true, .period_ns = PERIOD_NS };
-	int cpu, error;
+	int error;
 
-	memset(total, 0, sizeof(*total));
 	sections.counts = alloc_percpu(struct counts);
 	if (!sections.counts)
 		return -ENOMEM;
 	error = timers_start(&timers);
 	if (!error) {
-		error = workers_run(1, spend_time, &sections, TIME_MS);
+		error = workers_run(1, spend_time, &sections, TIME_MS,
+				    enough_softirqs);
 		timers_stop(&timers);
 	}
-	for_each_possible_cpu(cpu) {
-		const struct counts *counts = per_cpu_ptr(sections.counts, cpu);
-
-		total->softirqs += counts->softirqs;
-		total->refused += counts->refused;
-	}
+	add_up(&sections, total);
 	free_percpu(sections.counts);
 	return error;
 }
@@ -93,10 +113,6 @@ static int sections_hold_softirqs(struct report *report)
 	if (ours.refused)
 		return failed(report, "%llu of %llu softirqs refused", ours.refused,
 			      ours.softirqs);
-	if (!ours.softirqs)
-		return failed(report, "no softirq came");
-	if (!bare.refused && !WS_SECTION_HOLDS_SOFTIRQS)
-		return failed(report, "bare sections refuse none, so the test shows nothing");
 	return passed(report,
 		      "refused: %llu of %llu with bare sections, %llu of %llu with those of the module",
 		      bare.refused, bare.softirqs, ours.refused, ours.softirqs);
@@ -135,6 +151,16 @@ static void read_in_softirq(int cpu, void *argument)
 		WRITE_ONCE(read_errors, 1);
 }
 
+/* The argument is the number of sections before. */
+static bool softirqs_had_sections(void *argument)
+{
+	const u64 *before = argument;
+	u64 sections;
+
+	softirq_refusals(&sections);
+	return sections > *before || ws_best_backend(ws_cipher) == WS_SCALAR;
+}
+
 /* The same with reads in tasks and softirqs, as the counts of debugfs show it. */
 static int sections_of_reads(struct report *report)
 {
@@ -147,7 +173,8 @@ static int sections_of_reads(struct report *report)
 	before = softirq_refusals(&sections_before);
 	error = timers_start(&timers);
 	if (!error) {
-		error = workers_run(1, read_long, NULL, TIME_MS);
+		error = workers_run(1, read_long, &sections_before, TIME_MS,
+				    softirqs_had_sections);
 		timers_stop(&timers);
 	}
 	if (error || read_errors)
@@ -156,7 +183,7 @@ static int sections_of_reads(struct report *report)
 	sections -= sections_before;
 	if (ws_best_backend(ws_cipher) == WS_SCALAR)
 		return skipped(report, "the scalar backend needs no sections");
-	if (refused || !sections)
+	if (refused)
 		return failed(report, "%llu refusals, %llu sections in softirqs",
 			      refused, sections);
 	return passed(report, "0 refusals, %llu sections in softirqs", sections);

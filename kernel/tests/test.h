@@ -55,6 +55,10 @@ extern const struct test readers_tests[];
 extern const struct test early_tests[];
 extern const struct test exports_tests[];
 extern const struct test writers_tests[];
+extern const struct test secrets_tests[];
+
+/* Frees what these tests keep for the search. */
+void secrets_exit(void);
 
 /* The private Fortuna of an open file (replay.c). */
 struct replay;

@@ -4,11 +4,15 @@
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
 
 #include "test.h"
 #include "workers.h"
+
+#define LONGEST_WAIT_MS 300000
+#define TICK_MS 20
 
 struct assignment {
 	struct worker worker;
@@ -21,6 +25,8 @@ static int work_until_stopped(void *data)
 
 	while (!kthread_should_stop()) {
 		assignment->function(&assignment->worker);
+		WRITE_ONCE(assignment->worker.works,
+			   assignment->worker.works + 1);
 		cond_resched();
 	}
 	return 0;
@@ -63,8 +69,10 @@ int workers_start(struct workers *workers, unsigned int per_cpu,
 	cpus_read_unlock();
 	for (number = 0; number < workers->count; number++)
 		wake_up_process(all[number].worker.task);
-	if (error)
+	if (error) {
 		workers_stop(workers);
+		workers->count = 0;
+	}
 	return error;
 }
 
@@ -79,8 +87,33 @@ void workers_stop(struct workers *workers)
 	kfree(all);
 }
 
+bool wait_until(bool (*is_true)(void *argument), void *argument)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(LONGEST_WAIT_MS);
+
+	while (!is_true(argument)) {
+		if (time_after(jiffies, end))
+			return false;
+		msleep(TICK_MS);
+	}
+	return true;
+}
+
+static bool all_have_worked(void *argument)
+{
+	const struct workers *workers = argument;
+	const struct assignment *all =
+		container_of(workers->all, struct assignment, worker);
+	unsigned int number;
+
+	for (number = 0; number < workers->count; number++)
+		if (!READ_ONCE(all[number].worker.works))
+			return false;
+	return true;
+}
+
 int workers_run(unsigned int per_cpu, work_function function, void *argument,
-		unsigned int time_ms)
+		unsigned int time_ms, bool (*is_enough)(void *argument))
 {
 	struct workers workers;
 	int error = workers_start(&workers, per_cpu, function, argument);
@@ -88,6 +121,9 @@ int workers_run(unsigned int per_cpu, work_function function, void *argument,
 	if (error)
 		return error;
 	msleep(time_ms);
+	if (!wait_until(all_have_worked, &workers) ||
+	    !wait_until(is_enough, argument))
+		error = -ETIMEDOUT;
 	workers_stop(&workers);
-	return 0;
+	return error;
 }

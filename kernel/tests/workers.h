@@ -11,6 +11,8 @@ struct worker {
 	struct task_struct *task;
 	int cpu;
 	unsigned int number;
+	/* How often the function returned. */
+	u64 works;
 	void *argument;
 };
 
@@ -26,8 +28,17 @@ struct workers {
 int workers_start(struct workers *workers, unsigned int per_cpu,
 		  work_function function, void *argument);
 void workers_stop(struct workers *workers);
-/* Both, with a sleep in between. */
+/*
+ * Both, with a sleep of @time_ms in between, which goes on until each thread has called
+ * the function and @is_enough says true. -ETIMEDOUT if that did not happen.
+ */
 int workers_run(unsigned int per_cpu, work_function function, void *argument,
-		unsigned int time_ms);
+		unsigned int time_ms, bool (*is_enough)(void *argument));
+/*
+ * Sleeps until the function says true. False if it did not within some minutes: an
+ * emulated CPU on a busy host may get its turn after seconds, so no test may conclude
+ * anything from a shorter time.
+ */
+bool wait_until(bool (*is_true)(void *argument), void *argument);
 
 #endif

@@ -62,6 +62,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         signals,
         page: opened.page,
         pool: opened.pool,
+        guests: None,
         watchdog: sd_notify::watchdog_enabled().is_some(),
         state: state.clone(),
     };
@@ -69,7 +70,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let threads = config.service.threads.get() as usize;
     let workers = Workers::start(&state, opened.listeners, threads)
         .map_err(|error| format!("no threads for sockets: {error}"))?;
-    let guests = serve_guests(&state, opened.guests)?;
+    service.guests = serve_guests(&state, opened.guests)?;
     let files = service.serve_files(opened.files)?;
     tracing::info!(
         "ready: {} openings; Ctrl-C or SIGTERM ends",
@@ -79,7 +80,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     service.serve();
     tell(&[NotifyState::Stopping]);
     drop(files);
-    drop(guests);
+    drop(service.guests.take());
     drop(workers);
     tracing::info!("ended");
     Ok(())
@@ -161,6 +162,7 @@ struct Service<'a> {
     signals: Signals,
     page: Page,
     pool: Option<KernelPool>,
+    guests: Option<Guests>,
     watchdog: bool,
     state: Arc<State>,
 }
@@ -217,6 +219,9 @@ impl Service<'_> {
     fn tick(&mut self, now: Instant) {
         self.state.sample();
         self.look_at_sources();
+        if let Some(guests) = &self.guests {
+            guests.free_if_stuck();
+        }
         let fed = self
             .pool
             .as_mut()

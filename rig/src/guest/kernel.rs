@@ -11,6 +11,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 /// The kernels to choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +142,9 @@ impl Kernel {
         make.arg("-C")
             .arg(&self.headers)
             .arg(format!("M={}", build.display()));
+        let jobs = thread::available_parallelism().map_or(1, |jobs| jobs.get());
         make.args([
+            &format!("-j{jobs}"),
             "W=1",
             "CONFIG_DEBUG_INFO_BTF_MODULES=",
             "WELLSPRING_TESTS=1",

@@ -49,4 +49,4 @@ pub(crate) use qemu::Qemu;
 pub(crate) use running::Guest;
 pub(crate) use shell::Answer;
 pub(crate) use table::Table;
-pub(crate) use vm::Vm;
+pub(crate) use vm::{Layout, Vm};

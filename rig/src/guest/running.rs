@@ -7,15 +7,16 @@ use super::vm::Sockets;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// From start to the first command. It takes 5 to 20 s on an idle machine, and much longer on a busy one.
-const BOOT: Duration = Duration::from_secs(240);
+const BOOT: Duration = Duration::from_secs(600);
 
 /// The limit for a command that has no limit given.
-const COMMAND: Duration = Duration::from_secs(120);
+const COMMAND: Duration = Duration::from_secs(300);
 
 /// A running virtual machine. Dropping it ends QEMU.
 pub(crate) struct Guest {
@@ -70,13 +71,13 @@ impl Guest {
     /// Resumes a restored machine. It was stopped before it was saved, so QEMU restores it stopped.
     fn resume(&mut self) -> Result {
         let deadline = Instant::now() + COMMAND;
-        while self.monitor_command("info status")?.contains("inmigrate") {
+        while self.monitor("info status")?.contains("inmigrate") {
             if Instant::now() > deadline {
                 return failed("QEMU did not load the saved state");
             }
             thread::sleep(Duration::from_millis(20));
         }
-        self.monitor_command("cont").map(drop)
+        self.monitor("cont").map(drop)
     }
 
     /// Runs a command of the guest's shell.
@@ -94,6 +95,23 @@ impl Guest {
                 other => other,
             })
         })
+    }
+
+    /// Runs a command of the guest's shell, and wakes the machine whenever it sleeps. A clock of the machine could do so
+    /// too early: before a busy machine is asleep.
+    pub(crate) fn run_and_wake(&mut self, command: &str, limit: Duration) -> Result<Answer> {
+        self.shell.send(command)?;
+        let Self { shell, monitor, .. } = self;
+        let is_over = AtomicBool::new(false);
+        let (answer, waker) = thread::scope(|scope| {
+            let waker = scope.spawn(|| wake_until(monitor, &is_over));
+            let answer = Answer::receive(shell, limit);
+            is_over.store(true, Ordering::Release);
+            (answer, waker.join())
+        });
+        let answer = answer.map_err(|error| self.explain(error))?;
+        waker.unwrap_or_else(|_| failed("the thread that wakes the machine ended"))?;
+        Ok(answer)
     }
 
     /// Runs a command that must succeed, and gives what it printed.
@@ -117,11 +135,11 @@ impl Guest {
 
     /// Stops the machine and writes its state to a file.
     pub(crate) fn save(mut self, state: &Path) -> Result {
-        self.monitor_command("stop")?;
-        self.monitor_command(&format!("migrate file:{}", state.display()))?;
+        self.monitor("stop")?;
+        self.monitor(&format!("migrate file:{}", state.display()))?;
         let deadline = Instant::now() + COMMAND;
         loop {
-            let text = self.monitor_command("info migrate")?;
+            let text = self.monitor("info migrate")?;
             if text.contains("completed") {
                 return Ok(());
             }
@@ -133,9 +151,8 @@ impl Guest {
     }
 
     /// Sends a command to QEMU's monitor and returns the answer.
-    fn monitor_command(&mut self, command: &str) -> Result<String> {
-        self.monitor.send(command)?;
-        self.monitor.until("(qemu) ", COMMAND)
+    pub(crate) fn monitor(&mut self, command: &str) -> Result<String> {
+        ask(&mut self.monitor, command)
     }
 
     /// Fails if the kernel's log or console shows trouble so far.
@@ -180,6 +197,23 @@ impl Guest {
             )),
         }
     }
+}
+
+/// Sends a command to QEMU's monitor and returns the answer.
+fn ask(monitor: &mut Line, command: &str) -> Result<String> {
+    monitor.send(command)?;
+    monitor.until("(qemu) ", COMMAND)
+}
+
+/// Wakes the machine whenever it sleeps.
+fn wake_until(monitor: &mut Line, is_over: &AtomicBool) -> Result {
+    while !is_over.load(Ordering::Acquire) {
+        if ask(monitor, "info status")?.contains("suspended") {
+            ask(monitor, "system_wakeup")?;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
 }
 
 impl Drop for Guest {

@@ -7,6 +7,17 @@ use std::{env, fs};
 
 use super::outcome::{Result, at};
 
+/// Which nodes of a machine have its memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// All have the same.
+    Even,
+    /// The first has all memory, and the second has all CPUs.
+    Apart,
+    /// The first has all memory, and each has CPUs. Memory can be plugged into any of them.
+    Plugged,
+}
+
 /// A virtual machine to start.
 #[derive(Clone)]
 pub(crate) struct Vm<'a> {
@@ -18,8 +29,8 @@ pub(crate) struct Vm<'a> {
     pub(crate) nodes: usize,
     pub(crate) cpus: usize,
     pub(crate) memory_mib: usize,
-    /// Whether the first node has all memory and the second one all CPUs.
-    pub(crate) apart: bool,
+    /// Which nodes have the memory.
+    pub(crate) layout: Layout,
     /// QEMU's name for the CPU's model: `max`, or `qemu64`, which has no AES and no AVX.
     pub(crate) cpu: &'a str,
     /// A file that is the machine's disk, `/dev/nvme0n1`.
@@ -41,7 +52,7 @@ impl<'a> Vm<'a> {
             nodes,
             cpus,
             memory_mib: 2048,
-            apart: false,
+            layout: Layout::Even,
             cpu: "max",
             disk: None,
             uuid: None,
@@ -71,22 +82,18 @@ fn numa_nodes(vm: &Vm) -> Vec<Node> {
         memory_mib,
         ..
     } = *vm;
-    if vm.apart {
-        let memory = Node {
-            memory_mib,
-            cpus: 0..0,
+    let node = |node| {
+        let memory_mib = match vm.layout {
+            Layout::Even => memory_mib / nodes,
+            Layout::Apart | Layout::Plugged if node == 0 => memory_mib,
+            Layout::Apart | Layout::Plugged => 0,
         };
-        return vec![
-            memory,
-            Node {
-                memory_mib: 0,
-                cpus: 0..cpus,
-            },
-        ];
-    }
-    let node = |node| Node {
-        memory_mib: memory_mib / nodes,
-        cpus: node * cpus / nodes..(node + 1) * cpus / nodes,
+        let cpus = match vm.layout {
+            Layout::Apart if node == 0 => 0..0,
+            Layout::Apart => 0..cpus,
+            Layout::Even | Layout::Plugged => node * cpus / nodes..(node + 1) * cpus / nodes,
+        };
+        Node { memory_mib, cpus }
     };
     (0..nodes).map(node).collect()
 }
@@ -108,7 +115,11 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
         "-nodefaults",
         "-no-reboot",
     ]);
-    add(&["-cpu", vm.cpu, "-m", &format!("{memory_mib}M")]);
+    let more = match vm.layout {
+        Layout::Plugged => ",slots=4,maxmem=8G",
+        Layout::Even | Layout::Apart => "",
+    };
+    add(&["-cpu", vm.cpu, "-m", &format!("{memory_mib}M{more}")]);
     add(&[
         "-smp",
         &format!("{cpus},sockets={nodes},cores={},threads=1", cpus / nodes),
@@ -140,8 +151,11 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
         &vm.initramfs.to_string_lossy(),
     ]);
     // The console shows warnings and worse. `dmesg` gives the rest: the buffer of 4 MiB holds a whole run. The
-    // kernel's timer check counts ticks in a loop and fails when QEMU gets too little CPU time.
-    let words = "console=ttyS0 panic=-1 quiet loglevel=5 log_buf_len=4M no_timer_check";
+    // kernel's timer check counts ticks in a loop and fails when QEMU gets too little CPU time. Its watchdogs take a CPU
+    // for dead that got no turn for 20 to 30 s: here they wait for minutes.
+    let words = "console=ttyS0 panic=-1 quiet loglevel=5 log_buf_len=4M no_timer_check \
+                 watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 \
+                 workqueue.watchdog_thresh=300 sysctl.kernel.hung_task_timeout_secs=900 memhp_default_state=offline";
     add(&["-append", words]);
     add(&["-serial", "stdio"]);
     for (name, path) in [("shell", &sockets.shell), ("monitor", &sockets.monitor)] {
@@ -224,10 +238,18 @@ mod tests {
             "node,nodeid=1,memdev=memory1,cpus=2-3",
         ];
         assert_eq!(numa(&vm), even);
-        vm.apart = true;
+        vm.layout = Layout::Apart;
         assert_eq!(
             numa(&vm),
             ["node,nodeid=0,memdev=memory0", "node,nodeid=1,cpus=0-3"]
+        );
+        vm.layout = Layout::Plugged;
+        assert_eq!(
+            numa(&vm),
+            [
+                "node,nodeid=0,memdev=memory0,cpus=0-1",
+                "node,nodeid=1,cpus=2-3"
+            ]
         );
     }
 }

@@ -1,12 +1,12 @@
 //! One guest: its messages, its requests, and its turn.
 
+use super::calls::GuestCalls;
 use super::device::Device;
 use super::request::{BrokenRing, MAX_REQUEST_BYTES, Outcome, serve_next};
 use crate::admission::Admission;
 use crate::meters::add;
 use crate::share::Share;
 use crate::state::State;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -92,6 +92,7 @@ impl Guest {
         &mut self,
         state: &State,
         scratch: &mut Scratch,
+        calls: &GuestCalls,
         woke: Instant,
         is_paused: bool,
     ) -> Wants {
@@ -117,7 +118,7 @@ impl Guest {
         if is_paused {
             return wants;
         }
-        match self.serve(state, scratch, woke) {
+        match self.serve(state, scratch, calls, woke) {
             Ok(Wants::Event) => wants,
             Ok(other) => other,
             Err(BrokenRing) => Wants::HostileEnd,
@@ -150,6 +151,7 @@ impl Guest {
         &mut self,
         state: &State,
         scratch: &mut Scratch,
+        calls: &GuestCalls,
         woke: Instant,
     ) -> Result<Wants, BrokenRing> {
         let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,7 +175,10 @@ impl Guest {
             })
             .ok_or(BrokenRing)?;
         if let Some(call) = device.call().filter(|_| is_used) {
-            notify(call.as_fd());
+            // The other end has kept this thread waiting.
+            if !calls.call(call.as_fd()) {
+                return Err(BrokenRing);
+            }
         }
         wants
     }
@@ -236,16 +241,6 @@ impl Work<'_> {
             add(counter, 1);
         }
         door.latencies.count(self.woke.elapsed());
-    }
-}
-
-/// Tells the guest that requests are completed. If the other end let the counter of the descriptor fill up, a write
-/// would wait, and the guest has been told often enough.
-fn notify(call: BorrowedFd<'_>) {
-    let now = Timespec::default();
-    let mut polled = [PollFd::from_borrowed_fd(call, PollFlags::OUT)];
-    if poll(&mut polled, Some(&now)) == Ok(1) && polled[0].revents().contains(PollFlags::OUT) {
-        let _ = rustix::io::write(call, &1_u64.to_ne_bytes());
     }
 }
 

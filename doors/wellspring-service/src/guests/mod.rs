@@ -3,6 +3,7 @@
 //! ```text
 //! sigbus   a guest's memory that is cut off under us: zeros in place of a signal
 //! memory   the parts of a guest's memory that the other end gives to map
+//! calls    calls to guests, and a way out of a call that waits
 //! request  one request: a chain of descriptors, and the bytes for it
 //! device   the virtio device: what the messages of vhost-user set
 //! guest    one connection: its messages, its requests, its turn
@@ -13,6 +14,7 @@
 //! copies of one guest get different bytes. Everything that the other end sends is treated as hostile: a request with
 //! wrong descriptors is completed with no bytes, and any other fault ends the connection.
 
+mod calls;
 pub mod device;
 mod guest;
 pub mod memory;
@@ -22,6 +24,7 @@ mod worker;
 
 use crate::sockets::Listener;
 use crate::state::State;
+use calls::GuestCalls;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -33,6 +36,7 @@ use worker::Worker;
 #[derive(Debug)]
 pub struct Guests {
     end: OwnedFd,
+    calls: Arc<GuestCalls>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -45,13 +49,25 @@ impl Guests {
     pub fn start(state: &Arc<State>, listeners: Vec<Listener>) -> io::Result<Self> {
         sigbus::install()?;
         let end = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let worker = Worker::new(state.clone(), listeners, &end)?;
+        let calls = Arc::new(GuestCalls::default());
+        let worker = Worker::new(state.clone(), listeners, &end, calls.clone())?;
         let builder = std::thread::Builder::new().name("guests".into());
         let thread = builder.stack_size(256 * 1024).spawn(|| worker.run())?;
         Ok(Self {
             end,
+            calls,
             thread: Some(thread),
         })
+    }
+}
+
+impl Guests {
+    /// Frees the thread from an other end that keeps it waiting. Called about once a second.
+    pub fn free_if_stuck(&self) {
+        // `self` joins the thread when it is dropped, and not before.
+        if self.thread.is_some() {
+            self.calls.interrupt_if_stuck();
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The thread that serves all guests, each in its turn.
 
+use super::calls::GuestCalls;
 use super::device::Device;
 use super::guest::{Guest, Scratch, Wants};
 use crate::admission::Admission;
@@ -43,6 +44,7 @@ pub(super) struct Worker {
     paused: BinaryHeap<Reverse<(Instant, usize, u64)>>,
     accepts_from: Option<Instant>,
     scratch: Scratch,
+    calls: Arc<GuestCalls>,
 }
 
 impl Worker {
@@ -51,6 +53,7 @@ impl Worker {
         state: Arc<State>,
         listeners: Vec<Listener>,
         end: &impl AsFd,
+        calls: Arc<GuestCalls>,
     ) -> io::Result<Self> {
         let epoll = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC)?);
         epoll::add(&*epoll, end, EventData::new_u64(END_KEY), EventFlags::IN)?;
@@ -64,6 +67,7 @@ impl Worker {
             paused: BinaryHeap::new(),
             accepts_from: None,
             scratch: Scratch::new(),
+            calls,
         };
         worker.listen()?;
         Ok(worker)
@@ -83,6 +87,9 @@ impl Worker {
 
     /// Serves until the end.
     pub(super) fn run(mut self) {
+        if let Err(error) = self.calls.answer_here() {
+            tracing::warn!("calls to guests cannot be interrupted: {error}");
+        }
         let mut events = Vec::with_capacity(256);
         loop {
             let timeout = self.next_timeout();
@@ -208,8 +215,8 @@ impl Worker {
         };
         slot.is_queued = false;
         let is_paused = slot.is_paused;
-        let (state, scratch) = (&*self.state, &mut self.scratch);
-        let turn = || slot.guest.turn(state, scratch, woke, is_paused);
+        let (state, scratch, calls) = (&*self.state, &mut self.scratch, &*self.calls);
+        let turn = || slot.guest.turn(state, scratch, calls, woke, is_paused);
         // A fault in the code of this guest ends this guest, and no other.
         match catch_unwind(AssertUnwindSafe(turn)).unwrap_or(Wants::HostileEnd) {
             Wants::Event => {}

@@ -92,6 +92,22 @@ impl Hypervisor {
         guest
     }
 
+    /// Another guest, with a copy of this one's memory, whose ring has not started.
+    pub(crate) fn twin(&self, service: &Service) -> Self {
+        let twin = Self {
+            frontend: connect(service),
+            memory: memfd(MEMORY_BYTES),
+            kick: EventFd::new(0).unwrap(),
+            call: EventFd::new(EFD_NONBLOCK).unwrap(),
+            asked: self.asked,
+            seen: self.seen,
+        };
+        twin.write(0, &self.read(0, MEMORY_BYTES as usize));
+        let regions = [region(&twin.memory, GUEST, MEMORY_BYTES)];
+        twin.frontend.set_mem_table(&regions).unwrap();
+        twin
+    }
+
     /// Starts the ring at this request.
     pub(crate) fn restart(&mut self, next: u16) {
         let frontend = &mut self.frontend;

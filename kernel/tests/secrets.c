@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What reads leave behind. For a moment probes record, in a form that is found nowhere
+ * else, every key that makes output, every seed, and what users wrote. After that all of
+ * them are used up, so none of them may be in memory. Memory is searched from outside: an
+ * emulator writes all of it to a file, which has the records too
+ * (rig/src/kernel_test/secrets.rs).
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/kprobes.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "../mix.h"
+#include "test.h"
+#include "timers.h"
+#include "workers.h"
+
+#define RECORDS 4096
+#define SECRET_BYTES 32
+/* Each byte is kept with these bits changed, so that a record is not a finding. */
+#define MASK 0x5a
+#define PERIOD_NS 500000
+#define TIME_MS 200
+
+enum kind { KEY = 1, SEED, WRITTEN, KINDS };
+
+/* One piece of memory, which the search knows by its first words. */
+struct records {
+	u8 title[32];
+	__le32 count;
+	__le32 unused[7];
+	struct {
+		__le32 kind;
+		u8 masked[SECRET_BYTES];
+	} all[RECORDS];
+};
+
+static struct records *records;
+static atomic_t recorded;
+static u32 hits[WS_CONTEXTS];
+static u8 *planted;
+
+/* In any context. A byte at a time, so that the compiler keeps no copy. */
+static void record(enum kind kind, const u8 *secret)
+{
+	unsigned int number = atomic_inc_return(&recorded) - 1, byte;
+
+	if (number >= RECORDS)
+		return;
+	records->all[number].kind = cpu_to_le32(kind);
+	for (byte = 0; byte < SECRET_BYTES; byte++)
+		WRITE_ONCE(records->all[number].masked[byte],
+			   READ_ONCE(secret[byte]) ^ MASK);
+}
+
+/* ws_keystream_init(keystream, cipher, key, counter): every key there is. */
+static int on_key(struct kprobe *probe, struct pt_regs *registers)
+{
+	record(KEY, (const u8 *)regs_get_kernel_argument(registers, 2));
+	hits[ws_context()]++;
+	return 0;
+}
+
+/* ws_generator_reseed(generator, seed, bytes): digests of pools, 32 bytes each. */
+static int on_seed(struct kprobe *probe, struct pt_regs *registers)
+{
+	const u8 *seed = (const u8 *)regs_get_kernel_argument(registers, 1);
+	size_t bytes = regs_get_kernel_argument(registers, 2);
+
+	for (; bytes >= SECRET_BYTES; bytes -= SECRET_BYTES, seed += SECRET_BYTES)
+		record(SEED, seed);
+	return 0;
+}
+
+static struct kprobe probes[] = {
+	{ .symbol_name = "ws_keystream_init", .pre_handler = on_key },
+	{ .symbol_name = "ws_generator_reseed", .pre_handler = on_seed },
+};
+
+static void read_here(int cpu, void *argument)
+{
+	u8 bytes[100];
+
+	if (wellspring_get_bytes(bytes, sizeof(bytes)))
+		WRITE_ONCE(*(int *)argument, -EIO);
+	memzero_explicit(bytes, sizeof(bytes));
+}
+
+static bool all_contexts_read(void *unused)
+{
+	unsigned int context;
+
+	for (context = 0; context < WS_CONTEXTS; context++)
+		if (!READ_ONCE(hits[context]))
+			return false;
+	return true;
+}
+
+/* Reads in softirqs and hard interrupts of all CPUs. */
+static int read_in_interrupts(void)
+{
+	int error = 0;
+	struct timers softirqs = { .function = read_here, .argument = &error,
+				   .softirq = true, .period_ns = PERIOD_NS };
+	struct timers hardirqs = { .function = read_here, .argument = &error,
+				   .period_ns = PERIOD_NS + 7000 };
+
+	if (timers_start(&softirqs))
+		return -ENOMEM;
+	if (timers_start(&hardirqs)) {
+		timers_stop(&softirqs);
+		return -ENOMEM;
+	}
+	/* Each bump of a reseed has every tap fetch a new key. */
+	if (ws_reseed() || !wait_until(all_contexts_read, NULL))
+		error = -ETIMEDOUT;
+	timers_stop(&hardirqs);
+	timers_stop(&softirqs);
+	return error;
+}
+
+static int read_device(u8 *bytes, size_t length)
+{
+	struct file *file = filp_open("/dev/wellspring", O_RDONLY, 0);
+	loff_t position = 0;
+	ssize_t got;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	got = kernel_read(file, bytes, length, &position);
+	filp_close(file, NULL);
+	return got == length ? 0 : -EIO;
+}
+
+/* All ways to read, write and reseed. @bytes has room for 9000. */
+static int use_everything(u8 *bytes)
+{
+	static const size_t lengths[] = { 16, 33, 600, 5000, 9000 };
+	unsigned int index, mode, number;
+	int error = 0;
+
+	for (index = 0; index < ARRAY_SIZE(lengths); index++) {
+		for (mode = 0; mode < WS_MODES; mode++)
+			error = ws_read(mode, bytes, lengths[index]) ?: error;
+		error = read_device(bytes, lengths[index]) ?: error;
+		get_random_bytes(bytes, SECRET_BYTES);
+		record(WRITTEN, bytes);
+		ws_mix(bytes, SECRET_BYTES);
+		memzero_explicit(bytes, 9000);
+		error = ws_credit(64) ?: error;
+	}
+	for (number = 0; number < ws_nodes_count(); number++)
+		ws_nodes_save(number, bytes, SECRET_BYTES);
+	memzero_explicit(bytes, 9000);
+	return read_in_interrupts() ?: error;
+}
+
+/* Every key and seed of before is used up: all CPUs and nodes take new ones. */
+static void use_up(void)
+{
+	u8 bytes[32];
+	unsigned int round, number;
+
+	for (round = 0; round < 2 * WS_MAX_NODES; round++) {
+		ws_reseed();
+		for (number = 0; number < ws_nodes_count(); number++)
+			ws_nodes_save(number, bytes, sizeof(bytes));
+	}
+	memzero_explicit(bytes, sizeof(bytes));
+}
+
+static int secrets_record(struct report *report)
+{
+	static const char title[] = "records of wellspring all masked";
+	struct kprobe *all[] = { &probes[0], &probes[1] };
+	unsigned int index;
+	u8 *bytes;
+	int error;
+
+	if (records)
+		return skipped(report, "recorded already");
+	bytes = kmalloc(9000, GFP_KERNEL);
+	records = kzalloc(sizeof(*records), GFP_KERNEL);
+	error = bytes && records ? register_kprobes(all, ARRAY_SIZE(all)) :
+				   -ENOMEM;
+	if (error) {
+		kfree(bytes);
+		kfree(records);
+		records = NULL;
+		return error == -ENOMEM ? failed(report, "no memory") :
+			skipped(report, "no probes in this kernel: %d", error);
+	}
+	error = use_everything(bytes);
+	unregister_kprobes(all, ARRAY_SIZE(all));
+	use_up();
+	kfree_sensitive(bytes);
+	index = min_t(unsigned int, atomic_read(&recorded), RECORDS);
+	records->count = cpu_to_le32(index);
+	for (index = 0; index < sizeof(records->title); index++)
+		records->title[index] = title[index] ^ MASK;
+	if (error)
+		return failed(report, "error %d", error);
+	return passed(report, "%u keys, seeds and writes of %d; keys in tasks %u, softirqs %u, hard interrupts %u",
+		      le32_to_cpu(records->count), atomic_read(&recorded),
+		      hits[WS_TASK], hits[WS_SOFTIRQ], hits[WS_HARDIRQ]);
+}
+
+/* For the search to find: the first key as it was. */
+static int secrets_plant(struct report *report)
+{
+	unsigned int byte;
+
+	if (!records || !records->count)
+		return skipped(report, "nothing was recorded");
+	if (!planted)
+		planted = kmalloc(SECRET_BYTES, GFP_KERNEL);
+	if (!planted)
+		return failed(report, "no memory");
+	for (byte = 0; byte < SECRET_BYTES; byte++)
+		planted[byte] = records->all[0].masked[byte] ^ MASK;
+	return passed(report, "a key that was used up is in memory");
+}
+
+void secrets_exit(void)
+{
+	kfree_sensitive(planted);
+	kfree_sensitive(records);
+}
+
+const struct test secrets_tests[] = {
+	{ "secrets/record", secrets_record },
+	{ "secrets/plant", secrets_plant },
+	{}
+};

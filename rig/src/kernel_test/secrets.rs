@@ -1,0 +1,270 @@
+//! Searches all memory of a machine for anything from which past output can be computed.
+//!
+//! `kernel/tests/secrets.c` reads in every mode and context, and records each key that made output, each seed, and what
+//! was written, in a masked form. QEMU writes the machine's memory to a file, which has the records too. No half of a
+//! recorded secret and no round key of AES may be in it. Then the test puts one such key into memory, and the search
+//! must find it.
+
+use super::steps::{LOAD_NEEDED, succeeded};
+use crate::guest::{Cache, Guest, Qemu, Result, Vm, at, failed};
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// As in `kernel/tests/secrets.c`.
+const TITLE: &[u8; 32] = b"records of wellspring all masked";
+const MASK: u8 = 0x5a;
+const HEAD_BYTES: usize = 64;
+const RECORD_BYTES: usize = 36;
+const MAX_RECORDS: usize = 4096;
+const KEY: u32 = 1;
+
+/// Memory of the machine. All of it is below the hole for devices.
+const MEMORY_MIB: usize = 512;
+
+const PAGE_BYTES: usize = 4096;
+const PIECE_BYTES: usize = 16;
+type Piece = [u8; PIECE_BYTES];
+
+/// How long a step may take on a busy host.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// With both ciphers. Returns the note for the table.
+pub(super) fn drill(cache: &Cache, qemu: &Qemu, mut vm: Vm) -> Result<String> {
+    vm.memory_mib = MEMORY_MIB;
+    let mut guest = qemu.start(&vm)?;
+    let folder = cache.fresh("memory")?;
+    let file = folder.join("dump");
+    guest.must(LOAD_NEEDED)?;
+    let mut notes = Vec::new();
+    for cipher in ["chacha20", "aes256"] {
+        guest.must(&format!(
+            "insmod /modules/wellspring.ko cipher={cipher} && insmod /modules/wellspring_test.ko"
+        ))?;
+        let Some(said) = run_test(&mut guest, "secrets/record")? else {
+            return Ok("SKIPPED: this kernel has no probes".into());
+        };
+        let clean = dump(&mut guest, &file)?;
+        let secrets = records(&clean).ok_or("the records are not in the memory".to_owned())?;
+        let pieces = pieces(&secrets);
+        if let Some(place) = find(&clean, &pieces) {
+            return failed(format!(
+                "{cipher}: after the reads a used secret is at {place:#x}: {}",
+                surroundings(&clean, place)
+            ));
+        }
+        run_test(&mut guest, "secrets/plant")?;
+        if find(&dump(&mut guest, &file)?, &pieces).is_none() {
+            return failed("the search does not find a key that was put into memory");
+        }
+        notes.push(format!("{cipher}: {said}"));
+        guest.must("rmmod wellspring_test && rmmod wellspring")?;
+    }
+    fs::remove_dir_all(&folder).map_err(at(folder.display()))?;
+    guest.end()?;
+    Ok(format!(
+        "in {MEMORY_MIB} MiB none is left, and one that was put there is found; {}",
+        notes.join("; ")
+    ))
+}
+
+/// The line that a test of the module prints. `None` if it was skipped.
+fn run_test(guest: &mut Guest, name: &str) -> Result<Option<String>> {
+    let answer = guest.run_within(
+        &format!("wellspring check --kernel --only {name}"),
+        PATIENCE,
+    )?;
+    succeeded(guest, &answer)?;
+    let said = answer.text.lines().find(|line| line.contains(name));
+    match said {
+        Some(line) if line.to_lowercase().contains("skipped") => Ok(None),
+        Some(line) => Ok(Some(line.trim().to_owned())),
+        None => failed(format!("there is no test {name}: {}", answer.text)),
+    }
+}
+
+/// All memory of the machine, which stands still meanwhile.
+fn dump(guest: &mut Guest, file: &Path) -> Result<Vec<u8>> {
+    guest.monitor("stop")?;
+    let bytes = MEMORY_MIB << 20;
+    // Quoted, since a number and a slash would be a division.
+    let answer = guest.monitor(&format!("pmemsave 0 {bytes} \"{}\"", file.display()))?;
+    guest.monitor("cont")?;
+    // QEMU repeats the command on the first line. If all is well, it says no more.
+    let answer: String = answer.lines().skip(1).collect();
+    let memory = fs::read(file).map_err(at(format!("{}: {answer}", file.display())))?;
+    if memory.len() == bytes {
+        return Ok(memory);
+    }
+    failed(format!("QEMU wrote {} bytes: {answer}", memory.len()))
+}
+
+/// A secret as it was, and whether it is a key.
+struct Secret {
+    bytes: [u8; 32],
+    is_key: bool,
+}
+
+/// The records in the memory. Their title alone may be in the module's code too.
+fn records(memory: &[u8]) -> Option<Vec<Secret>> {
+    let title = TITLE.map(|byte| byte ^ MASK);
+    let starts = (0..memory
+        .len()
+        .saturating_sub(HEAD_BYTES + MAX_RECORDS * RECORD_BYTES))
+        .step_by(8);
+    let mut found = starts.filter(|&start| memory[start..].starts_with(&title));
+    found.find_map(|start| {
+        let count = usize::try_from(word(memory, start + TITLE.len())).ok()?;
+        let all = &memory[start + HEAD_BYTES..][..MAX_RECORDS * RECORD_BYTES];
+        let secrets: Vec<Secret> = all
+            .chunks_exact(RECORD_BYTES)
+            .take(count)
+            .map(|record| Secret {
+                is_key: word(record, 0) == KEY,
+                bytes: std::array::from_fn(|byte| record[4 + byte] ^ MASK),
+            })
+            .collect();
+        (count > 0 && count <= MAX_RECORDS).then_some(secrets)
+    })
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]))
+}
+
+/// The pieces to look for: the halves of each secret, and all round keys of AES-256 with each key.
+fn pieces(secrets: &[Secret]) -> HashSet<Piece> {
+    let mut pieces = HashSet::new();
+    for secret in secrets {
+        let (halves, _) = secret.bytes.as_chunks::<PIECE_BYTES>();
+        pieces.extend(halves);
+        if secret.is_key {
+            pieces.extend(round_keys(&secret.bytes));
+        }
+    }
+    // A test key of zeros would be found in every free page.
+    pieces.retain(|piece| piece.iter().any(|&byte| byte != piece[0]));
+    pieces
+}
+
+/// The first place of one of the pieces.
+fn find(memory: &[u8], pieces: &HashSet<Piece>) -> Option<usize> {
+    // Most places are ruled out by their first three bytes.
+    let first = |bytes: &[u8]| {
+        usize::from(bytes[0]) | usize::from(bytes[1]) << 8 | usize::from(bytes[2]) << 16
+    };
+    let mut is_possible = vec![false; 1 << 24];
+    for piece in pieces {
+        is_possible[first(piece)] = true;
+    }
+    let last = memory.len() - PIECE_BYTES;
+    for page in (0..memory.len()).step_by(PAGE_BYTES) {
+        if memory[page..][..PAGE_BYTES] == [0; PAGE_BYTES] {
+            continue;
+        }
+        for at in page..(page + PAGE_BYTES).min(last) {
+            if is_possible[first(&memory[at..at + 3])]
+                && pieces.contains(&memory[at..at + PIECE_BYTES])
+            {
+                return Some(at);
+            }
+        }
+    }
+    None
+}
+
+/// The 15 round keys of AES-256 (FIPS 197, 5.2).
+fn round_keys(key: &[u8; 32]) -> [Piece; 15] {
+    let mut words: Vec<[u8; 4]> = key.as_chunks::<4>().0.to_vec();
+    let mut constant = 1;
+    for number in 8..60 {
+        let mut word = words[number - 1];
+        if number % 8 == 0 {
+            word.rotate_left(1);
+            word = word.map(substitute);
+            word[0] ^= constant;
+            constant = double(constant);
+        } else if number % 8 == 4 {
+            word = word.map(substitute);
+        }
+        let before = words[number - 8];
+        words.push(std::array::from_fn(|byte| word[byte] ^ before[byte]));
+    }
+    std::array::from_fn(|round| std::array::from_fn(|byte| words[4 * round + byte / 4][byte % 4]))
+}
+
+/// Twice a number in the field of AES.
+fn double(byte: u8) -> u8 {
+    byte << 1 ^ if byte & 0x80 == 0 { 0 } else { 0x1b }
+}
+
+fn product(mut one: u8, mut other: u8) -> u8 {
+    let mut sum = 0;
+    while other != 0 {
+        if other & 1 == 1 {
+            sum ^= one;
+        }
+        one = double(one);
+        other >>= 1;
+    }
+    sum
+}
+
+/// The S-box: the inverse in the field, which is the power 254, and a map of its bits.
+fn substitute(byte: u8) -> u8 {
+    let inverse = (0..253).fold(byte, |power, _| product(power, byte));
+    (0..5).fold(0x63, |sum, turn| sum ^ inverse.rotate_left(turn))
+}
+
+/// The words around a finding, for the one who has to find out what it is.
+fn surroundings(memory: &[u8], place: usize) -> String {
+    let from = (place & !7).saturating_sub(128);
+    let words = memory[from..].chunks_exact(8).take(48);
+    words
+        .map(|word| {
+            format!(
+                "{:016x}",
+                u64::from_le_bytes(std::array::from_fn(|byte| word[byte]))
+            )
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FIPS 197, A.3.
+    #[test]
+    fn round_keys_are_those_of_the_standard() {
+        let key = [
+            0x60, 0x3d, 0xeb, 0x10, 0x15, 0xca, 0x71, 0xbe, 0x2b, 0x73, 0xae, 0xf0, 0x85, 0x7d,
+            0x77, 0x81, 0x1f, 0x35, 0x2c, 0x07, 0x3b, 0x61, 0x08, 0xd7, 0x2d, 0x98, 0x10, 0xa3,
+            0x09, 0x14, 0xdf, 0xf4,
+        ];
+        let last = [
+            0xfe, 0x48, 0x90, 0xd1, 0xe6, 0x18, 0x8d, 0x0b, 0x04, 0x6d, 0xf3, 0x44, 0x70, 0x6c,
+            0x63, 0x1e,
+        ];
+        assert_eq!(round_keys(&key)[14], last);
+    }
+
+    #[test]
+    fn what_was_recorded_is_found_unmasked_and_not_masked() {
+        let key: [u8; 32] = std::array::from_fn(|byte| byte as u8 * 7 + 1);
+        let mut memory = vec![0; 64 * PAGE_BYTES];
+        let records_at = 8 * PAGE_BYTES;
+        memory[records_at..][..32].copy_from_slice(&TITLE.map(|byte| byte ^ MASK));
+        memory[records_at + 32] = 1;
+        memory[records_at + HEAD_BYTES] = 1;
+        memory[records_at + HEAD_BYTES + 4..][..32].copy_from_slice(&key.map(|byte| byte ^ MASK));
+        let pieces = pieces(&records(&memory).unwrap());
+        assert_eq!(find(&memory, &pieces), None);
+        memory[5 * PAGE_BYTES - 9..][..16].copy_from_slice(&round_keys(&key)[6]);
+        assert_eq!(find(&memory, &pieces), Some(5 * PAGE_BYTES - 9));
+        memory[77..][..16].copy_from_slice(&key[16..]);
+        assert_eq!(find(&memory, &pieces), Some(77));
+    }
+}

@@ -1,0 +1,77 @@
+//! The machines, and what is tested in each.
+
+use crate::guest::Layout;
+
+/// A kind of machine.
+pub(super) struct Shape {
+    pub(super) name: &'static str,
+    pub(super) nodes: usize,
+    pub(super) cpus: usize,
+    pub(super) cpu: &'static str,
+    /// Which nodes have the memory.
+    pub(super) layout: Layout,
+    pub(super) drill: Drill,
+}
+
+/// The tests of a machine.
+#[derive(Clone, Copy)]
+pub(super) enum Drill {
+    /// All tests of the module.
+    Tests,
+    /// Memory comes and goes.
+    Memory,
+    /// Its memory is searched for what reads left behind.
+    Secrets,
+}
+
+pub(super) const SHAPES: [Shape; 6] = [
+    Shape {
+        name: "4 nodes, 8 CPUs",
+        nodes: 4,
+        cpus: 8,
+        cpu: "max",
+        layout: Layout::Even,
+        drill: Drill::Tests,
+    },
+    Shape {
+        name: "1 node, 4 CPUs",
+        nodes: 1,
+        cpus: 4,
+        cpu: "max",
+        layout: Layout::Even,
+        drill: Drill::Tests,
+    },
+    // Neither AES nor AVX.
+    Shape {
+        name: "4 nodes, qemu64",
+        nodes: 4,
+        cpus: 8,
+        cpu: "qemu64",
+        layout: Layout::Even,
+        drill: Drill::Tests,
+    },
+    Shape {
+        name: "memory apart from CPUs",
+        nodes: 2,
+        cpus: 4,
+        cpu: "max",
+        layout: Layout::Apart,
+        drill: Drill::Tests,
+    },
+    Shape {
+        name: "memory comes and goes",
+        nodes: 2,
+        cpus: 4,
+        cpu: "max",
+        layout: Layout::Plugged,
+        drill: Drill::Memory,
+    },
+    Shape {
+        name: "secrets left behind",
+        nodes: 2,
+        cpus: 4,
+        cpu: "max",
+        layout: Layout::Even,
+        drill: Drill::Secrets,
+    },
+];

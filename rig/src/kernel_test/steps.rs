@@ -1,0 +1,28 @@
+//! Steps that the tests of all machines take.
+
+use crate::guest::{Answer, Guest, Result, failed};
+
+/// Loads the distribution's modules that ours need.
+pub(super) const LOAD_NEEDED: &str =
+    "for file in /needed/*; do [ ! -e $file ] || insmod $file || break; done";
+
+/// Loads our modules.
+pub(super) const LOAD: &str = "insmod /modules/wellspring.ko && for file in /modules/*.ko; do \
+                    [ $file = /modules/wellspring.ko ] || insmod $file || break; done";
+
+/// Fails with the output of a command and the kernel's log if the command failed or the log shows trouble.
+pub(super) fn succeeded(guest: &mut Guest, answer: &Answer) -> Result {
+    match (answer.status, guest.judge()) {
+        (0, verdict) => verdict,
+        (status, verdict) => {
+            let complaint = verdict
+                .err()
+                .map(|complaint| format!("\n{complaint:?}"))
+                .unwrap_or_default();
+            failed(format!(
+                "ended with {status}: {}{complaint}",
+                answer.text.trim_end()
+            ))
+        }
+    }
+}
