@@ -63,6 +63,18 @@ pub(crate) fn test(words: impl Iterator<Item = String>) -> Result<(), String> {
     run(&mut cargo)
 }
 
+/// The soak of the host service, for some minutes.
+pub(crate) fn soak(mut words: impl Iterator<Item = String>) -> Result<(), String> {
+    let minutes = words.next().unwrap_or_else(|| "1".into());
+    if minutes.parse::<u64>().is_err() {
+        return Err(format!("soak: '{minutes}' is no number of minutes"));
+    }
+    let fixed = "test --release --locked --package wellspring-service --test soak -- --nocapture";
+    let mut cargo = cargo();
+    cargo.env("WELLSPRING_SOAK_MINUTES", minutes);
+    run(cargo.args(fixed.split(' ')))
+}
+
 /// The lock-free parts under every interleaving. `cfg(loom)` changes every crate, so it has a target folder of its own.
 pub(crate) fn loom() -> Result<(), String> {
     for package in ["wellspring-core", "wellspring-sys"] {

@@ -38,6 +38,7 @@ checks of the text:
   c-api [--check]    make the header and the man pages of the C library from its source; --check only compares
 tests:
   test [--long]      run all tests; --long includes those that take minutes; further words go to cargo test
+  soak [MINUTES]     run clients at every door of the host service while it is troubled and killed (1 minute)
   loom               run the lock-free parts under every interleaving
   miri, asan, tsan   run tests under Miri, AddressSanitizer or ThreadSanitizer (nightly Rust)
   msrv               check the stated Rust version, by lint and by a build where that version is installed
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         Some("msrv") => chores::msrv(),
         Some("rig") => chores::rig("machines", words),
         Some(command @ ("kernel-test" | "cross")) => chores::rig(command, words),
+        Some("soak") => chores::soak(words),
         Some("deny") => chores::deny(),
         Some("publish") => chores::publish(words),
         Some("install") => install(words),

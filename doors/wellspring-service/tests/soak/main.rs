@@ -1,0 +1,100 @@
+//! The soak: clients at every door, while sources fail and recover, the configuration is read again, notices of clones
+//! arrive, and the service is killed and started again.
+//!
+//! It fails if one of the blocks of 32 bytes that it keeps comes twice, if a block is zero, if descriptors or threads of
+//! the service leak, if the service panics, or if a door served nothing. Requests of more than 50 ms are counted and
+//! printed, not judged: they depend on the load of the machine. It takes a minute with `WELLSPRING_LONG`, and
+//! `cargo xtask soak 60` takes an hour.
+//!
+//! ```text
+//! blocks   every block that was ever handed out
+//! clients  one thread for each door
+//! host     the service: kills, orders, and the source that fails
+//! ```
+
+mod blocks;
+mod clients;
+#[path = "../service/common.rs"]
+#[allow(dead_code, reason = "the other tests of the service use the rest")]
+mod common;
+mod host;
+
+use blocks::Blocks;
+use clients::{Counts, Target};
+use host::Host;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The length of the soak, or `None` in the short form of the tests.
+fn duration() -> Option<Duration> {
+    if let Some(minutes) = std::env::var_os("WELLSPRING_SOAK_MINUTES") {
+        let minutes = minutes
+            .to_str()
+            .and_then(|minutes| minutes.parse::<u64>().ok());
+        let minutes = minutes.expect("WELLSPRING_SOAK_MINUTES is a whole number");
+        return Some(Duration::from_secs(60 * minutes));
+    }
+    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
+    is_long.then_some(Duration::from_secs(60))
+}
+
+#[test]
+fn no_byte_comes_twice_and_nothing_leaks_whatever_happens_to_the_service() {
+    let Some(duration) = duration() else {
+        return println!("SKIPPED: it takes a minute. Run: cargo xtask soak");
+    };
+    let mut host = Host::start();
+    let idle = host.resources();
+    let blocks = Blocks::for_soak(duration);
+    let ends = AtomicBool::new(false);
+    let target = Target {
+        run: host.run(),
+        files: host.files(),
+        blocks: &blocks,
+        ends: &ends,
+    };
+    let began = Instant::now();
+    let counts: Vec<(&str, Counts)> = std::thread::scope(|scope| {
+        let clients = clients::all(&target);
+        let threads = clients.map(|(name, client)| {
+            let target = &target;
+            (name, scope.spawn(move || client(target)))
+        });
+        // A panic of the host must end the clients too, or the scope would wait for them without end.
+        let _end = EndOnDrop(&ends);
+        while began.elapsed() < duration || host.lives() < 2 {
+            host.trouble();
+        }
+        ends.store(true, Ordering::Relaxed);
+        let joined = threads.map(|(name, thread)| (name, thread.join().unwrap()));
+        joined.into_iter().collect()
+    });
+    let mut sum = Counts::default();
+    for (name, counts) in &counts {
+        println!("{name}: {counts}");
+        sum.add(counts);
+        let is_mounted = target.files.is_some() || !name.starts_with("file");
+        assert!(counts.requests > 0 || !is_mounted, "{name} served nothing");
+    }
+    println!(
+        "{:?}: {} blocks of 32 bytes kept, none twice, none zero; {} of {} requests took more than 50 ms, the longest {:?}; \
+         {} starts, {} orders",
+        began.elapsed(),
+        blocks.count(),
+        sum.slow,
+        sum.requests,
+        sum.longest,
+        host.lives(),
+        host.orders(),
+    );
+    host.returns_to(idle);
+    host.ends_cleanly();
+}
+
+struct EndOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
