@@ -42,6 +42,7 @@ mod vm;
 pub(crate) use cache::{Cache, run};
 pub(crate) use chroot::Chroot;
 pub(crate) use command::command;
+pub(crate) use console::unless_half_patched;
 pub(crate) use files::Files;
 pub(crate) use kernel::{Kernel, Release};
 pub(crate) use outcome::{Result, Stop, at, failed, verdict};

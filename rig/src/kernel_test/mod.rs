@@ -11,6 +11,7 @@ mod steps;
 
 use crate::guest::{
     Cache, Files, Guest, Kernel, Qemu, Release, Result, Stop, Table, Vm, at, command, failed,
+    unless_half_patched,
 };
 use shapes::{Drill, SHAPES};
 use std::fs;
@@ -116,19 +117,21 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
             .filter(|shape| shape.name.contains(&request.machine))
         {
             for boot in 1..=request.boots {
-                let mut vm =
-                    Vm::new(&kernel.image, &initramfs, shape.nodes, shape.cpus).cpu(shape.cpu);
-                vm.layout = shape.layout;
                 let name = match request.boots {
                     1 => format!("{release} {}", shape.name),
                     boots => format!("{release} {} {boot}/{boots}", shape.name),
                 };
                 let start = Instant::now();
-                let outcome = match shape.drill {
-                    Drill::Tests => qemu.start(&vm).and_then(|guest| drill(guest, release)),
-                    Drill::Memory => qemu.start(&vm).and_then(memory::drill),
-                    Drill::Secrets => secrets::drill(&cache, &qemu, vm),
-                };
+                let outcome = unless_half_patched(|| {
+                    let mut vm =
+                        Vm::new(&kernel.image, &initramfs, shape.nodes, shape.cpus).cpu(shape.cpu);
+                    vm.layout = shape.layout;
+                    match shape.drill {
+                        Drill::Tests => qemu.start(&vm).and_then(|guest| drill(guest, release)),
+                        Drill::Memory => qemu.start(&vm).and_then(memory::drill),
+                        Drill::Secrets => secrets::drill(&cache, &qemu, vm),
+                    }
+                });
                 let outcome = outcome.map(|says| format!("{says}; {:.0?}", start.elapsed()));
                 table.add_outcome(name, outcome)?;
             }
