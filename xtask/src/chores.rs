@@ -174,13 +174,18 @@ pub(crate) fn miri() -> Result<(), String> {
         return skip("the nightly toolchain has no rust-src, from which Miri builds its library");
     }
     // Randomised tests draw many cases; one is enough for an interpreter that is 1000 times slower.
-    let mut cargo = cargo_of("nightly");
-    cargo
-        .env("PROPTEST_CASES", "1")
-        .env("MIRIFLAGS", "-Zmiri-disable-isolation");
-    let words =
-        "miri test --locked --target-dir target/miri --package wellspring-core --lib --tests";
-    run(cargo.args(words.split(' ')))
+    for words in [
+        "--package wellspring --test interpreted",
+        "--package wellspring-core --lib --tests",
+    ] {
+        let mut cargo = cargo_of("nightly");
+        cargo
+            .env("PROPTEST_CASES", "1")
+            .env("MIRIFLAGS", "-Zmiri-disable-isolation")
+            .args("miri test --locked --target-dir target/miri".split(' '));
+        run(cargo.args(words.split(' ')))?;
+    }
+    Ok(())
 }
 
 /// Memory errors in the crates that have unsafe code, and in the engine.

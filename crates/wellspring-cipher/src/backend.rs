@@ -118,7 +118,7 @@ impl Backend {
             #[cfg(target_arch = "x86_64")]
             Backend::ChaCha20Avx2 => runs(Features::AVX2),
             #[cfg(target_arch = "x86_64")]
-            Backend::ChaCha20Sse2 => true,
+            Backend::ChaCha20Sse2 => !cfg!(miri),
             Backend::Aes256Portable | Backend::ChaCha20Portable => true,
         }
     }

@@ -95,6 +95,9 @@ pub fn register(draw: Draw) {
     let Ok(inherited) = Wiped::new(None) else {
         return;
     };
+    if cfg!(miri) {
+        return; // It knows no fork.
+    }
     let _ = REGISTERED.set(Registered { draw, inherited });
     // SAFETY: the three functions may be called by any thread that forks. Unloading this library removes them.
     unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };

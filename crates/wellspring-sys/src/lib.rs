@@ -39,6 +39,11 @@
 //! Every state is in memory that the kernel zeroes in a child (`MADV_WIPEONFORK`), for every kind of fork:
 //! fork(3), a raw clone(2), a fork in a signal handler. So zeroed memory must be a valid state, one that was never
 //! used. [`zeroed::Zeroed`] says so for a type; [`lock::Lock`] and [`thread_state::ThreadStates`] need it.
+//!
+//! # Miri
+//!
+//! Miri runs an engine that has a seed and no sources, so that programs with wellspring in them can be checked. It has no
+//! fork, no signals, no vDSO and few system calls. Where a function would need one, `cfg!(miri)` says what it does instead.
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 
