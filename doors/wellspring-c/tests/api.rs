@@ -71,7 +71,9 @@ fn address_sanitizer_finds_nothing() {
         succeeds(&run(&program, &[]));
     }
     if let Some(program) = compile("torture.c", &words) {
-        for step in ["forks", "timer", "cancels", "destructors"] {
+        // Without forks: the allocator of GCC 12's AddressSanitizer holds its own lock in a child if another thread
+        // was in it during the fork, and the child waits without end.
+        for step in ["timer", "cancels", "destructors"] {
             succeeds(&run(&program, &[step]));
         }
     }

@@ -76,8 +76,9 @@ pub(crate) fn compile(source: &str, words: &[&str]) -> Option<PathBuf> {
 
 /// Runs a program with the library in reach. It is ended after 120 seconds, long after any test is done.
 pub(crate) fn run(program: &Path, words: &[&str]) -> Output {
+    // By SIGKILL, and in the whole group: children that hang with signals blocked would keep the output open.
     Command::new("timeout")
-        .arg("120")
+        .args(["--signal=KILL", "300"])
         .arg(program)
         .args(words)
         .env("LD_LIBRARY_PATH", library_folder())

@@ -22,7 +22,7 @@ impl Run {
         let page = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
         let mut command = Command::new("timeout");
         command
-            .args(["120", "sh", "-c", script])
+            .args(["--signal=KILL", "300", "sh", "-c", script])
             .env(VARIABLE, page);
         prepare(&mut command);
         let output = command.output().unwrap();
