@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The most bytes that the library may add: 8 % more than the 199,184 that were measured when this line was written.
+/// The most bytes that the library may add: 7 % more than the 201,256 that were measured when this line was written.
 const MOST_BYTES: u64 = 215_000;
 
 /// Another compiler makes other code from the same source.
