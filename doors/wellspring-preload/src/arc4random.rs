@@ -1,10 +1,10 @@
 //! arc4random(3) and its family. They return no errors: without any source of bytes the process ends.
 
+use crate::engine::try_fill;
 use crate::report::count;
-use crate::system::{self, KeptErrno};
+use crate::system;
 use core::ffi::c_void;
 use core::slice;
-use wellspring::Engine;
 use wellspring_sys::door_counters::Door;
 
 /// Like arc4random(3).
@@ -52,10 +52,8 @@ fn array<const N: usize>() -> [u8; N] {
 
 #[inline(always)]
 fn fill(bytes: &mut [u8]) {
-    let _errno = KeptErrno::new();
-    match Engine::try_process() {
-        Ok(engine) if engine.try_fill(bytes).is_ok() => {}
-        _ => fill_by_kernel(bytes),
+    if try_fill(bytes).is_err() {
+        fill_by_kernel(bytes);
     }
     count(Door::Arc4random, bytes.len());
 }

@@ -1,11 +1,11 @@
 //! getrandom(2) and getentropy(3).
 
+use crate::engine::try_fill;
 use crate::report::count;
-use crate::system::{self, KeptErrno, returned, set_errno};
-use crate::writable::writable;
+use crate::system::{self, returned, set_errno};
+use crate::writable::{passed_before, writable};
 use core::ffi::{c_int, c_uint, c_void};
 use core::slice;
-use wellspring::Engine;
 use wellspring_sys::door_counters::Door;
 
 const GRND_NONBLOCK: c_uint = 1;
@@ -42,14 +42,18 @@ pub unsafe extern "C-unwind" fn getrandom(
 }
 
 /// Returns the result of getrandom(2), and sets errno if that is -1.
+#[inline(always)]
 pub(crate) fn answer(destination: *mut c_void, length: usize, flags: c_uint) -> isize {
     let is_known = matches!(flags & !GRND_NONBLOCK, 0 | GRND_RANDOM | GRND_INSECURE);
-    if is_known
-        && length > 0
-        && let Some(count) = serve(destination, length, Door::Getrandom)
-    {
+    if is_known && let Some(count) = serve(destination, length, Door::Getrandom) {
         return count as isize;
     }
+    answer_by_kernel(destination, length, flags)
+}
+
+#[cold]
+#[inline(never)]
+fn answer_by_kernel(destination: *mut c_void, length: usize, flags: c_uint) -> isize {
     returned(system::getrandom(destination, length, flags))
 }
 
@@ -83,20 +87,34 @@ pub unsafe extern "C" fn getentropy(destination: *mut c_void, length: usize) -> 
 }
 
 /// Fills the writable beginning of the caller's buffer, and returns its length. `None`: the caller must ask the kernel.
+#[inline(always)]
 fn serve(destination: *mut c_void, length: usize, door: Door) -> Option<usize> {
+    if passed_before(destination, length) {
+        fill(destination, length, door)
+    } else {
+        serve_unknown(destination, length, door)
+    }
+}
+
+/// Serves a buffer that is empty, lies in several pages, or in a page that is not known as writable.
+#[cold]
+#[inline(never)]
+fn serve_unknown(destination: *mut c_void, length: usize, door: Door) -> Option<usize> {
     let end = destination.addr().checked_add(length)?;
     if length > i32::MAX as usize || end > USER_END {
         return None;
     }
-    let _errno = KeptErrno::new();
-    let engine = Engine::try_process().ok()?;
-    let length = writable(destination, length);
-    if length == 0 {
-        return None;
+    match writable(destination, length) {
+        0 => None,
+        length => fill(destination, length, door),
     }
+}
+
+#[inline(always)]
+fn fill(destination: *mut c_void, length: usize, door: Door) -> Option<usize> {
     // SAFETY: the kernel has written to each of these pages, and the caller of the exported function gives the memory.
     let bytes = unsafe { slice::from_raw_parts_mut(destination.cast(), length) };
-    engine.try_fill(bytes).ok()?;
+    try_fill(bytes).ok()?;
     count(door, length);
     Some(length)
 }

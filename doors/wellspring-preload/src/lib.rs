@@ -7,6 +7,7 @@
 //! rand_bytes  RAND_bytes and RAND_priv_bytes of OpenSSL, on request
 //! seccomp     prctl, syscall: prepares for a sandbox that the program enters
 //!
+//! engine      the engine of the process, and errno around its reads
 //! writable    the length of a caller's buffer that may be written
 //! system      system calls, and errno
 //! next        the original functions that ours replace
@@ -23,6 +24,7 @@
 //! whose result the program gets: an unknown flag, a bad pointer, an engine without memory or seed.
 
 mod arc4random;
+mod engine;
 mod files;
 mod getrandom;
 mod heap;

@@ -9,14 +9,13 @@
 //! among the global symbols behind this library, then among the libraries that the caller's own file needs. The address
 //! to which the call returns says which file that is.
 
+use crate::engine::try_fill;
 use crate::next::Next;
 use crate::report::count;
-use crate::system::KeptErrno;
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_int, c_uchar, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use core::{mem, ptr, slice};
-use wellspring::Engine;
 use wellspring_sys::door_counters::Door;
 
 /// OpenSSL's results: success, and failure.
@@ -119,10 +118,9 @@ unsafe fn serve(destination: *mut c_uchar, length: c_int) -> Option<c_int> {
     if destination.is_null() {
         return Some(NO);
     }
-    let _errno = KeptErrno::new();
     // SAFETY: not null; the caller's promise. A length of an int is below isize::MAX.
     let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
-    Engine::try_process().ok()?.try_fill(bytes).ok()?;
+    try_fill(bytes).ok()?;
     count(Door::RandBytes, length);
     Some(YES)
 }

@@ -44,27 +44,30 @@ pub(crate) fn getrandom(destination: *mut c_void, length: usize, flags: c_uint) 
     )
 }
 
-pub(crate) fn errno() -> c_int {
-    // SAFETY: the thread's own errno.
-    unsafe { *libc::__errno_location() }
-}
-
 pub(crate) fn set_errno(number: c_int) {
     // SAFETY: the thread's own errno.
     unsafe { *libc::__errno_location() = number };
 }
 
 /// Restores errno on drop: a call that succeeds does not change errno.
-pub(crate) struct KeptErrno(c_int);
+pub(crate) struct KeptErrno {
+    place: *mut c_int,
+    number: c_int,
+}
 
 impl KeptErrno {
     pub(crate) fn new() -> Self {
-        Self(errno())
+        // SAFETY: no precondition.
+        let place = unsafe { libc::__errno_location() };
+        // SAFETY: the thread's own errno.
+        let number = unsafe { *place };
+        Self { place, number }
     }
 }
 
 impl Drop for KeptErrno {
     fn drop(&mut self) {
-        set_errno(self.0);
+        // SAFETY: as above; a guard stays on its thread.
+        unsafe { *self.place = self.number };
     }
 }

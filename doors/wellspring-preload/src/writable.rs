@@ -25,12 +25,31 @@ const SEATS: usize = 1024;
 /// an empty place, because calls with an address in page 0 go to the kernel.
 static PASSED: [AtomicUsize; SEATS] = [const { AtomicUsize::new(0) }; SEATS];
 
-/// Returns how many of the `length` bytes from `start` on may be written. Returns 0 also if the kernel refuses to
-/// answer.
-#[inline]
+/// Returns whether a buffer lies in one page, and this page passed before. `false` for an empty buffer.
+#[inline(always)]
+pub(crate) fn passed_before(start: *mut c_void, length: usize) -> bool {
+    let (page, offset) = (start.addr() / PAGE_BYTES, start.addr() % PAGE_BYTES);
+    // For length 0 the subtraction wraps to the largest number.
+    let is_inside = length.wrapping_sub(1) < PAGE_BYTES - offset;
+    is_inside && page != 0 && seat(page).load(Ordering::Relaxed) == page
+}
+
+/// The place of a page in the table, by Knuth's multiplicative hash: it spreads the stacks of threads, whose distances
+/// are powers of two.
+#[inline(always)]
+fn seat(page: usize) -> &'static AtomicUsize {
+    let hash = page.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (usize::BITS - SEATS.ilog2());
+    &PASSED[hash % SEATS]
+}
+
+/// Returns how many of the `length` bytes from `start` on may be written. Returns 0 if `length` is 0, and if the kernel
+/// refuses to answer.
 pub(crate) fn writable(start: *mut c_void, length: usize) -> usize {
+    if length == 0 {
+        return 0;
+    }
     let first = start.addr();
-    let Some(last) = first.checked_add(length.saturating_sub(1)) else {
+    let Some(last) = first.checked_add(length - 1) else {
         return 0;
     };
     let mut at = first;
@@ -39,9 +58,7 @@ pub(crate) fn writable(start: *mut c_void, length: usize) -> usize {
         if page == 0 {
             return 0;
         }
-        // Knuth's multiplicative hash: it spreads the stacks of threads, whose distances are powers of two.
-        let seat = (page.wrapping_mul(0x9E37_79B9_7F4A_7C15)) >> (usize::BITS - 10);
-        let seat = &PASSED[seat % SEATS];
+        let seat = seat(page);
         if seat.load(Ordering::Relaxed) != page {
             if !passes(at) {
                 return at - first;

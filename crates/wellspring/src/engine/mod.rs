@@ -56,6 +56,7 @@ use std::sync::Arc;
 use wellspring_core::tap::SHORT_BYTES;
 use wellspring_core::{Backend, Prf};
 use wellspring_pseudo::Xoshiro256PlusPlus;
+use wellspring_sys::thread_state::Miss;
 
 /// An engine. Its clones share it.
 ///
@@ -149,6 +150,38 @@ impl Engine {
         match self.parts.take(Fill(&mut *destination)) {
             Ok(()) => Ok(()),
             Err(miss) => self.parts.read(miss, destination),
+        }
+    }
+
+    /// Like [`try_fill`](Self::try_fill), but makes a guard, and drops it at the end, unless the bytes are ready in memory.
+    ///
+    /// For a caller that must leave errno as it was: to take ready bytes makes no system call and does not change errno.
+    ///
+    /// # Errors
+    ///
+    /// Like [`try_fill`](Self::try_fill).
+    #[inline(always)]
+    pub fn try_fill_guarded<G>(
+        &self,
+        destination: &mut [u8],
+        guard: impl FnOnce() -> G,
+    ) -> Result<(), Error> {
+        /// Apart, so that the hot path keeps no register for the guard.
+        #[cold]
+        #[inline(never)]
+        fn read_guarded<G>(
+            engine: &Engine,
+            miss: Miss,
+            destination: &mut [u8],
+            guard: impl FnOnce() -> G,
+        ) -> Result<(), Error> {
+            let _guard = guard();
+            engine.parts.read(miss, destination)
+        }
+
+        match self.parts.take(Fill(&mut *destination)) {
+            Ok(()) => Ok(()),
+            Err(miss) => read_guarded(self, miss, destination, guard),
         }
     }
 
