@@ -52,7 +52,7 @@ fn loading_and_unloading_while_threads_draw_does_no_harm() {
         return;
     };
     let library = library_folder().join("libwellspring.so.0");
-    succeeds(&run(&program, &[library.to_str().unwrap()]));
+    succeeds(&run(&program, &[library.to_str().unwrap(), "ws_fill"]));
 }
 
 #[test]

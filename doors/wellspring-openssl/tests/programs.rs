@@ -55,8 +55,11 @@ fn openssl_commands_draw_every_byte() {
     }
 }
 
-const CERTIFICATE: &str = "openssl req -config /dev/null -x509 -newkey rsa:2048 -nodes -subj /CN=localhost \
-    -keyout k.pem -out c.pem 2> /dev/null";
+/// A program that counts nothing: neither the certificate nor the other side of a connection.
+const UNCOUNTED: &str = "env -u WELLSPRING_REPORT";
+
+const CERTIFICATE: &str = "env -u WELLSPRING_REPORT openssl req -config /dev/null -x509 -newkey ec \
+    -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout k.pem -out c.pem 2> /dev/null";
 
 /// A free port, most likely: the tests of this file run at the same time.
 fn port() -> u16 {
@@ -73,29 +76,65 @@ fn with_server(server: &str, client: &str, port: u16) -> String {
     )
 }
 
+fn s_server(port: u16) -> String {
+    format!("openssl s_server -accept {port} -key k.pem -cert c.pem -www -quiet > /dev/null 2>&1")
+}
+
+fn s_client(port: u16) -> String {
+    format!(
+        "openssl s_client -connect 127.0.0.1:{port} -CAfile c.pem < /dev/null > out 2>&1; \
+         grep -q 'Verify return code: 0' out"
+    )
+}
+
+fn five_clients(port: u16) -> String {
+    let client = s_client(port);
+    format!("for i in 1 2 3 4 5; do {UNCOUNTED} {client} || exit 3; done")
+}
+
+/// Each side of a connection draws a random of 32 bytes, and a key. Five connections take more than the 80 bytes that a
+/// server draws before the first.
+const CONNECTION_BYTES: u64 = 64;
+
 #[test]
-fn a_server_and_its_clients_draw() {
+fn a_server_draws() {
     if !are_installed(&["openssl", "bash"]) {
         return;
     }
-    let configuration = configuration(|text| text);
     let port = port();
-    let server = format!(
-        "openssl s_server -accept {port} -key k.pem -cert c.pem -www -quiet > /dev/null 2>&1"
-    );
-    let client = format!(
-        "openssl s_client -connect 127.0.0.1:{port} -CAfile c.pem < /dev/null | grep 'Verify return code: 0'"
-    );
-    let client = if are_installed(&["curl"]) {
+    let script = with_server(&s_server(port), &five_clients(port), port);
+    let run = run(&script, &configuration(|text| text)).succeeds();
+    let counts = run.counts(Door::Provider);
+    assert!(counts.bytes >= 5 * CONNECTION_BYTES, "{counts:?}");
+}
+
+#[test]
+fn clients_draw() {
+    if !are_installed(&["openssl", "bash"]) {
+        return;
+    }
+    let curl = |port: u16| {
         format!(
-            "{client} && curl -sS --cacert c.pem --resolve localhost:{port}:127.0.0.1 https://localhost:{port}/ > /dev/null"
+            "curl -sS --cacert c.pem --resolve localhost:{port}:127.0.0.1 https://localhost:{port}/ > out"
         )
-    } else {
-        client
     };
-    let run = run(&with_server(&server, &client, port), &configuration).succeeds();
-    // Each side of each connection draws a random of 32 bytes and a key.
-    assert!(run.counts(Door::Provider).bytes >= 256, "{}", run.text());
+    let clients: [(&str, &dyn Fn(u16) -> String); 2] = [("openssl", &s_client), ("curl", &curl)];
+    for (name, client) in clients {
+        if !are_installed(&[name]) {
+            continue;
+        }
+        let port = port();
+        let server = format!("{UNCOUNTED} {}", s_server(port));
+        let script = with_server(&server, &client(port), port);
+        let settings = configuration(|text| text);
+        let counts = run(&script, &settings).succeeds().counts(Door::Provider);
+        // What it draws before it finds that nothing listens there.
+        let before = run(&client(1), &settings).counts(Door::Provider);
+        assert!(
+            counts.bytes >= before.bytes + CONNECTION_BYTES,
+            "{name}: {counts:?}, without a connection {before:?}"
+        );
+    }
 }
 
 #[test]
@@ -103,24 +142,23 @@ fn workers_of_nginx_draw() {
     if !are_installed(&["openssl", "bash", "nginx"]) {
         return;
     }
-    let configuration = configuration(|text| text);
     let port = port();
-    let server = format!(
-        "printf 'daemon off; pid n.pid; error_log stderr; worker_processes 2; events {{}} http {{ access_log off; \
+    let settings = format!(
+        "daemon off; pid n.pid; error_log stderr; worker_processes 2; events {{}} http {{ access_log off; \
          client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5; \
-         server {{ listen 127.0.0.1:{port} ssl; ssl_certificate c.pem; ssl_certificate_key k.pem; return 200 good; }} }}' \
-         > nginx.conf; exec nginx -p $PWD -c nginx.conf"
+         server {{ listen 127.0.0.1:{port} ssl; ssl_certificate c.pem; ssl_certificate_key k.pem; return 200 good; }} }}"
     );
-    let server = format!("sh -c \"{}\"", server.replace('$', "\\$"));
-    let client = format!(
-        "for i in 1 2 3 4 5; do openssl s_client -connect 127.0.0.1:{port} -CAfile c.pem < /dev/null > out 2>&1; \
-         grep -q 'Verify return code: 0' out || exit 3; done"
+    let server = "sh -c 'exec nginx -p $PWD -c nginx.conf'";
+    let script = format!(
+        "printf '{settings}' > nginx.conf; {}",
+        with_server(server, &five_clients(port), port)
     );
-    let run = run(&with_server(&server, &client, port), &configuration).succeeds();
-    // The master and the client's five processes are one thread each: a sixth thread or more are workers.
+    let run = run(&script, &configuration(|text| text)).succeeds();
+    let counts = run.counts(Door::Provider);
+    // The master draws too, but answers no client.
     assert!(
-        run.counts(Door::Provider).bytes >= 5 * 2 * 64,
-        "{}",
+        counts.bytes >= 5 * CONNECTION_BYTES,
+        "{counts:?}\n{}",
         run.text()
     );
 }

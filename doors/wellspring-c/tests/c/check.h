@@ -1,4 +1,6 @@
-/* What the programs share: an assertion that stays in optimised builds, and a search for equal records. */
+/* What the programs share: an assertion that stays in optimised builds, a draw, and a search for equal records.
+ * Programs that other doors use as well draw by getrandom if DOOR_GETRANDOM is defined, and from a generator of the
+ * OpenSSL provider if DOOR_OPENSSL is. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -7,7 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(DOOR_GETRANDOM)
+#include <sys/random.h>
+#elif defined(DOOR_OPENSSL)
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#else
 #include <wellspring.h>
+#endif
 
 #define CHECK(condition)                                                      \
     do {                                                                      \
@@ -21,9 +30,35 @@ struct record {
     uint64_t word[2];
 };
 
+#ifdef DOOR_OPENSSL
+/* One generator for all threads and signal handlers: the provider's needs no lock. RAND_bytes takes locks of OpenSSL,
+ * which another thread may hold at a fork. */
+static EVP_RAND_CTX *check_generator;
+
+__attribute__((unused)) static void check_start(void) {
+    EVP_RAND *algorithm = EVP_RAND_fetch(NULL, "WELLSPRING", "provider=wellspring");
+    CHECK(algorithm != NULL);
+    check_generator = EVP_RAND_CTX_new(algorithm, NULL);
+    EVP_RAND_free(algorithm);
+    CHECK(check_generator != NULL && EVP_RAND_instantiate(check_generator, 256, 0, NULL, 0, NULL) == 1);
+}
+#else
+static inline void check_start(void) {}
+#endif
+
+static inline void check_draw(void *destination, size_t length) {
+#if defined(DOOR_GETRANDOM)
+    CHECK(getrandom(destination, length, 0) == (ssize_t)length);
+#elif defined(DOOR_OPENSSL)
+    CHECK(EVP_RAND_generate(check_generator, destination, length, 256, 0, NULL, 0) == 1);
+#else
+    CHECK(ws_fill(destination, length) == WS_OK);
+#endif
+}
+
 static inline struct record check_record(void) {
     struct record record;
-    CHECK(ws_fill(&record, sizeof record) == WS_OK);
+    check_draw(&record, sizeof record);
     return record;
 }
 

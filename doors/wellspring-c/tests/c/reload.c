@@ -1,4 +1,5 @@
-/* dlopen and dlclose in a loop while threads draw, and threads that end after the last dlclose. */
+/* dlopen and dlclose in a loop while threads draw, and threads that end after the last dlclose:
+ * reload LIBRARY FUNCTION, where FUNCTION has the arguments of ws_fill. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -6,11 +7,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { THREADS = 8, LOADS = 500 };
 
 static atomic_bool is_over;
-static const char *library;
+static const char *library, *function;
 
 static void require(int condition, const char *what) {
     if (!condition) {
@@ -22,18 +24,22 @@ static void require(int condition, const char *what) {
 static void *draw(void *unused) {
     void *handle = dlopen(library, RTLD_NOW);
     require(handle != NULL, "dlopen");
-    uint64_t (*number)(void) = (uint64_t (*)(void))dlsym(handle, "ws_u64");
-    require(number != NULL, "ws_u64");
+    void (*fill)(void *, size_t) = (void (*)(void *, size_t))dlsym(handle, function);
+    require(fill != NULL, function);
     do {
-        require(number() != number(), "the same number twice");
+        unsigned char first[16] = {0}, second[16] = {0};
+        fill(first, sizeof first);
+        fill(second, sizeof second);
+        require(memcmp(first, second, sizeof first) != 0, "the same bytes twice");
     } while (!is_over);
     dlclose(handle);
     return unused;
 }
 
 int main(int argc, char **argv) {
-    require(argc == 2, "the path of the library");
+    require(argc == 3, "LIBRARY FUNCTION");
     library = argv[1];
+    function = argv[2];
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
         require(pthread_create(&threads[i], NULL, draw, NULL) == 0, "pthread_create");

@@ -1,8 +1,9 @@
 //! Runs programs as `wellspring run --report` does, and reads what they drew through each door.
 
-use crate::common::programs::text;
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use std::os::fd::AsRawFd;
+use crate::common::programs::{scratch, text};
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Output};
 use wellspring_sys::door_counters::{Counts, Door, DoorCounters, VARIABLE};
 
@@ -13,17 +14,19 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Runs a shell script with counters. It is ended after 120 seconds, long after any test is done. `prepare` sets the
+    /// Runs a shell script with counters. It is ended after 300 seconds, long after any test is done. `prepare` sets the
     /// environment and the folder.
     pub(crate) fn of(script: &str, prepare: impl FnOnce(&mut Command)) -> Self {
-        let file = memfd_create("counters", MemfdFlags::CLOEXEC).unwrap();
-        ftruncate(&file, 4096).unwrap();
-        let counters = DoorCounters::map(&file).unwrap();
-        let page = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        // A file, not memory: some of the programs have no /proc by which they could open that.
+        let page = scratch("counters").join("page");
+        fs::write(&page, [0; 4096]).unwrap();
+        let name = CString::new(page.as_os_str().as_bytes()).unwrap();
+        let counters = DoorCounters::open(&name).unwrap();
+        // By SIGKILL, and in the whole group: children that hang with signals blocked would keep the output open.
         let mut command = Command::new("timeout");
         command
             .args(["--signal=KILL", "300", "sh", "-c", script])
-            .env(VARIABLE, page);
+            .env(VARIABLE, &page);
         prepare(&mut command);
         let output = command.output().unwrap();
         Self { output, counters }

@@ -32,6 +32,15 @@ pub(crate) fn is_installed(program: &str) -> bool {
     is_found
 }
 
+/// Whether tests that take longer run too; says so if not.
+pub(crate) fn is_long() -> bool {
+    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
+    if !is_long {
+        eprintln!("SKIPPED without WELLSPRING_LONG=1");
+    }
+    is_long
+}
+
 /// Whether a C header is installed.
 pub(crate) fn has_header(header: &str) -> bool {
     let is_found = is_success(&format!(

@@ -8,11 +8,13 @@ mod counted;
 mod programs;
 
 pub(crate) use counted::Run;
-pub(crate) use programs::is_success;
+#[allow(unused_imports, reason = "no file of tests uses all of this")]
+pub(crate) use programs::{is_long, is_success};
 
-use programs::{is_installed, scratch};
+use programs::{has_header, is_installed, scratch, succeeds};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub(crate) const DOOR: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -53,4 +55,28 @@ pub(crate) fn are_installed(programs: &[&str]) -> bool {
         eprintln!("SKIPPED: there is no OpenSSL 3");
     }
     is_new && programs.iter().all(|program| is_installed(program))
+}
+
+/// Compiles a C program that draws on OpenSSL, with further words for the compiler. `None` where there is no compiler
+/// or no header.
+pub(crate) fn compile(source: &str, words: &[&str]) -> Option<PathBuf> {
+    if !are_installed(&["cc", "openssl"]) || !has_header("openssl/rand.h") {
+        return None;
+    }
+    let shared = Path::new(DOOR).join("../wellspring-c/tests/c");
+    let source = Path::new(DOOR).join(source);
+    let program = scratch("program").join("program");
+    let output = Command::new("cc")
+        .args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"])
+        .args(["-pthread", "-DDOOR_OPENSSL", "-I"])
+        .arg(shared)
+        .arg(source)
+        .arg("-o")
+        .arg(&program)
+        .arg("-lcrypto")
+        .args(words)
+        .output()
+        .unwrap();
+    succeeds(&output);
+    Some(program)
 }

@@ -1,4 +1,4 @@
-/* Contexts in which a program may call: the first argument names one. */
+/* Contexts in which a program may call: the first argument names one. More are in the C library's torture.c. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -69,42 +69,6 @@ __attribute__((constructor)) static void before_main(void) { early = record(); }
 static void before(void) {
     struct record records[2] = {early, record()};
     all_differ(records, 2);
-}
-
-static atomic_bool is_over;
-
-static void *draw(void *unused) {
-    while (!is_over) {
-        (void)record();
-    }
-    return unused;
-}
-
-static void forks(void) {
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++) {
-        CHECK(pthread_create(&threads[i], NULL, draw, NULL) == 0);
-    }
-    static struct record records[2 * 40];
-    int ends[2];
-    CHECK(pipe(ends) == 0);
-    for (int i = 0; i < 40; i++) {
-        pid_t child = fork();
-        struct record mine = record();
-        if (child == 0) {
-            CHECK(write(ends[1], &mine, sizeof mine) == sizeof mine);
-            _exit(0);
-        }
-        int status;
-        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
-        records[2 * i] = mine;
-        CHECK(read(ends[0], &records[2 * i + 1], sizeof mine) == sizeof mine);
-    }
-    is_over = true;
-    for (int i = 0; i < THREADS; i++) {
-        CHECK(pthread_join(threads[i], NULL) == 0);
-    }
-    all_differ(records, 80);
 }
 
 enum { HANDLED = 500 };
@@ -212,8 +176,11 @@ int main(int argc, char **argv) {
         const char *name;
         void (*run)(void);
     } steps[] = {
-        {"before", before},   {"forks", forks},     {"handler", handler},
-        {"cancels", cancels}, {"sandbox", sandbox}, {"sandbox_by_syscall", sandbox_by_syscall},
+        {"before", before},
+        {"handler", handler},
+        {"cancels", cancels},
+        {"sandbox", sandbox},
+        {"sandbox_by_syscall", sandbox_by_syscall},
     };
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         if (argc > 1 && strcmp(argv[1], steps[i].name) == 0) {

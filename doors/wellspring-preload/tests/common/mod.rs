@@ -8,7 +8,8 @@ mod counted;
 mod programs;
 
 pub(crate) use counted::Run;
-pub(crate) use programs::{is_installed, scratch};
+#[allow(unused_imports, reason = "no file of tests uses all of this")]
+pub(crate) use programs::{is_installed, is_long, is_success, scratch};
 
 use programs::succeeds;
 use std::path::{Path, PathBuf};
@@ -30,16 +31,26 @@ pub(crate) fn run(script: &str, program: &Path) -> Run {
 
 /// Compiles `tests/c/SOURCE`. `None` where there is no compiler.
 pub(crate) fn compile(source: &str) -> Option<PathBuf> {
-    is_installed("cc").then(|| compile_with(source, &["-O1", "-pthread"]))
+    is_installed("cc").then(|| compile_with(Path::new(source), &["-O1", "-pthread"]))
+}
+
+/// Compiles a program of the C library's tests with further words for the compiler, to draw by getrandom. `None` where
+/// there is no compiler.
+pub(crate) fn compile_shared(source: &str, words: &[&str]) -> Option<PathBuf> {
+    let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../wellspring-c/tests/c");
+    let fixed = ["-O1", "-g", "-pthread", "-DDOOR_GETRANDOM", include];
+    let source = Path::new("../../../wellspring-c/tests/c").join(source);
+    is_installed("cc").then(|| compile_with(&source, &[&fixed, words].concat()))
 }
 
 /// Compiles `tests/c/SOURCE` to a shared library, with further words for the compiler.
 pub(crate) fn compile_library(source: &str, words: &[&str]) -> PathBuf {
-    compile_with(source, &[&["-shared", "-fPIC"], words].concat())
+    compile_with(Path::new(source), &[&["-shared", "-fPIC"], words].concat())
 }
 
-fn compile_with(source: &str, words: &[&str]) -> PathBuf {
-    let result = scratch(source).join("result");
+fn compile_with(source: &Path, words: &[&str]) -> PathBuf {
+    let name = source.file_name().unwrap_or_default();
+    let result = scratch(&name.to_string_lossy()).join("result");
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c");
     let output = Command::new("cc")
         .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror"])

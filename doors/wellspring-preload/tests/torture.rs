@@ -1,0 +1,132 @@
+//! The library in harsh programs: those of the C library's tests, which draw by getrandom here.
+
+mod common;
+
+use common::{compile_shared, is_installed, is_long, is_success, library, run};
+use std::path::Path;
+use std::process::Command;
+use wellspring_sys::door_counters::Door;
+
+/// Runs a script with a program that draws, and expects that it drew from so many threads on us.
+fn draws(script: &str, program: &Path, threads: u64) {
+    let run = run(script, program);
+    assert!(run.output.status.success(), "{script}: {}", run.text());
+    let counts = run.counts(Door::Getrandom);
+    assert!(
+        counts.calls >= threads && counts.threads >= threads && counts.bytes >= 16 * threads,
+        "{script}: {counts:?}"
+    );
+}
+
+/// Runs one step of `torture.c`.
+fn torture(step: &str, threads: u64) {
+    if let Some(program) = compile_shared("torture.c", &[]) {
+        draws(&format!("exec \"$PROGRAM\" {step}"), &program, threads);
+    }
+}
+
+#[test]
+fn children_never_repeat_their_parent_while_8_threads_draw() {
+    torture("forks", 9);
+}
+
+#[test]
+fn vfork_and_posix_spawn_do_no_harm() {
+    torture("spawns", 1);
+}
+
+#[test]
+fn a_handler_of_a_10_khz_timer_draws_and_repeats_nothing() {
+    torture("timer", 1);
+}
+
+#[test]
+fn cancelled_threads_leave_no_lock_behind() {
+    torture("cancels", 9);
+}
+
+#[test]
+fn destructors_of_threads_and_of_the_process_draw() {
+    torture("destructors", 8);
+}
+
+#[test]
+fn stacks_of_16_kib_are_enough() {
+    torture("small_stacks", 50);
+}
+
+#[test]
+fn no_file_can_be_opened_and_8_threads_draw() {
+    torture("no_descriptors", 8);
+}
+
+#[test]
+fn tight_limits_do_no_harm() {
+    let Some(program) = compile_shared("torture.c", &[]) else {
+        return;
+    };
+    for limit in ["-l 0", "-v 131072", "-s 128"] {
+        let script = format!("ulimit {limit} && exec \"$PROGRAM\" small");
+        draws(&script, &program, 1);
+    }
+}
+
+#[test]
+fn a_system_without_proc_and_sys_does_no_harm() {
+    let Some(program) = compile_shared("torture.c", &[]) else {
+        return;
+    };
+    let enter = "unshare --mount --map-root-user sh -c";
+    let hide = "mount -t tmpfs none /proc && mount -t tmpfs none /sys";
+    if !is_success(&format!("{enter} '{hide}'")) {
+        eprintln!("SKIPPED: no file system can be mounted here");
+        return;
+    }
+    let script = format!("{enter} '{hide} && test ! -e /proc/self && exec \"$PROGRAM\" small'");
+    draws(&script, &program, 1);
+}
+
+#[test]
+fn loading_and_unloading_while_threads_draw_does_no_harm() {
+    let Some(program) = compile_shared("reload.c", &["-ldl"]) else {
+        return;
+    };
+    // Not preloaded: here dlopen(3) loads it and dlclose(3) lets it go.
+    let words = [library().into_os_string(), "arc4random_buf".into()];
+    let output = Command::new(program).args(words).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn address_sanitizer_finds_nothing() {
+    if !is_long() {
+        return;
+    }
+    // Its functions lie in the program. As a library it would have to come before ours, which then would not be called.
+    let words = [
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+        "-static-libasan",
+        "-static-libubsan",
+    ];
+    let Some(program) = compile_shared("torture.c", &words) else {
+        return;
+    };
+    // Without forks: see the C library's test.
+    for (step, threads) in [("timer", 1), ("cancels", 9), ("destructors", 8)] {
+        draws(&format!("exec \"$PROGRAM\" {step}"), &program, threads);
+    }
+}
+
+#[test]
+fn valgrind_finds_nothing() {
+    if !is_long() || !is_installed("valgrind") {
+        return;
+    }
+    if let Some(program) = compile_shared("torture.c", &[]) {
+        for (step, threads) in [("destructors", 8), ("small", 1)] {
+            let script = format!("exec valgrind --quiet --error-exitcode=9 \"$PROGRAM\" {step}");
+            draws(&script, &program, threads);
+        }
+    }
+}
