@@ -105,20 +105,26 @@ pub(crate) fn targets(rows: &[Row]) -> Vec<Target> {
 
 /// Times both in turns.
 fn compare(what: &'static str, mut door: impl FnMut(), mut other: impl FnMut()) -> Row {
-    let calls = |call: &mut dyn FnMut()| {
-        let start = Instant::now();
-        (0..10).for_each(|_| call());
-        let ns = start.elapsed().as_nanos() as f64 / 10.0;
-        (TURN_NS / ns.max(1.0)) as u32 + 1
-    };
-    // The first round warms both up.
     let (mut door_ns, mut other_ns) = (Vec::new(), Vec::new());
-    let (door_calls, other_calls) = (calls(&mut door), calls(&mut other));
-    for _ in 0..=ROUNDS {
+    let (door_calls, other_calls) = (calls_in_turn(&mut door), calls_in_turn(&mut other));
+    for _ in 0..ROUNDS {
         door_ns.push(time(door_calls, &mut door));
         other_ns.push(time(other_calls, &mut other));
     }
-    Row::new(what, &door_ns[1..], &other_ns[1..])
+    Row::new(what, &door_ns, &other_ns)
+}
+
+/// How many calls take the time of a turn. The shortest of three measurements: the first call may make an engine, and
+/// any may be interrupted.
+fn calls_in_turn(call: &mut impl FnMut()) -> u32 {
+    let mut calls = 1;
+    loop {
+        let shortest = (0..3).map(|_| time(calls, call)).fold(f64::MAX, f64::min);
+        if shortest * f64::from(calls) >= TURN_NS {
+            return calls;
+        }
+        calls *= 2;
+    }
 }
 
 fn time(calls: u32, call: &mut impl FnMut()) -> f64 {
