@@ -13,7 +13,7 @@ const SAMPLE_BYTES: usize = 64;
 /// A draw should take about 10 ms at most, so each wait for an answer of the service ends after this time.
 const TIMEOUT: Duration = Duration::from_millis(10);
 
-/// A service, on this machine or at the end of a tunnel, as a source for an engine.
+/// A service, on this machine, on the host of this virtual machine, or at the end of a tunnel, as a source for an engine.
 ///
 /// It connects at its first draw, and at the next draw after a failure. Give it credit only if no other user or machine
 /// can read or change the bytes on their way, and if the service has sources that this machine does not have. Never
@@ -29,6 +29,7 @@ pub struct ServiceSource {
 enum At {
     Path(PathBuf),
     Address(SocketAddr),
+    Vsock { machine: u32, port: u32 },
 }
 
 impl ServiceSource {
@@ -44,6 +45,13 @@ impl ServiceSource {
         Self::new(At::Address(address), claim)
     }
 
+    /// The service behind a vsock port of a machine: 2 is the host. The operator chooses `claim`, the min-entropy of its
+    /// bytes.
+    #[must_use]
+    pub fn vsock(machine: u32, port: u32, claim: MinEntropy) -> Self {
+        Self::new(At::Vsock { machine, port }, claim)
+    }
+
     fn new(at: At, claim: MinEntropy) -> Self {
         Self {
             at,
@@ -56,6 +64,7 @@ impl ServiceSource {
         match &self.at {
             At::Path(path) => Client::connect(path, TIMEOUT),
             At::Address(address) => Client::connect_tcp(*address, TIMEOUT),
+            At::Vsock { machine, port } => Client::connect_vsock(*machine, *port, TIMEOUT),
         }
     }
 }

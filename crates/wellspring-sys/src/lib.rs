@@ -20,6 +20,7 @@
 //! clone_epoch   a sum of words on such pages, which changes when this machine was cloned
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
 //! kernel_messages  the kernel's messages about devices
+//! vsock         sockets between a virtual machine and its host
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
@@ -89,4 +90,5 @@ cfg_if! {
         pub mod waker;
         pub mod zeroed;
     }
+        pub mod vsock;
 }

@@ -3,12 +3,14 @@
 use crate::connections::ConnectionMeter;
 use crate::doors::Door;
 use crate::meters::{add, subtract};
+use crate::sockets::Family;
 use crate::state::State;
 use crate::users::{Peer, UserMeter};
 use rustix::net::sockopt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
+use wellspring_sys::vsock;
 
 /// A connection that was let in. When this is dropped, the connection no longer counts.
 pub struct Admission {
@@ -22,22 +24,16 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Admits a connection. `None`: a limit is reached. `is_unix`: the kernel names the user at the other end.
+    /// Admits a connection. `None`: a limit is reached.
     pub fn admit(
         state: &Arc<State>,
         door: Door,
-        is_unix: bool,
+        family: Family,
         stream: &impl AsFd,
         since: Instant,
     ) -> Option<Self> {
         let door_meter = state.doors.meter(door);
-        let credentials = if is_unix {
-            sockopt::socket_peercred(stream).ok()
-        } else {
-            let _ = sockopt::set_tcp_nodelay(stream, true);
-            None
-        };
-        let peer = credentials.map_or(Peer::Loopback, |from| Peer::User(from.uid.as_raw()));
+        let (peer, process) = other_end(family, stream);
         let user = match state.users.enter(peer) {
             Ok(user) => user,
             Err(refusal) => {
@@ -49,7 +45,7 @@ impl Admission {
         let meter = Arc::new(ConnectionMeter {
             door,
             peer,
-            process: credentials.map(|from| from.pid.as_raw_nonzero().get()),
+            process,
             since,
             bytes: Default::default(),
             requests: Default::default(),
@@ -76,6 +72,27 @@ impl Admission {
             "{}: connection {number} sent what is no request",
             door.name()
         );
+    }
+}
+
+/// The other end of a connection, and its process where the kernel names one.
+fn other_end(family: Family, stream: &impl AsFd) -> (Peer, Option<i32>) {
+    match family {
+        Family::Unix => match sockopt::socket_peercred(stream) {
+            Ok(from) => (
+                Peer::User(from.uid.as_raw()),
+                Some(from.pid.as_raw_nonzero().get()),
+            ),
+            Err(_) => (Peer::Loopback, None),
+        },
+        Family::Tcp => {
+            let _ = sockopt::set_tcp_nodelay(stream, true);
+            (Peer::Loopback, None)
+        }
+        Family::Vsock => match vsock::other_machine(stream) {
+            Ok(machine) => (Peer::Machine(machine), None),
+            Err(_) => (Peer::Loopback, None),
+        },
     }
 }
 

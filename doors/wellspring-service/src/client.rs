@@ -32,7 +32,7 @@ pub fn status(config: &Config) -> Result<Value, String> {
 fn shown(config: &Config, address: &Address) -> String {
     match address {
         Address::Unix(path) => config.runtime_path(path).display().to_string(),
-        Address::Tcp(address) => address.to_string(),
+        Address::Tcp(_) | Address::Vsock { .. } => address.to_string(),
     }
 }
 
@@ -48,6 +48,10 @@ fn get(config: &Config, address: &Address) -> io::Result<Vec<u8>> {
             stream.set_read_timeout(Some(TIMEOUT))?;
             ask(stream)
         }
+        Address::Vsock { .. } => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "the service gives no status by vsock",
+        )),
     }
 }
 

@@ -61,7 +61,7 @@ fn open_sockets<D: SocketDefaults>(
     for address in &section.listen {
         let address = match address {
             config::Address::Unix(path) => config::Address::Unix(config.runtime_path(path)),
-            config::Address::Tcp(_) => address.clone(),
+            config::Address::Tcp(_) | config::Address::Vsock { .. } => address.clone(),
         };
         match Listener::open(door, &address, section.mode.get() as u32) {
             Ok(listener) => {

@@ -8,13 +8,15 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The other end of a connection, as the kernel names it (SO_PEERCRED).
+/// The other end of a connection, as the kernel names it (SO_PEERCRED, or the address of vsock).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Peer {
     /// A user of this machine.
     User(u32),
     /// TCP on a loopback address: the kernel does not name the user.
     Loopback,
+    /// A machine at the other end of vsock, by its number: all of its users together.
+    Machine(u32),
 }
 
 impl fmt::Display for Peer {
@@ -22,6 +24,7 @@ impl fmt::Display for Peer {
         match self {
             Self::User(uid) => write!(f, "{uid}"),
             Self::Loopback => f.write_str("loopback"),
+            Self::Machine(number) => write!(f, "vsock:{number}"),
         }
     }
 }

@@ -43,14 +43,21 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Bounded<LEAST,
     }
 }
 
-/// Where a socket listens: a path, or a loopback address with a port. Bytes on a network could be read by others, so
-/// no other address is allowed; use a tunnel.
+/// Where a socket listens: a path, a loopback address with a port, or a vsock port. Bytes on a network could be read by
+/// others, so no other address is allowed; use a tunnel. No network carries the bytes of vsock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// A Unix socket, below the runtime folder if it is relative.
     Unix(PathBuf),
     /// TCP on a loopback address.
     Tcp(SocketAddr),
+    /// vsock, between this machine and its virtual machines, or its host.
+    Vsock {
+        /// The number of this machine under which connections are accepted. `None`: under any.
+        machine: Option<u32>,
+        /// The port.
+        port: u32,
+    },
 }
 
 impl fmt::Display for Address {
@@ -58,6 +65,14 @@ impl fmt::Display for Address {
         match self {
             Self::Unix(path) => write!(f, "{}", path.display()),
             Self::Tcp(address) => write!(f, "{address}"),
+            Self::Vsock {
+                machine: Some(machine),
+                port,
+            } => write!(f, "vsock:{machine}:{port}"),
+            Self::Vsock {
+                machine: None,
+                port,
+            } => write!(f, "vsock::{port}"),
         }
     }
 }
@@ -78,6 +93,11 @@ impl FromStr for Address {
                 ))
             };
         }
+        if let Some(rest) = text.strip_prefix("vsock:") {
+            return vsock(rest).ok_or_else(|| {
+                format!("'{text}' is no vsock address, such as vsock::9464 or vsock:2:9464")
+            });
+        }
         let is_path = text.contains('/') || text.ends_with(".sock");
         if !is_path || text.contains('\0') {
             return Err(format!(
@@ -92,6 +112,20 @@ impl FromStr for Address {
         }
         Ok(Self::Unix(text.into()))
     }
+}
+
+/// Parses `MACHINE:PORT`. Without a number, connections to any number of this machine are accepted. The highest number
+/// is no machine and no port: the kernel takes it for "any".
+fn vsock(text: &str) -> Option<Address> {
+    let number = |text: &str| text.parse().ok().filter(|number| *number < u32::MAX);
+    let (machine, port) = text.split_once(':')?;
+    let machine = if machine.is_empty() {
+        None
+    } else {
+        Some(number(machine)?)
+    };
+    let port = number(port)?;
+    Some(Address::Vsock { machine, port })
 }
 
 /// The least level of the log.
@@ -194,8 +228,17 @@ mod tests {
 
     #[test]
     fn an_address_on_a_network_and_a_path_that_is_too_long_are_refused() {
-        for good in ["127.0.0.1:80", "[::1]:80", "/run/x", "x.sock", "./x"] {
-            assert!(good.parse::<Address>().is_ok(), "{good}");
+        for good in [
+            "127.0.0.1:80",
+            "[::1]:80",
+            "/run/x",
+            "x.sock",
+            "./x",
+            "vsock::80",
+            "vsock:2:4294967294",
+        ] {
+            let address = good.parse::<Address>();
+            assert_eq!(address.unwrap().to_string(), good);
         }
         let long = format!("/{}", "x".repeat(200));
         for bad in [
@@ -207,6 +250,12 @@ mod tests {
             "",
             &long,
             "/a\0",
+            "vsock:80",
+            "vsock::",
+            "vsock:x:80",
+            "vsock::4294967295",
+            "vsock:4294967295:80",
+            "vsock:-1:80",
         ] {
             assert!(bad.parse::<Address>().is_err(), "{bad}");
         }

@@ -4,7 +4,7 @@ use super::calls::GuestCalls;
 use super::device::Device;
 use super::guest::{Guest, Scratch, Wants};
 use crate::admission::Admission;
-use crate::sockets::Listener;
+use crate::sockets::{Family, Listener};
 use crate::state::State;
 use core::cmp::Reverse;
 use rustix::event::Timespec;
@@ -168,7 +168,8 @@ impl Worker {
             match accept_with(&self.listeners[place], flags) {
                 Ok(stream) => {
                     let door = self.listeners[place].door;
-                    let admission = Admission::admit(&self.state, door, true, &stream, woke);
+                    let admission =
+                        Admission::admit(&self.state, door, Family::Unix, &stream, woke);
                     if let Some(admission) = admission {
                         let added = self.add(stream, admission);
                         if let Err(error) = added {

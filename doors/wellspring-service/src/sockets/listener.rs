@@ -12,8 +12,44 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use wellspring_sys::vsock;
 
 const BACKLOG: i32 = 1024;
+
+/// The family of a socket, which decides how the other end is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// The kernel names the user at the other end.
+    Unix,
+    /// TCP on a loopback address: the kernel does not name the other end.
+    Tcp,
+    /// The kernel names the machine at the other end.
+    Vsock,
+}
+
+impl Family {
+    fn of(socket: &OwnedFd) -> io::Result<Self> {
+        match sockopt::socket_domain(socket)? {
+            AddressFamily::UNIX => Ok(Self::Unix),
+            AddressFamily::VSOCK => Ok(Self::Vsock),
+            _ => Ok(Self::Tcp),
+        }
+    }
+
+    /// Refuses a family that does not fit the door.
+    fn check(self, door: Door) -> io::Result<()> {
+        let reason = match (door, self) {
+            (Door::VhostUser, Self::Tcp | Self::Vsock) => {
+                "guests need a Unix socket, which carries descriptors"
+            }
+            (Door::Web, Self::Vsock) => {
+                "other machines must not see the status, which names users of this one"
+            }
+            _ => return Ok(()),
+        };
+        Err(io::Error::new(ErrorKind::InvalidInput, reason))
+    }
+}
 
 /// A socket that accepts connections for a door.
 #[derive(Debug)]
@@ -21,7 +57,8 @@ pub struct Listener {
     socket: OwnedFd,
     /// The door that its connections come by.
     pub door: Door,
-    is_unix: bool,
+    /// The family of the socket.
+    pub family: Family,
     /// The file of a Unix socket that this process made, and its inode.
     made: Option<(PathBuf, u64)>,
 }
@@ -40,14 +77,12 @@ impl Listener {
             ));
         }
         rustix::io::ioctl_fionbio(&socket, true)?;
-        let is_unix = sockopt::socket_domain(&socket)? == AddressFamily::UNIX;
-        if door == Door::VhostUser && !is_unix {
-            return Err(no_socket_for_guests());
-        }
+        let family = Family::of(&socket)?;
+        family.check(door)?;
         Ok(Self {
             socket,
             door,
-            is_unix,
+            family,
             made: None,
         })
     }
@@ -61,24 +96,28 @@ impl Listener {
     pub fn open(door: Door, address: &Address, mode: u32) -> io::Result<Self> {
         match address {
             Address::Unix(path) => open_unix(door, path, mode),
-            Address::Tcp(_) if door == Door::VhostUser => Err(no_socket_for_guests()),
             Address::Tcp(address) => {
+                Family::Tcp.check(door)?;
                 let listener = std::net::TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
                 Ok(Self {
                     socket: listener.into(),
                     door,
-                    is_unix: false,
+                    family: Family::Tcp,
+                    made: None,
+                })
+            }
+            Address::Vsock { machine, port } => {
+                Family::Vsock.check(door)?;
+                let machine = machine.unwrap_or(vsock::EVERY_MACHINE);
+                Ok(Self {
+                    socket: vsock::listen(machine, *port)?,
+                    door,
+                    family: Family::Vsock,
                     made: None,
                 })
             }
         }
-    }
-
-    /// Whether the kernel names the user at the other end.
-    #[must_use]
-    pub fn is_unix(&self) -> bool {
-        self.is_unix
     }
 }
 
@@ -98,11 +137,6 @@ impl Drop for Listener {
     }
 }
 
-fn no_socket_for_guests() -> io::Error {
-    let reason = "guests need a Unix socket, which carries descriptors";
-    io::Error::new(ErrorKind::InvalidInput, reason)
-}
-
 fn open_unix(door: Door, path: &Path, mode: u32) -> io::Result<Listener> {
     remove_stale(path)?;
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -114,7 +148,7 @@ fn open_unix(door: Door, path: &Path, mode: u32) -> io::Result<Listener> {
     let listener = Listener {
         socket,
         door,
-        is_unix: true,
+        family: Family::Unix,
         made: Some((path.into(), inode)),
     };
     listen(&listener.socket, BACKLOG)?;

@@ -158,8 +158,8 @@ impl Worker {
 
     fn add(&mut self, place: usize, stream: OwnedFd, woke: Instant) {
         let listener = &self.listeners[place];
-        let (door, is_unix) = (listener.door, listener.is_unix());
-        let admission = Admission::admit(&self.state, door, is_unix, &stream, woke);
+        let (door, family) = (listener.door, listener.family);
+        let admission = Admission::admit(&self.state, door, family, &stream, woke);
         let Some(admission) = admission else {
             return;
         };

@@ -5,6 +5,7 @@
 //! config   the command line, and a configuration that is read again
 //! faults   what the system refuses: a full disk, no permission, no /dev/fuse
 //! files    the device files, read by programs
+//! vsock    the bulk protocol between machines
 //! sockets  EGD, the bulk protocol, limits, garbage
 //! hypervisor  plays a hypervisor: a guest memory, a ring, messages of vhost-user
 //! guests   virtual machines by vhost-user, also hostile ones
@@ -25,6 +26,7 @@ mod manners;
 mod page;
 mod residue;
 mod sockets;
+mod vsock;
 #[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]
 mod wanted;
