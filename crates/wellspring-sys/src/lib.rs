@@ -21,6 +21,7 @@
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
 //! kernel_messages  the kernel's messages about devices
 //! vsock         sockets between a virtual machine and its host
+//! kernel_module the seeds of the kernel module
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
@@ -69,6 +70,7 @@ cfg_if! {
         pub mod door_counters;
         pub mod inheritance;
         pub mod kernel_messages;
+        pub mod kernel_module;
         pub mod lock;
         pub mod locked_memory;
         pub mod memory;
@@ -87,8 +89,8 @@ cfg_if! {
         pub mod thread_state;
         pub mod trusted_file;
         pub mod vdso;
+        pub mod vsock;
         pub mod waker;
         pub mod zeroed;
     }
-        pub mod vsock;
 }

@@ -53,7 +53,7 @@ impl Door {
 /// The result of one attempt to open something that the configuration asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// `files`, `egd`, `bulk`, `web`, `vhost-user`, `page` or `kernel-pool`.
+    /// `files`, `egd`, `bulk`, `web`, `vhost-user`, `page`, `noise`, `kernel-pool` or `kernel-module`.
     pub name: &'static str,
     /// The path or the address.
     pub place: String,

@@ -14,7 +14,7 @@
 //! sockets      EGD, the bulk protocol, HTTP
 //! guests       virtio-rng for virtual machines, by vhost-user
 //! files        the device files
-//! page         the generation page; kernel_pool: the kernel's pool
+//! page         the generation page; kernel_pool: the kernel's pool; kernel_module: the seeds of our kernel module
 //! activation   the sockets that systemd opens
 //! process      signals, bounds, privileges, sandbox
 //! opened       opens what the configuration asks for
@@ -34,6 +34,7 @@ pub mod doors;
 pub mod files;
 pub mod guests;
 pub mod history;
+pub mod kernel_module;
 pub mod kernel_pool;
 pub mod log;
 pub mod look;

@@ -4,6 +4,7 @@ use crate::activation;
 use crate::config::{self, Config, SocketDefaults, SocketSection};
 use crate::doors::{Door, Doors};
 use crate::files::MountedFiles;
+use crate::kernel_module::{self, OpenModule};
 use crate::kernel_pool::{self, KernelPool};
 use crate::page::Page;
 use crate::sockets::Listener;
@@ -18,6 +19,7 @@ pub(crate) struct Opened {
     pub(crate) page: Page,
     pub(crate) files: Option<MountedFiles>,
     pub(crate) pool: Option<KernelPool>,
+    pub(crate) module: Option<OpenModule>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) guests: Vec<Listener>,
 }
@@ -42,6 +44,7 @@ pub(crate) fn open(config: &Config, doors: &Doors) -> Opened {
         page: open_page(config, doors),
         files: open_files(config, doors),
         pool: open_pool(config, doors),
+        module: open_module(config, doors),
         noise: open_noise(config, doors),
         listeners,
     }
@@ -132,6 +135,25 @@ fn open_pool(config: &Config, doors: &Doors) -> Option<KernelPool> {
         }
         Err(error) => {
             doors.failed("kernel-pool", kernel_pool::PATH, error);
+            None
+        }
+    }
+}
+
+fn open_module(config: &Config, doors: &Doors) -> Option<OpenModule> {
+    let section = &config.kernel_module;
+    let path = &section.seed_file;
+    if path.as_os_str().is_empty() {
+        return None;
+    }
+    let interval = Duration::from_secs(section.save_interval_s.get());
+    match OpenModule::open(path.clone(), interval) {
+        Ok(module) => {
+            doors.opened(kernel_module::NAME, path.display());
+            Some(module)
+        }
+        Err(error) => {
+            doors.failed(kernel_module::NAME, path.display(), error);
             None
         }
     }

@@ -7,6 +7,7 @@ use crate::config::{self, Config};
 use crate::doors::Doors;
 use crate::files::{MountedFiles, ServedFiles};
 use crate::guests::Guests;
+use crate::kernel_module::KernelSeeds;
 use crate::kernel_pool::KernelPool;
 use crate::log;
 use crate::meters::add;
@@ -71,6 +72,9 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let workers = Workers::start(&state, opened.listeners, threads)
         .map_err(|error| format!("no threads for sockets: {error}"))?;
     service.guests = serve_guests(&state, opened.guests)?;
+    let start_seeds = |module| KernelSeeds::start(&state, module);
+    let seeds = opened.module.map(start_seeds).transpose();
+    let seeds = seeds.map_err(|error| format!("no thread for the kernel module: {error}"))?;
     let files = service.serve_files(opened.files)?;
     tracing::info!(
         "ready: {} openings; Ctrl-C or SIGTERM ends",
@@ -82,6 +86,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     drop(files);
     drop(service.guests.take());
     drop(workers);
+    drop(seeds);
     tracing::info!("ended");
     Ok(())
 }
@@ -132,7 +137,9 @@ fn engine(config: &Config, noise: Vec<Arc<dyn Source>>) -> Result<Engine, Fault>
 
 /// Gives up privileges and closes the sandbox.
 fn enclose(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
-    let kept = if config.kernel_pool.feed && config.kernel_pool.credit_bits.get() > 0 {
+    let gives_credit = config.kernel_pool.feed && config.kernel_pool.credit_bits.get() > 0;
+    let has_module = !config.kernel_module.seed_file.as_os_str().is_empty();
+    let kept = if gives_credit || has_module {
         CapabilitySet::SYS_ADMIN
     } else {
         CapabilitySet::empty()
@@ -144,8 +151,9 @@ fn enclose(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         return Ok(());
     }
     let folder = |path: &Path| path.parent().map(Path::to_owned);
-    let seed = folder(&config.engine.seed_file).filter(|path| !path.as_os_str().is_empty());
-    let mut written: Vec<PathBuf> = seed.into_iter().collect();
+    let seed_files = [&config.engine.seed_file, &config.kernel_module.seed_file];
+    let seeds = seed_files.into_iter().filter_map(|path| folder(path));
+    let mut written: Vec<PathBuf> = seeds.filter(|path| !path.as_os_str().is_empty()).collect();
     written.push(config.service.runtime_dir.clone());
     written.extend(folder(&config.runtime_path(&config.page.path)));
     let read: Vec<PathBuf> = path.and_then(folder).into_iter().collect();

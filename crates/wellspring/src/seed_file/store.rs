@@ -35,11 +35,9 @@ pub(crate) struct SeedStore {
 }
 
 impl SeedStore {
-    /// Reads the file and replaces it. Writes to `seed` what is to be mixed into the first node; it stays empty if
-    /// there was nothing.
-    #[inline(never)]
-    pub(crate) fn start(path: PathBuf, identity: Identity, nodes: usize, seed: &mut Seed) -> Self {
-        let mut store = Self {
+    /// Neither reads nor writes the file.
+    pub(super) fn new(path: PathBuf, identity: Identity) -> Self {
+        Self {
             // The program may change its directory later.
             path: std::path::absolute(&path).unwrap_or(path),
             identity,
@@ -49,7 +47,20 @@ impl SeedStore {
             writes: AtomicU64::new(0),
             has_credit: AtomicBool::new(false),
             last_error: Mutex::new(None),
-        };
+        }
+    }
+
+    /// Reads the file and replaces it, as [`take`](Self::take) does.
+    pub(crate) fn start(path: PathBuf, identity: Identity, nodes: usize, seed: &mut Seed) -> Self {
+        let mut store = Self::new(path, identity);
+        store.take(nodes, seed);
+        store
+    }
+
+    /// Reads the file and replaces it. Writes to `seed` what is to be mixed into the first node; it stays empty if
+    /// there was nothing.
+    #[inline(never)]
+    pub(super) fn take(&mut self, nodes: usize, seed: &mut Seed) {
         let mut entropy = FreshEntropy::EMPTY;
         // The same for each node: the successor hashes the number of the node in.
         let fresh = Zeroizing::new(vec![*entropy.gather(); nodes]);
@@ -58,17 +69,21 @@ impl SeedStore {
         } else {
             0
         };
-        match store.replace(&fresh, credit_bits) {
-            Ok(Some(found)) => store.use_found(&found, true, seed),
+        match self.replace(&fresh, credit_bits) {
+            Ok(Some(found)) => self.use_found(&found, true, seed),
             Ok(None) => {}
-            Err(error @ SeedFileError::NotASeedFile) => store.found = SeedFound::Refused(error),
-            Err(error) => match read(&store.path, &store.identity) {
-                Ok(Some(found)) => store.use_found(&found, false, seed),
+            Err(error @ SeedFileError::NotASeedFile) => self.found = SeedFound::Refused(error),
+            Err(error) => match read(&self.path, &self.identity) {
+                Ok(Some(found)) => self.use_found(&found, false, seed),
                 Ok(None) => {}
-                Err(_) => store.found = SeedFound::Refused(error),
+                Err(_) => self.found = SeedFound::Refused(error),
             },
         }
-        store
+    }
+
+    /// The file as [`take`](Self::take) found it.
+    pub(super) fn found(&self) -> SeedFound {
+        self.found
     }
 
     /// Writes the file from a secret of each node.

@@ -41,6 +41,8 @@ pub struct Config {
     pub limits: LimitsSection,
     /// The kernel's pool.
     pub kernel_pool: KernelPoolSection,
+    /// The seeds of the kernel module.
+    pub kernel_module: KernelModuleSection,
     /// The log.
     pub log: LogSection,
 }
@@ -255,6 +257,25 @@ impl Default for KernelPoolSection {
     }
 }
 
+/// `[kernel_module]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KernelModuleSection {
+    /// The file that carries the seeds of the kernel module over a reboot; empty: none.
+    pub seed_file: PathBuf,
+    /// The seconds between two saves. The seeds are also saved at the start and at the end.
+    pub save_interval_s: Bounded<1, 86_400>,
+}
+
+impl Default for KernelModuleSection {
+    fn default() -> Self {
+        Self {
+            seed_file: PathBuf::new(),
+            save_interval_s: Bounded::clamped(600),
+        }
+    }
+}
+
 /// `[log]`: takes effect when the file is read again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -283,6 +304,7 @@ impl Config {
             ("web", self.web == new.web),
             ("vhost_user", self.vhost_user == new.vhost_user),
             ("kernel_pool", self.kernel_pool == new.kernel_pool),
+            ("kernel_module", self.kernel_module == new.kernel_module),
         ];
         let differ = pairs.into_iter().filter(|(_, same)| !same);
         differ.map(|(name, _)| name).collect()
