@@ -62,12 +62,15 @@ fn door_rates(samples: &[Sample]) -> Vec<(String, Vec<f64>)> {
     all
 }
 
+/// The axis of rates goes to this at least: a smaller one would have steps of less than 1, whose labels are the same.
+const LEAST_RATE: f64 = 5.0;
+
 fn rates(title: &str, unit: &str, samples: &[Sample], all: Vec<(String, Vec<f64>)>) -> Drawing {
     let most = all
         .iter()
         .flat_map(|(_, rates)| rates)
         .copied()
-        .fold(1.0, f64::max);
+        .fold(LEAST_RATE, f64::max);
     let now = samples.last().map(|last| last.at);
     let ago = |sample: &Sample| now.map_or(0.0, |now| (now - sample.at).as_secs_f64());
     let series = all.into_iter().map(|(name, rates)| Series {
@@ -167,12 +170,14 @@ fn pools(state: &State) -> Drawing {
         .map(|part| (last * part).round())
         .map(|number| (number, number.to_string()))
         .into();
+    let label = "since each was last used";
+    let mut y = Axis::logarithmic(label, bytes, |value| amount(value, "B"));
+    // A pool has whole bytes, and an empty one is drawn at 1.
+    y.ticks.retain(|(bytes, _)| *bytes >= 1.0);
     Lines {
         title: "Fill of the pools".into(),
         x,
-        y: Axis::logarithmic("since each was last used", bytes, |value| {
-            amount(value, "B")
-        }),
+        y,
         series: vec![Series {
             name: "bytes".into(),
             is_dashed: false,
@@ -186,6 +191,14 @@ fn pools(state: &State) -> Drawing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_two_labels_of_an_idle_service_are_the_same() {
+        let drawing = rates("idle", "B/s", &[], Vec::new()).inline();
+        for label in ["0 B/s", "1 B/s", "5 B/s"] {
+            assert_eq!(drawing.matches(&format!(">{label}<")).count(), 1, "{label}");
+        }
+    }
 
     #[test]
     fn amounts_have_a_unit_that_fits() {

@@ -79,12 +79,21 @@ fn table(title: &str, words: &str, head: &[&str], rows: &[Vec<String>]) -> Strin
             "<section>\n<h2>{title}</h2>\n<p>{words} There are none.</p>\n</section>\n"
         );
     }
-    let heads: String = head.iter().map(|cell| format!("<th>{cell}</th>")).collect();
-    let row = |cells: &Vec<String>| {
-        let cells: String = cells
-            .iter()
-            .map(|cell| format!("<td>{cell}</td>"))
-            .collect();
+    let is_text = |column: usize| !rows.iter().all(|row| is_figure(&row[column]));
+    let class = |column| {
+        if is_text(column) {
+            " class=\"text\""
+        } else {
+            ""
+        }
+    };
+    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
+        let cell = |(column, cell)| format!("<{tag}{}>{cell}</{tag}>", class(column));
+        cells.enumerate().map(cell).collect()
+    };
+    let heads = cells("th", &mut head.iter().copied());
+    let row = |row: &Vec<String>| {
+        let cells = cells("td", &mut row.iter().map(String::as_str));
         format!("<tr>{cells}</tr>\n")
     };
     let rows: String = rows.iter().map(row).collect();
@@ -92,6 +101,11 @@ fn table(title: &str, words: &str, head: &[&str], rows: &[Vec<String>]) -> Strin
         "<section>\n<h2>{title}</h2>\n<p>{words}</p>\n<div class=\"scroll\"><table>\n<thead><tr>{heads}</tr></thead>\n\
          <tbody>\n{rows}</tbody></table></div>\n</section>\n"
     )
+}
+
+/// Whether a cell is a figure, or stands for one that is missing. Figures are aligned at their right, and text at its left.
+fn is_figure(cell: &str) -> bool {
+    cell == "-" || cell.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// A state, marked if it is not as it should be.
@@ -122,8 +136,8 @@ fn doors(state: &State) -> String {
         let text = opening.fault.as_deref().unwrap_or("open");
         vec![
             escape(opening.name),
-            escape(&opening.place),
             marked(text, opening.fault.is_none()),
+            escape(&opening.place),
         ]
     });
     let head = [
@@ -140,7 +154,7 @@ fn doors(state: &State) -> String {
     html += &table(
         "Openings",
         "What the configuration asks for.",
-        &["kind", "place", "state"],
+        &["kind", "state", "place"],
         &openings,
     );
     html
