@@ -25,6 +25,8 @@ pub(crate) struct Target<'a> {
     pub(crate) run: PathBuf,
     /// `None` where files cannot be mounted.
     pub(crate) files: Option<PathBuf>,
+    /// The socket of the echo.
+    pub(crate) echo: PathBuf,
     pub(crate) blocks: &'a Blocks,
     pub(crate) ends: &'a AtomicBool,
 }
@@ -70,12 +72,16 @@ impl fmt::Display for Counts {
     }
 }
 
+/// The client of the echo: no part of the service. What takes long there takes long because of the machine.
+pub(crate) const CONTROL: &str = "control, an echo";
+
 /// A client: it draws until the end.
 type Run<'a> = fn(&Target<'a>) -> Counts;
 
 /// All clients.
-pub(crate) fn all<'a>(_: &Target<'a>) -> [(&'static str, Run<'a>); 7] {
+pub(crate) fn all<'a>(_: &Target<'a>) -> [(&'static str, Run<'a>); 8] {
     [
+        (CONTROL, |target| again(target, echoed)),
         ("egd", |target| again(target, egd)),
         ("bulk", |target| again(target, bulk)),
         ("bulk, many", |target| again(target, crowd)),
@@ -96,6 +102,17 @@ fn again(target: &Target<'_>, connect: fn(&Target<'_>, &mut Counts) -> io::Resul
         std::thread::sleep(PAUSE);
     }
     counts
+}
+
+fn echoed(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
+    let mut stream = UnixStream::connect(&target.echo)?;
+    for _ in 0..REQUESTS {
+        let began = Instant::now();
+        stream.write_all(&[7; 32])?;
+        stream.read_exact(&mut [0; 32])?;
+        counts.answered(began);
+    }
+    Ok(())
 }
 
 fn socket(target: &Target<'_>, name: &str) -> io::Result<UnixStream> {
