@@ -19,6 +19,7 @@
 //! process      signals, bounds, privileges, sandbox
 //! opened       opens what the configuration asks for
 //! service      the service from its start to its end
+//! wipe         wipes many bytes at once
 //! client       `wellspringd status`
 //! ```
 //!
@@ -49,3 +50,4 @@ pub mod sockets;
 pub mod sources;
 pub mod state;
 pub mod users;
+mod wipe;

@@ -1,6 +1,6 @@
 //! Memory for one answer, which is wiped after every use.
 
-use zeroize::Zeroize;
+use crate::wipe::wipe;
 
 /// Memory for one answer.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ impl Buffer {
     pub(super) fn set_len(&mut self, length: usize) {
         if self.memory.len() < length {
             // The old memory may hold bytes: it is wiped before it is given back.
-            self.memory.as_mut_slice().zeroize();
+            wipe(&mut self.memory);
             self.memory = vec![0; length.next_power_of_two()];
         }
         self.length = length;
@@ -31,7 +31,7 @@ impl Buffer {
 
     /// Wipes what was used.
     pub(super) fn wipe(&mut self) {
-        self.memory[..self.length].zeroize();
+        wipe(&mut self.memory[..self.length]);
         self.length = 0;
     }
 }

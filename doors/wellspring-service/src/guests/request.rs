@@ -1,9 +1,9 @@
 //! One request of a guest: a chain of descriptors, which name buffers in its memory.
 
+use crate::wipe::wipe;
 use core::ops::Deref;
 use virtio_queue::{DescriptorChain, Queue, QueueOwnedT, QueueT};
 use vm_memory::{Bytes, GuestAddress, GuestMemory, GuestMemoryMmap, Permissions};
-use zeroize::Zeroize;
 
 /// The most bytes of one request. virtio lets a device give fewer than the guest asks for.
 pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
@@ -64,12 +64,12 @@ pub fn serve_next(
     if let Some(buffers) = buffers.filter(|_| length > 0) {
         let bytes = &mut scratch[..length];
         if !fill(bytes) {
-            bytes.zeroize();
+            wipe(bytes);
             queue.go_to_previous_position();
             return Ok(Outcome::NotSeeded);
         }
         written = write(memory, &buffers, bytes);
-        bytes.zeroize();
+        wipe(bytes);
     }
     let given = written.unwrap_or(0);
     queue

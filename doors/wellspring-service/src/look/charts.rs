@@ -174,6 +174,7 @@ fn pools(state: &State) -> Drawing {
     let mut y = Axis::logarithmic(label, bytes, |value| amount(value, "B"));
     // A pool has whole bytes, and an empty one is drawn at 1.
     y.ticks.retain(|(bytes, _)| *bytes >= 1.0);
+    y.from = 1.0;
     Lines {
         title: "Fill of the pools".into(),
         x,

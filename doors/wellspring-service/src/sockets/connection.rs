@@ -7,11 +7,11 @@ use crate::doors::Door;
 use crate::look;
 use crate::meters::add;
 use crate::state::State;
+use crate::wipe::wipe;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use zeroize::Zeroize;
 
 /// The most bytes that one connection sends before the next one has its turn. If 1000 connections want more, each waits
 /// for about 1000 times the 20 us of one turn.
@@ -187,7 +187,7 @@ impl Connection {
         }
         let sent = send(&self.stream, out, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
         // Bytes that were not sent are wiped as well, and are never sent: the next call makes others.
-        out.zeroize();
+        wipe(out);
         match sent {
             Ok(sent) => {
                 let of_head = sent.min(head_length);
