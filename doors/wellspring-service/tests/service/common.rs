@@ -211,6 +211,15 @@ pub(crate) fn is_installed(tool: &str) -> bool {
     is_found
 }
 
+/// Whether tests that take long are asked for. Prints SKIPPED if they are not.
+pub(crate) fn is_long(reason: &str) -> bool {
+    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
+    if !is_long {
+        eprintln!("SKIPPED: {reason}. Run: cargo xtask test --long");
+    }
+    is_long
+}
+
 pub(crate) fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {

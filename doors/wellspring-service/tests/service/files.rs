@@ -117,6 +117,11 @@ fn programs_read_the_files() {
             "100",
         ),
         (
+            "dd",
+            format!("dd if={mount}/random bs=1000 count=3 iflag=fullblock 2>/dev/null | wc -c"),
+            "3000",
+        ),
+        (
             "perl",
             format!("perl -e 'open F,\"<\",\"{mount}/random\"; print read(F,$x,77)'"),
             "77",
@@ -147,6 +152,51 @@ fn programs_read_the_files() {
             assert_eq!(said.trim(), expected, "{command}");
         }
     }
+}
+
+/// The tests of dieharder that take a second: bits, and runs of ascending and descending numbers.
+#[test]
+fn dieharder_finds_nothing_in_the_files() {
+    if !has_fuse() || !is_installed("dieharder") {
+        return;
+    }
+    let (_service, mount) = start();
+    for test in [100, 15] {
+        let command = format!(
+            "cat {}/urandom | dieharder -g 200 -d {test} 2>/dev/null",
+            mount.display()
+        );
+        let output = sh(&command);
+        let said = String::from_utf8_lossy(&output.stdout);
+        // dieharder says FAILED for less than one in a million.
+        let is_judged = said.contains("PASSED") || said.contains("WEAK");
+        assert!(is_judged && !said.contains("FAILED"), "{said}");
+    }
+}
+
+/// rngd tests 2500 bytes of its source before anything else. It feeds the kernel only when that asks, which Linux 5.18
+/// and later do not.
+#[test]
+fn rngd_takes_a_file_as_its_source() {
+    if !has_fuse() || !is_installed("rngd") {
+        return;
+    }
+    let (service, mount) = start();
+    let mut command = std::process::Command::new("rngd");
+    command
+        .args(["--foreground", "--no-drng=1", "--no-tpm=1", "--rng-device"])
+        .arg(mount.join("random"))
+        .arg("--pid-file")
+        .arg(service.folder.path("rngd.pid"));
+    let mut rngd = command.spawn().unwrap();
+    let until = std::time::Instant::now() + super::common::PATIENCE;
+    while service.door("random")["bytes"].as_u64().unwrap() < 2500 {
+        assert!(std::time::Instant::now() < until, "rngd read nothing");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(rngd.try_wait().unwrap().is_none(), "rngd gave up");
+    rngd.kill().unwrap();
+    rngd.wait().unwrap();
 }
 
 #[test]

@@ -1,5 +1,5 @@
-use super::common::{Service, is_installed, wellspringd};
-use std::io::Write;
+use super::common::{PATIENCE, Service, is_installed, is_long, wellspringd};
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
@@ -77,7 +77,6 @@ fn without_a_service_status_says_so_in_a_line() {
 
 #[test]
 fn a_foreign_page_cannot_read_the_status_by_a_name_of_its_own() {
-    use std::io::Read;
     let service = Service::start("");
     let mut stream = service.socket("web.sock");
     stream
@@ -97,9 +96,57 @@ fn free_port() -> u16 {
         .port()
 }
 
+/// A query that Prometheus answers from what it has scraped.
+#[test]
+fn prometheus_scrapes_the_service() {
+    if !is_long("it takes seconds") || !is_installed("prometheus") {
+        return;
+    }
+    let (web, own) = (free_port(), free_port());
+    let service = Service::start(&format!("[web]\nlisten = [\"127.0.0.1:{web}\"]\n"));
+    let config = service.folder.path("prometheus.yml");
+    let text = format!(
+        "scrape_configs:\n- job_name: wellspring\n  scrape_interval: 1s\n  static_configs:\n  - targets: ['127.0.0.1:{web}']\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut command = Command::new("prometheus");
+    command
+        .arg(format!("--config.file={}", config.display()))
+        .arg(format!(
+            "--storage.tsdb.path={}",
+            service.folder.path("data").display()
+        ))
+        .arg(format!("--web.listen-address=127.0.0.1:{own}"))
+        .stderr(Stdio::null());
+    let mut prometheus = command.spawn().unwrap();
+    let query = || {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", own)).ok()?;
+        let request =
+            "GET /api/v1/query?query=wellspring_ready HTTP/1.0\r\nHost: localhost\r\n\r\n";
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer
+            .contains("\"__name__\":\"wellspring_ready\"")
+            .then_some(answer)
+    };
+    let until = std::time::Instant::now() + PATIENCE;
+    let answer = loop {
+        let answer = query();
+        if answer.is_some() || std::time::Instant::now() > until {
+            break answer;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    };
+    prometheus.kill().unwrap();
+    prometheus.wait().unwrap();
+    let answer = answer.expect("Prometheus scraped nothing");
+    assert!(answer.trim_end().ends_with(",\"1\"]}]}}"), "{answer}");
+}
+
 #[test]
 fn a_browser_shows_the_page_at_every_width_without_an_error() {
-    if !is_installed("chromium") {
+    if !is_long("it starts four browsers") || !is_installed("chromium") {
         return;
     }
     let port = free_port();
