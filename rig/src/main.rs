@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! guest         Debian kernels in QEMU, and small Debian systems
-//! machines      the command in machines of four nodes, over a reboot, and in two clones
+//! machines      the command in machines of four nodes, over a reboot, and in two clones; the service for guests
 //! kernel_test   the kernel module on real kernels
 //! cross         known answers and self-tests on aarch64 and s390x
 //! ```
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: wellspring-rig COMMAND
-  machines   test the command in a machine of four nodes, over a reboot, and in two clones of a machine
+  machines   test the command in a machine of four nodes, over a reboot, in two clones, and the service for guests
   kernel-test [6.1|6.12|7.2|debug].. [--boots N] [--machine NAME]
              test the kernel module on these kernels (6.1 and 6.12 if none is named), booting each N times, in all
              machines or only in those whose names contain NAME

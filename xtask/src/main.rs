@@ -45,7 +45,7 @@ tests:
   python [--all]     install the Python package in a virtual environment and run its tests; --all adds those that take
                      minutes and the large cluster engines; further words go to pytest
 tests on other machines:
-  rig                test the command in a machine of four nodes, over a reboot, and in two clones of a machine
+  rig                test the command in a machine of four nodes, over a reboot, in two clones, and the service for guests
   kernel-test [6.1|6.12|7.2|debug].. [--boots N] [--machine NAME]
                      test the kernel module on these kernels (6.1 and 6.12 if none is named), booting each N times
   cross [aarch64|s390x]..

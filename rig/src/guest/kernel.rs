@@ -112,11 +112,6 @@ impl Kernel {
         })
     }
 
-    /// Fetches the image alone.
-    pub(crate) fn fetch_image(cache: &Cache, release: Release) -> Result<PathBuf> {
-        Self::fetch(cache, release).map(|kernel| kernel.image)
-    }
-
     /// The distribution's modules that `modules` need, in the order to load them.
     pub(crate) fn needed_by(
         &self,
@@ -125,6 +120,14 @@ impl Kernel {
     ) -> Result<Vec<(String, Vec<u8>)>> {
         match &self.modules {
             Some(folder) => Modules::below(folder, busybox(cache)?)?.needed_by(modules),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The distribution's modules with these names and all that they need, in the order to load them.
+    pub(crate) fn modules(&self, cache: &Cache, names: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
+        match &self.modules {
+            Some(folder) => Modules::below(folder, busybox(cache)?)?.named(names),
             None => Ok(Vec::new()),
         }
     }

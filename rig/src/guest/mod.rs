@@ -10,7 +10,7 @@
 //! debug       a kernel that we build, which checks locks and memory
 //! initramfs   the guest's files, as a cpio archive
 //! files       the files that every guest has: busybox, and a shell that takes commands
-//! command     the command `wellspring`, linked statically for the guest
+//! command     the programs of this project, linked statically for the guest
 //! vm          the virtual machine: CPUs, nodes, disks, and QEMU's arguments for them
 //! qemu        fetches QEMU and starts a virtual machine
 //! running     a running virtual machine: commands, snapshots, power off
@@ -41,7 +41,7 @@ mod vm;
 
 pub(crate) use cache::{Cache, run};
 pub(crate) use chroot::Chroot;
-pub(crate) use command::command;
+pub(crate) use command::{Programs, command};
 pub(crate) use console::unless_half_patched;
 pub(crate) use files::Files;
 pub(crate) use kernel::{Kernel, Release};

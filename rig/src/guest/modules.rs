@@ -36,6 +36,22 @@ impl Modules {
         Ok(loaded)
     }
 
+    /// The names and contents of these modules and of all that they need, in the order to load them. One that is
+    /// not among the distribution's is taken for built in.
+    pub(super) fn named(&self, names: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
+        let mut loaded = Vec::new();
+        for name in names {
+            let is_loaded = loaded.iter().any(|(other, _)| other == name);
+            let Some(path) = self.by_name.get(*name).filter(|_| !is_loaded) else {
+                continue;
+            };
+            let bytes = self.read(path)?;
+            self.add_needs(&bytes, &[], &mut loaded)?;
+            loaded.push(((*name).to_owned(), bytes));
+        }
+        Ok(loaded)
+    }
+
     fn add_needs(
         &self,
         module: &[u8],

@@ -41,6 +41,10 @@ pub(crate) struct Vm<'a> {
     pub(crate) notices: bool,
     /// A saved state to resume, instead of booting.
     pub(crate) state: Option<&'a Path>,
+    /// Whether another process can map the machine's memory, as devices by vhost-user need.
+    pub(crate) shares_memory: bool,
+    /// QEMU's arguments for other devices.
+    pub(crate) devices: &'a [String],
 }
 
 impl<'a> Vm<'a> {
@@ -58,6 +62,8 @@ impl<'a> Vm<'a> {
             uuid: None,
             notices: false,
             state: None,
+            shares_memory: false,
+            devices: &[],
         }
     }
 
@@ -128,9 +134,14 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
         let mut words = format!("node,nodeid={number}");
         if node.memory_mib > 0 {
             let size = node.memory_mib;
+            let backend = if vm.shares_memory {
+                "memory-backend-memfd,share=on"
+            } else {
+                "memory-backend-ram"
+            };
             add(&[
                 "-object",
-                &format!("memory-backend-ram,id=memory{number},size={size}M"),
+                &format!("{backend},id=memory{number},size={size}M"),
             ]);
             words += &format!(",memdev=memory{number}");
         }
@@ -182,6 +193,9 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
     }
     if vm.notices {
         add(&["-device", "vmgenid,guid=auto"]);
+    }
+    for device in vm.devices {
+        add(&[device]);
     }
     if let Some(state) = vm.state {
         add(&["-incoming", &format!("file:{}", state.display())]);

@@ -1,18 +1,23 @@
-//! `machines`: the command `wellspring` in virtual machines of several nodes, over a reboot, and in two clones.
+//! `machines`: the command `wellspring` in virtual machines of several nodes, over a reboot, and in two clones; the service
+//! for guests and in a guest.
 //!
 //! ```text
 //! setup    QEMU, the files and the folder that all of these use
 //! nodes    memory on its node, readers served by theirs, the first 128 bits, shares of seeds
 //! seeds    a seed file over a reboot
 //! clones   two machines that are resumed from one saved state
+//! host     the service on this machine, for devices of guests
+//! service  the service for guests, and in a guest
 //! ```
 
 mod clones;
+mod host;
 mod nodes;
 mod seeds;
+mod service;
 mod setup;
 
-use crate::guest::{Cache, Files, Kernel, Qemu, Release, Result, Table, Vm, command, failed};
+use crate::guest::{Cache, Files, Kernel, Programs, Qemu, Release, Result, Table, Vm, failed};
 use clones::Notice;
 use setup::MachineSetup;
 use std::path::Path;
@@ -21,19 +26,27 @@ use std::path::Path;
 pub(crate) fn run(root: &Path) -> Result {
     let cache = Cache::open(root)?;
     let qemu = Qemu::fetch(&cache)?;
+    let kernel = Kernel::fetch(&cache, Release::V6_12)?;
     let (old, new) = (
-        Kernel::fetch_image(&cache, Release::V6_1)?,
-        Kernel::fetch_image(&cache, Release::V6_12)?,
+        Kernel::fetch(&cache, Release::V6_1)?.image,
+        kernel.image.clone(),
     );
     let folder = cache.fresh("rig")?;
-    let files = Files::fetch(&cache)?.copy("bin/wellspring", &command(root)?)?;
-    let initramfs = files.write(folder.join("initramfs"))?;
+    let programs = Programs::build(root)?;
+    let files = Files::fetch(&cache)?.copy("bin/wellspring", &programs.wellspring)?;
+    let initramfs = files.clone().write(folder.join("initramfs"))?;
     let setup = MachineSetup {
         qemu,
         initramfs,
         folder,
     };
     let mut table = Table::new();
+    let inputs = service::Inputs {
+        cache: &cache,
+        root,
+        kernel: &kernel,
+        programs: &programs,
+    };
     table.add_outcome("self-tests on 4 nodes", self_tests(&setup, &new))?;
     table.add_outcome("memory of 4 nodes", nodes::memory(&setup, &new))?;
     table.add_outcome("readers of 4 nodes", nodes::readers(&setup, &new))?;
@@ -48,7 +61,10 @@ pub(crate) fn run(root: &Path) -> Result {
     ] {
         table.add_outcome(name, clone_window(&setup, kernel, notice))?;
     }
-    table.end()
+    let added = service::add_rows(&mut table, &setup, &inputs, files);
+    // The rows so far count even if something is missing for the others.
+    table.end()?;
+    added
 }
 
 fn self_tests(setup: &MachineSetup, kernel: &Path) -> Result<String> {
