@@ -45,36 +45,60 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), String> {
 /// The table as a Rust file.
 fn table() -> Result<String, String> {
     let mut text = String::from(
-        "//! The cutoffs of the adaptive proportion test: `[intermittent, permanent]` for each claim from 1/256 of a bit\n\
-         //! up. Written by `cargo xtask cutoffs`, which says how; `cargo xtask cutoffs --check` compares.\n",
+        "//! The cutoffs of the adaptive proportion test, for each claim from 1/256 of a bit up. Written by\n\
+         //! `cargo xtask cutoffs`, which says how; `cargo xtask cutoffs --check` compares.\n\
+         //!\n\
+         //! A higher claim never has a higher cutoff. So a table holds steps, from the lowest bit of the first word on: a 1\n\
+         //! lowers the cutoff by one, a 0 ends a claim. The first cutoff is that of a claim of nothing, the window and one\n\
+         //! more. As numbers the tables would take eleven times as much of every program.\n",
     );
     for (window, claims, what) in [
         (
             512,
             8 * PARTS,
-            "For claims of up to 8 bits a symbol, in a window of 512.",
+            "For claims of up to 8 bits a symbol, in a window of 512: intermittent, permanent.",
         ),
         (
             1024,
             PARTS,
-            "For claims of up to a bit, in a window of 1024.",
+            "For claims of up to a bit, in a window of 1024: intermittent, permanent.",
         ),
     ] {
         let rows = cutoffs(window, claims)?;
+        let mut tables = [0, 1].map(|grade| {
+            let cutoffs: Vec<usize> = rows.iter().map(|row| row[grade]).collect();
+            steps(window + 1, &cutoffs)
+        });
+        let words = tables.iter().map(Vec::len).max().unwrap_or(0);
+        tables.iter_mut().for_each(|table| table.resize(words, 0));
         let _ = write!(
             text,
-            "\n/// {what}\npub(super) static WINDOW_{window}: [[u16; 2]; {claims}] = [\n"
+            "\n/// {what}\npub(super) static WINDOW_{window}: [[u64; {words}]; 2] = [\n"
         );
-        for line in rows.chunks(9) {
-            let cells: Vec<String> = line
-                .iter()
-                .map(|[intermittent, permanent]| format!("[{intermittent}, {permanent}]"))
-                .collect();
-            let _ = writeln!(text, "    {},", cells.join(", "));
+        for table in tables {
+            text.push_str("    [\n");
+            for line in table.chunks(5) {
+                let words: Vec<String> = line.iter().map(|word| format!("{word:#018x}")).collect();
+                let _ = writeln!(text, "        {},", words.join(", "));
+            }
+            text.push_str("    ],\n");
         }
         text.push_str("];\n");
     }
     Ok(text)
+}
+
+/// The steps from one cutoff to the next, as the table's head describes them.
+fn steps(first: usize, cutoffs: &[usize]) -> Vec<u64> {
+    let mut bits = Vec::new();
+    let mut last = first;
+    for &cutoff in cutoffs {
+        bits.extend((cutoff..last).map(|_| 1));
+        bits.push(0);
+        last = cutoff;
+    }
+    let word = |bits: &[u64]| bits.iter().rev().fold(0, |word, bit| word << 1 | bit);
+    bits.chunks(64).map(word).collect()
 }
 
 /// Both cutoffs for the claims of 1, 2, .. `claims` 256ths of a bit.
@@ -178,6 +202,13 @@ mod tests {
         let rows = cutoffs(512, 30).unwrap();
         assert_eq!((rows[13], rows[14][0]), ([513, 513], 512));
         assert_eq!((rows[28][1], rows[29][1]), (513, 512));
+    }
+
+    #[test]
+    fn steps_lead_from_each_cutoff_to_the_next() {
+        assert_eq!(steps(9, &[9, 8, 8, 5]), [0b0111_0010]);
+        // The last claim begins a word.
+        assert_eq!(steps(70, &[7, 7]), [u64::MAX >> 1, 0]);
     }
 
     #[test]

@@ -61,10 +61,10 @@ impl Cutoffs {
                 adaptive_proportion: [u16::MAX; 2],
             };
         }
-        let row = if claim < 2048 { claim as usize } else { 2048 } - 1;
-        let adaptive_proportion = match symbol {
-            Symbol::Bit => table::WINDOW_1024[row],
-            Symbol::Byte | Symbol::Word => table::WINDOW_512[row],
+        let row = if claim < 2048 { claim as u32 } else { 2048 };
+        let [intermittent, permanent]: [&[u64]; 2] = match symbol {
+            Symbol::Bit => [&table::WINDOW_1024[0], &table::WINDOW_1024[1]],
+            Symbol::Byte | Symbol::Word => [&table::WINDOW_512[0], &table::WINDOW_512[1]],
         };
         Self {
             claims: true,
@@ -73,7 +73,10 @@ impl Cutoffs {
                 1 + (256 * Grade::Intermittent.false_alarm_exponent()).div_ceil(claim as u32),
                 1 + (256 * Grade::Permanent.false_alarm_exponent()).div_ceil(claim as u32),
             ],
-            adaptive_proportion,
+            adaptive_proportion: [
+                cutoff(intermittent, window + 1, row),
+                cutoff(permanent, window + 1, row),
+            ],
         }
     }
 
@@ -100,6 +103,29 @@ impl Cutoffs {
     #[must_use]
     pub const fn window(&self) -> u16 {
         self.window
+    }
+}
+
+/// The cutoff of a claim in 256ths of a bit, from the steps of a table: `first` less the ones before the zero that ends
+/// the claim.
+const fn cutoff(steps: &[u64], first: u16, claim: u32) -> u16 {
+    let (mut cutoff, mut claims_left, mut index) = (first, claim, 0);
+    // Whole words that end fewer claims than are left.
+    while steps[index].count_zeros() < claims_left {
+        claims_left -= steps[index].count_zeros();
+        cutoff -= steps[index].count_ones() as u16;
+        index += 1;
+    }
+    let mut word = steps[index];
+    loop {
+        if word & 1 == 1 {
+            cutoff -= 1;
+        } else if claims_left == 1 {
+            return cutoff;
+        } else {
+            claims_left -= 1;
+        }
+        word >>= 1;
     }
 }
 
