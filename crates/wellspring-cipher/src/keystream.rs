@@ -1,19 +1,11 @@
 //! The keystream of a key and a counter.
 
+use crate::backend::Kind;
+use crate::schedule::{self, Expansion, Schedule};
 #[cfg(target_arch = "x86_64")]
-use crate::x86::{
-    aes_ni, aes_schedule::RoundKeys, chacha20_avx2, chacha20_avx512, chacha20_sse2, vaes256,
-    vaes512,
-};
-use crate::{Backend, KEY_BYTES, chacha20_key::ChaCha20Key, portable, stack};
-#[cfg(target_arch = "x86_64")]
-use crate::{Prf, runs::fill_in_runs};
+use crate::x86::aes_schedule::RoundKeys;
+use crate::{Backend, KEY_BYTES, chacha20_key::ChaCha20Key, stack};
 use core::fmt;
-
-#[cfg(target_arch = "x86_64")]
-const AES_BLOCK_BYTES: usize = Prf::Aes256.block_bytes();
-#[cfg(target_arch = "x86_64")]
-const CHACHA_BLOCK_BYTES: usize = Prf::ChaCha20.block_bytes();
 
 /// The keystream of one key, from a counter on.
 ///
@@ -38,84 +30,6 @@ pub struct Keystream {
     schedule: Schedule,
 }
 
-/// The key in the form that a backend needs.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "the owner chose and locked the memory of the key: it does not go behind a pointer"
-)]
-enum Schedule {
-    #[cfg(target_arch = "x86_64")]
-    Aes256Vaes512(RoundKeys),
-    #[cfg(target_arch = "x86_64")]
-    Aes256Vaes256(RoundKeys),
-    #[cfg(target_arch = "x86_64")]
-    Aes256Ni(RoundKeys),
-    Aes256Portable(portable::Aes256),
-    #[cfg(target_arch = "x86_64")]
-    ChaCha20Avx512(ChaCha20Key),
-    #[cfg(target_arch = "x86_64")]
-    ChaCha20Avx2(ChaCha20Key),
-    #[cfg(target_arch = "x86_64")]
-    ChaCha20Sse2(ChaCha20Key),
-    ChaCha20Portable(ChaCha20Key),
-}
-
-impl Schedule {
-    /// Overwrites `destination` with the blocks from `counter` on and steps the counter. ChaCha runs
-    /// `ROUNDS` rounds; AES-256 has a fixed number.
-    #[inline(always)]
-    fn fill<const ROUNDS: usize>(&self, counter: &mut u128, destination: &mut [u8]) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Aes256Vaes512(keys) => {
-                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: `Keystream::new` asserted that the backend is available.
-                    unsafe { vaes512::fill(keys, first, run) }
-                })
-            }
-            #[cfg(target_arch = "x86_64")]
-            Self::Aes256Vaes256(keys) => {
-                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { vaes256::fill(keys, first, run) }
-                })
-            }
-            #[cfg(target_arch = "x86_64")]
-            Self::Aes256Ni(keys) => {
-                fill_in_runs(counter, AES_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { aes_ni::fill(keys, first, run) }
-                })
-            }
-            Self::Aes256Portable(aes) => aes.fill(counter, destination),
-            #[cfg(target_arch = "x86_64")]
-            Self::ChaCha20Avx512(key) => {
-                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { chacha20_avx512::fill::<ROUNDS>(key, first, run) }
-                })
-            }
-            #[cfg(target_arch = "x86_64")]
-            Self::ChaCha20Avx2(key) => {
-                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { chacha20_avx2::fill::<ROUNDS>(key, first, run) }
-                })
-            }
-            #[cfg(target_arch = "x86_64")]
-            Self::ChaCha20Sse2(key) => {
-                fill_in_runs(counter, CHACHA_BLOCK_BYTES, destination, |first, run| {
-                    // SAFETY: as above.
-                    unsafe { chacha20_sse2::fill::<ROUNDS>(key, first, run) }
-                })
-            }
-            Self::ChaCha20Portable(key) => {
-                portable::fill_chacha20::<ROUNDS>(key, counter, destination)
-            }
-        }
-    }
-}
-
 impl Keystream {
     /// Sets up `key`. The first block is that of `counter`.
     ///
@@ -131,39 +45,15 @@ impl Keystream {
 
     #[inline(never)]
     fn set_up(backend: Backend, key: &[u8; KEY_BYTES], counter: u128) -> Self {
-        match backend {
+        match backend.expansion() {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the backend is available; it includes AES-NI and SSSE3.
-            Backend::Aes256Vaes512 => unsafe {
-                Self::with_round_keys(backend, key, counter, Schedule::Aes256Vaes512)
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Backend::Aes256Vaes256 => unsafe {
-                Self::with_round_keys(backend, key, counter, Schedule::Aes256Vaes256)
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Backend::Aes256Ni => unsafe {
-                Self::with_round_keys(backend, key, counter, Schedule::Aes256Ni)
-            },
-            #[cfg(target_arch = "x86_64")]
-            Backend::ChaCha20Avx512 => Self::from_schedule(backend, counter, || {
-                Schedule::ChaCha20Avx512(ChaCha20Key::new(key))
-            }),
-            #[cfg(target_arch = "x86_64")]
-            Backend::ChaCha20Avx2 => Self::from_schedule(backend, counter, || {
-                Schedule::ChaCha20Avx2(ChaCha20Key::new(key))
-            }),
-            #[cfg(target_arch = "x86_64")]
-            Backend::ChaCha20Sse2 => Self::from_schedule(backend, counter, || {
-                Schedule::ChaCha20Sse2(ChaCha20Key::new(key))
-            }),
-            Backend::Aes256Portable => Self::from_schedule(backend, counter, || {
-                Schedule::Aes256Portable(portable::Aes256::new(key))
-            }),
-            Backend::ChaCha20Portable => Self::from_schedule(backend, counter, || {
-                Schedule::ChaCha20Portable(ChaCha20Key::new(key))
+            // SAFETY: the backend is available; all that work on round keys include AES-NI and SSSE3.
+            Expansion::RoundKeys => unsafe { Self::with_round_keys(backend, key, counter) },
+            Expansion::Bitsliced(expand) => {
+                Self::from_schedule(backend, counter, || Schedule::Bitsliced(expand(key)))
+            }
+            Expansion::ChaCha20 => Self::from_schedule(backend, counter, || {
+                Schedule::ChaCha20(ChaCha20Key::new(key))
             }),
         }
     }
@@ -183,13 +73,8 @@ impl Keystream {
     #[cfg(target_arch = "x86_64")]
     #[inline(never)]
     #[target_feature(enable = "aes,ssse3")]
-    fn with_round_keys(
-        backend: Backend,
-        key: &[u8; KEY_BYTES],
-        counter: u128,
-        schedule: impl FnOnce(RoundKeys) -> Schedule,
-    ) -> Self {
-        let schedule = schedule(RoundKeys::expand(key));
+    fn with_round_keys(backend: Backend, key: &[u8; KEY_BYTES], counter: u128) -> Self {
+        let schedule = Schedule::RoundKeys(RoundKeys::expand(key));
         Self {
             backend,
             counter,
@@ -208,7 +93,7 @@ impl Keystream {
 
     #[inline(never)]
     fn generate(&mut self, destination: &mut [u8]) {
-        self.schedule.fill::<20>(&mut self.counter, destination);
+        self.backend.fill()(&self.schedule, &mut self.counter, destination);
     }
 
     /// Overwrites `destination` with the blocks from `first_block` on, with `ROUNDS` rounds of
@@ -220,7 +105,18 @@ impl Keystream {
 
     #[inline(never)]
     fn generate_from<const ROUNDS: usize>(&self, mut block: u128, destination: &mut [u8]) {
-        self.schedule.fill::<ROUNDS>(&mut block, destination);
+        let fill: schedule::Fill = match self.backend.kind() {
+            #[cfg(target_arch = "x86_64")]
+            Kind::ChaCha20Avx512 => schedule::chacha20_on_avx512::<ROUNDS>,
+            #[cfg(target_arch = "x86_64")]
+            Kind::ChaCha20Avx2 => schedule::chacha20_on_avx2::<ROUNDS>,
+            #[cfg(target_arch = "x86_64")]
+            Kind::ChaCha20Sse2 => schedule::chacha20_on_sse2::<ROUNDS>,
+            Kind::ChaCha20Portable => schedule::chacha20_portable::<ROUNDS>,
+            // AES-256 has a fixed number of rounds.
+            _ => self.backend.fill(),
+        };
+        fill(&self.schedule, &mut block, destination);
     }
 
     /// The counter of the next block.

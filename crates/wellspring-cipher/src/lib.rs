@@ -6,9 +6,10 @@
 //!
 //! ```text
 //! prf        the two functions: Prf, block length, name
+//! schedule   the key in the form that a backend needs, and the work of each backend
 //! backend    the implementations of a function, and which of them this CPU runs
 //! chacha20_key  the key of all ChaCha20 backends, wiped on drop
-//! keystream  a key and a counter: one match on the backend per call
+//! keystream  a key and a counter: one call by a pointer for each fill
 //! seekable   the same at any block number, with 8, 12 or 20 rounds, for numbers that are not secret
 //! runs       the carry from the low half of the counter to the high half, for all backends of x86-64
 //! stack      wipes what the backends leave on the stack and in registers
@@ -33,6 +34,7 @@ mod portable;
 mod prf;
 #[cfg(target_arch = "x86_64")]
 mod runs;
+mod schedule;
 mod seekable;
 pub mod sha256;
 mod stack;

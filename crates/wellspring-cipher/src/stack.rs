@@ -5,6 +5,7 @@
 //! up generously; tests search the stack for secrets after each call.
 
 use crate::Backend;
+use crate::backend::Kind;
 #[cfg(target_arch = "x86_64")]
 use crate::x86::{features::Features, xmm, ymm, zmm};
 use zeroize::zeroize_stack;
@@ -68,10 +69,10 @@ pub(crate) struct WipeAfterSetUp(pub(crate) Backend);
 impl Drop for WipeAfterSetUp {
     #[inline]
     fn drop(&mut self) {
-        match self.0 {
+        match self.0.kind() {
             _ if cfg!(debug_assertions) => zeroize_stack::<UNOPTIMISED_BYTES>(),
             // Its largest frame is 1.1 KiB on x86-64: three forms of the round keys.
-            Backend::Aes256Portable => zeroize_stack::<4096>(),
+            Kind::Aes256Portable => zeroize_stack::<4096>(),
             _ => zeroize_stack::<256>(),
         }
         #[cfg(target_arch = "x86_64")]
@@ -86,13 +87,10 @@ impl Drop for WipeAfterSetUp {
 /// backwards to the key.
 #[inline]
 pub(crate) fn wipe_after_fill(backend: Backend) {
-    match backend {
+    match backend.kind() {
         _ if cfg!(debug_assertions) => zeroize_stack::<UNOPTIMISED_BYTES>(),
         #[cfg(target_arch = "x86_64")]
-        Backend::Aes256Vaes512
-        | Backend::Aes256Vaes256
-        | Backend::Aes256Ni
-        | Backend::ChaCha20Avx512 => {}
+        Kind::Aes256Vaes512 | Kind::Aes256Vaes256 | Kind::Aes256Ni | Kind::ChaCha20Avx512 => {}
         _ => zeroize_stack::<2048>(),
     }
 }

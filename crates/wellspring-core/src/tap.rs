@@ -72,6 +72,25 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     #[must_use]
     #[inline(always)]
     pub fn take(&mut self, destination: &mut [u8]) -> bool {
+        self.take_by(hand_out, destination)
+    }
+
+    /// Like [`take`](Self::take), off the hot path: `hand_out` takes 600 bytes of a program wherever it is inlined.
+    fn take_by_call(&mut self, destination: &mut [u8]) -> bool {
+        #[inline(never)]
+        fn by_call(destination: &mut [u8], taken: &mut [u8]) {
+            hand_out(destination, taken);
+        }
+
+        self.take_by(by_call, destination)
+    }
+
+    #[inline(always)]
+    fn take_by(
+        &mut self,
+        hand_out: impl FnOnce(&mut [u8], &mut [u8]),
+        destination: &mut [u8],
+    ) -> bool {
         let length = destination.len();
         // Read once: if a signal handler forks during this read, the tap of the child is wiped under it.
         let left_bytes = self.left_bytes as usize;
@@ -117,7 +136,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         let from_buffer = destination.len().min(self.left_bytes as usize);
         let (head, rest) = destination.split_at_mut(from_buffer);
         // Fails only if a fork wiped the tap during this read, in the child.
-        let _ = self.take(head);
+        let _ = self.take_by_call(head);
         if rest.is_empty() {
             return;
         }
@@ -127,7 +146,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
             self.mix(&mut gather);
             erase_key_fast(backend, &mut self.key, &mut self.counter, &mut self.buffer);
             self.left_bytes = BUFFER_BYTES as u64;
-            let _ = self.take(rest);
+            let _ = self.take_by_call(rest);
         } else {
             for chunk in rest.chunks_mut(KEY_LIMIT_BYTES) {
                 self.mix(&mut gather);

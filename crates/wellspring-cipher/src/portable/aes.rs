@@ -74,10 +74,7 @@ impl Aes256 {
         let mut state = slice(&blocks);
         add_round_key::<0>(&mut state, keys0);
         for [now, next] in [[keys0, keys1], [keys1, keys2], [keys2, keys3]] {
-            round::<1>(&mut state, now);
-            round::<2>(&mut state, now);
-            round::<3>(&mut state, now);
-            round::<0>(&mut state, next);
+            four_rounds(&mut state, now, next);
         }
         round::<1>(&mut state, keys3);
         substitute(&mut state);
@@ -98,6 +95,15 @@ impl Drop for Aes256 {
 }
 
 impl ZeroizeOnDrop for Aes256 {}
+
+/// Four rounds, after which the state lacks no ShiftRows. Not inlined: the loop around it would be written out.
+#[inline(never)]
+fn four_rounds(state: &mut State, now: &State, next: &State) {
+    round::<1>(state, now);
+    round::<2>(state, now);
+    round::<3>(state, now);
+    round::<0>(state, next);
+}
 
 /// A round but the last. `NUMBER` is the number of the round modulo 4: how many ShiftRows the state
 /// lacks after it, and which of the four round keys in `keys` is its own.
@@ -270,7 +276,7 @@ fn expand(key: &[u8; KEY_BYTES]) -> [RoundKey; 16] {
 }
 
 /// SubWord: bit `p` of each byte goes to the lowest bit of that byte of word `p`.
-#[inline(always)]
+#[inline(never)]
 fn substitute_word(word: u32) -> u32 {
     let mut state = [0; 8];
     for (p, bits) in state.iter_mut().enumerate() {

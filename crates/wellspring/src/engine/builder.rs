@@ -203,7 +203,7 @@ impl EngineBuilder {
                 self.topology.unwrap_or_else(topology_linux::topology)
             }
         };
-        let backend = self.backend.unwrap_or_else(best_backend);
+        let backend = self.backend.unwrap_or_else(Backend::best);
         let taps = Taps::new(backend, !sources.is_empty());
         let collector = Collector::new(sources, &topology)?;
         let nodes = Nodes::new(topology, backend)?;
@@ -256,12 +256,4 @@ fn start_harvester(parts: &Arc<Parts>, harvester: Harvester) -> Result<Option<Ru
 /// Without a harvester, fast sources only: a reader draws on them.
 fn fast_sources() -> Vec<Arc<dyn Source>> {
     vec![Arc::new(Os), Arc::new(Cpu::default())]
-}
-
-/// AES-256 where the CPU has instructions for it; elsewhere ChaCha20, which is fast and constant in time without any.
-fn best_backend() -> Backend {
-    match Backend::detect(Prf::Aes256) {
-        Backend::Aes256Portable => Backend::detect(Prf::ChaCha20),
-        backend => backend,
-    }
 }
