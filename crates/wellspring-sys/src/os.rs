@@ -2,11 +2,12 @@
 
 use crate::os_error::{OsError, raw_call};
 use crate::system_calls;
+#[cfg(all(target_pointer_width = "64", not(miri)))]
+use crate::vdso;
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, read};
 use rustix::rand::{GetRandomFlags, getrandom};
-use rustix::time::{ClockId, clock_gettime};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -32,15 +33,13 @@ pub fn now_ms() -> u64 {
     if let Some(stopped_ms) = system_calls::stopped_ms() {
         return stopped_ms;
     }
-    let now = clock_gettime(ClockId::MonotonicCoarse);
-    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+    clock_ns(libc::CLOCK_MONOTONIC_COARSE) / 1_000_000
 }
 
 /// The time this thread has spent on a CPU, in microseconds. A system call.
 #[must_use]
 pub fn thread_cpu_time_us() -> u64 {
-    let spent = clock_gettime(ClockId::ThreadCPUTime);
-    spent.tv_sec as u64 * 1_000_000 + spent.tv_nsec as u64 / 1000
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID) / 1000
 }
 
 /// How often a thread left its CPU.
@@ -70,8 +69,32 @@ pub fn context_switches() -> ContextSwitches {
 /// The time since boot in nanoseconds, without the time spent asleep. No system call.
 #[must_use]
 pub fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// The time since boot in nanoseconds, with the time spent asleep. No system call on most machines.
+#[must_use]
+pub fn now_with_sleep_ns() -> u64 {
+    clock_ns(libc::CLOCK_BOOTTIME)
+}
+
+/// The time since 1970 in nanoseconds. No system call on most machines.
+#[must_use]
+pub fn wall_clock_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
+    #[cfg(all(target_pointer_width = "64", not(miri)))]
+    let time = vdso::clock::time(clock);
+    #[cfg(not(all(target_pointer_width = "64", not(miri))))]
+    // SAFETY: the pointer is to a `timespec`, of which all zeros is one.
+    let time = unsafe {
+        let mut time: libc::timespec = core::mem::zeroed();
+        libc::clock_gettime(clock, &raw mut time);
+        time
+    };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// The CPU this thread ran on a moment ago. No system call on x86-64, one elsewhere; after
@@ -82,7 +105,11 @@ pub fn current_cpu() -> usize {
     if (asks_kernel && system_calls::are_forbidden()) || cfg!(miri) {
         return 0;
     }
-    rustix::thread::sched_getcpu()
+    #[cfg(all(target_pointer_width = "64", not(miri)))]
+    let cpu = vdso::clock::current_cpu();
+    #[cfg(not(all(target_pointer_width = "64", not(miri))))]
+    let cpu = rustix::thread::sched_getcpu();
+    cpu
 }
 
 /// Lets other threads run for about a millisecond. After [`prepare`](crate::sandbox::prepare) it returns at once.

@@ -1,9 +1,8 @@
 //! Data that is different in each copy of a machine, and at each call.
 
-use rustix::time::{ClockId, clock_gettime};
 use wellspring_core::sha256::Sha256;
 use wellspring_sys::cpu::{Instruction, cycles};
-use wellspring_sys::os::os_random;
+use wellspring_sys::os::{now_with_sleep_ns, os_random, wall_clock_ns};
 use wellspring_sys::sandbox;
 use zeroize::Zeroize;
 
@@ -39,11 +38,9 @@ impl FreshEntropy {
         }
         // The vDSO reads these two with a system call where the machine's clock allows no other way.
         let has_clocks = !sandbox::is_prepared() && !cfg!(miri);
-        let clocks = has_clocks.then_some([ClockId::Realtime, ClockId::Boottime]);
-        for clock in clocks.into_iter().flatten() {
-            let now = clock_gettime(clock);
-            hash.update(&now.tv_sec.to_le_bytes());
-            hash.update(&now.tv_nsec.to_le_bytes());
+        if has_clocks {
+            hash.update(&wall_clock_ns().to_le_bytes());
+            hash.update(&now_with_sleep_ns().to_le_bytes());
         }
         hash.update(&cycles().to_le_bytes());
         hash.finish_into(&mut self.digest);

@@ -287,7 +287,8 @@ pub(crate) fn reserve(kind: Kind, node: u32, count: usize) -> bool {
 }
 
 /// Erases a slot and gives it back, if it is still held under its serial, or was when a fork wiped it. Signals are
-/// blocked.
+/// blocked. Not inlined: callers go through several slots, and none is in a hurry.
+#[inline(never)]
 pub(crate) fn release(slot: Slot) {
     if let Some(holder) = retire(slot) {
         holder.give_back();

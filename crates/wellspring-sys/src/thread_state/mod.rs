@@ -206,7 +206,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         local: &Local,
         slot: Slot,
         level: &Level<'_>,
-        node: &impl Fn() -> u32,
+        node: &dyn Fn() -> u32,
     ) -> Option<Slot> {
         level.end_in(STALE);
         // A handler in the child may have taken the slot again, under another serial. Else it is still lost, and

@@ -4,6 +4,8 @@
 //! generator is reseeded or the machine was cloned, and a fork wipes it. One call at a time may use a state. Each
 //! nesting depth of each slot has its own, so that no signal handler finds its own in use.
 
+#[cfg(all(target_pointer_width = "64", not(miri)))]
+pub(crate) mod clock;
 mod elf;
 
 use crate::os_error::OsError;

@@ -1,7 +1,7 @@
 //! Notices that the machine was suspended.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use rustix::time::{ClockId, clock_gettime};
+use wellspring_sys::os::{now_ns, now_with_sleep_ns};
 
 /// How much the two clocks must differ before it counts as a suspend.
 const MIN_SUSPEND_MS: u64 = 20;
@@ -41,16 +41,12 @@ pub(super) fn asleep_ms() -> u64 {
     if cfg!(miri) {
         return 0; // It does not know CLOCK_BOOTTIME.
     }
-    let now_us = |clock| {
-        let now = clock_gettime(clock);
-        now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1000
-    };
     // A thread that is interrupted between two clocks sees them differ: repeat until it was quick.
     loop {
-        let before = now_us(ClockId::Boottime);
-        let awake = now_us(ClockId::Monotonic);
-        if now_us(ClockId::Boottime).saturating_sub(before) < 1000 * MIN_SUSPEND_MS / 4 {
-            return before.saturating_sub(awake) / 1000;
+        let before = now_with_sleep_ns();
+        let awake = now_ns();
+        if now_with_sleep_ns().saturating_sub(before) < 1_000_000 * MIN_SUSPEND_MS / 4 {
+            return before.saturating_sub(awake) / 1_000_000;
         }
     }
 }
