@@ -118,6 +118,8 @@ fn no_content_of_the_file_is_used_twice() {
         outputs.push(engine.bytes::<32>());
         assert_eq!(engine.save_seed(), Ok(()));
         contents.push(fs::read(folder.file()).unwrap());
+        // Without anything new since the save, the engine would not write at its end.
+        engine.diverge_from_clones();
         drop(engine);
         contents.push(fs::read(folder.file()).unwrap());
     }
@@ -261,6 +263,28 @@ fn a_file_of_another_kind_is_refused_and_stays() {
         drop(engine);
         assert_eq!(fs::read(&path).unwrap(), content);
     }
+}
+
+#[test]
+fn at_its_end_an_engine_writes_only_what_it_has_not_saved() {
+    let folder = Folder::new("saved");
+    let path = folder.file();
+    let engine = ready(&path, boot(1), "nodes=2,cpus=2");
+    engine.save_seed().unwrap();
+    let saved = fs::read(&path).unwrap();
+    drop(engine);
+    assert_eq!(fs::read(&path).unwrap(), saved, "the same again");
+
+    let engine = ready(&path, boot(1), "nodes=2,cpus=2");
+    engine.save_seed().unwrap();
+    let saved = fs::read(&path).unwrap();
+    engine.diverge_from_clones();
+    drop(engine);
+    assert_ne!(
+        fs::read(&path).unwrap(),
+        saved,
+        "what came in after the save was lost"
+    );
 }
 
 #[test]

@@ -72,7 +72,8 @@ fn show(file: &Path) -> Result<(), Failure> {
         "cannot be told from a copy"
     };
     let text = format!(
-        "sections  {}\nwritten   {} times, last {written}\nplace     {place}\nclaim     {} bits\nnow       {}\n",
+        "sections  {}\nwritten   {written}\nnumber    {}, one more with each write: a use of the file is two\n\
+         place     {place}\nclaim     {} bits\nnow       {}\n",
         report.sections, report.counter, report.claimed_bits, report.found
     );
     Output::standard()?.print(&text)

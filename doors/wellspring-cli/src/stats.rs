@@ -120,8 +120,13 @@ fn seed_file(stats: &Stats) -> String {
     let Some(seed_file) = &stats.seed_file else {
         return "none".into();
     };
+    let times = if seed_file.writes == 1 {
+        "time"
+    } else {
+        "times"
+    };
     let mut line = format!(
-        "found {}, written {} times",
+        "found {}, written {} {times}",
         seed_file.found, seed_file.writes
     );
     if let Some(error) = seed_file.last_error {

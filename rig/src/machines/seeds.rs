@@ -41,7 +41,7 @@ pub(super) fn over_a_reboot(setup: &MachineSetup, kernel: &Path) -> Result<Strin
     // With fewer nodes than wrote it: every section counts.
     let mut guest = boot(1, FIRST)?;
     guest.must(MOUNT)?;
-    expect(&mut guest, "seed show", "last in another boot")?;
+    expect(&mut guest, "seed show", "written   in another boot")?;
     expect(&mut guest, "stats --seed-file", "a seed, credited")?;
     expect(&mut guest, "stats --seed-file", "a seed, not credited")?;
     power_off(guest)?;

@@ -4,7 +4,7 @@ use super::Engine;
 use super::collector::Collector;
 use super::harvester::{Harvester, HarvesterHandle, Running};
 use super::nodes::Nodes;
-use super::parts::{EngineSeedFile, Parts};
+use super::parts::{EngineSeedFile, NEVER_SAVED, Parts};
 use super::taps::Taps;
 use super::tasks;
 use crate::clone_detection::{CloneDetector, WatchedPaths};
@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::mode::Mode;
 use crate::seed_file::{Identity, SeedStore};
 use crate::topology_linux;
+use core::sync::atomic::AtomicU64;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use wellspring_core::seed::Seed;
@@ -240,6 +241,7 @@ fn start_seed_file(path: PathBuf, identity: Option<Identity>, nodes: &Nodes) -> 
     EngineSeedFile {
         store,
         save_at_end: Parts::save_seed_at_end,
+        saved_generation: AtomicU64::new(NEVER_SAVED),
     }
 }
 

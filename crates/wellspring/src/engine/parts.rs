@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::fresh_entropy::FreshEntropy;
 use crate::mode::Mode;
 use crate::seed_file::{SeedFileError, SeedStore};
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Reservation;
@@ -56,7 +57,12 @@ pub(super) struct EngineSeedFile {
     pub(super) store: Box<SeedStore>,
     /// Called when the engine is dropped. By a pointer, so that programs without a seed file are linked without this.
     pub(super) save_at_end: fn(&Parts),
+    /// The generation of the engine at its last save; [`NEVER_SAVED`] before the first.
+    pub(super) saved_generation: AtomicU64,
 }
+
+/// No generation is as large.
+pub(super) const NEVER_SAVED: u64 = u64::MAX;
 
 impl Parts {
     /// A tap that belongs to its holder.
@@ -149,6 +155,8 @@ impl Parts {
             // The present file may have more credit.
             return Err(SeedFileError::NotSeeded);
         }
+        // Loaded first: a reseed during the save is not a part of it.
+        let generation = self.taps.generation();
         let mut secrets = Zeroizing::new(vec![[0; KEY_BYTES]; self.nodes.in_use()]);
         let mut reservation = Reservation::ZERO;
         for (number, secret) in secrets.iter_mut().enumerate() {
@@ -161,16 +169,20 @@ impl Parts {
         }
         let saved = seed_file.store.save(&secrets, FULL_CREDIT_BITS);
         stack::erase_below();
+        if saved.is_ok() {
+            let saved_generation = &seed_file.saved_generation;
+            saved_generation.store(generation, Ordering::Relaxed);
+        }
         saved
     }
 
-    /// Writes the seed file, unless this is a child process.
+    /// Writes the seed file, unless this is a child process, or the engine has not reseeded since it wrote the file.
     pub(super) fn save_seed_at_end(&self) {
-        if self
-            .seed_file
-            .as_ref()
-            .is_some_and(|file| file.store.is_ours())
-        {
+        let is_wanted = |file: &EngineSeedFile| {
+            let saved_generation = file.saved_generation.load(Ordering::Relaxed);
+            file.store.is_ours() && saved_generation != self.taps.generation()
+        };
+        if self.seed_file.as_ref().is_some_and(is_wanted) {
             // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
             let _ = self.save_seed();
         }
