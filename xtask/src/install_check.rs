@@ -53,7 +53,7 @@ fn check_run(place: &Place) -> Result<(), String> {
     let output = Command::new(&command).args(words).output();
     let output = output.map_err(about(&command))?;
     let report = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() || !report.contains(" 1 programs loaded") {
+    if !output.status.success() || !report.contains(" 1 program loaded") {
         return Err(format!("wellspring run: {}\n{report}", output.status));
     }
     Ok(())

@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{is_installed, stderr};
+use common::{ended_by_signals, is_installed, stderr};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Builds the two libraries beside the command, as `cargo build` at the root does. Nothing to do if they are new.
 fn build_libraries() {
@@ -27,16 +28,35 @@ fn build_libraries() {
     assert!(output.status.success(), "{output:?}");
 }
 
-fn run(options: &[&str], program: &[&str]) -> Output {
+fn command(options: &[&str], program: &[&str]) -> Command {
     static BUILT: std::sync::Once = std::sync::Once::new();
     BUILT.call_once(build_libraries);
     let mut command = common::wellspring("run");
+    command.args(options).arg("--").args(program);
     command
-        .args(options)
-        .arg("--")
-        .args(program)
-        .output()
-        .unwrap()
+}
+
+fn run(options: &[&str], program: &[&str]) -> Output {
+    command(options, program).output().unwrap()
+}
+
+/// Starts the command with a script that prints a line when it is ready, and returns what reads the rest.
+fn started(script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut command = command(&["--preload"], &["sh", "-c", script]);
+    let command = ended_by_signals(&mut command);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (child, reader)
+}
+
+/// Sends a signal to the command, by its number alone.
+fn send(signal: i32, child: &Child) {
+    // SAFETY: no pointers; the child was not waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
 }
 
 /// The number before a word, in the line of a door.
@@ -82,7 +102,7 @@ fn each_door_can_be_set_up_alone() {
     let output = run(&["--preload", "--report"], &rand);
     let report = stderr(&output);
     assert!(!report.contains("provider"), "{report}");
-    assert!(report.contains("1 programs loaded"), "{report}");
+    assert!(report.contains("1 program loaded"), "{report}");
     assert_eq!(output.stdout.len(), 2001);
 }
 
@@ -128,6 +148,83 @@ fn the_status_and_the_arguments_are_the_programs() {
     assert!(stderr(&output).contains("/nonexistent/program"));
     let output = run(&[], &["/etc/passwd"]);
     assert_eq!(output.status.code(), Some(126));
+}
+
+#[test]
+fn a_signal_to_the_command_reaches_the_program() {
+    for (signal, name) in [
+        (libc::SIGTERM, "TERM"),
+        (libc::SIGINT, "INT"),
+        (libc::SIGHUP, "HUP"),
+        (libc::SIGUSR1, "USR1"),
+        (libc::SIGALRM, "ALRM"),
+    ] {
+        let script =
+            format!("trap 'echo caught; exit 3' {name}; echo ready; while :; do sleep 0.05; done");
+        let (mut child, mut reader) = started(&script);
+        send(signal, &child);
+        let mut rest = String::new();
+        reader.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "caught\n", "{name}");
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{name}");
+    }
+}
+
+#[test]
+fn a_program_that_ignores_a_signal_is_waited_for() {
+    let script = "trap '' TERM; echo ready; read line; echo $line; exit 4";
+    let (mut child, mut reader) = started(script);
+    send(libc::SIGTERM, &child);
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"goes on\n").unwrap();
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "goes on\n");
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+}
+
+#[test]
+fn a_program_that_a_signal_ends_does_not_outlive_the_command() {
+    let (mut child, mut reader) = started("echo ready; exec sleep 1000");
+    send(libc::SIGTERM, &child);
+    assert_eq!(child.wait().unwrap().code(), Some(128 + libc::SIGTERM));
+    // The end of the file: no process has the other end of the pipe any more.
+    assert_eq!(reader.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn a_key_of_the_terminal_interrupts_the_program_once() {
+    if !is_installed("python3") {
+        return;
+    }
+    // The program is in the foreground group of the terminal, as the command is. It counts, and ends with the count
+    // when a line comes.
+    let program = "import signal, sys; n = 0\ndef count(*_):\n global n; n += 1; print('interrupted', flush=True)\n\
+                   signal.signal(signal.SIGINT, count); print('ready', flush=True)\n\
+                   sys.stdin.readline(); sys.exit(10 + n)";
+    let terminal = "import os, pty, sys\nchild, end = pty.fork()\n\
+                    if child == 0: os.execv(sys.argv[1], sys.argv[1:])\n\
+                    seen = b''\ndef wait(word):\n global seen\n while word not in seen: seen += os.read(end, 1000)\n\
+                    wait(b'ready'); os.write(end, b'\\x03'); wait(b'interrupted'); os.write(end, b'\\n')\n\
+                    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))";
+    let run = command(&["--preload"], &["python3", "-c", program]);
+    let mut python = Command::new("python3");
+    python.args(["-c", terminal]).arg(run.get_program());
+    let output = python.args(run.get_args()).output().unwrap();
+    assert_eq!(output.status.code(), Some(11), "{output:?}");
+}
+
+#[test]
+fn a_caller_that_ignores_the_end_of_its_children_gets_the_status() {
+    if !is_installed("python3") {
+        return;
+    }
+    let script = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])";
+    let run = command(&["--preload"], &["sh", "-c", "exit 5"]);
+    let mut python = Command::new("python3");
+    python.args(["-c", script]).arg(run.get_program());
+    let output = python.args(run.get_args()).output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! libraries    finds the preload library and the OpenSSL provider
 //! private_dev  the service's files in place of devices
 //! program      the kind of the program: static, set-user-ID or other
+//! signals      waits for the program, and passes signals on to it                [unsafe: signals]
 //! report       the calls, bytes and threads of each door
 //! ```
 
@@ -13,6 +14,7 @@ mod private_dev;
 mod program;
 mod report;
 mod shared_file;
+mod signals;
 
 use crate::failure::{Failure, say};
 use clap::Args;
@@ -36,6 +38,8 @@ Examples:
   wellspring run --openssl -- nginx
   wellspring run --preload --rand-bytes -- python3 -c 'import ssl; ssl.RAND_bytes(32)'
   wellspring run --private-dev -- java -jar program.jar
+
+Signals that are sent to this command reach the program, apart from those that stop or kill a process.
 
 Exit status of the program; 127 if it is not found, 126 if it cannot be started, 128 and the signal that ended it.")]
 pub(crate) struct RunRequest {
@@ -115,7 +119,7 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     if let Some(report) = &report {
         command.env(report.variable(), report.path());
     }
-    let status = match command.status() {
+    let status = match signals::run(&mut command) {
         Ok(status) => status,
         Err(error) => {
             say(&format!("wellspring: {}: {error}", name.to_string_lossy()));

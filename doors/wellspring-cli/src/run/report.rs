@@ -33,9 +33,12 @@ impl Report {
 
     /// Prints a line for each door that was used, and the reason if the program cannot use any.
     pub(super) fn print(&self, program: &OsStr) {
+        let programs = match self.counters.programs() {
+            1 => "1 program".to_string(),
+            count => format!("{count} programs"),
+        };
         say(&format!(
-            "wellspring: {} programs loaded the preload library",
-            self.counters.programs()
+            "wellspring: {programs} loaded the preload library"
         ));
         let mut is_used = false;
         for door in Door::ALL {
