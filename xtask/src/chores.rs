@@ -141,7 +141,18 @@ fn stated_version(manifest: &str) -> Option<&str> {
 /// Packages of all crates that are published, built from what is in them. Nothing is uploaded.
 pub(crate) fn publish(words: impl Iterator<Item = String>) -> Result<(), String> {
     let fixed = "publish --workspace --dry-run --locked --target-dir target/publish";
-    run(cargo().args(fixed.split(' ')).args(words))
+    run(cargo().args(fixed.split(' ')).args(words))?;
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml"));
+    let manifest = manifest.map_err(|error| format!("Cargo.toml: {error}"))?;
+    if !manifest
+        .lines()
+        .any(|line| line.starts_with("repository = "))
+    {
+        println!(
+            "Before a release: the project needs a public address. Cargo.toml says where it goes."
+        );
+    }
+    Ok(())
 }
 
 /// Licences, sources and duplicates of the dependency tree, and known vulnerabilities where the database is in reach.
