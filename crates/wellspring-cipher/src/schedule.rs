@@ -42,7 +42,7 @@ pub(crate) enum Expansion {
 /// Overwrites a destination with the blocks from a counter on and steps the counter.
 pub(crate) type Fill = fn(&Schedule, &mut u128, &mut [u8]);
 
-/// What a backend does with a schedule that is not its own. `Keystream` gives it none.
+/// Panics: the schedule is not that of the backend. `Keystream` gives each backend its own.
 #[cold]
 #[inline(never)]
 fn wrong_schedule() {

@@ -3,7 +3,8 @@
 //! [`EngineBuilder::seed_file`](crate::EngineBuilder::seed_file) gives an engine one. While the engine is built, the file
 //! is read, replaced, and only then mixed in: no content is used twice. It is written again every ten minutes by an
 //! engine with a harvester, by [`Engine::save_seed`](crate::Engine::save_seed), and when the last handle of the engine
-//! is dropped, if the engine has reseeded since the last write of its own output. The format, and the credit of a seed case by case: [`wellspring_core::seed_file`].
+//! is dropped, if the engine has reseeded since the last write of its own output. The format, and the credit of a seed
+//! case by case: [`wellspring_core::seed_file`].
 //!
 //! The content of a file is mixed in, credited or not, unless the file is refused. A link, a device, a file of another
 //! user, and a file that does not begin as a seed file does, are refused and not changed. [`SeedFound`] is the result. No

@@ -14,12 +14,12 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::ptr::null_mut;
 
-/// What is passed on. Those that stop a process are not: they stop this command as any other.
+/// The signals that are passed on. Those that stop a process are not: they stop this command as any other.
 const PASSED_ON: [i32; 9] = [
     SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
 ];
 
-/// What a terminal sends to this command and to the program at the same time. Where it comes from the kernel, the
+/// The signals that a terminal sends to this command and to the program at the same time. Where it comes from the kernel, the
 /// program has it already.
 const OF_A_TERMINAL: [i32; 4] = [SIGCONT, SIGINT, SIGQUIT, SIGWINCH];
 
