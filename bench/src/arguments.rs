@@ -12,6 +12,7 @@ usage: cargo xtask bench [TASK] [--quick] [--only PART] [--json FILE] [--report 
   --doors             the doors for existing programs, beside what they replace
   --many              many threads and engines, each at two sizes: time and memory
   --check             fail if wellspring lost more than 10 % against bench/baseline.json; with --quick 35 %
+  --check-wanted      fail if a ratio is under half of what the project wants; for busy machines
   --against BINARY    the same against another binary of this program; both take turns
   --save-baseline     write the ratios of this machine into bench/baseline.json
   PART is throughput, latency, harvest, blocks or footprint";
@@ -28,6 +29,7 @@ pub(crate) enum Task {
     Many,
     Doors,
     Check,
+    CheckWanted,
     Against(PathBuf),
     SaveBaseline,
     /// Prints the ratios of the gate on one line: how [`Task::Against`] starts both programs.
@@ -61,6 +63,7 @@ impl Arguments {
                 "--many" => arguments.task = Task::Many,
                 "--doors" => arguments.task = Task::Doors,
                 "--check" => arguments.task = Task::Check,
+                "--check-wanted" => arguments.task = Task::CheckWanted,
                 "--against" => arguments.task = Task::Against(words.next()?.into()),
                 "--save-baseline" => arguments.task = Task::SaveBaseline,
                 "--ratios" => arguments.task = Task::Ratios,
@@ -83,6 +86,7 @@ mod tests {
     #[test]
     fn each_task_has_its_word_and_an_unknown_word_is_refused() {
         assert_eq!(parse("--quick --check").unwrap().task, Task::Check);
+        assert_eq!(parse("--check-wanted").unwrap().task, Task::CheckWanted);
         assert_eq!(
             parse("--against old").unwrap().task,
             Task::Against("old".into())

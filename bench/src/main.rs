@@ -59,6 +59,7 @@ fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
         Task::FirstByte => Ok(format!("{}\n", first_byte().as_nanos())),
         Task::Ratios => Ok(gate::line(&gate::measure(gate::Effort::QUICK)) + "\n"),
         Task::Check => gate::against_baseline(&baseline, effort),
+        Task::CheckWanted => gate::against_wanted(),
         Task::Against(old) => gate::against_binary(old, effort),
         Task::SaveBaseline => gate::save(&baseline, effort),
         Task::Many => Ok(many::run().text()),

@@ -2,7 +2,6 @@
 
 use super::name;
 use aes::Aes256;
-use aws_lc_rs::rand::fill;
 use chacha20::ChaCha20Rng;
 use ctr::cipher::{KeyIvInit, StreamCipher};
 use rand::{Rng, make_rng};
@@ -49,12 +48,14 @@ impl Subject for AesCtr {
     }
 }
 
+#[cfg(feature = "c-libraries")]
 struct AwsLc;
 
+#[cfg(feature = "c-libraries")]
 impl Subject for AwsLc {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
-        fill(destination).expect("AWS-LC's generator does not fail");
+        aws_lc_rs::rand::fill(destination).expect("AWS-LC's generator does not fail");
     }
 }
 
@@ -84,6 +85,7 @@ pub(crate) fn peers() -> Vec<Contender> {
         Contender::new(name::RAND, peer, &all, || ThreadLocal).on_threads(),
         Contender::new(name::CHACHA20, peer, &all, chacha20),
         Contender::new(name::AES_CTR, peer, &fills, aes),
+        #[cfg(feature = "c-libraries")]
         Contender::new(name::AWS_LC, peer, &fills, || AwsLc),
         Contender::new(name::FASTRAND, statistical, &all, || Fastrand),
         Contender::new(name::XOSHIRO, statistical, &all, xoshiro),

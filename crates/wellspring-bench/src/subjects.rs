@@ -63,6 +63,11 @@ impl Subject for Handle {
     fn fill(&mut self, destination: &mut [u8]) {
         self.0.fill(destination);
     }
+
+    #[inline(always)]
+    fn word(&mut self) -> u64 {
+        self.0.u64()
+    }
 }
 
 /// A function that returns one number; the call through a pointer takes about 1 ns of the figure.
