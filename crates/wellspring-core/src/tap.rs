@@ -1,11 +1,19 @@
 //! A thread's own key and buffer: small reads without a lock, under fast key erasure.
 
 use crate::generation::NEVER;
-use wellspring_cipher::{Backend, KEY_BYTES, Keystream};
+use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Width, Work};
 use zeroize::Zeroize;
 
 /// The most output that one tap key makes: 2^20 bytes, Fortuna's limit.
 pub const KEY_LIMIT_BYTES: usize = crate::generator::KEY_LIMIT_BYTES;
+
+/// The fresh entropy that is mixed into every key, in bytes.
+///
+/// It separates copies of this process or machine, for which 128 bits are enough: two copies mix in the same bytes with
+/// a probability of 2^-128. And an attacker who once read the key must guess them at every key from then on, until the
+/// next reseed replaces the key as a whole. It does not make the key strong: that is secret and has 256 bits. The
+/// system's function takes 30 ns for each 16 bytes.
+pub const FRESH_BYTES: usize = 16;
 
 /// The longest read that is made in registers alone, without a call of libc.
 pub const SHORT_BYTES: usize = 64;
@@ -60,9 +68,10 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         self.generation = generation;
     }
 
-    /// Erases the rest of the buffer.
+    /// Erases the rest of the buffer. What was handed out of it is erased already.
     pub fn discard(&mut self) {
-        self.buffer.fill(0);
+        let left_bytes = BUFFER_BYTES.min(self.left_bytes as usize);
+        self.buffer[BUFFER_BYTES - left_bytes..].fill(0);
         self.left_bytes = 0;
     }
 
@@ -130,7 +139,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     pub fn read(
         &mut self,
         backend: Backend,
-        mut gather: impl FnMut(&mut [u8; KEY_BYTES]) -> bool,
+        mut gather: impl FnMut(&mut [u8; FRESH_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
         let from_buffer = destination.len().min(self.left_bytes as usize);
@@ -156,8 +165,8 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     }
 
     /// Mixes fresh entropy into the key, if `gather` has some.
-    fn mix(&mut self, gather: &mut impl FnMut(&mut [u8; KEY_BYTES]) -> bool) {
-        let mut fresh = [0; KEY_BYTES];
+    fn mix(&mut self, gather: &mut impl FnMut(&mut [u8; FRESH_BYTES]) -> bool) {
+        let mut fresh = [0; FRESH_BYTES];
         if gather(&mut fresh) {
             // An XOR is enough: the key is secret and independent of these bytes. An attacker who knows or chooses them
             // still learns nothing about the result.
@@ -181,12 +190,13 @@ impl<const BUFFER_BYTES: usize> Zeroize for Tap<BUFFER_BYTES> {
 
 /// Moves bytes out of the buffer: copies them to `destination`, which has the same length, and erases the original.
 ///
-/// Up to 128 bytes are moved as two pieces that may overlap, in registers: two calls of libc would cost more than all
+/// Up to 256 bytes are moved as two pieces that may overlap, in registers: two calls of libc would cost more than all
 /// the rest of a small read, and the compiler leaves the calls out where the length is a known small number. The bytes
 /// go straight to `destination`: a local variable would leave a copy on the stack.
 #[inline(always)]
 fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
     match taken.len() {
+        129..=256 => Width::detect().run(HandOutLong { destination, taken }),
         65..=128 => hand_out_pieces::<64>(destination, taken),
         33..=SHORT_BYTES => hand_out_pieces::<32>(destination, taken),
         16..=32 => hand_out_pieces::<16>(destination, taken),
@@ -202,6 +212,21 @@ fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
             Some(())
         }
     };
+}
+
+/// Like [`hand_out`], for 128 to 256 bytes, by the widest registers: 12 stores where SSE2 makes 48.
+struct HandOutLong<'a> {
+    destination: &'a mut [u8],
+    taken: &'a mut [u8],
+}
+
+impl Work for HandOutLong<'_> {
+    type Output = Option<()>;
+
+    #[inline(always)]
+    fn run(self) -> Option<()> {
+        hand_out_pieces::<128>(self.destination, self.taken)
+    }
 }
 
 /// Like [`hand_out`], for `N` to `2 * N` bytes.

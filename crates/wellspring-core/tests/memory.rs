@@ -21,7 +21,7 @@ use wellspring_core::pool::{Accumulator, Pace};
 use wellspring_core::queue::Queue;
 use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::SeedFile;
-use wellspring_core::tap::Tap;
+use wellspring_core::tap::{FRESH_BYTES, Tap};
 use wellspring_core::{Backend, Prf};
 
 /// How much of the stack is searched: more than any call takes, the 16 KiB that are wiped in debug builds included.
@@ -73,8 +73,8 @@ fn zeroed_memory_is_a_value_of_every_type() {
     check(Reservation::ZERO, generator);
     check(Node::ZERO, generator + 8 + 8 + seed + 8);
     check(Health::ZERO, 8 + 8 + 4 + 2 + 2 + 4 + 4 + 1 + 1 + 6);
-    check(Tap::<5120>::ZERO, 8 + 8 + 16 + 32 + 5120);
-    check(Tap::<832>::ZERO, 8 + 8 + 16 + 32 + 832);
+    check(Tap::<6656>::ZERO, 8 + 8 + 16 + 32 + 6656);
+    check(Tap::<320>::ZERO, 8 + 8 + 16 + 32 + 320);
 }
 
 /// Bytes that repeat nowhere: `number` names them.
@@ -203,8 +203,8 @@ const STEPS: &[Step] = &[
     }),
     ("a tap's key", |p, inputs| p.tap.rekey(&inputs.noise[5], 1)),
     ("a tap's read", |p, inputs| {
-        let fresh = |noise: &mut [u8; 32]| {
-            noise.copy_from_slice(&inputs.noise[6]);
+        let fresh = |noise: &mut [u8; FRESH_BYTES]| {
+            noise.copy_from_slice(&inputs.noise[6][..FRESH_BYTES]);
             true
         };
         p.tap.read(p.backend, fresh, &mut p.output[..48]);

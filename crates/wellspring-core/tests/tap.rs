@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use wellspring_cipher::Keystream;
-use wellspring_core::tap::{KEY_LIMIT_BYTES, Tap};
+use wellspring_core::tap::{FRESH_BYTES, KEY_LIMIT_BYTES, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
 
 const BUFFER_BYTES: usize = 192;
@@ -20,10 +20,10 @@ fn tap(key: [u8; KEY_BYTES]) -> SmallTap {
 }
 
 /// A read as an engine makes it: by `take` if the buffer has enough, else by `read`.
-fn read(tap: &mut SmallTap, fresh: &[u8; KEY_BYTES], length: usize) -> Vec<u8> {
+fn read(tap: &mut SmallTap, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     if !tap.take(&mut bytes) {
-        let fresh = |noise: &mut [u8; KEY_BYTES]| {
+        let fresh = |noise: &mut [u8; FRESH_BYTES]| {
             *noise = *fresh;
             true
         };
@@ -40,7 +40,7 @@ struct Model {
 }
 
 impl Model {
-    fn make(&mut self, fresh: &[u8; KEY_BYTES], length: usize) -> Vec<u8> {
+    fn make(&mut self, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
         for (key, fresh) in self.key.iter_mut().zip(fresh) {
             *key ^= fresh;
         }
@@ -52,7 +52,7 @@ impl Model {
         output
     }
 
-    fn read(&mut self, fresh: &[u8; KEY_BYTES], length: usize) -> Vec<u8> {
+    fn read(&mut self, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
         let from_buffer = length.min(self.buffer.len());
         let mut bytes: Vec<u8> = self.buffer.drain(..from_buffer).collect();
         let rest = length - from_buffer;
@@ -76,7 +76,7 @@ proptest! {
     #[test]
     fn every_byte_is_handed_out_once_and_in_order(
         key in any::<[u8; KEY_BYTES]>(),
-        fresh in any::<[u8; KEY_BYTES]>(),
+        fresh in any::<[u8; FRESH_BYTES]>(),
         lengths in prop::collection::vec(0usize..500, 1..40),
     ) {
         let mut tap = tap(key);
@@ -89,7 +89,7 @@ proptest! {
 
 #[test]
 fn a_long_read_changes_its_key_every_2_to_the_20_bytes() {
-    let (key, fresh) = ([5; KEY_BYTES], [0; KEY_BYTES]);
+    let (key, fresh) = ([5; KEY_BYTES], [0; FRESH_BYTES]);
     let length = 2 * KEY_LIMIT_BYTES + 5;
     let mut model = Model {
         key,
@@ -102,12 +102,12 @@ fn a_long_read_changes_its_key_every_2_to_the_20_bytes() {
 #[test]
 fn what_the_buffer_can_serve_makes_no_new_key() {
     let mut tap = tap([1; KEY_BYTES]);
-    let whole = read(&mut self::tap([1; KEY_BYTES]), &[0; KEY_BYTES], 48);
+    let whole = read(&mut self::tap([1; KEY_BYTES]), &[0; FRESH_BYTES], 48);
     let mut keys = 0;
     let mut bytes = [0; 48];
     for piece in bytes.chunks_mut(16) {
         // By `read`, as a signal handler or a thread's second engine does.
-        let fresh = |_: &mut [u8; KEY_BYTES]| {
+        let fresh = |_: &mut [u8; FRESH_BYTES]| {
             keys += 1;
             false
         };
@@ -119,7 +119,7 @@ fn what_the_buffer_can_serve_makes_no_new_key() {
 #[test]
 fn a_new_key_discards_what_was_buffered() {
     let mut tap = tap([1; KEY_BYTES]);
-    read(&mut tap, &[0; KEY_BYTES], 16);
+    read(&mut tap, &[0; FRESH_BYTES], 16);
     tap.rekey(&[2; KEY_BYTES], GENERATION + 1);
     assert!(tap.is_current(GENERATION + 1) && !tap.is_current(GENERATION));
     assert!(!tap.take(&mut [0; 1]));
@@ -128,7 +128,7 @@ fn a_new_key_discards_what_was_buffered() {
         counter: 0,
         buffer: Vec::new(),
     };
-    let fresh = [0; KEY_BYTES];
+    let fresh = [0; FRESH_BYTES];
     assert_eq!(read(&mut tap, &fresh, 16), model.read(&fresh, 16));
 }
 

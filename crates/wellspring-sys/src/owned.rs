@@ -58,12 +58,11 @@ impl<T: Zeroed> OwnedState<T> {
         place.is_ours().then_some(result)
     }
 
-    /// Like [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current).
+    /// Like [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current), after [`with`](Self::with) returned
+    /// `Some`. If a fork has taken the slot since, the child's state is zeros, from which nothing is taken.
     #[inline(always)]
     pub fn mark_current(&mut self, epoch: Epoch) {
-        if self.slot.is_ours() {
-            self.current = epoch.of(self.owner).unwrap_or(STALE);
-        }
+        self.current = epoch.of(self.owner).unwrap_or(STALE);
     }
 
     /// Runs `read` on the state, if there is one and no fork took it meanwhile.

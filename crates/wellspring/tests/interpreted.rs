@@ -49,9 +49,9 @@ fn every_mode_and_function_is_read() {
 #[test]
 fn a_tap_gives_more_than_its_buffer_holds() {
     let engine = engine(Mode::PerThread, Prf::ChaCha20);
-    let mut bytes = vec![0; 5120 + 64];
+    let mut bytes = vec![0; 6656 + 64];
     let pieces = if cfg!(miri) { 2 } else { 8 };
-    for piece in bytes.chunks_mut((5120 + 64) / pieces) {
+    for piece in bytes.chunks_mut((6656 + 64) / pieces) {
         engine.fill(piece);
     }
     assert_is_random(&bytes);

@@ -258,9 +258,9 @@ fn no_value_of_long_reads_comes_twice() {
             let mut rng = engine.rng();
             let mut values: Vec<[u8; 16]> = Vec::new();
             for length in [
-                5119,
-                5120,
-                5121,
+                6655,
+                6656,
+                6657,
                 3839,
                 3840,
                 3841,

@@ -25,6 +25,7 @@ pub(super) fn next_epoch() -> u64 {
 
 impl Epoch {
     /// Its number, if it is of the states of `owner`.
+    #[inline(always)]
     pub(crate) fn of(self, owner: u64) -> Option<u64> {
         (self.owner == owner).then_some(self.number)
     }

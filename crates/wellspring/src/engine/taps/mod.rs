@@ -34,7 +34,7 @@ use storage::{NestedTap, OutermostTap, TapStorage};
 
 use crate::error::Error;
 use wellspring_core::generation::{Generation, NEVER};
-use wellspring_core::tap::Tap;
+use wellspring_core::tap::{FRESH_BYTES, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_sys::cpu;
 use wellspring_sys::signals::Blocked;
@@ -156,7 +156,7 @@ impl Taps {
         }
         let mixes = self.mixes_entropy;
         let gather =
-            |vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; KEY_BYTES]| mixes && gather(vdso, fresh);
+            |vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; FRESH_BYTES]| mixes && gather(vdso, fresh);
         storage.read(self.backend, gather, destination);
         Ok(())
     }
@@ -230,7 +230,7 @@ impl<const N: usize> Take for Bytes<N> {
 /// A copy of the machine also copies the system's generator, whose output stays the same in both until the system
 /// learns of the copy or reseeds itself, up to a minute later. The cycle counter differs, unless both refill in the
 /// same cycle: it separates the keys, and the old key in them keeps the secret.
-fn gather(vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; KEY_BYTES]) -> bool {
+fn gather(vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; FRESH_BYTES]) -> bool {
     let _ = vdso.fill(fresh);
     let cycles = cpu::cycles().to_le_bytes();
     fresh

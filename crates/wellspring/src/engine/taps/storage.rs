@@ -1,6 +1,6 @@
 //! The memory of a tap: of a thread at a nesting depth, or of an owner, such as a [`LocalRng`](crate::LocalRng).
 
-use wellspring_core::tap::Tap;
+use wellspring_core::tap::{FRESH_BYTES, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_sys::owned::OwnedState;
 use wellspring_sys::signals::Blocked;
@@ -26,12 +26,12 @@ impl<const BUFFER_BYTES: usize> Zeroed for ThreadTap<BUFFER_BYTES> {
 }
 
 /// The tap of a read that interrupts no other one. Its buffer is as large as 8 KiB for all depths allow: so the fixed
-/// cost of a refill, about 100 ns for a key and fresh entropy, is spread over 80 blocks.
-pub(super) type OutermostTap = ThreadTap<5120>;
+/// cost of a refill, about 100 ns for a key and fresh entropy, is spread over 104 blocks of 64 bytes.
+pub(super) type OutermostTap = ThreadTap<6656>;
 
 /// The tap of a read in a signal handler that interrupts another read. A handler draws few bytes, so the buffer is
 /// small.
-pub(super) type NestedTap = ThreadTap<832>;
+pub(super) type NestedTap = ThreadTap<320>;
 
 /// The buffer of an owned tap: with the tap's other fields and the slot's header it fills one page.
 const OWNED_BUFFER_BYTES: usize = 3840;
@@ -59,7 +59,7 @@ pub(super) trait TapStorage {
     fn read(
         &mut self,
         backend: Backend,
-        gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; KEY_BYTES]) -> bool,
+        gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; FRESH_BYTES]) -> bool,
         destination: &mut [u8],
     );
 }
@@ -91,11 +91,11 @@ impl TapStorage for StateRef<'_, OutermostTap, NestedTap> {
     fn read(
         &mut self,
         backend: Backend,
-        gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; KEY_BYTES]) -> bool,
+        gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; FRESH_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
         let (state, mut vdso) = self.state_and_vdso();
-        let gather = |fresh: &mut [u8; KEY_BYTES]| gather(&mut vdso, fresh);
+        let gather = |fresh: &mut [u8; FRESH_BYTES]| gather(&mut vdso, fresh);
         match state {
             State::Outermost(state) => state.tap.read(backend, gather, destination),
             State::Nested(state) => state.tap.read(backend, gather, destination),
@@ -162,11 +162,11 @@ impl TapStorage for OwnedTapStorage<'_> {
     fn read(
         &mut self,
         backend: Backend,
-        gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; KEY_BYTES]) -> bool,
+        gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; FRESH_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
         let vdso = &mut self.vdso;
-        let gather = |fresh: &mut [u8; KEY_BYTES]| gather(vdso, fresh);
+        let gather = |fresh: &mut [u8; FRESH_BYTES]| gather(vdso, fresh);
         self.tap.read(backend, gather, destination);
     }
 }
