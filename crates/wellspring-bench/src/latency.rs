@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
-use wellspring::{Engine, MinEntropy, Mode, Source, SourceError};
+use wellspring::{Engine, MinEntropy, Mode, Source, SourceError, Symbol};
 use wellspring_sources::{Cpu, Os};
 
 /// The loop that reads nothing, for comparison: its median is the cost of the clock, and its slow calls are caused by
@@ -23,15 +23,15 @@ pub const AFTER_RESEED: &str = "first read after a reseed";
 pub const OF_A_HERD: &str = "the same, 64 threads";
 /// The same, of many threads at once, each with its own engine: what the machine adds without a queue.
 pub const OF_NO_HERD: &str = "the same, 64 engines";
-/// Reads on which the harvest fell due.
+/// Reads that drew on a source.
 pub const HARVESTING: &str = "a read that harvests";
 
 /// Reads after a reseed, as many as a p99.9 takes: half a second on a quiet machine.
 const RESEEDS: u64 = 11_000;
 /// Reads of a herd after a reseed, as many as a p99.9 takes: two seconds on a quiet machine.
 const HERD_READS: u64 = 12_000;
-/// Reads that harvest: a second and a half on a quiet machine.
-const HARVESTS: u64 = 15;
+/// Reads that harvest: two seconds on a quiet machine.
+const HARVESTS: u64 = 40;
 /// The most time for either, so that a busy machine does not delay the run without end.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -182,11 +182,13 @@ fn after_reseed(clock: &Clock) -> Histogram {
     histogram
 }
 
-/// A read that finds the harvest due, which happens at most ten times a second: it reseeds or draws on one source, and
-/// then reads.
+/// A read that finds the harvest due and draws on a source, which happens at most twenty times a second.
 fn harvesting(clock: &Clock) -> Histogram {
-    let probe = Arc::new(Probe::default());
-    let sources: [Arc<dyn Source>; 3] = [Arc::new(Os), Arc::new(Cpu::default()), probe.clone()];
+    let draws = Arc::new(AtomicU64::new(0));
+    let sources: [Arc<dyn Source>; 2] = [
+        Arc::new(Counted(Os, draws.clone())),
+        Arc::new(Counted(Cpu::default(), draws.clone())),
+    ];
     let engine = Engine::builder()
         .sources(sources)
         .build()
@@ -197,11 +199,11 @@ fn harvesting(clock: &Clock) -> Histogram {
     let end = Instant::now() + PATIENCE;
     while histogram.total() < HARVESTS && Instant::now() < end {
         for _ in 0..PORTION {
-            let before = probe.asked();
+            let before = draws.load(Ordering::Relaxed);
             let start = clock.ticks();
             engine.fill(black_box(&mut key));
             let ticks = clock.ticks().wrapping_sub(start);
-            if probe.asked() != before {
+            if draws.load(Ordering::Relaxed) != before {
                 histogram.add(ticks);
             }
         }
@@ -209,28 +211,25 @@ fn harvesting(clock: &Clock) -> Histogram {
     histogram
 }
 
-/// Yields nothing and counts how often it was asked, beside the standard sources: tells which read harvested.
-#[derive(Default)]
-struct Probe(AtomicU64);
+/// A source whose draws are counted: that tells which read harvested.
+struct Counted<S>(S, Arc<AtomicU64>);
 
-impl Probe {
-    fn asked(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Source for Probe {
+impl<S: Source> Source for Counted<S> {
     fn name(&self) -> &'static str {
-        "probe"
+        self.0.name()
     }
 
     fn min_entropy(&self) -> MinEntropy {
-        MinEntropy::NONE
+        self.0.min_entropy()
     }
 
-    fn sample(&self, _: &mut [u8]) -> Result<usize, SourceError> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Ok(0)
+    fn symbol(&self) -> Symbol {
+        self.0.symbol()
+    }
+
+    fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.sample(destination)
     }
 }
 

@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::path::PathBuf;
 use wellspring_sys::clone_epoch::CloneEpoch;
 use wellspring_sys::sandbox;
+use wellspring_sys::signals::Blocked;
 
 /// How often an engine looks for a page that was not there before.
 const LOOK_INTERVAL_MS: u64 = 60_000;
@@ -102,6 +103,8 @@ impl CloneDetector {
         let looked_ms = self.looked_ms.load(Ordering::Relaxed);
         // In a sandbox to open a file may end the process.
         if now_ms.abs_diff(looked_ms) >= LOOK_INTERVAL_MS && !sandbox::is_prepared() {
+            // A handler that is left by siglongjmp would leave a file open.
+            let _signals = Blocked::new();
             self.look_for_pages(now_ms);
         }
         was_suspended

@@ -160,7 +160,7 @@ impl EngineBuilder {
     }
 
     /// Starts a thread, named `wellspring`, that harvests and ends with the last clone of the engine. Default: none;
-    /// readers then harvest on their own calls, ten times a second at most.
+    /// readers then harvest on their own calls, in slices, forty times a second at most.
     ///
     /// With it no read harvests, slow sources are drawn on, and queues are emptied in time. It takes less than a
     /// thousandth of a CPU, and less without reads. A child process made by `fork` has no such thread; its readers

@@ -4,15 +4,12 @@
 //! source -> health -> queue -> pools -> inlets of the nodes -> generation
 //! ```
 //!
-//! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, a reader on the slow path
-//! harvests inline when 100 ms have passed: it tries the lock of the pools, and either reseeds or draws once on one
-//! source. Other readers do not wait for it. When no reseed happened for a minute, or the clock went back, one inline
-//! harvest draws 8 times on all fast sources, and reseeds in the same call. Once a minute an inline harvest also opens
-//! the files of clone detection. All other inline harvests make at most 3 system calls.
+//! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, readers on the slow path
+//! harvest [inline](super::inline_harvest).
 
 use super::collector_memory::{
-    CollectorMemory, CollectorState, Drained, Due, MAX_SOURCES, QUEUE_EVENTS, QueueMemory,
-    ROUND_DRAWS, SAMPLE_BYTES, SEEDING_SAMPLE_BYTES,
+    CollectorMemory, CollectorState, Drained, MAX_SOURCES, QUEUE_EVENTS, QueueMemory, ROUND_DRAWS,
+    SAMPLE_BYTES, SEEDING_SAMPLE_BYTES, STALE_MS,
 };
 use super::harvester::Round;
 use super::inherited;
@@ -61,7 +58,7 @@ impl Round {
 pub(super) struct Collector {
     sources: Box<[SourceEntry]>,
     queues: Box<[Wiped<QueueMemory>]>,
-    memory: Wiped<CollectorMemory>,
+    pub(super) memory: Wiped<CollectorMemory>,
     pub(super) pool_meters: PoolMeters,
 }
 
@@ -84,27 +81,24 @@ impl Collector {
         })
     }
 
+    /// The queues, one for each CPU.
+    pub(super) fn queues(&self) -> &[Wiped<QueueMemory>] {
+        &self.queues
+    }
+
+    /// Whether the last reseed is a minute old, or the clock went back since.
+    pub(super) fn is_stale(&self, now_ms: u64) -> bool {
+        now_ms.abs_diff(self.memory.reseeded_ms.load(Ordering::Relaxed)) >= STALE_MS
+    }
+
+    /// Notes that a reseed was made, or is tried because it is overdue.
+    pub(super) fn note_reseed(&self, now_ms: u64) {
+        self.memory.reseeded_ms.store(now_ms, Ordering::Relaxed);
+    }
+
     /// The sources.
     pub(super) fn sources(&self) -> &[SourceEntry] {
         &self.sources
-    }
-
-    /// Whether a reader has to harvest inline now. Not while a harvester keeps its pace.
-    #[inline]
-    pub(super) fn inline_harvest_due(&self) -> Option<Due> {
-        let now_ms = os::now_ms();
-        let clock_went_back = now_ms < self.memory.scheduled_ms.load(Ordering::Relaxed);
-        let is_due = now_ms >= self.memory.inline_from_ms.load(Ordering::Relaxed);
-        (is_due || clock_went_back).then_some(Due {
-            now_ms,
-            clock_went_back,
-        })
-    }
-
-    /// No reader harvests inline before `from_ms`.
-    pub(super) fn schedule_inline_harvest(&self, now_ms: u64, from_ms: u64) {
-        self.memory.inline_from_ms.store(from_ms, Ordering::Relaxed);
-        self.memory.scheduled_ms.store(now_ms, Ordering::Relaxed);
     }
 
     /// Takes the lock of the pools, unless another thread has it.
@@ -133,9 +127,9 @@ impl Collector {
             return round;
         };
         round.is_read = target.nodes.are_read();
-        let is_stale = draws && round.is_read && state.is_stale(now_ms);
+        let is_stale = draws && round.is_read && self.is_stale(now_ms);
         if is_stale {
-            state.reseeded_ms = now_ms;
+            self.note_reseed(now_ms);
         }
         let (draws, bytes) = match (draws, is_stale) {
             (false, _) => (0, 0),
@@ -351,15 +345,22 @@ impl Collector {
             // At most 64 events, a full queue: a thread that fills it as fast as this empties it must not keep us here.
             let mut count = 0;
             while count < QUEUE_EVENTS && queue.0.pop_into(&mut state.event) {
-                state.distribution.absorb(&state.event);
+                self.absorb(state);
                 count += 1;
             }
             drained.fullest = drained.fullest.max(count);
             drained.all += count;
         }
         state.event.zeroize();
-        self.pool_meters.copy(state.distribution.accumulator());
         drained
+    }
+
+    /// Adds the event to its pool.
+    pub(super) fn absorb(&self, state: &mut CollectorState) {
+        state.distribution.absorb(&state.event);
+        let pool = state.event.pool();
+        self.pool_meters
+            .copy_one(state.distribution.accumulator(), pool);
     }
 
     /// Reseeds if that is due, and announces it to the taps.
@@ -383,7 +384,7 @@ impl Collector {
             .distribution
             .deliver(now_ms, pace, nodes.in_use(), inlet);
         if delivered {
-            state.reseeded_ms = now_ms;
+            self.note_reseed(now_ms);
             self.pool_meters.copy(state.distribution.accumulator());
             target.taps.announce();
         }

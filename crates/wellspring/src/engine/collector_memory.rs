@@ -15,7 +15,7 @@ pub(super) const MAX_SOURCES: usize = 16;
 /// The bytes asked of a source while the engine seeds itself: 8 events.
 pub(super) const SEEDING_SAMPLE_BYTES: usize = 256;
 
-/// The bytes asked of a source on a reader's call: 2 events. getrandom(2) takes half a microsecond for them.
+/// The bytes asked of a source in a round of the harvester: 2 events.
 pub(super) const SAMPLE_BYTES: usize = 64;
 
 /// The draws that take a source twice around the 32 pools: from whatever pool it goes on, pool 0 gets two events of 32
@@ -30,10 +30,14 @@ pub(super) const QUEUE_EVENTS: usize = 64;
 /// Wiped on fork.
 #[repr(C)]
 pub(super) struct CollectorMemory {
-    /// From this time on readers harvest inline.
+    /// From this time on a reader makes the next slice of an inline harvest.
     pub(super) inline_from_ms: AtomicU64,
     /// When that time was set. A clock that shows less went back.
     pub(super) scheduled_ms: AtomicU64,
+    /// The slices so far, which tell what the next one does.
+    pub(super) inline_slices: AtomicU64,
+    /// When a reseed was last made, or tried because it was overdue.
+    pub(super) reseeded_ms: AtomicU64,
     /// The events of `mix` so far: each goes to the next pool.
     pub(super) mixed_events: AtomicU64,
     /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
@@ -49,6 +53,8 @@ impl Zeroed for CollectorMemory {
     const ZERO: Self = Self {
         inline_from_ms: AtomicU64::new(0),
         scheduled_ms: AtomicU64::new(0),
+        inline_slices: AtomicU64::new(0),
+        reseeded_ms: AtomicU64::new(0),
         mixed_events: AtomicU64::new(0),
         drawing_thread: AtomicU64::new(0),
         fast_sources_insufficient: AtomicU32::new(0),
@@ -67,8 +73,9 @@ pub(super) struct CollectorState {
     pub(super) event: Event,
     /// The source that the next inline harvest draws on.
     pub(super) next_source: u64,
-    /// When a reseed was last made, or tried because it was overdue.
-    pub(super) reseeded_ms: u64,
+    /// The queue that inline harvests empty now, and the events that they took from it so far.
+    pub(super) next_queue: u64,
+    pub(super) queue_events: u64,
 }
 
 impl Zeroed for CollectorState {
@@ -78,7 +85,8 @@ impl Zeroed for CollectorState {
         sample: [0; SEEDING_SAMPLE_BYTES],
         event: Event::ZERO,
         next_source: 0,
-        reseeded_ms: 0,
+        next_queue: 0,
+        queue_events: 0,
     };
 }
 
@@ -103,11 +111,4 @@ pub(super) struct Due {
 pub(super) struct Drained {
     pub(super) fullest: usize,
     pub(super) all: usize,
-}
-
-impl CollectorState {
-    /// Whether the last reseed is a minute old, or the clock went back since.
-    pub(super) fn is_stale(&self, now_ms: u64) -> bool {
-        now_ms.abs_diff(self.reseeded_ms) >= STALE_MS
-    }
 }

@@ -1,58 +1,157 @@
-//! One harvest on a reader's call, if no harvester does it.
+//! Harvests on readers' calls, where no harvester makes them.
+//!
+//! A round of such harvests takes 100 ms and is cut into slices of about a microsecond. A read makes one of them:
+//!
+//! ```text
+//! look     for signs of a copy of the machine
+//! draw     an event on a fast source
+//! draw     an event on the next one
+//! deliver  events from the queues to the pools, at most 8; when the queues are empty, a seed if one is due
+//! ```
+//!
+//! The reader that sets the time of the next slice makes this one. The others go on. If no reseed happened for a minute,
+//! or the clock went back, one reader makes a whole harvest: it draws 8 times on all fast sources, and reseeds.
 
 use super::collector::{Collector, SeedTarget};
-use super::collector_memory::{CollectorState, Due, ROUND_DRAWS, SAMPLE_BYTES};
+use super::collector_memory::{CollectorState, Due, QUEUE_EVENTS, ROUND_DRAWS};
+use core::sync::atomic::Ordering;
+use wellspring_core::event::Event;
 use wellspring_core::pool::{Pace, RESEED_INTERVAL_MS};
-use wellspring_sys::lock::Guard;
+use wellspring_sys::os;
 use wellspring_sys::signals::Blocked;
+use zeroize::Zeroize;
 
-/// The right to one inline harvest: the lock of the pools.
-pub(super) struct Turn<'a> {
-    collector: &'a Collector,
-    state: Guard<'a, CollectorState>,
-    signals: &'a Blocked,
-    due: Due,
+/// A part of a harvest, for one read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slice {
+    Look,
+    Draw,
+    Deliver,
+    Whole,
 }
 
-impl<'a> Turn<'a> {
-    /// Takes the lock, unless another thread has it, and schedules the next inline harvest.
-    pub(super) fn try_begin(
-        collector: &'a Collector,
-        due: Due,
-        signals: &'a Blocked,
-    ) -> Option<Self> {
-        let state = collector.try_lock(signals)?;
-        collector.schedule_inline_harvest(due.now_ms, due.now_ms + RESEED_INTERVAL_MS);
-        Some(Self {
-            collector,
-            state,
-            signals,
-            due,
+/// The slices of a round, in their order.
+const ROUND: [Slice; 4] = [Slice::Look, Slice::Draw, Slice::Draw, Slice::Deliver];
+
+/// The time from one slice to the next.
+const SLICE_INTERVAL_MS: u64 = RESEED_INTERVAL_MS / ROUND.len() as u64;
+
+/// The most events that a slice moves to the pools: SHA-256 takes about 100 ns for each.
+const SLICE_EVENTS: usize = 8;
+
+/// The most queues that a slice looks at: an empty one may cost a miss of the caches.
+const SLICE_QUEUES: usize = 8;
+
+impl Collector {
+    /// Whether a reader has to harvest inline now. Not while a harvester keeps its pace.
+    #[inline]
+    pub(super) fn inline_harvest_due(&self) -> Option<Due> {
+        let now_ms = os::now_ms();
+        let clock_went_back = now_ms < self.memory.scheduled_ms.load(Ordering::Relaxed);
+        let is_due = now_ms >= self.memory.inline_from_ms.load(Ordering::Relaxed);
+        (is_due || clock_went_back).then_some(Due {
+            now_ms,
+            clock_went_back,
         })
     }
 
-    /// Reseeds if that is due, else draws on the next fast source.
-    pub(super) fn harvest(mut self, target: SeedTarget<'_>) {
-        let Due {
-            now_ms,
-            clock_went_back,
-        } = self.due;
-        let (collector, state) = (self.collector, &mut *self.state);
-        if clock_went_back || state.is_stale(now_ms) {
-            state.reseeded_ms = now_ms;
-            collector.lock_pages_in_child(target.nodes);
-            target.nodes.receive_root(self.signals);
-            (0..ROUND_DRAWS).for_each(|_| collector.draw_on_fast_sources(state));
+    /// No reader harvests inline before `from_ms`.
+    pub(super) fn schedule_inline_harvest(&self, now_ms: u64, from_ms: u64) {
+        self.memory.inline_from_ms.store(from_ms, Ordering::Relaxed);
+        self.memory.scheduled_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Takes the slice that is due, and schedules the next. Returns `None` if another thread has taken it.
+    pub(super) fn take_slice(&self, due: Due) -> Option<Slice> {
+        let (memory, relaxed) = (&self.memory, Ordering::Relaxed);
+        let from_ms = memory.inline_from_ms.load(relaxed);
+        if due.now_ms < from_ms && !due.clock_went_back {
+            return None;
         }
-        if !collector.deliver(state, now_ms, Pace::Fortuna, target, self.signals) {
-            let sources = collector.sources();
-            let count = sources.len();
-            let mut in_turn = (0..count).map(|step| (state.next_source as usize + step) % count);
-            if let Some(source) = in_turn.find(|&source| sources[source].is_fast()) {
-                state.next_source = source as u64 + 1;
-                collector.draw(state, source, SAMPLE_BYTES);
-                collector.drain(state);
+        let next_ms = due.now_ms + SLICE_INTERVAL_MS;
+        let exchanged = memory
+            .inline_from_ms
+            .compare_exchange(from_ms, next_ms, relaxed, relaxed);
+        exchanged.ok()?;
+        memory.scheduled_ms.store(due.now_ms, relaxed);
+        if due.clock_went_back || self.is_stale(due.now_ms) {
+            return Some(Slice::Whole);
+        }
+        let number = memory.inline_slices.fetch_add(1, relaxed);
+        Some(ROUND[number as usize % ROUND.len()])
+    }
+
+    /// Makes a slice, unless another thread has the lock of the pools. The caller looks for clones.
+    pub(super) fn harvest_slice(
+        &self,
+        slice: Slice,
+        now_ms: u64,
+        target: SeedTarget<'_>,
+        signals: &Blocked,
+    ) {
+        let Some(mut state) = self.try_lock(signals) else {
+            return;
+        };
+        match slice {
+            Slice::Look => {}
+            Slice::Draw => self.draw_on_next_source(&mut state),
+            Slice::Deliver => {
+                if self.drain_some(&mut state) {
+                    self.deliver(&mut state, now_ms, Pace::Fortuna, target, signals);
+                } else {
+                    // The next read goes on with it.
+                    self.memory.inline_slices.fetch_sub(1, Ordering::Relaxed);
+                    self.schedule_inline_harvest(now_ms, now_ms);
+                }
+            }
+            Slice::Whole => {
+                self.note_reseed(now_ms);
+                self.lock_pages_in_child(target.nodes);
+                target.nodes.receive_root(signals);
+                (0..ROUND_DRAWS).for_each(|_| self.draw_on_fast_sources(&mut state));
+                self.deliver(&mut state, now_ms, Pace::Fortuna, target, signals);
             }
         }
+    }
+
+    /// Draws an event on the fast source whose turn it is.
+    fn draw_on_next_source(&self, state: &mut CollectorState) {
+        let sources = self.sources();
+        let count = sources.len();
+        let mut in_turn = (0..count).map(|step| (state.next_source as usize + step) % count);
+        if let Some(source) = in_turn.find(|&source| sources[source].is_fast()) {
+            state.next_source = source as u64 + 1;
+            self.draw(state, source, Event::MAX_BYTES);
+        }
+    }
+
+    /// Goes on with moving events from the queues to the pools. Returns whether it has come to the end of all queues.
+    ///
+    /// It takes at most 64 events, a full queue, from one queue: a thread that fills its queue as fast as this empties
+    /// it must not keep the others waiting.
+    fn drain_some(&self, state: &mut CollectorState) -> bool {
+        let mut events = 0;
+        for _ in 0..SLICE_QUEUES {
+            let Some(queue) = self.queues().get(state.next_queue as usize) else {
+                break;
+            };
+            while state.queue_events < QUEUE_EVENTS as u64 && queue.0.pop_into(&mut state.event) {
+                self.absorb(state);
+                state.queue_events += 1;
+                events += 1;
+                if events == SLICE_EVENTS {
+                    state.event.zeroize();
+                    return false;
+                }
+            }
+            state.next_queue += 1;
+            state.queue_events = 0;
+        }
+        state.event.zeroize();
+        let is_end = state.next_queue as usize >= self.queues().len();
+        if is_end {
+            state.next_queue = 0;
+        }
+        is_end
     }
 }

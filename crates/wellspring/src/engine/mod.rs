@@ -34,6 +34,8 @@ mod nodes;
 mod parts;
 mod phase;
 mod pool_meters;
+#[cfg(test)]
+mod slice_tests;
 mod source_entry;
 mod stats;
 mod taps;

@@ -10,7 +10,7 @@ use super::collector::{Collector, SeedTarget};
 use super::collector_memory::Due;
 use super::harvester::HarvesterStatus;
 use super::inherited;
-use super::inline_harvest::Turn;
+use super::inline_harvest::Slice;
 use super::modes;
 use super::nodes::Nodes;
 use super::phase::Phase;
@@ -119,11 +119,11 @@ impl Parts {
     }
 
     /// Looks for signs of a copy, and once a minute for pages that were not there before. Diverges on a sign.
-    pub(super) fn look_for_clones(&self, now_ms: u64, clock_went_back: bool, signals: &Blocked) {
+    pub(super) fn look_for_clones(&self, now_ms: u64, clock_went_back: bool) {
         if self.clones.look(now_ms) || clock_went_back {
-            self.diverge_blocked(signals);
+            self.diverge();
         }
-        self.handle_clone_epoch(|| self.diverge_blocked(signals));
+        self.handle_clone_epoch(|| self.diverge());
     }
 
     /// After this the reads of the calling thread make no system call.
@@ -304,16 +304,23 @@ impl Parts {
         }
     }
 
-    /// Harvests on a reader's call, unless another thread does so now.
+    /// Makes a slice of a harvest on a reader's call, unless another thread has taken it.
     #[cold]
     #[inline(never)]
     pub(super) fn harvest_inline(&self, due: Due) {
-        let Some(signals) = Blocked::try_first() else {
+        let Some(slice) = self.collector.take_slice(due) else {
             return;
         };
-        if let Some(turn) = Turn::try_begin(&self.collector, due, &signals) {
-            self.look_for_clones(due.now_ms, due.clock_went_back, &signals);
-            turn.harvest(self.seed_target());
+        if matches!(slice, Slice::Look | Slice::Whole) {
+            self.look_for_clones(due.now_ms, due.clock_went_back);
+        }
+        // A look needs no lock, so signals need not be blocked for it, which takes two system calls.
+        if slice != Slice::Look
+            && let Some(signals) = Blocked::try_first()
+        {
+            let target = self.seed_target();
+            self.collector
+                .harvest_slice(slice, due.now_ms, target, &signals);
             stack::erase_below();
         }
     }

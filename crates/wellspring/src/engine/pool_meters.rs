@@ -19,11 +19,15 @@ pub(super) struct PoolMeters([PoolMeter; POOLS]);
 impl PoolMeters {
     /// Copies the fill of the pools, which have just changed.
     pub(super) fn copy(&self, pools: &Accumulator) {
-        for (number, meter) in self.0.iter().enumerate() {
-            let (bytes, credit_bits) = pools.fill_of(number);
-            meter.bytes.store(bytes, Ordering::Relaxed);
-            meter.credit_bits.store(credit_bits, Ordering::Relaxed);
-        }
+        (0..POOLS).for_each(|number| self.copy_one(pools, number));
+    }
+
+    /// Copies the fill of one pool, which has just changed. All of them are on some 60 cache lines.
+    pub(super) fn copy_one(&self, pools: &Accumulator, number: usize) {
+        let (bytes, credit_bits) = pools.fill_of(number);
+        let meter = &self.0[number];
+        meter.bytes.store(bytes, Ordering::Relaxed);
+        meter.credit_bits.store(credit_bits, Ordering::Relaxed);
     }
 
     pub(super) fn stats(&self) -> Vec<PoolStats> {

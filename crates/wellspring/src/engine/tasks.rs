@@ -7,7 +7,6 @@ use super::phase::Phase;
 use crate::clone_detection::CloneEvents;
 use crate::seed_file::SAVE_INTERVAL_MS;
 use std::os::fd::BorrowedFd;
-use wellspring_sys::signals::Blocked;
 
 /// The time between two looks at clocks and pages.
 const LOOK_INTERVAL_MS: u64 = 1000;
@@ -41,7 +40,7 @@ impl BackgroundTask<Parts> for ListenForClones {
         if std::iter::from_fn(|| self.0.next_event()).count() > 0 {
             engine.diverge();
         }
-        engine.look_for_clones(now_ms, false, &Blocked::new());
+        engine.look_for_clones(now_ms, false);
         now_ms + LOOK_INTERVAL_MS
     }
 }
@@ -106,6 +105,6 @@ impl Harvests for Parts {
     }
 
     fn clock_went_back(&self, now_ms: u64) {
-        self.look_for_clones(now_ms, true, &Blocked::new());
+        self.look_for_clones(now_ms, true);
     }
 }
