@@ -89,8 +89,11 @@ pub(crate) fn loom() -> Result<(), String> {
 /// The peers of the benchmark. They are outside of the workspace, to keep them out of the dependency tree.
 pub(crate) fn bench(words: impl Iterator<Item = String>) -> Result<(), String> {
     let words: Vec<String> = words.collect();
-    if words == ["--check-wanted"] {
-        // It compares with Rust's generators alone, so it is built without C libraries and without the doors; and as a
+    let is_of_gate = |word: &String| {
+        ["--check", "--check-wanted", "--against", "--save-baseline"].contains(&word.as_str())
+    };
+    if words.iter().any(is_of_gate) {
+        // They compare with Rust's generators alone, so this is built without C libraries and without the doors; and as a
         // user builds a program, without link-time optimisation.
         let fixed =
             "run --profile user --locked --no-default-features --manifest-path bench/Cargo.toml --";
