@@ -69,6 +69,46 @@ pub(crate) fn local<'a>() -> &'a Local {
     unsafe { &*local }
 }
 
+/// The calling thread, found. It never leaves this thread, because it is neither `Send` nor `Sync`.
+///
+/// A shared library finds its thread by a call of the loader. One that can do better keeps the address.
+#[derive(Clone, Copy, Debug)]
+pub struct CurrentThread(*const Local);
+
+impl CurrentThread {
+    /// Finds the calling thread.
+    #[must_use]
+    #[inline(always)]
+    pub fn find() -> Self {
+        Self(local())
+    }
+
+    /// The address of its data: not null, and the same as long as the thread lasts, also in a child process that this
+    /// thread forks.
+    #[must_use]
+    #[inline(always)]
+    pub fn address(self) -> *const () {
+        self.0.cast()
+    }
+
+    /// The thread with this address.
+    ///
+    /// # Safety
+    ///
+    /// This thread got the address from [`address`](Self::address).
+    #[must_use]
+    #[inline(always)]
+    pub unsafe fn from_address(address: *const ()) -> Self {
+        Self(address.cast())
+    }
+
+    #[inline(always)]
+    pub(crate) fn local<'a>(self) -> &'a Local {
+        // SAFETY: as in `local`: the value never leaves the thread.
+        unsafe { &*self.0 }
+    }
+}
+
 impl Local {
     /// The number of unfinished reads of the thread. Each runs in a handler that interrupted the one before.
     pub(crate) fn depth(&self) -> usize {

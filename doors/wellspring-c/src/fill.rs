@@ -2,8 +2,63 @@
 
 use crate::error::{number, of};
 use crate::memory::bytes;
+use crate::thread;
 use core::ffi::{c_int, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 use wellspring::Engine;
+use wellspring_sys::thread_state::CurrentThread;
+
+/// The engine, after the first read. Of this library alone, so that it is found with one load.
+static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(ptr::null_mut());
+
+/// The engine and the calling thread, if both are known. Else a function makes its read by [`first`], apart, so that
+/// the hot path keeps no register over a call.
+#[inline(always)]
+fn known() -> Option<(&'static Engine, CurrentThread)> {
+    // SAFETY: null, or the engine of the process, which is never dropped.
+    let engine = unsafe { ENGINE.load(Ordering::Acquire).as_ref() }?;
+    Some((engine, thread::known()?))
+}
+
+/// The engine, for a read on a thread that is not known yet.
+fn first() -> Result<&'static Engine, wellspring::Error> {
+    let engine = Engine::try_process()?;
+    ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
+    thread::find();
+    Ok(engine)
+}
+
+#[cold]
+#[inline(never)]
+fn fill_first(bytes: &mut [u8]) -> Result<(), c_int> {
+    first().map(|engine| engine.fill(bytes)).map_err(number)
+}
+
+#[cold]
+#[inline(never)]
+fn try_fill_first(bytes: &mut [u8]) -> Result<(), c_int> {
+    first()
+        .and_then(|engine| engine.try_fill(bytes))
+        .map_err(number)
+}
+
+#[inline(always)]
+fn array<const N: usize>() -> [u8; N] {
+    #[cold]
+    #[inline(never)]
+    fn array_first<const N: usize>() -> [u8; N] {
+        match first() {
+            Ok(engine) => engine.bytes(),
+            Err(error) => panic!("wellspring: {error}"),
+        }
+    }
+
+    match known() {
+        Some((engine, thread)) => engine.bytes_on(thread),
+        None => array_first(),
+    }
+}
 
 /// Writes length random bytes, fit for keys, to destination. If the generator has no seed of 128 bits yet, the function
 /// waits for one. The length is at most PTRDIFF_MAX. destination may be null if the length is 0.
@@ -19,10 +74,12 @@ use wellspring::Engine;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ws_fill(destination: *mut c_void, length: usize) -> c_int {
     // SAFETY: the same contract.
-    let filled = unsafe { bytes(destination, length) }.and_then(|bytes| {
-        Engine::try_process()
-            .map(|engine| engine.fill(bytes))
-            .map_err(number)
+    let filled = unsafe { bytes(destination, length) }.and_then(|bytes| match known() {
+        Some((engine, thread)) => {
+            engine.fill_on(thread, bytes);
+            Ok(())
+        }
+        None => fill_first(bytes),
     });
     of(filled)
 }
@@ -37,10 +94,9 @@ pub unsafe extern "C" fn ws_fill(destination: *mut c_void, length: usize) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ws_try_fill(destination: *mut c_void, length: usize) -> c_int {
     // SAFETY: the same contract.
-    let filled = unsafe { bytes(destination, length) }.and_then(|bytes| {
-        Engine::try_process()
-            .and_then(|engine| engine.try_fill(bytes))
-            .map_err(number)
+    let filled = unsafe { bytes(destination, length) }.and_then(|bytes| match known() {
+        Some((engine, thread)) => engine.try_fill_on(thread, bytes).map_err(number),
+        None => try_fill_first(bytes),
     });
     of(filled)
 }
@@ -49,14 +105,14 @@ pub unsafe extern "C" fn ws_try_fill(destination: *mut c_void, length: usize) ->
 /// abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u32() -> u32 {
-    wellspring::u32()
+    u32::from_le_bytes(array())
 }
 
 /// Returns 64 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
 /// abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u64() -> u64 {
-    wellspring::u64()
+    u64::from_le_bytes(array())
 }
 
 /// Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0. Waits and ends the process like

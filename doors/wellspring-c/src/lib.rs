@@ -4,6 +4,7 @@
 //! ```text
 //! error     the numbers that functions return, and ws_strerror
 //! memory    a caller's pointer and length become a slice, or an error
+//! thread    the calling thread, found without the loader
 //! fill      bytes and numbers from the calling thread's tap
 //! engine    ws_reseed, ws_generation, ws_stats, ws_version
 //! rng       owned generators
@@ -18,3 +19,4 @@ pub mod fill;
 mod memory;
 pub mod rng;
 pub mod stream;
+mod thread;

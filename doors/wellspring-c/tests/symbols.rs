@@ -42,3 +42,22 @@ fn the_library_has_its_name_and_stays_loaded() {
     assert!(text.contains("soname: [libwellspring.so.0]"), "{text}");
     assert!(text.contains("NODELETE"), "{text}");
 }
+
+#[test]
+fn the_data_of_a_thread_leaves_half_of_the_loaders_room_to_others() {
+    if !is_installed("readelf") || cfg!(not(target_arch = "x86_64")) {
+        return;
+    }
+    let library = library_folder().join("libwellspring.so.0");
+    let dynamic = tool(&["readelf", "-d", library.to_str().unwrap()]);
+    assert!(dynamic.contains("STATIC_TLS"), "{dynamic}");
+    let segments = tool(&["readelf", "-lW", library.to_str().unwrap()]);
+    let line = segments
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("TLS "));
+    // Offset, two addresses, the size in the file, the size in memory.
+    let size = line.and_then(|line| line.split_whitespace().nth(4));
+    let size = size.and_then(|size| u64::from_str_radix(size.trim_start_matches("0x"), 16).ok());
+    // glibc keeps 1664 bytes for libraries that dlopen(3) loads.
+    assert!(size.is_some_and(|size| size <= 832), "{segments}");
+}

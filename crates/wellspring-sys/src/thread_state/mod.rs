@@ -9,6 +9,7 @@ mod epoch;
 mod state_ref;
 
 pub use crate::slots::DEPTHS;
+pub use crate::thread::CurrentThread;
 pub use epoch::Epoch;
 pub use state_ref::{State, StateRef};
 
@@ -110,7 +111,21 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     /// `O::ZERO`, and must take nothing from it.
     #[inline(always)]
     pub fn try_current<R>(&self, read: impl FnOnce(&mut O) -> R) -> Result<R, Miss> {
-        let local = local();
+        self.try_current_on(CurrentThread::find(), read)
+    }
+
+    /// Like [`try_current`](Self::try_current), on a thread that the caller has found.
+    ///
+    /// # Errors
+    ///
+    /// Like [`try_current`](Self::try_current).
+    #[inline(always)]
+    pub fn try_current_on<R>(
+        &self,
+        thread: CurrentThread,
+        read: impl FnOnce(&mut O) -> R,
+    ) -> Result<R, Miss> {
+        let local = thread.local();
         let epoch = self.epoch.load(Ordering::Relaxed);
         if local.epoch.get() != epoch {
             return Err(Miss::NONE);

@@ -8,7 +8,7 @@ use super::parts::Parts;
 use super::taps::{Bytes, Fill, OwnedTap, Take};
 use crate::error::Error;
 use wellspring_sys::os;
-use wellspring_sys::thread_state::Miss;
+use wellspring_sys::thread_state::{CurrentThread, Miss};
 use zeroize::Zeroizing;
 
 impl Parts {
@@ -20,6 +20,19 @@ impl Parts {
             return Err(Miss::NONE);
         }
         self.taps.take(take)
+    }
+
+    /// Like [`take`](Self::take), on a thread that the caller has found.
+    #[inline(always)]
+    pub(crate) fn take_on<T: Take>(
+        &self,
+        thread: CurrentThread,
+        take: T,
+    ) -> Result<T::Taken, Miss> {
+        if self.clones.epoch().is_watching() {
+            return Err(Miss::NONE);
+        }
+        self.taps.take_on(thread, take)
     }
 
     /// Like [`take`](Self::take), from an owned tap.

@@ -12,6 +12,7 @@
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
 //! taps          a key and a buffer for each thread and nesting depth
 //! hot_path      ready bytes of a tap, and where a read goes that finds none
+//! on_thread     reads on a thread that the caller has found
 //! modes         the read modes that work on nodes
 //! harvester     a thread that gathers noise, so that no reader has to
 //! tasks         the other tasks of that thread: notices of clones, the seed file
@@ -31,6 +32,7 @@ mod inherited;
 mod inline_harvest;
 mod modes;
 mod nodes;
+mod on_thread;
 mod parts;
 mod phase;
 mod pool_meters;

@@ -38,7 +38,7 @@ use wellspring_core::tap::{FRESH_BYTES, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_sys::cpu;
 use wellspring_sys::signals::Blocked;
-use wellspring_sys::thread_state::{DEPTHS, Miss, ThreadStates};
+use wellspring_sys::thread_state::{CurrentThread, DEPTHS, Miss, ThreadStates};
 use wellspring_sys::vdso::VdsoRandom;
 use zeroize::Zeroize;
 
@@ -91,8 +91,18 @@ impl Taps {
     /// The hot path: takes ready bytes from the thread's outermost tap, if that is current.
     #[inline(always)]
     pub(super) fn take<T: Take>(&self, take: T) -> Result<T::Taken, Miss> {
+        self.take_on(CurrentThread::find(), take)
+    }
+
+    /// Like [`take`](Self::take), on a thread that the caller has found.
+    #[inline(always)]
+    pub(super) fn take_on<T: Take>(
+        &self,
+        thread: CurrentThread,
+        take: T,
+    ) -> Result<T::Taken, Miss> {
         let take = |state: &mut OutermostTap| take.take_from(&mut state.tap);
-        self.threads.try_current(take)?.ok_or(Miss::NONE)
+        self.threads.try_current_on(thread, take)?.ok_or(Miss::NONE)
     }
 
     /// Call it after a miss, before any other read. If the process forked during the read that missed, this erases, in
