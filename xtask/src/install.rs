@@ -122,33 +122,78 @@ fn items(repository: &Path, command: &Path, place: &Place) -> Result<Vec<Item>, 
     Ok(items)
 }
 
-/// Writes the files, the folders that they need, and the manifest of both.
+/// Writes the files, the folders that they need, and the manifest of both. If that fails, it removes what it wrote.
 fn write(place: &Place, items: &[Item]) -> Result<(), String> {
-    let manifest = place.now(MANIFEST);
-    if manifest.exists() {
+    refuse_files_of_others(place, items)?;
+    if place.now(MANIFEST).exists() {
         uninstall(place)?;
     }
     let mut lines = Vec::new();
     let paths = items.iter().map(|item| item.path.as_str());
     for path in paths.chain([MANIFEST]) {
-        make_parents(place, path, &mut lines)?;
-    }
-    for item in items {
-        let path = place.now(&item.path);
-        // A new file beside the old one, so that a running command is not overwritten.
-        let part = path.with_extension("part");
-        if item.mode == LINK {
-            let target = String::from_utf8_lossy(&item.bytes).into_owned();
-            symlink(target, &part).map_err(about(&part))?;
-        } else {
-            fs::write(&part, &item.bytes).map_err(about(&part))?;
-            let mode = fs::Permissions::from_mode(item.mode);
-            fs::set_permissions(&part, mode).map_err(about(&part))?;
+        if let Err(reason) = make_parents(place, path, &mut lines) {
+            remove_folders(place, lines.iter().map(String::as_str));
+            return Err(reason);
         }
-        fs::rename(&part, &path).map_err(about(&path))?;
-        lines.push(format!("{}\n", place.prefix.join(&item.path).display()));
     }
-    fs::write(&manifest, lines.concat()).map_err(about(&manifest))
+    let file = |item: &Item| place.prefix.join(&item.path).display().to_string();
+    lines.extend(items.iter().map(file));
+    // First, so that an installation that fails in the middle can be removed.
+    let manifest = place.now(MANIFEST);
+    let written = fs::write(&manifest, lines.join("\n") + "\n").map_err(about(&manifest));
+    let written = written.and_then(|()| items.iter().try_for_each(|item| write_item(place, item)));
+    if written.is_err() {
+        for path in items
+            .iter()
+            .map(|item| item.path.as_str())
+            .chain([MANIFEST])
+        {
+            let _ = fs::remove_file(place.now(path));
+        }
+        remove_folders(
+            place,
+            lines
+                .iter()
+                .map(String::as_str)
+                .filter(|line| line.ends_with('/')),
+        );
+    }
+    written
+}
+
+/// An error if a file is there that no earlier installation here has written.
+fn refuse_files_of_others(place: &Place, items: &[Item]) -> Result<(), String> {
+    let manifest = fs::read_to_string(place.now(MANIFEST)).unwrap_or_default();
+    let ours: Vec<&str> = manifest.lines().collect();
+    for item in items {
+        let path = place.prefix.join(&item.path).display().to_string();
+        let now = place.now(&item.path);
+        if now.symlink_metadata().is_ok() && !ours.contains(&path.as_str()) {
+            let now = now.display();
+            return Err(format!(
+                "{now}: it exists, and is not from an installation by this command"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn write_item(place: &Place, item: &Item) -> Result<(), String> {
+    let path = place.now(&item.path);
+    // A new file beside the old one, so that a running command is not overwritten.
+    let part = path.with_extension("part");
+    let written = if item.mode == LINK {
+        symlink(&*String::from_utf8_lossy(&item.bytes), &part)
+    } else {
+        fs::write(&part, &item.bytes)
+            .and_then(|()| fs::set_permissions(&part, fs::Permissions::from_mode(item.mode)))
+    };
+    written
+        .and_then(|()| fs::rename(&part, &path))
+        .map_err(|error| {
+            let _ = fs::remove_file(&part);
+            about(&path)(error)
+        })
 }
 
 /// Makes the folders above a file, and notes those that were not there.
@@ -159,7 +204,7 @@ fn make_parents(place: &Place, path: &str, lines: &mut Vec<String>) -> Result<()
         let now = place.rooted(folder);
         if !now.exists() {
             fs::create_dir_all(&now).map_err(about(&now))?;
-            lines.push(format!("{}/\n", folder.display()));
+            lines.push(format!("{}/", folder.display()));
         }
     }
     Ok(())
@@ -181,11 +226,15 @@ pub(crate) fn uninstall(place: &Place) -> Result<(), String> {
         }
     }
     fs::remove_file(&manifest).map_err(about(&manifest))?;
-    // The innermost first. Those that are not empty hold files of others.
-    for folder in folders.into_iter().rev() {
+    remove_folders(place, folders.into_iter());
+    Ok(())
+}
+
+/// Removes folders, the innermost first. Those that are not empty hold files of others.
+fn remove_folders<'a>(place: &Place, folders: impl DoubleEndedIterator<Item = &'a str>) {
+    for folder in folders.rev() {
         let _ = fs::remove_dir(place.rooted(Path::new(folder)));
     }
-    Ok(())
 }
 
 /// Runs a program that must succeed and write nothing to standard error, and returns its output.
@@ -287,6 +336,40 @@ mod tests {
         assert_eq!(left, expected);
         assert!(!place.now("bin").exists() && place.now("share").exists());
         assert!(uninstall(&place).is_err(), "there is no manifest");
+        fs::remove_dir_all(&place.root).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_another_package_is_neither_replaced_nor_removed() {
+        let place = place("foreign");
+        let items = [item("bin/a", 0o755), item("share/b", 0o644)];
+        fs::write(place.now("share/b"), "of another package").unwrap();
+        let reason = write(&place, &items).unwrap_err();
+        assert!(
+            reason.contains("usr/share/b: it exists") && !reason.contains('\n'),
+            "{reason}"
+        );
+        assert_eq!(all_below(&place.root), [place.now("share/b")]);
+        assert_eq!(
+            fs::read(place.now("share/b")).unwrap(),
+            b"of another package"
+        );
+        fs::remove_dir_all(&place.root).unwrap();
+    }
+
+    #[test]
+    fn an_installation_that_fails_leaves_nothing() {
+        let place = place("fails");
+        // The folder `bin/a` is no folder but the file that was written before.
+        for items in [
+            [item("bin/a", 0o755), item("bin/a/b", 0o644)],
+            [item("bin/b/c", 0o755), item("bin/b", 0o644)],
+        ] {
+            let reason = write(&place, &items).unwrap_err();
+            assert!(!reason.contains('\n'), "{reason}");
+            assert!(all_below(&place.root).is_empty());
+            assert!(!place.now("bin").exists() && place.now("share").exists());
+        }
         fs::remove_dir_all(&place.root).unwrap();
     }
 

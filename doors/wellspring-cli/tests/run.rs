@@ -125,6 +125,54 @@ fn rand_bytes_of_openssl_is_replaced_on_request_only() {
     );
 }
 
+/// Shuffles cards with std::random_device, from the source that the token names. Status 3: it knows no such source.
+const SHUFFLE: &str = "
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <vector>
+int main(int, char **words) try {
+    std::random_device device(words[1]);
+    std::vector<int> sorted(52);
+    std::iota(sorted.begin(), sorted.end(), 0);
+    std::vector<int> cards = sorted;
+    std::shuffle(cards.begin(), cards.end(), device);
+    bool is_moved = cards != sorted;
+    std::sort(cards.begin(), cards.end());
+    return is_moved && cards == sorted ? 0 : 1;
+} catch (const std::runtime_error &) {
+    return 3;
+}
+";
+
+#[test]
+fn a_shuffle_in_cpp_draws_on_getentropy_and_arc4random() {
+    if !is_installed("c++") {
+        return;
+    }
+    let source = common::Scratch::new("shuffle.cpp");
+    let program = common::Scratch::new("shuffle");
+    std::fs::write(&source.0, SHUFFLE).unwrap();
+    let built = Command::new("c++")
+        .args(["-std=c++17", "-o", program.path(), source.path()])
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{built:?}");
+    for token in ["getentropy", "arc4random"] {
+        let output = run(&["--preload", "--report"], &[program.path(), token]);
+        if output.status.code() == Some(3) {
+            eprintln!("SKIPPED: this C++ library has no random_device of {token}");
+            continue;
+        }
+        let report = stderr(&output);
+        assert!(output.status.success(), "{token}: {output:?}");
+        // Two cards take one word of 4 bytes.
+        assert!(number(report, token, "calls") >= 26, "{token}: {report}");
+        assert!(number(report, token, "bytes") >= 104, "{token}: {report}");
+    }
+}
+
 #[test]
 fn the_status_and_the_arguments_are_the_programs() {
     let output = run(
