@@ -82,6 +82,25 @@ fn without_dev_fuse_the_files_are_missing_and_nothing_else() {
 }
 
 #[test]
+fn without_the_kernel_module_its_seeds_are_missing_and_nothing_else() {
+    if Path::new("/dev/wellspring").exists() {
+        return eprintln!("SKIPPED: the kernel module is loaded");
+    }
+    let folder = Folder::new();
+    let seeds = folder.path("kernel-seed");
+    let more = format!("[kernel_module]\nseed_file = \"{}\"\n", seeds.display());
+    let service = Service::start_in(folder, &more);
+    let status = service.status();
+    let words = fault(&status, "kernel-module", "kernel-seed");
+    assert!(words.contains("is not loaded"), "{words}");
+    is_told_once(&service, &status, "is not loaded");
+    let mut stream = service.socket("egd.sock");
+    stream.write_all(&[2, 16]).unwrap();
+    stream.read_exact(&mut [0; 16]).unwrap();
+    assert!(!seeds.exists());
+}
+
+#[test]
 fn on_a_full_disk_the_page_is_missing_and_the_sockets_serve() {
     if !is_root() || !is_installed("unshare") {
         return;
