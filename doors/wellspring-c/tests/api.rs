@@ -3,7 +3,8 @@
 mod common;
 
 use common::{
-    compile, has_header, is_installed, library_folder, run, run_script, scratch, succeeds, text,
+    compile, has_header, is_installed, is_long, library_folder, run, run_script, scratch, succeeds,
+    text,
 };
 use std::process::Command;
 
@@ -63,7 +64,7 @@ fn the_static_library_links_and_works() {
 
 #[test]
 fn address_sanitizer_finds_nothing() {
-    if !is_installed("cc") {
+    if !is_long() || !is_installed("cc") {
         return;
     }
     let words = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
@@ -81,7 +82,7 @@ fn address_sanitizer_finds_nothing() {
 
 #[test]
 fn valgrind_finds_nothing() {
-    if !is_installed("valgrind") {
+    if !is_long() || !is_installed("valgrind") {
         return;
     }
     for (source, step) in [

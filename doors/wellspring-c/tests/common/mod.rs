@@ -6,7 +6,7 @@
 mod programs;
 
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
-pub(crate) use programs::{has_header, is_installed, scratch, succeeds, text};
+pub(crate) use programs::{has_header, is_installed, is_long, scratch, succeeds, text};
 
 use std::fs;
 use std::path::{Path, PathBuf};
