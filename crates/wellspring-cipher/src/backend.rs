@@ -46,7 +46,7 @@ struct Implementation {
     reason = "they are used as the variants of an enum are"
 )]
 impl Backend {
-    /// AES-256 on VAES and AVX-512 (F, BW, VL): 32 blocks in flight.
+    /// AES-256 on VAES and AVX-512 (F, BW, DQ, VL): 32 blocks in flight.
     #[cfg(target_arch = "x86_64")]
     pub const Aes256Vaes512: Backend = Backend(&Implementation {
         kind: Kind::Aes256Vaes512,
@@ -73,7 +73,7 @@ impl Backend {
         expansion: Expansion::Bitsliced(portable::Aes256::new),
         fill: schedule::aes256_portable,
     });
-    /// ChaCha20 on AVX-512 (F, BW): 16 blocks at a time.
+    /// ChaCha20 on AVX-512 (F, BW, DQ, VL): 16 blocks at a time.
     #[cfg(target_arch = "x86_64")]
     pub const ChaCha20Avx512: Backend = Backend(&Implementation {
         kind: Kind::ChaCha20Avx512,

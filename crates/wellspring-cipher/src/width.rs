@@ -13,7 +13,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Width {
-    /// 512 bits, AVX-512 (F, BW, VL), whose rotation is one instruction.
+    /// 512 bits, AVX-512 (F, BW, DQ, VL), whose rotation is one instruction.
     #[cfg(target_arch = "x86_64")]
     Avx512,
     /// 256 bits, AVX2.
@@ -101,7 +101,7 @@ impl Width {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn run_avx512<W: Work>(work: W) -> W::Output {
     work.run()
 }

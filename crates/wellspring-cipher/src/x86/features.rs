@@ -15,7 +15,7 @@ impl Features {
     pub(crate) const AES: Features = Features(1 << 0);
     /// AVX2.
     pub(crate) const AVX2: Features = Features(1 << 1);
-    /// AVX-512 F, BW and VL.
+    /// AVX-512 F, BW, DQ and VL.
     pub(crate) const AVX512: Features = Features(1 << 2);
     /// VAES on 256-bit registers; on 512-bit ones it takes [`AVX512`](Self::AVX512) as well.
     pub(crate) const VAES: Features = Features(1 << 3);
@@ -75,7 +75,9 @@ impl Features {
         let ymm = saved & SAVES_YMM == SAVES_YMM;
         let zmm = saved & SAVES_ZMM == SAVES_ZMM;
         let avx2 = ymm && has(extended_b, 5);
-        let avx512 = [16, 30, 31].into_iter().all(|bit| has(extended_b, bit)); // F, BW, VL
+        let avx512 = [16, 17, 30, 31] // F, DQ, BW, VL
+            .into_iter()
+            .all(|bit| has(extended_b, bit));
         [
             (has(basic_c, SSSE3) && has(basic_c, AES_NI), Features::AES),
             (avx2, Features::AVX2),
@@ -130,6 +132,7 @@ mod tests {
             (
                 std::is_x86_feature_detected!("avx512f")
                     && std::is_x86_feature_detected!("avx512bw")
+                    && std::is_x86_feature_detected!("avx512dq")
                     && std::is_x86_feature_detected!("avx512vl"),
                 Features::AVX512,
             ),
@@ -149,7 +152,7 @@ mod tests {
 
     const AES: u32 = 1 << SSSE3 | 1 << AES_NI;
     const AVX2: u32 = 1 << 5;
-    const AVX512: u32 = 1 << 16 | 1 << 30 | 1 << 31;
+    const AVX512: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
     const VAES: u32 = 1 << 9;
 
     #[test]
@@ -173,7 +176,7 @@ mod tests {
 
     #[test]
     fn no_part_of_avx512_may_be_missing() {
-        for part in [16, 30, 31] {
+        for part in [16, 17, 30, 31] {
             let features = Features::of(AES, AVX2 | AVX512 & !(1 << part), VAES, SAVES_ZMM);
             assert!(!features.contain(Features::AVX512), "without bit {part}");
         }

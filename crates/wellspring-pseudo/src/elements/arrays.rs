@@ -9,7 +9,7 @@ use crate::blocks::{Blocks, FIRST_ELEMENT_ROW, MAX_BLOCK_BYTES};
 use crate::name::Name;
 
 /// The bytes of words that are made at a time: they stay in the first cache of any CPU.
-const CHUNK_BYTES: usize = 8192;
+const CHUNK_BYTES: usize = 2048;
 
 /// Arrays of random numbers, named by an algorithm, a seed and a path. It takes at most 1200 bytes.
 ///

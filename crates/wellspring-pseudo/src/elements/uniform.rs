@@ -5,18 +5,17 @@ use wellspring_cipher::Work;
 use super::arrays::{ElementError, Elements, STREAM_ROW, check_range};
 use crate::blocks::MAX_BLOCK_BYTES;
 
-/// The bytes that are converted in place at a time: they stay in the first cache of any CPU.
-const IN_PLACE_BYTES: usize = 16 << 10;
+/// The bytes that are made and then converted in place: a batch of ChaCha on AVX-512. They are converted while they are
+/// still on their way to the first cache: with 16 KiB at a time uniform numbers took a fifth more.
+const IN_PLACE_BYTES: usize = 1 << 10;
 
 /// A number in [0, 1) from the upper 53 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]
 pub(super) fn from_u64(word: u64) -> f64 {
-    // The same as (word >> 11) as f64 / 2^53. Only AVX-512 DQ converts a register of 64-bit integers;
-    // every width does this: 52 bits as the fraction of a number from 1 to 2, then the last bit.
-    const LAST_BIT: f64 = 1.0 / (1u64 << 53) as f64;
-    let upper = f64::from_bits(1.0f64.to_bits() | word >> 12) - 1.0;
-    let has_last_bit = (word >> 11 & 1).wrapping_neg();
-    upper + f64::from_bits(has_last_bit & LAST_BIT.to_bits())
+    // AVX-512 DQ converts a register of integers by one instruction. For AVX2 and SSE2 the compiler puts both halves of the
+    // integer into fractions, in about five.
+    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+    (word >> 11) as f64 * STEP
 }
 
 /// A number in [0, 1) from the upper 24 bits of a word, as NumPy's `Generator.random` does.

@@ -115,7 +115,7 @@ def into(
         return one[0]
     np = numpy_for("an array")
     wanted = _checked_dtype(np, allowed[0] if dtype is None else dtype)
-    if wanted.name not in allowed or not wanted.isnative:
+    if _name_of(wanted) not in allowed or not wanted.isnative:
         raise TypeError(f"dtype {wanted} is not one of {', '.join(allowed)}")
     if size is None:
         one = np.empty(1, wanted)
@@ -147,15 +147,16 @@ def _into_out(
         make(out, shape)
         return out
     # What the memory is, whatever a subclass says of itself; and without the mask of a masked array.
-    plain = out.view(type=np.ndarray)
-    if not plain.flags.writeable:
+    plain = out if type(out) is np.ndarray else out.view(type=np.ndarray)
+    flags, own = plain.flags, plain.dtype
+    if not flags.writeable:
         raise ValueError("out is read-only")
-    if _name_of(plain.dtype) not in allowed or not plain.dtype.isnative:
-        raise TypeError(f"out has the dtype {plain.dtype}; it must have one of {', '.join(allowed)}")
-    if dtype is not None and _checked_dtype(np, dtype) != plain.dtype:
-        raise TypeError(f"out has the dtype {plain.dtype}, and dtype is {np.dtype(dtype)}")
+    if _name_of(own) not in allowed or not own.isnative:
+        raise TypeError(f"out has the dtype {own}; it must have one of {', '.join(allowed)}")
+    if dtype is not None and _checked_dtype(np, dtype) != own:
+        raise TypeError(f"out has the dtype {own}, and dtype is {np.dtype(dtype)}")
     _check_size(size, plain.shape)
-    if plain.flags.c_contiguous and plain.flags.aligned:
+    if flags.c_contiguous and flags.aligned:
         make(plain.reshape(-1), plain.shape)
     else:
         # Strided, Fortran order or not aligned: the same elements by way of a copy.
