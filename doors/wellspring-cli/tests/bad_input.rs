@@ -90,6 +90,8 @@ fn wrong_streams() {
         );
     }
     is_refused("bytes 1 --offset 1", "--pseudo <ALGORITHM>");
+    is_refused("bytes 1 --length 1", "cannot be used with");
+    is_refused("bytes --length -1", "expected an amount like");
     is_refused(&format!("{stream} 1 --stream -1"), "element 1");
     is_refused(&format!("{stream} 1 --stream 1//2"), "element 2");
     is_refused(&format!("{stream} 1 --stream 4294967296"), "element 1");

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{stdout_of, vectors};
+use common::{Scratch, stdout_of, vectors};
 use sha2::{Digest, Sha256};
+use std::process::Command;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -103,6 +104,28 @@ fn parts_that_are_joined_are_the_bytes_of_one_run() {
         });
         assert!(parts.eq(whole), "{algorithm}");
     }
+}
+
+#[test]
+fn files_of_several_runs_joined_by_cat_are_the_file_of_one_run() {
+    const PARTS: usize = 4;
+    let folder = Scratch::new("parts");
+    std::fs::create_dir(&folder.0).unwrap();
+    let stream = "bytes --pseudo chacha8 --seed 2026 --stream 3/0/17 --quiet";
+    let mut cat = Command::new("cat");
+    for part in 0..PARTS {
+        let file = folder.0.join(format!("part-{part}"));
+        let (offset, output) = (part * 100_003, file.display());
+        stdout_of(&format!(
+            "{stream} --offset {offset} --length 100003 --output {output}"
+        ));
+        cat.arg(file);
+    }
+    let joined = cat.output().unwrap();
+    assert!(joined.status.success(), "{joined:?}");
+    let whole = stdout_of(&format!("{stream} --length {}", PARTS * 100_003));
+    assert_eq!(whole.len(), PARTS * 100_003);
+    assert!(joined.stdout == whole);
 }
 
 #[test]

@@ -25,14 +25,14 @@ Examples:
   wellspring bytes | head -c 1000             without an end
   wellspring bytes 16 --hex --each-line       a number whenever Enter is pressed
   wellspring bytes 1M --pseudo xoshiro256++ --seed 7 --stream 3/0/17 > data
-  wellspring bytes 1G --pseudo chacha8 --seed 7 --offset 3G > part-4    the fourth of many parts")]
+  wellspring bytes --pseudo chacha8 --seed 7 --offset 3G --length 1G > part-4    the fourth of many parts")]
 pub(crate) struct BytesRequest {
     /// How many bytes: 64, 10k, 1GiB; without SIZE there is no end
     ///
     /// Like in head and dd, k, M, G, T, P and E are powers of 1024, and so are KiB, MiB, ..; kB, MB, .. are powers
     /// of 1000. With --hex and --base64 this is the number of bytes before they become text.
     #[arg(allow_negative_numbers = true)]
-    pub(super) size: Option<Size>,
+    size: Option<Size>,
 
     #[command(flatten)]
     pub(super) engine: EngineRequest,
@@ -104,6 +104,23 @@ pub(crate) struct BytesRequest {
         allow_negative_numbers = true
     )]
     pub(super) offset: Option<Size>,
+
+    /// Another way to give SIZE, for scripts in which it stands beside OFFSET
+    #[arg(
+        long,
+        value_name = "SIZE",
+        conflicts_with = "size",
+        allow_negative_numbers = true
+    )]
+    length: Option<Size>,
+}
+
+impl BytesRequest {
+    /// How many bytes; `None` stands for no end.
+    pub(super) fn size_bytes(&self) -> Option<u64> {
+        let size = self.size.or(self.length);
+        size.map(|Size(bytes)| bytes)
+    }
 }
 
 fn seed(text: &str) -> Result<u128, String> {

@@ -40,7 +40,7 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
         (_, true) => Encoding::Base64,
         _ => Encoding::Raw,
     };
-    let size_bytes = request.size.map(|Size(bytes)| bytes);
+    let size_bytes = request.size_bytes();
     let engine;
     let (fillers, origin): (Vec<Filler<'_>>, Origin) = match request.pseudo {
         None => {
@@ -99,7 +99,7 @@ fn answer_lines(
     encoding: Encoding,
     output: Output,
 ) -> Result<(), Failure> {
-    let size_bytes = request.size.map_or(0, |Size(bytes)| bytes);
+    let size_bytes = request.size_bytes().unwrap_or_default();
     if size_bytes > lines::MAX_BYTES {
         let most = Size(lines::MAX_BYTES);
         return Err(Failure::Input(format!(
