@@ -42,8 +42,10 @@ tests:
   loom               run the lock-free parts under every interleaving
   miri, asan, tsan   run tests under Miri, AddressSanitizer or ThreadSanitizer (nightly Rust)
   msrv               check the stated Rust version, by lint and by a build where that version is installed
-  python [--all]     install the Python package in a virtual environment and run its tests; --all adds those that take
-                     minutes and the large cluster engines; further words go to pytest
+  python [--all] [--with PATH]..
+                     install the Python package in a virtual environment and run its tests; --all adds those that take
+                     minutes, the large cluster engines and the other installed versions of Python; --with adds an
+                     interpreter; further words go to pytest
 tests on other machines:
   rig                test the command in a machine of four nodes, over a reboot, in two clones, and the service for guests
   kernel-test [6.1|6.12|7.2|debug].. [--boots N] [--machine NAME]
