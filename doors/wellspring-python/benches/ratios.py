@@ -10,6 +10,7 @@ import os
 import secrets
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -19,6 +20,10 @@ from wellspring.random import Elements
 
 # 800 kB of float64 stay in the second cache: memory is not what is measured.
 N = 10**5
+
+# Calls between two looks at the clock, which costs up to a microsecond.
+CALLS = 10
+
 TARGETS = {"bytes, 100 kB": 10, "random, float64": 3, "standard_normal, float64": 2, "token_bytes(16)": 2}
 
 
@@ -30,7 +35,7 @@ def seconds(call, repeats, clock=time.thread_time):
     return (clock() - start) / repeats
 
 
-def compare(name, theirs, ours, rounds, per_call, unit, repeats=1, clock=time.thread_time):
+def compare(name, theirs, ours, rounds, per_call, unit, repeats=CALLS, clock=time.thread_time):
     """Print a row of the table."""
     pairs = [(seconds(theirs, repeats, clock), seconds(ours, repeats, clock)) for _ in range(rounds)]
     ratio = statistics.median(theirs / ours for theirs, ours in pairs)
@@ -83,19 +88,43 @@ def bytes_of_engines(rounds):
     compare(name, lambda: rng.bytes(N), lambda: ours.fill(memory), rounds, N, "ns a byte")
 
 
+def zeros(memory, pool, threads):
+    """Write zeros with as many threads: what memory alone takes. NumPy writes without the global lock."""
+    if threads == 1:
+        memory.fill(0)
+    else:
+        list(pool.map(lambda part: part.fill(0), np.array_split(memory, threads)))
+
+
 def large(rounds):
-    """16 MB of new memory, on one core and on all. NumPy has one core in both rows."""
-    rng, length = np.random.default_rng(1), 16 * 10**6
-    for algorithm in ("aes256-ctr", "chacha8"):
-        for threads, where, clock in ((1, "one core", time.thread_time), (None, "all cores", time.perf_counter)):
-            ours = Elements(1, algorithm=algorithm, threads=threads)
-            rows = {
-                "bytes": (lambda: rng.bytes(length), lambda: ours.bytes(length), length, "ns a byte"),
-                "random": (lambda: rng.random(length // 8), lambda: ours.random(length // 8), length // 8, "ns a number"),
-            }
-            for name, (theirs, call, count, unit) in rows.items():
-                # The loop's variables are those of this turn: compare calls at once.
-                compare(f"{name}, 16 MB, {where}, {algorithm}", theirs, call, rounds, count, unit, clock=clock)
+    """16 MB of new memory, on one core and on all. NumPy has one core in both rows.
+
+    The rows "zeros" are the limit: the memory is written once, and nothing is computed.
+    """
+    rng, length, all_cores = np.random.default_rng(1), 16 * 10**6, len(os.sched_getaffinity(0))
+    with ThreadPoolExecutor(all_cores) as pool:
+        for threads, where, clock in ((1, "one core", time.thread_time), (all_cores, "all cores", time.perf_counter)):
+            compare(
+                f"zeros, 16 MB, {where}, beside bytes",
+                lambda: rng.bytes(length),
+                lambda: zeros(np.empty(length, np.uint8), pool, threads),
+                rounds,
+                length,
+                "ns a byte",
+                1,
+                clock,
+            )
+            for algorithm in ("aes256-ctr", "chacha8"):
+                ours = Elements(1, algorithm=algorithm, threads=threads)
+                count = length // 8
+                rows = {
+                    "bytes": (lambda: rng.bytes(length), lambda: ours.bytes(length), length, "ns a byte"),
+                    "random": (lambda: rng.random(count), lambda: ours.random(count), count, "ns a number"),
+                }
+                for name, (theirs, call, per_call, unit) in rows.items():
+                    # The loop's variables are those of this turn: compare calls at once.
+                    name = f"{name}, 16 MB, {where}, {algorithm}"
+                    compare(name, theirs, call, rounds, per_call, unit, 1, clock)
 
 
 def generators(rounds):
@@ -141,22 +170,23 @@ def tokens(rounds):
 
 
 def cores(rounds):
-    """More threads, into 80 MB: up to where memory is the limit. Bytes go into the same memory."""
-    out = np.empty(10**7)
-    counts = sorted({1, 2, 4, len(os.sched_getaffinity(0))} & set(range(1, len(os.sched_getaffinity(0)) + 1)))
-    print("\n| threads | bytes, GB/s | random, GB/s | normal, GB/s | writing zeros on one core, GB/s |")
+    """More threads, into 80 MB that exist: up to where memory is the limit, which is what zeros take."""
+    out, available = np.empty(10**7), len(os.sched_getaffinity(0))
+    counts = sorted(count for count in {1, 2, 4, 8, 16, 32, available} if count <= available)
+    print("\n| threads | zeros, GB/s | bytes, GB/s | random, GB/s | normal, GB/s |")
     print("|---|---|---|---|---|")
-    for threads in counts:
-        elements = Elements(1, algorithm="aes256-ctr", threads=threads)
-        calls = (
-            lambda: elements.fill(out),
-            lambda: elements.random(out=out),
-            lambda: elements.standard_normal(out=out),
-            lambda: out.fill(0),
-        )
-        times = [[seconds(call, 1, time.perf_counter) for call in calls] for _ in range(rounds)]
-        rates = (out.nbytes / statistics.median(column) / 1e9 for column in zip(*times, strict=True))
-        print(f"| {threads} | {' | '.join(f'{rate:.3g}' for rate in rates)} |")
+    with ThreadPoolExecutor(available) as pool:
+        for threads in counts:
+            elements = Elements(1, algorithm="aes256-ctr", threads=threads)
+            calls = (
+                lambda: zeros(out, pool, threads),
+                lambda: elements.fill(out),
+                lambda: elements.random(out=out),
+                lambda: elements.standard_normal(out=out),
+            )
+            times = [[seconds(call, 1, time.perf_counter) for call in calls] for _ in range(rounds)]
+            rates = (out.nbytes / statistics.median(column) / 1e9 for column in zip(*times, strict=True))
+            print(f"| {threads} | {' | '.join(f'{rate:.3g}' for rate in rates)} |")
 
 
 if __name__ == "__main__":
