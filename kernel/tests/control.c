@@ -96,6 +96,17 @@ free:
 	return error;
 }
 
+static long measure_one(struct wellspring_test_measure __user *argument)
+{
+	long error = mutex_lock_interruptible(&run_lock);
+
+	if (error)
+		return error;
+	error = measure(argument);
+	mutex_unlock(&run_lock);
+	return error;
+}
+
 static long control_ioctl(struct file *file, unsigned int command,
 			  unsigned long argument)
 {
@@ -106,6 +117,8 @@ static long control_ioctl(struct file *file, unsigned int command,
 		return list_test(pointer);
 	case WELLSPRING_TEST_RUN:
 		return run_test(pointer);
+	case WELLSPRING_TEST_MEASURE:
+		return measure_one(pointer);
 	default:
 		return replay_ioctl(file->private_data, command, pointer);
 	}

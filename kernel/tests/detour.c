@@ -1,166 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * 16 bytes for a task and for a softirq: read directly, and through a worker, as an
- * asynchronous cipher would make them. It counts context switches, and ticks of the
- * time stamp counter. In an emulator that counts instructions (QEMU with -icount
- * shift=0) the ticks are instructions.
+ * A read makes its bytes at once and by itself: no context switch. Through a worker, as an
+ * asynchronous cipher would make them, there is one.
  */
-#include <linux/completion.h>
-#include <linux/cpu.h>
-#include <linux/delay.h>
-#include <linux/sched.h>
-#include <linux/timex.h>
-#include <linux/workqueue.h>
-
+#include "requests.h"
 #include "test.h"
-#include "timers.h"
-#include "workers.h"
 
 #define REQUESTS 500
-#define PERIOD_NS 400000
-/* Of the requests by a softirq, which come as fast as a worker serves them. */
+/* Of the requests by a softirq to a worker, which come as fast as it serves them. */
 #define LEAST_BY_WORKER 100
-
-struct cost {
-	u64 ticks;
-	u64 switches;
-	u32 requests;
-	u32 errors;
-};
-
-/* The request for the worker, one at a time. */
-static struct {
-	struct work_struct work;
-	struct completion done;
-	u8 bytes[16];
-	u64 since;
-	bool busy;
-	struct cost cost;
-	u64 worker_switches;
-} request;
-
-static u64 switches_of(const struct task_struct *task)
-{
-	return task->nvcsw + task->nivcsw;
-}
-
-static void serve_request(struct work_struct *unused)
-{
-	u64 switches = switches_of(current);
-
-	if (wellspring_get_bytes(request.bytes, sizeof(request.bytes)))
-		request.cost.errors++;
-	request.cost.ticks += get_cycles() - request.since;
-	/* Two workers may take turns: one that slept counts as one switch. */
-	if (request.cost.requests++)
-		request.cost.switches += switches > request.worker_switches;
-	request.worker_switches = switches;
-	smp_store_release(&request.busy, false);
-	complete(&request.done);
-}
-
-static void task_direct(struct cost *cost)
-{
-	u64 switches = current->nvcsw, since;
-	u8 bytes[16];
-
-	while (cost->requests < REQUESTS) {
-		since = get_cycles();
-		if (wellspring_get_bytes(bytes, sizeof(bytes)))
-			cost->errors++;
-		cost->ticks += get_cycles() - since;
-		cost->requests++;
-	}
-	cost->switches = current->nvcsw - switches;
-}
-
-static void task_detour(struct cost *cost)
-{
-	u64 switches = current->nvcsw, since, ticks = 0;
-	unsigned int index;
-
-	memset(&request.cost, 0, sizeof(request.cost));
-	for (index = 0; index < REQUESTS; index++) {
-		reinit_completion(&request.done);
-		since = get_cycles();
-		request.since = since;
-		queue_work(system_highpri_wq, &request.work);
-		wait_for_completion(&request.done);
-		ticks += get_cycles() - since;
-	}
-	*cost = request.cost;
-	cost->ticks = ticks;
-	cost->switches += current->nvcsw - switches;
-}
-
-static void softirq_reads(int cpu, void *argument)
-{
-	struct cost *cost = argument;
-	u64 since = get_cycles(), switches = switches_of(current);
-	u8 bytes[16];
-
-	if (cpu || cost->requests == REQUESTS)
-		return;
-	if (wellspring_get_bytes(bytes, sizeof(bytes)))
-		cost->errors++;
-	cost->ticks += get_cycles() - since;
-	cost->switches += switches_of(current) - switches;
-	cost->requests++;
-}
-
-static void softirq_sends(int cpu, void *argument)
-{
-	if (cpu || smp_load_acquire(&request.busy))
-		return;
-	request.busy = true;
-	request.since = get_cycles();
-	queue_work_on(0, system_highpri_wq, &request.work);
-}
-
-static bool direct_is_done(void *argument)
-{
-	const struct cost *cost = argument;
-
-	return READ_ONCE(cost->requests) == REQUESTS;
-}
-
-static bool detour_is_done(void *unused)
-{
-	return READ_ONCE(request.cost.requests) >= LEAST_BY_WORKER &&
-	       READ_ONCE(request.cost.switches);
-}
-
-static int softirq_direct(struct cost *cost)
-{
-	struct timers timers = { .function = softirq_reads, .argument = cost,
-				 .softirq = true, .period_ns = PERIOD_NS };
-	int error = timers_start(&timers);
-
-	if (error)
-		return error;
-	if (!wait_until(direct_is_done, cost))
-		error = -ETIMEDOUT;
-	timers_stop(&timers);
-	return error;
-}
-
-static int softirq_detour(struct cost *cost)
-{
-	struct timers timers = { .function = softirq_sends, .softirq = true,
-				 .period_ns = PERIOD_NS };
-	int error;
-
-	memset(&request.cost, 0, sizeof(request.cost));
-	error = timers_start(&timers);
-	if (error)
-		return error;
-	if (!wait_until(detour_is_done, NULL))
-		error = -ETIMEDOUT;
-	timers_stop(&timers);
-	flush_work(&request.work);
-	*cost = request.cost;
-	return error;
-}
 
 /* In hundredths, per request. */
 static u64 per_request(u64 count, const struct cost *cost)
@@ -192,32 +40,25 @@ static int judge_detour(struct report *report, const struct cost *direct,
 		      switches % 100);
 }
 
-static void prepare_request(void)
-{
-	INIT_WORK(&request.work, serve_request);
-	init_completion(&request.done);
-	request.busy = false;
-}
-
 static int detour_task(struct report *report)
 {
 	struct cost direct = {}, detour = {};
+	int error = requests_by_task(REQUESTS, &direct);
 
-	prepare_request();
-	task_direct(&direct);
-	task_detour(&detour);
+	if (!error)
+		error = requests_by_task_to_worker(REQUESTS, &detour);
+	if (error)
+		return failed(report, "error %d", error);
 	return judge_detour(report, &direct, &detour);
 }
 
 static int detour_softirq(struct report *report)
 {
 	struct cost direct = {}, detour = {};
-	int error;
+	int error = requests_by_softirq(REQUESTS, &direct);
 
-	prepare_request();
-	error = softirq_direct(&direct);
 	if (!error)
-		error = softirq_detour(&detour);
+		error = requests_by_softirq_to_worker(LEAST_BY_WORKER, &detour);
 	if (error)
 		return failed(report, "error %d", error);
 	return judge_detour(report, &direct, &detour);

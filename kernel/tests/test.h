@@ -67,6 +67,9 @@ void replay_destroy(struct replay *replay);
 long replay_ioctl(struct replay *replay, unsigned int command,
 		  void __user *argument);
 
+/* Figures for a benchmark (measure.c). One at a time. */
+long measure(struct wellspring_test_measure __user *argument);
+
 /*
  * 16-byte values by the thousands, and whether one comes twice (distinct.c). Values
  * may be added from any context, each collector from one at a time.

@@ -85,4 +85,31 @@ struct wellspring_replay_state {
 };
 #define WELLSPRING_REPLAY_STATE	_IOR('R', 0x76, struct wellspring_replay_state)
 
+/* What is measured. */
+enum wellspring_test_measurement {
+	/* 16 bytes for a task and for a softirq, each directly and through a worker. */
+	WELLSPRING_TEST_TASK,
+	WELLSPRING_TEST_TASK_WORKER,
+	WELLSPRING_TEST_SOFTIRQ,
+	WELLSPRING_TEST_SOFTIRQ_WORKER,
+	/* Blocks of 4096 bytes, with two numbers each: secret ones, and pseudo numbers. */
+	WELLSPRING_TEST_BLOCKS_SECRET,
+	WELLSPRING_TEST_BLOCKS_PSEUDO,
+};
+
+/*
+ * Measures @count requests or blocks, at most 2^20, and sets @count to those that were
+ * made. @ns: all of them. @numbers_ns: the numbers of as many blocks alone. @switches:
+ * context switches of the task, the softirq or the worker. EINTR after a fatal signal.
+ */
+struct wellspring_test_measure {
+	__u32 measurement;
+	__u32 count;
+	__u64 ns;
+	__u64 numbers_ns;
+	__u64 switches;
+	__u64 errors;
+};
+#define WELLSPRING_TEST_MEASURE	_IOWR('R', 0x77, struct wellspring_test_measure)
+
 #endif

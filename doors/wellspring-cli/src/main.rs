@@ -13,7 +13,7 @@
 //! bench             bench: measurements on this machine
 //! run               run -- PROGRAM: installed programs draw on wellspring
 //! host_service      serve, status: the program wellspringd
-//! module            check --kernel, kernel save FILE, kernel restore FILE: the kernel module
+//! module            check --kernel, bench --kernel, kernel save FILE, kernel restore FILE: the kernel module
 //! manual            completions SHELL, man
 //!
 //! judge             the statistics of `test`, as functions of bytes

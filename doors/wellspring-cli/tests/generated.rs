@@ -82,6 +82,7 @@ fn the_man_pages_describe_every_option() {
         ),
         ("replay", &["check", "backend"]),
         ("check", &["list", "only", "kernel"]),
+        ("bench", &["quick", "only", "kernel"]),
         ("stats", &["json", "mode", "prf", "seed\\-file"]),
         ("generation-serve", &["page"]),
     ] {

@@ -1,4 +1,4 @@
-//! `check --kernel` and `kernel` where there is no module; what they do with one is tested in a virtual machine.
+//! `check --kernel`, `bench --kernel` and `kernel` where there is no module; what they do with one is tested in a virtual machine.
 
 mod common;
 
@@ -16,6 +16,7 @@ fn without_the_module_there_is_one_line_and_a_status_of_its_own() {
         "check --kernel".to_string(),
         "check --kernel --list".to_string(),
         "check --kernel --only device".to_string(),
+        "bench --kernel --quick".to_string(),
         format!("kernel save {}", file.path()),
         format!("kernel restore {}", file.path()),
     ] {

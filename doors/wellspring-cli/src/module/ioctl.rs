@@ -70,6 +70,18 @@ pub(super) struct ReplayState {
     pub(super) key: [u8; 32],
 }
 
+/// `struct wellspring_test_measure`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(super) struct Measure {
+    pub(super) measurement: u32,
+    pub(super) count: u32,
+    pub(super) ns: u64,
+    pub(super) numbers_ns: u64,
+    pub(super) switches: u64,
+    pub(super) errors: u64,
+}
+
 pub(super) const SAVE: Opcode = opcode::read_write::<Seed>(GROUP, 0x60);
 pub(super) const RESTORE: Opcode = opcode::write::<Seed>(GROUP, 0x61);
 const LIST: Opcode = opcode::read_write::<TestName>(GROUP, 0x70);
@@ -79,6 +91,7 @@ const EVENT: Opcode = opcode::write::<ReplayEvent>(GROUP, 0x73);
 const RESEED: Opcode = opcode::none(GROUP, 0x74);
 const READ: Opcode = opcode::write::<ReplayRead>(GROUP, 0x75);
 const STATE: Opcode = opcode::read::<ReplayState>(GROUP, 0x76);
+const MEASURE: Opcode = opcode::read_write::<Measure>(GROUP, 0x77);
 
 pub(super) fn save(device: impl AsFd, seed: &mut Seed) -> Result<()> {
     // SAFETY: this opcode reads and writes one `struct wellspring_seed`, any bytes of which are a `Seed`.
@@ -98,6 +111,11 @@ pub(super) fn list(device: impl AsFd, name: &mut TestName) -> Result<()> {
 pub(super) fn run(device: impl AsFd, test: &mut TestRun) -> Result<()> {
     // SAFETY: this opcode reads and writes one `struct wellspring_test_run`, any bytes of which are a `TestRun`.
     unsafe { ioctl(device, Updater::<RUN, TestRun>::new(test)) }
+}
+
+pub(super) fn measure(device: impl AsFd, measure: &mut Measure) -> Result<()> {
+    // SAFETY: this opcode reads and writes one `struct wellspring_test_measure`, any bytes of which are a `Measure`.
+    unsafe { ioctl(device, Updater::<MEASURE, Measure>::new(measure)) }
 }
 
 pub(super) fn begin(device: impl AsFd, begin: ReplayBegin) -> Result<()> {

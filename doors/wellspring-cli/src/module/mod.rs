@@ -8,8 +8,10 @@
 //! probes     calls with bad arguments, asked of random(4) as well                [unsafe: bad arguments]
 //! device     check --kernel: its device file does what random(4)'s does
 //! seeds      kernel save FILE, kernel restore FILE
+//! bench      bench --kernel: what reads from it cost
 //! ```
 
+mod bench;
 mod device;
 mod ioctl;
 mod open;
@@ -18,6 +20,7 @@ mod probes;
 mod seeds;
 mod tests;
 
+pub(crate) use bench::bench;
 pub(crate) use seeds::{KernelRequest, run};
 
 use crate::failure::Failure;

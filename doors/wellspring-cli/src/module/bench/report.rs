@@ -1,0 +1,259 @@
+//! The figures as tables and as JSON.
+
+use super::Figures;
+use super::modes::Subject;
+use super::readers::LocksPerRead;
+use serde_json::{Value, json};
+use wellspring_bench::host::Host;
+use wellspring_bench::table::Table;
+
+/// Sentences and tables.
+pub(super) fn text(figures: &Figures) -> String {
+    let host = Host::this();
+    let lines = [headline(figures), host.stamp(), host.machine()];
+    let tables = [
+        speeds(figures),
+        ratios(figures),
+        locks(figures),
+        nodes(figures),
+        requests(figures),
+    ];
+    let tables: String = tables.iter().map(Table::text).collect();
+    format!("{}\n\n{tables}", lines.join("\n"))
+}
+
+fn headline(figures: &Figures) -> String {
+    let Some((readers, cells)) = (1..).zip(&figures.readers).last() else {
+        return String::new();
+    };
+    let of = |subject| {
+        let place = Subject::ALL.iter().position(|other| *other == subject);
+        place.map_or(f64::NAN, |place| cells[place].each_mb_s)
+    };
+    let (best, locked, system) = (
+        of(Subject::Mode("per-cpu")),
+        of(Subject::Mode("canonical")),
+        of(Subject::Urandom),
+    );
+    format!(
+        "{readers} readers get {} MB/s each in mode per-cpu, {} in mode canonical, {} from /dev/urandom.",
+        digits(best),
+        digits(locked),
+        digits(system)
+    )
+}
+
+/// A table with a column for each subject.
+fn table_of_subjects(title: &str, first: &str) -> Table {
+    let mut head = vec![first];
+    head.extend(Subject::ALL.map(Subject::name));
+    Table::new(title, &head)
+}
+
+fn speeds(figures: &Figures) -> Table {
+    let title = "MB/s of each reader, reads of 16 KiB; in brackets fastest less slowest reader as a share of the mean";
+    let mut table = table_of_subjects(title, "readers");
+    for (readers, cells) in (1..).zip(&figures.readers) {
+        let cells = cells
+            .iter()
+            .map(|cell| format!("{} ({:.2})", digits(cell.each_mb_s), cell.spread));
+        table.rows.push(row(&readers.to_string(), cells));
+    }
+    table.note("FreeBSD published 55 with the lock and 197 without for 1 reader, 113 and 430 for 3, in MiB/s.")
+}
+
+fn ratios(figures: &Figures) -> Table {
+    let mut table = table_of_subjects("times /dev/urandom", "readers");
+    for (readers, cells) in (1..).zip(&figures.readers) {
+        let system = cells[0].each_mb_s;
+        let cells = cells
+            .iter()
+            .map(|cell| format!("{:.2}", cell.each_mb_s / system));
+        table.rows.push(row(&readers.to_string(), cells));
+    }
+    table
+}
+
+fn locks(figures: &Figures) -> Table {
+    let title = "locks of nodes taken in 1000 reads of 16 KiB; in brackets how many were not free";
+    let mut table = table_of_subjects(title, "readers");
+    for (readers, cells) in (1..).zip(&figures.readers) {
+        let cells = cells.iter().map(|cell| per_thousand(cell.locks));
+        table.rows.push(row(&readers.to_string(), cells));
+    }
+    table.note("These are counts: they hold in an emulator, where times say nothing.")
+}
+
+fn nodes(figures: &Figures) -> Table {
+    let title = "reads of 32 bytes by a reader on each CPU, times those on one node (in brackets: thousands a second)";
+    let mut table = table_of_subjects(title, "nodes");
+    let first = figures.nodes.first();
+    for node in &figures.nodes {
+        let cells = node.cells.iter().enumerate().map(|(column, (reads, _))| {
+            let base = first.map_or(f64::NAN, |first| first.cells[column].0);
+            format!("{:.2} ({})", reads / base, digits(reads / 1e3))
+        });
+        let name = format!("{} ({} CPUs)", node.nodes, node.readers);
+        table.rows.push(row(&name, cells));
+    }
+    for node in &figures.nodes {
+        let cells = node.cells.iter().map(|(_, locks)| per_thousand(*locks));
+        let name = format!("{}, locks in 1000 reads", node.nodes);
+        table.rows.push(row(&name, cells));
+    }
+    table.note(
+        "will-it-scale published 1, 0.75, 0.55, 0.42 with one lock, and 1, 2, 2.4, 3 without.",
+    )
+}
+
+fn requests(figures: &Figures) -> Table {
+    let title = "inside the kernel, one CPU, one request at a time, mode per-cpu";
+    let mut table = Table::new(
+        title,
+        &["", "ns", "MB/s", "context switches", "numbers' share"],
+    );
+    for request in &figures.requests {
+        let speed = match request.share {
+            None => digits(16e3 / request.each_ns),
+            Some(_) => digits(4096e3 / request.each_ns),
+        };
+        let share = request.share;
+        let share = share.map_or(String::new(), |share| format!("{:.2} %", 100.0 * share));
+        let switches = format!("{:.2}", request.switches);
+        let cells = [digits(request.each_ns), speed, switches, share];
+        table.rows.push(row(request.name, cells.into_iter()));
+    }
+    if figures.requests.is_empty() {
+        return table
+            .note("SKIPPED: the module wellspring_test is not loaded (make WELLSPRING_TESTS=1)");
+    }
+    table
+        .note("Published: 384 MB/s by a worker, 487 directly; numbers' share 3.16 % secret, 0.06 % pseudo.")
+}
+
+fn row(name: &str, cells: impl Iterator<Item = String>) -> Vec<String> {
+    [name.to_owned()].into_iter().chain(cells).collect()
+}
+
+fn per_thousand(locks: Option<LocksPerRead>) -> String {
+    locks.map_or("-".into(), |locks| {
+        let (taken, contended) = (1000.0 * locks.taken, 1000.0 * locks.contended);
+        format!("{} ({})", digits(taken), digits(contended))
+    })
+}
+
+/// Three digits that say something.
+fn digits(value: f64) -> String {
+    wellspring_bench::format::digits(value)
+}
+
+/// All figures.
+pub(super) fn json(figures: &Figures) -> Value {
+    let host = Host::this();
+    let locks = |locks: Option<LocksPerRead>| {
+        locks.map(
+            |locks| json!({ "taken_per_read": locks.taken, "contended_per_read": locks.contended }),
+        )
+    };
+    let mut readers = Vec::new();
+    for (count, cells) in (1..).zip(&figures.readers) {
+        for (subject, cell) in Subject::ALL.iter().zip(cells) {
+            readers.push(json!({
+                "readers": count,
+                "subject": subject.name(),
+                "each_mb_s": cell.each_mb_s,
+                "spread": cell.spread,
+                "locks": locks(cell.locks),
+            }));
+        }
+    }
+    let mut nodes = Vec::new();
+    for node in &figures.nodes {
+        for (subject, (reads, taken)) in Subject::ALL.iter().zip(&node.cells) {
+            nodes.push(json!({
+                "nodes": node.nodes,
+                "readers": node.readers,
+                "subject": subject.name(),
+                "reads_per_s": reads,
+                "locks": locks(*taken),
+            }));
+        }
+    }
+    let request = |request: &super::requests::Row| {
+        json!({
+            "name": request.name,
+            "ns": request.each_ns,
+            "context_switches": request.switches,
+            "share_of_numbers": request.share,
+        })
+    };
+    json!({
+        "date": host.date,
+        "version": host.version,
+        "commit": host.commit,
+        "cpu": host.cpu,
+        "cpus": host.cpus,
+        "system": host.system,
+        "readers": readers,
+        "nodes": nodes,
+        "requests": figures.requests.iter().map(request).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::readers::Cell;
+    use super::super::{nodes, requests};
+    use super::*;
+
+    fn figures() -> Figures {
+        let locks = Some(LocksPerRead {
+            taken: 0.004,
+            contended: 0.001,
+        });
+        let cell = |each_mb_s| Cell {
+            each_mb_s,
+            spread: 0.1,
+            locks,
+        };
+        let cells = [100.0, 50.0, 60.0, 80.0, 400.0].map(cell).to_vec();
+        Figures {
+            readers: vec![cells.clone(), cells],
+            nodes: vec![nodes::Row {
+                nodes: 1,
+                readers: 2,
+                cells: vec![(1e6, None); 5],
+            }],
+            requests: vec![requests::Row {
+                name: "blocks",
+                each_ns: 100.0,
+                switches: 0.0,
+                share: Some(0.0316),
+            }],
+        }
+    }
+
+    #[test]
+    fn the_text_begins_with_a_sentence_and_has_every_table() {
+        let text = text(&figures());
+        let first = "2 readers get 400 MB/s each in mode per-cpu, 50.0 in mode canonical, 100 from /dev/urandom.";
+        assert_eq!(text.lines().next(), Some(first), "{text}");
+        for part in ["400 (0.10)", "4.00", "4.00 (1.00)", "1 (2 CPUs)", "3.16 %"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        let without = Figures {
+            requests: Vec::new(),
+            ..figures()
+        };
+        assert!(super::text(&without).contains("SKIPPED"));
+    }
+
+    #[test]
+    fn the_json_has_an_entry_for_every_case() {
+        let json = json(&figures());
+        for (part, count) in [("readers", 10), ("nodes", 5), ("requests", 1)] {
+            assert_eq!(json[part].as_array().map(Vec::len), Some(count), "{part}");
+        }
+        assert_eq!(json["readers"][4]["each_mb_s"], 400.0);
+    }
+}

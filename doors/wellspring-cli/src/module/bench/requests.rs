@@ -1,0 +1,93 @@
+//! Requests inside the kernel, and a loop that writes blocks. The module of the tests measures them.
+
+use super::Pace;
+use super::modes::{ModeGuard, Subject};
+use crate::failure::Failure;
+use crate::module::ioctl::{self, Measure};
+use crate::module::open::TEST_DEVICE;
+use rustix::fd::OwnedFd;
+use wellspring_bench::statistics::median;
+
+/// The kinds, with their numbers in `kernel/tests/uapi.h`.
+const KINDS: [&str; 6] = [
+    "16 bytes for a task",
+    "16 bytes for a task, by a worker",
+    "16 bytes for a softirq",
+    "16 bytes for a softirq, by a worker",
+    "blocks with two secret numbers each",
+    "blocks with two pseudo numbers each",
+];
+
+/// The first kind that writes blocks.
+const FIRST_OF_BLOCKS: usize = 4;
+
+/// What was measured of one kind.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    /// Of a request, or of a block with its numbers.
+    pub(super) each_ns: f64,
+    /// Context switches of a request.
+    pub(super) switches: f64,
+    /// The share of a block's time that its numbers take. `None` for requests.
+    pub(super) share: Option<f64>,
+}
+
+/// Measures all kinds, in the mode per-cpu.
+pub(super) fn measure(tests: &OwnedFd, pace: Pace, mode: &ModeGuard) -> Result<Vec<Row>, Failure> {
+    mode.set(Subject::Mode("per-cpu"))?;
+    let mut samples = [const { Vec::new() }; KINDS.len()];
+    for _ in 0..pace.rounds {
+        for (kind, samples) in (0..).zip(&mut samples) {
+            let mut measure = Measure {
+                measurement: kind,
+                count: pace.requests,
+                ..Measure::default()
+            };
+            ioctl::measure(tests, &mut measure)
+                .map_err(|error| Failure::work(format!("{TEST_DEVICE}: {error}")))?;
+            if measure.errors > 0 || measure.count == 0 {
+                let reason = format!("{} reads failed in the kernel", measure.errors);
+                return Err(Failure::work(reason));
+            }
+            samples.push(measure);
+        }
+    }
+    let rows = KINDS.iter().zip(&samples).enumerate();
+    Ok(rows
+        .map(|(kind, (name, samples))| row(name, samples, kind >= FIRST_OF_BLOCKS))
+        .collect())
+}
+
+fn row(name: &'static str, samples: &[Measure], writes_blocks: bool) -> Row {
+    let medians = |figure: fn(&Measure) -> f64| {
+        let figures: Vec<f64> = samples.iter().map(figure).collect();
+        median(&figures)
+    };
+    Row {
+        name,
+        each_ns: medians(|sample| sample.ns as f64 / f64::from(sample.count)),
+        switches: medians(|sample| sample.switches as f64 / f64::from(sample.count)),
+        share: writes_blocks.then(|| medians(|sample| sample.numbers_ns as f64 / sample.ns as f64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_the_medians_of_its_rounds() {
+        let sample = |ns| Measure {
+            count: 10,
+            ns,
+            numbers_ns: 5,
+            switches: 10,
+            ..Measure::default()
+        };
+        let samples = [sample(100), sample(1000), sample(50)];
+        let blocks = row("x", &samples, true);
+        assert_eq!((blocks.each_ns, blocks.switches), (10.0, 1.0));
+        assert_eq!(blocks.share, Some(0.05));
+        assert_eq!(row("x", &samples, false).share, None);
+    }
+}
