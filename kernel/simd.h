@@ -6,6 +6,8 @@
 #define WELLSPRING_SIMD_H
 
 #include <linux/preempt.h>
+/* With PREEMPT_RT each task counts the softirqs that it disabled. */
+#include <linux/sched.h>
 #include <linux/types.h>
 
 /* The most output of one FPU section: about 2 us of AES-NI. */

@@ -21,9 +21,10 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: wellspring-rig COMMAND
   machines   test the command in a machine of four nodes, over a reboot, in two clones, and the service for guests
-  kernel-test [6.1|6.12|7.2|debug].. [--boots N] [--machine NAME]
-             test the kernel module on these kernels (6.1 and 6.12 if none is named), booting each N times, in all
-             machines or only in those whose names contain NAME
+  kernel-test [KERNEL|all].. [--boots N] [--reloads N] [--machine NAME] [--clang] [--build]
+             test the kernel module on these kernels: 6.1, 6.1-rt, 6.12, 6.12-rt, 7.2, debug
+             (6.1 and 6.12 if none is named), booting each N times, in all machines or only in those whose names
+             contain NAME; build it by clang, or build it alone; unload and load it N times while programs read (5)
   cross [aarch64|s390x]..
              build and run known answers, self-tests and vector tests for these processors (both if none is named)
 WELLSPRING_RIG names the folder for everything that is downloaded or built; otherwise it is target/rig.";

@@ -1,4 +1,5 @@
-//! `check --kernel`, `bench --kernel` and `kernel` where there is no module; what they do with one is tested in a virtual machine.
+//! `check --kernel`, `bench --kernel` and `kernel` where there is no module. What they do with one is tested in a virtual
+//! machine.
 
 mod common;
 

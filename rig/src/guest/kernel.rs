@@ -2,59 +2,17 @@
 
 use super::cache::{Cache, entry, run};
 use super::chroot::Chroot;
+use super::compiler::{Compiler, clang};
 use super::debug;
 use super::files::busybox;
 use super::modules::Modules;
 use super::outcome::{Result, Stop, at, failed};
 use super::packages::Apt;
-use std::fmt;
+use super::release::Release;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-
-/// The kernels to choose from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Release {
-    /// Debian 12's.
-    V6_1,
-    /// The one backported to Debian 12, and Debian 13's.
-    V6_12,
-    /// The one of Debian's unstable suite. Its number may be higher by now.
-    V7_2,
-    /// A kernel that we build, which checks locks and memory.
-    Debug,
-}
-
-impl Release {
-    /// All, the oldest first.
-    pub(crate) const ALL: [Release; 4] =
-        [Release::V6_1, Release::V6_12, Release::V7_2, Release::Debug];
-
-    /// Its name on the command line.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Release::V6_1 => "6.1",
-            Release::V6_12 => "6.12",
-            Release::V7_2 => "7.2",
-            Release::Debug => "debug",
-        }
-    }
-
-    const fn suite(self) -> &'static str {
-        match self {
-            Release::V6_1 => "bookworm",
-            Release::V6_12 | Release::Debug => "bookworm-backports",
-            Release::V7_2 => "sid",
-        }
-    }
-}
-
-impl fmt::Display for Release {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// A kernel that boots, and what a module for it is built with.
 pub(crate) struct Kernel {
@@ -82,26 +40,25 @@ impl Kernel {
                 chroot: Some(chroot),
             });
         }
+        let flavour = release.flavour();
         let folder = cache.once(&format!("kernel-{release}"), |folder| {
             let apt = Apt::new(folder, &[release.suite()])?;
-            let mut names = apt.closure("linux-image-cloud-amd64", is_part)?;
-            names.extend(apt.closure("linux-headers-cloud-amd64", is_part)?);
+            let mut names = apt.closure(&format!("linux-image-{flavour}"), is_part)?;
+            names.extend(apt.closure(&format!("linux-headers-{flavour}"), is_part)?);
             apt.unpack(names.iter().map(String::as_str), folder)
         })?;
+        let end = format!("-{flavour}");
         let image = match entry(&folder.join("boot"), "vmlinuz-", "") {
             Ok(image) => image,
             // Newer packages install the image here.
-            Err(_) => entry(&folder.join("usr/lib/modules"), "", "-cloud-amd64")?.join("vmlinuz"),
+            Err(_) => entry(&folder.join("usr/lib/modules"), "", &end)?.join("vmlinuz"),
         };
-        let headers = entry(&folder.join("usr/src"), "linux-headers-", "-cloud-amd64")?;
-        // The newest headers need gcc 16, which Debian 12 does not have.
-        let chroot = match release {
-            Release::V7_2 => Some(Chroot::fetch(
-                cache,
-                "sid",
-                &["gcc-16", "make", "libelf1t64"],
-            )?),
-            _ => None,
+        let headers = entry(&folder.join("usr/src"), "linux-headers-", &end)?;
+        let packages = ["gcc-16", "make", "libelf1t64"];
+        let chroot = if release.is_for_debian_12() {
+            None
+        } else {
+            Some(Chroot::fetch(cache, release.suite(), &packages)?)
         };
         Ok(Self {
             release,
@@ -134,8 +91,13 @@ impl Kernel {
 
     /// Builds the modules in `source`, a folder with a Makefile for the kernel's build system, and returns the
     /// folder with the result. The source is not changed. A warning is a failure.
-    pub(crate) fn build(&self, cache: &Cache, source: &Path) -> Result<PathBuf> {
-        let build = cache.fresh(&format!("build-{}", self.release))?;
+    pub(crate) fn build(
+        &self,
+        cache: &Cache,
+        source: &Path,
+        compiler: Compiler,
+    ) -> Result<PathBuf> {
+        let build = cache.fresh(&format!("build-{}-{compiler}", self.release))?;
         copy_folder(source, &build)?;
         let mut make = match &self.chroot {
             Some(chroot) => chroot.command("make"),
@@ -152,10 +114,18 @@ impl Kernel {
             "CONFIG_DEBUG_INFO_BTF_MODULES=",
             "WELLSPRING_TESTS=1",
         ]);
-        if self.chroot.is_none() {
-            make.arg("CC=gcc-12");
+        let is_inside = self.chroot.is_some();
+        match compiler {
+            Compiler::Clang => {
+                make.arg(format!("CC={}", clang(cache)?.display()));
+            }
+            Compiler::Gcc if !is_inside => {
+                make.arg("CC=gcc-12");
+            }
+            Compiler::Gcc => {}
         }
-        if Command::new("sparse").arg("--version").output().is_ok() && self.chroot.is_none() {
+        let has_sparse = Command::new("sparse").arg("--version").output().is_ok();
+        if has_sparse && !is_inside && compiler == Compiler::Gcc {
             make.args(["C=1", "CHECK=sparse"]);
         }
         let output = make.arg("modules").env("LC_ALL", "C").output();
@@ -167,11 +137,14 @@ impl Kernel {
         match (output.status.success(), complaints.is_empty()) {
             (true, true) => Ok(build),
             (true, false) => failed(format!(
-                "the build for {} has warnings:\n  {}",
+                "the build for {} by {compiler} has warnings:\n  {}",
                 self.release,
                 complaints.join("\n  ")
             )),
-            (false, _) => failed(format!("the build for {} fails:\n{text}", self.release)),
+            (false, _) => failed(format!(
+                "the build for {} by {compiler} fails:\n{text}",
+                self.release
+            )),
         }
     }
 }

@@ -5,6 +5,8 @@
 //! cache       everything that is fetched or built once
 //! packages    a private apt: Debian packages of any suite, unpacked and not installed
 //! chroot      a small Debian system of another suite, for its compilers
+//! release     the kernels to choose from, and where they come from
+//! compiler    gcc or clang
 //! kernel      kernels, their headers, and modules built for them
 //! modules     which of the distribution's modules a module needs
 //! debug       a kernel that we build, which checks locks and memory
@@ -25,6 +27,7 @@
 mod cache;
 mod chroot;
 mod command;
+mod compiler;
 mod console;
 mod debug;
 mod files;
@@ -34,6 +37,7 @@ mod modules;
 mod outcome;
 mod packages;
 mod qemu;
+mod release;
 mod running;
 mod shell;
 mod table;
@@ -42,12 +46,14 @@ mod vm;
 pub(crate) use cache::{Cache, run};
 pub(crate) use chroot::Chroot;
 pub(crate) use command::{Programs, command};
+pub(crate) use compiler::Compiler;
 pub(crate) use console::unless_half_patched;
 pub(crate) use files::Files;
-pub(crate) use kernel::{Kernel, Release};
+pub(crate) use kernel::Kernel;
 pub(crate) use outcome::{Result, Stop, at, failed, verdict};
 pub(crate) use qemu::Qemu;
-pub(crate) use running::Guest;
+pub(crate) use release::Release;
+pub(crate) use running::{Event, Guest};
 pub(crate) use shell::Answer;
 pub(crate) use table::Table;
 pub(crate) use vm::{Layout, Vm};

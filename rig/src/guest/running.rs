@@ -18,6 +18,15 @@ const BOOT: Duration = Duration::from_secs(600);
 /// The limit for a command that has no limit given.
 const COMMAND: Duration = Duration::from_secs(300);
 
+/// Events that come to a machine from outside.
+#[derive(Clone, Copy)]
+pub(crate) enum Event {
+    /// It is woken whenever it sleeps. A clock of the machine could do so too early: before a busy machine is asleep.
+    WakeUp,
+    /// Its first CPU gets an NMI.
+    Nmi,
+}
+
 /// A running virtual machine. Dropping it ends QEMU.
 pub(crate) struct Guest {
     child: Child,
@@ -97,20 +106,24 @@ impl Guest {
         })
     }
 
-    /// Runs a command of the guest's shell, and wakes the machine whenever it sleeps. A clock of the machine could do so
-    /// too early: before a busy machine is asleep.
-    pub(crate) fn run_and_wake(&mut self, command: &str, limit: Duration) -> Result<Answer> {
+    /// Runs a command of the guest's shell, and does something to the machine all the time meanwhile.
+    pub(crate) fn run_under(
+        &mut self,
+        event: Event,
+        command: &str,
+        limit: Duration,
+    ) -> Result<Answer> {
         self.shell.send(command)?;
         let Self { shell, monitor, .. } = self;
         let is_over = AtomicBool::new(false);
-        let (answer, waker) = thread::scope(|scope| {
-            let waker = scope.spawn(|| wake_until(monitor, &is_over));
+        let (answer, sender) = thread::scope(|scope| {
+            let sender = scope.spawn(|| event.repeat(monitor, &is_over));
             let answer = Answer::receive(shell, limit);
             is_over.store(true, Ordering::Release);
-            (answer, waker.join())
+            (answer, sender.join())
         });
         let answer = answer.map_err(|error| self.explain(error))?;
-        waker.unwrap_or_else(|_| failed("the thread that wakes the machine ended"))?;
+        sender.unwrap_or_else(|_| failed("the thread that sends events ended"))?;
         Ok(answer)
     }
 
@@ -205,15 +218,24 @@ fn ask(monitor: &mut Line, command: &str) -> Result<String> {
     monitor.until("(qemu) ", COMMAND)
 }
 
-/// Wakes the machine whenever it sleeps.
-fn wake_until(monitor: &mut Line, is_over: &AtomicBool) -> Result {
-    while !is_over.load(Ordering::Acquire) {
-        if ask(monitor, "info status")?.contains("suspended") {
-            ask(monitor, "system_wakeup")?;
+impl Event {
+    fn repeat(self, monitor: &mut Line, is_over: &AtomicBool) -> Result {
+        while !is_over.load(Ordering::Acquire) {
+            match self {
+                Event::WakeUp => {
+                    if ask(monitor, "info status")?.contains("suspended") {
+                        ask(monitor, "system_wakeup")?;
+                    }
+                    thread::sleep(Duration::from_millis(100));
+                }
+                Event::Nmi => {
+                    ask(monitor, "nmi")?;
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
         }
-        thread::sleep(Duration::from_millis(100));
+        Ok(())
     }
-    Ok(())
 }
 
 impl Drop for Guest {

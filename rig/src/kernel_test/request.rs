@@ -1,22 +1,33 @@
 //! The command line of the chore.
 
 use super::shapes::SHAPES;
-use crate::guest::{Release, Result, Stop, failed};
+use crate::guest::{Compiler, Release, Result, Stop, failed};
 
 /// The parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) releases: Vec<Release>,
+    /// The first builds the module that runs in all machines. Another's runs in the first machine alone.
+    pub(super) compilers: Vec<Compiler>,
     pub(super) boots: usize,
+    pub(super) reloads: usize,
+    /// Build the module, and start no machine.
+    pub(super) is_build_only: bool,
     /// Only the machines whose names contain this.
     pub(super) machine: String,
 }
+
+/// How often the modules are unloaded and loaded while programs read, if no number is given.
+const RELOADS: usize = 5;
 
 /// Parses it.
 pub(super) fn parse(words: impl Iterator<Item = String>) -> Result<Request> {
     let mut request = Request {
         releases: Vec::new(),
+        compilers: vec![Compiler::Gcc],
         boots: 1,
+        reloads: RELOADS,
+        is_build_only: false,
         machine: String::new(),
     };
     let mut words = words;
@@ -26,12 +37,14 @@ pub(super) fn parse(words: impl Iterator<Item = String>) -> Result<Request> {
             .find(|release| release.name() == word);
         match (release, word.as_str()) {
             (Some(release), _) => request.releases.push(release),
-            (None, "--boots") => {
-                let boots = words.next().and_then(|count| count.parse().ok());
-                request.boots = boots
-                    .filter(|&boots| boots > 0)
-                    .ok_or(Stop::Failed("--boots N".into()))?;
+            (None, "all") => {
+                request.releases.extend(Release::ALL);
+                request.compilers = vec![Compiler::Gcc, Compiler::Clang];
             }
+            (None, "--build") => request.is_build_only = true,
+            (None, "--clang") => request.compilers = vec![Compiler::Clang],
+            (None, "--boots") => request.boots = count("--boots", words.next())?,
+            (None, "--reloads") => request.reloads = count("--reloads", words.next())?,
             (None, "--machine") => {
                 let machine = words.next().filter(|name| {
                     let mut shapes = SHAPES.iter();
@@ -42,7 +55,8 @@ pub(super) fn parse(words: impl Iterator<Item = String>) -> Result<Request> {
             }
             _ => {
                 return failed(format!(
-                    "no kernel is called '{word}': 6.1, 6.12, 7.2 or debug"
+                    "no kernel is called '{word}': {}, or all",
+                    Release::ALL.map(Release::name).join(", ")
                 ));
             }
         }
@@ -53,35 +67,44 @@ pub(super) fn parse(words: impl Iterator<Item = String>) -> Result<Request> {
     Ok(request)
 }
 
+/// The number after an option, which is not 0.
+fn count(option: &str, word: Option<String>) -> Result<usize> {
+    let count = word.and_then(|count| count.parse().ok());
+    count
+        .filter(|&count| count > 0)
+        .ok_or(Stop::Failed(format!("{option} N")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn words_are_kernels_and_a_number_of_boots() {
+    fn words_are_kernels_compilers_and_numbers() {
         let parse = |words: &str| parse(words.split_whitespace().map(String::from));
-        let both = vec![Release::V6_1, Release::V6_12];
+        let default = parse("").unwrap();
+        assert_eq!(default.releases, [Release::V6_1, Release::V6_12]);
+        assert_eq!((default.boots, default.reloads), (1, RELOADS));
+        assert_eq!(default.compilers, [Compiler::Gcc]);
         assert_eq!(
-            parse(""),
+            parse("debug --boots 100 --reloads 50 --machine apart --clang --build"),
             Ok(Request {
-                releases: both,
-                boots: 1,
-                machine: String::new()
-            })
-        );
-        let debug = vec![Release::Debug];
-        assert_eq!(
-            parse("debug --boots 100 --machine apart"),
-            Ok(Request {
-                releases: debug,
+                releases: vec![Release::Debug],
+                compilers: vec![Compiler::Clang],
                 boots: 100,
+                reloads: 50,
+                is_build_only: true,
                 machine: "apart".into()
             })
         );
+        let all = parse("all").unwrap();
+        assert_eq!(all.releases, Release::ALL);
+        assert_eq!(all.compilers, [Compiler::Gcc, Compiler::Clang]);
         for wrong in [
             "5.10",
             "--boots",
             "--boots 0",
+            "--reloads 0",
             "6.1 x",
             "--machine",
             "--machine x",

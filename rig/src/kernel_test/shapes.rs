@@ -18,13 +18,15 @@ pub(super) struct Shape {
 pub(super) enum Drill {
     /// All tests of the module.
     Tests,
+    /// Clones of the machine, and NMIs.
+    Events,
     /// Memory comes and goes.
     Memory,
     /// Its memory is searched for what reads left behind.
     Secrets,
 }
 
-pub(super) const SHAPES: [Shape; 6] = [
+pub(super) const SHAPES: [Shape; 7] = [
     Shape {
         name: "4 nodes, 8 CPUs",
         nodes: 4,
@@ -57,6 +59,14 @@ pub(super) const SHAPES: [Shape; 6] = [
         cpu: "max",
         layout: Layout::Apart,
         drill: Drill::Tests,
+    },
+    Shape {
+        name: "clones and NMIs",
+        nodes: 2,
+        cpus: 4,
+        cpu: "max",
+        layout: Layout::Even,
+        drill: Drill::Events,
     },
     Shape {
         name: "memory comes and goes",

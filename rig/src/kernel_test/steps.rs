@@ -1,6 +1,10 @@
 //! Steps that the tests of all machines take.
 
 use crate::guest::{Answer, Guest, Result, failed};
+use std::time::Duration;
+
+/// All tests of the module. They take half a minute on an idle machine. On a busy one each waits for what it counts.
+pub(super) const CHECK: Duration = Duration::from_secs(1800);
 
 /// Loads the distribution's modules that ours need.
 pub(super) const LOAD_NEEDED: &str =

@@ -2,7 +2,9 @@
 
 use super::host::HostService;
 use super::setup::MachineSetup;
-use crate::guest::{Cache, Files, Guest, Kernel, Programs, Result, Table, Vm, at, failed};
+use crate::guest::{
+    Cache, Compiler, Files, Guest, Kernel, Programs, Result, Table, Vm, at, failed,
+};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::Path;
@@ -58,7 +60,7 @@ pub(super) fn add_rows(
         kernel,
         programs,
     } = *inputs;
-    let modules = kernel.build(cache, &root.join("kernel"))?;
+    let modules = kernel.build(cache, &root.join("kernel"), Compiler::Gcc)?;
     let module = modules.join("wellspring.ko");
     let needed = kernel.modules(cache, &NEEDED)?;
     let of_module = kernel.needed_by(cache, std::slice::from_ref(&module))?;

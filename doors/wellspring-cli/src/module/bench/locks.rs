@@ -20,7 +20,7 @@ impl Locks {
         parse(&fs::read_to_string(TABLE).ok()?)
     }
 
-    /// What came since.
+    /// The counts that came since.
     pub(super) fn since(self, before: Locks) -> Locks {
         Locks {
             taken: self.taken.saturating_sub(before.taken),

@@ -1,6 +1,7 @@
 //! `bench --kernel`: what reads from the kernel module cost, on this machine.
 //!
 //! ```text
+//! pace       how much is measured
 //! modes      the module's mode, set for a while
 //! locks      how often a read took the lock of a node
 //! readers    threads that read a device file
@@ -14,6 +15,7 @@
 mod locks;
 mod modes;
 mod nodes;
+mod pace;
 mod readers;
 mod report;
 mod requests;
@@ -22,26 +24,9 @@ use super::open::{DEVICE, TEST_DEVICE, open_device};
 use crate::failure::Failure;
 use crate::output::Output;
 use modes::ModeGuard;
+use pace::Pace;
+use report::Figures;
 use std::path::Path;
-use std::time::Duration;
-
-/// How much is measured.
-#[derive(Clone, Copy)]
-struct Pace {
-    rounds: usize,
-    /// The time of one case in one round.
-    slice: Duration,
-    /// Requests inside the kernel, of one kind in one round.
-    requests: u32,
-}
-
-/// All figures.
-struct Figures {
-    readers: readers::Grid,
-    nodes: Vec<nodes::Row>,
-    /// Nothing without the module of the tests.
-    requests: Vec<requests::Row>,
-}
 
 /// Measures, prints, and writes JSON to a file.
 pub(crate) fn bench(is_quick: bool, json: Option<&Path>) -> Result<(), Failure> {
@@ -49,19 +34,7 @@ pub(crate) fn bench(is_quick: bool, json: Option<&Path>) -> Result<(), Failure> 
     // Before the measurement: a wrong path must not cost a minute.
     let file = json.map(Output::create_public).transpose()?;
     let mut output = Output::standard()?;
-    let pace = if is_quick {
-        Pace {
-            rounds: 1,
-            slice: Duration::from_millis(20),
-            requests: 1000,
-        }
-    } else {
-        Pace {
-            rounds: 7,
-            slice: Duration::from_millis(100),
-            requests: 20_000,
-        }
-    };
+    let pace = if is_quick { Pace::QUICK } else { Pace::FULL };
     let mode = ModeGuard::new()?;
     let figures = Figures {
         readers: readers::measure(pace, &mode)?,

@@ -1,7 +1,7 @@
 //! Readers on the CPUs of 1 to 4 NUMA nodes, as will-it-scale has them: one for each CPU, small reads.
 
-use super::Pace;
 use super::modes::{ModeGuard, Subject};
+use super::pace::Pace;
 use super::readers::{LocksPerRead, Samples, sample};
 use crate::failure::Failure;
 use std::fs;

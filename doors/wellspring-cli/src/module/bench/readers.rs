@@ -1,8 +1,8 @@
 //! Threads that read a device file.
 
-use super::Pace;
 use super::locks::Locks;
 use super::modes::{ModeGuard, Subject};
+use super::pace::Pace;
 use crate::failure::Failure;
 use crate::module::open::DEVICE;
 use rustix::fs::{Mode, OFlags, open};
@@ -19,7 +19,7 @@ pub(super) const MOST_READERS: usize = 8;
 /// The bytes of a read. The module makes them in pieces of a page.
 const READ_BYTES: usize = 16384;
 
-/// What one reader did.
+/// The reads of one reader.
 #[derive(Clone, Copy)]
 pub(super) struct Reading {
     pub(super) reads: u64,
@@ -47,7 +47,7 @@ pub(super) struct LocksPerRead {
 /// For 1, 2, .. readers, the cells of all subjects.
 pub(super) type Grid = Vec<Vec<Cell>>;
 
-/// What was sampled of one case.
+/// The samples of one case.
 #[derive(Clone, Default)]
 pub(super) struct Samples {
     means: Vec<f64>,

@@ -1,11 +1,20 @@
 //! The figures as tables and as JSON.
 
-use super::Figures;
 use super::modes::Subject;
-use super::readers::LocksPerRead;
+use super::nodes;
+use super::readers::{Grid, LocksPerRead};
+use super::requests;
 use serde_json::{Value, json};
 use wellspring_bench::host::Host;
 use wellspring_bench::table::Table;
+
+/// All figures.
+pub(super) struct Figures {
+    pub(super) readers: Grid,
+    pub(super) nodes: Vec<nodes::Row>,
+    /// Nothing without the module of the tests.
+    pub(super) requests: Vec<requests::Row>,
+}
 
 /// Sentences and tables.
 pub(super) fn text(figures: &Figures) -> String {
@@ -15,8 +24,8 @@ pub(super) fn text(figures: &Figures) -> String {
         speeds(figures),
         ratios(figures),
         locks(figures),
-        nodes(figures),
-        requests(figures),
+        speeds_of_nodes(figures),
+        costs_of_requests(figures),
     ];
     let tables: String = tables.iter().map(Table::text).collect();
     format!("{}\n\n{tables}", lines.join("\n"))
@@ -84,7 +93,7 @@ fn locks(figures: &Figures) -> Table {
     table.note("These are counts: they hold in an emulator, where times say nothing.")
 }
 
-fn nodes(figures: &Figures) -> Table {
+fn speeds_of_nodes(figures: &Figures) -> Table {
     let title = "reads of 32 bytes by a reader on each CPU, times those on one node (in brackets: thousands a second)";
     let mut table = table_of_subjects(title, "nodes");
     let first = figures.nodes.first();
@@ -106,7 +115,7 @@ fn nodes(figures: &Figures) -> Table {
     )
 }
 
-fn requests(figures: &Figures) -> Table {
+fn costs_of_requests(figures: &Figures) -> Table {
     let title = "inside the kernel, one CPU, one request at a time, mode per-cpu";
     let mut table = Table::new(
         title,
@@ -179,7 +188,7 @@ pub(super) fn json(figures: &Figures) -> Value {
             }));
         }
     }
-    let request = |request: &super::requests::Row| {
+    let request = |request: &requests::Row| {
         json!({
             "name": request.name,
             "ns": request.each_ns,
@@ -203,7 +212,6 @@ pub(super) fn json(figures: &Figures) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::readers::Cell;
-    use super::super::{nodes, requests};
     use super::*;
 
     fn figures() -> Figures {

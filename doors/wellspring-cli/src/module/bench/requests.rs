@@ -1,7 +1,7 @@
 //! Requests inside the kernel, and a loop that writes blocks. The module of the tests measures them.
 
-use super::Pace;
 use super::modes::{ModeGuard, Subject};
+use super::pace::Pace;
 use crate::failure::Failure;
 use crate::module::ioctl::{self, Measure};
 use crate::module::open::TEST_DEVICE;
@@ -21,7 +21,7 @@ const KINDS: [&str; 6] = [
 /// The first kind that writes blocks.
 const FIRST_OF_BLOCKS: usize = 4;
 
-/// What was measured of one kind.
+/// The figures of one kind.
 pub(super) struct Row {
     pub(super) name: &'static str,
     /// Of a request, or of a block with its numbers.

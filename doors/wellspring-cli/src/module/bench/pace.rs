@@ -1,0 +1,29 @@
+//! How much is measured.
+
+use std::time::Duration;
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) rounds: usize,
+    /// The time of one case in one round.
+    pub(super) slice: Duration,
+    /// Requests inside the kernel, of one kind in one round.
+    pub(super) requests: u32,
+}
+
+impl Pace {
+    /// About two minutes.
+    pub(super) const FULL: Pace = Pace {
+        rounds: 7,
+        slice: Duration::from_millis(100),
+        requests: 20_000,
+    };
+
+    /// A few seconds, for tests.
+    pub(super) const QUICK: Pace = Pace {
+        rounds: 1,
+        slice: Duration::from_millis(20),
+        requests: 1000,
+    };
+}
