@@ -90,7 +90,7 @@ fn locks(figures: &Figures) -> Table {
         let cells = cells.iter().map(|cell| per_thousand(cell.locks));
         table.rows.push(row(&readers.to_string(), cells));
     }
-    table.note("These are counts: they hold in an emulator, where times say nothing.")
+    table.note("How many are taken holds in an emulator too, where times say nothing.")
 }
 
 fn speeds_of_nodes(figures: &Figures) -> Table {
