@@ -4,7 +4,7 @@
 //! guest         Debian kernels in QEMU, and small Debian systems
 //! machines      the command in machines of four nodes, over a reboot, and in two clones; the service for guests
 //! kernel_test   the kernel module on real kernels
-//! cross         known answers and self-tests on aarch64 and s390x
+//! cross         known answers and self-tests on aarch64, s390x and riscv64
 //! ```
 
 #![forbid(unsafe_code)]
@@ -25,8 +25,8 @@ usage: wellspring-rig COMMAND
              test the kernel module on these kernels: 6.1, 6.1-rt, 6.12, 6.12-rt, 7.2, debug
              (6.1 and 6.12 if none is named), booting each N times, in all machines or only in those whose names
              contain NAME; build it by clang, or build it alone; unload and load it N times while programs read (5)
-  cross [aarch64|s390x]..
-             build and run known answers, self-tests and vector tests for these processors (both if none is named)
+  cross [aarch64|s390x|riscv64]..
+             build and run known answers, self-tests and vector tests for these processors (all if none is named)
 WELLSPRING_RIG names the folder for everything that is downloaded or built; otherwise it is target/rig.";
 
 fn main() -> ExitCode {

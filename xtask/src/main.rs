@@ -8,6 +8,7 @@
 //! picture   drawings, made from text
 //! install   install and uninstall
 //! install_check  install --check
+//! targets   where the library and the command compile, and what they say elsewhere
 //! python    the Python package and its tests
 //! package_files  the files that the doors for other languages install
 //! ```
@@ -22,6 +23,7 @@ mod install_check;
 mod package_files;
 mod picture;
 mod python;
+mod targets;
 mod tidy;
 
 use chores::{build_command, root};
@@ -42,6 +44,8 @@ tests:
   loom               run the lock-free parts under every interleaving
   miri, asan, tsan   run tests under Miri, AddressSanitizer or ThreadSanitizer (nightly Rust)
   msrv               check the stated Rust version, by lint and by a build where that version is installed
+  targets            check that the library and the command compile for Linux on other processors, and that other
+                     systems get one clear error, where the target's standard library is installed
   python [--all] [--with PATH]..
                      install the Python package in a virtual environment and run its tests; --all adds those that take
                      minutes, the large cluster engines and the other installed versions of Python; --with adds an
@@ -50,7 +54,7 @@ tests on other machines:
   rig                test the command in a machine of four nodes, over a reboot, in two clones, and the service for guests
   kernel-test [KERNEL|all].. [--boots N] [--reloads N] [--machine NAME] [--clang] [--build]
                      test the kernel module on these kernels (6.1 and 6.12 if none is named); CONTRIBUTING.md has more
-  cross [aarch64|s390x]..
+  cross [aarch64|s390x|riscv64]..
                      run known answers, self-tests and vector tests for other processors, by emulation
 packages:
   deny               check licences, sources and vulnerabilities of the dependency tree (needs cargo-deny)
@@ -77,6 +81,7 @@ fn main() -> ExitCode {
         Some("tsan") => chores::tsan(),
         Some("python") => python::python(words),
         Some("msrv") => chores::msrv(),
+        Some("targets") => targets::targets(),
         Some("rig") => chores::rig("machines", words),
         Some(command @ ("kernel-test" | "cross")) => chores::rig(command, words),
         Some("soak") => chores::soak(words),

@@ -82,9 +82,13 @@ impl NoiseCommand {
             SourceError::System(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
         })?;
         let owner = process_number();
-        let running = state.running.insert(Running { child, owner });
-        if let Some(output) = &running.child.stdout {
-            fcntl_setfl(output, OFlags::NONBLOCK).map_err(system)?;
+        let output = child.stdout.as_ref();
+        let not_waiting = output.map_or(Ok(()), |pipe| fcntl_setfl(pipe, OFlags::NONBLOCK));
+        state.running = Some(Running { child, owner });
+        if let Err(error) = not_waiting {
+            // A read of its output would wait for it.
+            state.end();
+            return Err(system(error));
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ pub fn connect(machine: u32, port: u32, timeout: Duration) -> io::Result<OwnedFd
     let socket = socket(0).map_err(as_of_tcp)?;
     let limit = libc::timeval {
         tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
-        tv_usec: timeout.subsec_micros().into(),
+        tv_usec: timeout.subsec_micros() as _,
     };
     // SAFETY: the pointer is to a `timeval`, of this length.
     let set = raw_call(|| unsafe {

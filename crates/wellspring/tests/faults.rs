@@ -9,10 +9,10 @@
 
 mod common;
 
+use common::faults::{self, Folder, open_files};
 use common::process::{Fork, Shared, mappings, start};
 use common::repeats::assert_nothing_in_common;
 use common::tracer::{self, End, counted, silent};
-use libc::c_long;
 use std::path::Path;
 use wellspring::{Engine, Error};
 
@@ -32,36 +32,6 @@ const READERS: usize = 7;
 /// The size of two numbers that a run reports before its bytes: the files that it left open, and its mappings.
 const COUNTS_BYTES: usize = 16;
 
-/// Returns the errors that a call may give. Calls that cannot fail with correct arguments have none, nor have those of
-/// malloc(3), whose failure ends a Rust program.
-#[allow(non_upper_case_globals, reason = "libc writes them so")]
-fn errors(call: c_long) -> &'static [i32] {
-    use libc::*;
-    match call {
-        SYS_mmap => &[ENOMEM, EAGAIN],
-        SYS_madvise => &[ENOMEM, EINVAL, EAGAIN],
-        SYS_mlock | SYS_mlock2 => &[ENOMEM, EPERM, EAGAIN, ENOSYS],
-        SYS_mbind => &[ENOSYS, EPERM, ENOMEM, EIO],
-        SYS_getrandom => &[ENOSYS, EPERM, EAGAIN, EINTR],
-        SYS_openat => &[ENOENT, EACCES, EMFILE, ENFILE, ENOMEM, EINTR],
-        SYS_read | SYS_pread64 => &[EIO, EINTR, EISDIR],
-        SYS_write | SYS_pwrite64 => &[EIO, ENOSPC, EINTR, EDQUOT],
-        SYS_fstat | SYS_newfstatat | SYS_statx => &[EACCES, ENOMEM, ENOSYS],
-        SYS_fsync | SYS_fdatasync => &[EIO, ENOSPC, EROFS],
-        SYS_rename | SYS_renameat | SYS_renameat2 => &[EACCES, ENOSPC, EROFS, EXDEV],
-        SYS_unlink | SYS_unlinkat => &[ENOENT, EACCES, EROFS],
-        SYS_fchmod | SYS_fchmodat => &[EPERM, EROFS],
-        SYS_flock | SYS_fcntl => &[EINTR, ENOLCK, EWOULDBLOCK],
-        SYS_futex => &[EINTR, EAGAIN],
-        SYS_clock_gettime | SYS_uname => &[],
-        SYS_geteuid | SYS_getuid | SYS_getpid | SYS_gettid | SYS_rt_sigprocmask => &[],
-        // `close` closes the file even if it returns an error, and `brk` belongs to malloc. Errors of the others are
-        // ignored.
-        SYS_close | SYS_brk | SYS_munmap | SYS_exit | SYS_exit_group => &[],
-        _ => &[EPERM, ENOSYS],
-    }
-}
-
 fn build(folder: &Path) -> Result<Engine, Error> {
     Engine::builder().seed_file(folder.join("seed")).build()
 }
@@ -76,10 +46,6 @@ fn read(mut try_fill: impl FnMut(&mut [u8]) -> Result<(), Error>, report: &mut [
             try_fill(destination).unwrap();
         }
     }
-}
-
-fn open_files() -> usize {
-    std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
 /// The work of each traced process.
@@ -118,30 +84,6 @@ fn run(folder: &Path, report: &mut [u8]) {
     }
 }
 
-/// The seed file's folder, empty before each run.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        let name = format!("wellspring-faults-{}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-
-    fn empty(&self) -> &Path {
-        use std::os::unix::fs::DirBuilderExt;
-        let _ = std::fs::remove_dir_all(&self.0);
-        let mut builder = std::fs::DirBuilder::new();
-        builder.mode(0o700).create(&self.0).unwrap();
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Runs with one fault, or with none, and checks what holds after every run. Returns how many mappings are left.
 fn check(folder: &Folder, choose: tracer::Choose<'_>, what: impl Fn() -> String) -> Option<u64> {
     let mut report = Shared::new(COUNTS_BYTES + READERS * REPORT_BYTES);
@@ -161,33 +103,21 @@ fn check(folder: &Folder, choose: tracer::Choose<'_>, what: impl Fn() -> String)
 
 #[test]
 fn whatever_call_fails_reads_go_on_and_nothing_comes_twice_or_is_lost() {
-    let folder = Folder::new();
+    let folder = Folder::new("faults");
     let mut calls = Vec::new();
-    let record = &mut |_, call| {
+    let record = &mut |call| {
         calls.push(call);
         None
     };
     let Some(mappings) = check(&folder, record, || "no fault".into()) else {
         return common::skipped("ptrace is not permitted");
     };
-    let faults: Vec<(usize, i32)> = (0..calls.len())
-        .flat_map(|number| {
-            errors(calls[number])
-                .iter()
-                .map(move |&error| (number, error))
-        })
-        .collect();
+    let faults = faults::of(&calls);
     assert!(faults.len() > 50, "{calls:?}");
-    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
-    let step = if is_long {
-        1
-    } else {
-        faults.len().div_ceil(MAX_RUNS)
-    };
-    for &(number, error) in faults.iter().step_by(step) {
-        let what = || format!("call {number} ({}) fails with {error}", calls[number]);
-        let fail = &mut |at, call| (at == number && !errors(call).is_empty()).then_some(error);
-        let left = check(&folder, fail, what).unwrap();
+    let step = faults::step(&faults, MAX_RUNS);
+    for fault in faults.iter().step_by(step) {
+        let what = || fault.to_string();
+        let left = check(&folder, &mut fault.make(), what).unwrap();
         // Memory that could not be mapped at first may be mapped later, as a separate mapping.
         assert!(
             left <= mappings + 4,

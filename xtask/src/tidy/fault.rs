@@ -18,6 +18,7 @@ pub(super) enum Rule {
     Link,
     Circle,
     Package,
+    Test,
     /// An exception that is not needed.
     Exception,
 }

@@ -6,6 +6,7 @@
 //! links     links in Markdown lead to files and headings that exist
 //! circles   no files of a crate or of the kernel module that need each other
 //! packages  packages that are published are complete
+//! promises  each promise of SECURITY.md names tests that exist
 //! fault     a breach of a rule
 //! allowed   the exceptions, each with its reason
 //! ```
@@ -16,6 +17,7 @@ mod fault;
 mod lines;
 mod links;
 mod packages;
+mod promises;
 mod words;
 
 use std::collections::BTreeMap;
@@ -36,6 +38,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     circles::check(&files, &mut faults);
     packages::check(&files, &mut faults);
+    promises::check(&files, &mut faults);
     let faults = allowed::without_exceptions(faults);
     if faults.is_empty() {
         return Ok(());

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub(crate) mod door;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod faults;
 #[path = "../../../wellspring-sys/tests/common/filter.rs"]
 pub(crate) mod filter;
 pub(crate) mod process;

@@ -11,17 +11,21 @@ const MARKER: c_long = 100_000;
 /// Another one: from here on, and until the next one, the calling thread may make no call.
 const SILENCE: c_long = 100_001;
 
-/// Which of the counted calls fails, and how: `choose` gets the number of the call, from 0 on, and what call it is.
-pub(crate) type Choose<'a> = &'a mut dyn FnMut(usize, c_long) -> Option<i32>;
+/// Which of the counted calls fails, and how: `choose` gets the number of each.
+pub(crate) type Choose<'a> = &'a mut dyn FnMut(c_long) -> Option<i32>;
 
 /// Runs `work` with its system calls counted, and made to fail as the tracer says.
 pub(crate) fn counted<R>(work: impl FnOnce() -> R) -> R {
+    begin_or_end_counting();
+    let result = work();
+    begin_or_end_counting();
+    result
+}
+
+/// The calling thread's calls are counted from here on, or not any more.
+pub(crate) fn begin_or_end_counting() {
     // SAFETY: there is no such call.
     unsafe { libc::syscall(MARKER) };
-    let result = work();
-    // SAFETY: as above.
-    unsafe { libc::syscall(MARKER) };
-    result
 }
 
 /// Runs `work`, which must make no system call.
@@ -96,7 +100,7 @@ pub(crate) fn run(work: impl FnOnce(), choose: Choose<'_>) -> End {
 /// Follows a process and all that it makes to their ends.
 fn follow(first: pid_t, choose: Choose<'_>) -> End {
     let mut tracees = HashMap::from([(first, Tracee::default())]);
-    let (mut calls, mut stops, mut end) = (0, 0, End::Good);
+    let (mut stops, mut end) = (0, End::Good);
     while !tracees.is_empty() {
         let mut status = 0;
         // SAFETY: the pointer is to the status; the group has what this function traces alone.
@@ -120,7 +124,7 @@ fn follow(first: pid_t, choose: Choose<'_>) -> End {
         let tracee = tracees.entry(pid).or_default();
         let signal = libc::WSTOPSIG(status);
         if signal == libc::SIGTRAP | 0x80 {
-            if let Some(call) = stop_at_call(pid, tracee, &mut calls, choose) {
+            if let Some(call) = stop_at_call(pid, tracee, choose) {
                 end = End::NotSilent(call);
             }
             resume(pid, 0);
@@ -140,12 +144,7 @@ fn resume(pid: pid_t, signal: i32) {
 }
 
 /// A call begins or ends. Returns one that was to be silent.
-fn stop_at_call(
-    pid: pid_t,
-    tracee: &mut Tracee,
-    calls: &mut usize,
-    choose: Choose<'_>,
-) -> Option<c_long> {
+fn stop_at_call(pid: pid_t, tracee: &mut Tracee, choose: Choose<'_>) -> Option<c_long> {
     // SAFETY: all zeros is a value of the registers, which the call fills in; the child is stopped.
     let mut registers = unsafe {
         let mut registers: libc::user_regs_struct = core::mem::zeroed();
@@ -162,8 +161,7 @@ fn stop_at_call(
         } else if tracee.is_silent {
             return Some(call);
         } else if tracee.is_counted {
-            tracee.answer = choose(*calls, call);
-            *calls += 1;
+            tracee.answer = choose(call);
         }
         tracee.answer?;
         // No call has this number.

@@ -84,7 +84,8 @@ impl Wanted {
         self.values.len()
     }
 
-    fn has(&self, value: &[u8]) -> bool {
+    /// Whether this value of 16 bytes is looked for.
+    pub(crate) fn has(&self, value: &[u8]) -> bool {
         let masked = u128::from_ne_bytes(value.try_into().unwrap()) ^ MASK;
         let (low, high) = (masked as u64, (masked >> 64) as u64);
         self.hashes[hash(low)] && self.values.get(&low) == Some(&high)

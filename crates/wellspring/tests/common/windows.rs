@@ -44,54 +44,13 @@ impl FirstOutputs {
     /// The places in `bytes`, such as the content of a file, of 32 bytes from which one of the outputs can be computed:
     /// at every fourth byte. And how many windows were tried.
     pub(crate) fn search_in(&self, bytes: &[u8]) -> (Vec<usize>, usize) {
-        let (mut found, mut tried) = (Vec::new(), 0);
-        for (number, window) in bytes.windows(KEY_BYTES).step_by(4).enumerate() {
-            let window = window.try_into().unwrap();
-            if !is_no_key(window) {
-                tried += 1;
-                if self.can_be_computed_from(window) {
-                    found.push(4 * number);
-                }
-            }
-        }
-        (found, tried)
+        search_bytes(bytes, &mut |window| self.can_be_computed_from(window))
     }
 
-    /// The places of 32 bytes from which one of the outputs can be computed: at every fourth address of the pages that
-    /// this process can write, shares with no other and has in memory. And how many windows were tried.
+    /// The places in this process of 32 bytes from which one of the outputs can be computed. And how many windows were
+    /// tried.
     pub(crate) fn search(&self) -> (Vec<usize>, usize) {
-        let memory = File::open("/proc/self/mem").unwrap();
-        let pagemap = File::open("/proc/self/pagemap").unwrap();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let mut chunk = vec![0; CHUNK_PAGES * PAGE_BYTES + KEY_BYTES];
-        let own = chunk.as_ptr().addr()..chunk.as_ptr().addr() + chunk.len();
-        let (mut found, mut tried) = (Vec::new(), 0);
-        for (start, end) in maps.lines().filter_map(private) {
-            for first in (start..end).step_by(CHUNK_PAGES * PAGE_BYTES) {
-                let pages = (end - first).div_ceil(PAGE_BYTES).min(CHUNK_PAGES);
-                if !is_any_resident(&pagemap, first, pages) {
-                    continue;
-                }
-                // With the beginning of the next chunk, for the windows on the border.
-                let bytes = chunk.len().min(end - first);
-                // A mapping may be gone by now.
-                if memory
-                    .read_exact_at(&mut chunk[..bytes], first as u64)
-                    .is_err()
-                {
-                    continue;
-                }
-                if own.contains(&first) {
-                    continue;
-                }
-                let (here, tried_here) = self.search_in(&chunk[..bytes]);
-                let here = here.into_iter().map(|offset| first + offset);
-                found.extend(here.filter(|at| !own.contains(at)));
-                tried += tried_here;
-            }
-        }
-        chunk.zeroize();
-        (found, tried)
+        search_memory(&mut |window| self.can_be_computed_from(window))
     }
 
     /// Tries the window as the key of a generator or of a tap, and as the first seed of an engine.
@@ -119,6 +78,60 @@ impl FirstOutputs {
         let (blocks, _) = blocks.as_chunks();
         self.outputs.iter().any(|output| blocks.contains(output))
     }
+}
+
+/// Whether something secret can be computed from these bytes.
+type Tells<'a> = &'a mut dyn FnMut(&[u8; KEY_BYTES]) -> bool;
+
+/// The places in `bytes`, of every fourth, at which a window of 32 bytes tells something. And how many were tried.
+fn search_bytes(bytes: &[u8], tells: Tells<'_>) -> (Vec<usize>, usize) {
+    let (mut found, mut tried) = (Vec::new(), 0);
+    for (number, window) in bytes.windows(KEY_BYTES).step_by(4).enumerate() {
+        let window = window.try_into().unwrap();
+        if !is_no_key(window) {
+            tried += 1;
+            if tells(window) {
+                found.push(4 * number);
+            }
+        }
+    }
+    (found, tried)
+}
+
+/// The same at every fourth address of the pages that this process can write, shares with no other and has in memory.
+pub(crate) fn search_memory(tells: Tells<'_>) -> (Vec<usize>, usize) {
+    let memory = File::open("/proc/self/mem").unwrap();
+    let pagemap = File::open("/proc/self/pagemap").unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let mut chunk = vec![0; CHUNK_PAGES * PAGE_BYTES + KEY_BYTES];
+    let own = chunk.as_ptr().addr()..chunk.as_ptr().addr() + chunk.len();
+    let (mut found, mut tried) = (Vec::new(), 0);
+    for (start, end) in maps.lines().filter_map(private) {
+        for first in (start..end).step_by(CHUNK_PAGES * PAGE_BYTES) {
+            let pages = (end - first).div_ceil(PAGE_BYTES).min(CHUNK_PAGES);
+            if !is_any_resident(&pagemap, first, pages) {
+                continue;
+            }
+            // With the beginning of the next chunk, for the windows on the border.
+            let bytes = chunk.len().min(end - first);
+            // A mapping may be gone by now.
+            if memory
+                .read_exact_at(&mut chunk[..bytes], first as u64)
+                .is_err()
+            {
+                continue;
+            }
+            if own.contains(&first) {
+                continue;
+            }
+            let (here, tried_here) = search_bytes(&chunk[..bytes], tells);
+            let here = here.into_iter().map(|offset| first + offset);
+            found.extend(here.filter(|at| !own.contains(at)));
+            tried += tried_here;
+        }
+    }
+    chunk.zeroize();
+    (found, tried)
 }
 
 fn is_no_key(window: &[u8; KEY_BYTES]) -> bool {

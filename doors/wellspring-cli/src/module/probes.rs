@@ -76,7 +76,7 @@ pub(super) fn control(file: BorrowedFd<'_>, number: u64, argument: usize) -> Ret
 
 pub(super) fn seek(file: BorrowedFd<'_>, offset: i64) -> Returned {
     // SAFETY: has no memory in its arguments.
-    Returned::new(unsafe { libc::lseek(file.as_raw_fd(), offset, libc::SEEK_SET) })
+    Returned::new(unsafe { libc::lseek64(file.as_raw_fd(), offset, libc::SEEK_SET) })
 }
 
 /// Whether the file can be mapped; what could be is unmapped at once.
@@ -150,7 +150,8 @@ pub(super) fn under_signals<T>(period_ms: i64, probe: impl FnOnce() -> T) -> T {
     let timer = |period_ms: i64| {
         let period = libc::timeval {
             tv_sec: 0,
-            tv_usec: period_ms * 1000,
+            // It has 32 bits on a 32-bit processor.
+            tv_usec: (period_ms * 1000) as _,
         };
         let timer = libc::itimerval {
             it_interval: period,

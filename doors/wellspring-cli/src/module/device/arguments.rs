@@ -18,9 +18,9 @@ pub(super) fn bad_pointers() -> Result<String, Stop> {
             ("page 0", 1),
             ("nowhere", nowhere.address()),
             ("constant", constant.address()),
-            ("the kernel's", 0xffff_8880_0000_0000),
+            ("the kernel's", 0xffff_8880_0000_0000_u64 as usize),
             ("the end", usize::MAX - 4095),
-            ("no address", 0x8000_0000_0000_0000),
+            ("no address", 0x8000_0000_0000_0000_u64 as usize),
         ] {
             both.call(&format!("read of {length} to {name}"), |file| {
                 probes::read(file, address, length)
