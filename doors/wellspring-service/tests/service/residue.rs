@@ -1,4 +1,5 @@
 use super::common::{Folder, PATIENCE, Service, has_fuse, wellspringd};
+use super::hypervisor::{BUFFERS, GUEST, Hypervisor, WRITE};
 use super::wanted::Wanted;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -74,6 +75,14 @@ fn bytes_that_a_client_got_are_nowhere_in_the_service() {
     let mut wanted = Wanted::default();
     wanted.take(&mut bytes);
     assert_gone(&wanted, &process, "bulk, not read to the end");
+
+    let mut guest = Hypervisor::start(&service);
+    assert_eq!(guest.ask(&[(GUEST + BUFFERS, 20_000, WRITE, 0)]), 20_000);
+    let mut wanted = Wanted::default();
+    wanted.take(&mut guest.read(BUFFERS, 20_000));
+    // The service has the memory of the guest mapped.
+    guest.write(BUFFERS, &[0; 20_000]);
+    assert_gone(&wanted, &process, "vhost-user");
 
     for name in ["random", "urandom"].iter().filter(|_| with_files) {
         let mut file = File::open(mount.join(name)).unwrap();
