@@ -133,12 +133,14 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]))
 }
 
-/// The pieces to look for: the halves of each secret, and all round keys of AES-256 with each key.
+/// The pieces to look for: the halves of each secret, also in the order of bytes in which SHA-256 holds its state and its
+/// message, and all round keys of AES-256 with each key.
 fn pieces(secrets: &[Secret]) -> HashSet<Piece> {
     let mut pieces = HashSet::new();
     for secret in secrets {
         let (halves, _) = secret.bytes.as_chunks::<PIECE_BYTES>();
         pieces.extend(halves);
+        pieces.extend(halves.iter().map(in_words_of_sha256));
         if secret.is_key {
             pieces.extend(round_keys(&secret.bytes));
         }
@@ -146,6 +148,11 @@ fn pieces(secrets: &[Secret]) -> HashSet<Piece> {
     // A test key of zeros would be found in every free page.
     pieces.retain(|piece| piece.iter().any(|&byte| byte != piece[0]));
     pieces
+}
+
+/// SHA-256 reads words whose highest byte comes first; this machine keeps it last.
+fn in_words_of_sha256(piece: &Piece) -> Piece {
+    std::array::from_fn(|byte| piece[byte ^ 3])
 }
 
 /// The first place of one of the pieces.
@@ -264,6 +271,13 @@ mod tests {
         assert_eq!(find(&memory, &pieces), None);
         memory[5 * PAGE_BYTES - 9..][..16].copy_from_slice(&round_keys(&key)[6]);
         assert_eq!(find(&memory, &pieces), Some(5 * PAGE_BYTES - 9));
+        let state: [u32; 8] = std::array::from_fn(|word| {
+            u32::from_be_bytes(std::array::from_fn(|byte| key[4 * word + byte]))
+        });
+        for (word, place) in state.iter().zip((333..).step_by(4)) {
+            memory[place..][..4].copy_from_slice(&word.to_le_bytes());
+        }
+        assert_eq!(find(&memory, &pieces), Some(333));
         memory[77..][..16].copy_from_slice(&key[16..]);
         assert_eq!(find(&memory, &pieces), Some(77));
     }
