@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * What reads leave behind. For a moment probes record, in a form that is found nowhere
- * else, every key that makes output, every seed, and what users wrote. After that all of
- * them are used up, so none of them may be in memory. Memory is searched from outside: an
- * emulator writes all of it to a file, which has the records too
- * (rig/src/kernel_test/secrets.rs).
+ * else, every key that makes output, every seed, the noise of the pools that the next
+ * reseeds use, and what users wrote. After that all of them are used up, so none of them
+ * may be in memory. Memory is searched from outside: an emulator writes all of it to a
+ * file, which has the records too (rig/src/kernel_test/secrets.rs).
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 
 #include "../mix.h"
+#include "../pool.h"
 #include "test.h"
 #include "timers.h"
 #include "workers.h"
@@ -23,8 +24,10 @@
 #define MASK 0x5a
 #define PERIOD_NS 500000
 #define TIME_MS 200
+/* Pool 3, the last of these, is emptied by every 8th reseed; use_up() makes 128. */
+#define POOLS_USED_UP 4
 
-enum kind { KEY = 1, SEED, WRITTEN, KINDS };
+enum kind { KEY = 1, SEED, NOISE, WRITTEN, KINDS };
 
 /* One piece of memory, which the search knows by its first words. */
 struct records {
@@ -74,9 +77,22 @@ static int on_seed(struct kprobe *probe, struct pt_regs *registers)
 	return 0;
 }
 
+/* ws_accumulator_absorb(accumulator, event, pool_number) */
+static int on_noise(struct kprobe *probe, struct pt_regs *registers)
+{
+	const struct ws_event *event = (const struct ws_event *)
+		regs_get_kernel_argument(registers, 1);
+	unsigned int pool = regs_get_kernel_argument(registers, 2);
+
+	if (pool % WS_POOLS < POOLS_USED_UP && event->bytes == SECRET_BYTES)
+		record(NOISE, event->data);
+	return 0;
+}
+
 static struct kprobe probes[] = {
 	{ .symbol_name = "ws_keystream_init", .pre_handler = on_key },
 	{ .symbol_name = "ws_generator_reseed", .pre_handler = on_seed },
+	{ .symbol_name = "ws_accumulator_absorb", .pre_handler = on_noise },
 };
 
 static void read_here(int cpu, void *argument)
@@ -174,7 +190,7 @@ static void use_up(void)
 static int secrets_record(struct report *report)
 {
 	static const char title[] = "records of wellspring all masked";
-	struct kprobe *all[] = { &probes[0], &probes[1] };
+	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2] };
 	unsigned int index;
 	u8 *bytes;
 	int error;
@@ -202,7 +218,7 @@ static int secrets_record(struct report *report)
 		records->title[index] = title[index] ^ MASK;
 	if (error)
 		return failed(report, "error %d", error);
-	return passed(report, "%u keys, seeds and writes of %d; keys in tasks %u, softirqs %u, hard interrupts %u",
+	return passed(report, "%u keys, seeds, events and writes of %d; keys in tasks %u, softirqs %u, hard interrupts %u",
 		      le32_to_cpu(records->count), atomic_read(&recorded),
 		      hits[WS_TASK], hits[WS_SOFTIRQ], hits[WS_HARDIRQ]);
 }

@@ -1,9 +1,9 @@
 //! Searches all memory of a machine for anything from which past output can be computed.
 //!
-//! `kernel/tests/secrets.c` reads in every mode and context, and records each key that made output, each seed, and what
-//! was written, in a masked form. QEMU writes the machine's memory to a file, which has the records too. No half of a
-//! recorded secret and no round key of AES may be in it. Then the test puts one such key into memory, and the search
-//! must find it.
+//! `kernel/tests/secrets.c` reads in every mode and context, and records each key that made output, each seed, the noise
+//! of the pools that the next reseeds use, and what was written, in a masked form. QEMU writes the machine's memory to a
+//! file, which has the records too. No half of a recorded secret, in either order of bytes, and no round key of AES may be
+//! in it. Then the test puts one such key into memory, and the search must find it.
 
 use super::steps::{LOAD_NEEDED, succeeded};
 use crate::guest::{Cache, Guest, Qemu, Result, Vm, at, failed};
