@@ -100,7 +100,13 @@ impl Target {
 pub(crate) fn run_all(root: &Path, words: impl Iterator<Item = String>) -> Result {
     let targets = parse(words)?;
     let cache = Cache::open(root)?;
-    let chroot = Chroot::fetch_and_run(&cache, "system-cross", "sid", &installation())?;
+    let chroot = Chroot::fetch_and_run(&cache, "system-cross", "sid", &installation());
+    // The archive may be out of reach, and sid changes every day: neither is a fault of this project.
+    let chroot = chroot.map_err(|stop| match stop {
+        Stop::Missing(reason) | Stop::Failed(reason) => {
+            Stop::Missing(format!("Debian sid cannot be had: {reason}"))
+        }
+    })?;
     let registry = fetch_crates(root)?;
     let build = cache.folder().join("cross-target");
     std::fs::create_dir_all(&build).map_err(at(build.display()))?;
