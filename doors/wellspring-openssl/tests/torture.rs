@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{compile, configuration, is_long, is_success, run};
+use common::{UNDER_LIMITS, compile, configuration, is_long, run, without_proc_and_sys};
 use std::path::Path;
 use wellspring_sys::door_counters::Door;
 
@@ -78,9 +78,8 @@ fn tight_limits_do_no_harm() {
     let Some(program) = compile(TORTURE, &[]) else {
         return;
     };
-    for limit in ["-l 0", "-v 131072", "-s 128"] {
-        let script = format!("ulimit {limit} && exec \"$PROGRAM\" small");
-        draws(&script, &program, 1);
+    for script in UNDER_LIMITS {
+        draws(script, &program, 1);
     }
 }
 
@@ -89,14 +88,9 @@ fn a_system_without_proc_and_sys_does_no_harm() {
     let Some(program) = compile(TORTURE, &[]) else {
         return;
     };
-    let enter = "unshare --mount --map-root-user sh -c";
-    let hide = "mount -t tmpfs none /proc && mount -t tmpfs none /sys";
-    if !is_success(&format!("{enter} '{hide}'")) {
-        eprintln!("SKIPPED: no file system can be mounted here");
-        return;
+    if let Some(script) = without_proc_and_sys() {
+        draws(&script, &program, 1);
     }
-    let script = format!("{enter} '{hide} && test ! -e /proc/self && exec \"$PROGRAM\" small'");
-    draws(&script, &program, 1);
 }
 
 #[test]

@@ -64,3 +64,23 @@ pub(crate) fn succeeds(output: &Output) -> String {
     assert!(output.status.success(), "{}", text(output));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
+
+/// Shell scripts that run `torture.c`'s step "small" under a tight limit each.
+pub(crate) const UNDER_LIMITS: [&str; 3] = [
+    "ulimit -l 0 && exec \"$PROGRAM\" small",
+    "ulimit -v 131072 && exec \"$PROGRAM\" small",
+    "ulimit -s 128 && exec \"$PROGRAM\" small",
+];
+
+/// A shell script that runs the same step where /proc and /sys are empty. `None` where no file system can be mounted.
+pub(crate) fn without_proc_and_sys() -> Option<String> {
+    let enter = "unshare --mount --map-root-user sh -c";
+    let hide = "mount -t tmpfs none /proc && mount -t tmpfs none /sys";
+    if !is_success(&format!("{enter} '{hide}'")) {
+        eprintln!("SKIPPED: no file system can be mounted here");
+        return None;
+    }
+    Some(format!(
+        "{enter} '{hide} && test ! -e /proc/self && exec \"$PROGRAM\" small'"
+    ))
+}

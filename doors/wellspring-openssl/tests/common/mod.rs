@@ -9,7 +9,7 @@ mod programs;
 
 pub(crate) use counted::Run;
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
-pub(crate) use programs::{is_long, is_success};
+pub(crate) use programs::{UNDER_LIMITS, is_long, is_success, without_proc_and_sys};
 
 use programs::{has_header, is_installed, scratch, succeeds};
 use std::fs;

@@ -9,7 +9,7 @@ mod programs;
 
 pub(crate) use counted::Run;
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
-pub(crate) use programs::{is_installed, is_long, is_success, scratch};
+pub(crate) use programs::{UNDER_LIMITS, is_installed, is_long, scratch, without_proc_and_sys};
 
 use programs::succeeds;
 use std::path::{Path, PathBuf};

@@ -62,6 +62,11 @@ fn an_engine_elsewhere_takes_the_service_as_a_source_and_survives_its_end() {
     let mut service = Service::start("[bulk]\nlisten = [\"bulk.sock\", \"[::1]:0\"]\n");
     let path = service.folder.path("run/bulk.sock");
     let source = ServiceSource::unix(&path, MinEntropy::NONE);
+    assert_draws_until_the_end(&source, &mut service);
+}
+
+/// The source draws on the service, and is absent when the service has ended.
+pub(crate) fn assert_draws_until_the_end(source: &ServiceSource, service: &mut Service) {
     let mut sample = [0; 256];
     // A draw waits for 10 ms at most, and on a busy machine that may be too short.
     let length = (0..1000).find_map(|_| source.sample(&mut sample).ok());

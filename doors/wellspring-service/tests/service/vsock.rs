@@ -2,10 +2,11 @@
 //! rig has a machine that can (`cargo xtask rig`).
 
 use super::common::{Folder, PATIENCE, Service, assert_random};
+use super::sockets::assert_draws_until_the_end;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use wellspring_client::{Client, ServiceSource};
-use wellspring_core::source::{MinEntropy, Source, SourceError};
+use wellspring_core::source::MinEntropy;
 use wellspring_sys::vsock;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -80,14 +81,7 @@ fn an_engine_takes_a_service_by_vsock_as_a_source() {
     let port = port();
     let mut service = Service::start(&format!("[bulk]\nlisten = [\"vsock::{port}\"]\n"));
     let source = ServiceSource::vsock(vsock::THIS_MACHINE, port, MinEntropy::NONE);
-    let mut sample = [0; 256];
-    // A draw waits for 10 ms at most, and on a busy machine that may be too short.
-    let length = (0..1000).find_map(|_| source.sample(&mut sample).ok());
-    assert_eq!(length, Some(64));
-    assert_random(&sample[..64]);
-    service.end("-TERM");
-    let ended = (0..3).map(|_| source.sample(&mut sample).unwrap_err());
-    assert_eq!(ended.last(), Some(SourceError::Absent));
+    assert_draws_until_the_end(&source, &mut service);
 }
 
 #[test]
