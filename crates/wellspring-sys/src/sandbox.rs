@@ -14,6 +14,7 @@ use crate::{os, system_calls, vdso};
 ///   [`ThreadStates::reserve`](crate::thread_state::ThreadStates::reserve) and
 ///   [`OwnedState::reserve`](crate::owned::OwnedState::reserve) map slots in advance.
 /// - [`current_cpu`](os::current_cpu) returns 0 if the system has no vDSO function for it. Only x86-64 has one.
+/// - [`cycles`](crate::cpu::cycles) is a clock of milliseconds on x86, where strict seccomp(2) takes the cycle counter.
 /// - [`now_ms`](os::now_ms) returns the time of this call from then on if the system has no vDSO function for clocks.
 pub fn prepare() {
     // The first call of each looks up the vDSO's functions and may open a file, so call both now.

@@ -247,6 +247,9 @@ impl Engine {
     /// - Sources that [make system calls](crate::Source::makes_system_calls) are not drawn on: the processor's
     ///   instructions remain. Reseeds go on from them and from what [`mix`](Self::mix) gets. So an attacker who reads
     ///   all memory is locked out again only if the attacker does not know the processor's output.
+    /// - Keys of taps take in the processor's output (RDRAND) in place of the system's and of the cycle counter: strict
+    ///   seccomp(2) makes the instruction that reads the counter end the process. Without RDRAND, on x86, they take in the
+    ///   clock's milliseconds.
     /// - The clock is read by the kernel's vDSO, which makes no system call for it. Where the kernel gives a process no
     ///   vDSO, time stands still: reads go on and take fresh keys from their node, but no reseed becomes due.
     /// - Suspends, and generation pages that appear later, are not noticed. A page that is watched already still is.

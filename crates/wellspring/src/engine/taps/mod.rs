@@ -36,7 +36,8 @@ use crate::error::Error;
 use wellspring_core::generation::{Generation, NEVER};
 use wellspring_core::tap::{FRESH_BYTES, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
-use wellspring_sys::cpu;
+use wellspring_sys::cpu::{self, Instruction};
+use wellspring_sys::sandbox;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::thread_state::{CurrentThread, DEPTHS, Miss, ThreadStates};
 use wellspring_sys::vdso::VdsoRandom;
@@ -235,17 +236,22 @@ impl<const N: usize> Take for Bytes<N> {
 }
 
 /// Writes bytes that differ between copies of this machine: output of the system's generator, XORed with the cycle
-/// counter. They are mixed into the next key of a tap. Always returns `true`.
+/// counter. In a sandbox it is output of the processor's generator, if there is one. The bytes are mixed into the next
+/// key of a tap. Always returns `true`.
 ///
 /// A copy of the machine also copies the system's generator, whose output stays the same in both until the system
 /// learns of the copy or reseeds itself, up to a minute later. The cycle counter differs, unless both refill in the
 /// same cycle: it separates the keys, and the old key in them keeps the secret.
 fn gather(vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; FRESH_BYTES]) -> bool {
-    let _ = vdso.fill(fresh);
-    let cycles = cpu::cycles().to_le_bytes();
+    let word = if sandbox::is_prepared() {
+        Instruction::Rdrand.draw().unwrap_or_else(cpu::cycles)
+    } else {
+        let _ = vdso.fill(fresh);
+        cpu::cycles()
+    };
     fresh
         .iter_mut()
-        .zip(cycles)
-        .for_each(|(byte, cycle)| *byte ^= cycle);
+        .zip(word.to_le_bytes())
+        .for_each(|(byte, other)| *byte ^= other);
     true
 }
