@@ -1,10 +1,11 @@
-//! A source that reads the engine which draws on it, and one that panics.
+//! A source that reads the engine which draws on it, one that ends it, and one that panics.
 
 mod common;
 
 use common::process::{self, Fork};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
-use wellspring::{Engine, Error, MinEntropy, Mode, Source, SourceError};
+use wellspring::{Engine, Error, Harvester, MinEntropy, Mode, Source, SourceError};
 
 type Read = fn(&Engine) -> Result<(), Error>;
 
@@ -164,4 +165,45 @@ fn a_panic_of_a_source_reaches_no_reader_and_counts_as_its_error() {
             assert!(engine.stats().sources[0].errors > 0);
         });
     }
+}
+
+/// Drops the last clone of its engine when the harvester draws on it, and says when that is done.
+struct DropsEngine {
+    engine: Mutex<Option<Engine>>,
+    done: Mutex<Sender<()>>,
+}
+
+impl Source for DropsEngine {
+    fn name(&self) -> &'static str {
+        "drops-engine"
+    }
+
+    fn min_entropy(&self) -> MinEntropy {
+        MinEntropy::NONE
+    }
+
+    fn sample(&self, _: &mut [u8]) -> Result<usize, SourceError> {
+        let engine = self.engine.lock().unwrap().take();
+        if engine.is_some() {
+            drop(engine);
+            self.done.lock().unwrap().send(()).unwrap();
+        }
+        Err(SourceError::Busy)
+    }
+}
+
+#[test]
+fn a_source_that_drops_the_last_clone_of_its_engine_ends_the_harvester_without_a_panic() {
+    let (done, is_done) = channel();
+    let source = Arc::new(DropsEngine {
+        engine: Mutex::default(),
+        done: Mutex::new(done),
+    });
+    let sources: [Arc<dyn Source>; 1] = [source.clone()];
+    let builder = Engine::builder().sources(sources).seed(&[7; 32]);
+    let engine = builder.harvester(Harvester::default()).build().unwrap();
+    *source.engine.lock().unwrap() = Some(engine);
+    drop(source);
+    // If the drop panics, the source is dropped with the engine and sends nothing.
+    is_done.recv().expect("the engine was dropped");
 }

@@ -39,3 +39,12 @@ fn every_context_is_served() {
         assert!(counts.threads >= threads, "{context}: {counts:?}");
     }
 }
+
+#[test]
+fn a_call_that_fails_within_a_read_leaves_errno_as_it_was() {
+    let Some(program) = compile("errno.c") else {
+        return;
+    };
+    let run = run("exec \"$PROGRAM\"", &program).succeeds();
+    assert_eq!(run.counts(Door::Getrandom).calls, 2, "{}", run.text());
+}

@@ -64,8 +64,8 @@ impl<E: Harvests> HarvesterHandle<E> {
 }
 
 impl<E: Harvests> Drop for HarvesterHandle<E> {
-    /// Waits until the thread has finished its round and its tasks. Not in a child process, which has no such thread,
-    /// and whose wake-up would reach the parent.
+    /// Waits until the thread has finished its round and its tasks. Not on that thread itself, where a source can drop
+    /// the last clone. Not in a child process, which has no such thread, and whose wake-up would reach the parent.
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else {
             return;
@@ -77,6 +77,8 @@ impl<E: Harvests> Drop for HarvesterHandle<E> {
         }
         drop(engine);
         self.control.end();
-        let _ = thread.join();
+        if thread.thread().id() != std::thread::current().id() {
+            let _ = thread.join();
+        }
     }
 }
