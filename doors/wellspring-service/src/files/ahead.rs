@@ -1,15 +1,14 @@
-//! Answers made ahead: while a reader takes one answer of 1 MiB, another thread makes the next one.
+//! Answers made ahead: while a program takes one long answer, the thread that gave it makes the next one.
 //!
-//! An answer belongs to one open file, and is moved out of the table when it is handed out: no byte is handed out
-//! twice. It is handed out only within [`KEPT_FOR`] and in the generation in which it was made: after a clone notice, a
-//! reseed or an order it is wiped, and the reader gets bytes that are made then. A reader never waits for an answer
-//! that is being made: it makes its own, and the other answer serves the read after that.
+//! The thread makes the next answer in the memory of the one that it has just given, so bytes that were given are
+//! overwritten at once, and its CPU has that memory in its cache. An answer is moved out of the table when it is handed
+//! out: no byte is handed out twice. It is handed out only within [`KEPT_FOR`] and in the generation in which it was made:
+//! after a clone notice, a reseed or an order it is wiped, and the reader gets bytes that are made then. Answers for which
+//! no reader comes are wiped by a thread of their own.
 
 use super::buffer::Buffer;
 use crate::doors::Door;
 use crate::state::State;
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Error, pseudo};
@@ -17,70 +16,54 @@ use wellspring::{Engine, Error, pseudo};
 /// The time for which an answer is kept. A reader that comes back later is not reading as fast as it can.
 const KEPT_FOR: Duration = Duration::from_millis(2);
 
-/// Shorter answers are not made ahead: to wake another thread takes about as long as to make them.
-const LEAST_BYTES: usize = 512 << 10;
+/// The time after which wiped memory is given back to the system, if no long read came.
+const MEMORY_KEPT_FOR: Duration = Duration::from_secs(1);
 
-/// The most answers, ordered and made, and the most buffers that wait to be used again: memory has a bound whatever the
-/// number of open files.
-const MOST: usize = 8;
+/// Shorter answers are not made ahead: to make one takes less time than to hand it over.
+const LEAST_BYTES: usize = 64 << 10;
 
 /// An answer that was made ahead.
 #[derive(Debug)]
-pub(super) struct Answer {
-    bytes: Buffer,
+struct Answer {
+    buffer: Buffer,
+    door: Door,
     generation: u64,
     made: Instant,
 }
 
-/// An open file that reads much at once.
-#[derive(Debug, Default)]
-struct Reader {
-    /// The length of its last read.
-    last_bytes: usize,
-    is_ordered: bool,
-    answer: Option<Answer>,
-}
-
-/// An answer that a thread should make.
-#[derive(Debug)]
-struct Order {
-    file: u64,
-    door: Door,
-    bytes: usize,
-}
-
 #[derive(Debug, Default)]
 struct Table {
-    readers: BTreeMap<u64, Reader>,
-    orders: VecDeque<Order>,
+    /// In the order in which they were made.
+    answers: Vec<Answer>,
     /// Wiped buffers.
     spare: Vec<Buffer>,
-    /// Orders and answers.
-    pending: usize,
+    /// The end of the last long read.
+    last_read: Option<Instant>,
+    /// The time for which the thread that wipes sleeps; zero while it is awake.
+    sleeps_for: Duration,
     has_ended: bool,
 }
 
-/// The answers of all open files.
+/// The answers of all files.
 #[derive(Debug)]
 pub(super) struct Ahead {
     table: Mutex<Table>,
-    ordered: Condvar,
-    /// Long reads that are being answered now.
-    reading: AtomicUsize,
-    cpus: usize,
+    used: Condvar,
+    /// The most answers, and the most buffers that wait to be used again: one for each thread.
+    most: usize,
 }
 
 impl Ahead {
-    pub(super) fn new(cpus: usize) -> Self {
+    /// For this many threads, which answer reads.
+    pub(super) fn new(threads: usize) -> Self {
         Self {
             table: Mutex::default(),
-            ordered: Condvar::new(),
-            reading: AtomicUsize::new(0),
-            cpus,
+            used: Condvar::new(),
+            most: threads,
         }
     }
 
-    /// Answers a read of `file`: hands the bytes to `give`, and wipes them.
+    /// Answers a long read: hands the bytes to `give`, then wipes or overwrites them.
     ///
     /// # Errors
     ///
@@ -88,30 +71,11 @@ impl Ahead {
     pub(super) fn read(
         &self,
         state: &State,
-        (file, door): (u64, Door),
+        door: Door,
         bytes: usize,
         give: impl FnOnce(&[u8]),
     ) -> Result<(), Error> {
-        // A maker is of use only on a CPU that no reader needs.
-        let reading = self.reading.fetch_add(1, Relaxed) + 1;
-        let result = self.answer(state, (file, door), bytes, 2 * reading <= self.cpus, give);
-        self.reading.fetch_sub(1, Relaxed);
-        result
-    }
-
-    fn answer(
-        &self,
-        state: &State,
-        (file, door): (u64, Door),
-        bytes: usize,
-        has_cpu: bool,
-        give: impl FnOnce(&[u8]),
-    ) -> Result<(), Error> {
-        let answer = self.take(file, bytes, &state.engine, Instant::now())?;
-        if has_cpu {
-            self.order(file, door, bytes);
-        }
-        let made = match answer {
+        let mut buffer = match self.take(door, bytes, &state.engine, Instant::now())? {
             Some(buffer) => buffer,
             None => {
                 let mut buffer = self.spare(bytes);
@@ -119,8 +83,18 @@ impl Ahead {
                 buffer
             }
         };
-        give(made.bytes());
-        self.keep(made);
+        give(buffer.bytes());
+        let generation = state.engine.generation();
+        if self.is_repeated(Instant::now()) && fill(state, door, buffer.bytes_mut()).is_ok() {
+            self.add(Answer {
+                buffer,
+                door,
+                generation,
+                made: Instant::now(),
+            });
+        } else {
+            self.keep(buffer);
+        }
         Ok(())
     }
 
@@ -129,47 +103,46 @@ impl Ahead {
         bytes >= LEAST_BYTES
     }
 
-    /// Takes the answer that was made for this file, unless the time or the generation has passed.
+    /// Notes a long read, and returns whether the last one was a moment ago.
+    fn is_repeated(&self, now: Instant) -> bool {
+        let last = self.table().last_read.replace(now);
+        last.is_some_and(|last| now.saturating_duration_since(last) <= KEPT_FOR)
+    }
+
+    /// Takes the newest answer for this door and of this length. Wipes all whose time or generation has passed.
     fn take(
         &self,
-        file: u64,
+        door: Door,
         bytes: usize,
         engine: &Engine,
         now: Instant,
     ) -> Result<Option<Buffer>, Error> {
-        let mut table = self.table();
-        let reader = table.readers.entry(file).or_default();
-        let Some(answer) = reader.answer.take() else {
+        if self.table().answers.is_empty() {
             return Ok(None);
-        };
-        table.pending -= 1;
-        drop(table);
+        }
         // This read compares the generation page, as every read does: if the machine was cloned, the generation
         // changes here.
         engine.try_fill(&mut [0])?;
-        let is_fresh = now.saturating_duration_since(answer.made) <= KEPT_FOR
-            && answer.generation == engine.generation()
-            && answer.bytes.bytes().len() == bytes;
-        if is_fresh {
-            return Ok(Some(answer.bytes));
-        }
-        self.keep(answer.bytes);
-        Ok(None)
+        let generation = engine.generation();
+        let mut table = self.table();
+        let old = table.take_old(|answer| answer.is_old(now) || answer.generation != generation);
+        let fits = |answer: &Answer| answer.door == door && answer.buffer.bytes().len() == bytes;
+        let place = table.answers.iter().rposition(fits);
+        let answer = place.map(|place| table.answers.remove(place));
+        drop(table);
+        // They are wiped without the lock.
+        drop(old);
+        Ok(answer.map(|answer| answer.buffer))
     }
 
-    /// Orders the next answer for a file, if its last read was as long as this one.
-    fn order(&self, file: u64, door: Door, bytes: usize) {
+    fn add(&self, answer: Answer) {
         let mut table = self.table();
-        let has_room = table.pending < MOST;
-        let reader = table.readers.entry(file).or_default();
-        let is_repeated = reader.last_bytes == bytes;
-        reader.last_bytes = bytes;
-        if is_repeated && has_room && !reader.is_ordered && reader.answer.is_none() {
-            reader.is_ordered = true;
-            table.pending += 1;
-            table.orders.push_back(Order { file, door, bytes });
+        if table.answers.len() < self.most && !table.has_ended {
+            table.answers.push(answer);
+            self.watch(&mut table, KEPT_FOR);
+        } else {
             drop(table);
-            self.ordered.notify_one();
+            self.keep(answer.buffer);
         }
     }
 
@@ -177,8 +150,17 @@ impl Ahead {
     fn keep(&self, mut buffer: Buffer) {
         buffer.wipe();
         let mut table = self.table();
-        if table.spare.len() < MOST && !table.has_ended {
+        if table.spare.len() < self.most && !table.has_ended {
             table.spare.push(buffer);
+            self.watch(&mut table, MEMORY_KEPT_FOR);
+        }
+    }
+
+    /// Wakes the thread that wipes, if it sleeps for longer than this.
+    fn watch(&self, table: &mut Table, within: Duration) {
+        if table.sleeps_for > within {
+            table.sleeps_for = Duration::ZERO;
+            self.used.notify_one();
         }
     }
 
@@ -190,84 +172,33 @@ impl Ahead {
         buffer
     }
 
-    /// A file was closed: its answer is wiped.
-    pub(super) fn close(&self, file: u64) {
+    /// Wipes answers for which no reader comes, until [`end`](Self::end): the work of a thread.
+    pub(super) fn work(&self) {
         let mut table = self.table();
-        let reader = table.readers.remove(&file);
-        if let Some(answer) = reader.and_then(|reader| reader.answer) {
-            table.pending -= 1;
+        while !table.has_ended {
+            let time = table.next_look();
+            table.sleeps_for = time;
+            let waited = self.used.wait_timeout(table, time);
+            table = waited.unwrap_or_else(PoisonError::into_inner).0;
+            table.sleeps_for = Duration::ZERO;
+            let now = Instant::now();
+            let old = table.take_old(|answer| answer.is_old(now));
+            let spare = table.take_unused(now);
             drop(table);
-            drop(answer);
+            // Without the lock.
+            drop((old, spare));
+            table = self.table();
         }
     }
 
-    /// Makes answers until [`end`](Self::end): the work of a thread.
-    pub(super) fn work(&self, state: &State) {
-        while self.wait() {
-            self.make(state);
-        }
-    }
-
-    /// Waits for an order. Returns `false` at the end.
-    fn wait(&self) -> bool {
-        let mut table = self.table();
-        while table.orders.is_empty() && !table.has_ended {
-            if table.pending == 0 {
-                // All readers are slow or gone: no memory is held for them.
-                table.spare = Vec::new();
-                let waited = self.ordered.wait(table);
-                table = waited.unwrap_or_else(PoisonError::into_inner);
-            } else {
-                let waited = self.ordered.wait_timeout(table, KEPT_FOR);
-                table = waited.unwrap_or_else(PoisonError::into_inner).0;
-                let old = table.take_old(Instant::now());
-                drop(table);
-                // They are wiped without the lock.
-                drop(old);
-                table = self.table();
-            }
-        }
-        !table.has_ended
-    }
-
-    /// Makes one answer, if there is an order.
-    fn make(&self, state: &State) {
-        let Some(order) = self.table().orders.pop_front() else {
-            return;
-        };
-        let mut bytes = self.spare(order.bytes);
-        let generation = state.engine.generation();
-        let made = fill(state, order.door, bytes.bytes_mut());
-        let mut table = self.table();
-        let reader = table.readers.get_mut(&order.file);
-        let reader = reader.filter(|_| made.is_ok());
-        match reader {
-            Some(reader) => {
-                reader.is_ordered = false;
-                reader.answer = Some(Answer {
-                    bytes,
-                    generation,
-                    made: Instant::now(),
-                });
-            }
-            // The file was closed, or the engine has lost its seed.
-            None => {
-                if let Some(reader) = table.readers.get_mut(&order.file) {
-                    reader.is_ordered = false;
-                }
-                table.pending -= 1;
-            }
-        }
-    }
-
-    /// Ends the threads, and wipes all answers.
+    /// Ends the thread that wipes, and wipes all answers.
     pub(super) fn end(&self) {
         let mut table = self.table();
         table.has_ended = true;
-        table.readers.clear();
+        table.answers.clear();
         table.spare.clear();
         drop(table);
-        self.ordered.notify_all();
+        self.used.notify_all();
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -275,16 +206,38 @@ impl Ahead {
     }
 }
 
+impl Answer {
+    fn is_old(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.made) > KEPT_FOR
+    }
+}
+
 impl Table {
-    /// Takes the answers that no reader has come for.
-    fn take_old(&mut self, now: Instant) -> Vec<Answer> {
-        let is_old = |answer: &mut Answer| now.saturating_duration_since(answer.made) > KEPT_FOR;
-        let readers = self.readers.values_mut();
-        let old: Vec<Answer> = readers
-            .filter_map(|reader| reader.answer.take_if(is_old))
-            .collect();
-        self.pending -= old.len();
-        old
+    /// The time until something in the table may be too old.
+    fn next_look(&self) -> Duration {
+        if !self.answers.is_empty() {
+            KEPT_FOR
+        } else if !self.spare.is_empty() {
+            MEMORY_KEPT_FOR
+        } else {
+            Duration::MAX
+        }
+    }
+
+    /// Takes the wiped buffers out, if no long read came for a while.
+    fn take_unused(&mut self, now: Instant) -> Vec<Buffer> {
+        let is_used = |last| now.saturating_duration_since(last) < MEMORY_KEPT_FOR;
+        if self.last_read.is_some_and(is_used) {
+            return Vec::new();
+        }
+        std::mem::take(&mut self.spare)
+    }
+
+    /// Takes these answers out. They are wiped when they are dropped.
+    fn take_old(&mut self, is_old: impl Fn(&Answer) -> bool) -> Vec<Answer> {
+        self.answers
+            .extract_if(.., |answer| is_old(answer))
+            .collect()
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! nodes         the files by name and number
-//! buffer        memory for an answer; ahead: answers made before they are asked for
+//! buffer        memory for an answer
+//! ahead         answers made before they are asked for
 //! random_files  the handlers of reads, writes and ioctls
 //! mount         the mount point, and why it cannot be one
 //! guardian      a process that unmounts when the service has ended, also by `kill -9`
@@ -37,7 +38,6 @@ pub struct MountedFiles {
     guardian: Guardian,
     state: Arc<OnceLock<Arc<State>>>,
     ahead: Arc<Ahead>,
-    threads: usize,
 }
 
 /// Device files that are served. They are unmounted when this is dropped.
@@ -47,7 +47,8 @@ pub struct ServedFiles {
     session: Option<BackgroundSession>,
     guardian: Guardian,
     ahead: Arc<Ahead>,
-    makers: Vec<JoinHandle<()>>,
+    /// The thread that wipes answers for which no reader comes.
+    wiper: Option<JoinHandle<()>>,
 }
 
 impl MountedFiles {
@@ -58,8 +59,7 @@ impl MountedFiles {
     /// The reason why they cannot be mounted.
     pub fn mount(path: &Path, threads: usize) -> Result<Self, MountFault> {
         let state = Arc::new(OnceLock::new());
-        let cpus = thread::available_parallelism().map_or(1, usize::from);
-        let ahead = Arc::new(Ahead::new(cpus));
+        let ahead = Arc::new(Ahead::new(threads));
         let files = RandomFiles::new(state.clone(), ahead.clone());
         let session = mount::mount(path, files, threads)?;
         // From here on the guardian alone unmounts, so that one code serves a clean end and `kill -9`.
@@ -69,7 +69,6 @@ impl MountedFiles {
             guardian,
             state,
             ahead,
-            threads,
         })
     }
 
@@ -79,19 +78,16 @@ impl MountedFiles {
     ///
     /// When the system has no thread.
     pub fn serve(self, state: Arc<State>) -> std::io::Result<ServedFiles> {
-        let _ = self.state.set(state.clone());
+        let _ = self.state.set(state);
         let mut served = ServedFiles {
             session: Some(self.session.spawn()?),
             guardian: self.guardian,
             ahead: self.ahead,
-            makers: Vec::new(),
+            wiper: None,
         };
-        // One for each two readers: a reader and its maker take a CPU each.
-        for _ in 0..self.threads.div_ceil(2) {
-            let (ahead, state) = (served.ahead.clone(), state.clone());
-            let maker = thread::Builder::new().name("ahead".into());
-            served.makers.push(maker.spawn(move || ahead.work(&state))?);
-        }
+        let ahead = served.ahead.clone();
+        let wiper = thread::Builder::new().name("wiper".into());
+        served.wiper = Some(wiper.spawn(move || ahead.work())?);
         Ok(served)
     }
 }
@@ -104,8 +100,8 @@ impl Drop for ServedFiles {
             let _ = session.join();
         }
         self.ahead.end();
-        for maker in self.makers.drain(..) {
-            let _ = maker.join();
+        if let Some(wiper) = self.wiper.take() {
+            let _ = wiper.join();
         }
     }
 }
