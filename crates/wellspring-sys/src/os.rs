@@ -112,6 +112,21 @@ pub fn current_cpu() -> usize {
     cpu
 }
 
+/// Whether this process may make a file of `bytes`. Beyond its limit, `RLIMIT_FSIZE`, write(2) ends the process by a
+/// signal. A system call.
+#[must_use]
+pub fn may_write_file(bytes: u64) -> bool {
+    // The present limit, and the highest that the process may set.
+    let mut limits = [u64::MAX; 2];
+    let none = core::ptr::null::<u64>();
+    // SAFETY: the kernel writes two words there. If the call fails, there is no limit.
+    let _ = raw_call(|| unsafe {
+        let place = limits.as_mut_ptr();
+        libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_FSIZE, none, place)
+    });
+    bytes <= limits[0]
+}
+
 /// Lets other threads run for about a millisecond. After [`prepare`](crate::sandbox::prepare) it returns at once.
 pub fn pause() {
     if system_calls::are_forbidden() {

@@ -20,6 +20,8 @@ pub struct NextFile<'a> {
     name: OsString,
     next_name: OsString,
     file: OwnedFd,
+    /// The bytes written, or to be written.
+    length: u64,
     removed_stale: bool,
     is_renamed: bool,
 }
@@ -47,6 +49,7 @@ impl Directory {
                             name: name.into(),
                             next_name,
                             file,
+                            length: 0,
                             removed_stale,
                             is_renamed: false,
                         });
@@ -86,8 +89,12 @@ impl NextFile<'_> {
     ///
     /// # Errors
     ///
-    /// [`FileFault::System`].
+    /// [`FileFault::System`]; with `EFBIG` if the process may not make a file of this length.
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), FileFault> {
+        self.length += bytes.len() as u64;
+        if !os::may_write_file(self.length) {
+            return Err(Errno::FBIG.into());
+        }
         while !bytes.is_empty() {
             match write(&self.file, bytes) {
                 Ok(0) => return Err(Errno::IO.into()),

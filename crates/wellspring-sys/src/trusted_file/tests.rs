@@ -177,6 +177,35 @@ fn two_that_replace_a_file_do_it_one_after_the_other() {
     assert!(directory.begin_next(name).is_ok());
 }
 
+/// The system would end the process by SIGXFSZ.
+#[test]
+fn a_next_file_beyond_the_limit_of_the_process_is_an_error_and_the_present_one_stays() {
+    let folder = Folder::new("limit");
+    let path = folder.file("x", 0o600);
+    let directory = folder.open();
+    let mut next = directory.begin_next(OsStr::new("x")).unwrap();
+    // SAFETY: the child makes system calls and no allocation, and ends with _exit.
+    let status = unsafe {
+        let pid = libc::fork();
+        if pid == 0 {
+            let limit = libc::rlimit {
+                rlim_cur: 5,
+                rlim_max: 5,
+            };
+            libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
+            let wanted = Err(FileFault::from(Errno::FBIG));
+            let is_right = next.write(b"four").is_ok() && next.write(b"more") == wanted;
+            libc::_exit(i32::from(!is_right));
+        }
+        let mut status = 0;
+        libc::waitpid(pid, &raw mut status, 0);
+        status
+    };
+    assert_eq!(status, 0, "{status:x}: 19 is SIGXFSZ");
+    drop(next);
+    assert_eq!(fs::read(path).unwrap(), b"content");
+}
+
 /// In a user namespace without a map of users, files of every user look as if they were the process's own.
 #[test]
 fn an_owner_without_a_number_in_the_user_namespace_is_a_fault_of_its_own() {

@@ -90,8 +90,11 @@ impl GenerationPage {
             lock => lock?,
         };
         // For messages to others only.
+        let process = std::process::id().to_string();
         let _ = ftruncate(&lock, 0);
-        let _ = pwrite(&lock, std::process::id().to_string().as_bytes(), 0);
+        if os::may_write_file(process.len() as u64) {
+            let _ = pwrite(&lock, process.as_bytes(), 0);
+        }
         let served = Self {
             page: open_or_make(path)?,
             _lock: lock,
