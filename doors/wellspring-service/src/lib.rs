@@ -11,6 +11,7 @@
 //! doors        the doors, and which of them are open
 //! state        all of these, and the engine; admission: lets a connection in
 //! look         status, metrics and the live page, made of the state
+//! event_loop   waits for events, accepts connections, lets some wait: for the two below
 //! sockets      EGD, the bulk protocol, HTTP
 //! guests       virtio-rng for virtual machines, by vhost-user
 //! files        the device files
@@ -32,6 +33,7 @@ pub mod config;
 pub mod connections;
 pub mod document;
 pub mod doors;
+mod event_loop;
 pub mod files;
 pub mod guests;
 pub mod history;

@@ -3,7 +3,7 @@
 use super::Config;
 use super::fault::ConfigFault;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -69,6 +69,10 @@ fn files(main: &Path, must_exist: bool) -> Result<Vec<PathBuf>, ConfigFault> {
             .map_err(|error| ConfigFault::unreadable(&folder, error))?
             .path();
         if path.extension().is_some_and(|end| end == "toml") {
+            // A pipe would hold up the service when it reads its configuration again.
+            if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+                return Err(ConfigFault::unreadable(&path, "this is no regular file"));
+            }
             more.push(path);
         }
     }
@@ -78,12 +82,17 @@ fn files(main: &Path, must_exist: bool) -> Result<Vec<PathBuf>, ConfigFault> {
 }
 
 fn read(file: &Path) -> Result<String, ConfigFault> {
-    let length = fs::metadata(file).map(|found| found.len());
-    if length.is_ok_and(|length| length > MAX_BYTES) {
+    let unreadable = |error| ConfigFault::unreadable(file, error);
+    let opened = fs::File::open(file).map_err(unreadable)?;
+    let mut text = String::new();
+    // A device such as /dev/zero has no end.
+    let read = opened.take(MAX_BYTES + 1).read_to_string(&mut text);
+    read.map_err(unreadable)?;
+    if text.len() as u64 > MAX_BYTES {
         let reason = format!("more than {MAX_BYTES} bytes: this is no configuration");
         return Err(ConfigFault::unreadable(file, reason));
     }
-    fs::read_to_string(file).map_err(|error| ConfigFault::unreadable(file, error))
+    Ok(text)
 }
 
 /// Replaces keys of `into` by the same keys of `from`, section by section, and adds the others.

@@ -29,10 +29,10 @@ impl Guardian {
         command.process_group(0).spawn().map(Self)
     }
 
-    /// Unmounts, and waits until that is done.
-    pub(super) fn unmount(&mut self) {
+    /// Unmounts, and waits until that is done. Returns `false` if it failed, as when the guardian was killed.
+    pub(super) fn unmount(&mut self) -> bool {
         drop(self.0.stdin.take());
-        let _ = self.0.wait();
+        self.0.wait().is_ok_and(|status| status.success())
     }
 }
 

@@ -94,10 +94,16 @@ impl MountedFiles {
 
 impl Drop for ServedFiles {
     fn drop(&mut self) {
-        self.guardian.unmount();
-        if let Some(session) = self.session.take() {
+        let is_unmounted = self.guardian.unmount();
+        let session = self.session.take().filter(|_| is_unmounted);
+        if let Some(session) = session {
             // The kernel has closed its end, so that the threads end.
             let _ = session.join();
+        } else {
+            // The threads wait for requests until the process ends, and readers get errors then.
+            tracing::warn!(
+                "the files stay mounted: the process that unmounts was killed; the next start unmounts"
+            );
         }
         self.ahead.end();
         if let Some(wiper) = self.wiper.take() {

@@ -3,23 +3,13 @@
 use super::connection::{Connection, Scratch, Wants};
 use super::listener::Listener;
 use crate::admission::Admission;
+use crate::event_loop::{EventLoop, Wake};
 use crate::state::State;
-use core::cmp::Reverse;
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
-use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// The key of the descriptor that ends the worker; listeners and connections have the keys after it.
-const END_KEY: u64 = 0;
-
-/// The time for which a worker accepts nothing after a failure, such as a lack of descriptors or memory.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+use std::time::Instant;
 
 struct Slot {
     connection: Connection,
@@ -31,14 +21,9 @@ struct Slot {
 /// One worker.
 pub(super) struct Worker {
     state: Arc<State>,
-    listeners: Arc<[Listener]>,
-    epoll: OwnedFd,
+    events: EventLoop,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
-    /// Connections that wait for a time: when, the slot, and the number of the connection.
-    paused: BinaryHeap<Reverse<(Instant, usize, u64)>>,
-    /// The time from which the worker accepts again. `None` while it accepts.
-    accepts_from: Option<Instant>,
     scratch: Scratch,
 }
 
@@ -49,124 +34,61 @@ impl Worker {
         listeners: Arc<[Listener]>,
         end: &impl AsFd,
     ) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, end, EventData::new_u64(END_KEY), EventFlags::IN)?;
-        let worker = Self {
+        Ok(Self {
             state,
-            listeners,
-            epoll,
+            // One of the workers wakes for a new connection, not all.
+            events: EventLoop::new(listeners, EventFlags::EXCLUSIVE, end)?,
             slots: Vec::new(),
             free: Vec::new(),
-            paused: BinaryHeap::new(),
-            accepts_from: None,
             scratch: Scratch::new(),
-        };
-        worker.listen()?;
-        Ok(worker)
-    }
-
-    fn listen(&self) -> io::Result<()> {
-        for (key, listener) in (1..).zip(self.listeners.iter()) {
-            // One of the workers wakes for a new connection, not all.
-            let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
-            epoll::add(&self.epoll, listener, EventData::new_u64(key), flags)?;
-        }
-        Ok(())
+        })
     }
 
     /// Serves until the end.
     pub(super) fn run(mut self) {
-        let mut events = Vec::with_capacity(256);
-        loop {
-            let timeout = self.next_timeout();
-            events.clear();
-            let waited = epoll::wait(
-                &self.epoll,
-                rustix::buffer::spare_capacity(&mut events),
-                timeout.as_ref(),
-            );
-            if waited.is_err_and(|error| error != Errno::INTR) {
-                return;
-            }
-            let woke = Instant::now();
-            for event in &events {
-                let event: &epoll::Event = event;
-                let key = event.data.u64();
-                let first = 1 + self.listeners.len() as u64;
-                if key == END_KEY {
-                    return;
-                } else if key < first {
-                    self.accept(key as usize - 1, woke);
-                } else {
-                    self.wake((key - first) as usize, event.flags, woke);
-                }
-            }
-            self.resume(woke);
-        }
-    }
-
-    /// The time to the next pause that ends.
-    fn next_timeout(&self) -> Option<Timespec> {
-        let next = self.paused.peek().map(|Reverse((at, ..))| *at);
-        let next = [next, self.accepts_from].into_iter().flatten().min()?;
-        let time = next.saturating_duration_since(Instant::now());
-        // 50 us more, since a worker that wakes a moment too early has to wait a second time.
-        let time = time + Duration::from_micros(50);
-        Timespec::try_from(time).ok()
-    }
-
-    fn resume(&mut self, now: Instant) {
-        if self.accepts_from.is_some_and(|at| at <= now) {
-            self.accepts_from = None;
-            let _ = self.listen();
-        }
-        while self
-            .paused
-            .peek()
-            .is_some_and(|Reverse((at, ..))| *at <= now)
-        {
-            let Some(Reverse((_, place, number))) = self.paused.pop() else {
-                return;
-            };
-            let is_same =
-                |slot: &Option<Slot>| slot.as_ref().is_some_and(|slot| slot.number == number);
-            if self.slots.get(place).is_some_and(is_same) {
-                self.serve(place, now);
-            }
-        }
-    }
-
-    fn accept(&mut self, place: usize, woke: Instant) {
-        // At most 16 at once, so that a flood of new connections does not starve the open ones.
-        for _ in 0..16 {
-            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            match accept_with(&self.listeners[place], flags) {
-                Ok(stream) => self.add(place, stream, woke),
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(Errno::AGAIN) => return,
-                Err(error) => {
-                    tracing::warn!("no connection can be accepted: {error}");
-                    for listener in self.listeners.iter() {
-                        let _ = epoll::delete(&self.epoll, listener);
-                    }
-                    self.accepts_from = Some(woke + ACCEPT_PAUSE);
-                    return;
+        let mut wakes = Vec::new();
+        while let Some(woke) = self.events.wait(false, &mut wakes) {
+            for wake in wakes.drain(..) {
+                match wake {
+                    Wake::Accept(listener) => self.accept(listener, woke),
+                    Wake::Event(place, flags) => self.wake(place, flags, woke),
+                    Wake::PauseEnd(place, number) => self.resume(place, number, woke),
                 }
             }
         }
     }
 
-    fn add(&mut self, place: usize, stream: OwnedFd, woke: Instant) {
-        let listener = &self.listeners[place];
+    fn resume(&mut self, place: usize, number: u64, woke: Instant) {
+        let is_same = |slot: &Option<Slot>| slot.as_ref().is_some_and(|slot| slot.number == number);
+        if self.slots.get(place).is_some_and(is_same) {
+            self.serve(place, woke);
+        }
+    }
+
+    fn accept(&mut self, listener: usize, woke: Instant) {
+        for stream in self.events.accept_some(listener, woke) {
+            self.add(listener, stream, woke);
+        }
+    }
+
+    fn add(&mut self, listener: usize, stream: OwnedFd, woke: Instant) {
+        let listener = &self.events.listeners[listener];
         let (door, family) = (listener.door, listener.family);
         let admission = Admission::admit(&self.state, door, family, &stream, woke);
         let Some(admission) = admission else {
             return;
         };
         let slot = self.free.pop().unwrap_or(self.slots.len());
-        let key = 1 + (self.listeners.len() + slot) as u64;
+        let key = self.events.key(slot);
         let interest = EventFlags::IN;
-        if epoll::add(&self.epoll, &stream, EventData::new_u64(key), interest).is_err() {
+        if epoll::add(
+            &*self.events.epoll,
+            &stream,
+            EventData::new_u64(key),
+            interest,
+        )
+        .is_err()
+        {
             self.free.push(slot);
             return;
         }
@@ -209,7 +131,7 @@ impl Worker {
             Wants::Input => EventFlags::IN,
             Wants::Room => EventFlags::OUT,
             Wants::Pause(time) => {
-                self.paused.push(Reverse((woke + time, place, slot.number)));
+                self.events.pause(woke + time, place, slot.number);
                 // Errors and the end of the connection are reported all the same.
                 EventFlags::empty()
             }
@@ -219,7 +141,8 @@ impl Worker {
         if interest != slot.interest {
             slot.interest = interest;
             let data = EventData::new_u64(slot.key);
-            if epoll::modify(&self.epoll, &slot.connection.stream, data, interest).is_err() {
+            if epoll::modify(&*self.events.epoll, &slot.connection.stream, data, interest).is_err()
+            {
                 self.remove(place, false);
             }
         }

@@ -95,6 +95,11 @@ impl Service {
     /// Kills it by SIGKILL and starts it again in the same place. The log goes on.
     pub(crate) fn restart(&mut self) {
         self.end("-KILL");
+        self.start_again();
+    }
+
+    /// Starts it again after its end, in the same place. The log goes on.
+    pub(crate) fn start_again(&mut self) {
         // Old messages, which the service sent before it was killed.
         self.notify.set_nonblocking(true).unwrap();
         while self.notify.recv(&mut [0; 4096]).is_ok() {}
@@ -183,10 +188,26 @@ impl Service {
         assert!(sent.unwrap().success());
     }
 
+    /// Waits for its end, and returns its exit status. A service that does not end is killed, and that is a failure.
+    pub(crate) fn wait_for_end(&mut self) -> std::process::ExitStatus {
+        let until = std::time::Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            if std::time::Instant::now() > until {
+                self.child.kill().unwrap();
+                self.child.wait().unwrap();
+                panic!("it did not end: {}", self.log());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Ends it by a signal, and returns its exit status.
     pub(crate) fn end(&mut self, signal: &str) -> std::process::ExitStatus {
         self.signal(signal);
-        self.child.wait().unwrap()
+        self.wait_for_end()
     }
 }
 

@@ -1,5 +1,6 @@
 use super::common::{Folder, Service, wellspringd};
 use std::fs;
+use std::process::Command;
 
 #[test]
 fn a_mistake_is_reported_with_line_and_column_and_status_2() {
@@ -18,6 +19,47 @@ fn a_mistake_is_reported_with_line_and_column_and_status_2() {
         path.display()
     );
     assert_eq!(said, expected);
+}
+
+#[test]
+fn what_is_no_file_or_has_no_end_is_refused_and_does_not_hold_up() {
+    let folder = Folder::new();
+    let path = folder.configure("");
+    let more = folder.path("conf.d");
+    fs::create_dir(&more).unwrap();
+    let entry = more.join("10.toml");
+    let said = |config: &std::path::Path| {
+        let log = fs::File::create(folder.path("said")).unwrap();
+        let mut command = wellspringd();
+        command.arg("--check-config").arg("--config").arg(config);
+        let mut child = command.stderr(log).spawn().unwrap();
+        let until = std::time::Instant::now() + super::common::PATIENCE;
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if std::time::Instant::now() > until {
+                child.kill().unwrap();
+                panic!("{}: it waits without end", config.display());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
+        assert_eq!(status.code(), Some(2));
+        fs::read_to_string(folder.path("said")).unwrap()
+    };
+    let made = Command::new("mkfifo").arg(&entry).status();
+    assert!(made.unwrap().success());
+    let expected = format!(
+        "wellspringd: {}: this is no regular file\n",
+        entry.display()
+    );
+    assert_eq!(said(&path), expected);
+    fs::remove_file(&entry).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &entry).unwrap();
+    assert_eq!(said(&path), expected);
+    fs::remove_file(&entry).unwrap();
+    let device = std::path::Path::new("/dev/zero");
+    assert!(said(device).ends_with("this is no configuration\n"));
 }
 
 #[test]

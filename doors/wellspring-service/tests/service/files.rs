@@ -263,6 +263,40 @@ fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
     }
 }
 
+/// The processes that this one has started.
+fn children(process: u32) -> Vec<String> {
+    let parent = format!("PPid:\t{process}\n");
+    let is_child = |folder: &PathBuf| {
+        fs::read_to_string(folder.join("status")).is_ok_and(|status| status.contains(&parent))
+    };
+    let folders = fs::read_dir("/proc")
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let children = folders.filter(is_child);
+    children
+        .map(|folder| folder.file_name().unwrap().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn when_the_process_that_unmounts_was_killed_the_service_ends_and_the_next_start_unmounts() {
+    if !has_fuse() {
+        return;
+    }
+    let (mut service, mount) = start();
+    let read = || fs::File::open(mount.join("random"))?.read(&mut [0; 16]);
+    for signal in ["-TERM", "-KILL"] {
+        let helpers = children(service.child.id());
+        assert_eq!(helpers.len(), 1, "{helpers:?}");
+        sh(&format!("kill -9 {}", helpers[0]));
+        service.end(signal);
+        assert!(read().is_err(), "{signal}: an error, and never zeros");
+        service.start_again();
+        // The files answer as soon as the engine has its seed.
+        assert_eq!(read().unwrap(), 16, "{signal}: {}", service.log());
+    }
+}
+
 #[test]
 fn a_program_finds_the_files_in_dev_and_no_other_program_does() {
     let Some(command) = wellspring_with("run") else {

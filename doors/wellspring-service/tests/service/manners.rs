@@ -99,6 +99,29 @@ fn what_cannot_be_opened_is_one_line_and_the_rest_opens() {
 }
 
 #[test]
+fn without_free_descriptors_the_log_says_so_once_and_the_open_connections_are_served() {
+    let folder = Folder::new();
+    let script = format!(
+        "ulimit -n 64 && exec {} --config {}",
+        env!("CARGO_BIN_EXE_wellspringd"),
+        folder.configure("threads = 1\n").display()
+    );
+    let service = Service::spawn(folder, Command::new("sh").args(["-c", &script]));
+    let mut streams: Vec<UnixStream> = (0..200).map(|_| service.socket("egd.sock")).collect();
+    let words = "no connection can be accepted: Too many open files";
+    service.wait_for_log(words);
+    // The service tries again every 100 ms.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    streams[0].write_all(&[2, 1]).unwrap();
+    streams[0].read_exact(&mut [0]).unwrap();
+    assert_eq!(service.log().matches(words).count(), 1);
+    drop(streams);
+    let mut stream = service.socket("egd.sock");
+    stream.write_all(&[2, 1]).unwrap();
+    stream.read_exact(&mut [0]).unwrap();
+}
+
+#[test]
 fn a_mount_point_in_use_is_named_with_what_is_there() {
     if !has_fuse() {
         return;

@@ -1,0 +1,177 @@
+//! What every thread that serves connections does: it waits for events, accepts connections, and lets some wait for a time.
+
+use crate::sockets::Listener;
+use core::cmp::Reverse;
+use core::mem::MaybeUninit;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+use std::collections::BinaryHeap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The key of the descriptor that ends the loop; listeners and connections have the keys after it.
+const END_KEY: u64 = 0;
+
+/// The time for which nothing is accepted after a failure, such as a lack of descriptors or memory.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The least time between two lines of the log that say so.
+const LOG_PAUSE: Duration = Duration::from_secs(60);
+
+/// The most connections that are accepted at once, so that a flood of new ones does not starve the open ones.
+const ACCEPTED_AT_ONCE: usize = 16;
+
+/// The most events that are taken from the kernel at once.
+const EVENTS_AT_ONCE: usize = 256;
+
+/// The reason why the loop goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wake {
+    /// A connection waits at the listener of this number.
+    Accept(usize),
+    /// Something happened to the connection at this place.
+    Event(usize, EventFlags),
+    /// The pause of the connection at this place, with this number, has ended.
+    PauseEnd(usize, u64),
+}
+
+/// The descriptors that a thread waits for.
+pub(crate) struct EventLoop {
+    /// The descriptor of epoll.
+    pub(crate) epoll: Arc<OwnedFd>,
+    /// The sockets that accept connections.
+    pub(crate) listeners: Arc<[Listener]>,
+    /// How the kernel reports new connections.
+    listen_flags: EventFlags,
+    /// The time from which connections are accepted again. `None` while they are accepted.
+    accepts_from: Option<Instant>,
+    /// The time of the last line of the log about a failure to accept.
+    told: Option<Instant>,
+    /// When pauses end, the place, and the number of the connection.
+    pauses: BinaryHeap<Reverse<(Instant, usize, u64)>>,
+}
+
+impl EventLoop {
+    /// `end` becomes readable when the loop has to end. `more_flags` go with those of the listeners.
+    pub(crate) fn new(
+        listeners: Arc<[Listener]>,
+        more_flags: EventFlags,
+        end: &impl AsFd,
+    ) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, end, EventData::new_u64(END_KEY), EventFlags::IN)?;
+        let new = Self {
+            epoll: Arc::new(epoll),
+            listeners,
+            listen_flags: EventFlags::IN | more_flags,
+            accepts_from: None,
+            told: None,
+            pauses: BinaryHeap::new(),
+        };
+        new.listen()?;
+        Ok(new)
+    }
+
+    fn listen(&self) -> io::Result<()> {
+        for (key, listener) in (1..).zip(self.listeners.iter()) {
+            let data = EventData::new_u64(key);
+            epoll::add(&*self.epoll, listener, data, self.listen_flags)?;
+        }
+        Ok(())
+    }
+
+    /// The key of the connection at this place.
+    pub(crate) fn key(&self, place: usize) -> u64 {
+        1 + (self.listeners.len() + place) as u64
+    }
+
+    /// Waits, unless the thread `is_busy`, and puts into `wakes` what has happened. Returns when that was; `None` at the
+    /// end.
+    pub(crate) fn wait(&mut self, is_busy: bool, wakes: &mut Vec<Wake>) -> Option<Instant> {
+        let timeout = if is_busy {
+            Some(Timespec::default())
+        } else {
+            self.next_timeout()
+        };
+        let mut room = [MaybeUninit::uninit(); EVENTS_AT_ONCE];
+        let events = match epoll::wait(&*self.epoll, &mut room, timeout.as_ref()) {
+            Ok((events, _)) => events,
+            Err(Errno::INTR) => &mut [],
+            Err(_) => return None,
+        };
+        let woke = Instant::now();
+        let first = self.key(0);
+        for event in events {
+            wakes.push(match event.data.u64() {
+                END_KEY => return None,
+                key if key < first => Wake::Accept(key as usize - 1),
+                key => Wake::Event((key - first) as usize, event.flags),
+            });
+        }
+        if self.accepts_from.is_some_and(|at| at <= woke) {
+            self.accepts_from = None;
+            let _ = self.listen();
+        }
+        while let Some(Reverse((at, place, number))) = self.pauses.peek().copied()
+            && at <= woke
+        {
+            self.pauses.pop();
+            wakes.push(Wake::PauseEnd(place, number));
+        }
+        Some(woke)
+    }
+
+    /// The time to the next pause that ends.
+    fn next_timeout(&self) -> Option<Timespec> {
+        let next = self.pauses.peek().map(|Reverse((at, ..))| *at);
+        let next = [next, self.accepts_from].into_iter().flatten().min()?;
+        let time = next.saturating_duration_since(Instant::now());
+        // 50 us more, since a thread that wakes a moment too early has to wait a second time.
+        Timespec::try_from(time + Duration::from_micros(50)).ok()
+    }
+
+    /// Lets the connection at this place, with this number, wait until then.
+    pub(crate) fn pause(&mut self, until: Instant, place: usize, number: u64) {
+        self.pauses.push(Reverse((until, place, number)));
+    }
+
+    /// Accepts a connection of a listener. `None` if there is no more, or if none can be accepted now.
+    fn accept(&mut self, listener: usize, woke: Instant) -> Option<OwnedFd> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        loop {
+            match accept_with(&self.listeners[listener], flags) {
+                Ok(stream) => return Some(stream),
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(Errno::AGAIN) => return None,
+                Err(error) => {
+                    self.stop_accepting(error, woke);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Accepts the connections of a listener, at most 16.
+    pub(crate) fn accept_some(&mut self, listener: usize, woke: Instant) -> Vec<OwnedFd> {
+        let accepted = std::iter::from_fn(|| self.accept(listener, woke));
+        accepted.take(ACCEPTED_AT_ONCE).collect()
+    }
+
+    fn stop_accepting(&mut self, error: Errno, woke: Instant) {
+        if self
+            .told
+            .is_none_or(|told| woke.saturating_duration_since(told) >= LOG_PAUSE)
+        {
+            self.told = Some(woke);
+            tracing::warn!("no connection can be accepted: {error}");
+        }
+        for listener in self.listeners.iter() {
+            let _ = epoll::delete(&*self.epoll, listener);
+        }
+        self.accepts_from = Some(woke + ACCEPT_PAUSE);
+    }
+}
