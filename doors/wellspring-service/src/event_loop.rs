@@ -1,4 +1,4 @@
-//! What every thread that serves connections does: it waits for events, accepts connections, and lets some wait for a time.
+//! The loop of every thread that serves connections: it waits for events, accepts connections, and lets some wait.
 
 use crate::sockets::Listener;
 use core::cmp::Reverse;
