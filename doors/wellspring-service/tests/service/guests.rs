@@ -6,11 +6,9 @@ use super::hypervisor::{
 use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::time::Instant;
 use vhost::VhostBackend;
 use vhost::vhost_user::VhostUserFrontend;
 use vmm_sys_util::eventfd::EventFd;
-use wellspring_client::protocol::Request;
 
 #[test]
 fn a_guest_gets_random_bytes_in_all_its_buffers_and_is_counted() {
@@ -327,59 +325,6 @@ fn a_twin_from_a_copy_of_the_memory_gets_other_bytes() {
     }
     let copies = [&first, &twin].map(|guest| guest.read(BUFFERS, 64));
     assert_random(&copies.concat());
-}
-
-/// A field of /proc/PID/status, in KiB.
-fn memory_kib(service: &Service, field: &str) -> u64 {
-    let path = format!("/proc/{}/status", service.child.id());
-    let status = std::fs::read_to_string(path).unwrap();
-    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
-
-#[test]
-fn sixty_four_guests_beside_a_thousand_clients_get_fair_shares_and_cost_little() {
-    const RATE: u64 = 64;
-    let limit = format!("[limits]\nbytes_per_second_per_guest = {RATE}\n");
-    let service = Service::start(&limit);
-    let resident = || memory_kib(&service, "RssAnon:") + memory_kib(&service, "VmPTE:");
-    assert_random(&Hypervisor::start(&service).draw());
-    let before_kib = resident();
-    let started = Instant::now();
-    let mut clients: Vec<_> = (0..1000).map(|_| service.socket("bulk.sock")).collect();
-    let mut guests: Vec<_> = (0..64).map(|_| Hypervisor::start(&service)).collect();
-    // Each asks for 64 bytes many times, and may draw once more than the share of a second at once.
-    for guest in &mut guests {
-        for number in 0..RING {
-            let at = GUEST + BUFFERS + 64 * u64::from(number);
-            guest.describe(number, (at, 64, WRITE, 0));
-            guest.add(number);
-        }
-        guest.kick();
-    }
-    for client in &mut clients {
-        client.write_all(&Request::Read(32).head()).unwrap();
-    }
-    for client in &mut clients {
-        let mut answer = [0; 8 + 32];
-        client.read_exact(&mut answer).unwrap();
-        assert_random(&answer[8..]);
-    }
-    for guest in &mut guests {
-        for _ in 0..2 {
-            guest.wait();
-        }
-        assert_random(&guest.read(BUFFERS, 128));
-    }
-    let completed: Vec<u16> = guests.iter().map(Hypervisor::completed).collect();
-    let most = 2 + started.elapsed().as_secs() as u16 + 1;
-    assert!(
-        completed.iter().all(|count| (2..=most).contains(count)),
-        "at most {most}: {completed:?}"
-    );
-    let grown_kib = resident().saturating_sub(before_kib);
-    assert!(grown_kib < 64 * 64, "{grown_kib} KiB for all of them");
-    eprintln!("64 guests and 1000 clients cost {grown_kib} KiB");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! sockets  EGD, the bulk protocol, limits, garbage
 //! hypervisor  plays a hypervisor: a guest memory, a ring, messages of vhost-user
 //! guests   virtual machines by vhost-user, also hostile ones
+//! scale    64 guests beside 1000 clients
 //! look     status, metrics, the page in a browser
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
@@ -25,6 +26,7 @@ mod look;
 mod manners;
 mod page;
 mod residue;
+mod scale;
 mod sockets;
 mod vsock;
 #[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
