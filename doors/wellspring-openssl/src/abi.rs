@@ -21,6 +21,17 @@ impl Dispatch {
     };
 }
 
+/// Entries of a table: the name of each number, the type of its function in OpenSSL, and our function.
+macro_rules! functions {
+    ($($number:ident: $kind:ty = $function:ident,)*) => {
+        [$($crate::abi::Dispatch {
+            number: $crate::abi::$number,
+            function: $function as $kind as *const core::ffi::c_void,
+        }),*]
+    };
+}
+pub(crate) use functions;
+
 /// An algorithm and its functions. A table ends with null names.
 #[repr(C)]
 pub(crate) struct Algorithm {

@@ -1,6 +1,6 @@
 //! The common parts of both algorithms: contexts, their states and parameters, and the calls that need nothing else.
 
-use crate::abi::{self, Dispatch, NO, Param, YES};
+use crate::abi::{self, Dispatch, NO, Param, YES, functions};
 use crate::parameter::{Answer, answer_all, asks};
 use core::alloc::Layout;
 use core::ffi::{CStr, c_int, c_uchar, c_uint, c_void};
@@ -23,46 +23,19 @@ struct Context {
 }
 
 /// The functions that both algorithms have.
-const COMMON: [Dispatch; 11] = [
-    entry(
-        abi::RAND_NEWCTX,
-        new_context as abi::NewContext as *const c_void,
-    ),
-    entry(
-        abi::RAND_FREECTX,
-        free_context as abi::FreeContext as *const c_void,
-    ),
-    entry(
-        abi::RAND_INSTANTIATE,
-        instantiate as abi::Instantiate as *const c_void,
-    ),
-    entry(
-        abi::RAND_UNINSTANTIATE,
-        uninstantiate as abi::Simple as *const c_void,
-    ),
-    entry(abi::RAND_NONCE, nonce as abi::Nonce as *const c_void),
-    entry(
-        abi::RAND_ENABLE_LOCKING,
-        yes as abi::Simple as *const c_void,
-    ),
-    entry(abi::RAND_LOCK, yes as abi::Simple as *const c_void),
-    entry(
-        abi::RAND_UNLOCK,
-        unlock as abi::FreeContext as *const c_void,
-    ),
-    entry(
-        abi::RAND_GETTABLE_CTX_PARAMS,
-        gettable as abi::Gettable as *const c_void,
-    ),
-    entry(
-        abi::RAND_GET_CTX_PARAMS,
-        get_params as abi::GetParams as *const c_void,
-    ),
-    entry(
-        abi::RAND_VERIFY_ZEROIZATION,
-        yes as abi::Simple as *const c_void,
-    ),
-];
+const COMMON: [Dispatch; 11] = functions! {
+    RAND_NEWCTX: abi::NewContext = new_context,
+    RAND_FREECTX: abi::FreeContext = free_context,
+    RAND_INSTANTIATE: abi::Instantiate = instantiate,
+    RAND_UNINSTANTIATE: abi::Simple = uninstantiate,
+    RAND_NONCE: abi::Nonce = nonce,
+    RAND_ENABLE_LOCKING: abi::Simple = yes,
+    RAND_LOCK: abi::Simple = yes,
+    RAND_UNLOCK: abi::FreeContext = unlock,
+    RAND_GETTABLE_CTX_PARAMS: abi::Gettable = gettable,
+    RAND_GET_CTX_PARAMS: abi::GetParams = get_params,
+    RAND_VERIFY_ZEROIZATION: abi::Simple = yes,
+};
 
 /// The number of entries in the table of an algorithm that has `own` functions beside the common ones.
 pub(crate) const fn entries(own: usize) -> usize {
@@ -85,10 +58,6 @@ pub(crate) const fn table<const OWN: usize, const ALL: usize>(
         index += 1;
     }
     table
-}
-
-pub(crate) const fn entry(number: c_int, function: *const c_void) -> Dispatch {
-    Dispatch { number, function }
 }
 
 /// Returns the caller's memory, if a context may now give so many bytes of this strength.

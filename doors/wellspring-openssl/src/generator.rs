@@ -1,20 +1,17 @@
 //! WELLSPRING: OpenSSL's generators are taps of the engine.
 
-use crate::abi::{self, Dispatch, NO, YES};
-use crate::context::{entries, entry, granted, mix, table};
+use crate::abi::{self, Dispatch, NO, YES, functions};
+use crate::context::{entries, granted, mix, table};
 use crate::report::count;
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use wellspring::Engine;
 use wellspring_sys::door_counters::Door;
 
 /// The functions of the generator.
-pub(crate) static FUNCTIONS: [Dispatch; entries(2)] = table([
-    entry(
-        abi::RAND_GENERATE,
-        generate as abi::Generate as *const c_void,
-    ),
-    entry(abi::RAND_RESEED, reseed as abi::Reseed as *const c_void),
-]);
+pub(crate) static FUNCTIONS: [Dispatch; entries(2)] = table(functions! {
+    RAND_GENERATE: abi::Generate = generate,
+    RAND_RESEED: abi::Reseed = reseed,
+});
 
 /// # Safety
 ///

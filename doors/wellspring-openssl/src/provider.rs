@@ -1,7 +1,6 @@
 //! OSSL_provider_init, the list of algorithms, and the provider's name, version and status.
 
-use crate::abi::{self, Algorithm, Dispatch, NO, Param, YES};
-use crate::context::entry;
+use crate::abi::{self, Algorithm, Dispatch, NO, Param, YES, functions};
 use crate::parameter::{Answer, answer_all, asks};
 use crate::{generator, report, seed};
 use core::ffi::{CStr, c_int, c_void};
@@ -33,16 +32,14 @@ type Query = unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const Algo
 type Teardown = extern "C" fn(*mut c_void);
 type Gettable = extern "C" fn(*mut c_void) -> *const Param;
 
-static FUNCTIONS: [Dispatch; 5] = [
-    entry(abi::TEARDOWN, teardown as Teardown as *const c_void),
-    entry(abi::GETTABLE_PARAMS, gettable as Gettable as *const c_void),
-    entry(
-        abi::GET_PARAMS,
-        get_params as abi::GetParams as *const c_void,
-    ),
-    entry(abi::QUERY_OPERATION, query as Query as *const c_void),
-    Dispatch::END,
-];
+const CALLS: [Dispatch; 4] = functions! {
+    TEARDOWN: Teardown = teardown,
+    GETTABLE_PARAMS: Gettable = gettable,
+    GET_PARAMS: abi::GetParams = get_params,
+    QUERY_OPERATION: Query = query,
+};
+
+static FUNCTIONS: [Dispatch; 5] = [CALLS[0], CALLS[1], CALLS[2], CALLS[3], Dispatch::END];
 
 /// The entry point: OpenSSL calls it when it loads the provider. Writes the provider's table of functions to `out`.
 ///

@@ -1,7 +1,7 @@
 //! WELLSPRING-SEED: a seed source beneath OpenSSL's own generator, for programs that must keep that.
 
-use crate::abi::{self, Dispatch, NO, YES};
-use crate::context::{entries, entry, granted, table};
+use crate::abi::{self, Dispatch, NO, YES, functions};
+use crate::context::{entries, granted, table};
 use crate::report::count;
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use core::{ptr, slice};
@@ -10,21 +10,12 @@ use wellspring_sys::door_counters::Door;
 use zeroize::Zeroize;
 
 /// The functions of the seed source.
-pub(crate) static FUNCTIONS: [Dispatch; entries(4)] = table([
-    entry(
-        abi::RAND_GENERATE,
-        generate as abi::Generate as *const c_void,
-    ),
-    entry(abi::RAND_RESEED, reseed as abi::Reseed as *const c_void),
-    entry(
-        abi::RAND_GET_SEED,
-        get_seed as abi::GetSeed as *const c_void,
-    ),
-    entry(
-        abi::RAND_CLEAR_SEED,
-        clear_seed as abi::ClearSeed as *const c_void,
-    ),
-]);
+pub(crate) static FUNCTIONS: [Dispatch; entries(4)] = table(functions! {
+    RAND_GENERATE: abi::Generate = generate,
+    RAND_RESEED: abi::Reseed = reseed,
+    RAND_GET_SEED: abi::GetSeed = get_seed,
+    RAND_CLEAR_SEED: abi::ClearSeed = clear_seed,
+});
 
 /// # Safety
 ///
