@@ -100,14 +100,14 @@ impl Keystream {
     /// ChaCha. The counter of this keystream does not change.
     pub(crate) fn fill_from<const ROUNDS: usize>(&self, first_block: u128, destination: &mut [u8]) {
         self.generate_from::<ROUNDS>(first_block, destination);
-        stack::wipe_after_fill(self.backend);
+        stack::wipe_after_seekable_fill(self.backend, destination.len());
     }
 
     #[inline(never)]
     fn generate_from<const ROUNDS: usize>(&self, mut block: u128, destination: &mut [u8]) {
         let fill: schedule::Fill = match self.backend.kind() {
             #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Avx512 => schedule::chacha20_on_avx512::<ROUNDS>,
+            Kind::ChaCha20Avx512 => schedule::seekable_chacha_on_avx512::<ROUNDS>,
             #[cfg(target_arch = "x86_64")]
             Kind::ChaCha20Avx2 => schedule::chacha20_on_avx2::<ROUNDS>,
             #[cfg(target_arch = "x86_64")]

@@ -63,7 +63,7 @@ macro_rules! fill {
             })
         }
     };
-    ($name:ident, $block_bytes:ident, $backend:ident) => {
+    ($name:ident, $block_bytes:ident, $backend:ident::$fill:ident) => {
         pub(crate) fn $name<const ROUNDS: usize>(
             schedule: &Schedule,
             counter: &mut u128,
@@ -74,7 +74,7 @@ macro_rules! fill {
             };
             fill_in_runs(counter, $block_bytes, destination, |first, run| {
                 // SAFETY: `Keystream::new` asserted that the backend is available.
-                unsafe { $backend::fill::<ROUNDS>(key, first, run) }
+                unsafe { $backend::$fill::<ROUNDS>(key, first, run) }
             })
         }
     };
@@ -87,11 +87,21 @@ fill!(aes256_vaes256, RoundKeys, AES_BLOCK_BYTES, vaes256::fill);
 #[cfg(target_arch = "x86_64")]
 fill!(aes256_ni, RoundKeys, AES_BLOCK_BYTES, aes_ni::fill);
 #[cfg(target_arch = "x86_64")]
-fill!(chacha20_on_avx512, CHACHA_BLOCK_BYTES, chacha20_avx512);
+fill!(
+    chacha20_on_avx512,
+    CHACHA_BLOCK_BYTES,
+    chacha20_avx512::fill
+);
 #[cfg(target_arch = "x86_64")]
-fill!(chacha20_on_avx2, CHACHA_BLOCK_BYTES, chacha20_avx2);
+fill!(
+    seekable_chacha_on_avx512,
+    CHACHA_BLOCK_BYTES,
+    chacha20_avx512::fill_overlapped
+);
 #[cfg(target_arch = "x86_64")]
-fill!(chacha20_on_sse2, CHACHA_BLOCK_BYTES, chacha20_sse2);
+fill!(chacha20_on_avx2, CHACHA_BLOCK_BYTES, chacha20_avx2::fill);
+#[cfg(target_arch = "x86_64")]
+fill!(chacha20_on_sse2, CHACHA_BLOCK_BYTES, chacha20_sse2::fill);
 
 pub(crate) fn aes256_portable(schedule: &Schedule, counter: &mut u128, destination: &mut [u8]) {
     match schedule {

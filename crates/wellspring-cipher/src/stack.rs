@@ -7,7 +7,7 @@
 use crate::Backend;
 use crate::backend::Kind;
 #[cfg(target_arch = "x86_64")]
-use crate::x86::{features::Features, xmm, ymm, zmm};
+use crate::x86::{chacha20_avx512, features::Features, xmm, ymm, zmm};
 use zeroize::zeroize_stack;
 
 /// The most stack that a backend uses in a build without optimisation.
@@ -92,5 +92,27 @@ pub(crate) fn wipe_after_fill(backend: Backend) {
         #[cfg(target_arch = "x86_64")]
         Kind::Aes256Vaes512 | Kind::Aes256Vaes256 | Kind::Aes256Ni | Kind::ChaCha20Avx512 => {}
         _ => zeroize_stack::<2048>(),
+    }
+}
+
+/// Wipes the stack after `backend` has filled `bytes` with blocks of [`SeekableKeystream`](crate::SeekableKeystream):
+/// long requests of ChaCha on AVX-512 use it.
+#[inline]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(unused_variables, reason = "no other backend looks at the length")
+)]
+pub(crate) fn wipe_after_seekable_fill(backend: Backend, bytes: usize) {
+    match backend.kind() {
+        #[cfg(target_arch = "x86_64")]
+        Kind::ChaCha20Avx512 if bytes >= chacha20_avx512::OVERLAPPED_FROM_BYTES => {
+            // Without optimisation its vectors take 10 KiB and more.
+            if cfg!(debug_assertions) {
+                zeroize_stack::<{ 16 << 10 }>();
+            } else {
+                zeroize_stack::<2048>();
+            }
+        }
+        _ => wipe_after_fill(backend),
     }
 }

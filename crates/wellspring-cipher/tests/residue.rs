@@ -10,7 +10,7 @@ use model::{COUNTER, Counter, KEY, backends, chacha20_states, keystream};
 use search::{STACK_BYTES, Stack, with_room};
 use std::collections::HashSet;
 use std::hint::black_box;
-use wellspring_cipher::{Backend, Keystream, Prf};
+use wellspring_cipher::{Backend, Keystream, Prf, SeekableFunction, SeekableKeystream};
 
 /// Whole batches, rows and a part of a block.
 const OUTPUT_BYTES: usize = 2048 + 512 + 64 + 13;
@@ -87,6 +87,29 @@ fn no_key_and_no_output_stays_on_the_stack() {
         with_room(|| {
             let mut stream = Keystream::new(backend, &KEY, COUNTER);
             stream.fill(&mut output);
+        });
+        let found = found_below(&secrets, &mut stack);
+        left.extend((found > 0).then_some((backend, found)));
+    }
+    assert_eq!(left, [], "pieces of secrets left on the stack");
+}
+
+#[test]
+fn no_key_and_no_output_of_a_seekable_keystream_stays_on_the_stack() {
+    let mut stack = Stack::new();
+    let mut output = vec![0; OUTPUT_BYTES];
+    let mut left = Vec::new();
+    for backend in backends() {
+        let function = match backend.prf() {
+            Prf::Aes256 => SeekableFunction::Aes256,
+            Prf::ChaCha20 => SeekableFunction::ChaCha20,
+        };
+        let secrets = secrets(backend);
+        with_room(|| {
+            black_box([0u8; STACK_BYTES]);
+        });
+        with_room(|| {
+            SeekableKeystream::with_backend(function, backend, &KEY).fill(COUNTER, &mut output);
         });
         let found = found_below(&secrets, &mut stack);
         left.extend((found > 0).then_some((backend, found)));

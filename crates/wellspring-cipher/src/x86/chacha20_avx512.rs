@@ -13,6 +13,110 @@ use core::arch::x86_64::{
 
 chacha20_rounds!("avx512f,avx512bw");
 
+/// Two batches: from here on the stack is used.
+pub(crate) const OVERLAPPED_FROM_BYTES: usize = 2 * BATCH_BYTES;
+
+/// A batch as its rounds leave it: register r has word r of every block.
+#[repr(align(64))]
+struct Columns([[u8; VECTOR_BYTES]; 16]);
+
+/// The four steps of each of the two stages of a transposition.
+const STEPS: usize = 4;
+
+/// Like `fill`, for numbers that are not secret: from two batches on it takes 1.5 KiB of the stack, and a quarter less
+/// time with 8 rounds.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline(never)]
+pub(crate) fn fill_overlapped<const ROUNDS: usize>(
+    key: &ChaCha20Key,
+    counter: u128,
+    destination: &mut [u8],
+) {
+    if destination.len() < OVERLAPPED_FROM_BYTES {
+        return fill::<ROUNDS>(key, counter, destination);
+    }
+    let (batches, rest) = destination.as_chunks_mut();
+    let counter = overlapped::<ROUNDS>(key, counter, batches);
+    fill::<ROUNDS>(key, counter, rest);
+}
+
+/// Fills batches: the rounds of each beside the transposition of the one before. Returns the counter of the next block.
+///
+/// The 64 shuffles of a transposition run on one port and wait for the rounds of their own batch. `unordered` is
+/// aligned, as the destination seldom is: each of its registers is written and read twice.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn overlapped<const ROUNDS: usize>(
+    key: &ChaCha20Key,
+    counter: u128,
+    batches: &mut [[u8; BATCH_BYTES]],
+) -> u128 {
+    let mut counter = counter;
+    let mut unordered = Columns([[0; VECTOR_BYTES]; 16]);
+    for index in 0..batches.len() {
+        // The first batch has none before it: it stores zeros in its own place, which it fills later.
+        let before = &mut batches[index.saturating_sub(1)];
+        let mut state = initial_columns(key, counter);
+        for step in 0..STEPS / 2 {
+            quarter_rounds(&mut state);
+            order_words(&mut unordered, 2 * step);
+            diagonal_rounds(&mut state);
+            order_words(&mut unordered, 2 * step + 1);
+        }
+        for step in 0..STEPS / 2 {
+            quarter_rounds(&mut state);
+            store_ordered(&unordered, 2 * step, before);
+            diagonal_rounds(&mut state);
+            store_ordered(&unordered, 2 * step + 1, before);
+        }
+        for _ in STEPS..ROUNDS / 2 {
+            quarter_rounds(&mut state);
+            diagonal_rounds(&mut state);
+        }
+        let words = state.as_flattened().iter();
+        let first = initial_columns(key, counter);
+        for ((word, first), place) in words.zip(first.as_flattened()).zip(&mut unordered.0) {
+            store(add(*word, *first), place);
+        }
+        counter = counter.wrapping_add((BATCH_BYTES / BLOCK_BYTES) as u128);
+    }
+    if let Some(last) = batches.last_mut() {
+        (0..STEPS).for_each(|step| order_words(&mut unordered, step));
+        (0..STEPS).for_each(|step| store_ordered(&unordered, step, last));
+    }
+    counter
+}
+
+/// The first stage: transposes the words of row `step` within their lanes. Register i of the row then has that row of
+/// block 4 l + i in lane l.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn order_words(unordered: &mut Columns, step: usize) {
+    if let Some(row) = unordered.0.as_chunks_mut::<4>().0.get_mut(step) {
+        let words = transpose_words([load(&row[0]), load(&row[1]), load(&row[2]), load(&row[3])]);
+        for (register, words) in row.iter_mut().zip(words) {
+            store(words, register);
+        }
+    }
+}
+
+/// The second stage: from register `step` of each row to the blocks 4 l + `step`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn store_ordered(unordered: &Columns, step: usize, batch: &mut [u8; BATCH_BYTES]) {
+    let (blocks, _) = batch.as_chunks_mut::<BLOCK_BYTES>();
+    let column = [0, 4, 8, 12].map(|row| row + step);
+    let ordered = transpose_lanes([
+        load(&unordered.0[column[0]]),
+        load(&unordered.0[column[1]]),
+        load(&unordered.0[column[2]]),
+        load(&unordered.0[column[3]]),
+    ]);
+    for (place, block) in column.into_iter().zip(ordered) {
+        store(block, &mut blocks[place]);
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rotate_left_16(words: Vector) -> Vector {

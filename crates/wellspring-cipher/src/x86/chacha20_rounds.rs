@@ -91,12 +91,7 @@ macro_rules! chacha20_rounds {
             let mut state = initial_columns(key, counter);
             for _ in 0..ROUNDS / 2 {
                 quarter_rounds(&mut state);
-                // Turn row r left by r words: the diagonals become columns, and back.
-                let [a, [b0, b1, b2, b3], [c0, c1, c2, c3], [d0, d1, d2, d3]] = state;
-                state = [a, [b1, b2, b3, b0], [c2, c3, c0, c1], [d3, d0, d1, d2]];
-                quarter_rounds(&mut state);
-                let [a, [b1, b2, b3, b0], [c2, c3, c0, c1], [d3, d0, d1, d2]] = state;
-                state = [a, [b0, b1, b2, b3], [c0, c1, c2, c3], [d0, d1, d2, d3]];
+                diagonal_rounds(&mut state);
             }
             for (row, first) in state.iter_mut().zip(initial_columns(key, counter)) {
                 for (word, first) in row.iter_mut().zip(first) {
@@ -105,6 +100,17 @@ macro_rules! chacha20_rounds {
                 *row = transpose_words(*row);
             }
             store_columns(state, destination);
+        }
+
+        /// Quarter rounds down the diagonals: row r turned left by r words, the diagonals are columns.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn diagonal_rounds(state: &mut Rows<4>) {
+            let [a, [b0, b1, b2, b3], [c0, c1, c2, c3], [d0, d1, d2, d3]] = *state;
+            *state = [a, [b1, b2, b3, b0], [c2, c3, c0, c1], [d3, d0, d1, d2]];
+            quarter_rounds(state);
+            let [a, [b1, b2, b3, b0], [c2, c3, c0, c1], [d3, d0, d1, d2]] = *state;
+            *state = [a, [b0, b1, b2, b3], [c0, c1, c2, c3], [d0, d1, d2, d3]];
         }
 
         /// The state before the rounds, read from the key each time.
