@@ -18,6 +18,10 @@ const ROUNDS: u32 = 24;
 /// files. A leak in thousands of connections is more than these.
 const MORE: usize = 4;
 
+/// The growth of memory in the last life that is no leak: buffers of the allocator, which depend on how many clients came
+/// at once.
+const MORE_KIB: u64 = 8192;
+
 /// Descriptors and threads of the service.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resources {
@@ -73,10 +77,10 @@ impl Host {
     }
 
     /// One trouble of several kinds, in turn.
-    pub(crate) fn trouble(&mut self) {
+    pub(crate) fn trouble(&mut self, kills: bool) {
         std::thread::sleep(PAUSE);
         self.round += 1;
-        if self.round.is_multiple_of(ROUNDS) {
+        if kills && self.round.is_multiple_of(ROUNDS) {
             return self.kill_and_start();
         }
         self.orders += 1;
@@ -153,6 +157,24 @@ impl Host {
             );
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// The memory of the service, in KiB.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.service.child.id());
+        let status = fs::read_to_string(path).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+        let number = line.and_then(|line| line.split_whitespace().nth(1));
+        number.unwrap().parse().unwrap()
+    }
+
+    /// Fails if the memory has grown by more than [`MORE_KIB`].
+    pub(crate) fn has_not_grown_from(&self, before_kib: u64) {
+        let now_kib = self.memory_kib();
+        println!(
+            "memory in the last life: {before_kib} KiB after a minute, {now_kib} KiB at its end"
+        );
+        assert!(now_kib <= before_kib + MORE_KIB, "memory leaks");
     }
 
     fn thread_names(&self) -> String {
