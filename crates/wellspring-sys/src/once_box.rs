@@ -1,4 +1,4 @@
-//! A value made once for a process, without a lock.
+//! A value made once for a process, without a lock; a reference that is set later.
 
 use crate::signals::Blocked;
 use core::ptr;
@@ -89,6 +89,37 @@ impl<T: Send + Sync> Default for OnceBox<T> {
     }
 }
 
+/// A reference that is set later. Where it leads is one load, where that of a [`OnceBox`] of references is two.
+pub struct OnceRef<T: 'static>(AtomicPtr<T>);
+
+impl<T: Sync> OnceRef<T> {
+    /// Not set yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// The reference, if it was set.
+    #[must_use]
+    #[inline(always)]
+    pub fn get(&self) -> Option<&'static T> {
+        // SAFETY: null, or from the `&'static T` of `set`, and nothing is written by way of it.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Sets it.
+    pub fn set(&self, value: &'static T) {
+        self.0
+            .store(ptr::from_ref(value).cast_mut(), Ordering::Release);
+    }
+}
+
+impl<T: Sync> Default for OnceRef<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +138,16 @@ mod tests {
                 .collect()
         });
         assert!(values.iter().all(|&value| value == get()));
+    }
+
+    #[test]
+    fn a_reference_is_found_on_every_thread_once_it_was_set() {
+        static REFERENCE: OnceRef<u32> = OnceRef::new();
+        static VALUE: u32 = 7;
+        assert!(REFERENCE.get().is_none());
+        REFERENCE.set(&VALUE);
+        let found = std::thread::spawn(|| REFERENCE.get()).join().unwrap();
+        assert!(found.is_some_and(|found| core::ptr::eq(found, &VALUE)));
     }
 
     #[test]

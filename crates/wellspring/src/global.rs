@@ -1,12 +1,15 @@
 //! The engine of the process, and the functions that read from it.
 
-use crate::engine::{Engine, Harvester, Stats};
+use crate::engine::{Engine, Harvester, Parts, Stats};
 use crate::error::Error;
 use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::inheritance::{self, SECRET_BYTES};
-use wellspring_sys::once_box::OnceBox;
+use wellspring_sys::once_box::{OnceBox, OnceRef};
 
 static ENGINE: OnceBox<Engine> = OnceBox::new();
+
+/// The parts of that engine, after the first read: the hot path loads one address less than by way of the engine.
+static PARTS: OnceRef<Parts> = OnceRef::new();
 
 /// The engine of the process, made with the defaults by the first caller.
 ///
@@ -22,6 +25,14 @@ pub(crate) fn engine() -> &'static Engine {
             Err(error) => panic!("wellspring: {error}"),
         }
     })
+}
+
+/// The parts of the engine of the process, at its first read.
+#[cold]
+fn first_parts() -> &'static Parts {
+    let parts = engine().parts();
+    PARTS.set(parts);
+    parts
 }
 
 /// Draws what a child gets from this process. `false` if there is no seed to draw from.
@@ -65,11 +76,11 @@ pub fn fill(destination: &mut [u8]) {
     #[cold]
     #[inline(never)]
     fn fill_first(destination: &mut [u8]) {
-        engine().fill(destination);
+        first_parts().fill(destination);
     }
 
-    match ENGINE.get() {
-        Some(engine) => engine.fill(destination),
+    match PARTS.get() {
+        Some(parts) => parts.fill(destination),
         None => fill_first(destination),
     }
 }
@@ -81,11 +92,11 @@ pub(crate) fn number<const N: usize>() -> [u8; N] {
     #[cold]
     #[inline(never)]
     fn first_number<const N: usize>() -> [u8; N] {
-        engine().number()
+        first_parts().number()
     }
 
-    match ENGINE.get() {
-        Some(engine) => engine.number(),
+    match PARTS.get() {
+        Some(parts) => parts.number(),
         None => first_number(),
     }
 }
@@ -97,11 +108,11 @@ pub(crate) fn pseudo<R>(draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
     #[cold]
     #[inline(never)]
     fn first_pseudo<R>(draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
-        engine().pseudo(draw)
+        first_parts().pseudo(draw)
     }
 
-    match ENGINE.get() {
-        Some(engine) => engine.pseudo(draw),
+    match PARTS.get() {
+        Some(parts) => parts.pseudo(draw),
         None => first_pseudo(draw),
     }
 }

@@ -5,7 +5,7 @@
 //! by accident.
 //!
 //! [`u64()`](fn@u64) and [`fill`] draw on a xoshiro256++ (Blackman and Vigna, 2021) of the calling thread, without a
-//! lock, an atomic or a barrier. It is seeded from the thread's tap, so that threads and child processes
+//! lock, an atomic instruction or a barrier. It is seeded from the thread's tap, so that threads and child processes
 //! differ. A signal handler has its own generator at its own depth, and never returns the number of the call that it
 //! interrupted. A long fill comes from sixteen such generators in lanes, seeded for it from the thread's, at
 //! the widest registers of the CPU.

@@ -7,11 +7,39 @@
 use super::parts::Parts;
 use super::taps::{Bytes, Fill, OwnedTap, Take};
 use crate::error::Error;
+use wellspring_core::tap::SHORT_BYTES;
 use wellspring_sys::os;
 use wellspring_sys::thread_state::{CurrentThread, Miss};
 use zeroize::Zeroizing;
 
 impl Parts {
+    /// Fills `destination`. Waits for the first seed.
+    #[inline(always)]
+    pub(crate) fn fill(&self, destination: &mut [u8]) {
+        if destination.len() > SHORT_BYTES {
+            self.fill_long(destination);
+        } else if let Err(miss) = self.take(Fill(&mut *destination)) {
+            self.read_when_ready(miss, destination);
+        }
+    }
+
+    /// Not inlined, so that a short read has no call on its hot path, and no registers to keep over one.
+    #[inline(never)]
+    fn fill_long(&self, destination: &mut [u8]) {
+        if let Err(miss) = self.take(Fill(&mut *destination)) {
+            self.read_when_ready(miss, destination);
+        }
+    }
+
+    /// Returns the bytes of a number, in registers. Waits for the first seed.
+    #[inline(always)]
+    pub(crate) fn number<const N: usize>(&self) -> [u8; N] {
+        match self.take(Bytes) {
+            Ok(bytes) => bytes,
+            Err(miss) => self.number_when_ready(miss),
+        }
+    }
+
     /// The hot path: takes ready bytes of the thread's tap. Always a miss if the engine watches words for copies of the
     /// machine: comparing them is left to [`take_watching`](Self::take_watching).
     #[inline(always)]

@@ -57,9 +57,7 @@ use crate::seed_file::SeedFileError;
 use core::fmt;
 use harvester::{HarvesterHandle, Running};
 use std::sync::Arc;
-use wellspring_core::tap::SHORT_BYTES;
 use wellspring_core::{Backend, Prf};
-use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::thread_state::Miss;
 
 /// An engine. Its clones share it.
@@ -119,28 +117,13 @@ impl Engine {
     /// for itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
-        if destination.len() > SHORT_BYTES {
-            self.fill_long(destination);
-        } else if let Err(miss) = self.parts.take(Fill(&mut *destination)) {
-            self.parts.read_when_ready(miss, destination);
-        }
-    }
-
-    /// Not inlined, so that a short read has no call on its hot path, and no registers to keep over one.
-    #[inline(never)]
-    fn fill_long(&self, destination: &mut [u8]) {
-        if let Err(miss) = self.parts.take(Fill(&mut *destination)) {
-            self.parts.read_when_ready(miss, destination);
-        }
+        self.parts.fill(destination);
     }
 
     /// A number, in a register: as [`fill`](Self::fill).
     #[inline(always)]
     pub(crate) fn number<const N: usize>(&self) -> [u8; N] {
-        match self.parts.take(Bytes) {
-            Ok(bytes) => bytes,
-            Err(miss) => self.parts.number_when_ready(miss),
-        }
+        self.parts.number()
     }
 
     /// Fills `destination`, of any length. Does not wait.
@@ -315,12 +298,6 @@ impl Engine {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.parts.stats()
-    }
-
-    /// Runs `draw` on the calling thread's generator of the statistical tier.
-    #[inline(always)]
-    pub(crate) fn pseudo<R>(&self, draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
-        self.parts.pseudo(draw)
     }
 }
 

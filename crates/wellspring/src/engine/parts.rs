@@ -88,7 +88,7 @@ impl Parts {
 
     /// Runs `draw` on the generator of this thread in the statistical tier.
     #[inline(always)]
-    pub(super) fn pseudo<R>(&self, mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+    pub(crate) fn pseudo<R>(&self, mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
         match self.taps.try_pseudo(&mut draw) {
             Ok(result) => result,
             Err(miss) => self.pseudo_slowly(miss, &mut draw),

@@ -2,7 +2,7 @@
 //! noticed in the same way.
 
 use super::Taps;
-use super::storage::{NestedTap, OutermostTap};
+use super::storage::{NestedTap, OutermostTap, PseudoWords};
 use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::thread_state::{Miss, State, StateRef};
 
@@ -14,7 +14,15 @@ impl Taps {
         &self,
         draw: impl FnOnce(&mut Xoshiro256PlusPlus) -> R,
     ) -> Result<R, Miss> {
-        let draw = |state: &mut OutermostTap| with_words(&mut state.pseudo, draw);
+        let draw = |state: &mut OutermostTap| {
+            let words = state.pseudo.load();
+            // All zero if it was never seeded. One word tells: where it alone is zero, once in 2^64 draws, the draw only
+            // goes the long way.
+            if words[0] == 0 {
+                return None;
+            }
+            with_words(&state.pseudo, words, draw)
+        };
         self.threads.try_current(draw)?.ok_or(Miss::NONE)
     }
 
@@ -27,7 +35,8 @@ impl Taps {
     ) -> Option<R> {
         let epoch = self.threads.epoch();
         self.threads.try_with(node, |state| {
-            let result = with_words(words(state), &mut *draw)?;
+            let words = words(state);
+            let result = with_words(words, words.load(), &mut *draw)?;
             // Once the state is marked as current, a read of the tap takes the hot path as well. So erase the bytes of
             // a tap of an older generation.
             if let State::Outermost(state) = state.state()
@@ -47,26 +56,28 @@ impl Taps {
         generator: &Xoshiro256PlusPlus,
     ) {
         self.threads
-            .try_with(node, |state| *words(state) = generator.words());
+            .try_with(node, |state| words(state).store(generator.words()));
     }
 }
 
 /// Returns the words of the generator at the depth of `state`.
-fn words<'a>(state: &'a mut StateRef<'_, OutermostTap, NestedTap>) -> &'a mut [u64; 4] {
+fn words<'a>(state: &'a mut StateRef<'_, OutermostTap, NestedTap>) -> &'a PseudoWords {
     match state.state() {
-        State::Outermost(state) => &mut state.pseudo,
-        State::Nested(state) => &mut state.pseudo,
+        State::Outermost(state) => &state.pseudo,
+        State::Nested(state) => &state.pseudo,
     }
 }
 
-/// Runs `draw` on the generator with these words. Returns `None` if they are all zero: the generator was never seeded.
+/// Runs `draw` on the generator with these words, and stores its new words in their place. Returns `None` if they are
+/// all zero: the generator was never seeded.
 #[inline(always)]
 fn with_words<R>(
-    words: &mut [u64; 4],
+    place: &PseudoWords,
+    words: [u64; 4],
     draw: impl FnOnce(&mut Xoshiro256PlusPlus) -> R,
 ) -> Option<R> {
-    let mut generator = Xoshiro256PlusPlus::from_words(*words)?;
+    let mut generator = Xoshiro256PlusPlus::from_words(words)?;
     let result = draw(&mut generator);
-    *words = generator.words();
+    place.store(generator.words());
     Some(result)
 }
