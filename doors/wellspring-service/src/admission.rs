@@ -2,8 +2,8 @@
 
 use crate::connections::ConnectionMeter;
 use crate::doors::Door;
+use crate::family::Family;
 use crate::meters::{add, subtract};
-use crate::sockets::Family;
 use crate::state::State;
 use crate::users::{Peer, UserMeter};
 use rustix::net::sockopt;

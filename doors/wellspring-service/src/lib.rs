@@ -8,7 +8,7 @@
 //! users        the users that draw, and their limits; connections: the open connections
 //! sources      the sources as an operator sees them
 //! notices      events; history: the counters of the last two minutes
-//! doors        the doors, and which of them are open
+//! doors        the doors, and which of them are open; family: the family of a socket
 //! state        all of these, and the engine; admission: lets a connection in
 //! look         status, metrics and the live page, made of the state
 //! event_loop   waits for events, accepts connections, lets some wait: for the two below
@@ -34,6 +34,7 @@ pub mod connections;
 pub mod document;
 pub mod doors;
 mod event_loop;
+pub mod family;
 pub mod files;
 pub mod guests;
 pub mod history;

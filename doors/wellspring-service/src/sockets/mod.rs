@@ -22,7 +22,7 @@ mod listener;
 pub mod session;
 mod worker;
 
-pub use listener::{Family, Listener};
+pub use listener::Listener;
 
 use crate::state::State;
 use rustix::event::{EventfdFlags, eventfd};
