@@ -57,6 +57,7 @@ extern const struct test exports_tests[];
 extern const struct test writers_tests[];
 extern const struct test secrets_tests[];
 extern const struct test nmi_tests[];
+extern const struct test rdrand_tests[];
 
 /* Frees what these tests keep for the search. */
 void secrets_exit(void);
