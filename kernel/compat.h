@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Where kernels from 6.1 to 7.2 differ. Apart from this file only testing.h asks for a
+ * Where kernels from 6.1 to 7.3 differ. Apart from this file only testing.h asks for a
  * version.
  */
 #ifndef WELLSPRING_COMPAT_H

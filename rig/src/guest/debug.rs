@@ -1,4 +1,4 @@
-//! A small kernel that we build from Debian's source to check locks and memory: lockdep, KASAN, kmemleak, checks for
+//! A small kernel that we build from Debian's source to check locks and memory: lockdep, KASAN, UBSAN, kmemleak, checks for
 //! sleeping in atomic context, and injected allocation failures.
 
 use super::cache::{Cache, entry, run};
@@ -7,27 +7,34 @@ use super::outcome::{Result, at, failed};
 use super::packages::Apt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 
-/// The options that are added to `tinyconfig`.
+/// The options added to `tinyconfig`, for a kernel that boots and runs the module.
 const OPTIONS: &str = "\
 64BIT SMP NUMA ACPI ACPI_NUMA X86_64_ACPI_NUMA NUMA_BALANCING HOTPLUG_CPU MEMORY_HOTPLUG MEMORY_HOTREMOVE PCI TTY
 SERIAL_8250 SERIAL_8250_CONSOLE PRINTK PRINTK_TIME BLK_DEV_INITRD BINFMT_ELF BINFMT_SCRIPT MULTIUSER SYSFS PROC_FS
 PROC_SYSCTL DEVTMPFS TMPFS SHMEM FUTEX EPOLL EVENTFD SIGNALFD TIMERFD POSIX_TIMERS ADVISE_SYSCALLS MEMBARRIER RSEQ
 HIGH_RES_TIMERS NO_HZ_IDLE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL NET UNIX FILE_LOCKING AIO PM PM_SLEEP SUSPEND
-CRYPTO CRYPTO_RNG CRYPTO_RNG2 CRYPTO_AES CRYPTO_LIB_AES CRYPTO_CHACHA20 CRYPTO_LIB_CHACHA CRYPTO_SHA256
-CRYPTO_LIB_SHA256 CRYPTO_USER_API CRYPTO_USER_API_RNG HW_RANDOM VIRT_DRIVERS VMGENID RANDOM_TRUST_CPU HYPERVISOR_GUEST
-DEBUG_KERNEL DEBUG_FS DEBUG_INFO_NONE BUG DEBUG_BUGVERBOSE STACKTRACE FRAME_POINTER UNWINDER_FRAME_POINTER FTRACE
-TRACEPOINTS EVENT_TRACING ENABLE_DEFAULT_TRACERS PROVE_LOCKING PROVE_RCU DEBUG_ATOMIC_SLEEP DEBUG_LIST DEBUG_PREEMPT
-PREEMPT DEBUG_RT_MUTEXES DEBUG_SPINLOCK DEBUG_MUTEXES DEBUG_LOCK_ALLOC DEBUG_OBJECTS DEBUG_OBJECTS_FREE
-DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK DEBUG_OBJECTS_PERCPU_COUNTER KASAN KASAN_GENERIC KASAN_OUTLINE KASAN_STACK
-DEBUG_KMEMLEAK DETECT_HUNG_TASK FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC SLUB_DEBUG
-SLUB_DEBUG_ON WQ_WATCHDOG DEBUG_NOTIFIERS DEBUG_SG X86_DEBUG_FPU NVME_CORE BLK_DEV BLK_DEV_NVME EXT4_FS BLOCK";
+CRYPTO CRYPTO_RNG CRYPTO_RNG2 CRYPTO_AES CRYPTO_LIB_AES CRYPTO_CHACHA20 CRYPTO_CHACHA20_X86_64 CRYPTO_LIB_CHACHA
+CRYPTO_SHA256 CRYPTO_LIB_SHA256 CRYPTO_USER_API CRYPTO_USER_API_RNG HW_RANDOM VIRT_DRIVERS VMGENID RANDOM_TRUST_CPU
+HYPERVISOR_GUEST KPROBES DEBUG_KERNEL DEBUG_FS DEBUG_INFO_NONE BUG DEBUG_BUGVERBOSE STACKTRACE FRAME_POINTER
+UNWINDER_FRAME_POINTER FTRACE TRACEPOINTS EVENT_TRACING ENABLE_DEFAULT_TRACERS DEBUG_LIST PREEMPT DETECT_HUNG_TASK
+WQ_WATCHDOG X86_DEBUG_FPU BLOCK";
+
+/// The options that check locks and memory.
+const LOCKS_AND_MEMORY: &str = "\
+PROVE_LOCKING PROVE_RAW_LOCK_NESTING PROVE_RCU DEBUG_ATOMIC_SLEEP DEBUG_PREEMPT DEBUG_RT_MUTEXES DEBUG_SPINLOCK
+DEBUG_MUTEXES DEBUG_LOCK_ALLOC DEBUG_OBJECTS DEBUG_OBJECTS_FREE DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK
+DEBUG_OBJECTS_PERCPU_COUNTER KASAN KASAN_GENERIC KASAN_OUTLINE KASAN_STACK UBSAN UBSAN_BOUNDS UBSAN_SHIFT UBSAN_BOOL
+UBSAN_ENUM DEBUG_KMEMLEAK FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC SLUB_DEBUG SLUB_DEBUG_ON
+DEBUG_NOTIFIERS DEBUG_SG";
 
 /// SLUB_TINY excludes KASAN. Mitigations of processor bugs only cost time here.
 const SETTINGS: &str = "\
 # CONFIG_SLUB_TINY is not set
 # CONFIG_CPU_MITIGATIONS is not set
+# CONFIG_UBSAN_TRAP is not set
 CONFIG_FRAME_WARN=4096
 CONFIG_DEBUG_KMEMLEAK_MEM_POOL_SIZE=64000
 CONFIG_DEFAULT_HUNG_TASK_TIMEOUT=240
@@ -35,21 +42,9 @@ CONFIG_NODES_SHIFT=6
 CONFIG_NR_CPUS=64
 ";
 
-/// Options that the finished configuration must contain: without them the debug kernel finds nothing.
-const ESSENTIAL: [&str; 12] = [
-    "SMP",
-    "NUMA",
-    "MODULES",
-    "MODULE_UNLOAD",
-    "PROVE_LOCKING",
-    "DEBUG_ATOMIC_SLEEP",
-    "KASAN",
-    "DEBUG_KMEMLEAK",
-    "FAILSLAB",
-    "FAULT_INJECTION_DEBUG_FS",
-    "CRYPTO_RNG",
-    "SERIAL_8250_CONSOLE",
-];
+/// Options that the finished configuration must contain: without them the kernel does not boot, or finds nothing.
+const ESSENTIAL: &str = "SMP NUMA MODULES MODULE_UNLOAD CRYPTO_RNG SERIAL_8250_CONSOLE KPROBES PROVE_LOCKING \
+    PROVE_RAW_LOCK_NESTING DEBUG_ATOMIC_SLEEP KASAN UBSAN UBSAN_BOUNDS DEBUG_KMEMLEAK FAILSLAB FAULT_INJECTION_DEBUG_FS";
 
 /// The packages that the build needs.
 const PACKAGES: [&str; 9] = [
@@ -64,51 +59,59 @@ const PACKAGES: [&str; 9] = [
     "python3-minimal",
 ];
 
-/// Builds it once, in about ten minutes on two cores. Returns its source tree, in which modules are built, and the
-/// system with its compiler.
+/// Builds it once, in ten to twenty minutes on two cores. Returns the folder in which modules are built, and the system
+/// with its compiler.
 pub(super) fn build(cache: &Cache) -> Result<(PathBuf, Chroot)> {
     let chroot = Chroot::fetch(cache, "bookworm", &PACKAGES)?;
-    let folder = cache.once("kernel-debug", |folder| {
+    let source = source(cache, &chroot)?;
+    // The build has its path in it, so it cannot be renamed when it is done: a file says that it is.
+    let tree = cache.folder().join("tree-debug");
+    cache.once("kernel-debug", |_| {
+        let tree = cache.fresh("tree-debug")?;
+        let make = || -> Command {
+            let mut make = chroot.command("make");
+            make.arg("-C").arg(&source);
+            make.arg(format!("O={}", tree.display()));
+            make
+        };
+        run(make().arg("tinyconfig"))?;
+        let config = tree.join(".config");
+        configure(&config)?;
+        run(make().arg("olddefconfig"))?;
+        let finished = fs::read_to_string(&config).map_err(at(config.display()))?;
+        for option in ESSENTIAL.split_whitespace() {
+            let wanted = format!("CONFIG_{option}=y");
+            if !finished.lines().any(|line| line == wanted) {
+                return failed(format!("the debug kernel would have no {option}"));
+            }
+        }
+        let jobs = thread::available_parallelism().map_or(2, usize::from);
+        run(make().arg(format!("-j{jobs}")).args(["bzImage", "modules"])).map(drop)
+    })?;
+    Ok((tree, chroot))
+}
+
+/// Debian's source, unpacked once.
+fn source(cache: &Cache, chroot: &Chroot) -> Result<PathBuf> {
+    let folder = cache.once("source-6.12", |folder| {
         let apt = Apt::new(folder, &["bookworm-backports"])?;
         apt.unpack(["linux-source-6.12"], folder)?;
         let archive = entry(&folder.join("usr/src"), "linux-source-", ".tar.xz")?;
         let tree = folder.join("tree");
         fs::create_dir_all(&tree).map_err(at(tree.display()))?;
-        run(chroot
-            .command("tar")
-            .arg("-xf")
-            .arg(&archive)
-            .arg("-C")
-            .arg(&tree)
-            .arg("--strip-components=1"))?;
-        fs::remove_file(&archive).map_err(at(archive.display()))?;
-        let make = || {
-            let mut make = chroot.command("make");
-            make.arg("-C").arg(&tree);
-            make
-        };
-        run(make().arg("tinyconfig"))?;
-        configure(&tree.join(".config"))?;
-        run(make().arg("olddefconfig"))?;
-        let config = fs::read_to_string(tree.join(".config")).map_err(at(".config"))?;
-        let is_set = |option: &&&str| {
-            config
-                .lines()
-                .any(|line| line == format!("CONFIG_{option}=y"))
-        };
-        if let Some(option) = ESSENTIAL.iter().find(|option| !is_set(option)) {
-            return failed(format!("the debug kernel would have no {option}"));
-        }
-        let jobs = thread::available_parallelism().map_or(2, usize::from);
-        run(make().arg(format!("-j{jobs}")).args(["bzImage", "modules"])).map(drop)
+        let mut tar = chroot.command("tar");
+        tar.arg("-xf").arg(&archive).arg("-C").arg(&tree);
+        run(tar.arg("--strip-components=1"))?;
+        fs::remove_file(&archive).map_err(at(archive.display()))
     })?;
-    Ok((folder.join("tree"), chroot))
+    Ok(folder.join("tree"))
 }
 
 /// Adds the options to a configuration. The last setting of an option counts.
 fn configure(path: &Path) -> Result {
     let mut config = fs::read_to_string(path).map_err(at(path.display()))?;
-    for option in OPTIONS.split_whitespace() {
+    let options = [OPTIONS, LOCKS_AND_MEMORY];
+    for option in options.into_iter().flat_map(str::split_whitespace) {
         config += &format!("CONFIG_{option}=y\n");
     }
     config += SETTINGS;

@@ -40,6 +40,10 @@ impl Kernel {
                 chroot: Some(chroot),
             });
         }
+        let chroot = match release.compiler() {
+            Some((suite, packages)) => Some(Chroot::fetch(cache, suite, packages)?),
+            None => None,
+        };
         let flavour = release.flavour();
         let folder = cache.once(&format!("kernel-{release}"), |folder| {
             let apt = Apt::new(folder, &[release.suite()])?;
@@ -54,12 +58,6 @@ impl Kernel {
             Err(_) => entry(&folder.join("usr/lib/modules"), "", &end)?.join("vmlinuz"),
         };
         let headers = entry(&folder.join("usr/src"), "linux-headers-", &end)?;
-        let packages = ["gcc-16", "make", "libelf1t64"];
-        let chroot = if release.is_for_debian_12() {
-            None
-        } else {
-            Some(Chroot::fetch(cache, release.suite(), &packages)?)
-        };
         Ok(Self {
             release,
             image,

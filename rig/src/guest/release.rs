@@ -15,18 +15,21 @@ pub(crate) enum Release {
     V6_12Rt,
     /// The one of Debian's unstable suite. Its number may be higher by now.
     V7_2,
+    /// The one backported to Debian 13. Its number may be higher by now.
+    V7_3,
     /// A kernel that we build, which checks locks and memory.
     Debug,
 }
 
 impl Release {
     /// All, the oldest first.
-    pub(crate) const ALL: [Release; 6] = [
+    pub(crate) const ALL: [Release; 7] = [
         Release::V6_1,
         Release::V6_1Rt,
         Release::V6_12,
         Release::V6_12Rt,
         Release::V7_2,
+        Release::V7_3,
         Release::Debug,
     ];
 
@@ -38,6 +41,7 @@ impl Release {
             Release::V6_12 => "6.12",
             Release::V6_12Rt => "6.12-rt",
             Release::V7_2 => "7.2",
+            Release::V7_3 => "7.3",
             Release::Debug => "debug",
         }
     }
@@ -47,7 +51,18 @@ impl Release {
         match self {
             Release::V6_1 | Release::V6_1Rt => "bookworm",
             Release::V6_12 | Release::V6_12Rt | Release::Debug => "bookworm-backports",
+            Release::V7_3 => "trixie-backports",
             Release::V7_2 => "sid",
+        }
+    }
+
+    /// The suite of the compiler for it and the packages with it, if this is not Debian 12's. The newest headers name
+    /// options that the compilers of Debian 12 do not know, and their programs need a newer C library.
+    pub(super) const fn compiler(self) -> Option<(&'static str, &'static [&'static str])> {
+        match self {
+            Release::V7_3 => Some(("trixie", &["gcc", "make", "libelf1t64"])),
+            Release::V7_2 => Some(("sid", &["gcc-16", "make", "libelf1t64"])),
+            _ => None,
         }
     }
 
@@ -59,10 +74,9 @@ impl Release {
         }
     }
 
-    /// Whether Debian 12's compilers fit. The newest headers name options that these do not know, and their programs need
-    /// a newer C library.
+    /// Whether Debian 12's clang fits too.
     pub(crate) const fn is_for_debian_12(self) -> bool {
-        !matches!(self, Release::V7_2 | Release::Debug)
+        !matches!(self, Release::Debug) && self.compiler().is_none()
     }
 }
 

@@ -190,7 +190,12 @@ impl Guest {
     /// Judges the log, powers off, and judges the console again.
     pub(crate) fn end(mut self) -> Result {
         self.judge()?;
-        self.shell.send("poweroff -f")?;
+        self.end_by("poweroff -f")
+    }
+
+    /// Runs a command that switches the machine off, and judges the console.
+    pub(crate) fn end_by(mut self, command: &str) -> Result {
+        self.shell.send(command)?;
         let deadline = Instant::now() + COMMAND;
         while self.child.try_wait().map_err(at("QEMU"))?.is_none() {
             if Instant::now() > deadline {

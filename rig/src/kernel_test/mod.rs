@@ -4,7 +4,10 @@
 //! request   the command line
 //! steps     steps that the tests of all machines take
 //! tests     all tests of the module
+//! dkms      the module by dkms
+//! boots     boots after the first: load, read, unload
 //! events    clones of the machine, NMIs
+//! hibernation  a resume from disk
 //! memory    memory comes and goes
 //! secrets   what used secrets leave behind
 //! shapes    the machines, and what is tested in each
@@ -12,7 +15,10 @@
 //!
 //! Trouble in the kernel's log at any time is a failure.
 
+mod boots;
+mod dkms;
 mod events;
+mod hibernation;
 mod memory;
 mod request;
 mod secrets;
@@ -21,7 +27,7 @@ mod steps;
 mod tests;
 
 use crate::guest::{
-    Cache, Compiler, Files, Kernel, Qemu, Result, Stop, Table, Vm, at, command, failed,
+    Cache, Compiler, Files, Kernel, Qemu, Release, Result, Stop, Table, at, command, failed,
     unless_half_patched,
 };
 use request::Request;
@@ -31,12 +37,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Tests in `kernel/tests` that load the module. The first runs the others.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     "guest.sh",
     "early.sh",
     "trace.sh",
     "load.sh",
     "suspend.sh",
+    "hibernate.sh",
     "nmi.sh",
 ];
 
@@ -70,6 +77,9 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
         request,
     };
     let mut table = Table::new();
+    if rig.request.has_dkms {
+        table.add_outcome("dkms", dkms::test(&rig.cache, &source))?;
+    }
     for &release in &rig.request.releases {
         let kernel = Kernel::fetch(&rig.cache, release)?;
         for (number, &compiler) in rig.request.compilers.iter().enumerate() {
@@ -78,19 +88,35 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
                 continue;
             }
             let count = if number == 0 { SHAPES.len() } else { 1 };
-            rig.test(&kernel, compiler, &SHAPES[..count], &mut table)?;
+            let shapes = SHAPES[..count]
+                .iter()
+                .filter(|shape| rig.has(release, shape));
+            rig.test(&kernel, compiler, shapes, &mut table)?;
         }
     }
     table.end()
 }
 
 impl Rig<'_> {
+    /// Whether a machine was asked for. The resume from disk is, by its name or by `all`. A kernel that checks locks and
+    /// memory takes several times as long, and runs where all tests do.
+    fn has(&self, release: Release, shape: &Shape) -> bool {
+        let request = &self.request;
+        match shape.drill {
+            _ if !shape.name.contains(&request.machine) => false,
+            Drill::Tests => true,
+            _ if release == Release::Debug => false,
+            Drill::Hibernation => request.is_all || !request.machine.is_empty(),
+            _ => true,
+        }
+    }
+
     /// Builds the module and runs it in these machines.
-    fn test(
+    fn test<'a>(
         &self,
         kernel: &Kernel,
         compiler: Compiler,
-        shapes: &[Shape],
+        shapes: impl Iterator<Item = &'a Shape>,
         table: &mut Table,
     ) -> Result {
         let start = Instant::now();
@@ -110,17 +136,14 @@ impl Rig<'_> {
             return Ok(());
         }
         let initramfs = self.initramfs(kernel, &modules)?;
-        let chosen = |shape: &&Shape| shape.name.contains(&self.request.machine);
-        for shape in shapes.iter().filter(chosen) {
-            for boot in 1..=self.request.boots {
-                let name = match self.request.boots {
-                    1 => format!("{name} {}", shape.name),
-                    boots => format!("{name} {} {boot}/{boots}", shape.name),
-                };
-                let start = Instant::now();
-                let outcome = self.boot(kernel, &initramfs, shape);
-                let outcome = outcome.map(|says| format!("{says}; {:.0?}", start.elapsed()));
-                table.add_outcome(name, outcome)?;
+        for shape in shapes {
+            let start = Instant::now();
+            let outcome = self.boot(kernel, &initramfs, shape);
+            let outcome = outcome.map(|says| format!("{says}; {:.0?}", start.elapsed()));
+            table.add_outcome(format!("{name} {}", shape.name), outcome)?;
+            if self.request.boots > 1 {
+                let outcome = self.boot_again(kernel, &initramfs, shape);
+                table.add_outcome(format!("{name} {}, again", shape.name), outcome)?;
             }
         }
         Ok(())
@@ -151,18 +174,36 @@ impl Rig<'_> {
     fn boot(&self, kernel: &Kernel, initramfs: &Path, shape: &Shape) -> Result<String> {
         let Self { cache, qemu, .. } = self;
         unless_half_patched(|| {
-            let mut vm = Vm::new(&kernel.image, initramfs, shape.nodes, shape.cpus).cpu(shape.cpu);
-            vm.layout = shape.layout;
+            let vm = shape.vm(&kernel.image, initramfs);
             match shape.drill {
                 Drill::Tests => {
                     let guest = qemu.start(&vm)?;
                     tests::drill(guest, kernel.release, self.request.reloads)
                 }
                 Drill::Events => events::drill(cache, qemu, vm),
+                Drill::Hibernation => hibernation::drill(cache, qemu, vm),
                 Drill::Memory => qemu.start(&vm).and_then(memory::drill),
                 Drill::Secrets => secrets::drill(cache, qemu, vm),
             }
         })
+    }
+
+    /// Boots the machine as often as was asked for, less the first time. Returns the note for the table.
+    fn boot_again(&self, kernel: &Kernel, initramfs: &Path, shape: &Shape) -> Result<String> {
+        let start = Instant::now();
+        for boot in 2..=self.request.boots {
+            let vm = shape.vm(&kernel.image, initramfs);
+            let outcome = unless_half_patched(|| self.qemu.start(&vm).and_then(boots::drill));
+            outcome.map_err(|stop| match stop {
+                Stop::Failed(reason) => Stop::Failed(format!("boot {boot}: {reason}")),
+                missing => missing,
+            })?;
+        }
+        let more = self.request.boots - 1;
+        Ok(format!(
+            "{more} boots: loaded, read on every CPU, unloaded; {:.0?}",
+            start.elapsed()
+        ))
     }
 }
 

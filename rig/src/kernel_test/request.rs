@@ -13,6 +13,10 @@ pub(super) struct Request {
     pub(super) reloads: usize,
     /// Build the module, and start no machine.
     pub(super) is_build_only: bool,
+    /// All kernels in all machines, and dkms.
+    pub(super) is_all: bool,
+    /// Install and remove the module by dkms.
+    pub(super) has_dkms: bool,
     /// Only the machines whose names contain this.
     pub(super) machine: String,
 }
@@ -28,6 +32,8 @@ pub(super) fn parse(words: impl Iterator<Item = String>) -> Result<Request> {
         boots: 1,
         reloads: RELOADS,
         is_build_only: false,
+        is_all: false,
+        has_dkms: false,
         machine: String::new(),
     };
     let mut words = words;
@@ -40,7 +46,10 @@ pub(super) fn parse(words: impl Iterator<Item = String>) -> Result<Request> {
             (None, "all") => {
                 request.releases.extend(Release::ALL);
                 request.compilers = vec![Compiler::Gcc, Compiler::Clang];
+                request.is_all = true;
+                request.has_dkms = true;
             }
+            (None, "dkms") => request.has_dkms = true,
             (None, "--build") => request.is_build_only = true,
             (None, "--clang") => request.compilers = vec![Compiler::Clang],
             (None, "--boots") => request.boots = count("--boots", words.next())?,
@@ -55,13 +64,13 @@ pub(super) fn parse(words: impl Iterator<Item = String>) -> Result<Request> {
             }
             _ => {
                 return failed(format!(
-                    "no kernel is called '{word}': {}, or all",
+                    "no kernel is called '{word}': {}, dkms, or all",
                     Release::ALL.map(Release::name).join(", ")
                 ));
             }
         }
     }
-    if request.releases.is_empty() {
+    if request.releases.is_empty() && !request.has_dkms {
         request.releases = vec![Release::V6_1, Release::V6_12];
     }
     Ok(request)
@@ -94,11 +103,16 @@ mod tests {
                 boots: 100,
                 reloads: 50,
                 is_build_only: true,
+                is_all: false,
+                has_dkms: false,
                 machine: "apart".into()
             })
         );
         let all = parse("all").unwrap();
         assert_eq!(all.releases, Release::ALL);
+        assert!(all.is_all && all.has_dkms && !default.is_all && !default.has_dkms);
+        let dkms = parse("dkms").unwrap();
+        assert!(dkms.has_dkms && dkms.releases.is_empty());
         assert_eq!(all.compilers, [Compiler::Gcc, Compiler::Clang]);
         for wrong in [
             "5.10",

@@ -1,6 +1,7 @@
 //! The machines, and what is tested in each.
 
-use crate::guest::Layout;
+use crate::guest::{Layout, Vm};
+use std::path::Path;
 
 /// A kind of machine.
 pub(super) struct Shape {
@@ -13,6 +14,15 @@ pub(super) struct Shape {
     pub(super) drill: Drill,
 }
 
+impl Shape {
+    /// The machine with this kernel and these files.
+    pub(super) fn vm<'a>(&self, kernel: &'a Path, initramfs: &'a Path) -> Vm<'a> {
+        let mut vm = Vm::new(kernel, initramfs, self.nodes, self.cpus).cpu(self.cpu);
+        vm.layout = self.layout;
+        vm
+    }
+}
+
 /// The tests of a machine.
 #[derive(Clone, Copy)]
 pub(super) enum Drill {
@@ -20,13 +30,15 @@ pub(super) enum Drill {
     Tests,
     /// Clones of the machine, and NMIs.
     Events,
+    /// A resume from disk.
+    Hibernation,
     /// Memory comes and goes.
     Memory,
     /// Its memory is searched for what reads left behind.
     Secrets,
 }
 
-pub(super) const SHAPES: [Shape; 7] = [
+pub(super) const SHAPES: [Shape; 8] = [
     Shape {
         name: "4 nodes, 8 CPUs",
         nodes: 4,
@@ -67,6 +79,14 @@ pub(super) const SHAPES: [Shape; 7] = [
         cpu: "max",
         layout: Layout::Even,
         drill: Drill::Events,
+    },
+    Shape {
+        name: "resume from disk",
+        nodes: 2,
+        cpus: 4,
+        cpu: "max",
+        layout: Layout::Even,
+        drill: Drill::Hibernation,
     },
     Shape {
         name: "memory comes and goes",
