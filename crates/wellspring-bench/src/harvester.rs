@@ -22,7 +22,7 @@ const EVENTS: u64 = 24;
 const BETWEEN_OFFERS: Duration = Duration::from_millis(5);
 
 /// Each measures every mode alone and beside readers.
-const ROUNDS: usize = 3;
+pub(crate) const ROUNDS: usize = 3;
 
 const SLICE: Duration = Duration::from_millis(200);
 
@@ -50,7 +50,7 @@ pub(crate) fn steps() -> usize {
 }
 
 /// Measures every mode, with a reader on each CPU.
-pub(crate) fn run(cpus: usize, progress: &mut dyn Progress) -> Vec<HarvesterLoss> {
+pub(crate) fn run(cpus: usize, rounds: usize, progress: &mut dyn Progress) -> Vec<HarvesterLoss> {
     // No thread reads an engine between its turns; without this its harvester would slow down.
     let harvester = Harvester::default().idle_pace_ms(100);
     let engines = Mode::ALL.map(|mode| {
@@ -60,7 +60,7 @@ pub(crate) fn run(cpus: usize, progress: &mut dyn Progress) -> Vec<HarvesterLoss
     });
     let mut alone = vec![Vec::new(); engines.len()];
     let mut loaded = alone.clone();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         for (place, engine) in engines.iter().enumerate() {
             alone[place].push(measure(engine, 0));
             loaded[place].push(measure(engine, cpus));
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn the_harvester_moves_events_beside_readers_on_every_cpu() {
         let cpus = std::thread::available_parallelism().map_or(1, Into::into);
-        for loss in run(cpus, &mut ()) {
+        for loss in run(cpus, 1, &mut ()) {
             println!("{loss:?}");
             assert!(loss.alone_share > 0.0, "{}", loss.mode);
             assert!(

@@ -63,7 +63,7 @@ pub fn run(options: &Options, peers: Vec<Contender>, progress: &mut dyn Progress
             Vec::new()
         },
         harvester: if options.includes(Section::Harvest) {
-            harvester::run(host::cpus(), progress)
+            harvester::run(host::cpus(), harvester::ROUNDS, progress)
         } else {
             Vec::new()
         },

@@ -98,6 +98,9 @@ fn read_until(engine: &Engine, mut holds: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + Duration::from_secs(120);
     while Instant::now() < end {
         (0..100).for_each(|_| engine.fill(&mut [0; 256]));
+        // Noise without credit: two events for each pool, so that the least time between two reseeds is what is waited
+        // for.
+        (0..64).for_each(|_| engine.mix(&[0; 32]));
         if holds() {
             return true;
         }
@@ -115,7 +118,8 @@ fn no_read_harvests_beside_a_harvester() {
     }
 }
 
-/// How often readers drew on the source while a harvester drew 8 times and reseeded.
+/// How often readers drew on the source while a harvester drew 4 times and reseeded. Without a harvester they would draw
+/// 8 times meanwhile.
 fn readers_draws_beside_a_harvester(mode: Mode) -> u64 {
     let fast = Arc::new(Witness::new(Speed::Fast));
     let engine = engine(mode, [fast.clone()]);
@@ -128,7 +132,7 @@ fn readers_draws_beside_a_harvester(mode: Mode) -> u64 {
     let generation = engine.generation();
     assert!(
         read_until(&engine, || engine.generation() > generation
-            && fast.draws().1 >= 8),
+            && fast.draws().1 >= 4),
         "{mode}: the harvester reseeds"
     );
     fast.draws().0 - seeding
@@ -166,17 +170,18 @@ fn a_harvester_without_readers_costs_nearly_nothing() {
     let engine = Engine::builder().harvester(Harvester::default()).build();
     let engine = engine.unwrap();
     let _: [u8; 32] = engine.bytes();
-    // It reseeds once more, and then finds that no node took the seed.
-    std::thread::sleep(Duration::from_secs(2));
+    // It reseeds once more, with noise that is there at once, and then finds that no node took the seed.
+    (0..64).for_each(|_| engine.mix(&[0; 32]));
+    std::thread::sleep(Duration::from_secs(1));
     let (before, start) = (stats(&engine), Instant::now());
-    std::thread::sleep(Duration::from_secs(4));
+    std::thread::sleep(Duration::from_secs(3));
     let (after, elapsed) = (stats(&engine), start.elapsed());
     let share = (after.cpu_time_us - before.cpu_time_us) as f64 / elapsed.as_micros() as f64;
     // The promise is a thousandth, of optimised code: the slow sources compute.
     let most = if cfg!(debug_assertions) { 0.003 } else { 0.001 };
     assert!(share < most, "{share:.6} of a CPU");
     let rounds = after.rounds - before.rounds;
-    assert!(rounds <= 20, "it slows down: {rounds} rounds");
+    assert!(rounds <= 15, "it slows down: {rounds} rounds");
     assert!(read_until(&engine, || stats(&engine).alive));
 }
 
