@@ -53,9 +53,15 @@ pub(crate) fn run(request: &ReplayRequest) -> Result<(), Failure> {
     for path in &request.files {
         let before = report.total;
         let replay = backend.map_or_else(Replay::new, Replay::with_backend);
-        report.file(Input::open(path)?, replay)?;
+        let input = Input::open(path)?;
+        let name = input.name().to_string();
+        report.file(input, replay)?;
         if (before.same, before.different) == (report.total.same, report.total.different) {
             incomparable = Some(path);
+        }
+        if !request.check && answers(before) == answers(report.total) {
+            report.flush()?;
+            return Err(Input::refuse(&name, "asks for no answer"));
         }
     }
     if request.check {
@@ -70,6 +76,10 @@ pub(crate) fn run(request: &ReplayRequest) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
+}
+
+fn answers(summary: Summary) -> u64 {
+    summary.same + summary.different + summary.open
 }
 
 /// The answers and comparisons, as they are printed.

@@ -91,8 +91,38 @@ fn comparing_nothing_is_no_success() {
         );
         let output = run(&format!("replay --check {} {}", freebsd(), file.path()));
         assert_eq!(output.status.code(), Some(1), "{text}");
-        stdout_of(&format!("replay {}", file.path()));
     }
+}
+
+#[test]
+fn a_file_that_asks_for_nothing_is_bad_input() {
+    let file = Scratch::new("nothing");
+    let head = "begin cipher=aes concurrent=1\nend\n";
+    for text in ["", "# a comment\n\n", head] {
+        std::fs::write(&file.0, text).unwrap();
+        for command in ["replay", "sources replay"] {
+            let output = run(&format!("{command} {}", file.path()));
+            assert_eq!(output.status.code(), Some(2), "{command}: {text}");
+            let expected = format!("wellspring: {}: asks for no answer\n", file.path());
+            assert_eq!(stderr(&output), expected);
+        }
+    }
+    // The answers of the files before it are printed.
+    let output = run(&format!("replay {} {}", freebsd(), file.path()));
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.stdout, stdout_of(&format!("replay {}", freebsd())));
+    let output = run("replay -");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        stderr(&output),
+        "wellspring: standard input: asks for no answer\n"
+    );
+    let output = run("sources replay --raw jitter /dev/null");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        stderr(&output),
+        "wellspring: /dev/null: there are no samples to test\n"
+    );
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub(super) fn run(request: &ReplayRequest) -> Result<(), Failure> {
 /// Runs the lines of a trace. Returns whether an answer differs from the file's.
 fn trace(name: &str, input: Input, text: &mut String) -> Result<bool, Failure> {
     let mut replay = Replay::new();
-    let mut differs = false;
+    let (mut differs, mut answers) = (false, 0_u64);
     for (number, line) in (1..).zip(BufReader::new(input).lines()) {
         let refuse = |reason: &dyn Display| Input::refuse(&format!("{name}:{number}"), reason);
         let line = line.map_err(|error| match error.kind() {
@@ -63,11 +63,15 @@ fn trace(name: &str, input: Input, text: &mut String) -> Result<bool, Failure> {
         })?;
         let answer = replay.line(&line).map_err(|error| refuse(&error))?;
         let Some(answer) = answer else { continue };
+        answers += 1;
         let _ = writeln!(text, "{name}: {}", answer.text.trim());
         if answer.comparison == Comparison::Different {
             differs = true;
             let _ = writeln!(text, "{name}: expected {}", line.trim());
         }
+    }
+    if answers == 0 {
+        return Err(Input::refuse(name, "asks for no answer"));
     }
     Ok(differs)
 }
@@ -89,7 +93,7 @@ fn recording(
     let refuse = |error| Failure::work(format!("{name}: {error}"));
     replay.line(&head).map_err(refuse)?;
     let mut input = BufReader::new(input);
-    let mut piece = Vec::new();
+    let (mut piece, mut has_samples) = (Vec::new(), false);
     loop {
         piece.clear();
         let mut rest = Read::take(&mut input, PIECE_BYTES as u64);
@@ -99,10 +103,14 @@ fn recording(
         if piece.is_empty() {
             break;
         }
+        has_samples = true;
         let digits: String = piece.iter().map(|byte| format!("{byte:02x}")).collect();
         replay
             .line(&format!("samples data={digits}"))
             .map_err(refuse)?;
+    }
+    if !has_samples {
+        return Err(Input::refuse(name, "there are no samples to test"));
     }
     if let Some(answer) = replay.line("health").map_err(refuse)? {
         let _ = writeln!(text, "{name}: {}", answer.text.trim());
