@@ -1,5 +1,6 @@
 //! The program `wellspringd`.
 
+use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -69,7 +70,10 @@ struct StatusRequest {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return end_without_work(&error),
+    };
     if let Some([path, device]) = arguments.unmount_at_end.as_deref() {
         return finish(
             files::unmount_at_end(path.as_ref(), device).map_err(|error| error.to_string()),
@@ -94,6 +98,27 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     finish(service::run(path, &config))
+}
+
+/// Prints the help or the version, or says in one line what is wrong with the arguments.
+fn end_without_work(error: &clap::Error) -> ExitCode {
+    let message = error.render().to_string();
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        // Not with clap's own printing, which ignores errors: a full disk would look like success.
+        return finish(print(&message));
+    }
+    let (reason, _) = message.split_once("\n\nUsage:").unwrap_or((&message, ""));
+    let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+    let (reason, _) = reason.split_once("\n\nFor more").unwrap_or((reason, ""));
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    eprintln!(
+        "wellspringd: {} (try 'wellspringd --help')",
+        words.join(" ")
+    );
+    ExitCode::from(2)
 }
 
 fn finish(result: Result<(), String>) -> ExitCode {

@@ -63,6 +63,45 @@ fn what_is_no_file_or_has_no_end_is_refused_and_does_not_hold_up() {
 }
 
 #[test]
+fn wrong_arguments_get_one_line_and_status_2() {
+    for (words, reason) in [
+        (&["--frob"][..], "unexpected argument '--frob' found"),
+        (&["frob"], "unrecognized subcommand 'frob'"),
+        (
+            &["--config", ""],
+            "a value is required for '--config <FILE>'",
+        ),
+    ] {
+        let output = wellspringd().args(words).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.starts_with(&format!("wellspringd: {reason}")),
+            "{said}"
+        );
+        assert!(said.ends_with("(try 'wellspringd --help')\n"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn help_that_cannot_be_printed_is_no_success() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let output = wellspringd().arg("--help").stdout(full.unwrap()).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(!output.stderr.is_empty());
+    assert!(
+        wellspringd()
+            .arg("--version")
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+}
+
+#[test]
 fn what_is_printed_is_a_right_configuration_with_every_key() {
     let folder = Folder::new();
     let path = folder.configure("[log]\nlevel = \"debug\"\n");
