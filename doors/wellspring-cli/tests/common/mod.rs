@@ -15,10 +15,17 @@ pub(crate) fn wellspring(arguments: &str) -> Command {
     command
 }
 
-/// Lets signals end the command: a shell starts background jobs with SIGINT ignored, and children inherit that.
+/// Lets signals end the command: a shell starts background jobs with SIGINT ignored, nohup(1) its program with SIGHUP, and
+/// children inherit that.
 pub(crate) fn ended_by_signals(command: &mut Command) -> &mut Command {
     let restore = || {
-        for signal in [libc::SIGINT, libc::SIGTERM] {
+        for signal in [
+            libc::SIGINT,
+            libc::SIGTERM,
+            libc::SIGHUP,
+            libc::SIGUSR1,
+            libc::SIGALRM,
+        ] {
             // SAFETY: the default disposition runs no code.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
