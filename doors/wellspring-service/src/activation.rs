@@ -1,7 +1,7 @@
 //! The sockets that systemd opens and hands to the service.
 
 use crate::doors::{Door, Doors};
-use crate::sockets::Listener;
+use crate::listener::Listener;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// The sockets that systemd opened, by their names: `FileDescriptorName=egd` and so on.

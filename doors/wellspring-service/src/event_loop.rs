@@ -1,6 +1,6 @@
 //! The loop of every thread that serves connections: it waits for events, accepts connections, and lets some wait.
 
-use crate::sockets::Listener;
+use crate::listener::Listener;
 use core::cmp::Reverse;
 use core::mem::MaybeUninit;
 use rustix::event::Timespec;

@@ -11,6 +11,7 @@
 //! doors        the doors, and which of them are open; family: the family of a socket
 //! state        all of these, and the engine; admission: lets a connection in
 //! look         status, metrics and the live page, made of the state
+//! listener     a socket that accepts connections
 //! event_loop   waits for events, accepts connections, lets some wait: for the two below
 //! sockets      EGD, the bulk protocol, HTTP
 //! guests       virtio-rng for virtual machines, by vhost-user
@@ -40,6 +41,7 @@ pub mod guests;
 pub mod history;
 pub mod kernel_module;
 pub mod kernel_pool;
+pub mod listener;
 pub mod log;
 pub mod look;
 pub mod meters;

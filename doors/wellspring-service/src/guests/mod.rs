@@ -22,7 +22,7 @@ pub mod request;
 mod sigbus;
 mod worker;
 
-use crate::sockets::Listener;
+use crate::listener::Listener;
 use crate::state::State;
 use calls::GuestCalls;
 use rustix::event::{EventfdFlags, eventfd};

@@ -6,7 +6,7 @@ use super::guest::{Guest, Scratch, Wants};
 use crate::admission::Admission;
 use crate::event_loop::{EventLoop, Wake};
 use crate::family::Family;
-use crate::sockets::Listener;
+use crate::listener::Listener;
 use crate::state::State;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::collections::VecDeque;

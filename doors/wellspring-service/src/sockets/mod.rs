@@ -5,7 +5,6 @@
 //! egd         the protocol of the entropy gathering daemon
 //! bulk        the framed protocol
 //! http        documents
-//! listener    sockets that accept connections
 //! connection  one connection: input, answers, its turn
 //! worker      a thread that serves connections, by epoll
 //! ```
@@ -18,12 +17,10 @@ pub mod bulk;
 mod connection;
 pub mod egd;
 pub mod http;
-mod listener;
 pub mod session;
 mod worker;
 
-pub use listener::Listener;
-
+use crate::listener::Listener;
 use crate::state::State;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;

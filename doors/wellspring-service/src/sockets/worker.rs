@@ -1,9 +1,9 @@
 //! A thread that serves sockets. All workers accept from the same listeners; each serves the connections it accepted.
 
 use super::connection::{Connection, Scratch, Wants};
-use super::listener::Listener;
 use crate::admission::Admission;
 use crate::event_loop::{EventLoop, Wake};
+use crate::listener::Listener;
 use crate::state::State;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
