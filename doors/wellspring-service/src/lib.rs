@@ -18,6 +18,7 @@
 //! files        the device files
 //! page         the generation page; kernel_pool: the kernel's pool; kernel_module: the seeds of our kernel module
 //! activation   the sockets that systemd opens
+//! systemd      messages to systemd
 //! process      signals, bounds, privileges, sandbox
 //! opened       opens what the configuration asks for
 //! service      the service from its start to its end
@@ -54,5 +55,6 @@ pub mod share;
 pub mod sockets;
 pub mod sources;
 pub mod state;
+mod systemd;
 pub mod users;
 mod wipe;

@@ -19,6 +19,7 @@ use crate::process::{bounds, privileges, sandbox};
 use crate::sockets::Workers;
 use crate::sources::SourceWatch;
 use crate::state::State;
+use crate::systemd::tell;
 use crate::users::Users;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::CapabilitySet;
@@ -98,11 +99,6 @@ fn serve_guests(state: &Arc<State>, listeners: Vec<Listener>) -> Result<Option<G
     guests
         .transpose()
         .map_err(|error| format!("no thread for guests: {error}"))
-}
-
-/// Tells systemd, if it listens.
-fn tell(what: &[NotifyState<'_>]) {
-    let _ = sd_notify::notify(what);
 }
 
 fn make_runtime_dir(path: &Path) {

@@ -101,9 +101,7 @@ impl Service {
     /// Starts it again after its end, in the same place. The log goes on.
     pub(crate) fn start_again(&mut self) {
         // Old messages, which the service sent before it was killed.
-        self.notify.set_nonblocking(true).unwrap();
-        while self.notify.recv(&mut [0; 4096]).is_ok() {}
-        self.notify.set_nonblocking(false).unwrap();
+        self.drop_notices();
         let log = fs::OpenOptions::new()
             .append(true)
             .open(self.folder.path("log"));
@@ -114,6 +112,13 @@ impl Service {
         command.env("NOTIFY_SOCKET", self.folder.path("notify.sock"));
         self.child = command.stderr(log.unwrap()).spawn().unwrap();
         self.wait_for_notice("READY=1");
+    }
+
+    /// Takes what the service has told systemd, as systemd does all the time.
+    pub(crate) fn drop_notices(&self) {
+        self.notify.set_nonblocking(true).unwrap();
+        while self.notify.recv(&mut [0; 4096]).is_ok() {}
+        self.notify.set_nonblocking(false).unwrap();
     }
 
     /// Waits until the service tells systemd this.
@@ -137,11 +142,16 @@ impl Service {
 
     /// Waits for a line of the log that has these words.
     pub(crate) fn wait_for_log(&self, words: &str) {
+        self.wait_for_log_lines(words, 1);
+    }
+
+    /// Waits until these words are in the log as many times.
+    pub(crate) fn wait_for_log_lines(&self, words: &str, lines: usize) {
         let until = std::time::Instant::now() + PATIENCE;
-        while !self.log().contains(words) {
+        while self.log().matches(words).count() < lines {
             assert!(
                 std::time::Instant::now() < until,
-                "no '{words}' in: {}",
+                "not {lines} times '{words}' in: {}",
                 self.log()
             );
             std::thread::sleep(Duration::from_millis(10));
@@ -188,20 +198,24 @@ impl Service {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits for its end, and returns its exit status. A service that does not end is killed, and that is a failure.
-    pub(crate) fn wait_for_end(&mut self) -> std::process::ExitStatus {
+    /// Waits for its end, and returns its exit status. A service that does not end is killed: `None`.
+    fn ended_in_time(&mut self) -> Option<std::process::ExitStatus> {
         let until = std::time::Instant::now() + PATIENCE;
-        loop {
+        while std::time::Instant::now() < until {
             if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            if std::time::Instant::now() > until {
-                self.child.kill().unwrap();
-                self.child.wait().unwrap();
-                panic!("it did not end: {}", self.log());
+                return Some(status);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        None
+    }
+
+    /// Waits for its end, and returns its exit status. A service that does not end is killed, and that is a failure.
+    pub(crate) fn wait_for_end(&mut self) -> std::process::ExitStatus {
+        let status = self.ended_in_time();
+        status.unwrap_or_else(|| panic!("it did not end: {}", self.log()))
     }
 
     /// Ends it by a signal, and returns its exit status.
@@ -215,7 +229,8 @@ impl Drop for Service {
     fn drop(&mut self) {
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
             self.signal("-TERM");
-            let _ = self.child.wait();
+            // If it does not end, the test that dropped it has failed already, or another test says so.
+            let _ = self.ended_in_time();
         }
     }
 }

@@ -164,3 +164,14 @@ fn sighup_reads_the_configuration_again_and_drops_no_client() {
     client.write_all(&[2, 32]).unwrap();
     client.read_exact(&mut bytes).unwrap();
 }
+
+#[test]
+fn a_supervisor_that_reads_nothing_does_not_stop_the_service() {
+    let mut service = Service::start("");
+    // Each order makes two messages, and the queue of a socket has room for 10.
+    for number in 1..=7 {
+        service.signal("-HUP");
+        service.wait_for_log_lines("the configuration was read again", number);
+    }
+    assert!(service.end("-TERM").success());
+}

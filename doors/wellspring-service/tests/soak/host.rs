@@ -79,6 +79,7 @@ impl Host {
     /// One trouble of several kinds, in turn.
     pub(crate) fn trouble(&mut self, kills: bool) {
         std::thread::sleep(PAUSE);
+        self.service.drop_notices();
         self.round += 1;
         if kills && self.round.is_multiple_of(ROUNDS) {
             return self.kill_and_start();
