@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -107,7 +108,11 @@ static void handler(void) {
     all_differ(records, count + HANDLED);
 }
 
+static atomic_int threads_that_drew;
+
 static void *draw_only(void *unused) {
+    (void)record();
+    threads_that_drew++;
     for (;;) {
         (void)record();
     }
@@ -120,6 +125,10 @@ static void cancels(void) {
         pthread_t threads[THREADS];
         for (int i = 0; i < THREADS; i++) {
             CHECK(pthread_create(&threads[i], NULL, draw_only, NULL) == 0);
+        }
+        /* In the later rounds a thread may be cancelled before its first draw. */
+        while (threads_that_drew < THREADS) {
+            sched_yield();
         }
         for (int i = 0; i < THREADS; i++) {
             void *result;
