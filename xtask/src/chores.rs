@@ -1,8 +1,10 @@
 //! Chores that call cargo: tests, other toolchains, sanitizers, the dependency tree, packages.
 
 use std::env;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 /// The target that sanitizers and Miri build for. A named target keeps their flags away from build scripts.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -150,9 +152,22 @@ fn stated_version(manifest: &str) -> Option<&str> {
 }
 
 /// Packages of all crates that are published, built from what is in them. Nothing is uploaded.
+///
+/// Cargo unpacks them in its home, under the hash of the target folder's path, and keeps what it
+/// finds there. In a folder that was used before, it would build the sources of that time: so each
+/// run has a new one.
 pub(crate) fn publish(words: impl Iterator<Item = String>) -> Result<(), String> {
-    let fixed = "publish --workspace --dry-run --locked --target-dir target/publish";
-    run(cargo().args(fixed.split(' ')).args(words))?;
+    let folder = root().join("target/publish");
+    if let Err(error) = std::fs::remove_dir_all(&folder)
+        && error.kind() != ErrorKind::NotFound
+    {
+        return Err(format!("{}: {error}", folder.display()));
+    }
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let since_1970 = since_1970.map_err(|_| "the clock is before 1970")?;
+    let folder = folder.join(since_1970.as_nanos().to_string());
+    let fixed = "publish --workspace --dry-run --locked --target-dir";
+    run(cargo().args(fixed.split(' ')).arg(folder).args(words))?;
     let manifest = std::fs::read_to_string(root().join("Cargo.toml"));
     let manifest = manifest.map_err(|error| format!("Cargo.toml: {error}"))?;
     if !manifest
