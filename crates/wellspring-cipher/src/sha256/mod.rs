@@ -232,6 +232,7 @@ impl Sha256 {
         (self.length % BLOCK_BYTES as u64) as usize
     }
 
+    #[inline(never)]
     fn clear(&mut self) {
         self.length = 0;
         self.state = [0; 8];
@@ -261,6 +262,7 @@ impl Default for Sha256 {
 }
 
 impl Drop for Sha256 {
+    #[inline]
     fn drop(&mut self) {
         self.clear();
     }

@@ -17,11 +17,16 @@ macro_rules! aes_counter_mode {
             let mut counters = first_counters(counter);
             let rest = batches::<8>(keys, &mut counters, destination);
             let rest = batches::<4>(keys, &mut counters, rest);
-            let rest = batches::<2>(keys, &mut counters, rest);
-            let rest = batches::<1>(keys, &mut counters, rest);
-            if !rest.is_empty() {
+            let mut rest = batches::<2>(keys, &mut counters, rest);
+            while !rest.is_empty() {
                 let [vector] = encrypt(keys, counters);
-                store_part(vector, rest);
+                let (now, after) = rest.split_at_mut(VECTOR_BYTES.min(rest.len()));
+                match <&mut [u8; VECTOR_BYTES]>::try_from(&mut *now) {
+                    Ok(whole) => store(vector, whole),
+                    Err(_) => store_part(vector, now),
+                }
+                counters = add_low(counters, step(1));
+                rest = after;
             }
             wipe_registers();
         }
@@ -56,9 +61,21 @@ macro_rules! aes_counter_mode {
             for (index, state) in states.iter_mut().enumerate() {
                 *state = xor(add_low(counters, step(index)), broadcast(keys[0]));
             }
-            for key in &keys[1..ROUNDS] {
-                for state in &mut states {
-                    *state = round(*state, broadcast(*key));
+            let middle = &keys[1..ROUNDS];
+            if N <= 2 {
+                // Written out: a loop takes up to 4 ns more, of the 9 that a key of 32 bytes takes.
+                for key in middle {
+                    for state in &mut states {
+                        *state = round(*state, broadcast(*key));
+                    }
+                }
+            } else {
+                // A loop costs nothing beside four states, and takes 0.3 to 0.9 KB less of every program.
+                for key in of_unknown_length(middle) {
+                    let key = broadcast(*reread(key));
+                    for state in &mut states {
+                        *state = round(*state, key);
+                    }
                 }
             }
             for state in &mut states {

@@ -12,6 +12,8 @@ use core::arch::x86_64::{
     _mm256_unpacklo_epi32 as unpack_low_32, _mm256_unpacklo_epi64 as unpack_low_64,
 };
 
+const MOST_GROUPS: usize = 4;
+
 chacha20_rounds!("avx2");
 
 /// Shuffles the bytes of every word by a mask in memory.

@@ -11,6 +11,8 @@ use core::arch::x86_64::{
     _mm512_unpacklo_epi32 as unpack_low_32, _mm512_unpacklo_epi64 as unpack_low_64,
 };
 
+const MOST_GROUPS: usize = 4;
+
 chacha20_rounds!("avx512f,avx512bw");
 
 /// Two batches: from here on the stack is used.

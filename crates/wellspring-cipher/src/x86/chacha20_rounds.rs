@@ -14,7 +14,8 @@ pub(super) const LEFT_3: i32 = 0b10_01_00_11;
 ///
 /// The file that uses it imports the functions of the width (`xmm`, `ymm` or `zmm`) and defines those
 /// of ChaCha20: `add`, `rotate_left_16`, `_12`, `_8` and `_7`, `every_word`, `counter_words`,
-/// `shuffle` (of the words of each lane), `unpack_{low,high}_{32,64}` and `transpose_lanes`.
+/// `shuffle` (of the words of each lane), `unpack_{low,high}_{32,64}` and `transpose_lanes`; and `MOST_GROUPS`, the most
+/// registers for a row: 4, or 1 if the code for 2 and 4 is not worth its size.
 ///
 /// States are arranged in two ways. In `columns` a register holds one word of many blocks: no
 /// shuffles in the rounds, but batches of a fixed size only. In `rows` each lane of a register
@@ -26,6 +27,9 @@ macro_rules! chacha20_rounds {
 
         /// Blocks in the lanes of one register, 128 bits each.
         const LANES: usize = VECTOR_BYTES / 16;
+
+        /// Bytes of the blocks in one register a row.
+        const GROUP_BYTES: usize = LANES * BLOCK_BYTES;
 
         /// Bytes of a batch of columns: a block for each 32-bit word of a register.
         const BATCH_BYTES: usize = VECTOR_BYTES / 4 * BLOCK_BYTES;
@@ -45,11 +49,15 @@ macro_rules! chacha20_rounds {
                 columns::<ROUNDS>(key, counter, batch);
                 counter = counter.wrapping_add((BATCH_BYTES / BLOCK_BYTES) as u128);
             }
-            match rest.len().div_ceil(LANES * BLOCK_BYTES) {
-                0 => {}
-                1 => rows::<1, ROUNDS>(key, counter, rest),
-                2 => rows::<2, ROUNDS>(key, counter, rest),
-                _ => rows::<4, ROUNDS>(key, counter, rest),
+            match rest.len().div_ceil(GROUP_BYTES) {
+                2 if MOST_GROUPS > 1 => rows::<2, ROUNDS>(key, counter, rest),
+                3.. if MOST_GROUPS > 1 => rows::<4, ROUNDS>(key, counter, rest),
+                _ => {
+                    for group in rest.chunks_mut(GROUP_BYTES) {
+                        rows::<1, ROUNDS>(key, counter, group);
+                        counter = counter.wrapping_add(LANES as u128);
+                    }
+                }
             }
             wipe_registers();
         }

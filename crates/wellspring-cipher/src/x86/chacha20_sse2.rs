@@ -11,6 +11,10 @@ use core::arch::x86_64::{
     _mm_unpacklo_epi64 as unpack_low_64,
 };
 
+/// Every program has this backend, and few run it: on a CPU without AES instructions. What an engine reads on it are whole
+/// batches and single blocks, but for the keys of a reseed. So a rest is made block by block.
+const MOST_GROUPS: usize = 1;
+
 chacha20_rounds!("sse2");
 
 /// Swaps the halves of every word.
