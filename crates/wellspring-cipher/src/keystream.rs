@@ -119,6 +119,39 @@ impl Keystream {
         fill(&self.schedule, &mut block, destination);
     }
 
+    /// Overwrites the start of `destination` with floats of `FLOAT_BITS` bits, made of the words of the blocks from
+    /// `first_block` on. Returns the bytes that it filled: 0 where the backend does not make floats.
+    pub(crate) fn fill_floats_from<const ROUNDS: usize, const FLOAT_BITS: usize>(
+        &self,
+        first_block: u128,
+        destination: &mut [u8],
+    ) -> usize {
+        let filled = self.floats_from::<ROUNDS, FLOAT_BITS>(first_block, destination);
+        stack::wipe_after_seekable_fill(self.backend, filled);
+        filled
+    }
+
+    #[inline(never)]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(unused_variables, reason = "no backend makes floats")
+    )]
+    fn floats_from<const ROUNDS: usize, const FLOAT_BITS: usize>(
+        &self,
+        first_block: u128,
+        destination: &mut [u8],
+    ) -> usize {
+        match self.backend.kind() {
+            #[cfg(target_arch = "x86_64")]
+            Kind::ChaCha20Avx512 => schedule::chacha_floats_on_avx512::<ROUNDS, FLOAT_BITS>(
+                &self.schedule,
+                first_block,
+                destination,
+            ),
+            _ => 0,
+        }
+    }
+
     /// The counter of the next block.
     #[must_use]
     pub fn counter(&self) -> u128 {

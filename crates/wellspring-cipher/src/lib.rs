@@ -45,6 +45,6 @@ mod x86;
 pub use backend::Backend;
 pub use keystream::Keystream;
 pub use prf::{KEY_BYTES, Prf, UnknownPrf};
-pub use seekable::{SeekableFunction, SeekableKeystream};
+pub use seekable::{SeekableFunction, SeekableKeystream, Uniform};
 pub use stack::erase_stack;
 pub use width::{Width, Work};

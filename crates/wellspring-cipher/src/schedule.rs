@@ -98,6 +98,21 @@ fill!(
     CHACHA_BLOCK_BYTES,
     chacha20_avx512::fill_overlapped
 );
+/// Overwrites the start of a destination with floats of `FLOAT_BITS` bits, made of the words of the blocks from `first` on.
+/// The low half of the counter must not wrap before the last block. Returns the bytes that it filled.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn chacha_floats_on_avx512<const ROUNDS: usize, const FLOAT_BITS: usize>(
+    schedule: &Schedule,
+    first: u128,
+    destination: &mut [u8],
+) -> usize {
+    let Schedule::ChaCha20(key) = schedule else {
+        wrong_schedule();
+        return 0;
+    };
+    // SAFETY: `Keystream::new` asserted that the backend is available.
+    unsafe { chacha20_avx512::fill_floats::<ROUNDS, FLOAT_BITS>(key, first, destination) }
+}
 #[cfg(target_arch = "x86_64")]
 fill!(chacha20_on_avx2, CHACHA_BLOCK_BYTES, chacha20_avx2::fill);
 #[cfg(target_arch = "x86_64")]

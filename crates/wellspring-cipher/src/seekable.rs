@@ -1,7 +1,7 @@
 //! Keystreams that are read at any block number, for numbers that are not secret.
 
 use crate::{Backend, KEY_BYTES, Keystream, Prf};
-use core::fmt;
+use core::{fmt, slice};
 
 /// A function from a 256-bit key and a 128-bit block number to a block.
 ///
@@ -99,6 +99,41 @@ impl SeekableKeystream {
         }
     }
 
+    /// Overwrites the start of `numbers` with uniform floats in [0, 1), made of the words of the blocks from `first_block` on,
+    /// and returns how many these are. The caller makes the others from bytes of [`fill`](Self::fill).
+    ///
+    /// Number i is made of word i, which has the bits of the float: it is the upper 53 of 64 bits times 2^-53, or the
+    /// upper 24 of 32 bits times 2^-24. ChaCha on AVX-512 makes whole batches of 16 blocks, as it stores them. Elsewhere this
+    /// would save nothing, and the answer is 0.
+    pub fn fill_uniform<T: Uniform>(&self, first_block: u128, numbers: &mut [T]) -> usize {
+        // Not where the low half of the block number could wrap: there are fewer blocks than bytes.
+        let bytes = size_of_val(numbers) as u64;
+        if (first_block as u64).checked_add(bytes).is_none() {
+            return 0;
+        }
+        T::fill(self, first_block, numbers)
+    }
+
+    fn fill_floats<const FLOAT_BITS: usize>(
+        &self,
+        first_block: u128,
+        destination: &mut [u8],
+    ) -> usize {
+        let keystream = &self.keystream;
+        match self.function {
+            SeekableFunction::Aes256 => 0,
+            SeekableFunction::ChaCha8 => {
+                keystream.fill_floats_from::<8, FLOAT_BITS>(first_block, destination)
+            }
+            SeekableFunction::ChaCha12 => {
+                keystream.fill_floats_from::<12, FLOAT_BITS>(first_block, destination)
+            }
+            SeekableFunction::ChaCha20 => {
+                keystream.fill_floats_from::<20, FLOAT_BITS>(first_block, destination)
+            }
+        }
+    }
+
     /// The function that makes the blocks.
     #[must_use]
     pub const fn function(&self) -> SeekableFunction {
@@ -113,3 +148,37 @@ impl fmt::Debug for SeekableKeystream {
             .finish_non_exhaustive()
     }
 }
+
+/// The floats that [`SeekableKeystream::fill_uniform`] makes: `f32` and `f64`.
+pub trait Uniform: private::Sealed {}
+
+impl Uniform for f32 {}
+impl Uniform for f64 {}
+
+mod private {
+    use super::SeekableKeystream;
+
+    /// Private, so that other crates cannot implement it.
+    pub trait Sealed: Sized {
+        /// See [`SeekableKeystream::fill_uniform`].
+        fn fill(keystream: &SeekableKeystream, first_block: u128, numbers: &mut [Self]) -> usize;
+    }
+}
+
+macro_rules! uniform {
+    ($float:ident) => {
+        impl private::Sealed for $float {
+            fn fill(keystream: &SeekableKeystream, first: u128, numbers: &mut [Self]) -> usize {
+                const BITS: usize = 8 * size_of::<$float>();
+                let (start, bytes) = (numbers.as_mut_ptr(), size_of_val(numbers));
+                // SAFETY: the same memory, which is not used by another name until this slice is gone. Bytes ask for no
+                // alignment, and any bits are a float.
+                let bytes = unsafe { slice::from_raw_parts_mut(start.cast(), bytes) };
+                keystream.fill_floats::<BITS>(first, bytes) / size_of::<Self>()
+            }
+        }
+    };
+}
+
+uniform!(f32);
+uniform!(f64);

@@ -98,6 +98,7 @@ fn no_key_and_no_output_stays_on_the_stack() {
 fn no_key_and_no_output_of_a_seekable_keystream_stays_on_the_stack() {
     let mut stack = Stack::new();
     let mut output = vec![0; OUTPUT_BYTES];
+    let mut numbers = vec![0.0f64; OUTPUT_BYTES / 8];
     let mut left = Vec::new();
     for backend in backends() {
         let function = match backend.prf() {
@@ -110,6 +111,12 @@ fn no_key_and_no_output_of_a_seekable_keystream_stays_on_the_stack() {
         });
         with_room(|| {
             SeekableKeystream::with_backend(function, backend, &KEY).fill(COUNTER, &mut output);
+        });
+        let found = found_below(&secrets, &mut stack);
+        left.extend((found > 0).then_some((backend, found)));
+        with_room(|| {
+            SeekableKeystream::with_backend(function, backend, &KEY)
+                .fill_uniform(COUNTER, &mut numbers);
         });
         let found = found_below(&secrets, &mut stack);
         left.extend((found > 0).then_some((backend, found)));

@@ -85,6 +85,57 @@ fn a_fill_leaves_no_trace_in_the_next_one() {
     }
 }
 
+/// The floats of the words of a keystream.
+fn floats<const WORD_BYTES: usize, T>(stream: &[u8], float: fn([u8; WORD_BYTES]) -> T) -> Vec<T> {
+    let (words, _) = stream.as_chunks();
+    words.iter().map(|word| float(*word)).collect()
+}
+
+#[test]
+fn uniform_floats_are_those_of_the_words_and_the_others_are_untouched() {
+    const LONGEST: usize = if cfg!(miri) { 70 } else { 5 * 1024 + 100 };
+    for (function, rounds, backend, keystream) in keystreams() {
+        let stream = plain(function, rounds, COUNTER, LONGEST);
+        let wide = floats(&stream, |word| {
+            (u64::from_le_bytes(word) >> 11) as f64 / 2f64.powi(53)
+        });
+        let single = floats(&stream, |word| {
+            (u32::from_le_bytes(word) >> 8) as f32 / 2f32.powi(24)
+        });
+        for length in (0..=wide.len()).step_by(7) {
+            let case = format!("{function:?} {backend}: {length}");
+            let (mut a, mut b) = (vec![9.0; length], vec![9.0; length]);
+            let made = keystream.fill_uniform(COUNTER, &mut a);
+            assert!(a[..made] == wide[..made], "{case}");
+            assert!(a[made..].iter().all(|number| *number == 9.0), "{case}");
+            let made = keystream.fill_uniform(COUNTER, &mut b);
+            assert!(b[..made] == single[..made], "{case}");
+            assert!(b[made..].iter().all(|number| *number == 9.0), "{case}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn chacha_on_avx512_makes_floats_of_whole_batches_where_the_block_number_does_not_wrap() {
+    for (function, _, _, keystream) in
+        keystreams().filter(|(_, _, backend, _)| *backend == Backend::ChaCha20Avx512)
+    {
+        let mut numbers = vec![0.0f64; 3 * 128 + 5];
+        assert_eq!(keystream.fill_uniform(COUNTER, &mut numbers), 3 * 128);
+        assert_eq!(keystream.fill_uniform(u128::MAX, &mut numbers), 0);
+        let before_the_carry = (3u128 << 64) - 10;
+        assert_eq!(keystream.fill_uniform(before_the_carry, &mut numbers), 0);
+        let mut numbers = vec![0.0f32; 2 * 256 + 5];
+        assert_eq!(keystream.fill_uniform(COUNTER, &mut numbers), 2 * 256);
+        assert_eq!(
+            keystream.fill_uniform(COUNTER, &mut numbers[..511]),
+            0,
+            "{function:?}"
+        );
+    }
+}
+
 #[test]
 fn the_reduced_rounds_give_the_published_blocks() {
     // draft-strombergson-chacha-test-vectors-01, TC1 with a key of 256 bits: key and IV are zero.

@@ -1,6 +1,6 @@
 //! The functions of a counter behind one face: a key, a row and a number name a block.
 
-use wellspring_cipher::{SeekableFunction, SeekableKeystream};
+use wellspring_cipher::{SeekableFunction, SeekableKeystream, Uniform};
 
 use crate::{Algorithm, philox};
 
@@ -84,6 +84,23 @@ impl Blocks {
             Function::Cipher(keystream) => {
                 let row = u128::from(row) << 64;
                 keystream.fill(first.wrapping_add(row), destination);
+            }
+        }
+    }
+
+    /// Overwrites the start of `numbers` with uniform floats from the words of the blocks from number `first` on, where that
+    /// is faster than to convert them; returns how many these are.
+    pub(crate) fn fill_uniform<T: Uniform>(
+        &self,
+        row: u64,
+        first: u128,
+        numbers: &mut [T],
+    ) -> usize {
+        match &self.function {
+            Function::Philox4x64(_) => 0,
+            Function::Cipher(keystream) => {
+                let row = u128::from(row) << 64;
+                keystream.fill_uniform(first.wrapping_add(row), numbers)
             }
         }
     }

@@ -24,7 +24,7 @@ impl Block {
     /// # Errors
     ///
     /// `ValueError` if the last index is 2^64 or above, or the dimensions do not fit `length`.
-    pub(crate) fn new(first: u64, outer: Vec<(usize, u64)>, length: usize) -> PyResult<Self> {
+    pub(crate) fn new((first, outer): (u64, Vec<(usize, u64)>), length: usize) -> PyResult<Self> {
         let runs = outer
             .iter()
             .try_fold(1usize, |product, (count, _)| product.checked_mul(*count));

@@ -8,13 +8,12 @@ use wellspring_pseudo::{Algorithm, ElementError, Float, Integer, Path};
 
 use crate::block::{Block, fill_in_pieces};
 use crate::buffer::{Buffer, Elements as Out, new_bytes};
-use crate::straight::Straight;
 
 /// Elements that are made before they are scaled: they stay in the first cache.
 const SCALED_AT_A_TIME: usize = 2048;
 
-/// The outer dimensions of a block: see [`Block`].
-type Outer = Vec<(usize, u64)>;
+/// The first index and the outer dimensions of a block: see [`Block`].
+type Start = (u64, Vec<(usize, u64)>);
 
 /// The arrays of a name.
 #[pyclass(frozen, module = "wellspring._native")]
@@ -22,19 +21,24 @@ pub(crate) struct Elements {
     elements: wellspring_pseudo::Elements,
 }
 
-/// A number `low + step * x`, for x of a distribution's standard form.
-#[derive(Clone, Copy)]
-struct Scale<T> {
-    low: T,
-    step: T,
+/// Floats that a call asks for: `low + step * x`, x of a distribution's standard form; without a scale x alone.
+struct Floats<'a> {
+    elements: &'a wellspring_pseudo::Elements,
+    distribution: &'a str,
+    start: Start,
+    scale: Option<(f64, f64)>,
+    threads: usize,
 }
 
-/// Makes the standard form from an index on. It cannot fail: a block's indices are below 2^64.
-type Standard<'a, T> = &'a (dyn Fn(u64, &mut [T]) -> Result<(), ElementError> + Sync);
-
 impl Elements {
-    fn open(elements: Result<wellspring_pseudo::Elements, ElementError>) -> PyResult<Self> {
-        let elements = elements.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    fn open(
+        algorithm: &str,
+        open: impl FnOnce(Algorithm) -> Result<wellspring_pseudo::Elements, ElementError>,
+    ) -> PyResult<Self> {
+        let algorithm = algorithm.parse().map_err(|error| {
+            PyValueError::new_err(format!("unknown algorithm '{algorithm}': {error}"))
+        })?;
+        let elements = open(algorithm).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self { elements })
     }
 
@@ -48,95 +52,73 @@ impl Elements {
     }
 }
 
-fn algorithm_of(name: &str) -> PyResult<Algorithm> {
-    name.parse()
-        .map_err(|error| PyValueError::new_err(format!("unknown algorithm '{name}': {error}")))
-}
-
-/// Fills a block with scaled numbers.
-fn fill_scaled<T>(
-    block: &Block,
-    out: &mut [T],
-    threads: usize,
-    scale: Option<Scale<T>>,
-    standard: Standard<'_, T>,
-) where
-    T: Float + Copy + Send + Sync + Add<Output = T> + Mul<Output = T>,
-{
-    block.fill(out, threads, |first, piece| {
-        let Some(Scale { low, step }) = scale else {
-            return expect_made(standard(first, piece));
-        };
-        let mut index = first;
-        for chunk in piece.chunks_mut(SCALED_AT_A_TIME) {
-            expect_made(standard(index, chunk));
-            for number in &mut *chunk {
-                *number = low + step * *number;
+impl Floats<'_> {
+    /// Fills `out`. `round` rounds to the nearest number of its type.
+    fn fill<T>(self, py: Python<'_>, out: &mut [T], round: fn(f64) -> T) -> PyResult<()>
+    where
+        T: Float + Copy + Send + Sync + Into<f64> + Add<Output = T> + Mul<Output = T>,
+    {
+        let elements = self.elements;
+        let (names, standard): (_, fn(_, _, &mut [T]) -> _) = match self.distribution {
+            "uniform" => (["low", "high - low"], wellspring_pseudo::Elements::uniform),
+            "normal" => (
+                ["loc", "scale"],
+                wellspring_pseudo::Elements::standard_normal,
+            ),
+            "exponential" => (
+                ["loc", "scale"],
+                wellspring_pseudo::Elements::standard_exponential,
+            ),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "unknown distribution '{other}'"
+                )));
             }
-            index = index.wrapping_add(chunk.len() as u64);
-        }
-    });
+        };
+        let in_type = |number: f64, name: &str| {
+            let rounded = round(number);
+            if rounded.into().is_finite() {
+                return Ok(rounded);
+            }
+            let type_name = std::any::type_name::<T>().replace('f', "float");
+            Err(PyValueError::new_err(format!(
+                "{name} is out of bounds for {type_name}"
+            )))
+        };
+        let scale = match self.scale {
+            Some((low, step)) => Some((in_type(low, names[0])?, in_type(step, names[1])?)),
+            None => None,
+        };
+        let block = Block::new(self.start, out.len())?;
+        py.detach(|| {
+            block.fill(out, self.threads, |first, piece| {
+                let Some((low, step)) = scale else {
+                    return expect_made(standard(elements, first, piece));
+                };
+                let mut index = first;
+                for chunk in piece.chunks_mut(SCALED_AT_A_TIME) {
+                    expect_made(standard(elements, index, chunk));
+                    for number in &mut *chunk {
+                        *number = low + step * *number;
+                    }
+                    index = index.wrapping_add(chunk.len() as u64);
+                }
+            });
+        });
+        Ok(())
+    }
 }
 
+/// Cannot fail: a block's indices are below 2^64.
 fn expect_made(result: Result<(), ElementError>) {
     result.expect("the indices of a block were checked");
-}
-
-/// The methods for the three distributions of floats, all alike.
-macro_rules! floats {
-    (
-        $self:ident, $py:ident, $out:ident, $first:ident, $outer:ident, $scale:ident, $threads:ident,
-        $method:ident, $names:expr
-    ) => {{
-        let buffer = Buffer::get($out, "out")?;
-        let elements = &$self.elements;
-        match buffer.elements("out")? {
-            Out::F64(out) => {
-                let block = Block::new($first, $outer, out.len())?;
-                let scale = $scale.map(|(low, step)| Scale { low, step });
-                $py.detach(|| {
-                    fill_scaled(&block, out, $threads, scale, &|i, out| {
-                        elements.$method(i, out)
-                    })
-                });
-            }
-            Out::F32(out) => {
-                let block = Block::new($first, $outer, out.len())?;
-                let scale = $scale.map(|scale| in_f32(scale, $names)).transpose()?;
-                $py.detach(|| {
-                    fill_scaled(&block, out, $threads, scale, &|i, out| {
-                        elements.$method(i, out)
-                    })
-                });
-            }
-            _ => {
-                return Err(PyTypeError::new_err(
-                    "out must have elements of float64 or float32",
-                ));
-            }
-        }
-        Ok(())
-    }};
-}
-
-/// The scale of numbers of 32 bits. `names` are those of the two arguments that it was made from.
-fn in_f32((low, step): (f64, f64), names: [&str; 2]) -> PyResult<Scale<f32>> {
-    let in_type = |number: f64, name: &str| {
-        let single = number as f32;
-        single
-            .is_finite()
-            .then_some(single)
-            .ok_or_else(|| PyValueError::new_err(format!("{name} is out of bounds for float32")))
-    };
-    let (low, step) = (in_type(low, names[0])?, in_type(step, names[1])?);
-    Ok(Scale { low, step })
 }
 
 /// Fills a block with integers from `low` to `high`.
 fn fill_integers<T>(
     py: Python<'_>,
     elements: &wellspring_pseudo::Elements,
-    block: (u64, Outer),
+    start: Start,
     threads: usize,
     (low, high): (i128, i128),
     out: &mut [T],
@@ -156,7 +138,7 @@ where
         return Err(PyValueError::new_err("low >= high"));
     }
     let (low, high) = (in_type(low, "low")?, in_type(high, "high")?);
-    let block = Block::new(block.0, block.1, out.len())?;
+    let block = Block::new(start, out.len())?;
     py.detach(|| {
         block.fill(out, threads, |first, piece| {
             expect_made(elements.integers(low..=high, first, piece));
@@ -170,17 +152,17 @@ impl Elements {
     /// The arrays of a seed and a path.
     #[new]
     fn new(algorithm: &str, seed: u128, path: Vec<u32>) -> PyResult<Self> {
-        let algorithm = algorithm_of(algorithm)?;
-        let elements = wellspring_pseudo::Elements::new(algorithm, seed, &path);
-        Self::open(elements)
+        Self::open(algorithm, |algorithm| {
+            wellspring_pseudo::Elements::new(algorithm, seed, &path)
+        })
     }
 
     /// The arrays of a key.
     #[staticmethod]
     fn from_words(algorithm: &str, words: [u64; 4]) -> PyResult<Self> {
-        let algorithm = algorithm_of(algorithm)?;
-        let elements = wellspring_pseudo::Elements::from_words(algorithm, words);
-        Self::open(elements)
+        Self::open(algorithm, |algorithm| {
+            wellspring_pseudo::Elements::from_words(algorithm, words)
+        })
     }
 
     /// The numbers in a path that is written as text, such as 3/0/17.
@@ -218,76 +200,31 @@ impl Elements {
         })
     }
 
-    /// `low + step * x`, x uniform in [0, 1); without a scale x alone.
-    fn uniform(
+    /// `low + step * x`, x uniform in [0, 1), normal with mean 0 and variance 1, or exponential with mean 1; without a
+    /// scale x alone.
+    fn floats(
         &self,
-        py: Python<'_>,
+        distribution: &str,
         out: &Bound<'_, PyAny>,
-        first: u64,
-        outer: Outer,
+        start: Start,
         scale: Option<(f64, f64)>,
         threads: usize,
     ) -> PyResult<()> {
-        let names = ["low", "high - low"];
-        floats!(
-            self,
-            py,
-            out,
-            first,
-            outer,
+        let floats = Floats {
+            elements: &self.elements,
+            distribution,
+            start,
             scale,
             threads,
-            uniform_straight,
-            names
-        )
-    }
-
-    /// `low + step * x`, x normal with mean 0 and variance 1.
-    fn normal(
-        &self,
-        py: Python<'_>,
-        out: &Bound<'_, PyAny>,
-        first: u64,
-        outer: Outer,
-        scale: Option<(f64, f64)>,
-        threads: usize,
-    ) -> PyResult<()> {
-        let names = ["loc", "scale"];
-        floats!(
-            self,
-            py,
-            out,
-            first,
-            outer,
-            scale,
-            threads,
-            standard_normal,
-            names
-        )
-    }
-
-    /// `low + step * x`, x exponential with mean 1.
-    fn exponential(
-        &self,
-        py: Python<'_>,
-        out: &Bound<'_, PyAny>,
-        first: u64,
-        outer: Outer,
-        scale: Option<(f64, f64)>,
-        threads: usize,
-    ) -> PyResult<()> {
-        let names = ["loc", "scale"];
-        floats!(
-            self,
-            py,
-            out,
-            first,
-            outer,
-            scale,
-            threads,
-            standard_exponential,
-            names
-        )
+        };
+        let buffer = Buffer::get(out, "out")?;
+        match buffer.elements("out")? {
+            Out::F64(numbers) => floats.fill(out.py(), numbers, |number| number),
+            Out::F32(numbers) => floats.fill(out.py(), numbers, |number| number as f32),
+            _ => Err(PyTypeError::new_err(
+                "out must have elements of float64 or float32",
+            )),
+        }
     }
 
     /// Integers from `bounds.0` to `bounds.1`, both included.
@@ -295,22 +232,21 @@ impl Elements {
         &self,
         py: Python<'_>,
         out: &Bound<'_, PyAny>,
-        first: u64,
-        outer: Outer,
+        start: Start,
         bounds: (i128, i128),
         threads: usize,
     ) -> PyResult<()> {
         let buffer = Buffer::get(out, "out")?;
-        let (elements, block) = (&self.elements, (first, outer));
+        let elements = &self.elements;
         match buffer.elements("out")? {
-            Out::I8(out) => fill_integers(py, elements, block, threads, bounds, out),
-            Out::I16(out) => fill_integers(py, elements, block, threads, bounds, out),
-            Out::I32(out) => fill_integers(py, elements, block, threads, bounds, out),
-            Out::I64(out) => fill_integers(py, elements, block, threads, bounds, out),
-            Out::U8(out) => fill_integers(py, elements, block, threads, bounds, out),
-            Out::U16(out) => fill_integers(py, elements, block, threads, bounds, out),
-            Out::U32(out) => fill_integers(py, elements, block, threads, bounds, out),
-            Out::U64(out) => fill_integers(py, elements, block, threads, bounds, out),
+            Out::I8(out) => fill_integers(py, elements, start, threads, bounds, out),
+            Out::I16(out) => fill_integers(py, elements, start, threads, bounds, out),
+            Out::I32(out) => fill_integers(py, elements, start, threads, bounds, out),
+            Out::I64(out) => fill_integers(py, elements, start, threads, bounds, out),
+            Out::U8(out) => fill_integers(py, elements, start, threads, bounds, out),
+            Out::U16(out) => fill_integers(py, elements, start, threads, bounds, out),
+            Out::U32(out) => fill_integers(py, elements, start, threads, bounds, out),
+            Out::U64(out) => fill_integers(py, elements, start, threads, bounds, out),
             Out::F32(_) | Out::F64(_) => Err(PyTypeError::new_err(
                 "out must have elements of an integer type",
             )),

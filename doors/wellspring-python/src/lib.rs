@@ -5,7 +5,6 @@
 //! tokens          the same bytes as text
 //! buffer          an object of Python with memory that is written to
 //! block           which elements of an array a call makes, cut into pieces for threads
-//! straight        uniform floats that are made where they are wanted
 //! elements        arrays whose element i depends on the name and on i alone
 //! draws           a stream behind a buffer, as NumPy's generators read it
 //! bit_generator   the functions that NumPy calls, written into its struct
@@ -20,7 +19,6 @@ mod buffer;
 mod draws;
 mod elements;
 mod secrets;
-mod straight;
 mod tokens;
 
 use pyo3::prelude::*;

@@ -9,7 +9,7 @@ use crate::blocks::{Blocks, FIRST_ELEMENT_ROW, MAX_BLOCK_BYTES};
 use crate::name::Name;
 
 /// The bytes of words that are made at a time: they stay in the first cache of any CPU.
-const CHUNK_BYTES: usize = 2048;
+const CHUNK_BYTES: usize = 1024;
 
 /// Arrays of random numbers, named by an algorithm, a seed and a path. It takes at most 1200 bytes.
 ///
@@ -155,15 +155,19 @@ impl Elements {
         mut convert: impl FnMut(u64, &[[u8; WORD_BYTES]], &mut [T]),
     ) -> Result<(), ElementError> {
         check_range(first, out.len())?;
+        if out.is_empty() {
+            return Ok(());
+        }
         let mut buffer = [0; CHUNK_BYTES];
         let block_bytes = self.blocks.block_bytes();
         let mut index = first;
         let mut rest = out;
         while !rest.is_empty() {
             let position = u128::from(index) * WORD_BYTES as u128;
-            let block = position / block_bytes as u128;
+            // A block's length is a power of two, and 128 bits are slow to divide.
+            let block = position >> block_bytes.ilog2();
             // Not zero in the first piece at most: a whole buffer ends where a block does.
-            let skipped = (position % block_bytes as u128) as usize;
+            let skipped = position as usize & (block_bytes - 1);
             let count = rest.len().min((CHUNK_BYTES - skipped) / WORD_BYTES);
             let (now, after) = rest.split_at_mut(count);
             let bytes = &mut buffer[..skipped + count * WORD_BYTES];

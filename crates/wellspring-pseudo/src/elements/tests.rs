@@ -312,24 +312,27 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn uniform_numbers_as_bytes_are_those_of_floats_at_every_width(
+    fn uniform_numbers_are_those_of_the_words_at_every_width(
         function in 0..FUNCTIONS.len(), first in 0..10_000u64, length in 0..9000usize, from_end: bool,
     ) {
         let first = if from_end { u64::MAX - length as u64 - first } else { first };
         let elements = Elements::new(FUNCTIONS[function], 7, &[1]).unwrap();
-        let (mut wide, mut single) = (vec![0.0f64; length], vec![0.0f32; length]);
-        elements.uniform(first, &mut wide).unwrap();
-        elements.uniform(first, &mut single).unwrap();
+        let (mut words, mut short) = (vec![[1; 8]; length], vec![[1; 4]; length]);
+        elements.bytes(8 * u128::from(first), words.as_flattened_mut());
+        elements.bytes(4 * u128::from(first), short.as_flattened_mut());
+        let doubles = words.into_iter().map(|word| (u64::from_le_bytes(word) >> 11) as f64 / 2f64.powi(53));
+        let singles = short.into_iter().map(|word| (u32::from_le_bytes(word) >> 8) as f32 / 2f32.powi(24));
+        let (doubles, singles): (Vec<f64>, Vec<f32>) = (doubles.collect(), singles.collect());
         for &width in Width::ALL.iter().filter(|width| width.is_available()) {
             let elements = elements.clone().with_width(width);
-            let (mut bytes, mut short) = (vec![[1; 8]; length], vec![[1; 4]; length]);
-            elements.uniform_f64_bytes(first, &mut bytes).unwrap();
-            elements.uniform_f32_bytes(first, &mut short).unwrap();
-            prop_assert!(bytes.iter().zip(&wide).all(|(bytes, x)| *bytes == x.to_ne_bytes()));
-            prop_assert!(short.iter().zip(&single).all(|(bytes, x)| *bytes == x.to_ne_bytes()));
+            let (mut wide, mut single) = (vec![9.0f64; length], vec![9.0f32; length]);
+            elements.uniform(first, &mut wide).unwrap();
+            elements.uniform(first, &mut single).unwrap();
+            prop_assert!(wide == doubles, "{width}");
+            prop_assert!(single == singles, "{width}");
         }
         let past = Err(ElementError::PastTheEnd);
-        prop_assert_eq!(elements.uniform_f64_bytes(u64::MAX, &mut [[0; 8]; 2]), past);
-        prop_assert_eq!(elements.uniform_f32_bytes(u64::MAX, &mut [[0; 4]; 2]), past);
+        prop_assert_eq!(elements.uniform(u64::MAX, &mut [0f64; 2]), past);
+        prop_assert_eq!(elements.uniform(u64::MAX, &mut [0f32; 2]), past);
     }
 }

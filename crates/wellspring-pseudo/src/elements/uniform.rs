@@ -1,13 +1,8 @@
 //! Uniform floats in [0, 1).
 
-use wellspring_cipher::Work;
+use wellspring_cipher::{Uniform, Width, Work};
 
 use super::arrays::{ElementError, Elements, STREAM_ROW, check_range};
-use crate::blocks::MAX_BLOCK_BYTES;
-
-/// The bytes that are made and then converted in place: a batch of ChaCha on AVX-512. They are converted while they are
-/// still on their way to the first cache: with 16 KiB at a time uniform numbers took a fifth more.
-const IN_PLACE_BYTES: usize = 1 << 10;
 
 /// A number in [0, 1) from the upper 53 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]
@@ -57,14 +52,7 @@ impl private::Sealed for f64 {
     }
 
     fn uniform(elements: &Elements, first: u64, out: &mut [Self]) -> Result<(), ElementError> {
-        elements.fill_from_words(STREAM_ROW, first, out, |_, words, out| {
-            let convert = |word| from_u64(u64::from_le_bytes(word));
-            elements.width.run(Convert {
-                words,
-                out,
-                convert,
-            });
-        })
+        elements.uniform_from_words(first, out, |word| from_u64(u64::from_le_bytes(word)))
     }
 }
 
@@ -80,14 +68,7 @@ impl private::Sealed for f32 {
     }
 
     fn uniform(elements: &Elements, first: u64, out: &mut [Self]) -> Result<(), ElementError> {
-        elements.fill_from_words(STREAM_ROW, first, out, |_, words, out| {
-            let convert = |word| from_u32(u32::from_le_bytes(word));
-            elements.width.run(Convert {
-                words,
-                out,
-                convert,
-            });
-        })
+        elements.uniform_from_words(first, out, |word| from_u32(u32::from_le_bytes(word)))
     }
 }
 
@@ -112,72 +93,7 @@ where
     }
 }
 
-/// Converts every word in place.
-struct ConvertInPlace<'a, const BYTES: usize, F> {
-    words: &'a mut [[u8; BYTES]],
-    convert: F,
-}
-
-impl<const BYTES: usize, F> Work for ConvertInPlace<'_, BYTES, F>
-where
-    F: Fn([u8; BYTES]) -> [u8; BYTES],
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for word in self.words {
-            *word = (self.convert)(*word);
-        }
-    }
-}
-
 impl Elements {
-    /// [`uniform`](Self::uniform) for memory that is not known as floats: `f64` as their bytes in the order of the
-    /// machine. The words go straight to their place, which saves a copy.
-    ///
-    /// # Errors
-    ///
-    /// [`ElementError::PastTheEnd`] if the last index is 2^64 or above.
-    pub fn uniform_f64_bytes(&self, first: u64, out: &mut [[u8; 8]]) -> Result<(), ElementError> {
-        self.in_place(first, out, |word| {
-            from_u64(u64::from_le_bytes(word)).to_ne_bytes()
-        })
-    }
-
-    /// The same for `f32`.
-    ///
-    /// # Errors
-    ///
-    /// [`ElementError::PastTheEnd`] if the last index is 2^64 or above.
-    pub fn uniform_f32_bytes(&self, first: u64, out: &mut [[u8; 4]]) -> Result<(), ElementError> {
-        self.in_place(first, out, |word| {
-            from_u32(u32::from_le_bytes(word)).to_ne_bytes()
-        })
-    }
-
-    fn in_place<const BYTES: usize>(
-        &self,
-        first: u64,
-        out: &mut [[u8; BYTES]],
-        convert: impl Fn([u8; BYTES]) -> [u8; BYTES] + Copy,
-    ) -> Result<(), ElementError> {
-        check_range(first, out.len())?;
-        let mut position = u128::from(first) * BYTES as u128;
-        let mut rest = out;
-        while !rest.is_empty() {
-            // A piece ends where a block does, so that no block is made twice.
-            let skipped = (position % MAX_BLOCK_BYTES as u128) as usize;
-            let count = rest.len().min((IN_PLACE_BYTES - skipped) / BYTES);
-            let (words, after) = rest.split_at_mut(count);
-            self.bytes(position, words.as_flattened_mut());
-            self.width.run(ConvertInPlace { words, convert });
-            position += (count * BYTES) as u128;
-            rest = after;
-        }
-        Ok(())
-    }
-
     /// Fills `out` with uniform numbers in [0, 1): 0 is possible, 1 is not.
     ///
     /// An `f64` is a multiple of 2^-53, made from bytes 8 i to 8 i + 7 of the
@@ -190,5 +106,36 @@ impl Elements {
     /// [`ElementError::PastTheEnd`] if the last index is 2^64 or above.
     pub fn uniform<T: Float>(&self, first: u64, out: &mut [T]) -> Result<(), ElementError> {
         T::uniform(self, first, out)
+    }
+
+    fn uniform_from_words<const WORD_BYTES: usize, T: Uniform>(
+        &self,
+        first: u64,
+        out: &mut [T],
+        convert: impl Fn([u8; WORD_BYTES]) -> T + Copy,
+    ) -> Result<(), ElementError> {
+        check_range(first, out.len())?;
+        let from_words = |first, out: &mut [T]| {
+            self.fill_from_words(STREAM_ROW, first, out, |_, words, out| {
+                self.width.run(Convert {
+                    words,
+                    out,
+                    convert,
+                });
+            })
+        };
+        // The widest registers make floats of whole blocks as they store them. What is before and after comes from words.
+        let block = (self.blocks.block_bytes() / WORD_BYTES) as u64;
+        let before = (first.wrapping_neg() % block) as usize;
+        let (head, rest) = out.split_at_mut(before.min(out.len()));
+        from_words(first, head)?;
+        let first = first.wrapping_add(head.len() as u64);
+        let made = if self.width == Width::detect() {
+            let first_block = u128::from(first / block);
+            self.blocks.fill_uniform(STREAM_ROW, first_block, rest)
+        } else {
+            0
+        };
+        from_words(first.wrapping_add(made as u64), &mut rest[made..])
     }
 }

@@ -124,7 +124,7 @@ class Elements:
         of: Iterable[int] | None = None,
     ) -> Any:
         """Return uniform numbers in [0, 1): 0 can come, 1 cannot."""
-        return self._floats(self._native.uniform, None, size, dtype, out, first, at, of)
+        return self._floats("uniform", None, size, dtype, out, first, at, of)
 
     def uniform(
         self,
@@ -143,7 +143,7 @@ class Elements:
         step = end - start
         if not abs(step) < float("inf"):
             raise OverflowError("high - low must be finite")
-        return self._floats(self._native.uniform, (start, step), size, dtype, out, first, at, of)
+        return self._floats("uniform", (start, step), size, dtype, out, first, at, of)
 
     def standard_normal(
         self,
@@ -156,7 +156,7 @@ class Elements:
         of: Iterable[int] | None = None,
     ) -> Any:
         """Return normal numbers with mean 0 and variance 1."""
-        return self._floats(self._native.normal, None, size, dtype, out, first, at, of)
+        return self._floats("normal", None, size, dtype, out, first, at, of)
 
     def normal(
         self,
@@ -172,7 +172,7 @@ class Elements:
     ) -> Any:
         """Return normal numbers with the mean loc and the standard deviation scale."""
         affine = (_number(loc, "loc"), _scale(scale))
-        return self._floats(self._native.normal, affine, size, dtype, out, first, at, of)
+        return self._floats("normal", affine, size, dtype, out, first, at, of)
 
     def exponential(
         self,
@@ -188,7 +188,7 @@ class Elements:
         """Return exponential numbers with the mean scale."""
         factor = _scale(scale)
         affine = None if factor == 1 else (0.0, factor)
-        return self._floats(self._native.exponential, affine, size, dtype, out, first, at, of)
+        return self._floats("exponential", affine, size, dtype, out, first, at, of)
 
     def integers(
         self,
@@ -217,8 +217,8 @@ class Elements:
             raise ValueError("high is out of bounds for 64 bits")
 
         def make(target: Any, shape: Shape) -> None:
-            begin, outer = block(shape, first, at, of)
-            self._native.integers(target, begin, outer, (start, last), self._thread_count())
+            indices = block(shape, first, at, of)
+            self._native.integers(target, indices, (start, last), self._thread_count())
 
         return into(make, size, dtype, out, "int", _INTEGERS)
 
@@ -258,7 +258,7 @@ class Elements:
 
     def _floats(
         self,
-        method: Any,
+        distribution: str,
         scale: tuple[float, float] | None,
         size: Size,
         dtype: Any,
@@ -268,8 +268,8 @@ class Elements:
         of: Iterable[int] | None,
     ) -> Any:
         def make(target: Any, shape: Shape) -> None:
-            begin, outer = block(shape, first, at, of)
-            method(target, begin, outer, scale, self._thread_count())
+            start = block(shape, first, at, of)
+            self._native.floats(distribution, target, start, scale, self._thread_count())
 
         return into(make, size, dtype, out, "float", _FLOATS)
 
