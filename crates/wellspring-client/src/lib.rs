@@ -24,3 +24,8 @@ mod source;
 
 pub use client::{Client, ClientError, DEFAULT_PATH};
 pub use source::ServiceSource;
+
+/// Compiles the lines of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -61,3 +61,8 @@ pub use wellspring_cipher::Width;
 pub use xorshift128plus::Xorshift128Plus;
 pub use xoshiro256plusplus::Xoshiro256PlusPlus;
 pub use xoshiro256plusplus_x16::Xoshiro256PlusPlusX16;
+
+/// Compiles the lines of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
