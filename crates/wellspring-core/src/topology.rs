@@ -76,24 +76,26 @@ impl Topology {
     ///
     /// When no node has CPUs and memory, or there are too many of either.
     pub fn from_system(nodes: &[SystemNode]) -> Result<Self, TopologyError> {
-        let serves = |node: &&SystemNode| node.has_memory && !node.cpus.is_empty();
-        let serving: Vec<&SystemNode> = nodes.iter().filter(serves).collect();
-        if serving.is_empty() || serving.len() > MAX_NODES {
+        let mut system_nodes = Vec::new();
+        for node in nodes.iter().filter(|node| node.serves()) {
+            system_nodes.push(Some(node.number));
+        }
+        if system_nodes.is_empty() || system_nodes.len() > MAX_NODES {
             return Err(TopologyError::Nodes);
         }
-        let all_cpus = || nodes.iter().flat_map(|node| &node.cpus);
-        let cpus = all_cpus().max().map_or(0, |&last| last as usize + 1);
-        if cpus > MAX_CPUS {
-            return Err(TopologyError::Cpus);
-        }
-        let mut node_of_cpu = alloc::vec![0; cpus];
+        let mut node_of_cpu = Vec::new();
         for node in nodes {
-            let nearest = nearest(node, nodes, &serving);
-            for &cpu in &node.cpus {
-                node_of_cpu[cpu as usize] = nearest as u16;
+            let nearest = nearest(node, nodes) as u16;
+            for cpu in node.cpus.iter().map(|&cpu| cpu as usize) {
+                if cpu >= MAX_CPUS {
+                    return Err(TopologyError::Cpus);
+                }
+                if cpu >= node_of_cpu.len() {
+                    node_of_cpu.resize(cpu + 1, 0);
+                }
+                node_of_cpu[cpu] = nearest;
             }
         }
-        let system_nodes = serving.iter().map(|node| Some(node.number)).collect();
         Ok(Self {
             system_nodes,
             node_of_cpu,
@@ -126,18 +128,30 @@ impl Topology {
     }
 }
 
-/// The index in `serving` of the node nearest to `node`: itself, if it serves.
-fn nearest(node: &SystemNode, nodes: &[SystemNode], serving: &[&SystemNode]) -> usize {
-    let distance = |other: &SystemNode| {
-        let position = nodes.iter().position(|n| n.number == other.number);
-        let distance = position.and_then(|position| node.distances.get(position));
-        (
-            other.number != node.number,
-            distance.copied().unwrap_or(u32::MAX),
-        )
-    };
-    let indices = 0..serving.len();
-    indices.min_by_key(|&i| distance(serving[i])).unwrap_or(0)
+impl SystemNode {
+    /// Whether it has CPUs and memory.
+    fn serves(&self) -> bool {
+        self.has_memory && !self.cpus.is_empty()
+    }
+}
+
+/// The node nearest to `node` among those that serve, counted without the others: itself, if it serves.
+fn nearest(node: &SystemNode, nodes: &[SystemNode]) -> usize {
+    let (mut nearest, mut least, mut serving) = (0, u64::MAX, 0);
+    for (position, other) in nodes.iter().enumerate() {
+        if other.serves() {
+            let distance = match node.distances.get(position) {
+                _ if other.number == node.number => 0,
+                Some(&distance) => 1 + u64::from(distance),
+                None => 1 + u64::from(u32::MAX),
+            };
+            if distance < least {
+                (nearest, least) = (serving, distance);
+            }
+            serving += 1;
+        }
+    }
+    nearest
 }
 
 /// The reason why a description is invalid.

@@ -49,25 +49,25 @@ impl<'a> Sysfs<'a> {
         let with_memory = self.list("/node/has_memory", None, "");
         let mut nodes = Vec::new();
         for number in numbers {
-            let has_memory = match &with_memory {
-                Some(nodes) => nodes.contains(&number),
-                None => true,
+            let has_memory = with_memory
+                .as_ref()
+                .is_none_or(|nodes| nodes.contains(&number));
+            let mut list = |rest| {
+                self.list("/node/node", Some(number), rest)
+                    .unwrap_or_default()
             };
             nodes.push(SystemNode {
                 number,
-                cpus: self
-                    .list("/node/node", Some(number), "/cpulist")
-                    .unwrap_or_default(),
+                cpus: list("/cpulist"),
                 has_memory,
-                distances: self
-                    .list("/node/node", Some(number), "/distance")
-                    .unwrap_or_default(),
+                distances: list("/distance"),
             });
         }
         Topology::from_system(&nodes).ok()
     }
 
     /// The numbers in a file of the directory. Its name has a number in it if `number` is some.
+    #[inline(never)]
     fn list(&mut self, name: &str, number: Option<u32>, rest: &str) -> Option<Vec<u32>> {
         let mut path = String::with_capacity(128);
         path.push_str(self.folder);
@@ -97,10 +97,11 @@ fn parse_list(text: &[u8]) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
     // The number that is being read, and the first of its range.
     let (mut number, mut first) = (None, None);
-    for &byte in text.trim_ascii_end().iter().chain(b",") {
-        match byte {
-            b'0'..=b'9' => {
-                let more = number.unwrap_or(0) * 10 + u32::from(byte - b'0');
+    let text = text.trim_ascii_end();
+    for at in 0..=text.len() {
+        match text.get(at).unwrap_or(&b',') {
+            digit @ b'0'..=b'9' => {
+                let more = number.unwrap_or(0) * 10 + u32::from(digit - b'0');
                 number = Some(more).filter(|&more| (more as usize) < MAX_CPUS);
                 number?;
             }
@@ -108,11 +109,10 @@ fn parse_list(text: &[u8]) -> Option<Vec<u32>> {
                 first = number.take();
                 first?;
             }
-            b',' | b' ' => match (first.take(), number.take()) {
-                (Some(first), Some(last)) => numbers.extend(first..=last),
-                (None, Some(number)) => numbers.push(number),
-                (Some(_), None) => return None,
-                (None, None) => {}
+            b',' | b' ' => match number.take() {
+                Some(last) => (first.take().unwrap_or(last)..=last).for_each(|n| numbers.push(n)),
+                None if first.is_some() => return None,
+                None => {}
             },
             _ => return None,
         }
