@@ -14,7 +14,7 @@ use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node};
 use crate::inlet::{CAPACITY_BITS, Inlet};
 use crate::pool::{Accumulator, Pace};
 use crate::seed::Seed;
-use zeroize::Zeroize;
+use crate::wipe;
 
 /// Below this credit a node is served before others: 75 % of its capacity.
 const SERVED_FIRST_BELOW_BITS: u32 = CAPACITY_BITS / 4 * 3;
@@ -127,6 +127,6 @@ impl Distribution {
 
 impl Drop for Distribution {
     fn drop(&mut self) {
-        self.chain.zeroize();
+        wipe(&mut self.chain);
     }
 }

@@ -1,5 +1,6 @@
 //! An event: some noise and a time stamp, on their way to one pool.
 
+use crate::wipe;
 use core::fmt;
 use zeroize::Zeroize;
 
@@ -88,16 +89,24 @@ impl Event {
 }
 
 impl Zeroize for Event {
+    #[inline]
     fn zeroize(&mut self) {
+        self.wipe();
+    }
+}
+
+impl Event {
+    extern "C" fn wipe(&mut self) {
         self.counter.zeroize();
         self.pool.zeroize();
         self.length_bytes.zeroize();
         self.credit_bits.zeroize();
-        self.data.zeroize();
+        wipe(&mut self.data);
     }
 }
 
 impl Drop for Event {
+    #[inline]
     fn drop(&mut self) {
         self.zeroize();
     }

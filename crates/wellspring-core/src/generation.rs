@@ -63,6 +63,7 @@ impl Generation {
         clippy::useless_conversion,
         reason = "the number has 32 bits where no atomics of 64 bits exist"
     )]
+    #[inline]
     pub fn bump(&self) -> u64 {
         let next = |number| match number {
             LAST => FIRST,

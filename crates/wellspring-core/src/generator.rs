@@ -5,6 +5,7 @@
 //! may be served outside the lock (`fortuna_concurrent_read`).
 
 use crate::hash::{Sha256, finish_twice};
+use crate::wipe;
 use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Prf};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -93,6 +94,7 @@ impl Generator {
     /// other output, past or to come.
     ///
     /// `reservation` is written in place: a key that moves leaves copies behind.
+    #[inline(never)]
     pub fn reserve(&mut self, backend: Backend, bytes: usize, reservation: &mut Reservation) {
         reservation.key.copy_from_slice(&self.key);
         reservation.counter = self.counter;
@@ -113,7 +115,7 @@ impl Generator {
 
 impl Drop for Generator {
     fn drop(&mut self) {
-        self.key.zeroize();
+        wipe(&mut self.key);
         self.counter.zeroize();
     }
 }
@@ -143,25 +145,28 @@ impl Reservation {
             Prf::Aes256 => KEY_LIMIT_BYTES,
             Prf::ChaCha20 => usize::MAX,
         };
-        let mut chunks = destination.chunks_mut(limit).peekable();
-        while let Some(chunk) = chunks.next() {
+        let mut rest = destination;
+        while !rest.is_empty() {
+            let (chunk, after) = rest.split_at_mut(limit.min(rest.len()));
             let mut keystream = Keystream::new(backend, &self.key, self.counter);
             keystream.fill(chunk);
-            if chunks.peek().is_some() {
+            if !after.is_empty() {
                 keystream.fill(&mut self.key);
                 self.counter = keystream.counter();
             }
+            rest = after;
         }
     }
 
     /// Wipes it: nothing is reserved then.
-    pub fn clear(&mut self) {
-        self.key.zeroize();
+    pub extern "C" fn clear(&mut self) {
+        wipe(&mut self.key);
         self.counter.zeroize();
     }
 }
 
 impl Drop for Reservation {
+    #[inline]
     fn drop(&mut self) {
         self.clear();
     }

@@ -34,12 +34,14 @@ impl Inlet {
 
     /// The credit left, in bits, at most [`CAPACITY_BITS`].
     #[must_use]
+    #[inline]
     pub fn credit_bits(&self) -> u32 {
         self.credit_bits.load(Ordering::Relaxed)
     }
 
     /// Whether the node has taken the last posted seed.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.mailbox.is_empty()
     }

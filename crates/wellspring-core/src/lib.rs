@@ -55,5 +55,7 @@ pub mod topology;
 
 mod hash;
 mod sync;
+mod wipe;
 
 pub use wellspring_cipher::{Backend, KEY_BYTES, Prf, sha256};
+pub use wipe::wipe;

@@ -52,6 +52,7 @@ impl<const WORDS: usize> Mailbox<WORDS> {
 
     /// Whether a post would succeed now. `true` stays true only for the thread that posts.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.state.load(Ordering::Acquire) == EMPTY
     }

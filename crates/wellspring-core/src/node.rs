@@ -115,6 +115,7 @@ impl Node {
     }
 
     /// Puts the digest of `hash` in the place of the seed.
+    #[inline(never)]
     fn replace_seed(&mut self, hash: &mut Sha256, credit_bits: u32) {
         self.seed.clear();
         self.seed

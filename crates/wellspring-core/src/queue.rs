@@ -106,6 +106,7 @@ impl<const CAPACITY: usize> Queue<CAPACITY> {
     /// unchanged. One caller at a time: the owner of the pools.
     ///
     /// The slot is erased before it is given back.
+    #[inline(never)]
     pub fn pop_into(&self, event: &mut Event) -> bool {
         let relaxed = Ordering::Relaxed;
         let position = self.next_pop.load(relaxed);

@@ -66,7 +66,8 @@ impl Seed {
     /// Wipes the seed: it is empty then.
     ///
     /// Writes only the bytes that it has, usually 32 or 64: a node's lock is held meanwhile.
-    pub fn clear(&mut self) {
+    #[inline(never)]
+    pub extern "C" fn clear(&mut self) {
         let length = self.length();
         self.bytes[..length].zeroize();
         self.length_bytes.zeroize();
@@ -97,6 +98,7 @@ impl Seed {
         self.length_bytes as usize
     }
 
+    #[inline(never)]
     fn extend(&mut self, bytes: usize, credit_bits: u32) -> &mut [u8] {
         let start = self.length();
         self.length_bytes += bytes as u32;
@@ -112,6 +114,7 @@ impl Zeroize for Seed {
 }
 
 impl Drop for Seed {
+    #[inline]
     fn drop(&mut self) {
         self.clear();
     }

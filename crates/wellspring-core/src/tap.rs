@@ -1,6 +1,7 @@
 //! A thread's own key and buffer: small reads without a lock, under fast key erasure.
 
 use crate::generation::NEVER;
+use crate::wipe;
 use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Width, Work};
 use zeroize::Zeroize;
 
@@ -81,25 +82,6 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     #[must_use]
     #[inline(always)]
     pub fn take(&mut self, destination: &mut [u8]) -> bool {
-        self.take_by(hand_out, destination)
-    }
-
-    /// Like [`take`](Self::take), off the hot path: `hand_out` takes 600 bytes of a program wherever it is inlined.
-    fn take_by_call(&mut self, destination: &mut [u8]) -> bool {
-        #[inline(never)]
-        fn by_call(destination: &mut [u8], taken: &mut [u8]) {
-            hand_out(destination, taken);
-        }
-
-        self.take_by(by_call, destination)
-    }
-
-    #[inline(always)]
-    fn take_by(
-        &mut self,
-        hand_out: impl FnOnce(&mut [u8], &mut [u8]),
-        destination: &mut [u8],
-    ) -> bool {
         let length = destination.len();
         // Read once: if a signal handler forks during this read, the tap of the child is wiped under it.
         let left_bytes = self.left_bytes as usize;
@@ -142,30 +124,69 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         mut gather: impl FnMut(&mut [u8; FRESH_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
-        let from_buffer = destination.len().min(self.left_bytes as usize);
+        let parts = Parts {
+            left_bytes: &mut self.left_bytes,
+            counter: &mut self.counter,
+            key: &mut self.key,
+            buffer: &mut self.buffer,
+        };
+        parts.read(backend, &mut gather, destination);
+    }
+}
+
+/// The parts of a tap with a buffer of any size: what is off the hot path is compiled once.
+struct Parts<'a> {
+    left_bytes: &'a mut u64,
+    counter: &'a mut u128,
+    key: &'a mut [u8; KEY_BYTES],
+    buffer: &'a mut [u8],
+}
+
+impl Parts<'_> {
+    fn read(
+        mut self,
+        backend: Backend,
+        gather: &mut dyn FnMut(&mut [u8; FRESH_BYTES]) -> bool,
+        destination: &mut [u8],
+    ) {
+        let from_buffer = destination.len().min(*self.left_bytes as usize);
         let (head, rest) = destination.split_at_mut(from_buffer);
-        // Fails only if a fork wiped the tap during this read, in the child.
-        let _ = self.take_by_call(head);
+        self.take(head);
         if rest.is_empty() {
             return;
         }
         // From half a buffer on, making the rest in place beats a refill that is then copied and erased: 4096
         // bytes measured 378 ns against 430.
-        if rest.len() < BUFFER_BYTES / 2 {
-            self.mix(&mut gather);
-            erase_key_fast(backend, &mut self.key, &mut self.counter, &mut self.buffer);
-            self.left_bytes = BUFFER_BYTES as u64;
-            let _ = self.take_by_call(rest);
+        if rest.len() < self.buffer.len() / 2 {
+            self.mix(gather);
+            erase_key_fast(backend, self.key, self.counter, self.buffer);
+            *self.left_bytes = self.buffer.len() as u64;
+            self.take(rest);
         } else {
             for chunk in rest.chunks_mut(KEY_LIMIT_BYTES) {
-                self.mix(&mut gather);
-                erase_key_fast(backend, &mut self.key, &mut self.counter, chunk);
+                self.mix(gather);
+                erase_key_fast(backend, self.key, self.counter, chunk);
             }
         }
     }
 
+    /// Like [`Tap::take`], not inlined for its size. Does nothing if fewer bytes are left: a fork wiped the tap during this
+    /// read, in the child.
+    #[inline(never)]
+    fn take(&mut self, destination: &mut [u8]) {
+        let left_bytes = *self.left_bytes as usize;
+        let start = self.buffer.len().saturating_sub(left_bytes);
+        let left = &mut self.buffer[start..];
+        if let Some((taken, rest)) = left.split_at_mut_checked(destination.len()) {
+            destination.copy_from_slice(taken);
+            taken.fill(0);
+            *self.left_bytes = rest.len() as u64;
+        }
+    }
+
     /// Mixes fresh entropy into the key, if `gather` has some.
-    fn mix(&mut self, gather: &mut impl FnMut(&mut [u8; FRESH_BYTES]) -> bool) {
+    #[inline(never)]
+    fn mix(&mut self, gather: &mut dyn FnMut(&mut [u8; FRESH_BYTES]) -> bool) {
         let mut fresh = [0; FRESH_BYTES];
         if gather(&mut fresh) {
             // An XOR is enough: the key is secret and independent of these bytes. An attacker who knows or chooses them
@@ -174,7 +195,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
                 *key ^= fresh;
             }
         }
-        fresh.zeroize();
+        wipe(&mut fresh);
     }
 }
 
@@ -183,8 +204,8 @@ impl<const BUFFER_BYTES: usize> Zeroize for Tap<BUFFER_BYTES> {
         self.generation.zeroize();
         self.left_bytes.zeroize();
         self.counter.zeroize();
-        self.key.zeroize();
-        self.buffer.zeroize();
+        wipe(&mut self.key);
+        wipe(&mut self.buffer);
     }
 }
 
@@ -248,6 +269,7 @@ fn hand_out_pieces<const N: usize>(destination: &mut [u8], taken: &mut [u8]) -> 
 ///
 /// When this returns, the old key is in no register or memory that outlives the call (the key schedule is
 /// wiped on drop), and cannot be computed from the new one. The counter goes on over all keys.
+#[inline(never)]
 fn erase_key_fast(
     backend: Backend,
     key: &mut [u8; KEY_BYTES],

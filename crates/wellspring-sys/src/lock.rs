@@ -57,8 +57,8 @@ impl<T: Send> Lock<T> {
     /// Waits for the lock.
     #[must_use]
     pub fn lock<'a>(&'a self, signals: &'a Blocked) -> Guard<'a, T> {
-        if !self.take_free() {
-            self.wait();
+        if !take_free(&self.word) {
+            wait(&self.word);
         }
         self.guard(signals)
     }
@@ -66,35 +66,7 @@ impl<T: Send> Lock<T> {
     /// Takes the lock if it is free.
     #[must_use]
     pub fn try_lock<'a>(&'a self, signals: &'a Blocked) -> Option<Guard<'a, T>> {
-        self.take_free().then(|| self.guard(signals))
-    }
-
-    fn take_free(&self) -> bool {
-        let taken = self
-            .word
-            .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
-        taken.is_ok()
-    }
-
-    #[cold]
-    fn wait(&self) {
-        for _ in 0..LOOKS {
-            core::hint::spin_loop();
-            if self.word.load(Ordering::Relaxed) == FREE && self.take_free() {
-                return;
-            }
-        }
-        while sandbox::is_prepared() {
-            core::hint::spin_loop();
-            if self.word.load(Ordering::Relaxed) == FREE && self.take_free() {
-                return;
-            }
-        }
-        while self.word.swap(AWAITED, Ordering::Acquire) != FREE {
-            // Woken, late or interrupted: look again in any case. After `sandbox::prepare` no thread wakes this one,
-            // and `MAX_SLEEP` ends the wait.
-            let _ = futex::wait(&self.word, futex::Flags::PRIVATE, AWAITED, Some(&MAX_SLEEP));
-        }
+        take_free(&self.word).then(|| self.guard(signals))
     }
 
     fn guard<'a>(&'a self, signals: &'a Blocked) -> Guard<'a, T> {
@@ -130,9 +102,43 @@ impl<T> DerefMut for Guard<'_, T> {
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         let is_awaited = self.lock.word.swap(FREE, Ordering::Release) == AWAITED;
-        if is_awaited && !sandbox::is_prepared() {
-            let _ = futex::wake(&self.lock.word, futex::Flags::PRIVATE, 1);
+        if is_awaited {
+            wake(&self.lock.word);
         }
+    }
+}
+
+fn take_free(word: &AtomicU32) -> bool {
+    let taken = word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
+    taken.is_ok()
+}
+
+/// Waits for the lock with this word, and takes it.
+#[cold]
+extern "C" fn wait(word: &AtomicU32) {
+    for _ in 0..LOOKS {
+        core::hint::spin_loop();
+        if word.load(Ordering::Relaxed) == FREE && take_free(word) {
+            return;
+        }
+    }
+    while sandbox::is_prepared() {
+        core::hint::spin_loop();
+        if word.load(Ordering::Relaxed) == FREE && take_free(word) {
+            return;
+        }
+    }
+    while word.swap(AWAITED, Ordering::Acquire) != FREE {
+        // Woken, late or interrupted: look again in any case. After `sandbox::prepare` no thread wakes this one,
+        // and `MAX_SLEEP` ends the wait.
+        let _ = futex::wait(word, futex::Flags::PRIVATE, AWAITED, Some(&MAX_SLEEP));
+    }
+}
+
+#[cold]
+extern "C" fn wake(word: &AtomicU32) {
+    if !sandbox::is_prepared() {
+        let _ = futex::wake(word, futex::Flags::PRIVATE, 1);
     }
 }
 

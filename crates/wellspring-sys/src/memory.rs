@@ -42,6 +42,8 @@ pub(crate) fn lock_when_touched(start: *mut u8, bytes: usize) -> bool {
 pub(crate) struct Pages {
     start: NonNull<u8>,
     bytes: usize,
+    /// Whether the pages are counted as not locked. In ordinary memory, as the count is.
+    is_unlocked: AtomicBool,
 }
 
 impl Pages {
@@ -55,6 +57,7 @@ impl Pages {
         let pages = Self {
             start: start.ok_or(MemoryError)?,
             bytes,
+            is_unlocked: AtomicBool::new(false),
         };
         pages
             .advise(Advice::LinuxWipeOnFork)
@@ -62,6 +65,33 @@ impl Pages {
         // Kernels without core dumps may refuse; then there is nothing to be left out of.
         let _ = pages.advise(Advice::LinuxDontDump);
         Ok(pages)
+    }
+
+    /// Maps at least `bytes` bytes, preferably of NUMA node `node`, and locks them. Compiled once, unlike what is generic.
+    fn map_locked(bytes: usize, node: Option<u32>) -> Result<Self, MemoryError> {
+        let pages = Self::map(bytes.next_multiple_of(4096).max(4096))?;
+        if let Some(node) = node {
+            pages.prefer_node(node);
+        }
+        pages.lock();
+        Ok(pages)
+    }
+
+    /// Locks the pages, or counts them as not locked.
+    fn lock(&self) {
+        let (start, bytes) = (self.start.as_ptr().cast(), self.bytes);
+        // SAFETY: mlock changes no byte, and checks the range itself.
+        self.count(cfg!(miri) || unsafe { rustix::mm::mlock(start, bytes) }.is_err());
+    }
+
+    fn count(&self, is_unlocked: bool) {
+        let was_unlocked = self.is_unlocked.swap(is_unlocked, Ordering::Relaxed);
+        if is_unlocked && !was_unlocked {
+            UNLOCKED_BYTES.fetch_add(self.bytes, Ordering::Relaxed);
+        }
+        if was_unlocked && !is_unlocked {
+            UNLOCKED_BYTES.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
     }
 
     fn advise(&self, advice: Advice) -> rustix::io::Result<()> {
@@ -106,7 +136,15 @@ impl Pages {
 }
 
 impl Drop for Pages {
+    #[inline]
     fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Pages {
+    extern "C" fn end(&mut self) {
+        self.count(false);
         // SAFETY: the mapping is ours alone and ends here.
         unsafe {
             erase(self.start.as_ptr(), self.bytes);
@@ -133,9 +171,8 @@ pub(crate) unsafe fn erase(start: *mut u8, bytes: usize) {
 /// consists of atomics and [locks](crate::lock::Lock).
 #[derive(Debug)]
 pub struct Wiped<T> {
+    /// Erased when they are unmapped.
     pages: Pages,
-    /// Whether the pages are counted as not locked. In ordinary memory, as the count is.
-    is_unlocked: AtomicBool,
     value: PhantomData<T>,
 }
 
@@ -150,43 +187,15 @@ impl<T: Zeroed + Sync> Wiped<T> {
             assert_zeroed::<T>();
             assert!(align_of::<T>() <= 4096);
         }
-        let pages = Pages::map(size_of::<T>().next_multiple_of(4096).max(4096))?;
-        if let Some(node) = node {
-            pages.prefer_node(node);
-        }
-        let wiped = Self {
-            pages,
-            is_unlocked: AtomicBool::new(false),
+        Ok(Self {
+            pages: Pages::map_locked(size_of::<T>(), node)?,
             value: PhantomData,
-        };
-        wiped.lock_pages();
-        Ok(wiped)
+        })
     }
 
     /// Locks the pages in memory: to be called again in a child process, which does not inherit locks.
     pub fn lock_pages(&self) {
-        let (start, bytes) = (self.pages.start.as_ptr().cast(), self.pages.bytes);
-        // SAFETY: mlock changes no byte, and checks the range itself.
-        self.count(cfg!(miri) || unsafe { rustix::mm::mlock(start, bytes) }.is_err());
-    }
-}
-
-impl<T> Wiped<T> {
-    fn count(&self, is_unlocked: bool) {
-        let was_unlocked = self.is_unlocked.swap(is_unlocked, Ordering::Relaxed);
-        if is_unlocked && !was_unlocked {
-            UNLOCKED_BYTES.fetch_add(self.pages.bytes, Ordering::Relaxed);
-        }
-        if was_unlocked && !is_unlocked {
-            UNLOCKED_BYTES.fetch_sub(self.pages.bytes, Ordering::Relaxed);
-        }
-    }
-}
-
-impl<T> Drop for Wiped<T> {
-    /// The pages are erased when they are unmapped.
-    fn drop(&mut self) {
-        self.count(false);
+        self.pages.lock();
     }
 }
 

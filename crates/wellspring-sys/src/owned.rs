@@ -51,7 +51,8 @@ impl<T: Zeroed> OwnedState<T> {
         if !threads.is_in(self.current) {
             return None;
         }
-        let place = self.slot.place();
+        // SAFETY: it has a slot, since it was made current.
+        let place = unsafe { self.slot.place_of_some() };
         // SAFETY: as in `try_with`: it has a slot, since it was made current.
         let result = read(unsafe { &mut *place.states().cast::<T>() });
         compiler_fence(Ordering::SeqCst);

@@ -24,6 +24,7 @@ pub fn prepare() {
 
 /// Returns whether [`prepare`] was called.
 #[must_use]
+#[inline]
 pub fn is_prepared() -> bool {
     system_calls::are_forbidden()
 }

@@ -77,7 +77,14 @@ impl Default for Blocked {
 }
 
 impl Drop for Blocked {
+    #[inline]
     fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Blocked {
+    extern "C" fn end(&mut self) {
         match self.before {
             Before::Mask(mask) => {
                 set_mask(mask);

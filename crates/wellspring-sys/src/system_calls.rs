@@ -17,6 +17,7 @@ pub(crate) fn forbid(stopped_ms: Option<u64>) {
 }
 
 /// Whether [`forbid`] was called.
+#[inline]
 pub(crate) fn are_forbidden() -> bool {
     FORBIDDEN.load(Ordering::Relaxed)
 }

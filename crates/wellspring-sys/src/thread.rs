@@ -2,6 +2,7 @@
 
 use crate::slots::Slot;
 use core::cell::Cell;
+use core::hint::black_box;
 use core::ptr;
 use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -119,6 +120,11 @@ impl Local {
         }
     }
 
+    /// All entries. The compiler does not know how many: it would write out each loop over them 16 times.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        self.entries.get(..black_box(ENTRIES)).unwrap_or(&[])
+    }
+
     /// A number that no other running thread has.
     pub(crate) fn address(&self) -> usize {
         ptr::from_ref(self).addr()
@@ -209,6 +215,7 @@ impl<'a> Level<'a> {
 }
 
 impl Drop for Level<'_> {
+    #[inline]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
         if self.number == 0 {

@@ -65,7 +65,7 @@ unsafe extern "C" fn leave(_: *mut libc::c_void) {
     if local.epoch.get() != BUSY {
         local.epoch.set(STALE);
     }
-    for entry in &local.entries {
+    for entry in local.entries() {
         slots::release(entry.slot.replace(Slot::NONE));
         entry.owner.set(0);
     }

@@ -1,6 +1,7 @@
 //! The one error of an engine.
 
 use core::fmt;
+use wellspring_sys::memory::MemoryError;
 
 /// The reason why a call of an engine failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,3 +36,9 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
+
+impl From<MemoryError> for Error {
+    fn from(_: MemoryError) -> Self {
+        Self::Memory
+    }
+}

@@ -1,10 +1,10 @@
 //! Data that is different in each copy of a machine, and at each call.
 
 use wellspring_core::sha256::Sha256;
+use wellspring_core::wipe;
 use wellspring_sys::cpu::{Instruction, cycles};
 use wellspring_sys::os::{now_with_sleep_ns, os_random, wall_clock_ns};
 use wellspring_sys::sandbox;
-use zeroize::Zeroize;
 
 /// A digest of the system's output, the processor's output, the cycle counter and the clocks. Takes a few microseconds
 /// and never waits. Wiped on drop.
@@ -30,11 +30,7 @@ impl FreshEntropy {
         self.has_system_output = os_random(&mut self.digest) == Ok(self.digest.len());
         hash.update(&self.digest);
         for instruction in [Instruction::Rdseed, Instruction::Rdrand] {
-            for _ in 0..4 {
-                let mut word = instruction.draw().unwrap_or(0).to_le_bytes();
-                hash.update(&word);
-                word.zeroize();
-            }
+            add_words(instruction, &mut hash);
         }
         // The vDSO reads these two with a system call where the machine's clock allows no other way.
         let has_clocks = !sandbox::is_prepared() && !cfg!(miri);
@@ -53,9 +49,19 @@ impl FreshEntropy {
     }
 }
 
+/// Adds 4 words from the processor.
+#[inline(never)]
+fn add_words(instruction: Instruction, hash: &mut Sha256) {
+    for _ in 0..4 {
+        let mut word = instruction.draw().unwrap_or(0).to_le_bytes();
+        hash.update(&word);
+        wipe(&mut word);
+    }
+}
+
 impl Drop for FreshEntropy {
     fn drop(&mut self) {
-        self.digest.zeroize();
+        wipe(&mut self.digest);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::Error;
 use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::inheritance::{self, SECRET_BYTES};
 use wellspring_sys::once_box::{OnceBox, OnceRef};
+use wellspring_sys::thread_state::Miss;
 
 static ENGINE: OnceBox<Engine> = OnceBox::new();
 
@@ -92,7 +93,7 @@ pub(crate) fn number<const N: usize>() -> [u8; N] {
     #[cold]
     #[inline(never)]
     fn first_number<const N: usize>() -> [u8; N] {
-        first_parts().number()
+        first_parts().number_when_ready(Miss::NONE)
     }
 
     match PARTS.get() {

@@ -233,7 +233,7 @@ impl Sha256 {
     }
 
     #[inline(never)]
-    fn clear(&mut self) {
+    extern "C" fn clear(&mut self) {
         self.length = 0;
         self.state = [0; 8];
         self.block = [0; BLOCK_BYTES];

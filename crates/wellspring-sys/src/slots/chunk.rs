@@ -176,16 +176,19 @@ impl Chunk {
         let header = start.wrapping_add(index * self.kind().slot_bytes());
         Slot {
             // Never null: a chunk has holders when it is mapped.
-            header: NonNull::new(header.cast()).unwrap_or(Slot::NONE.header),
+            header: NonNull::new(header.cast()),
             holder,
             serial: holder.serial(),
         }
     }
 
-    /// The slots that are held, or were when a fork wiped them.
-    pub(super) fn held_slots(&'static self) -> impl Iterator<Item = Slot> {
-        let held = self.holders().iter().filter(|holder| holder.is_held());
-        held.map(|holder| self.slot(holder))
+    /// Runs `work` on the slots that are held, or were when a fork wiped them.
+    fn for_each_held(&self, work: &mut dyn FnMut(Slot)) {
+        for holder in self.holders() {
+            if holder.is_held() {
+                work(self.slot(holder));
+            }
+        }
     }
 
     fn header(&self) -> &'static Header {
@@ -206,10 +209,24 @@ impl Chunk {
     }
 }
 
+/// Runs `work` on all slots that are held, or were when a fork wiped them. Not generic: there are several such loops, and
+/// none is in a hurry.
+#[inline(never)]
+pub(super) fn for_each_held(work: &mut dyn FnMut(Slot)) {
+    chunks().for_each(|chunk| chunk.for_each_held(work));
+}
+
+/// Takes a free slot of that kind and node.
+#[inline(never)]
+pub(super) fn take_free(kind: Kind, node: u32) -> Option<Slot> {
+    chunks().find_map(|chunk| chunk.take(kind, node))
+}
+
 /// The bytes of slots in use in chunks that are not locked.
 pub(crate) fn unlocked_bytes() -> usize {
     let bytes = |chunk: &'static Chunk| {
-        let in_use = chunk.held_slots().filter(Slot::is_ours).count();
+        let mut in_use = 0;
+        chunk.for_each_held(&mut |slot| in_use += usize::from(slot.is_ours()));
         // A child that has acquired no slot of a chunk has nothing to be locked.
         if in_use == 0 || chunk.header().chunk_lock.load(Ordering::Relaxed) == LOCKED {
             0

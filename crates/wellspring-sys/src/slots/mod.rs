@@ -27,7 +27,7 @@ pub(crate) use sweep::{reclaim, release_everything};
 use crate::memory::erase;
 use crate::sandbox;
 use crate::vdso;
-use chunk::{chunks, map_chunk};
+use chunk::{chunks, map_chunk, take_free};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use holder::{ACQUIRING, FREE, Holder, LEAVING, Thread};
@@ -85,8 +85,8 @@ static NO_HEADER: NoHeader = NoHeader([LEAVING; 8]);
 /// A slot and the serial it was acquired under.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    /// The beginning of a slot, or [`NO_HEADER`]. Its provenance covers the whole slot.
-    header: NonNull<Header>,
+    /// The beginning of a slot; `None` where there is no slot. Its provenance covers the whole slot.
+    header: Option<NonNull<Header>>,
     /// Null where there is no slot.
     holder: *const Holder,
     serial: u64,
@@ -120,7 +120,8 @@ impl Place {
 impl Slot {
     /// No slot: never held.
     pub(crate) const NONE: Self = Self {
-        header: NonNull::from_ref(&NO_HEADER).cast(),
+        // All zeros: so the data of a thread takes no space in a program's file.
+        header: None,
         holder: ptr::null(),
         serial: FREE,
     };
@@ -129,7 +130,7 @@ impl Slot {
     fn header(&self) -> &'static Header {
         // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
         // is as large, and is only loaded from.
-        unsafe { self.header.as_ref() }
+        unsafe { self.place().header.as_ref() }
     }
 
     fn holder(&self) -> Option<&'static Holder> {
@@ -146,14 +147,28 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn place(&self) -> Place {
         Place {
-            header: self.header,
+            header: self.header.unwrap_or(NonNull::from_ref(&NO_HEADER).cast()),
+            serial: self.serial,
+        }
+    }
+
+    /// Like [`place`](Self::place), without a comparison: for hot paths.
+    ///
+    /// # Safety
+    ///
+    /// This is not [`NONE`](Self::NONE).
+    #[inline(always)]
+    pub(crate) unsafe fn place_of_some(&self) -> Place {
+        Place {
+            // SAFETY: the caller's promise.
+            header: unsafe { self.header.unwrap_unchecked() },
             serial: self.serial,
         }
     }
 
     /// The slot as it was held under the serial of `place`, which is the same memory.
     pub(crate) fn under(self, place: Place) -> Self {
-        if self.header == place.header {
+        if self.header == Some(place.header) {
             Self {
                 serial: place.serial,
                 ..self
@@ -167,6 +182,10 @@ impl Slot {
     pub(crate) fn is_ours_or_lost(&self) -> bool {
         self.holder()
             .is_some_and(|holder| holder.serial() == self.serial)
+    }
+
+    fn is_of(&self, owner: u64) -> bool {
+        self.holder().is_some_and(|holder| holder.owner() == owner)
     }
 
     /// Whether both are the same memory.
@@ -250,8 +269,7 @@ pub(crate) fn acquire(request: &Request, lost: Slot) -> Option<Slot> {
 
 fn acquire_free(request: &Request) -> Option<Slot> {
     let (kind, node) = (request.kind, request.node);
-    let free = || chunks().find_map(|chunk| chunk.take(kind, node));
-    if let Some(slot) = free() {
+    if let Some(slot) = take_free(kind, node) {
         return Some(slot);
     }
     if sandbox::is_prepared() {
@@ -259,14 +277,14 @@ fn acquire_free(request: &Request) -> Option<Slot> {
     }
     // Before more memory is taken, the slots of threads that ended without releasing them.
     if sweep::sweep(chunk::next_slots(kind, node) * 2, request.thread) > 0
-        && let Some(slot) = free()
+        && let Some(slot) = take_free(kind, node)
     {
         return Some(slot);
     }
     loop {
         map_chunk(kind, node)?;
         // Another thread may have taken them all.
-        if let Some(slot) = free() {
+        if let Some(slot) = take_free(kind, node) {
             return Some(slot);
         }
     }
@@ -309,15 +327,16 @@ fn retire(slot: Slot) -> Option<&'static Holder> {
 
 /// Releases every slot of `owner`, on whatever thread. No thread may use one of them now or later.
 pub(crate) fn release_all(owner: u64) {
-    slots_of(owner).for_each(release);
+    chunk::for_each_held(&mut |slot| {
+        if slot.is_of(owner) {
+            release(slot);
+        }
+    });
 }
 
 /// How many slots `owner` has in this process, without those that a fork took.
 pub(crate) fn count(owner: u64) -> usize {
-    slots_of(owner).filter(Slot::is_ours).count()
-}
-
-fn slots_of(owner: u64) -> impl Iterator<Item = Slot> {
-    let slots = chunks().flat_map(chunk::Chunk::held_slots);
-    slots.filter(move |slot| slot.holder().is_some_and(|holder| holder.owner() == owner))
+    let mut count = 0;
+    chunk::for_each_held(&mut |slot| count += usize::from(slot.is_of(owner) && slot.is_ours()));
+    count
 }

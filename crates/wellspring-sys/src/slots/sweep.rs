@@ -27,10 +27,17 @@ pub(super) fn sweep(count: usize, own: usize) -> usize {
     // In a child the thread that forked has all the slots it had, under another number: its first thread. Only that
     // knows which ones they are.
     let is_first = process == thread_number();
-    let numbers = (first..first + count).map(|number| number % all);
-    let holders = numbers.flat_map(|number| holder::range(number, 1));
-    let gone = holders.filter_map(|holder| slot_of_the_gone(holder, process, is_first, own));
-    gone.map(release).count()
+    let mut released = 0;
+    for number in first..first + count {
+        let holder = holder::range(number % all, 1).first();
+        if let Some(slot) =
+            holder.and_then(|holder| slot_of_the_gone(holder, process, is_first, own))
+        {
+            release(slot);
+            released += 1;
+        }
+    }
+    released
 }
 
 /// Releases all slots whose thread is gone.
@@ -78,12 +85,13 @@ fn is_gone(process: u32, thread: u32) -> bool {
 /// a fork wiped: it compares the serial last, finds it gone, and is made again with another slot. No thread gets the
 /// erased slot: the hot path of the thread that had it would use it too.
 pub(crate) fn release_everything() {
-    let held = || chunk::chunks().flat_map(chunk::Chunk::held_slots);
-    let last = held().map(|slot| slot.serial).max().unwrap_or(0);
-    let old = || held().filter(|slot| slot.serial <= last);
-    for slot in old() {
-        slot.header().serial.store(super::FREE, Ordering::Relaxed);
-    }
+    let mut last = 0;
+    chunk::for_each_held(&mut |slot| last = last.max(slot.serial));
+    chunk::for_each_held(&mut |slot| {
+        if slot.serial <= last {
+            slot.header().serial.store(super::FREE, Ordering::Relaxed);
+        }
+    });
     fence(Ordering::SeqCst);
     // No thread may see an erased byte and then, out of order, the serial from before. x86 keeps the order by itself.
     let ordered = cfg!(any(target_arch = "x86", target_arch = "x86_64"))
@@ -91,8 +99,10 @@ pub(crate) fn release_everything() {
             && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
             && membarrier(MembarrierCommand::PrivateExpedited).is_ok();
     if ordered {
-        old().filter(|slot| !slot.is_ours()).for_each(|slot| {
-            retire(slot);
+        chunk::for_each_held(&mut |slot| {
+            if slot.serial <= last && !slot.is_ours() {
+                retire(slot);
+            }
         });
     }
 }

@@ -7,6 +7,7 @@
 
 mod epoch;
 mod state_ref;
+mod state_slots;
 
 pub use crate::slots::DEPTHS;
 pub use crate::thread::CurrentThread;
@@ -14,15 +15,15 @@ pub use epoch::Epoch;
 pub use state_ref::{State, StateRef};
 
 use crate::signals::Blocked;
-use crate::slots::{self, Header, Kind, Place, Request, Slot};
-use crate::thread::{ENTRIES, Entry, Level, Local, Mark, STALE, local};
+use crate::slots::{self, Header, Kind, Place, Slot};
+use crate::thread::{Level, Local, Mark, local};
 use crate::thread_exit;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
-use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use epoch::{AtomicEpoch, next_epoch};
 use state_ref::States;
+use state_slots::{StateSlots, slot_of};
 
 /// Why the hot path gave nothing, for [`ThreadStates::settle`]. Apart from the hot path, which would otherwise have to
 /// keep its caller's registers over a call.
@@ -134,7 +135,8 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         // The first entry is of these states: no handler gives it to others while they live, also not one that runs
         // between the comparison and the mark. A handler in a forked child may take the slot again under another
         // serial; so the serial is loaded before the state is looked at.
-        let place = local.entries[0].slot.get().place();
+        // SAFETY: it has a slot, since it was made current.
+        let place = unsafe { local.entries[0].slot.get().place_of_some() };
         compiler_fence(Ordering::SeqCst);
         // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are an `O`. No other code uses
         // it: the slot is this thread's, and the level is marked.
@@ -182,9 +184,9 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     ) -> Option<R> {
         let local = local();
         let level = Level::next(local, DEPTHS)?;
-        let mut slot = match self.mine(local) {
+        let mut slot = match slot_of(local, self.owner) {
             Some(slot) => slot,
-            None => self.acquire(local, &level, node(), Slot::NONE)?,
+            None => self.slots().acquire(local, &level, node(), Slot::NONE)?,
         };
         if !local.exit_is_armed.get() {
             thread_exit::arm(local, level.number);
@@ -223,32 +225,28 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         level: &Level<'_>,
         node: &dyn Fn() -> u32,
     ) -> Option<Slot> {
-        level.end_in(STALE);
-        // A handler in the child may have taken the slot again, under another serial. Else it is still lost, and
-        // only this read takes it: all of it is erased then.
-        let found = self
-            .mine(local)
-            .or_else(|| self.acquire(local, level, node(), slot));
-        match found {
-            Some(found) if found.is_same_place(&slot) => {
-                let mut state = StateRef::<O, I> {
-                    slot: found,
-                    depth: level.number,
-                    current: None,
-                    states: PhantomData,
-                };
-                match state.state() {
-                    State::Outermost(state) => *state = O::ZERO,
-                    State::Nested(state) => *state = I::ZERO,
-                }
-                compiler_fence(Ordering::SeqCst);
+        let found = self.slots().find_again(local, slot, level, node)?;
+        if found.is_same_place(&slot) {
+            let mut state = StateRef::<O, I> {
+                slot: found,
+                depth: level.number,
+                current: None,
+                states: PhantomData,
+            };
+            match state.state() {
+                State::Outermost(state) => *state = O::ZERO,
+                State::Nested(state) => *state = I::ZERO,
             }
-            _ => {
-                let _signals = Blocked::new();
-                slots::release(slot);
-            }
+            compiler_fence(Ordering::SeqCst);
         }
-        found
+        Some(found)
+    }
+
+    fn slots(&self) -> StateSlots {
+        StateSlots {
+            owner: self.owner,
+            used_bytes: size_of::<States<O, I>>(),
+        }
     }
 
     /// Returns the number that marks the slots of these states as theirs.
@@ -269,65 +267,6 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     pub fn reserve(&self, node: u32, threads: usize) -> bool {
         let _signals = Blocked::new();
         slots::reserve(Kind::Thread, node, threads)
-    }
-
-    /// This thread's slot. Inlined: a slot that a call returns in memory is loaded at once, in another width than it was
-    /// stored in, which costs 5 ns.
-    #[inline(always)]
-    fn mine(&self, local: &Local) -> Option<Slot> {
-        // The slot before the owner: no handler replaces the entry of a slot that was found to be ours.
-        let is_mine = |entry: &Entry| entry.slot().filter(|_| entry.owner.get() == self.owner);
-        local.entries.iter().find_map(is_mine)
-    }
-
-    /// Acquires a slot; `lost` again, if that is given and a fork took it from this thread.
-    #[cold]
-    #[inline(never)]
-    fn acquire(&self, local: &Local, level: &Level<'_>, node: u32, lost: Slot) -> Option<Slot> {
-        // A handler must not see an entry half written.
-        let _signals = Blocked::try_new()?;
-        // A handler that ran before may have acquired what we want.
-        if let Some(slot) = self.mine(local) {
-            return Some(slot);
-        }
-        if local.is_leaving.get() {
-            return None;
-        }
-        let entry = self.entry(local, level.number)?;
-        if ptr::eq(entry, &local.entries[0]) {
-            level.end_in(STALE);
-        }
-        let before = entry.slot.get();
-        let lost = if entry.owner.get() == self.owner {
-            before
-        } else {
-            slots::release(before);
-            lost
-        };
-        let request = Request {
-            owner: self.owner,
-            kind: Kind::Thread,
-            node,
-            used_bytes: size_of::<States<O, I>>(),
-            thread: local.address(),
-        };
-        let slot = slots::acquire(&request, lost);
-        entry.slot.set(slot.unwrap_or(Slot::NONE));
-        entry.owner.set(slot.map_or(0, |_| self.owner));
-        slot
-    }
-
-    /// The entry for a slot that is about to be acquired: the one that these states had, or one that is free.
-    fn entry<'a>(&self, local: &'a Local, depth: usize) -> Option<&'a Entry> {
-        let entries = || local.entries.iter();
-        let is_own = |entry: &&Entry| entry.owner.get() == self.owner;
-        // Not one whose slot a fork took: a read that a handler interrupted may still use it.
-        let is_free = |entry: &&Entry| !entry.slot.get().is_ours_or_lost();
-        let found = entries().find(is_own).or_else(|| entries().find(is_free));
-        // At the outermost depth no read is interrupted that has marked it. One on the hot path may be about to: the
-        // first entry stays with its states.
-        let another = || &local.entries[1 + self.owner as usize % (ENTRIES - 1)];
-        found.or_else(|| (depth == 0).then(another))
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::thread::ENTRIES;
 
 fn value<'a>(level: &'a mut StateRef<'_, u64, u64>) -> &'a mut u64 {
     match level.state() {

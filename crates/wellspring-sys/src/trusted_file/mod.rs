@@ -228,11 +228,19 @@ fn in_user_namespace() -> bool {
     let Some(text) = read_file("/proc/self/uid_map", &mut buffer) else {
         return true;
     };
-    let mut words = text
-        .split(u8::is_ascii_whitespace)
-        .filter(|word| !word.is_empty());
+    // The first user inside, the first user outside, and how many.
+    let mut rest = text;
     let all_users: [&[u8]; 3] = [b"0", b"0", b"4294967295"];
-    !all_users.iter().all(|&word| words.next() == Some(word))
+    !all_users.iter().all(|word| {
+        rest = rest.trim_ascii_start();
+        match rest.strip_prefix(*word) {
+            Some(after) => {
+                rest = after;
+                after.first().is_none_or(u8::is_ascii_whitespace)
+            }
+            None => false,
+        }
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use super::page::{self, PageError, WORD_OFFSET};
 use super::suspend::SuspendDetector;
 use super::vmclock;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::Path;
 use wellspring_sys::clone_epoch::CloneEpoch;
 use wellspring_sys::sandbox;
 use wellspring_sys::signals::Blocked;
@@ -18,15 +19,15 @@ const VMCLOCK: usize = 1;
 /// The paths of the pages that tell an engine of copies.
 #[derive(Debug)]
 pub(crate) struct WatchedPaths {
-    pub(crate) page: PathBuf,
-    pub(crate) vmclock: PathBuf,
+    pub(crate) page: Cow<'static, Path>,
+    pub(crate) vmclock: Cow<'static, Path>,
 }
 
 impl Default for WatchedPaths {
     fn default() -> Self {
         Self {
-            page: page::DEFAULT_PATH.into(),
-            vmclock: vmclock::DEFAULT_PATH.into(),
+            page: Path::new(page::DEFAULT_PATH).into(),
+            vmclock: Path::new(vmclock::DEFAULT_PATH).into(),
         }
     }
 }
@@ -150,11 +151,12 @@ impl CloneDetector {
 mod tests {
     use super::*;
     use crate::clone_detection::GenerationPage;
+    use std::path::PathBuf;
 
     fn detector(page: PathBuf) -> CloneDetector {
         let paths = WatchedPaths {
-            page,
-            vmclock: "/none".into(),
+            page: page.into(),
+            vmclock: Path::new("/none").into(),
         };
         let detector = CloneDetector::new(paths);
         detector.start(0);

@@ -4,7 +4,8 @@ use super::Engine;
 use super::collector::Collector;
 use super::harvester::{Harvester, HarvesterHandle, Running};
 use super::nodes::Nodes;
-use super::parts::{EngineSeedFile, NEVER_SAVED, Parts};
+use super::parts::{EngineSeedFile, NEVER_SAVED, OtherRead, Parts};
+use super::source_entry::SourceEntry;
 use super::taps::Taps;
 use super::tasks;
 use crate::clone_detection::{CloneDetector, WatchedPaths};
@@ -13,6 +14,7 @@ use crate::mode::Mode;
 use crate::seed_file::{Identity, SeedStore};
 use crate::topology_linux;
 use core::sync::atomic::AtomicU64;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use wellspring_core::seed::Seed;
@@ -34,16 +36,17 @@ type StartHarvester = fn(&Arc<Parts>, Harvester) -> Result<Option<Running>, Erro
 #[must_use]
 pub struct EngineBuilder {
     mode: Mode,
+    other_read: Option<OtherRead>,
     backend: Option<Backend>,
     topology: Option<Topology>,
-    sources: Option<Vec<Arc<dyn Source>>>,
+    sources: Option<Vec<SourceEntry>>,
     /// In its own place on the heap, where it stays until it was used and wiped.
     seed: Option<Box<Seed>>,
     seed_file: Option<(PathBuf, StartSeedFile)>,
     identity: Option<Identity>,
     watched: WatchedPaths,
     harvester: Option<(Harvester, StartHarvester)>,
-    default_sources: fn() -> Vec<Arc<dyn Source>>,
+    default_sources: fn() -> Vec<SourceEntry>,
 }
 
 impl Engine {
@@ -58,6 +61,7 @@ impl EngineBuilder {
     fn new() -> Self {
         Self {
             mode: Mode::PerThread,
+            other_read: None,
             backend: None,
             topology: None,
             sources: None,
@@ -73,6 +77,7 @@ impl EngineBuilder {
     /// The read mode. Default: [`Mode::PerThread`].
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
+        self.other_read = Parts::other_read(mode);
         self
     }
 
@@ -105,7 +110,7 @@ impl EngineBuilder {
     ///
     /// Without any source an engine has only its [`seed`](Self::seed): it is deterministic, for tests.
     pub fn sources(mut self, sources: impl IntoIterator<Item = Arc<dyn Source>>) -> Self {
-        self.sources = Some(sources.into_iter().collect());
+        self.sources = Some(sources.into_iter().map(SourceEntry::new).collect());
         self
     }
 
@@ -148,14 +153,14 @@ impl EngineBuilder {
     /// The path of the [generation page](crate::clone_detection). There may be no such file. Default:
     /// [`DEFAULT_PATH`](crate::clone_detection::DEFAULT_PATH).
     pub fn generation_page(mut self, path: impl Into<PathBuf>) -> Self {
-        self.watched.page = path.into();
+        self.watched.page = Cow::Owned(path.into());
         self
     }
 
     /// The path of the hypervisor's clock. There may be no such file. It is a page that the hypervisor changes before a
     /// clone of the machine runs (the vmclock of Linux 6.13). Default: `/dev/vmclock0`.
     pub fn vmclock(mut self, path: impl Into<PathBuf>) -> Self {
-        self.watched.vmclock = path.into();
+        self.watched.vmclock = Cow::Owned(path.into());
         self
     }
 
@@ -167,7 +172,7 @@ impl EngineBuilder {
     /// harvest on their own calls again.
     pub fn harvester(mut self, harvester: Harvester) -> Self {
         self.harvester = Some((harvester, start_harvester));
-        self.default_sources = wellspring_sources::all;
+        self.default_sources = all_sources;
         self
     }
 
@@ -219,6 +224,7 @@ impl EngineBuilder {
         }
         Ok(Arc::new(Parts {
             mode: self.mode,
+            other_read: self.other_read,
             taps,
             nodes,
             collector,
@@ -256,6 +262,14 @@ fn start_harvester(parts: &Arc<Parts>, harvester: Harvester) -> Result<Option<Ru
 }
 
 /// Without a harvester, fast sources only: a reader draws on them.
-fn fast_sources() -> Vec<Arc<dyn Source>> {
-    vec![Arc::new(Os), Arc::new(Cpu::default())]
+fn fast_sources() -> Vec<SourceEntry> {
+    vec![
+        SourceEntry::new(Arc::new(Os)),
+        SourceEntry::new(Arc::new(Cpu::default())),
+    ]
+}
+
+fn all_sources() -> Vec<SourceEntry> {
+    let sources = wellspring_sources::all().into_iter();
+    sources.map(SourceEntry::new).collect()
 }

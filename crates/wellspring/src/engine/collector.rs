@@ -9,7 +9,7 @@
 
 use super::collector_memory::{
     CollectorMemory, CollectorState, Drained, MAX_SOURCES, QUEUE_EVENTS, QueueMemory, ROUND_DRAWS,
-    SAMPLE_BYTES, SEEDING_SAMPLE_BYTES, STALE_MS,
+    SAMPLE_BYTES, SEEDING_SAMPLE_BYTES, STALE_MS, this_thread,
 };
 use super::harvester::Round;
 use super::inherited;
@@ -21,13 +21,12 @@ use super::stats::SourceStats;
 use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::Ordering;
-use std::sync::Arc;
 use wellspring_core::event::Event;
 use wellspring_core::health::START_UP_SYMBOLS;
 use wellspring_core::pool::Pace;
 use wellspring_core::sha256::Sha256;
-use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;
+use wellspring_core::wipe;
 use wellspring_sys::lock::Guard;
 use wellspring_sys::memory::Wiped;
 use wellspring_sys::signals::Blocked;
@@ -56,28 +55,30 @@ impl Round {
 
 /// The sources, the queues and the pools of an engine.
 pub(super) struct Collector {
-    sources: Box<[SourceEntry]>,
-    queues: Box<[Wiped<QueueMemory>]>,
+    sources: Vec<SourceEntry>,
+    queues: Vec<Wiped<QueueMemory>>,
     pub(super) memory: Wiped<CollectorMemory>,
-    pub(super) pool_meters: PoolMeters,
+    /// In its own place: a new engine moves over the stack, of which the first read of a process promises to take little.
+    pub(super) pool_meters: Box<PoolMeters>,
 }
 
 impl Collector {
     #[inline(never)]
-    pub(super) fn new(sources: Vec<Arc<dyn Source>>, topology: &Topology) -> Result<Self, Error> {
+    pub(super) fn new(sources: Vec<SourceEntry>, topology: &Topology) -> Result<Self, Error> {
         if sources.len() > MAX_SOURCES {
             return Err(Error::TooManySources);
         }
-        let queue_of = |cpu| Wiped::new(topology.system_node(topology.node_of(cpu)));
-        let queues = (0..topology.cpus()).map(queue_of).collect::<Result<_, _>>();
-        let memory = Wiped::<CollectorMemory>::new(topology.system_node(0));
-        let memory = memory.map_err(|_| Error::Memory)?;
+        let mut queues = Vec::with_capacity(topology.cpus());
+        for cpu in 0..topology.cpus() {
+            queues.push(Wiped::new(topology.system_node(topology.node_of(cpu)))?);
+        }
+        let memory = Wiped::<CollectorMemory>::new(topology.system_node(0))?;
         memory.pages_locked.store(1, Ordering::Relaxed);
         Ok(Self {
-            sources: sources.into_iter().map(SourceEntry::new).collect(),
-            queues: queues.map_err(|_| Error::Memory)?,
+            sources,
+            queues,
             memory,
-            pool_meters: PoolMeters::default(),
+            pool_meters: Box::default(),
         })
     }
 
@@ -248,7 +249,7 @@ impl Collector {
             hash.update(data);
             hash.finish_into(&mut digest);
             event.set(counter, pool, &digest, 0);
-            digest.zeroize();
+            wipe(&mut digest);
         }
         self.push(&event);
     }
@@ -290,6 +291,7 @@ impl Collector {
         (0..self.sources.len()).filter(|&source| self.sources[source].is_fast())
     }
 
+    #[inline(never)]
     pub(super) fn draw_on_fast_sources(&self, state: &mut CollectorState) {
         for source in self.fast_sources() {
             self.draw(state, source, SEEDING_SAMPLE_BYTES);
@@ -339,6 +341,7 @@ impl Collector {
     }
 
     /// Moves what all queues hold to the pools.
+    #[inline(never)]
     pub(super) fn drain(&self, state: &mut CollectorState) -> Drained {
         let mut drained = Drained::default();
         for queue in &self.queues {
@@ -356,6 +359,7 @@ impl Collector {
     }
 
     /// Adds the event to its pool.
+    #[inline(never)]
     pub(super) fn absorb(&self, state: &mut CollectorState) {
         state.distribution.absorb(&state.event);
         let pool = state.event.pool();
@@ -390,10 +394,4 @@ impl Collector {
         }
         delivered
     }
-}
-
-/// A number that no other thread alive has.
-fn this_thread() -> u64 {
-    thread_local!(static MARK: u8 = const { 0 });
-    MARK.with(|mark| core::ptr::from_ref(mark).addr() as u64)
 }

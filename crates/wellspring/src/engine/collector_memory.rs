@@ -112,3 +112,9 @@ pub(super) struct Drained {
     pub(super) fullest: usize,
     pub(super) all: usize,
 }
+
+/// A number that no other thread alive has.
+pub(super) fn this_thread() -> u64 {
+    thread_local!(static MARK: u8 = const { 0 });
+    MARK.with(|mark| core::ptr::from_ref(mark).addr() as u64)
+}

@@ -110,7 +110,7 @@ impl Parts {
         if self.take_watching(Fill(&mut *destination)).is_some() {
             return Ok(());
         }
-        self.read_inlined(destination)
+        self.read_slowly(destination)
     }
 
     /// Makes any read, after a miss. Waits for the first seed.
@@ -119,7 +119,7 @@ impl Parts {
     pub(crate) fn read_when_ready(&self, miss: Miss, destination: &mut [u8]) {
         self.taps.settle(miss);
         if self.take_watching(Fill(&mut *destination)).is_none() {
-            wait_until_ready(|| self.read_inlined(destination));
+            self.read_slowly_when_ready(destination);
         }
     }
 
@@ -132,7 +132,7 @@ impl Parts {
             return bytes;
         }
         let mut bytes = Zeroizing::new([0; N]);
-        wait_until_ready(|| self.read_inlined(&mut *bytes));
+        self.read_slowly_when_ready(&mut *bytes);
         *bytes
     }
 
@@ -171,6 +171,14 @@ impl Parts {
         if taken.is_none() {
             wait_until_ready(|| self.read_owned_inlined(owned, destination));
         }
+    }
+}
+
+impl Parts {
+    /// Not inlined: a number of any size is read by it, and each program has it once.
+    #[inline(never)]
+    fn read_slowly_when_ready(&self, destination: &mut [u8]) {
+        wait_until_ready(|| self.read_slowly(destination));
     }
 }
 

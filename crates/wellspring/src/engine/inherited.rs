@@ -3,6 +3,7 @@
 use super::collector_memory::CollectorState;
 use wellspring_core::event::Event;
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
+use wellspring_core::wipe;
 use wellspring_sys::inheritance::with_secret;
 use zeroize::Zeroize;
 
@@ -38,6 +39,6 @@ pub(super) fn absorb(state: &mut CollectorState, credit_bits: u32) -> bool {
         has_secret
     });
     state.event.zeroize();
-    secret.zeroize();
+    wipe(&mut secret);
     has_secret
 }

@@ -14,6 +14,7 @@
 //! hot_path      ready bytes of a tap, and where a read goes that finds none
 //! on_thread     reads on a thread that the caller has found
 //! modes         the read modes that work on nodes
+//! other_modes   the reads of the modes other than the default
 //! harvester     a thread that gathers noise, so that no reader has to
 //! tasks         the other tasks of that thread: notices of clones, the seed file
 //! stats         statistics of an engine, without a secret
@@ -33,6 +34,7 @@ mod inline_harvest;
 mod modes;
 mod nodes;
 mod on_thread;
+mod other_modes;
 mod parts;
 mod phase;
 mod pool_meters;
@@ -74,7 +76,7 @@ use wellspring_sys::thread_state::Miss;
 /// ```
 ///
 /// In optimised code no read takes more than 4 KiB of stack: up to 3.1 KiB if it reseeds or is the first in a child
-/// process, and 3.7 KiB if it is the first of the process, which makes the engine (measured on x86-64 with AES-256 and
+/// process, and 3.4 KiB if it is the first of the process, which makes the engine (measured on x86-64 with AES-256 and
 /// ChaCha20 on AVX-512). [`Backend::Aes256Portable`], which is used only where it is asked for, takes more, and so do the
 /// sources that you add.
 ///

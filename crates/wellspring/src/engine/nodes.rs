@@ -83,16 +83,17 @@ pub(super) struct ForkStamp {
 pub(super) struct Nodes {
     topology: Topology,
     backend: Backend,
-    memory: Box<[Wiped<NodeMemory>]>,
+    memory: Vec<Wiped<NodeMemory>>,
 }
 
 impl Nodes {
     #[inline(never)]
     pub(super) fn new(topology: Topology, backend: Backend) -> Result<Self, Error> {
-        let memory = (0..topology.nodes()).map(|node| Wiped::new(topology.system_node(node)));
-        let memory = memory
-            .collect::<Result<_, _>>()
-            .map_err(|_| Error::Memory)?;
+        // By a loop: to collect results takes 1 KB of every program.
+        let mut memory = Vec::with_capacity(topology.nodes());
+        for node in 0..topology.nodes() {
+            memory.push(Wiped::new(topology.system_node(node))?);
+        }
         Ok(Self {
             topology,
             backend,

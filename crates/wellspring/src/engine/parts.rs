@@ -41,9 +41,17 @@ use zeroize::Zeroizing;
 /// machine was copied again.
 const MAX_READS: usize = 4;
 
+/// Reads in a mode other than the default.
+pub(super) type OtherRead = fn(&Parts, &mut [u8]) -> Result<(), Error>;
+
 /// Shared by the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s.
 pub(crate) struct Parts {
     pub(super) mode: Mode,
+    /// Makes the reads of `mode`, if it is not the default. By a pointer that [`EngineBuilder::mode`] alone sets, so that
+    /// programs which do not call it are linked without the other modes.
+    ///
+    /// [`EngineBuilder::mode`]: crate::EngineBuilder::mode
+    pub(super) other_read: Option<OtherRead>,
     pub(super) taps: Taps,
     pub(super) nodes: Nodes,
     pub(super) collector: Collector,
@@ -207,14 +215,15 @@ impl Parts {
         }
     }
 
-    /// Inlined into its two callers, so that few instructions follow the last fork check. A fork in them, by a signal
-    /// handler, gives parent and child the same bytes.
-    #[inline(always)]
-    pub(super) fn read_inlined(&self, destination: &mut [u8]) -> Result<(), Error> {
+    /// Makes any read of a thread. What it calls is inlined, so that few instructions follow the last fork check: a fork
+    /// in them, by a signal handler, gives parent and child the same bytes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn read_slowly(&self, destination: &mut [u8]) -> Result<(), Error> {
         self.unless_copied(|| self.read_once(destination))
     }
 
-    /// Inlined for the same reason as [`read_inlined`](Self::read_inlined).
+    /// Inlined, so that few instructions follow the last fork check.
     #[inline(always)]
     pub(super) fn read_owned_inlined(
         &self,
@@ -240,27 +249,17 @@ impl Parts {
     #[inline(always)]
     fn read_once(&self, destination: &mut [u8]) -> Result<(), Error> {
         self.harvest_if_due();
-        let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
-        match self.mode {
-            Mode::Canonical => {
-                modes::read_canonical(&self.nodes, Phase::Ready, &seed_engine, destination)
-            }
-            Mode::Concurrent => {
-                modes::read_reserved(&self.nodes, 0, Phase::Ready, &seed_engine, destination)
-            }
-            Mode::PerNode => self.read_local_node(destination),
-            Mode::PerThread => {
-                let node = || self.nodes.local() as u32;
-                let fetch = |keys: &mut [u8], signals: &Blocked| self.fetch_keys(keys, signals);
-                let read = self.taps.read_thread(node, &fetch, destination);
-                // No tap: a key for this read alone.
-                read.unwrap_or_else(|| self.read_local_node(destination))
-            }
+        if let Some(read) = self.other_read {
+            return read(self, destination);
         }
+        let node = || self.nodes.local() as u32;
+        let fetch = |keys: &mut [u8], signals: &Blocked| self.fetch_keys(keys, signals);
+        let read = self.taps.read_thread(node, &fetch, destination);
+        // No tap: a key for this read alone.
+        read.unwrap_or_else(|| self.read_local_node(destination))
     }
 
-    #[inline(always)]
-    fn read_local_node(&self, destination: &mut [u8]) -> Result<(), Error> {
+    pub(super) fn read_local_node(&self, destination: &mut [u8]) -> Result<(), Error> {
         let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
         modes::read_reserved(
             &self.nodes,
@@ -281,7 +280,7 @@ impl Parts {
 
     #[cold]
     #[inline(never)]
-    fn seed_engine(&self, need: Phase, signals: &Blocked) -> Result<(), Error> {
+    pub(super) fn seed_engine(&self, need: Phase, signals: &Blocked) -> Result<(), Error> {
         let seeded = self.collector.seed(need, self.seed_target(), signals);
         stack::erase_below();
         seeded
@@ -290,7 +289,7 @@ impl Parts {
     /// Draws what fork(3) gives to a child.
     pub(crate) fn draw_for_child(&self, secret: &mut [u8; SECRET_BYTES]) -> bool {
         if self.nodes.phase() == Phase::Ready {
-            self.read(Miss::NONE, secret).is_ok()
+            self.read_slowly(secret).is_ok()
         } else {
             // A child that has drawn nothing yet passes on what it has from its own parent.
             inherited::next_secret(secret)

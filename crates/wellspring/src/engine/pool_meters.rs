@@ -2,6 +2,7 @@
 //! them takes no lock.
 
 use super::stats::PoolStats;
+use core::hint::black_box;
 use core::sync::atomic::{AtomicU32, Ordering};
 use wellspring_core::pool::{Accumulator, POOLS};
 
@@ -19,10 +20,15 @@ pub(super) struct PoolMeters([PoolMeter; POOLS]);
 impl PoolMeters {
     /// Copies the fill of the pools, which have just changed.
     pub(super) fn copy(&self, pools: &Accumulator) {
-        (0..POOLS).for_each(|number| self.copy_one(pools, number));
+        for number in 0..black_box(POOLS) {
+            self.copy_one(pools, number);
+        }
     }
 
     /// Copies the fill of one pool, which has just changed. All of them are on some 60 cache lines.
+    ///
+    /// Not inlined, and the length of the loop above is hidden: the compiler would write it out.
+    #[inline(never)]
     pub(super) fn copy_one(&self, pools: &Accumulator, number: usize) {
         let (bytes, credit_bits) = pools.fill_of(number);
         let meter = &self.0[number];
