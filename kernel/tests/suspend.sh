@@ -8,10 +8,10 @@
 # Someone outside wakes the machine once it sleeps: an alarm of its own clock could come
 # before a busy machine is asleep, and then it would never wake.
 
-tracing=/sys/kernel/tracing
+. resume.sh
 if ! grep -q mem /sys/power/state 2>/dev/null ||
 	! grep -q '\[deep\]' /sys/power/mem_sleep 2>/dev/null ||
-	[ ! -d $tracing/events/power/suspend_resume ]; then
+	! can_trace_resume; then
 	echo "SKIPPED suspend: this machine cannot suspend, and trace that"
 	exit 0
 fi
@@ -28,17 +28,9 @@ case $(uname -r) in
 	;;
 esac
 insmod "$1/wellspring.ko" || exit 1
-echo 1 >$tracing/events/wellspring/wellspring_generation/enable
-echo 1 >$tracing/events/power/suspend_resume/enable
+trace_resume
 echo mem >/sys/power/state || { rmmod wellspring; echo "SKIPPED suspend: refused"; exit 0; }
-echo 0 >$tracing/events/enable
-# During the resume of the core: one CPU, no task, not even the collector.
-awk '/suspend_resume: syscore_resume\[.*begin/ { core = 1 }
-	core && /wellspring_generation:/ { bumped = 1 }
-	/suspend_resume: syscore_resume\[.*end/ { exit }
-	END { exit !bumped }' $tracing/trace
-status=$?
-[ $status -eq 0 ] && echo "ok suspend: a new generation before the first task" ||
-	{ echo "FAILED suspend: tasks ran with the old generation"; tail -40 $tracing/trace; }
+status=0
+judge_resume suspend || status=1
 rmmod wellspring || status=1
 exit $status

@@ -36,14 +36,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Tests in `kernel/tests` that load the module. The first runs the others.
-const SCRIPTS: [&str; 7] = [
+/// Tests in `kernel/tests` that load the module, and a file that two of them read. The first runs the others.
+const SCRIPTS: [&str; 8] = [
     "guest.sh",
     "early.sh",
     "trace.sh",
     "load.sh",
     "suspend.sh",
     "hibernate.sh",
+    "resume.sh",
     "nmi.sh",
 ];
 
