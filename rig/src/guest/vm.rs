@@ -45,6 +45,8 @@ pub(crate) struct Vm<'a> {
     pub(crate) shares_memory: bool,
     /// QEMU's arguments for other devices.
     pub(crate) devices: &'a [String],
+    /// QEMU's argument for a plugin.
+    pub(crate) plugin: Option<&'a str>,
 }
 
 impl<'a> Vm<'a> {
@@ -64,6 +66,7 @@ impl<'a> Vm<'a> {
             state: None,
             shares_memory: false,
             devices: &[],
+            plugin: None,
         }
     }
 
@@ -196,6 +199,9 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
     }
     for device in vm.devices {
         add(&[device]);
+    }
+    if let Some(plugin) = vm.plugin {
+        add(&["-plugin", plugin]);
     }
     if let Some(state) = vm.state {
         add(&["-incoming", &format!("file:{}", state.display())]);

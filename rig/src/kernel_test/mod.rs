@@ -10,12 +10,14 @@
 //! hibernation  a resume from disk
 //! memory    memory comes and goes
 //! secrets   what used secrets leave behind
+//! counts    instructions and cache lines of reads
 //! shapes    the machines, and what is tested in each
 //! ```
 //!
 //! Trouble in the kernel's log at any time is a failure.
 
 mod boots;
+mod counts;
 mod dkms;
 mod events;
 mod hibernation;
@@ -99,15 +101,15 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
 }
 
 impl Rig<'_> {
-    /// Whether a machine was asked for. The resume from disk is, by its name or by `all`. A kernel that checks locks and
-    /// memory takes several times as long, and runs where all tests do.
+    /// Whether a machine was asked for. The resume from disk and the counts are, by their names or by `all`. A kernel that
+    /// checks locks and memory takes several times as long, and runs where all tests do.
     fn has(&self, release: Release, shape: &Shape) -> bool {
         let request = &self.request;
         match shape.drill {
             _ if !shape.name.contains(&request.machine) => false,
             Drill::Tests => true,
             _ if release == Release::Debug => false,
-            Drill::Hibernation => request.is_all || !request.machine.is_empty(),
+            Drill::Hibernation | Drill::Counts => request.is_all || !request.machine.is_empty(),
             _ => true,
         }
     }
@@ -185,6 +187,7 @@ impl Rig<'_> {
                 Drill::Hibernation => hibernation::drill(cache, qemu, vm),
                 Drill::Memory => qemu.start(&vm).and_then(memory::drill),
                 Drill::Secrets => secrets::drill(cache, qemu, vm),
+                Drill::Counts => counts::drill(cache, qemu, vm, self.root),
             }
         })
     }

@@ -36,9 +36,11 @@ pub(super) enum Drill {
     Memory,
     /// Its memory is searched for what reads left behind.
     Secrets,
+    /// Instructions and cache lines of reads.
+    Counts,
 }
 
-pub(super) const SHAPES: [Shape; 8] = [
+pub(super) const SHAPES: [Shape; 9] = [
     Shape {
         name: "4 nodes, 8 CPUs",
         nodes: 4,
@@ -103,5 +105,13 @@ pub(super) const SHAPES: [Shape; 8] = [
         cpu: "max",
         layout: Layout::Even,
         drill: Drill::Secrets,
+    },
+    Shape {
+        name: "instructions and cache lines",
+        nodes: 2,
+        cpus: 4,
+        cpu: "max",
+        layout: Layout::Even,
+        drill: Drill::Counts,
     },
 ];
