@@ -21,7 +21,7 @@ use wellspring_core::pool::{Accumulator, Pace};
 use wellspring_core::queue::Queue;
 use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::SeedFile;
-use wellspring_core::tap::{FRESH_BYTES, Tap};
+use wellspring_core::tap::{FRESH_BYTES, Refill, Tap};
 use wellspring_core::{Backend, Prf};
 
 /// How much of the stack is searched: more than any call takes, the 16 KiB that are wiped in debug builds included.
@@ -72,7 +72,11 @@ fn zeroed_memory_is_a_value_of_every_type() {
     check(Generator::ZERO, generator);
     check(Reservation::ZERO, generator);
     check(Node::ZERO, generator + 8 + 8 + seed + 8);
-    check(Health::ZERO, 8 + 8 + 4 + 2 + 2 + 4 + 4 + 1 + 1 + 6);
+    let cutoffs = 8 + 4 + 2 + 2;
+    check(
+        Health::ZERO,
+        8 + 8 + 4 + 2 + 2 + 4 + 4 + 1 + 1 + 1 + 5 + cutoffs,
+    );
     check(Tap::<6656>::ZERO, 8 + 8 + 16 + 32 + 6656);
     check(Tap::<320>::ZERO, 8 + 8 + 16 + 32 + 320);
 }
@@ -207,7 +211,8 @@ const STEPS: &[Step] = &[
             noise.copy_from_slice(&inputs.noise[6][..FRESH_BYTES]);
             true
         };
-        p.tap.read(p.backend, fresh, &mut p.output[..48]);
+        p.tap
+            .read(p.backend, Refill::Whole, fresh, &mut p.output[..48]);
     }),
     ("a seed file is read", |p, inputs| {
         p.files.push(SeedFile::parse(&inputs.file).unwrap());

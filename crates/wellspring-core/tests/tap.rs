@@ -4,10 +4,10 @@
 
 use proptest::prelude::*;
 use wellspring_cipher::Keystream;
-use wellspring_core::tap::{FRESH_BYTES, KEY_LIMIT_BYTES, Tap};
+use wellspring_core::tap::{FRESH_BYTES, KEY_LIMIT_BYTES, Refill, SHORT_REFILL_BYTES, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
 
-const BUFFER_BYTES: usize = 192;
+const BUFFER_BYTES: usize = 1216;
 const GENERATION: u64 = 3;
 const BACKEND: Backend = Backend::ChaCha20Portable;
 
@@ -21,13 +21,22 @@ fn tap(key: [u8; KEY_BYTES]) -> SmallTap {
 
 /// A read as an engine makes it: by `take` if the buffer has enough, else by `read`.
 fn read(tap: &mut SmallTap, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
+    read_with(Refill::Whole, tap, fresh, length)
+}
+
+fn read_with(
+    refill: Refill,
+    tap: &mut SmallTap,
+    fresh: &[u8; FRESH_BYTES],
+    length: usize,
+) -> Vec<u8> {
     let mut bytes = vec![0; length];
     if !tap.take(&mut bytes) {
         let fresh = |noise: &mut [u8; FRESH_BYTES]| {
             *noise = *fresh;
             true
         };
-        tap.read(BACKEND, fresh, &mut bytes);
+        tap.read(BACKEND, refill, fresh, &mut bytes);
     }
     bytes
 }
@@ -53,6 +62,10 @@ impl Model {
     }
 
     fn read(&mut self, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
+        self.read_with(Refill::Whole, fresh, length)
+    }
+
+    fn read_with(&mut self, refill: Refill, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
         let from_buffer = length.min(self.buffer.len());
         let mut bytes: Vec<u8> = self.buffer.drain(..from_buffer).collect();
         let rest = length - from_buffer;
@@ -60,7 +73,11 @@ impl Model {
             return bytes;
         }
         if rest > 0 && rest < BUFFER_BYTES / 2 {
-            self.buffer = self.make(fresh, BUFFER_BYTES);
+            let made_bytes = match refill {
+                Refill::Short if rest <= SHORT_REFILL_BYTES => SHORT_REFILL_BYTES,
+                _ => BUFFER_BYTES,
+            };
+            self.buffer = self.make(fresh, made_bytes);
             bytes.extend(self.buffer.drain(..rest));
         } else {
             while bytes.len() < length {
@@ -77,12 +94,14 @@ proptest! {
     fn every_byte_is_handed_out_once_and_in_order(
         key in any::<[u8; KEY_BYTES]>(),
         fresh in any::<[u8; FRESH_BYTES]>(),
-        lengths in prop::collection::vec(0usize..500, 1..40),
+        reads in prop::collection::vec((any::<bool>(), 0usize..1500), 1..40),
     ) {
         let mut tap = tap(key);
         let mut model = Model { key, counter: 0, buffer: Vec::new() };
-        for length in lengths {
-            prop_assert_eq!(read(&mut tap, &fresh, length), model.read(&fresh, length));
+        for (is_short, length) in reads {
+            let refill = if is_short { Refill::Short } else { Refill::Whole };
+            let drawn = read_with(refill, &mut tap, &fresh, length);
+            prop_assert_eq!(drawn, model.read_with(refill, &fresh, length));
         }
     }
 }
@@ -111,7 +130,7 @@ fn what_the_buffer_can_serve_makes_no_new_key() {
             keys += 1;
             false
         };
-        tap.read(BACKEND, fresh, piece);
+        tap.read(BACKEND, Refill::Whole, fresh, piece);
     }
     assert_eq!((bytes.as_slice(), keys), (whole.as_slice(), 1));
 }

@@ -173,10 +173,19 @@ fn owned_with_left(left_bytes: usize) -> Door {
 
 /// Has the door filled a buffer of which `taken_bytes` are gone.
 fn warm(mut door: Door, taken_bytes: usize) -> Door {
-    // The first read seeds the engine, after which the tap's key is of the generation before.
+    // This read seeds the engine, after which the tap's key is of the generation before.
     door.fill(&mut [0; 1]);
-    door.fill(&mut vec![0; taken_bytes]);
+    fill_whole_buffer(&mut |destination| door.fill(destination));
+    door.fill(&mut vec![0; taken_bytes - 1]);
     door
+}
+
+/// Has a tap fill all of its buffer and give away one byte of it. The first read under a new key fills a part only.
+fn fill_whole_buffer(fill: &mut dyn FnMut(&mut [u8])) {
+    fill(&mut [0; 1]);
+    // What that read left, then bytes that go straight to the destination.
+    fill(&mut [0; THREAD_BUFFER_BYTES]);
+    fill(&mut [0; 1]);
 }
 
 #[test]
@@ -281,7 +290,7 @@ fn a_read_whose_slot_is_taken_again_in_the_child_changes_no_other_read() {
             let mut generators = crowd.generators.borrow_mut();
             for _ in 0..GENERATORS {
                 let mut generator = others.rng();
-                generator.fill(&mut [0; 1]);
+                fill_whole_buffer(&mut |destination| generator.fill(destination));
                 generators.push(generator);
             }
         };

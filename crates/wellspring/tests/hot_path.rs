@@ -73,8 +73,11 @@ fn wait(pid: pid_t) -> i32 {
 /// An engine of this thread whose buffer is full but for a little.
 fn full() -> Engine {
     let engine = Engine::builder().mode(Mode::PerThread).build().unwrap();
-    // The first read seeds; the second takes a key of the generation after that.
-    (0..2).for_each(|_| engine.fill(&mut [0; 8]));
+    // The first read seeds; the second takes a key of the generation after that, and fills a part of the buffer. The
+    // third takes that part and makes the rest in place, so that the last one fills the whole buffer.
+    for length in [8, 8, 8192, 8] {
+        engine.fill(&mut vec![0; length]);
+    }
     engine
 }
 

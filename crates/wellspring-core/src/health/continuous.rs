@@ -45,9 +45,27 @@ impl Findings {
         }
     }
 
-    fn note(&mut self, test: Test, grade: Grade) {
-        let count = &mut self.counts[test as usize][grade as usize];
-        *count = count.saturating_add(1);
+    /// Notes each test that fails just now, at these counts. Returns whether any does.
+    #[cold]
+    fn note_failures(&mut self, cutoffs: &Cutoffs, run: u32, matches: u16) -> bool {
+        let mut has_failed = false;
+        for grade in [Grade::Intermittent, Grade::Permanent] {
+            for (test, fails) in [
+                (
+                    Test::RepetitionCount,
+                    run == cutoffs.repetition_count(grade),
+                ),
+                (
+                    Test::AdaptiveProportion,
+                    matches == cutoffs.adaptive_proportion(grade),
+                ),
+            ] {
+                let count = &mut self.counts[test as usize][grade as usize];
+                *count = count.saturating_add(u32::from(fails));
+                has_failed |= fails;
+            }
+        }
+        has_failed
     }
 }
 
@@ -80,13 +98,20 @@ impl Continuous {
         matches: 0,
     };
 
-    /// Takes the next symbol.
-    pub(super) fn step(&mut self, cutoffs: &Cutoffs, symbol: u64, findings: &mut Findings) {
-        self.count_repetitions(cutoffs, symbol, findings);
-        self.count_in_window(cutoffs, symbol, findings);
+    /// Takes the next symbol. Returns whether a test failed.
+    #[inline]
+    pub(super) fn step(&mut self, cutoffs: &Cutoffs, symbol: u64, findings: &mut Findings) -> bool {
+        let run = self.count_repetitions(symbol);
+        let matches = self.count_in_window(cutoffs.window(), symbol);
+        // The cutoffs of the permanent grade are not lower. Hardly any symbol of a sound source comes as far as this.
+        let grade = Grade::Intermittent;
+        (run >= cutoffs.repetition_count(grade) || matches >= cutoffs.adaptive_proportion(grade))
+            && findings.note_failures(cutoffs, run, matches)
     }
 
-    fn count_repetitions(&mut self, cutoffs: &Cutoffs, symbol: u64, findings: &mut Findings) {
+    /// How often the symbol has come in a row.
+    #[inline]
+    fn count_repetitions(&mut self, symbol: u64) -> u32 {
         let repeats = self.run > 0 && self.last == symbol;
         self.run = if repeats {
             self.run.saturating_add(1)
@@ -94,29 +119,24 @@ impl Continuous {
             1
         };
         self.last = symbol;
-        for grade in [Grade::Intermittent, Grade::Permanent] {
-            if self.run == cutoffs.repetition_count(grade) {
-                findings.note(Test::RepetitionCount, grade);
-            }
-        }
+        self.run
     }
 
-    fn count_in_window(&mut self, cutoffs: &Cutoffs, symbol: u64, findings: &mut Findings) {
+    /// How often the reference has come in this window, if the symbol is the reference; else 0.
+    #[inline]
+    fn count_in_window(&mut self, window: u16, symbol: u64) -> u16 {
         if self.position == 0 {
             (self.reference, self.matches) = (symbol, 0);
         }
         self.position += 1;
-        if symbol == self.reference {
-            self.matches += 1;
-            for grade in [Grade::Intermittent, Grade::Permanent] {
-                if self.matches == cutoffs.adaptive_proportion(grade) {
-                    findings.note(Test::AdaptiveProportion, grade);
-                }
-            }
-        }
-        if self.position >= cutoffs.window() {
+        if self.position >= window {
             self.position = 0;
         }
+        if symbol != self.reference {
+            return 0;
+        }
+        self.matches += 1;
+        self.matches
     }
 }
 

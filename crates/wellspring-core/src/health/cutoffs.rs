@@ -31,15 +31,24 @@ impl Grade {
 /// reaches in a window of W symbols with a chance of at most alpha. The table of these counts is computed
 /// exactly by `cargo xtask cutoffs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Cutoffs {
-    /// Whether the source claims anything: without a claim no test can fail.
-    pub(super) claims: bool,
-    pub(super) window: u16,
     pub(super) repetition_count: [u32; 2],
     pub(super) adaptive_proportion: [u16; 2],
+    pub(super) window: u16,
+    /// The claim for each byte. Without a claim no test can fail.
+    pub(super) claim_256ths: u16,
 }
 
 impl Cutoffs {
+    /// The value of zeroed memory: cutoffs of no claim.
+    pub(super) const ZERO: Self = Self {
+        repetition_count: [0; 2],
+        adaptive_proportion: [0; 2],
+        window: 0,
+        claim_256ths: 0,
+    };
+
     /// The cutoffs for a claim. Without a claim no test fails.
     ///
     /// A symbol of one bit claims at most one bit, even if its byte claims more. For a word the adaptive proportion test
@@ -55,10 +64,10 @@ impl Cutoffs {
         };
         if claim == 0 {
             return Self {
-                claims: false,
-                window,
                 repetition_count: [u32::MAX; 2],
                 adaptive_proportion: [u16::MAX; 2],
+                window,
+                claim_256ths: 0,
             };
         }
         let row = if claim < 2048 { claim as u32 } else { 2048 };
@@ -67,8 +76,6 @@ impl Cutoffs {
             Symbol::Byte | Symbol::Word => [&table::WINDOW_512[0], &table::WINDOW_512[1]],
         };
         Self {
-            claims: true,
-            window,
             repetition_count: [
                 1 + (256 * Grade::Intermittent.false_alarm_exponent()).div_ceil(claim as u32),
                 1 + (256 * Grade::Permanent.false_alarm_exponent()).div_ceil(claim as u32),
@@ -77,6 +84,8 @@ impl Cutoffs {
                 cutoff(intermittent, window + 1, row),
                 cutoff(permanent, window + 1, row),
             ],
+            window,
+            claim_256ths: byte,
         }
     }
 

@@ -81,7 +81,10 @@ pub struct Health {
     without_credit: u32,
     state: SourceHealth,
     failures_in_a_row: u8,
-    _reserved: [u8; 6],
+    /// The number of the [`Symbol`] that `cutoffs` are for.
+    symbol: u8,
+    _reserved: [u8; 5],
+    cutoffs: Cutoffs,
 }
 
 impl Health {
@@ -92,7 +95,9 @@ impl Health {
         without_credit: 0,
         state: SourceHealth::StartUp,
         failures_in_a_row: 0,
-        _reserved: [0; 6],
+        symbol: 0,
+        _reserved: [0; 5],
+        cutoffs: Cutoffs::ZERO,
     };
 
     /// The state.
@@ -110,7 +115,7 @@ impl Health {
     /// A source without a claim is active at once and never fails.
     #[must_use]
     pub fn judge(&mut self, claim: MinEntropy, symbol: Symbol, samples: &[u8]) -> Outcome {
-        let cutoffs = Cutoffs::new(claim, symbol);
+        let cutoffs = self.cutoffs(claim, symbol);
         let mut findings = Findings::default();
         if self.state == SourceHealth::Disabled {
             return Outcome {
@@ -118,7 +123,7 @@ impl Health {
                 findings,
             };
         }
-        if !cutoffs.claims {
+        if cutoffs.claim_256ths == 0 {
             self.state = SourceHealth::Active;
             return Outcome {
                 action: Action::Credit,
@@ -127,10 +132,8 @@ impl Health {
         }
         let mut symbols = 0u32;
         for symbol in self::symbols(symbol, samples) {
-            let before = findings;
-            self.tests.step(&cutoffs, symbol, &mut findings);
             symbols = symbols.saturating_add(1);
-            if findings != before {
+            if self.tests.step(&cutoffs, symbol, &mut findings) {
                 self.fail(&cutoffs, findings.of_grade(Grade::Permanent) > 0);
                 symbols = 0;
             }
@@ -146,6 +149,17 @@ impl Health {
     /// Starts a source again: for an operator who has repaired it.
     pub fn restart(&mut self) {
         *self = Self::ZERO;
+    }
+
+    /// The cutoffs for a claim. Computed only if claim or symbol changed: that takes 3800 instructions for a claim of 8
+    /// bits, and a reader waits for them.
+    fn cutoffs(&mut self, claim: MinEntropy, symbol: Symbol) -> Cutoffs {
+        let known = (self.cutoffs.claim_256ths, self.symbol);
+        if known != (claim.as_256ths(), symbol as u8) {
+            self.cutoffs = Cutoffs::new(claim, symbol);
+            self.symbol = symbol as u8;
+        }
+        self.cutoffs
     }
 
     fn fail(&mut self, cutoffs: &Cutoffs, is_permanent: bool) {
@@ -199,11 +213,9 @@ impl fmt::Debug for Health {
 /// The symbols of some samples.
 fn symbols(symbol: Symbol, samples: &[u8]) -> impl Iterator<Item = u64> {
     let bytes = samples.chunks_exact(symbol.bytes());
-    bytes.map(|bytes| {
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |word, &byte| word << 8 | u64::from(byte))
+    bytes.map(|bytes| match bytes.first_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => u64::from(bytes[0]),
     })
 }
 
@@ -333,6 +345,27 @@ mod tests {
         let outcome = health.judge(MinEntropy::NONE, Symbol::Byte, &[0; 10_000]);
         assert_eq!(outcome.action, Action::Credit);
         assert!(outcome.findings.is_empty());
+    }
+
+    #[test]
+    fn a_new_claim_and_a_new_symbol_have_their_own_cutoffs() {
+        let per_byte = MinEntropy::per_byte_256ths;
+        let fails = |health: &mut Health, claim, symbol, samples: &[u8]| {
+            !health.judge(claim, symbol, samples).findings.is_empty()
+        };
+        let mut health = active();
+        // The repetition count fails at 31 for a bit, at 5 for 8 bits, and at 16 for 2 bits.
+        assert!(!fails(&mut health, per_byte(256), Symbol::Byte, &[7; 30]));
+        assert!(!fails(&mut health, per_byte(512), Symbol::Byte, &[8; 15]));
+        assert!(fails(&mut health, per_byte(512), Symbol::Byte, &[9; 16]));
+        let mut health = active();
+        assert!(fails(&mut health, MinEntropy::FULL, Symbol::Byte, &[7; 5]));
+        let mut health = active();
+        // 8 bits a byte are 64 a word, of which two may not be the same, and one a bit.
+        assert!(fails(&mut health, MinEntropy::FULL, Symbol::Word, &[6; 16]));
+        let mut health = active();
+        assert!(!fails(&mut health, MinEntropy::FULL, Symbol::Bit, &[1; 30]));
+        assert!(!fails(&mut health, MinEntropy::NONE, Symbol::Bit, &[1; 9]));
     }
 
     #[test]

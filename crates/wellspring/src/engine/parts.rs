@@ -26,6 +26,7 @@ use std::sync::OnceLock;
 use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Reservation;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
+use wellspring_core::tap::Refill;
 use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::inheritance::SECRET_BYTES;
 use wellspring_sys::locked_memory::unlocked_bytes;
@@ -231,11 +232,12 @@ impl Parts {
         destination: &mut [u8],
     ) -> Result<(), Error> {
         self.unless_copied(|| {
-            self.harvest_if_due();
+            let refill = self.harvest_if_due();
             let node = || self.nodes.local() as u32;
             let fetch = |keys: &mut [u8], signals: &Blocked| self.fetch_keys(keys, signals);
-            let read = self.taps.read_owned(owned, node, &fetch, destination);
-            read.unwrap_or_else(|| self.read_local_node(destination))
+            self.taps
+                .read_owned(owned, node, &fetch, refill, destination)
+                .unwrap_or_else(|| self.read_local_node(destination))
         })
     }
 
@@ -248,13 +250,13 @@ impl Parts {
 
     #[inline(always)]
     fn read_once(&self, destination: &mut [u8]) -> Result<(), Error> {
-        self.harvest_if_due();
+        let refill = self.harvest_if_due();
         if let Some(read) = self.other_read {
             return read(self, destination);
         }
         let node = || self.nodes.local() as u32;
         let fetch = |keys: &mut [u8], signals: &Blocked| self.fetch_keys(keys, signals);
-        let read = self.taps.read_thread(node, &fetch, destination);
+        let read = self.taps.read_thread(node, &fetch, refill, destination);
         // No tap: a key for this read alone.
         read.unwrap_or_else(|| self.read_local_node(destination))
     }
@@ -296,19 +298,19 @@ impl Parts {
         }
     }
 
+    /// Returns how much the read makes for later reads: a read that harvested makes little.
     #[inline]
-    fn harvest_if_due(&self) {
-        if let Some(due) = self.collector.inline_harvest_due() {
-            self.harvest_inline(due);
-        }
+    fn harvest_if_due(&self) -> Refill {
+        let due = self.collector.inline_harvest_due();
+        due.map_or(Refill::Whole, |due| self.harvest_inline(due))
     }
 
     /// Makes a slice of a harvest on a reader's call, unless another thread has taken it.
     #[cold]
     #[inline(never)]
-    pub(super) fn harvest_inline(&self, due: Due) {
+    pub(super) fn harvest_inline(&self, due: Due) -> Refill {
         let Some(slice) = self.collector.take_slice(due) else {
-            return;
+            return Refill::Whole;
         };
         if matches!(slice, Slice::Look | Slice::Whole) {
             self.look_for_clones(due.now_ms, due.clock_went_back);
@@ -322,6 +324,7 @@ impl Parts {
                 .harvest_slice(slice, due.now_ms, target, &signals);
             stack::erase_below();
         }
+        Refill::Short
     }
 
     /// Reads after every known copy was handled; and again, if the machine was copied during the read.

@@ -144,7 +144,9 @@ impl SourceEntry {
         event: &mut Event,
         push: &mut dyn FnMut(&Event) -> bool,
     ) -> bool {
-        if self.restart.swap(false, Ordering::Relaxed) {
+        let relaxed = Ordering::Relaxed;
+        // Loaded first: an exchange takes 5 ns and a reader waits for it.
+        if self.restart.load(relaxed) && self.restart.swap(false, relaxed) {
             state.health.restart();
         }
         let (claim, symbol) = (self.source.min_entropy(), self.source.symbol());
@@ -202,6 +204,9 @@ impl SourceEntry {
 
     fn note(&self, outcome: &Outcome, health: SourceHealth) {
         self.health.store(health as u32, Ordering::Relaxed);
+        if outcome.findings.is_empty() {
+            return;
+        }
         for (count, grade) in [
             (&self.intermittent_failures, Grade::Intermittent),
             (&self.permanent_failures, Grade::Permanent),

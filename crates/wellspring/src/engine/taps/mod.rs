@@ -34,7 +34,7 @@ use storage::{NestedTap, OutermostTap, TapStorage};
 
 use crate::error::Error;
 use wellspring_core::generation::{Generation, NEVER};
-use wellspring_core::tap::{FRESH_BYTES, Tap};
+use wellspring_core::tap::{FRESH_BYTES, Refill, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_sys::cpu::{self, Instruction};
 use wellspring_sys::sandbox;
@@ -128,11 +128,12 @@ impl Taps {
         &self,
         node: impl Fn() -> u32,
         fetch: FetchKeys<'_>,
+        refill: Refill,
         destination: &mut [u8],
     ) -> Option<Result<(), Error>> {
         let epoch = self.threads.epoch();
         self.threads.try_with(node, |state| {
-            self.read(state, fetch, destination)?;
+            self.read(state, fetch, refill, destination)?;
             state.mark_current(epoch);
             Ok(())
         })
@@ -145,10 +146,13 @@ impl Taps {
         owned: &mut OwnedTap,
         node: impl Fn() -> u32,
         fetch: FetchKeys<'_>,
+        refill: Refill,
         destination: &mut [u8],
     ) -> Option<Result<(), Error>> {
         let epoch = self.threads.epoch();
-        let read = owned.with(node, |storage| self.read(storage, fetch, destination))?;
+        let read = owned.with(node, |storage| {
+            self.read(storage, fetch, refill, destination)
+        })?;
         if read.is_ok() {
             owned.mark_current(epoch);
         }
@@ -160,15 +164,17 @@ impl Taps {
         &self,
         storage: &mut impl TapStorage,
         fetch: FetchKeys<'_>,
+        mut refill: Refill,
         destination: &mut [u8],
     ) -> Result<(), Error> {
         if !storage.is_current(self.generation.current()) {
             self.rekey(storage, fetch)?;
+            refill = Refill::Short;
         }
         let mixes = self.mixes_entropy;
         let gather =
             |vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; FRESH_BYTES]| mixes && gather(vdso, fresh);
-        storage.read(self.backend, gather, destination);
+        storage.read(self.backend, refill, gather, destination);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The memory of a tap: of a thread at a nesting depth, or of an owner, such as a [`LocalRng`](crate::LocalRng).
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use wellspring_core::tap::{FRESH_BYTES, Tap};
+use wellspring_core::tap::{FRESH_BYTES, Refill, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_sys::owned::OwnedState;
 use wellspring_sys::signals::Blocked;
@@ -85,6 +85,7 @@ pub(super) trait TapStorage {
     fn read(
         &mut self,
         backend: Backend,
+        refill: Refill,
         gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; FRESH_BYTES]) -> bool,
         destination: &mut [u8],
     );
@@ -117,14 +118,15 @@ impl TapStorage for StateRef<'_, OutermostTap, NestedTap> {
     fn read(
         &mut self,
         backend: Backend,
+        refill: Refill,
         gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; FRESH_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
         let (state, mut vdso) = self.state_and_vdso();
         let gather = |fresh: &mut [u8; FRESH_BYTES]| gather(&mut vdso, fresh);
         match state {
-            State::Outermost(state) => state.tap.read(backend, gather, destination),
-            State::Nested(state) => state.tap.read(backend, gather, destination),
+            State::Outermost(state) => state.tap.read(backend, refill, gather, destination),
+            State::Nested(state) => state.tap.read(backend, refill, gather, destination),
         }
     }
 }
@@ -188,11 +190,12 @@ impl TapStorage for OwnedTapStorage<'_> {
     fn read(
         &mut self,
         backend: Backend,
+        refill: Refill,
         gather: impl Fn(&mut VdsoRandom<'_>, &mut [u8; FRESH_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
         let vdso = &mut self.vdso;
         let gather = |fresh: &mut [u8; FRESH_BYTES]| gather(vdso, fresh);
-        self.tap.read(backend, gather, destination);
+        self.tap.read(backend, refill, gather, destination);
     }
 }
