@@ -180,7 +180,27 @@ pub(crate) fn against_baseline(path: &Path, effort: Effort) -> Result<String, Bo
         ));
     }
     let ratios = old["ratios"].clone();
-    judge(effort.margin, || Ok((ratios.clone(), measure(effort))))
+    let judged = judge(effort.margin, || Ok((ratios.clone(), measure(effort))))?;
+    Ok(format!("{judged}expected: {}\n", origin(old)))
+}
+
+/// When and of which commit ratios of the baseline were measured.
+fn origin(of: &Value) -> String {
+    let field = |name: &str| of[name].as_str().unwrap_or("unknown").to_owned();
+    format!("as on {}, commit {}", field("date"), field("commit"))
+}
+
+/// The commit of the tree that has `path`, or "unknown".
+fn commit(path: &Path) -> String {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut git = Command::new("git");
+    git.arg("-C")
+        .arg(folder)
+        .args(["rev-parse", "--short", "HEAD"]);
+    let output = git.output().ok().filter(|output| output.status.success());
+    output.map_or("unknown".into(), |output| {
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    })
 }
 
 /// The backend and the maker of the CPU, which decide about the ratios more than anything else.
@@ -255,6 +275,7 @@ pub(crate) fn save(path: &Path, effort: Effort) -> Result<String, Box<dyn Error>
         .collect();
     let machine = machine(&host);
     baseline[&machine] = json!({
+        "commit": commit(path),
         "cpu": host.cpu,
         "date": host.date,
         "ratios": json(&medians(&tries)),
@@ -306,6 +327,9 @@ mod tests {
         let baseline = read(&path).unwrap();
         let cases = json(&wanted());
         for (machine, of) in baseline.as_object().unwrap() {
+            for field in ["commit", "cpu", "date"] {
+                assert!(of[field].is_string(), "{machine}: {field}");
+            }
             for what in of["ratios"].as_object().unwrap().keys() {
                 assert!(cases[what].is_f64(), "{machine}: {what}");
             }

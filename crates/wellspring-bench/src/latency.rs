@@ -19,14 +19,16 @@ use wellspring_sources::{Cpu, Os};
 pub const EMPTY: &str = "empty loop";
 /// Reads of a thread that find a new generation.
 pub const AFTER_RESEED: &str = "first read after a reseed";
+/// The same loop without the reseed: these reads alternate with those after a reseed, and take bytes that are ready.
+pub const WITHOUT_RESEED: &str = "the same loop without a reseed";
 /// The same, of many threads at once on one engine.
-pub const OF_A_HERD: &str = "the same, 64 threads";
+pub const OF_A_HERD: &str = "first read after a reseed, 64 threads";
 /// The same, of many threads at once, each with its own engine: what the machine adds without a queue.
-pub const OF_NO_HERD: &str = "the same, 64 engines";
+pub const OF_NO_HERD: &str = "first read after a reseed, 64 engines";
 /// Reads that drew on a source.
 pub const HARVESTING: &str = "a read that harvests";
 
-/// Reads after a reseed, as many as a p99.9 takes: half a second on a quiet machine.
+/// Reads after a reseed, as many as a p99.9 takes: a second on a quiet machine.
 const RESEEDS: u64 = 11_000;
 /// Reads of a herd after a reseed, as many as a p99.9 takes: two seconds on a quiet machine.
 const HERD_READS: u64 = 12_000;
@@ -99,7 +101,7 @@ fn contenders() -> Vec<Contender> {
 
 /// How many steps [`run`] will take.
 pub(crate) fn steps(threads: &[usize], rounds: usize) -> usize {
-    6 * threads.len() * rounds + 4
+    6 * threads.len() * rounds + 5
 }
 
 /// Times 32-byte reads on each number of threads, all taking turns, and then the reads that are rare.
@@ -125,8 +127,10 @@ pub(crate) fn run(threads: &[usize], pace: Pace, progress: &mut dyn Progress) ->
     };
     let mut latencies: Vec<Latency> = cases.iter().map(summary).collect();
     let herd = herd::measure(&clock, HERD_READS, PATIENCE);
+    let [with_reseed, without_reseed] = after_reseed(&clock);
     for (name, threads, rare) in [
-        (AFTER_RESEED, 1, after_reseed(&clock)),
+        (AFTER_RESEED, 1, with_reseed),
+        (WITHOUT_RESEED, 1, without_reseed),
         (OF_A_HERD, herd::THREADS, herd.shared.histogram),
         (OF_NO_HERD, herd::THREADS, herd.alone.histogram),
         (HARVESTING, 1, harvesting(&clock)),
@@ -165,21 +169,33 @@ fn turn(
 }
 
 /// A read that finds another generation: it fetches keys for all depths from the node, which first takes
-/// the seed from its mailbox, and fills its buffer.
-fn after_reseed(clock: &Clock) -> Histogram {
+/// the seed from its mailbox, and fills a part of its buffer. Then the same read after a wait as long as the reseed
+/// took, which shows what the machine adds: interrupts, other programs, cold caches.
+fn after_reseed(clock: &Clock) -> [Histogram; 2] {
     let engine = subjects::engine(Mode::PerThread);
-    let mut histogram = Histogram::new();
+    let mut histograms = [Histogram::new(), Histogram::new()];
     let mut key = [0; 32];
     engine.fill(&mut key);
-    let end = Instant::now() + PATIENCE;
-    while histogram.total() < RESEEDS && Instant::now() < end {
-        // Without a source there is nothing to reseed with, but the generation moves in any case.
-        let _ = engine.reseed();
-        let start = clock.ticks();
-        engine.fill(black_box(&mut key));
-        histogram.add(clock.ticks().wrapping_sub(start));
+    let end = Instant::now() + 2 * PATIENCE;
+    while histograms[1].total() < RESEEDS && Instant::now() < end {
+        let mut reseed_ticks = 0;
+        for (is_reseeded, histogram) in [true, false].into_iter().zip(&mut histograms) {
+            let before = clock.ticks();
+            if is_reseeded {
+                // Without a source there is nothing to reseed with, but the generation moves in any case.
+                let _ = engine.reseed();
+                reseed_ticks = clock.ticks().wrapping_sub(before);
+            } else {
+                while clock.ticks().wrapping_sub(before) < reseed_ticks {
+                    std::hint::spin_loop();
+                }
+            }
+            let start = clock.ticks();
+            engine.fill(black_box(&mut key));
+            histogram.add(clock.ticks().wrapping_sub(start));
+        }
     }
-    histogram
+    histograms
 }
 
 /// A read that finds the harvest due and draws on a source, which happens at most twenty times a second.
@@ -256,7 +272,7 @@ mod tests {
             slice: Duration::from_millis(15),
         };
         let latencies = run(&[1, 2], pace, &mut ());
-        assert_eq!(latencies.len(), 16);
+        assert_eq!(latencies.len(), 17);
         for latency in latencies
             .iter()
             .filter(|latency| latency.name != HARVESTING)

@@ -3,7 +3,9 @@
 use super::modes::MODES;
 use crate::chart::{Axis, Drawing, Lines, MAX_SERIES, Point, Series};
 use crate::format::duration;
-use crate::latency::{AFTER_RESEED, EMPTY, HARVESTING, Latency, OF_A_HERD, OF_NO_HERD};
+use crate::latency::{
+    AFTER_RESEED, EMPTY, HARVESTING, Latency, OF_A_HERD, OF_NO_HERD, WITHOUT_RESEED,
+};
 use crate::page::{Origin, Section};
 use crate::report::Report;
 use crate::subjects::name;
@@ -43,11 +45,19 @@ pub(super) fn section(report: &Report) -> Section {
         });
         draw(&title, &found.collect::<Vec<_>>())
     });
-    let rare = [AFTER_RESEED, OF_A_HERD, OF_NO_HERD, HARVESTING];
-    let rare = rare
-        .iter()
-        .filter_map(|&name| report.latencies.iter().find(|one| one.name == name));
-    let rare = draw("Reads that have more to do", &rare.collect::<Vec<_>>());
+    let rare = [
+        (
+            "Reads that have more to do",
+            [AFTER_RESEED, WITHOUT_RESEED, HARVESTING].as_slice(),
+        ),
+        ("Many threads on few CPUs", &[OF_A_HERD, OF_NO_HERD]),
+    ];
+    let rare = rare.into_iter().filter_map(|(title, names)| {
+        let found = names
+            .iter()
+            .filter_map(|&name| report.latencies.iter().find(|one| one.name == name));
+        draw(title, &found.collect::<Vec<_>>())
+    });
     Section {
         title: "Latency of a 32-byte read".into(),
         words: format!(
