@@ -86,6 +86,23 @@ pub(crate) fn parse() -> Result<Option<Command>, Failure> {
     Err(Failure::Input(line))
 }
 
+/// The standard library's words for wrong numbers, and plain ones.
+const PLAIN_WORDS: [(&str, &str); 4] = [
+    (
+        "cannot parse integer from empty string",
+        "expected a number",
+    ),
+    ("invalid digit found in string", "expected a number"),
+    (
+        "number too large to fit in target type",
+        "the number is too large",
+    ),
+    (
+        "number too small to fit in target type",
+        "the number is too small",
+    ),
+];
+
 /// Clap's paragraphs as one line: the reason and the tips, then a hint instead of the usage.
 fn one_line(message: &str, command: &str) -> String {
     // A number below zero is wrong for every argument, so clap's tip how to write it does not help.
@@ -103,6 +120,11 @@ fn one_line(message: &str, command: &str) -> String {
     let paragraphs = paragraphs.filter(|paragraph| !is_misleading(paragraph));
     let reason = paragraphs.map(words).collect::<Vec<_>>().join("; ");
     let reason = reason.strip_prefix("error: ").unwrap_or(&reason);
+    let reason = PLAIN_WORDS
+        .iter()
+        .fold(reason.to_owned(), |reason, (words, plain)| {
+            reason.replace(words, plain)
+        });
     format!("{reason} (try '{command} --help')")
 }
 

@@ -52,7 +52,12 @@ pub(crate) fn completions(
 pub(crate) fn man(request: &ManRequest, mut whole: clap::Command) -> Result<(), Failure> {
     whole.build();
     if let Some(folder) = &request.output {
-        let made = std::fs::create_dir_all(folder);
+        // Of a file in its place the system would say that it exists.
+        let made = if folder.is_dir() || !folder.exists() {
+            std::fs::create_dir_all(folder)
+        } else {
+            Err(rustix::io::Errno::NOTDIR.into())
+        };
         made.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
         return commands(&whole).try_for_each(|command| {
             let path = folder.join(format!("{}.1", page_name(command)));

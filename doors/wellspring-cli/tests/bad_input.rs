@@ -6,16 +6,21 @@ use common::{Scratch, run, stderr};
 
 /// Expects one line on stderr that has `reason` in it, nothing on stdout, and exit status 2.
 fn is_refused(arguments: &str, reason: &str) {
-    let output = run(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-    assert_eq!(output.stdout, b"", "{arguments}");
+    refuses(&arguments.split_whitespace().collect::<Vec<_>>(), reason);
+}
+
+/// The same for words that a shell would quote, such as an empty one.
+fn refuses(words: &[&str], reason: &str) {
+    let output = common::wellspring("").args(words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {output:?}");
+    assert_eq!(output.stdout, b"", "{words:?}");
     let line = stderr(&output);
-    assert!(line.starts_with("wellspring: "), "{arguments}: {line}");
+    assert!(line.starts_with("wellspring: "), "{words:?}: {line}");
     assert!(
         line.ends_with('\n') && line.lines().count() == 1,
-        "{arguments}: {line}"
+        "{words:?}: {line}"
     );
-    assert!(line.contains(reason), "{arguments}: {line}");
+    assert!(line.contains(reason), "{words:?}: {line}");
 }
 
 #[test]
@@ -119,6 +124,7 @@ fn wrong_outputs() {
         "/no/such/folder/file: No such file",
     );
     is_refused("man --output /dev/null/man", "/dev/null/man: ");
+    is_refused("man --output /dev/null", "/dev/null: Not a directory");
 }
 
 #[test]
@@ -183,6 +189,34 @@ fn a_missing_file_is_bad_input_in_every_command() {
         "sources record file:/no/such/file --bytes 1",
         "file:/no/such/file: No such file",
     );
+}
+
+#[test]
+fn empty_names() {
+    refuses(&["run", "--", ""], "the name of the program is empty");
+    let command = "expected command:WORDS, such as 'command:rtl_sdr -'";
+    refuses(&["sources", "record", "command:"], command);
+    refuses(&["sources", "record", "command:  "], command);
+    refuses(&["sources", "record", "file:"], "expected file:PATH");
+}
+
+#[test]
+fn a_source_that_cannot_start_names_the_systems_reason() {
+    let output = run("sources record command:/no/such/program --bytes 5");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let reason = "command:/no/such/program: No such file or directory";
+    assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+}
+
+#[test]
+fn wrong_numbers_get_plain_words() {
+    let huge = "99999999999999999999999999";
+    for arguments in ["bytes 1 --threads", "sources watch --count"] {
+        let words: Vec<_> = arguments.split_whitespace().collect();
+        refuses(&[&words[..], &[""]].concat(), "expected a number");
+        refuses(&[&words[..], &["1x"]].concat(), "expected a number");
+        refuses(&[&words[..], &[huge]].concat(), "the number is too large");
+    }
 }
 
 #[test]

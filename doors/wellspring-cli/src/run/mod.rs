@@ -97,6 +97,9 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         .words
         .split_first()
         .ok_or_else(|| Failure::input("no program is named"))?;
+    if name.is_empty() {
+        return Err(Failure::input("the name of the program is empty"));
+    }
     let mut command = Command::new(name);
     command.args(words);
     if request.preload || request.rand_bytes || both {

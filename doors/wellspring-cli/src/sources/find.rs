@@ -10,6 +10,9 @@ use wellspring_sources::{NoiseCommand, NoiseFile};
 pub(super) fn source_named(name: &str) -> Result<Arc<dyn Source>, Failure> {
     let refuse = |error| Failure::input(format!("{name}: {error}"));
     if let Some(path) = name.strip_prefix("file:") {
+        if path.is_empty() {
+            return Err(Failure::input("file: names no file: expected file:PATH"));
+        }
         // For the system's own message if the file is missing.
         let metadata = std::fs::metadata(path);
         metadata.map_err(|error| Failure::input(format!("{name}: {error}")))?;
@@ -17,7 +20,12 @@ pub(super) fn source_named(name: &str) -> Result<Arc<dyn Source>, Failure> {
         return Ok(Arc::new(file));
     }
     if let Some(words) = name.strip_prefix("command:") {
-        let words = words.split_whitespace().map(Into::into).collect();
+        let words: Vec<_> = words.split_whitespace().map(Into::into).collect();
+        if words.is_empty() {
+            return Err(Failure::input(
+                "command: names no program: expected command:WORDS, such as 'command:rtl_sdr -'",
+            ));
+        }
         let command = NoiseCommand::new(words, MinEntropy::NONE).map_err(refuse)?;
         return Ok(Arc::new(command));
     }

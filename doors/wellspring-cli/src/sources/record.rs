@@ -77,6 +77,10 @@ fn record(
                     request.name
                 )));
             }
+            Err(SourceError::System(number)) => {
+                let error = std::io::Error::from_raw_os_error(number);
+                return Err(Failure::work(format!("{}: {error}", request.name)));
+            }
             Err(error) => return Err(Failure::work(format!("{}: {error}", request.name))),
         }
     }
