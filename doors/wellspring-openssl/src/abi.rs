@@ -32,6 +32,25 @@ macro_rules! functions {
 }
 pub(crate) use functions;
 
+/// A table of functions: the common ones, the own ones, and the end. `ALL` is the number of its entries.
+pub(crate) const fn table<const ALL: usize>(
+    common: &[Dispatch],
+    own: &[Dispatch],
+) -> [Dispatch; ALL] {
+    assert!(ALL == common.len() + own.len() + 1);
+    let mut table = [Dispatch::END; ALL];
+    let mut index = 0;
+    while index < ALL - 1 {
+        table[index] = if index < common.len() {
+            common[index]
+        } else {
+            own[index - common.len()]
+        };
+        index += 1;
+    }
+    table
+}
+
 /// An algorithm and its functions. A table ends with null names.
 #[repr(C)]
 pub(crate) struct Algorithm {

@@ -23,7 +23,7 @@ struct Context {
 }
 
 /// The functions that both algorithms have.
-const COMMON: [Dispatch; 11] = functions! {
+pub(crate) const COMMON: [Dispatch; 11] = functions! {
     RAND_NEWCTX: abi::NewContext = new_context,
     RAND_FREECTX: abi::FreeContext = free_context,
     RAND_INSTANTIATE: abi::Instantiate = instantiate,
@@ -40,24 +40,6 @@ const COMMON: [Dispatch; 11] = functions! {
 /// The number of entries in the table of an algorithm that has `own` functions beside the common ones.
 pub(crate) const fn entries(own: usize) -> usize {
     COMMON.len() + own + 1
-}
-
-/// The table of an algorithm: the common functions, its own, and the end.
-pub(crate) const fn table<const OWN: usize, const ALL: usize>(
-    own: [Dispatch; OWN],
-) -> [Dispatch; ALL] {
-    assert!(ALL == entries(OWN));
-    let mut table = [Dispatch::END; ALL];
-    let mut index = 0;
-    while index < COMMON.len() + OWN {
-        table[index] = if index < COMMON.len() {
-            COMMON[index]
-        } else {
-            own[index - COMMON.len()]
-        };
-        index += 1;
-    }
-    table
 }
 
 /// Returns the caller's memory, if a context may now give so many bytes of this strength.

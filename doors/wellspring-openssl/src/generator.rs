@@ -1,17 +1,20 @@
 //! WELLSPRING: OpenSSL's generators are taps of the engine.
 
-use crate::abi::{self, Dispatch, NO, YES, functions};
-use crate::context::{entries, granted, mix, table};
+use crate::abi::{self, Dispatch, NO, YES, functions, table};
+use crate::context::{COMMON, entries, granted, mix};
 use crate::report::count;
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use wellspring::Engine;
 use wellspring_sys::door_counters::Door;
 
 /// The functions of the generator.
-pub(crate) static FUNCTIONS: [Dispatch; entries(2)] = table(functions! {
-    RAND_GENERATE: abi::Generate = generate,
-    RAND_RESEED: abi::Reseed = reseed,
-});
+pub(crate) static FUNCTIONS: [Dispatch; entries(2)] = table(
+    &COMMON,
+    &functions! {
+        RAND_GENERATE: abi::Generate = generate,
+        RAND_RESEED: abi::Reseed = reseed,
+    },
+);
 
 /// # Safety
 ///

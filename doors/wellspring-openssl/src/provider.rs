@@ -1,6 +1,6 @@
 //! OSSL_provider_init, the list of algorithms, and the provider's name, version and status.
 
-use crate::abi::{self, Algorithm, Dispatch, NO, Param, YES, functions};
+use crate::abi::{self, Algorithm, Dispatch, NO, Param, YES, functions, table};
 use crate::parameter::{Answer, answer_all, asks};
 use crate::{generator, report, seed};
 use core::ffi::{CStr, c_int, c_void};
@@ -32,14 +32,15 @@ type Query = unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const Algo
 type Teardown = extern "C" fn(*mut c_void);
 type Gettable = extern "C" fn(*mut c_void) -> *const Param;
 
-const CALLS: [Dispatch; 4] = functions! {
-    TEARDOWN: Teardown = teardown,
-    GETTABLE_PARAMS: Gettable = gettable,
-    GET_PARAMS: abi::GetParams = get_params,
-    QUERY_OPERATION: Query = query,
-};
-
-static FUNCTIONS: [Dispatch; 5] = [CALLS[0], CALLS[1], CALLS[2], CALLS[3], Dispatch::END];
+static FUNCTIONS: [Dispatch; 5] = table(
+    &[],
+    &functions! {
+        TEARDOWN: Teardown = teardown,
+        GETTABLE_PARAMS: Gettable = gettable,
+        GET_PARAMS: abi::GetParams = get_params,
+        QUERY_OPERATION: Query = query,
+    },
+);
 
 /// The entry point: OpenSSL calls it when it loads the provider. Writes the provider's table of functions to `out`.
 ///

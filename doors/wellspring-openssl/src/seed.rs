@@ -1,7 +1,7 @@
 //! WELLSPRING-SEED: a seed source beneath OpenSSL's own generator, for programs that must keep that.
 
-use crate::abi::{self, Dispatch, NO, YES, functions};
-use crate::context::{entries, granted, table};
+use crate::abi::{self, Dispatch, NO, YES, functions, table};
+use crate::context::{COMMON, entries, granted};
 use crate::report::count;
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use core::{ptr, slice};
@@ -10,12 +10,15 @@ use wellspring_sys::door_counters::Door;
 use zeroize::Zeroize;
 
 /// The functions of the seed source.
-pub(crate) static FUNCTIONS: [Dispatch; entries(4)] = table(functions! {
-    RAND_GENERATE: abi::Generate = generate,
-    RAND_RESEED: abi::Reseed = reseed,
-    RAND_GET_SEED: abi::GetSeed = get_seed,
-    RAND_CLEAR_SEED: abi::ClearSeed = clear_seed,
-});
+pub(crate) static FUNCTIONS: [Dispatch; entries(4)] = table(
+    &COMMON,
+    &functions! {
+        RAND_GENERATE: abi::Generate = generate,
+        RAND_RESEED: abi::Reseed = reseed,
+        RAND_GET_SEED: abi::GetSeed = get_seed,
+        RAND_CLEAR_SEED: abi::ClearSeed = clear_seed,
+    },
+);
 
 /// # Safety
 ///
