@@ -133,6 +133,11 @@ mod tests {
             ),
             ("[egd]\nlisten = \"a.sock\"\n", (2, 10), "text for a list"),
             ("[log]\nlevel = \n", (2, 9), "no value"),
+            (
+                "[engine]\nnoise_files = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11']\n",
+                (2, 15),
+                "more files than the engine has room for",
+            ),
         ];
         for (text, expected, what) in mistakes {
             assert_eq!(place(text), expected, "{what}");

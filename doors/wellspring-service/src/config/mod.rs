@@ -99,6 +99,7 @@ pub struct EngineSection {
     /// one.
     pub seed_file: PathBuf,
     /// Devices or named pipes whose noise is mixed in without credit, at most 10.
+    #[serde(deserialize_with = "values::noise_files")]
     pub noise_files: Vec<PathBuf>,
 }
 

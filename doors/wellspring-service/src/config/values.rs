@@ -43,6 +43,21 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Bounded<LEAST,
     }
 }
 
+/// The most noise files: an engine has room for 16 sources, and six are its own.
+const MAX_NOISE_FILES: usize = 10;
+
+/// Reads the list of noise files, and refuses a list with which the engine would not start.
+pub(super) fn noise_files<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+    let files = Vec::deserialize(from)?;
+    if files.len() > MAX_NOISE_FILES {
+        return Err(de::Error::custom(format!(
+            "{} noise files: at most {MAX_NOISE_FILES} are allowed",
+            files.len()
+        )));
+    }
+    Ok(files)
+}
+
 /// Where a socket listens: a path, a loopback address with a port, or a vsock port. Bytes on a network could be read by
 /// others, so no other address is allowed; use a tunnel. No network carries the bytes of vsock.
 #[derive(Clone, Debug, PartialEq, Eq)]
