@@ -73,7 +73,8 @@ fn find() -> Result<PathBuf, Failure> {
         .chain(env::split_paths(&path).map(|folder| folder.join(PROGRAM)));
     places.find(|place| place.is_file()).ok_or_else(|| {
         Failure::work(format!(
-            "{PROGRAM} is not installed beside this program or in PATH (in a clone: cargo build --release -p wellspring-service)"
+            "{PROGRAM} is not installed beside this program or in PATH (in a clone: cargo install --locked --path \
+             doors/wellspring-service)"
         ))
     })
 }

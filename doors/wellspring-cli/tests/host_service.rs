@@ -6,23 +6,43 @@ use common::{Scratch, run, stderr};
 use std::process::Command;
 
 #[test]
-fn a_missing_service_is_named_in_one_line_with_what_to_do() {
+fn what_is_not_installed_is_named_in_one_line_with_what_to_do() {
     // A copy of the command in a folder where the service is not.
     let folder = Scratch::new("host-service");
     std::fs::create_dir(&folder.0).unwrap();
     let alone = folder.0.join("wellspring");
     std::fs::copy(env!("CARGO_BIN_EXE_wellspring"), &alone).unwrap();
-    for command in ["serve", "status"] {
-        let output = Command::new(&alone)
-            .arg(command)
+    let prefix = format!(
+        "cargo xtask install --prefix {}",
+        std::env::temp_dir().display()
+    );
+    for (words, missing, what_to_do) in [
+        (
+            &["serve"][..],
+            "wellspringd is not",
+            "cargo install --locked --path doors/wellspring-service",
+        ),
+        (
+            &["status"],
+            "wellspringd is not",
+            "cargo install --locked --path doors/wellspring-service",
+        ),
+        (&["run", "--", "true"], "there is no ", &prefix),
+    ] {
+        let mut command = Command::new(&alone);
+        let output = command
+            .args(words)
             .env("PATH", "/nowhere")
             .output()
             .unwrap();
         assert_eq!(output.status.code(), Some(1));
         let said = stderr(&output);
         assert!(
-            said.starts_with("wellspring: wellspringd is not installed")
-                && said.lines().count() == 1,
+            said.starts_with(&format!("wellspring: {missing}")),
+            "{said}"
+        );
+        assert!(
+            said.contains(what_to_do) && said.lines().count() == 1,
             "{said}"
         );
     }

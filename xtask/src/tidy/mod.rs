@@ -5,7 +5,7 @@
 //! lines     length, white space, promises, paths of one machine, unsafe, `match` on a bool, names of C functions
 //! links     links in Markdown lead to files and headings that exist
 //! circles   no files of a crate or of the kernel module that need each other
-//! packages  packages that are published are complete
+//! packages  packages that are published are complete; no two systemd units have the same name
 //! promises  each promise of SECURITY.md names tests that exist
 //! fault     a breach of a rule
 //! allowed   the exceptions, each with its reason
@@ -38,6 +38,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     circles::check(&files, &mut faults);
     packages::check(&files, &mut faults);
+    packages::check_units(&files, &mut faults);
     promises::check(&files, &mut faults);
     let faults = allowed::without_exceptions(faults);
     if faults.is_empty() {

@@ -1,4 +1,5 @@
-//! Packages that are published are complete, and those that are not for users say so.
+//! Packages that are published are complete, and those that are not for users say so. No two systemd units have the same
+//! name.
 
 use super::fault::{Fault, Rule};
 use std::collections::BTreeMap;
@@ -55,6 +56,21 @@ pub(super) fn check(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
     }
 }
 
+/// Checks that no two systemd units have the same name. Of two such units systemd would start one alone.
+pub(super) fn check_units(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
+    let mut seen = BTreeMap::new();
+    for path in files.keys() {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if !name.ends_with(".service") && !name.ends_with(".socket") {
+            continue;
+        }
+        if let Some(other) = seen.insert(name, path) {
+            let note = format!("{other} has the same name");
+            faults.push(Fault::new(path, 0, Rule::Package, note));
+        }
+    }
+}
+
 /// The text of a field.
 fn value<'a>(manifest: &'a str, field: &str) -> Option<&'a str> {
     let start = format!("{field} = \"");
@@ -79,6 +95,18 @@ mod tests {
         let mut faults = Vec::new();
         check(&files, &mut faults);
         faults.len()
+    }
+
+    #[test]
+    fn two_units_with_one_name_are_found() {
+        let notes = |paths: [&str; 3]| {
+            let files = paths.map(|path| (path.to_owned(), String::new()));
+            let mut faults = Vec::new();
+            check_units(&files.into(), &mut faults);
+            faults.len()
+        };
+        assert_eq!(notes(["a/x.service", "b/x.socket", "b/x.txt"]), 0);
+        assert_eq!(notes(["a/x.service", "b/x.service", "b/y.service"]), 1);
     }
 
     #[test]
