@@ -122,5 +122,5 @@ pub(crate) fn fill_in_pieces<T: Send>(
 
 /// The one fault of indices.
 fn past_the_end() -> PyErr {
-    PyValueError::new_err(ElementError::PastTheEnd.to_string())
+    PyValueError::new_err(format!("first: {}", ElementError::PastTheEnd))
 }

@@ -3,8 +3,9 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::fmt::Display;
 use std::ops::{Add, Mul};
-use wellspring_pseudo::{Algorithm, ElementError, Float, Integer, Path};
+use wellspring_pseudo::{Algorithm, ElementError, Float, Integer, Path, UnknownAlgorithm};
 
 use crate::block::{Block, fill_in_pieces};
 use crate::buffer::{Buffer, Elements as Out, new_bytes};
@@ -35,10 +36,13 @@ impl Elements {
         algorithm: &str,
         open: impl FnOnce(Algorithm) -> Result<wellspring_pseudo::Elements, ElementError>,
     ) -> PyResult<Self> {
-        let algorithm = algorithm.parse().map_err(|error| {
-            PyValueError::new_err(format!("unknown algorithm '{algorithm}': {error}"))
-        })?;
-        let elements = open(algorithm).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let refused = |reason: &dyn Display| {
+            PyValueError::new_err(format!("algorithm '{algorithm}': {reason}"))
+        };
+        let known = algorithm
+            .parse()
+            .map_err(|error: UnknownAlgorithm| refused(&error))?;
+        let elements = open(known).map_err(|error| refused(&error))?;
         Ok(Self { elements })
     }
 

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from wellspring.random import Elements
+from wellspring.random import ChaCha8, Elements, default_rng
 
 E = Elements(5)
 READ_ONLY = np.empty(10)
@@ -19,6 +19,9 @@ TYPE_ERRORS = [
     ("path", lambda: Elements(1, 5)),
     ("path", lambda: Elements(1, (1.5,))),
     ("path", lambda: Elements(np.random.SeedSequence(1), "1")),
+    ("path", lambda: default_rng(np.random.default_rng(1), path="3")),
+    ("path", lambda: default_rng(ChaCha8(1), path=(3,))),
+    ("path", lambda: default_rng(np.random.PCG64(1), path=np.array([3]))),
     ("algorithm", lambda: Elements(1, (), 5)),
     ("threads", lambda: Elements(1, threads=1.5)),
     ("size", lambda: E.random("abc")),
@@ -65,7 +68,7 @@ VALUE_ERRORS = [
     ("path", lambda: Elements(1, (1 << 32,))),
     ("path", lambda: Elements(1, (-1,))),
     ("algorithm", lambda: Elements(1, (), "chacha9")),
-    ("function of a counter", lambda: Elements(1, (), "xoshiro256++")),
+    ("algorithm 'xoshiro256[+][+]': arrays need a function of a counter", lambda: Elements(1, (), "xoshiro256++")),
     ("threads", lambda: Elements(1, threads=0)),
     ("size", lambda: E.random(-1)),
     ("size", lambda: E.random((2, -1))),
@@ -74,6 +77,8 @@ VALUE_ERRORS = [
     ("size", lambda: E.random(4, out=array.array("d", [0]))),
     ("first", lambda: E.random(5, first=-1)),
     ("first", lambda: E.fill(bytearray(5), first=1 << 128)),
+    ("first", lambda: E.random(5, first=2**64 - 2)),
+    ("first", lambda: E.integers(5, size=(2, 2), first=2**64 - 3)),
     ("at and of", lambda: E.random(5, at=3)),
     ("at and of", lambda: E.random(5, of=3)),
     ("at, of", lambda: E.random(5, at=(1, 1), of=(10, 10))),

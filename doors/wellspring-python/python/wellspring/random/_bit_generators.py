@@ -250,8 +250,11 @@ class Engine(np.random.BitGenerator):
 def default_rng(seed: Any = None, *, path: str | Iterable[int] = ()) -> np.random.Generator:
     """Return a generator of NumPy.
 
-    seed is what `ChaCha8` takes, or a bit generator, or a generator, which is returned as it is.
+    seed is what `ChaCha8` takes, or a bit generator, or a generator, which is returned as it is. The last two have
+    their stream already, and no path goes with them.
     """
+    if isinstance(seed, (np.random.Generator, np.random.BitGenerator)) and checked_path(path):
+        raise TypeError("path goes with a seed: a generator and a bit generator have their stream already")
     if isinstance(seed, np.random.Generator):
         return seed
     if isinstance(seed, np.random.BitGenerator):
