@@ -46,6 +46,13 @@ done
 set -- "$@" -Wno-duplicate-decl-specifier -Wno-gnu-variable-sized-type-not-at-end
 "#;
 
+/// The configuration of a kernel that gcc built says that memory operands of inline assembly get the prefix of a segment.
+/// clang prints them without it: a module that it builds for 6.12 then adds to the preemption count of no CPU, and faults.
+const UNDEFINED: &str = "\
+#undef CONFIG_CC_HAS_NAMED_AS
+#undef CONFIG_USE_X86_SEG_SUPPORT
+";
+
 /// A program that is called like gcc and runs the clang of Debian 12.
 pub(super) fn clang(cache: &Cache) -> Result<PathBuf> {
     let folder = cache.once("clang", |folder| {
@@ -57,9 +64,13 @@ pub(super) fn clang(cache: &Cache) -> Result<PathBuf> {
         folder.join("usr/lib/x86_64-linux-gnu").display(),
         llvm.join("lib").display()
     );
+    let header = cache.folder().join("clang-like-gcc.h");
+    fs::write(&header, UNDEFINED).map_err(at(header.display()))?;
+    // After the kernel's own `-include` of its configuration.
     let call = format!(
-        "LD_LIBRARY_PATH={libraries} exec {} \"$@\"\n",
-        llvm.join("bin/clang").display()
+        "LD_LIBRARY_PATH={libraries} exec {} \"$@\" -include {}\n",
+        llvm.join("bin/clang").display(),
+        header.display()
     );
     let path = cache.folder().join("clang-like-gcc");
     fs::write(&path, format!("{WRAPPER}{call}")).map_err(at(path.display()))?;

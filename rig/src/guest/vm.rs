@@ -166,8 +166,9 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
     ]);
     // The console shows warnings and worse. `dmesg` gives the rest: the buffer of 4 MiB holds a whole run. The
     // kernel's timer check counts ticks in a loop and fails when QEMU gets too little CPU time. Its watchdogs take a CPU
-    // for dead that got no turn for 20 to 30 s: here they wait for minutes.
-    let words = "console=ttyS0 panic=-1 quiet loglevel=5 log_buf_len=4M no_timer_check \
+    // for dead that got no turn for 20 to 30 s: here they wait for minutes. A kernel that had a fault ends, and QEMU
+    // with it: a test that waits for what the fault prevented would take half an hour.
+    let words = "console=ttyS0 panic=-1 oops=panic quiet loglevel=5 log_buf_len=4M no_timer_check \
                  watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 \
                  workqueue.watchdog_thresh=300 sysctl.kernel.hung_task_timeout_secs=900 memhp_default_state=offline";
     add(&["-append", words]);
