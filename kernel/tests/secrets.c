@@ -58,11 +58,26 @@ static void record(enum kind kind, const u8 *secret)
 			   READ_ONCE(secret[byte]) ^ MASK);
 }
 
+/*
+ * ws_context() of the probed function. A probe by a breakpoint runs as an NMI, which counts
+ * as a hard interrupt more. Probes by ftrace do not, which modules built by clang may lack.
+ */
+static enum ws_context probed_context(void)
+{
+	unsigned int hardirqs = preempt_count() & HARDIRQ_MASK;
+
+	if (in_nmi())
+		hardirqs -= HARDIRQ_OFFSET;
+	if (hardirqs)
+		return WS_HARDIRQ;
+	return in_serving_softirq() ? WS_SOFTIRQ : WS_TASK;
+}
+
 /* ws_keystream_init(keystream, cipher, key, counter): every key there is. */
 static int on_key(struct kprobe *probe, struct pt_regs *registers)
 {
 	record(KEY, (const u8 *)regs_get_kernel_argument(registers, 2));
-	hits[ws_context()]++;
+	hits[probed_context()]++;
 	return 0;
 }
 
