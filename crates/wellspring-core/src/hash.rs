@@ -21,6 +21,7 @@ pub(crate) fn sha_d256_into(parts: &[&[u8]], digest: &mut [u8; DIGEST_BYTES]) {
 }
 
 /// A hash that has absorbed a purpose and the number of a node, so that its digest is for that node alone.
+#[inline(never)]
 pub(crate) fn for_node(purpose: &[u8], number: usize) -> Sha256 {
     let mut hash = Sha256::ZERO;
     hash.update(purpose);

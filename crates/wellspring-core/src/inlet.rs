@@ -54,6 +54,7 @@ impl Inlet {
 
     /// Posts a copy of a seed and counts its credit. Returns whether there was room, like [`Mailbox::post`].
     #[must_use]
+    #[inline(never)]
     pub fn post(&self, seed: &Seed) -> bool {
         let posted = self.mailbox.post(seed);
         if posted {

@@ -117,6 +117,7 @@ impl Cutoffs {
 
 /// The cutoff of a claim in 256ths of a bit, from the steps of a table: `first` less the ones before the zero that ends
 /// the claim.
+#[inline(never)]
 const fn cutoff(steps: &[u64], first: u16, claim: u32) -> u16 {
     let (mut cutoff, mut claims_left, mut index) = (first, claim, 0);
     // Whole words that end fewer claims than are left.

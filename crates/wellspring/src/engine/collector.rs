@@ -334,6 +334,8 @@ impl Collector {
         }
     }
 
+    /// Adds the event to the queue of this CPU.
+    #[inline(never)]
     fn push(&self, event: &Event) -> bool {
         self.queues[os::current_cpu() % self.queues.len()]
             .0

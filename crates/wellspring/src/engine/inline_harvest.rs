@@ -14,6 +14,7 @@
 
 use super::collector::{Collector, SeedTarget};
 use super::collector_memory::{CollectorState, Due, QUEUE_EVENTS, ROUND_DRAWS};
+use core::hint::black_box;
 use core::sync::atomic::Ordering;
 use wellspring_core::event::Event;
 use wellspring_core::pool::{Pace, RESEED_INTERVAL_MS};
@@ -108,7 +109,9 @@ impl Collector {
                 self.note_reseed(now_ms);
                 self.lock_pages_in_child(target.nodes);
                 target.nodes.receive_root(signals);
-                (0..ROUND_DRAWS).for_each(|_| self.draw_on_fast_sources(&mut state));
+                for _ in 0..black_box(ROUND_DRAWS) {
+                    self.draw_on_fast_sources(&mut state);
+                }
                 self.deliver(&mut state, now_ms, Pace::Fortuna, target, signals);
             }
         }
@@ -131,7 +134,8 @@ impl Collector {
     /// it must not keep the others waiting.
     fn drain_some(&self, state: &mut CollectorState) -> bool {
         let mut events = 0;
-        for _ in 0..SLICE_QUEUES {
+        // The compiler must not write the loops out: 8 times each, and once more for every number of events.
+        for _ in 0..black_box(SLICE_QUEUES) {
             let Some(queue) = self.queues().get(state.next_queue as usize) else {
                 break;
             };
@@ -139,7 +143,7 @@ impl Collector {
                 self.absorb(state);
                 state.queue_events += 1;
                 events += 1;
-                if events == SLICE_EVENTS {
+                if events == black_box(SLICE_EVENTS) {
                     state.event.zeroize();
                     return false;
                 }

@@ -115,6 +115,7 @@ impl Nodes {
     }
 
     /// The node that serves the CPU of this thread.
+    #[inline(never)]
     pub(super) fn local(&self) -> usize {
         if self.memory.len() == 1 {
             return 0;
