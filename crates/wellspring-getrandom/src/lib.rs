@@ -11,9 +11,9 @@
 //! rustflags = ['--cfg', 'getrandom_backend="custom"']
 //! ```
 //!
-//! Without the flag getrandom keeps its own backend and says nothing: [`getrandom::fill`] is then no slower and no less
-//! safe than before. With the flag and without the macro the program does not link. getrandom 0.2 has another hook and
-//! keeps its own backend.
+//! With the macro and without the flag the program does not compile. With the flag and without the macro it does not
+//! link. RUSTFLAGS in the environment replaces the flags of `.cargo/config.toml`, so name the flag there too. getrandom 0.2
+//! has another hook and keeps its own backend.
 //!
 //! # Guarantees
 //!
@@ -40,6 +40,16 @@ pub use getrandom::Error;
 #[macro_export]
 macro_rules! install {
     () => {
+        // Without the flag getrandom would keep its own backend and say nothing. rustdoc does not get the flag.
+        #[allow(unexpected_cfgs)]
+        const _: () = {
+            #[cfg(not(any(doc, getrandom_backend = "custom")))]
+            ::core::compile_error!(
+                "wellspring_getrandom::install!() needs the flag --cfg getrandom_backend=\"custom\" in RUSTFLAGS, or in \
+                 rustflags of .cargo/config.toml: see the documentation of wellspring-getrandom"
+            );
+        };
+
         /// The backend of getrandom: fills `length` bytes at `destination`.
         ///
         /// # Safety

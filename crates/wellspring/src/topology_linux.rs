@@ -51,7 +51,7 @@ impl<'a> Sysfs<'a> {
         for number in numbers {
             let has_memory = with_memory
                 .as_ref()
-                .is_none_or(|nodes| nodes.iter().any(|&node| node == number));
+                .is_none_or(|nodes| nodes.contains(&number));
             let mut list = |rest| {
                 self.list("/node/node", Some(number), rest)
                     .unwrap_or_default()
