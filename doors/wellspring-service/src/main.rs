@@ -41,8 +41,8 @@ struct Arguments {
     print_config: bool,
 
     /// Unmount a folder when standard input ends: how the service starts its own helper
-    #[arg(long, hide = true, num_args = 2, value_names = ["PATH", "DEVICE"])]
-    unmount_at_end: Option<Vec<String>>,
+    #[arg(long, hide = true, value_name = "PATH")]
+    unmount_at_end: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -74,10 +74,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return end_without_work(&error),
     };
-    if let Some([path, device]) = arguments.unmount_at_end.as_deref() {
-        return finish(
-            files::unmount_at_end(path.as_ref(), device).map_err(|error| error.to_string()),
-        );
+    if let Some(path) = &arguments.unmount_at_end {
+        return finish(files::unmount_at_end(path).map_err(|error| error.to_string()));
     }
     let path = arguments.common.config.as_deref();
     let config = match config::load(path) {

@@ -3,11 +3,12 @@
 use crate::activation;
 use crate::config::{self, Config, SocketDefaults, SocketSection};
 use crate::doors::{Door, Doors};
-use crate::files::MountedFiles;
+use crate::files::{Guardian, MountedFiles};
 use crate::kernel_module::{self, OpenModule};
 use crate::kernel_pool::{self, KernelPool};
 use crate::listener::Listener;
 use crate::page::Page;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use wellspring::{MinEntropy, Source};
@@ -27,7 +28,11 @@ pub(crate) struct Opened {
 /// Opens everything. If one thing cannot be opened, that is noted, and the others open.
 pub(crate) fn open(config: &Config, doors: &Doors) -> Opened {
     let mut listeners = Vec::new();
+    // First of all: from here on these sockets are closed at exec(2), so that the guardian does not keep them.
     listeners.extend(activation::activated(doors));
+    let path = &config.files.mount;
+    // Before anything is opened, of which it would get a copy.
+    let guardian = (!path.as_os_str().is_empty()).then(|| Guardian::start(path));
     open_sockets(config, doors, &config.egd, Door::Egd, &mut listeners);
     open_sockets(config, doors, &config.bulk, Door::Bulk, &mut listeners);
     open_sockets(config, doors, &config.web, Door::Web, &mut listeners);
@@ -42,7 +47,7 @@ pub(crate) fn open(config: &Config, doors: &Doors) -> Opened {
     Opened {
         guests: listeners.extract_if(.., is_for_guests).collect(),
         page: open_page(config, doors),
-        files: open_files(config, doors),
+        files: guardian.and_then(|guardian| open_files(config, doors, guardian)),
         pool: open_pool(config, doors),
         module: open_module(config, doors),
         noise: open_noise(config, doors),
@@ -90,12 +95,13 @@ fn open_page(config: &Config, doors: &Doors) -> Page {
     Page::without_file()
 }
 
-fn open_files(config: &Config, doors: &Doors) -> Option<MountedFiles> {
+fn open_files(
+    config: &Config,
+    doors: &Doors,
+    guardian: io::Result<Guardian>,
+) -> Option<MountedFiles> {
     let path = &config.files.mount;
-    if path.as_os_str().is_empty() {
-        return None;
-    }
-    match MountedFiles::mount(path, config.files.threads.get() as usize) {
+    match MountedFiles::mount(path, config.files.threads.get() as usize, guardian) {
         Ok(files) => {
             doors.opened("files", path.display());
             Some(files)

@@ -3,9 +3,9 @@
 
 use super::mount::{Mounted, mounted_at};
 use rustix::mount::{UnmountFlags, unmount};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// The option by which the service starts itself as a guardian.
@@ -13,38 +13,60 @@ const OPTION: &str = "--unmount-at-end";
 
 /// The guardian of a mount.
 #[derive(Debug)]
-pub(super) struct Guardian(Child);
+pub struct Guardian {
+    process: Child,
+    path: PathBuf,
+}
 
 impl Guardian {
-    pub(super) fn start(path: &Path) -> io::Result<Self> {
-        let mounted = mounted_at(path)?.ok_or(io::ErrorKind::NotFound)?;
+    /// Starts it, before anything is opened: between fork(2) and exec(2) the new process has copies of all descriptors. If
+    /// the service were killed then, they would keep its sockets in use.
+    ///
+    /// # Errors
+    ///
+    /// When the process cannot be started.
+    pub fn start(path: &Path) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
         let mut command = Command::new("/proc/self/exe");
-        command
-            .arg(OPTION)
-            .arg(std::path::absolute(path)?)
-            .arg(mounted.device);
+        command.arg(OPTION).arg(&path);
         // Its input ends when the service ends, since the service alone holds the other end of the pipe.
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         // Ctrl-C in a terminal reaches the service alone.
-        command.process_group(0).spawn().map(Self)
+        let process = command.process_group(0).spawn()?;
+        Ok(Self { process, path })
+    }
+
+    /// Tells it which mount it is to unmount: the one that is there now.
+    pub(super) fn guard(&mut self) -> io::Result<()> {
+        let mounted = mounted_at(&self.path)?.ok_or(io::ErrorKind::NotFound)?;
+        let input = self.process.stdin.as_mut();
+        input
+            .ok_or(io::ErrorKind::BrokenPipe)?
+            .write_all(mounted.device.as_bytes())
     }
 
     /// Unmounts, and waits until that is done. Returns `false` if it failed, as when the guardian was killed.
     pub(super) fn unmount(&mut self) -> bool {
-        drop(self.0.stdin.take());
-        self.0.wait().is_ok_and(|status| status.success())
+        drop(self.process.stdin.take());
+        self.process.wait().is_ok_and(|status| status.success())
+    }
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        self.unmount();
     }
 }
 
 /// Runs the guardian: waits for the end of standard input, then unmounts `path` if the mount there still has the device
-/// number `device`.
+/// number that came by standard input.
 ///
 /// # Errors
 ///
 /// The reason why it was not unmounted.
-pub fn unmount_at_end(path: &Path, device: &str) -> io::Result<()> {
-    let mut nothing = [0];
-    while !matches!(io::stdin().read(&mut nothing), Ok(0) | Err(_)) {}
+pub fn unmount_at_end(path: &Path) -> io::Result<()> {
+    let mut device = String::new();
+    io::stdin().read_to_string(&mut device)?;
     let is_this = |mounted: &Mounted| mounted.is_ours() && mounted.device == device;
     if mounted_at(path)?.as_ref().is_some_and(is_this) {
         // By force: readers that have a file open get an error at once, and the service's threads end.

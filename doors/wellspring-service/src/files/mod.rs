@@ -19,13 +19,12 @@ mod mount;
 mod nodes;
 mod random_files;
 
-pub use guardian::unmount_at_end;
+pub use guardian::{Guardian, unmount_at_end};
 pub use mount::MountFault;
 
 use crate::state::State;
 use ahead::Ahead;
 use fuser::{BackgroundSession, Session};
-use guardian::Guardian;
 use random_files::RandomFiles;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -52,18 +51,24 @@ pub struct ServedFiles {
 }
 
 impl MountedFiles {
-    /// Mounts the files at `path`. `threads` is the number of readers that are served at the same time.
+    /// Mounts the files at `path`, for which the guardian was started. `threads` is the number of readers that are served
+    /// at the same time.
     ///
     /// # Errors
     ///
     /// The reason why they cannot be mounted.
-    pub fn mount(path: &Path, threads: usize) -> Result<Self, MountFault> {
+    pub fn mount(
+        path: &Path,
+        threads: usize,
+        guardian: std::io::Result<Guardian>,
+    ) -> Result<Self, MountFault> {
         let state = Arc::new(OnceLock::new());
         let ahead = Arc::new(Ahead::new(threads));
         let files = RandomFiles::new(state.clone(), ahead.clone());
         let session = mount::mount(path, files, threads)?;
+        let mut guardian = guardian.map_err(MountFault::Guardian)?;
         // From here on the guardian alone unmounts, so that one code serves a clean end and `kill -9`.
-        let guardian = Guardian::start(path).map_err(MountFault::Guardian)?;
+        guardian.guard().map_err(MountFault::Guardian)?;
         Ok(Self {
             session,
             guardian,

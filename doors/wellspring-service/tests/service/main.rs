@@ -11,6 +11,7 @@
 //! guests   virtual machines by vhost-user, also hostile ones
 //! scale    64 guests beside 1000 clients
 //! look     status, metrics, the page in a browser
+//! killed_early  a service that is killed in the middle of its start
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
 //! residue  the memory of the service, searched for bytes that it sent
@@ -22,6 +23,7 @@ mod faults;
 mod files;
 mod guests;
 mod hypervisor;
+mod killed_early;
 mod look;
 mod manners;
 mod page;
