@@ -172,7 +172,6 @@ pub(crate) const COSTS: Costs = Costs {
 mod tests {
     use super::*;
 
-
     #[test]
     fn every_cost_is_a_time() {
         let costs = Costs::measure();

@@ -78,8 +78,8 @@ fn tap(costs: &Costs, bytes: usize, socket: usize) -> Cycle {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use super::super::costs::COSTS;
+    use super::*;
 
     fn speedup(mode: Mode, bytes: usize, sockets: usize, threads_per_socket: usize) -> f64 {
         let at = |sockets, threads_per_socket| {
