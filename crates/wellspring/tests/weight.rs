@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The most bytes that the library may add: 3 % more than the 109,528 that were measured when this line was written.
+/// The most bytes that the library may add: 3 % more than the 109,656 that were measured when this line was written.
 const MOST_BYTES: u64 = 112_500;
 
 /// Another compiler makes other code from the same source.
