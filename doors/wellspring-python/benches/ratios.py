@@ -27,7 +27,7 @@ CALLS = 10
 
 TARGETS = {
     "bytes, 100 kB": 10,
-    "bytes, 4 MB, all cores": 10,
+    "bytes, 16 MB, all cores": 10,
     "random, float64": 3,
     "standard_normal, float64": 2,
     "token_bytes(16)": 2,
@@ -96,7 +96,7 @@ def bytes_of_engines(rounds):
 
 
 def bytes_on_all_cores(rounds):
-    """4 MB into memory that exists, as `Elements` makes them if nothing is said about threads."""
+    """4 MB into memory that exists, where NumPy takes new memory, as `Elements` makes them if nothing is said about threads."""
     rng, memory = np.random.default_rng(1), bytearray(4 * 10**6)
     for algorithm in ("aes256-ctr", "chacha8"):
         ours = Elements(1, algorithm=algorithm)
