@@ -1,14 +1,14 @@
 //! All tests of the module in one machine: load it, run its tests by `wellspring check --kernel`, load and unload it
 //! while programs read, look for leaks, power off.
 
-use super::steps::{CHECK, LOAD, LOAD_NEEDED, succeeded};
+use super::steps::{CHECK, LOAD, LOAD_NEEDED, look_for_leaks, stop_scans, succeeded};
 use crate::guest::{Event, Guest, Release, Result, failed};
 
 /// Reloads before memory is looked at.
 const WARM_UP: usize = 2;
 
-/// How much more memory the kernel may hold after all reloads, in KiB: allocators keep some for later. What is
-/// smaller is for kmemleak to find, in the debug kernel.
+/// How much more memory the kernel may hold after all reloads, in KiB: allocators keep some for later. The kernel that has
+/// kmemleak has KASAN too, which keeps what was freed, up to a 32nd of all memory: there kmemleak decides.
 const MAX_GROWTH_KIB: usize = 1024;
 
 /// Programs open the device, read, and close it. `rmmod` fails while one of them has the device open, so it is
@@ -63,6 +63,7 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
     } else {
         "12288"
     };
+    stop_scans(&mut guest)?;
     guest.must(LOAD_NEEDED)?;
     let scripts = guest.run_within("guest.sh /modules", CHECK)?;
     succeeded(&mut guest, &scripts)?;
@@ -78,12 +79,12 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
     let before = memory(&mut guest)?;
     reload(&mut guest, reloads)?;
     let grown = memory(&mut guest)?.saturating_sub(before);
-    if grown > MAX_GROWTH_KIB {
+    let has_kmemleak = look_for_leaks(&mut guest)?;
+    if grown > MAX_GROWTH_KIB && !has_kmemleak {
         return failed(format!(
             "{grown} KiB of kernel memory are lost after {reloads} reloads"
         ));
     }
-    let leaks = leaks(&mut guest)?;
     let taint = guest.must("cat /proc/sys/kernel/tainted")?;
     if taint.trim() != expected_taint {
         return failed(format!(
@@ -92,8 +93,13 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
         ));
     }
     guest.end()?;
+    let kmemleak = if has_kmemleak {
+        "nothing found"
+    } else {
+        "not there"
+    };
     Ok(format!(
-        "{last}; {reloads} reloads under load, {grown} KiB left; {leaks}{locks}"
+        "{last}; {reloads} reloads under load, {grown} KiB left; kmemleak: {kmemleak}{locks}"
     ))
 }
 
@@ -140,20 +146,4 @@ fn memory(guest: &mut Guest) -> Result<usize> {
         .lines()
         .filter_map(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok())
         .sum())
-}
-
-/// The report of kmemleak, if the kernel has it.
-fn leaks(guest: &mut Guest) -> Result<String> {
-    let has_it = guest.run("[ -e /sys/kernel/debug/kmemleak ]")?.status == 0;
-    if !has_it {
-        return Ok("no kmemleak in this kernel".into());
-    }
-    // Twice, with some seconds between: an object younger than 5 s is not reported.
-    let scan =
-        "cd /sys/kernel/debug && echo scan >kmemleak; sleep 6; echo scan >kmemleak; cat kmemleak";
-    let found = guest.run_within(scan, CHECK)?.text;
-    if found.contains("unreferenced object") {
-        return failed(format!("kmemleak:\n{found}"));
-    }
-    Ok("kmemleak found nothing".into())
 }
