@@ -88,6 +88,9 @@ fn items(repository: &Path, command: &Path, place: &Place) -> Result<Vec<Item>, 
             mode: 0o755,
         });
     }
+    let page = repository.join("packaging/man/wellspringd.8");
+    let bytes = fs::read(&page).map_err(about(&page))?;
+    items.push(item("share/man/man8/wellspringd.8".into(), bytes));
     // An example: the service needs no configuration, and what an operator wrote to /etc is left alone.
     let example = repository.join("packaging/wellspring/wellspring.toml");
     let bytes = fs::read(&example).map_err(about(&example))?;

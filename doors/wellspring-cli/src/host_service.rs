@@ -32,12 +32,16 @@ pub(crate) struct ServeRequest {
 }
 
 /// Show the state of the host service
+///
+/// --json prints one line for programs, --watch prints again every second, --config FILE names the configuration with
+/// which the service was started, if it is not the default.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   wellspring status
   wellspring status --json
-  wellspring status --watch")]
+  wellspring status --watch
+  wellspring status --config wellspring.toml")]
 pub(crate) struct StatusRequest {
     /// Arguments of wellspringd status
     #[arg(

@@ -147,10 +147,11 @@ fn enclose(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         tracing::warn!("there is no sandbox: the configuration says so");
         return Ok(());
     }
-    let folder = |path: &Path| path.parent().map(Path::to_owned);
     let seed_files = [&config.engine.seed_file, &config.kernel_module.seed_file];
-    let seeds = seed_files.into_iter().filter_map(|path| folder(path));
-    let mut written: Vec<PathBuf> = seeds.filter(|path| !path.as_os_str().is_empty()).collect();
+    let mut written: Vec<PathBuf> = seed_files
+        .into_iter()
+        .filter_map(|path| folder(path))
+        .collect();
     written.push(config.service.runtime_dir.clone());
     written.extend(folder(&config.runtime_path(&config.page.path)));
     let read: Vec<PathBuf> = path.and_then(folder).into_iter().collect();
@@ -158,6 +159,12 @@ fn enclose(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         tracing::warn!("files are not restricted: {reason}");
     }
     sandbox::restrict_calls().map_err(|reason| format!("no filter of system calls: {reason}"))
+}
+
+/// The folder of a file, if there is a path. A path of one name is in the working folder: its parent is empty.
+fn folder(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    path.parent().map(Path::to_owned)
 }
 
 struct Service<'a> {

@@ -139,6 +139,25 @@ fn what_is_printed_is_a_right_configuration_with_every_key() {
 }
 
 #[test]
+fn the_man_page_names_every_option_and_every_section() {
+    let page = include_str!("../../../../packaging/man/wellspringd.8").replace("\\-", "-");
+    let printed = |words: &[&str]| {
+        let output = wellspringd().args(words).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let help = printed(&["--help"]) + &printed(&["status", "--help"]);
+    let words = help.split(|letter: char| !letter.is_ascii_lowercase() && letter != '-');
+    let options = words.filter(|word| word.starts_with("--"));
+    let config = printed(&["--print-config"]);
+    let sections = config.lines().filter(|line| line.starts_with('['));
+    let named: Vec<_> = options.chain(sections).collect();
+    assert!(named.contains(&"--watch") && named.contains(&"[log]"));
+    for name in named {
+        assert!(page.contains(name), "{name}");
+    }
+}
+
+#[test]
 fn sighup_reads_the_configuration_again_and_drops_no_client() {
     use std::io::{Read, Write};
     let service = Service::start("[log]\nlevel = \"info\"\n");
@@ -163,6 +182,23 @@ fn sighup_reads_the_configuration_again_and_drops_no_client() {
     service.wait_for_log("wellspring.toml:4:9: 'wrong' is none of: error, warn, info, debug");
     client.write_all(&[2, 32]).unwrap();
     client.read_exact(&mut bytes).unwrap();
+}
+
+/// Landlock allows the folders of these files, and the parent of a path of one name is empty.
+#[test]
+fn files_without_a_folder_in_their_name_are_used_in_the_sandbox() {
+    let folder = Folder::new();
+    folder.configure("[engine]\nseed_file = \"seed\"\n");
+    let mut command = wellspringd();
+    command.current_dir(&folder.0);
+    command.args(["--config", "wellspring.toml"]);
+    let mut service = Service::spawn(folder, &mut command);
+    service.signal("-HUP");
+    service.wait_for_log("the configuration ");
+    assert!(service.log().contains("the configuration was read again"));
+    assert!(service.end("-TERM").success());
+    assert!(!service.log().contains("seed"), "{}", service.log());
+    assert!(fs::metadata(service.folder.path("seed")).is_ok());
 }
 
 #[test]
