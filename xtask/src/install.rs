@@ -88,19 +88,23 @@ fn items(repository: &Path, command: &Path, place: &Place) -> Result<Vec<Item>, 
             mode: 0o755,
         });
     }
-    let page = repository.join("packaging/man/wellspringd.8");
-    let bytes = fs::read(&page).map_err(about(&page))?;
-    items.push(item("share/man/man8/wellspringd.8".into(), bytes));
-    // An example: the service needs no configuration, and what an operator wrote to /etc is left alone.
-    let example = repository.join("packaging/wellspring/wellspring.toml");
-    let bytes = fs::read(&example).map_err(about(&example))?;
-    items.push(item("share/wellspring/wellspring.toml".into(), bytes));
-    let dashboard = repository.join("packaging/grafana/wellspringd.json");
-    let bytes = fs::read(&dashboard).map_err(about(&dashboard))?;
-    items.push(item(
-        "share/wellspring/grafana-wellspringd.json".into(),
-        bytes,
-    ));
+    // The page of the service, and examples: it needs no configuration, and what an operator wrote to /etc is left alone.
+    for (source, path) in [
+        ("man/wellspringd.8", "man/man8/wellspringd.8"),
+        ("wellspring/wellspring.toml", "wellspring/wellspring.toml"),
+        (
+            "wellspring/fuse-io-uring.conf",
+            "wellspring/fuse-io-uring.conf",
+        ),
+        (
+            "grafana/wellspringd.json",
+            "wellspring/grafana-wellspringd.json",
+        ),
+    ] {
+        let source = repository.join("packaging").join(source);
+        let bytes = fs::read(&source).map_err(about(&source))?;
+        items.push(item(format!("share/{path}"), bytes));
+    }
     for (shell, path) in COMPLETIONS {
         items.push(item(path.into(), output(command, &["completions", shell])?));
     }

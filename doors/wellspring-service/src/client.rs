@@ -94,7 +94,11 @@ pub fn text(status: &Value) -> String {
         plain(&status["backend"]),
     );
     let tables: [(&str, &str, &[&str]); 7] = [
-        ("openings", "opening", &["name", "place", "open", "fault"]),
+        (
+            "openings",
+            "opening",
+            &["name", "place", "open", "requests_by", "fault"],
+        ),
         (
             "doors",
             "door",
@@ -219,7 +223,9 @@ mod tests {
         let text = text(&status);
         assert!(text.starts_with("! Node 1 is starved.\n"), "{text}");
         assert!(
-            text.contains("opening  place   open  fault\negd      x.sock  true  -\n"),
+            text.contains(
+                "opening  place   open  requests by  fault\negd      x.sock  true  -            -\n"
+            ),
             "{text}"
         );
     }

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use wellspring::{Engine, Error, pseudo};
 
 /// The time for which an answer is kept. A reader that comes back later is not reading as fast as it can.
-const KEPT_FOR: Duration = Duration::from_millis(2);
+pub(super) const KEPT_FOR: Duration = Duration::from_millis(2);
 
 /// The time after which wiped memory is given back to the system, if no long read came.
-const MEMORY_KEPT_FOR: Duration = Duration::from_secs(1);
+pub(super) const MEMORY_KEPT_FOR: Duration = Duration::from_secs(1);
 
 /// Shorter answers are not made ahead: to make one takes less time than to hand it over.
 const LEAST_BYTES: usize = 64 << 10;

@@ -45,9 +45,14 @@ impl Guardian {
             .write_all(mounted.device.as_bytes())
     }
 
+    /// Unmounts, and does not wait for that.
+    pub(super) fn start_to_unmount(&mut self) {
+        drop(self.process.stdin.take());
+    }
+
     /// Unmounts, and waits until that is done. Returns `false` if it failed, as when the guardian was killed.
     pub(super) fn unmount(&mut self) -> bool {
-        drop(self.process.stdin.take());
+        self.start_to_unmount();
         self.process.wait().is_ok_and(|status| status.success())
     }
 }

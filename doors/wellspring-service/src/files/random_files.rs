@@ -8,10 +8,11 @@ use crate::meters::{add, subtract};
 use crate::state::State;
 use crate::users::Peer;
 use core::cell::RefCell;
+use core::sync::atomic::{AtomicBool, Ordering};
 use fuser::{
-    Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
-    KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
-    ReplyEntry, ReplyIoctl, ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    IoctlFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
+    ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 use std::ffi::OsStr;
 use std::io;
@@ -34,11 +35,13 @@ const RNDRESEEDCRNG: u32 = 0x5207;
 const CREDIT_REQUESTS: [u32; 4] = [0x4004_5201, 0x4008_5203, 0x5204, 0x5206];
 
 /// The file system.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RandomFiles {
     /// Set before the threads start.
     state: Arc<OnceLock<Arc<State>>>,
     ahead: Arc<Ahead>,
+    /// Whether requests come by io_uring: wanted until the kernel has been asked.
+    by_rings: Arc<AtomicBool>,
 }
 
 thread_local! {
@@ -47,8 +50,25 @@ thread_local! {
 }
 
 impl RandomFiles {
-    pub(super) fn new(state: Arc<OnceLock<Arc<State>>>, ahead: Arc<Ahead>) -> Self {
-        Self { state, ahead }
+    pub(super) fn new(state: Arc<OnceLock<Arc<State>>>, ahead: Arc<Ahead>, by_rings: bool) -> Self {
+        Self {
+            state,
+            ahead,
+            by_rings: Arc::new(AtomicBool::new(by_rings)),
+        }
+    }
+
+    /// The same files for requests that are passed on.
+    pub(super) fn for_relay(&self) -> Self {
+        Self {
+            by_rings: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether requests come by io_uring.
+    pub(super) fn by_rings(&self) -> bool {
+        self.by_rings.load(Ordering::Relaxed)
     }
 
     /// The state and the door of a file.
@@ -59,6 +79,24 @@ impl RandomFiles {
             Some(Node::Root) => Err(Errno::EISDIR),
             None => Err(Errno::ENOENT),
         }
+    }
+
+    /// Makes the bytes of an answer in place.
+    pub(super) fn make(&self, user: u32, number: u64, bytes: &mut [u8]) -> Result<(), Errno> {
+        let began = Instant::now();
+        let (state, door) = self.door(INodeNo(number))?;
+        fill(state, door, bytes).map_err(|_| Errno::EAGAIN)?;
+        state.doors.meter(door).latencies.count(began.elapsed());
+        count(state, door, user, bytes.len());
+        Ok(())
+    }
+
+    /// Mixes bytes in without credit, like random(4).
+    pub(super) fn mix(&self, number: u64, data: &[u8]) -> Result<(), Errno> {
+        let (state, door) = self.door(INodeNo(number))?;
+        state.engine.mix(data);
+        add(&state.doors.meter(door).mixed_bytes, data.len() as u64);
+        Ok(())
     }
 
     /// Makes `size` bytes and hands them to `give`.
@@ -91,18 +129,28 @@ impl RandomFiles {
             })
         };
         read.map_err(|_| Errno::EAGAIN)?;
-        let user = state.users.meter(Peer::User(user));
-        add(&meter.bytes, length as u64);
-        add(&user.bytes, length as u64);
-        add(&user.requests, 1);
+        count(state, door, user, length);
         Ok(())
     }
+}
+
+/// Counts an answer.
+fn count(state: &State, door: Door, user: u32, bytes: usize) {
+    let user = state.users.meter(Peer::User(user));
+    add(&state.doors.meter(door).bytes, bytes as u64);
+    add(&user.bytes, bytes as u64);
+    add(&user.requests, 1);
 }
 
 impl Filesystem for RandomFiles {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // It also bounds reads: the kernel asks for no more pages than it may write.
         let _ = config.set_max_write(MAX_READ_BYTES);
+        let is_agreed = self.by_rings()
+            && config
+                .add_capabilities(InitFlags::FUSE_OVER_IO_URING)
+                .is_ok();
+        self.by_rings.store(is_agreed, Ordering::Relaxed);
         Ok(())
     }
 
@@ -221,7 +269,6 @@ impl Filesystem for RandomFiles {
         }
     }
 
-    /// Mixes the bytes in without credit, like random(4).
     fn write(
         &self,
         _: &Request,
@@ -234,12 +281,8 @@ impl Filesystem for RandomFiles {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match self.door(number) {
-            Ok((state, door)) => {
-                state.engine.mix(data);
-                add(&state.doors.meter(door).mixed_bytes, data.len() as u64);
-                reply.written(data.len() as u32);
-            }
+        match self.mix(number.0, data) {
+            Ok(()) => reply.written(data.len() as u32),
             Err(error) => reply.error(error),
         }
     }

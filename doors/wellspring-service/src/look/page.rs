@@ -138,6 +138,7 @@ fn doors(state: &State) -> String {
             escape(opening.name),
             marked(text, opening.fault.is_none()),
             escape(&opening.place),
+            escape(opening.requests_by.unwrap_or("-")),
         ]
     });
     let head = [
@@ -154,7 +155,7 @@ fn doors(state: &State) -> String {
     html += &table(
         "Openings",
         "What the configuration asks for.",
-        &["kind", "state", "place"],
+        &["kind", "state", "place", "requests by"],
         &openings,
     );
     html

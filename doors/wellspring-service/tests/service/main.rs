@@ -14,6 +14,7 @@
 //! killed_early  a service that is killed in the middle of its start
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
+//! rings    starts a service whose requests come by io_uring
 //! residue  the memory of the service, searched for bytes that it sent
 //! ```
 
@@ -28,6 +29,7 @@ mod look;
 mod manners;
 mod page;
 mod residue;
+mod rings;
 mod scale;
 mod sockets;
 mod vsock;
