@@ -28,10 +28,12 @@ struct ws_reservation {
 
 /* All in any context but NMI. */
 void ws_generator_init(struct ws_generator *generator, enum ws_cipher cipher);
+
 static inline bool ws_generator_is_seeded(const struct ws_generator *generator)
 {
 	return !ws_counter_is_zero(&generator->counter);
 }
+
 void ws_generator_reseed(struct ws_generator *generator, const void *seed,
 			 size_t bytes);
 /*

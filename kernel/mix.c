@@ -22,7 +22,7 @@
 #define STEP_BYTES 4096
 
 struct mixer {
-	spinlock_t lock;
+	spinlock_t lock;	/* for what follows */
 	bool filled;
 	struct sha256_ctx hash;
 };

@@ -59,7 +59,7 @@ void ws_rng_exit(void)
 	 * tests it for a moment after the registration.
 	 */
 	while (refcount_read(&algorithm.base.cra_refcnt) > 1)
-		msleep(1);
+		fsleep(1000);
 	crypto_unregister_rng(&algorithm);
 }
 

@@ -63,7 +63,7 @@ static int on_hwrng(struct kprobe *probe, struct pt_regs *registers)
 	size_t length = regs_get_kernel_argument(registers, 1);
 
 	ws_queue_push(WS_SOURCE_HWRNG, bytes,
-			min_t(size_t, length, WS_EVENT_BYTES), 0);
+		      min_t(size_t, length, WS_EVENT_BYTES), 0);
 	return 0;
 }
 
@@ -71,6 +71,7 @@ static struct kprobe hwrng_probe = {
 	.symbol_name = "add_hwgenerator_randomness",
 	.pre_handler = on_hwrng,
 };
+
 static bool hwrng_is_hooked;
 
 static void find_tracepoint(struct tracepoint *tracepoint, void *unused)

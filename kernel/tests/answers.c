@@ -38,7 +38,7 @@ static const struct answer chacha_answer = {
 };
 
 static int check_answer(struct report *report, const struct answer *answer,
-	       enum ws_backend backend)
+			enum ws_backend backend)
 {
 	unsigned int block_bytes = ws_block_bytes(answer->cipher);
 	struct ws_keystream keystream;

@@ -31,7 +31,8 @@ for object in $all; do
 done
 
 # tsort names circles on stderr.
-circles=$(grep -H '^#include "' *.h | sed 's/^\([^:]*\):#include "\(.*\)"$/\1 \2/' | tsort 2>&1 >/dev/null)
+circles=$(grep -H '^#include "' *.h | sed 's/^\([^:]*\):#include "\(.*\)"$/\1 \2/' |
+	tsort 2>&1 >/dev/null)
 [ -z "$circles" ] || { echo "$circles"; status=1; }
 [ $status -ne 0 ] || echo "no circles in $(echo $all | wc -w) files"
 exit $status

@@ -41,7 +41,7 @@ static int counter_add64(struct report *report)
 }
 
 static void make_stream(enum ws_cipher cipher, enum ws_backend backend, const u8 *key,
-		 struct ws_counter start, u8 *output, size_t bytes)
+			struct ws_counter start, u8 *output, size_t bytes)
 {
 	struct ws_keystream keystream;
 
@@ -72,7 +72,7 @@ static struct ws_counter before_carry(unsigned int bits, u64 lane)
  * against blocks that are made alone.
  */
 static int check_carries(struct report *report, enum ws_cipher cipher,
-		 enum ws_backend backend)
+			 enum ws_backend backend)
 {
 	static const unsigned int carries[] = { 32, 64, 96, 128 };
 	unsigned int block_bytes = ws_block_bytes(cipher);
@@ -91,10 +91,10 @@ static int check_carries(struct report *report, enum ws_cipher cipher,
 				before_carry(carries[at], lane);
 
 			make_stream(cipher, backend, key, counter, run,
-			     RUN_BLOCKS * block_bytes);
+				    RUN_BLOCKS * block_bytes);
 			for (index = 0; index < RUN_BLOCKS; index++) {
 				make_stream(cipher, WS_SCALAR, key, counter, block,
-				     block_bytes);
+					    block_bytes);
 				ws_counter_add(&counter, 1);
 				if (!memcmp(block, run + index * block_bytes,
 					    block_bytes)) {

@@ -17,7 +17,7 @@ static u64 per_request(u64 count, const struct cost *cost)
 }
 
 static int judge_detour(struct report *report, const struct cost *direct,
-		 const struct cost *detour)
+			const struct cost *detour)
 {
 	u64 direct_ticks = per_request(direct->ticks, direct) / 100;
 	u64 detour_ticks = per_request(detour->ticks, detour) / 100;

@@ -19,7 +19,8 @@ grep -q '^phase empty$' $state || { echo "FAILED early/device: $(grep phase $sta
 wellspring check --kernel --only early || status=1
 # The test gave the credit.
 wait $reader
-[ "$(wc -c </tmp/early-bytes)" -eq 32 ] || { echo "FAILED early/device: a read came short"; status=1; }
+[ "$(wc -c </tmp/early-bytes)" -eq 32 ] ||
+	{ echo "FAILED early/device: a read came short"; status=1; }
 rm -f /tmp/early-bytes
 rmmod wellspring_test && rmmod wellspring || status=1
 [ $status -ne 0 ] || echo "ok early/device: a read waited for 128 bits"

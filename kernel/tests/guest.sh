@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# The tests that load the module by themselves, without suspend.sh. It is not loaded before and after.
+# The tests that load the module by themselves, without suspend.sh. It is not loaded before
+# and after.
 #
 # usage: guest.sh FOLDER        where wellspring.ko and wellspring_test.ko are
 

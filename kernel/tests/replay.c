@@ -53,7 +53,7 @@ static void load_counter(struct ws_counter *counter, const u8 bytes[16])
 }
 
 static long replay_begin(struct replay *replay,
-		  const struct wellspring_replay_begin __user *argument)
+			 const struct wellspring_replay_begin __user *argument)
 {
 	struct wellspring_replay_begin request;
 
@@ -77,7 +77,7 @@ static long replay_begin(struct replay *replay,
 }
 
 static long replay_absorb(struct replay *replay,
-		   const struct wellspring_replay_event __user *argument)
+			  const struct wellspring_replay_event __user *argument)
 {
 	struct wellspring_replay_event request;
 	struct ws_event event = { .source = WS_SOURCE_MIX };
@@ -119,7 +119,7 @@ static void read_canonical(struct ws_generator *generator, u8 *bytes,
 }
 
 static long replay_read(struct replay *replay,
-		 const struct wellspring_replay_read __user *argument)
+			const struct wellspring_replay_read __user *argument)
 {
 	struct wellspring_replay_read request;
 	struct ws_reservation reservation;
@@ -148,7 +148,7 @@ static long replay_read(struct replay *replay,
 }
 
 static long replay_state(struct replay *replay,
-		  struct wellspring_replay_state __user *argument)
+			 struct wellspring_replay_state __user *argument)
 {
 	struct wellspring_replay_state answer = {
 		.reseeds = replay->accumulator.reseeds,
@@ -161,7 +161,7 @@ static long replay_state(struct replay *replay,
 }
 
 static long replay_dispatch(struct replay *replay, unsigned int command,
-		     void __user *argument)
+			    void __user *argument)
 {
 	switch (command) {
 	case WELLSPRING_REPLAY_EVENT:
