@@ -56,6 +56,7 @@ static void spend_credit(struct ws_node *node, size_t bytes)
 
 bool ws_node_has_room(const struct ws_node *node)
 {
+	/* Pairs with receive_locked(): the old seed is wiped before a new one is written. */
 	return !smp_load_acquire(&node->mailbox.full);
 }
 
@@ -74,6 +75,7 @@ bool ws_node_post(struct ws_node *node, const void *seed, size_t bytes,
 	mailbox->seed.bytes = bytes;
 	mailbox->seed.credit_bits = credit_bits;
 	memcpy(mailbox->seed.data, seed, bytes);
+	/* Pairs with receive_locked(): the whole seed is there before the mark. */
 	smp_store_release(&mailbox->full, true);
 	return true;
 }
@@ -83,7 +85,8 @@ static void reseed_locked(struct ws_node *node, const void *seed, size_t bytes,
 			  u32 credit_bits)
 {
 	ws_generator_reseed(&node->generator, seed, bytes);
-	node->credited_bits += credit_bits;
+	/* Marked: ws_node_credited_bits() reads without the lock. */
+	WRITE_ONCE(node->credited_bits, node->credited_bits + credit_bits);
 	WRITE_ONCE(node->credit_bits,
 		   min_t(u32, node->credit_bits + credit_bits, WS_CAPACITY_BITS));
 	node->reseeds++;
@@ -97,11 +100,13 @@ static void receive_locked(struct ws_node *node)
 {
 	struct ws_mailbox *mailbox = &node->mailbox;
 
+	/* Pairs with ws_node_post(). */
 	if (likely(!smp_load_acquire(&mailbox->full)))
 		return;
 	reseed_locked(node, mailbox->seed.data, mailbox->seed.bytes,
 		      mailbox->seed.credit_bits);
 	memzero_explicit(&mailbox->seed, sizeof(mailbox->seed));
+	/* Pairs with ws_node_has_room(). */
 	smp_store_release(&mailbox->full, false);
 }
 

@@ -138,6 +138,7 @@ u64 ws_nodes_reservations(void)
 		const struct ws_node *node = ws_nodes_get(number);
 
 		if (node)
+			/* A count that is a little old will do. */
 			reservations += data_race(node->reservations);
 	}
 	rcu_read_unlock();

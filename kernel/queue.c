@@ -39,10 +39,12 @@ static bool queue_push_alone(struct queue *queue, enum ws_source source,
 {
 	u32 pushed = queue->pushed;
 
+	/* Pairs with ws_queue_drain(): the old event is wiped before a new one is written. */
 	if (pushed - smp_load_acquire(&queue->popped) >= WS_QUEUE_EVENTS)
 		return false;
 	ws_event_init(&queue->events[pushed % WS_QUEUE_EVENTS], source, data,
 		      bytes, credit_bits);
+	/* Pairs with ws_queue_drain(): the whole event is there before it is counted. */
 	smp_store_release(&queue->pushed, pushed + 1);
 	return true;
 }
@@ -55,7 +57,8 @@ void ws_queue_push(enum ws_source source, const void *data, size_t bytes,
 
 	preempt_disable_notrace();
 	queue = this_cpu_ptr(queues);
-	if (!queue->busy) {
+	/* Marked: an interrupt may push too, and is done with it when it returns. */
+	if (!READ_ONCE(queue->busy)) {
 		WRITE_ONCE(queue->busy, true);
 		barrier();
 		done = queue_push_alone(queue, source, data, bytes, credit_bits);
@@ -71,7 +74,10 @@ WS_EXPORT_FOR_TEST(ws_queue_push);
 void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event))
 {
 	struct queue *queue = per_cpu_ptr(queues, cpu);
-	/* Read once: what is pushed from now on waits for the next round. */
+	/*
+	 * Pairs with queue_push_alone(). Read once: what is pushed from now on waits for the
+	 * next round.
+	 */
 	u32 pushed = smp_load_acquire(&queue->pushed);
 	u32 popped = queue->popped;
 
@@ -80,6 +86,7 @@ void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event))
 
 		absorb(event);
 		memzero_explicit(event, sizeof(*event));
+		/* Pairs with queue_push_alone(). */
 		smp_store_release(&queue->popped, ++popped);
 	}
 }

@@ -85,6 +85,7 @@ WS_EXPORT_FOR_TEST(ws_simd_end);
 
 void ws_simd_statistics(int cpu, struct ws_simd_statistics *statistics)
 {
+	/* Counts that are a little old will do. */
 	*statistics = data_race(per_cpu(statistics_of_cpu, cpu));
 }
 WS_EXPORT_FOR_TEST(ws_simd_statistics);

@@ -53,8 +53,9 @@ unsigned int ws_source_count(enum ws_source source, u32 credit_bits)
 {
 	struct entry *entry = &entries[source];
 
-	entry->events++;
-	entry->credit_bits += credit_bits;
+	/* Marked: ws_source_statistics() reads without the lock. */
+	WRITE_ONCE(entry->events, entry->events + 1);
+	WRITE_ONCE(entry->credit_bits, entry->credit_bits + credit_bits);
 	/* The next reseed uses what was written: an operator may credit it. */
 	if (source == WS_SOURCE_MIX)
 		return 0;
@@ -98,7 +99,10 @@ bool ws_source_judge(const struct ws_event *event)
 /* Output of ChaCha20: no test could find anything in it. */
 static size_t draw_system(u8 *sample, size_t bytes, u32 *credit_bits_per_byte)
 {
-	*credit_bits_per_byte = rng_is_initialized() && !withhold_credit ? 8 : 0;
+	/* A test may change the parameter at any time. */
+	bool is_credited = rng_is_initialized() && !data_race(withhold_credit);
+
+	*credit_bits_per_byte = is_credited ? 8 : 0;
 	get_random_bytes(sample, bytes);
 	return bytes;
 }
@@ -149,7 +153,7 @@ size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
 		      u32 *credit_bits_per_byte)
 {
 	*credit_bits_per_byte = 0;
-	if (!entries[source].present ||
+	if (!READ_ONCE(entries[source].present) ||
 	    entries[source].health.state != WS_HEALTH_ACTIVE)
 		return 0;
 	switch (source) {
@@ -170,7 +174,8 @@ void ws_source_statistics(enum ws_source source,
 	*statistics = (struct ws_source_statistics) {
 		.name = entry->name,
 		.present = READ_ONCE(entry->present),
-		.health = READ_ONCE(entry->health.state),
+		/* What is a little old will do. */
+		.health = data_race(entry->health.state),
 		.events = READ_ONCE(entry->events),
 		.credit_bits = READ_ONCE(entry->credit_bits),
 	};

@@ -156,7 +156,8 @@ static int read_short(u8 *destination, size_t bytes)
 
 	preempt_disable();
 	tap = &this_cpu_ptr(taps)->of_context[ws_context()];
-	if (unlikely(tap->busy)) {
+	/* Marked: an interrupt may use this tap, and is done with it when it returns. */
+	if (unlikely(READ_ONCE(tap->busy))) {
 		tap->statistics.deeper++;
 		preempt_enable();
 		return read_node(destination, bytes);
@@ -190,6 +191,7 @@ void ws_tap_statistics(int cpu, enum ws_context context,
 {
 	const struct tap *tap = &per_cpu_ptr(taps, cpu)->of_context[context];
 
+	/* Counts that are a little old will do. */
 	*statistics = data_race(tap->statistics);
 }
 WS_EXPORT_FOR_TEST(ws_tap_statistics);
@@ -202,6 +204,7 @@ u64 ws_taps_reads(void)
 
 	for_each_possible_cpu(cpu)
 		for (context = 0; context < WS_CONTEXTS; context++)
+			/* A count that is a little old will do. */
 			reads += data_race(per_cpu_ptr(taps, cpu)
 						   ->of_context[context]
 						   .statistics.reads);

@@ -53,6 +53,7 @@ static void serve_request(struct work_struct *unused)
 		request.cost.switches += switches > request.worker_switches;
 	request.worker_switches = switches;
 	WRITE_ONCE(request.cost.requests, request.cost.requests + 1);
+	/* Pairs with softirq_sends(): the figures of this request are complete. */
 	smp_store_release(&request.busy, false);
 	complete(&request.done);
 }
@@ -140,6 +141,7 @@ static bool reads_are_done(void *argument)
 
 static void softirq_sends(int cpu, void *argument)
 {
+	/* Pairs with the end of the request. */
 	if (cpu || smp_load_acquire(&request.busy))
 		return;
 	request.busy = true;
