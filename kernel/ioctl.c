@@ -67,7 +67,8 @@ static long add_entropy(int __user *argument)
 	/* Credit is only for data that came completely. */
 	if (error != bytes)
 		return -EFAULT;
-	bits = min3(bits, 8 * bytes, MAX_CREDIT_BITS);
+	/* 8 bits a byte at most. Without the inner limit, 256 MiB would overflow. */
+	bits = min3(bits, 8 * min(bytes, MAX_CREDIT_BITS), MAX_CREDIT_BITS);
 	if (bits)
 		ws_credit(bits);
 	return 0;
@@ -97,7 +98,7 @@ static long restore_node(const struct wellspring_seed __user *argument)
 		return -EFAULT;
 	if (seed.credit_bits <= MAX_CREDIT_BITS)
 		error = ws_nodes_restore(seed.node, seed.bytes,
-					sizeof(seed.bytes), seed.credit_bits);
+					 sizeof(seed.bytes), seed.credit_bits);
 	memzero_explicit(&seed, sizeof(seed));
 	if (!error) {
 		ws_generation_bump();
