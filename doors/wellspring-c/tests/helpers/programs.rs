@@ -3,18 +3,31 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A new folder below the target folder.
+/// A new folder below the target folder. It stays, so that a failed test can be looked at, until a later test process
+/// makes its first folder.
 pub(crate) fn scratch(name: &str) -> PathBuf {
+    static REMOVE: Once = Once::new();
     static NEXT: AtomicU32 = AtomicU32::new(0);
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("doors");
+    REMOVE.call_once(|| remove_those_of_ended_processes(&all));
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
-    let package = env!("CARGO_PKG_NAME");
-    let name = format!("{package}-{}-{name}-{next}", std::process::id());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
+    let process = all.join(std::process::id().to_string());
+    let folder = process.join(format!("{name}-{next}"));
     fs::create_dir_all(&folder).unwrap();
     folder
+}
+
+/// Each folder has the number of its process. One run of all tests leaves 0.5 GB.
+fn remove_those_of_ended_processes(all: &Path) {
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let has_ended = !Path::new("/proc").join(entry.file_name()).exists();
+        if has_ended || entry.file_name() == *std::process::id().to_string() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Whether a shell script succeeds.
