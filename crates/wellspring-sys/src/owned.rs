@@ -66,6 +66,13 @@ impl<T: Zeroed> OwnedState<T> {
         self.current = epoch.of(self.owner).unwrap_or(STALE);
     }
 
+    /// Whether the state was last marked with an epoch. It may be out of date since.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_marked(&self) -> bool {
+        self.current != STALE
+    }
+
     /// Runs `read` on the state, if there is one and no fork took it meanwhile.
     #[inline(always)]
     fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {

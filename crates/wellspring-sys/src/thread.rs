@@ -103,6 +103,14 @@ impl CurrentThread {
         Self(address.cast())
     }
 
+    /// Whether the last outermost read made a state current, of any [`ThreadStates`](crate::thread_state::ThreadStates). It
+    /// may be out of date since. During a read: `true`.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_marked(self) -> bool {
+        self.local().epoch.get() != STALE
+    }
+
     #[inline(always)]
     pub(crate) fn local<'a>(self) -> &'a Local {
         // SAFETY: as in `local`: the value never leaves the thread.

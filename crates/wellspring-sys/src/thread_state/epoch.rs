@@ -24,6 +24,16 @@ pub(super) fn next_epoch() -> u64 {
 }
 
 impl Epoch {
+    /// No epoch: a state that is marked with it is not current.
+    #[must_use]
+    #[inline(always)]
+    pub fn none(self) -> Self {
+        Self {
+            number: STALE,
+            ..self
+        }
+    }
+
     /// Its number, if it is of the states of `owner`.
     #[inline(always)]
     pub(crate) fn of(self, owner: u64) -> Option<u64> {

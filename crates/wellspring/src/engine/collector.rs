@@ -22,7 +22,6 @@ use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::Ordering;
 use wellspring_core::event::Event;
-use wellspring_core::health::START_UP_SYMBOLS;
 use wellspring_core::pool::Pace;
 use wellspring_core::sha256::Sha256;
 use wellspring_core::topology::Topology;
@@ -35,9 +34,6 @@ use zeroize::Zeroize;
 
 /// The draws on all fast sources before seeding stops for now: enough for a source that yields 32 bytes at a time.
 const FIRST_DRAWS: usize = 34;
-
-/// The draws in a row on a source during its start-up: enough for one that yields 32 bytes at a time, and one more.
-const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
 
 /// The nodes that get seeds, and the taps to which the seeds are announced.
 #[derive(Clone, Copy)]
@@ -299,44 +295,9 @@ impl Collector {
         }
     }
 
-    /// Draws on a source: its sample goes through the health tests, in events, to the queue of this CPU.
-    ///
-    /// One draw of `bytes` bytes. If `bytes` is [`SEEDING_SAMPLE_BYTES`], up to 33 draws: until the start-up of the
-    /// source is over and a sample was used.
-    pub(super) fn draw(&self, state: &mut CollectorState, source: usize, bytes: usize) {
-        let draws = if bytes < SEEDING_SAMPLE_BYTES {
-            1
-        } else {
-            START_UP_DRAWS
-        };
-        for _ in 0..draws {
-            let drawing_thread = &self.memory.drawing_thread;
-            drawing_thread.store(this_thread(), Ordering::Relaxed);
-            let length = self.sources[source].sample(&mut state.sample[..bytes]);
-            drawing_thread.store(0, Ordering::Relaxed);
-            let Some(length) = length else { return };
-            let CollectorState {
-                sources,
-                sample,
-                event,
-                ..
-            } = &mut *state;
-            let push = &mut |event: &Event| self.push(event);
-            let used = self.sources[source].admit(
-                &mut sources[source],
-                &mut sample[..length],
-                event,
-                push,
-            );
-            if used || length == 0 {
-                return;
-            }
-        }
-    }
-
     /// Adds the event to the queue of this CPU.
     #[inline(never)]
-    fn push(&self, event: &Event) -> bool {
+    pub(super) fn push(&self, event: &Event) -> bool {
         self.queues[os::current_cpu() % self.queues.len()]
             .0
             .push(event)

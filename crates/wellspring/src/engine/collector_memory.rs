@@ -73,6 +73,9 @@ pub(super) struct CollectorState {
     pub(super) event: Event,
     /// The source that the next inline harvest draws on.
     pub(super) next_source: u64,
+    /// The length of the sample that waits for its tests, 0 if none does; and its source.
+    pub(super) waiting_bytes: u64,
+    pub(super) waiting_source: u64,
     /// The queue that inline harvests empty now, and the events that they took from it so far.
     pub(super) next_queue: u64,
     pub(super) queue_events: u64,
@@ -85,6 +88,8 @@ impl Zeroed for CollectorState {
         sample: [0; SEEDING_SAMPLE_BYTES],
         event: Event::ZERO,
         next_source: 0,
+        waiting_bytes: 0,
+        waiting_source: 0,
         next_queue: 0,
         queue_events: 0,
     };

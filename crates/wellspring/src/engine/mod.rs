@@ -38,6 +38,7 @@ mod other_modes;
 mod parts;
 mod phase;
 mod pool_meters;
+mod samples;
 #[cfg(test)]
 mod slice_tests;
 mod source_entry;

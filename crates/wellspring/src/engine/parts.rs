@@ -7,10 +7,8 @@
 //! ```
 
 use super::collector::{Collector, SeedTarget};
-use super::collector_memory::Due;
 use super::harvester::HarvesterStatus;
 use super::inherited;
-use super::inline_harvest::Slice;
 use super::modes;
 use super::nodes::Nodes;
 use super::phase::Phase;
@@ -26,7 +24,6 @@ use std::sync::OnceLock;
 use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Reservation;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
-use wellspring_core::tap::Refill;
 use wellspring_pseudo::Xoshiro256PlusPlus;
 use wellspring_sys::inheritance::SECRET_BYTES;
 use wellspring_sys::locked_memory::unlocked_bytes;
@@ -35,7 +32,7 @@ use wellspring_sys::os;
 use wellspring_sys::sandbox;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::stack;
-use wellspring_sys::thread_state::Miss;
+use wellspring_sys::thread_state::{CurrentThread, Miss};
 use zeroize::Zeroizing;
 
 /// A read is repeated if the machine was copied while it ran. After 4 tries it returns its last bytes, even if the
@@ -232,11 +229,11 @@ impl Parts {
         destination: &mut [u8],
     ) -> Result<(), Error> {
         self.unless_copied(|| {
-            let refill = self.harvest_if_due();
+            let work = self.harvest_if_due(owned.is_marked());
             let node = || self.nodes.local() as u32;
             let fetch = |keys: &mut [u8], signals: &Blocked| self.fetch_keys(keys, signals);
             self.taps
-                .read_owned(owned, node, &fetch, refill, destination)
+                .read_owned(owned, node, &fetch, work, destination)
                 .unwrap_or_else(|| self.read_local_node(destination))
         })
     }
@@ -250,13 +247,13 @@ impl Parts {
 
     #[inline(always)]
     fn read_once(&self, destination: &mut [u8]) -> Result<(), Error> {
-        let refill = self.harvest_if_due();
+        let work = self.harvest_if_due(CurrentThread::find().is_marked());
         if let Some(read) = self.other_read {
             return read(self, destination);
         }
         let node = || self.nodes.local() as u32;
         let fetch = |keys: &mut [u8], signals: &Blocked| self.fetch_keys(keys, signals);
-        let read = self.taps.read_thread(node, &fetch, refill, destination);
+        let read = self.taps.read_thread(node, &fetch, work, destination);
         // No tap: a key for this read alone.
         read.unwrap_or_else(|| self.read_local_node(destination))
     }
@@ -296,35 +293,6 @@ impl Parts {
             // A child that has drawn nothing yet passes on what it has from its own parent.
             inherited::next_secret(secret)
         }
-    }
-
-    /// Returns how much the read makes for later reads: a read that harvested makes little.
-    #[inline]
-    fn harvest_if_due(&self) -> Refill {
-        let due = self.collector.inline_harvest_due();
-        due.map_or(Refill::Whole, |due| self.harvest_inline(due))
-    }
-
-    /// Makes a slice of a harvest on a reader's call, unless another thread has taken it.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn harvest_inline(&self, due: Due) -> Refill {
-        let Some(slice) = self.collector.take_slice(due) else {
-            return Refill::Whole;
-        };
-        if matches!(slice, Slice::Look | Slice::Whole) {
-            self.look_for_clones(due.now_ms, due.clock_went_back);
-        }
-        // A look needs no lock, so signals need not be blocked for it, which takes two system calls.
-        if slice != Slice::Look
-            && let Some(signals) = Blocked::try_first()
-        {
-            let target = self.seed_target();
-            self.collector
-                .harvest_slice(slice, due.now_ms, target, &signals);
-            stack::erase_below();
-        }
-        Refill::Short
     }
 
     /// Reads after every known copy was handled; and again, if the machine was copied during the read.

@@ -3,9 +3,11 @@
 use super::Engine;
 use super::collector_memory::Due;
 use crate::error::Error;
+use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use wellspring_core::source::{MinEntropy, Source, SourceError};
+use wellspring_sys::os;
 
 /// Counts its draws and remembers the most that one asked for.
 #[derive(Default)]
@@ -78,7 +80,7 @@ fn pooled_bytes(engine: &Engine) -> u32 {
 #[test]
 fn a_slice_draws_on_one_source_at_most_and_a_round_on_two() {
     let (engine, sources, now_ms) = engine().unwrap();
-    for slice in 0..12 {
+    for slice in 0..18 {
         let before = draws(&sources);
         harvest(&engine, now_ms);
         assert!(draws(&sources) <= before + 1, "slice {slice}");
@@ -100,8 +102,8 @@ fn a_slice_moves_eight_events_at_most_and_the_next_reads_move_the_rest() {
     let before = pooled_bytes(&engine);
     (0..EVENTS).for_each(|_| engine.mix(&[1; 32]));
     let mut last = before;
-    // One look, two draws, three slices that move events, and a slice more for every eight queues.
-    for slice in 0..6 + queues.div_ceil(8) {
+    // One look, two samples, each taken and admitted, three slices that move events, and one more for every eight queues.
+    for slice in 0..8 + queues.div_ceil(8) {
         harvest(&engine, now_ms);
         let now = pooled_bytes(&engine);
         assert!(
@@ -111,6 +113,150 @@ fn a_slice_moves_eight_events_at_most_and_the_next_reads_move_the_rest() {
         last = now;
     }
     assert_eq!(last - before, (EVENTS + 2) * EVENT_BYTES);
+}
+
+/// The bytes of the sources that passed their tests and are on their way to the pools.
+fn admitted_bytes(engine: &Engine) -> u64 {
+    engine.stats().sources.iter().map(|one| one.bytes).sum()
+}
+
+#[test]
+fn a_slice_takes_a_sample_or_admits_it_and_not_both() {
+    let (engine, sources, now_ms) = engine().unwrap();
+    let admitted = admitted_bytes(&engine);
+    let done = [(); 6].map(|()| {
+        harvest(&engine, now_ms);
+        (draws(&sources), admitted_bytes(&engine) - admitted)
+    });
+    let expected = [(0, 0), (1, 0), (1, 32), (2, 32), (2, 64), (2, 64)];
+    assert_eq!(done, expected);
+}
+
+#[test]
+fn a_reseed_by_order_admits_the_sample_that_waits() {
+    let (engine, sources, now_ms) = engine().unwrap();
+    // A look, and a sample, which waits.
+    (0..2).for_each(|_| harvest(&engine, now_ms));
+    assert_eq!(draws(&sources), 1);
+    let admitted = admitted_bytes(&engine);
+    engine.reseed().unwrap();
+    let of_reseed = 256 * (draws(&sources) - 1);
+    assert_eq!(admitted_bytes(&engine) - admitted, of_reseed + 32);
+    // The round goes on: nothing to admit, and then the second sample.
+    let (drawn, admitted) = (draws(&sources), admitted_bytes(&engine));
+    let done = [(); 3].map(|()| {
+        harvest(&engine, now_ms);
+        (draws(&sources) - drawn, admitted_bytes(&engine) - admitted)
+    });
+    assert_eq!(done, [(0, 0), (1, 0), (1, 32)]);
+}
+
+/// The number of slices so far.
+fn slices(engine: &Engine) -> u64 {
+    let memory = &engine.parts.collector.memory;
+    memory.inline_slices.load(Ordering::Relaxed)
+}
+
+/// Lets a slice be due from now on, and makes two reads, the first after `prepare`. Returns how many slices each made.
+///
+/// Again, if time enough passed that a read with other work makes the slice too.
+fn slices_of_two_reads(
+    engine: &Engine,
+    mut prepare: impl FnMut(),
+    mut read: impl FnMut(),
+) -> [u64; 2] {
+    let collector = &engine.parts.collector;
+    loop {
+        prepare();
+        let now_ms = os::now_ms();
+        collector.schedule_inline_harvest(now_ms, now_ms);
+        let before = slices(engine);
+        read();
+        let after_one = slices(engine);
+        let due = Due {
+            now_ms: os::now_ms(),
+            clock_went_back: false,
+        };
+        let is_undisturbed = after_one != before || collector.may_leave_slice(due);
+        read();
+        if is_undisturbed && os::now_ms() == now_ms {
+            return [after_one - before, slices(engine) - after_one];
+        }
+    }
+}
+
+#[test]
+fn a_read_that_fetches_a_key_or_fills_a_buffer_leaves_the_slice_to_the_next() {
+    let (engine, ..) = engine().unwrap();
+    let collector = &engine.parts.collector;
+    let not_due = || collector.schedule_inline_harvest(os::now_ms(), os::now_ms() + 3_600_000);
+    let mut byte = [0; 1];
+    let announce = || {
+        not_due();
+        engine.fill(&mut [0; 1]);
+        engine.parts.taps.announce();
+    };
+    let found = slices_of_two_reads(&engine, announce, || engine.fill(&mut byte));
+    assert_eq!(found, [0, 1], "a key");
+    let fill = || {
+        not_due();
+        engine.parts.taps.announce();
+        // Of 512 bytes that follow a key, one is left.
+        (0..2).for_each(|_| engine.fill(&mut [0; 1]));
+        engine.fill(&mut [0; 509]);
+    };
+    let mut bytes = [0; 2];
+    let found = slices_of_two_reads(&engine, fill, || engine.fill(&mut bytes));
+    assert_eq!(found, [0, 1], "a buffer");
+    let rng = RefCell::new(engine.rng());
+    let announce = || {
+        not_due();
+        rng.borrow_mut().fill(&mut [0; 1]);
+        engine.parts.taps.announce();
+    };
+    let found = slices_of_two_reads(&engine, announce, || rng.borrow_mut().fill(&mut byte));
+    assert_eq!(found, [0, 1], "a key of a LocalRng");
+}
+
+#[test]
+fn the_first_read_of_a_thread_makes_the_slice_that_is_due() {
+    let (engine, _, now_ms) = engine().unwrap();
+    let collector = &engine.parts.collector;
+    for _ in 0..10 {
+        let before = slices(&engine);
+        collector.schedule_inline_harvest(now_ms, now_ms);
+        std::thread::scope(|scope| {
+            scope.spawn(|| engine.fill(&mut [0; 1]));
+        });
+        assert_eq!(slices(&engine), before + 1);
+    }
+}
+
+#[test]
+fn a_slice_is_left_to_the_next_read_for_four_milliseconds() {
+    let (engine, _, now_ms) = engine().unwrap();
+    let collector = &engine.parts.collector;
+    let leaves = |after_ms: u64| {
+        collector.schedule_inline_harvest(now_ms, now_ms);
+        let before = slices(&engine);
+        let due = Due {
+            now_ms: now_ms + after_ms,
+            clock_went_back: false,
+        };
+        let work = engine.parts.harvest_or_leave(due, true);
+        assert_eq!(work.leaves_slice, slices(&engine) == before);
+        work.leaves_slice
+    };
+    assert!(leaves(0));
+    assert!(leaves(3));
+    assert!(!leaves(4));
+    collector.schedule_inline_harvest(now_ms, now_ms);
+    let due = Due {
+        now_ms,
+        clock_went_back: true,
+    };
+    let work = engine.parts.harvest_or_leave(due, true);
+    assert!(!work.leaves_slice, "the clock went back");
 }
 
 #[test]

@@ -39,12 +39,37 @@ use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_sys::cpu::{self, Instruction};
 use wellspring_sys::sandbox;
 use wellspring_sys::signals::Blocked;
-use wellspring_sys::thread_state::{CurrentThread, DEPTHS, Miss, ThreadStates};
+use wellspring_sys::thread_state::{CurrentThread, DEPTHS, Epoch, Miss, ThreadStates};
 use wellspring_sys::vdso::VdsoRandom;
 use zeroize::Zeroize;
 
 /// Fetches keys from the node of this CPU.
 pub(super) type FetchKeys<'a> = &'a dyn Fn(&mut [u8], &Blocked) -> Result<(), Error>;
+
+/// The work that a read off the hot path does for later reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Work {
+    pub(super) refill: Refill,
+    /// The next read has a slice of a harvest to make: the tap is not marked as current, so that it takes this way too.
+    pub(super) leaves_slice: bool,
+}
+
+impl Work {
+    pub(super) const ALL: Self = Self {
+        refill: Refill::Whole,
+        leaves_slice: false,
+    };
+
+    /// The epoch to mark the tap with.
+    #[inline(always)]
+    fn epoch(self, present: Epoch) -> Epoch {
+        if self.leaves_slice {
+            present.none()
+        } else {
+            present
+        }
+    }
+}
 
 /// The taps of an engine.
 pub(super) struct Taps {
@@ -128,12 +153,12 @@ impl Taps {
         &self,
         node: impl Fn() -> u32,
         fetch: FetchKeys<'_>,
-        refill: Refill,
+        work: Work,
         destination: &mut [u8],
     ) -> Option<Result<(), Error>> {
-        let epoch = self.threads.epoch();
+        let epoch = work.epoch(self.threads.epoch());
         self.threads.try_with(node, |state| {
-            self.read(state, fetch, refill, destination)?;
+            self.read(state, fetch, work.refill, destination)?;
             state.mark_current(epoch);
             Ok(())
         })
@@ -146,12 +171,12 @@ impl Taps {
         owned: &mut OwnedTap,
         node: impl Fn() -> u32,
         fetch: FetchKeys<'_>,
-        refill: Refill,
+        work: Work,
         destination: &mut [u8],
     ) -> Option<Result<(), Error>> {
-        let epoch = self.threads.epoch();
+        let epoch = work.epoch(self.threads.epoch());
         let read = owned.with(node, |storage| {
-            self.read(storage, fetch, refill, destination)
+            self.read(storage, fetch, work.refill, destination)
         })?;
         if read.is_ok() {
             owned.mark_current(epoch);

@@ -148,6 +148,12 @@ impl OwnedTap {
         self.0.try_current(threads, |memory| read(&mut memory.0))
     }
 
+    /// Whether the last read marked the tap as current. It may be out of date since.
+    #[inline(always)]
+    pub(in super::super) fn is_marked(&self) -> bool {
+        self.0.is_marked()
+    }
+
     #[inline(always)]
     pub(super) fn mark_current(&mut self, epoch: Epoch) {
         self.0.mark_current(epoch);
