@@ -2,6 +2,7 @@
 
 use crate::generation::NEVER;
 use crate::wipe;
+use core::sync::atomic::{Ordering, compiler_fence};
 use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Width, Work};
 use zeroize::Zeroize;
 
@@ -44,6 +45,12 @@ pub enum Refill {
 /// Past output cannot be computed from either: the refill overwrote the key that made the buffer, and a read
 /// erases what it takes from the buffer.
 ///
+/// # A read that is never finished
+///
+/// A signal handler may leave a read by siglongjmp, and an owned tap be read again. So a read counts its bytes as handed
+/// out before it copies and erases them. Left in between, it costs these bytes. In the other order the next read would
+/// hand out the same bytes again, or the zeros in their place.
+///
 /// If `BUFFER_BYTES` is a multiple of 64 there is no padding, which a wipe of the fields would miss.
 #[repr(C, align(64))]
 pub struct Tap<const BUFFER_BYTES: usize> {
@@ -85,8 +92,9 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     /// Erases the rest of the buffer. What was handed out of it is erased already.
     pub fn discard(&mut self) {
         let left_bytes = BUFFER_BYTES.min(self.left_bytes as usize);
-        self.buffer[BUFFER_BYTES - left_bytes..].fill(0);
         self.left_bytes = 0;
+        compiler_fence(Ordering::SeqCst);
+        self.buffer[BUFFER_BYTES - left_bytes..].fill(0);
     }
 
     /// The small read: hands out the next `destination.len()` bytes of the buffer and erases them there.
@@ -103,8 +111,9 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
             return false;
         }
         let start = BUFFER_BYTES - left_bytes;
-        hand_out(destination, &mut self.buffer[start..start + length]);
         self.left_bytes = (left_bytes - length) as u64;
+        compiler_fence(Ordering::SeqCst);
+        hand_out(destination, &mut self.buffer[start..start + length]);
         true
     }
 
@@ -119,9 +128,10 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         }
         let start = BUFFER_BYTES - left_bytes;
         let taken = self.buffer[start..].first_chunk_mut()?;
+        self.left_bytes = (left_bytes - N) as u64;
+        compiler_fence(Ordering::SeqCst);
         let bytes = *taken;
         *taken = [0; N];
-        self.left_bytes = (left_bytes - N) as u64;
         Some(bytes)
     }
 
@@ -200,9 +210,10 @@ impl Parts<'_> {
         let start = self.buffer.len().saturating_sub(left_bytes);
         let left = &mut self.buffer[start..];
         if let Some((taken, rest)) = left.split_at_mut_checked(destination.len()) {
+            *self.left_bytes = rest.len() as u64;
+            compiler_fence(Ordering::SeqCst);
             destination.copy_from_slice(taken);
             taken.fill(0);
-            *self.left_bytes = rest.len() as u64;
         }
     }
 

@@ -4,9 +4,10 @@
 
 mod common;
 
+use common::abandon::abandon;
 use common::door::{Door, engine};
 use common::repeats::assert_no_value_twice;
-use common::stepping::{self, Next, step};
+use common::stepping::{Next, step};
 use common::timer::{Timer, handle, handle_nested};
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -238,71 +239,6 @@ fn a_handler_that_raises_itself_eight_times_repeats_nothing() {
     }
 }
 
-/// The context that a handler jumps to instead of returning, and the one in which `abandoned` runs.
-struct Contexts {
-    back: libc::ucontext_t,
-    abandoned: libc::ucontext_t,
-    stack: Vec<u8>,
-}
-
-/// Runs `code` on its own stack and abandons it at its step `number`, like siglongjmp from the handler. Returns whether
-/// it had ended before.
-fn abandon(nested: &Nested, number: usize) -> bool {
-    thread_local! {
-        static WORK: Cell<*const Work> = const { Cell::new(ptr::null()) };
-    }
-    struct Work {
-        nested: *const Nested,
-        number: usize,
-        back: *const libc::ucontext_t,
-        ended: Cell<bool>,
-    }
-    extern "C" fn run() {
-        // SAFETY: `abandon` set it and waits.
-        let work = unsafe { &*WORK.get() };
-        let mut leave = |number: usize| {
-            if number == work.number {
-                // SAFETY: the context was saved by the swap that runs this.
-                unsafe { libc::setcontext(work.back) };
-            }
-            Next::Step
-        };
-        step(&mut leave, || {
-            // SAFETY: as above.
-            let nested = unsafe { &*work.nested };
-            (nested.door)(&nested.engine, &mut [0; VALUE_BYTES]);
-        });
-        work.ended.set(true);
-        // SAFETY: as above.
-        unsafe { libc::setcontext(work.back) };
-    }
-
-    // SAFETY: all zeros is a value of it, which the calls below fill in before they use it.
-    let unset = || unsafe { core::mem::zeroed() };
-    let mut contexts = Box::new(Contexts {
-        back: unset(),
-        abandoned: unset(),
-        stack: vec![0; 256 << 10],
-    });
-    let work = Work {
-        nested,
-        number,
-        back: &raw const contexts.back,
-        ended: Cell::new(false),
-    };
-    WORK.set(&raw const work);
-    // SAFETY: the contexts live until the swap returns, which it does once: when `run` goes back.
-    unsafe {
-        assert_eq!(libc::getcontext(&raw mut contexts.abandoned), 0);
-        contexts.abandoned.uc_stack.ss_sp = contexts.stack.as_mut_ptr().cast();
-        contexts.abandoned.uc_stack.ss_size = contexts.stack.len();
-        libc::makecontext(&raw mut contexts.abandoned, run, 0);
-        libc::swapcontext(&raw mut contexts.back, &raw const contexts.abandoned);
-    }
-    stepping::stop();
-    work.ended.get()
-}
-
 #[test]
 fn a_handler_that_never_returns_costs_a_depth_and_nothing_else() {
     const READS_AFTER: usize = 40;
@@ -321,7 +257,8 @@ fn a_handler_that_never_returns_costs_a_depth_and_nothing_else() {
                 let nested = Nested::new(engine, door, 1 << 10);
                 nested.draw();
                 let times = if number.is_multiple_of(10) { 6 } else { 1 };
-                let ended = (0..times).filter(|_| abandon(&nested, number)).count();
+                let mut read = || (nested.door)(&nested.engine, &mut [0; VALUE_BYTES]);
+                let ended = (0..times).filter(|_| abandon(number, &mut read)).count();
                 let before = nested.next.load(Ordering::Relaxed);
                 (0..READS_AFTER).for_each(|_| assert!(nested.draw()));
                 nested.draw_long();

@@ -60,7 +60,8 @@ const char *ws_strerror(int error);
  * waits for one. The length is at most PTRDIFF_MAX. destination may be null if the length is 0.
  *
  * Any thread, a signal handler and a child process after fork(2) may call it. The first call in a process allocates
- * memory: make it outside of a handler.
+ * memory: make it outside of a handler. A handler may leave a later call that it interrupted by siglongjmp(3): the
+ * thread's next calls are slower, and no bytes come twice.
  *
  * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
  */
@@ -158,7 +159,8 @@ typedef struct ws_rng ws_rng;
 
 /*
  * Makes a generator and stores it in *rng; free it with ws_rng_free. Two threads must not use one generator at the
- * same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill.
+ * same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill. A handler
+ * may leave a call that draws from it by siglongjmp(3): the generator loses the bytes of that call.
  *
  * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error *rng is null, unless rng itself is.
  */

@@ -64,7 +64,8 @@ fn array<const N: usize>() -> [u8; N] {
 /// waits for one. The length is at most PTRDIFF_MAX. destination may be null if the length is 0.
 ///
 /// Any thread, a signal handler and a child process after fork(2) may call it. The first call in a process allocates
-/// memory: make it outside of a handler.
+/// memory: make it outside of a handler. A handler may leave a later call that it interrupted by siglongjmp(3): the
+/// thread's next calls are slower, and no bytes come twice.
 ///
 /// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///

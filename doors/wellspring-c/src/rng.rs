@@ -13,7 +13,8 @@ use wellspring::{Engine, LocalRng};
 pub struct ws_rng([u8; 0]);
 
 /// Makes a generator and stores it in *rng; free it with ws_rng_free. Two threads must not use one generator at the
-/// same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill.
+/// same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill. A handler
+/// may leave a call that draws from it by siglongjmp(3): the generator loses the bytes of that call.
 ///
 /// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error *rng is null, unless rng itself is.
 ///

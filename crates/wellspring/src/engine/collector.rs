@@ -233,7 +233,10 @@ impl Collector {
     }
 
     /// Sends data of unknown quality to the pools by turns, without credit. Lossy: a full or busy queue drops it.
-    pub(super) fn mix(&self, data: &[u8]) {
+    ///
+    /// `block` blocks signals if the caller has not: a push that a handler leaves by siglongjmp keeps its place taken, and
+    /// stops the queue for good.
+    pub(super) fn mix<B>(&self, data: &[u8], block: impl FnOnce() -> B) {
         let counter = cpu::cycles() as u32;
         let pool = self.memory.mixed_events.fetch_add(1, Ordering::Relaxed) as usize;
         let mut event = Event::ZERO;
@@ -247,6 +250,7 @@ impl Collector {
             event.set(counter, pool, &digest, 0);
             wipe(&mut digest);
         }
+        let _signals = block();
         self.push(&event);
     }
 

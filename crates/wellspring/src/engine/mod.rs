@@ -61,6 +61,7 @@ use core::fmt;
 use harvester::{HarvesterHandle, Running};
 use std::sync::Arc;
 use wellspring_core::{Backend, Prf};
+use wellspring_sys::signals::Blocked;
 use wellspring_sys::thread_state::Miss;
 
 /// An engine. Its clones share it.
@@ -90,6 +91,11 @@ use wellspring_sys::thread_state::Miss;
 /// allocate nothing after the first read of the process, with the default sources. [`builder`](Self::builder),
 /// [`stats`](Self::stats) and [`save_seed`](Self::save_seed) allocate, and `save_seed` writes a file: do not call them
 /// in a handler.
+///
+/// A handler may leave a read or a `mix` that it interrupted by `siglongjmp`. No lock or queue stays taken, and no bytes come
+/// twice. A read that is left costs its thread one of four depths: the later reads of the thread are slower, and beyond
+/// four they take a key for each. A [`LocalRng`](crate::LocalRng) loses the bytes of that read. A handler that
+/// interrupts any other method must return.
 #[derive(Clone)]
 pub struct Engine {
     /// Declared first: its drop joins the thread before `parts` is dropped.
@@ -200,7 +206,7 @@ impl Engine {
     ///
     /// It never waits: a full or busy queue drops the data. It takes effect with a later reseed.
     pub fn mix(&self, data: &[u8]) {
-        self.parts.collector.mix(data);
+        self.parts.collector.mix(data, Blocked::try_first);
     }
 
     /// Draws on all fast sources, reseeds node 0, and moves every tap to a fresh key at its next read. Returns the new

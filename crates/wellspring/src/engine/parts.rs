@@ -118,7 +118,7 @@ impl Parts {
         let mut entropy = FreshEntropy::EMPTY;
         let entropy = entropy.gather();
         self.nodes.stir_all(entropy, signals);
-        self.collector.mix(entropy);
+        self.collector.mix(entropy, || ());
         let generation = self.taps.announce();
         stack::erase_below();
         generation

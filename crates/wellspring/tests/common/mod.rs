@@ -1,6 +1,8 @@
 //! Functions that the tests of taps share.
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod abandon;
 pub(crate) mod door;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod faults;
