@@ -96,6 +96,16 @@ impl Doors {
         self.note(name, &place, Some(fault.to_string()));
     }
 
+    /// Notes that something that was open is not any more, and logs it. Without effect on what is not open.
+    pub fn lost(&self, name: &'static str, place: impl fmt::Display, fault: impl fmt::Display) {
+        let place = place.to_string();
+        let is_this = |opening: &Opening| (opening.name, &opening.place) == (name, &place);
+        let is_open = |opening: &Opening| is_this(opening) && opening.fault.is_none();
+        if self.openings().iter().any(is_open) {
+            self.failed(name, place, fault);
+        }
+    }
+
     fn note(&self, name: &'static str, place: &dyn fmt::Display, fault: Option<String>) {
         let opening = Opening {
             name,

@@ -67,6 +67,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         page: opened.page,
         pool: opened.pool,
         guests: None,
+        files: None,
         watchdog: sd_notify::watchdog_enabled().is_some(),
         state: state.clone(),
     };
@@ -78,7 +79,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let start_seeds = |module| KernelSeeds::start(&state, module);
     let seeds = opened.module.map(start_seeds).transpose();
     let seeds = seeds.map_err(|error| format!("no thread for the kernel module: {error}"))?;
-    let files = service.serve_files(opened.files)?;
+    service.files = service.serve_files(opened.files)?;
     tracing::info!(
         "ready: {} openings; Ctrl-C or SIGTERM ends",
         state.doors.openings().len()
@@ -86,7 +87,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     tell(&[NotifyState::Ready]);
     service.serve();
     tell(&[NotifyState::Stopping]);
-    drop(files);
+    drop(service.files.take());
     drop(service.guests.take());
     drop(workers);
     drop(seeds);
@@ -177,6 +178,7 @@ struct Service<'a> {
     page: Page,
     pool: Option<KernelPool>,
     guests: Option<Guests>,
+    files: Option<ServedFiles>,
     watchdog: bool,
     state: Arc<State>,
 }
@@ -233,6 +235,7 @@ impl Service<'_> {
     fn tick(&mut self, now: Instant) {
         self.state.sample();
         self.look_at_sources();
+        self.look_at_files();
         if let Some(guests) = &self.guests {
             guests.free_if_stuck();
         }
@@ -251,6 +254,16 @@ impl Service<'_> {
         // If the engine hands out nothing, systemd gets no sign of life and starts the service again.
         if self.watchdog && self.state.is_ready() {
             tell(&[NotifyState::Watchdog]);
+        }
+    }
+
+    /// Notes files that programs no longer find.
+    fn look_at_files(&self) {
+        if self.files.as_ref().is_some_and(ServedFiles::are_lost) {
+            let path = self.config.files.mount.display();
+            self.state
+                .doors
+                .lost("files", path, "another program has unmounted or covered it");
         }
     }
 

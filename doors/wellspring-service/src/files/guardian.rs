@@ -1,7 +1,8 @@
 //! A process that unmounts the files when the service has ended, also by `kill -9`. Without it every later read of the
 //! mount would fail until an operator unmounts. The service cannot do it: it has given up the right to unmount.
 
-use super::mount::{Mounted, mounted_at};
+use super::mount::{Mounted, device_at, mounted_at};
+use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -16,6 +17,8 @@ const OPTION: &str = "--unmount-at-end";
 pub struct Guardian {
     process: Child,
     path: PathBuf,
+    /// The device number of the mount that it guards. Empty before that.
+    device: String,
 }
 
 impl Guardian {
@@ -33,16 +36,29 @@ impl Guardian {
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         // Ctrl-C in a terminal reaches the service alone.
         let process = command.process_group(0).spawn()?;
-        Ok(Self { process, path })
+        Ok(Self {
+            process,
+            path,
+            device: String::new(),
+        })
     }
 
     /// Tells it which mount it is to unmount: the one that is there now.
     pub(super) fn guard(&mut self) -> io::Result<()> {
         let mounted = mounted_at(&self.path)?.ok_or(io::ErrorKind::NotFound)?;
+        self.device = mounted.device;
         let input = self.process.stdin.as_mut();
         input
             .ok_or(io::ErrorKind::BrokenPipe)?
-            .write_all(mounted.device.as_bytes())
+            .write_all(self.device.as_bytes())
+    }
+
+    /// Whether programs no longer find the mount: it was unmounted or covered by another, or its connection was cut.
+    pub(super) fn has_lost_mount(&self) -> bool {
+        match device_at(&self.path) {
+            Ok(device) => device != self.device,
+            Err(error) => matches!(error, Errno::NOENT | Errno::NOTCONN),
+        }
     }
 
     /// Unmounts, and does not wait for that.

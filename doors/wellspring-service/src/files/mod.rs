@@ -158,6 +158,14 @@ fn lock(guardian: &Mutex<Guardian>) -> MutexGuard<'_, Guardian> {
     guardian.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl ServedFiles {
+    /// Whether programs no longer find the files: another program unmounted or covered them, or cut the connection.
+    #[must_use]
+    pub fn are_lost(&self) -> bool {
+        lock(&self.guardian).has_lost_mount()
+    }
+}
+
 impl Drop for ServedFiles {
     fn drop(&mut self) {
         let is_unmounted = lock(&self.guardian).unmount();

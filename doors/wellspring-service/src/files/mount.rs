@@ -3,6 +3,8 @@
 use super::random_files::{MAX_READ_BYTES, RandomFiles};
 use core::fmt;
 use fuser::{Config, MountOption, Session, SessionACL};
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -127,6 +129,13 @@ pub(super) fn mounted_at(path: &Path) -> io::Result<Option<Mounted>> {
     };
     let table = fs::read("/proc/self/mountinfo")?;
     Ok(find(&table, &path))
+}
+
+/// The device number of what programs find at `path`, as in the table. It is not asked of the file system: that would wait
+/// for the threads of this service.
+pub(super) fn device_at(path: &Path) -> Result<String, Errno> {
+    let found = statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::empty())?;
+    Ok(format!("{}:{}", found.stx_dev_major, found.stx_dev_minor))
 }
 
 /// The last line of the table for `path`: see proc(5) for its fields.

@@ -1,6 +1,7 @@
-//! Refusals of the system: one clear line each, the rest opens, and the status shows what did not.
+//! Refusals of the system: one clear line each, the rest opens, and the status shows what did not, or is lost later.
 
-use super::common::{Folder, Service, has_fuse, is_installed, is_root};
+use super::common::{Folder, Service, has_fuse, is_installed, is_root, sh};
+use super::rings::start;
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -205,3 +206,28 @@ fn without_a_permission_the_line_says_which_and_the_rest_opens() {
     assert_eq!(fault(&status, "egd", "run/egd.sock"), "");
     draws(&service, &service.folder.path("run/egd.sock"));
 }
+
+#[test]
+fn the_status_says_that_another_program_has_unmounted_or_covered_the_files() {
+    if !has_fuse() {
+        return;
+    }
+    for order in ["umount", "umount -l", "mount -t tmpfs cover"] {
+        let (mut service, mount) = start();
+        let done = sh(&format!("{order} {}", mount.display()));
+        assert!(done.status.success(), "{order}: {done:?}");
+        service.wait_for_log("another program has unmounted or covered it");
+        let problems = service.status()["problems"].to_string();
+        assert!(
+            problems.contains("is not open: another program"),
+            "{problems}"
+        );
+        if order.starts_with("mount") {
+            sh(&format!("umount {}", mount.display()));
+        }
+        assert!(service.end("-TERM").success(), "{order}");
+        assert_eq!(service.log().matches("another program").count(), 1);
+    }
+}
+
+/// The processes that this one has started.
