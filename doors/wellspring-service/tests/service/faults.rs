@@ -229,5 +229,3 @@ fn the_status_says_that_another_program_has_unmounted_or_covered_the_files() {
         assert_eq!(service.log().matches("another program").count(), 1);
     }
 }
-
-/// The processes that this one has started.
