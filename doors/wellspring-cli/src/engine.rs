@@ -4,8 +4,8 @@ use crate::failure::{Failure, say};
 use crate::values::{available, backends, modes, prfs};
 use clap::Args;
 use std::path::PathBuf;
-use wellspring::seed_file::SeedFound;
-use wellspring::{Backend, Engine, Harvester, Mode, Prf, Topology};
+use wellspring::seed_file::{SeedFileError, SeedFound};
+use wellspring::{Backend, Engine, FileFault, Harvester, Mode, Prf, Topology};
 
 /// Which engine.
 #[derive(Args)]
@@ -34,9 +34,10 @@ pub(crate) struct EngineRequest {
 
     /// A file that carries seeds over a reboot [default: none]
     ///
-    /// The command reads it, replaces it, mixes the old seed in, and writes it again at the end. A damaged seed file is
-    /// replaced. A file of another kind stays as it is. In both cases, and if the file cannot be replaced, a line on
-    /// stderr says so and the command continues. See wellspring seed.
+    /// The command reads it, replaces it, mixes the old seed in, and writes it again at the end. A file that does not
+    /// exist is made; its folder must exist. A damaged seed file is replaced. A file of another kind stays as it is. In
+    /// both cases, and if the file cannot be replaced, a line on stderr says so and the command continues. See
+    /// wellspring seed.
     #[arg(long, value_name = "FILE")]
     seed_file: Option<PathBuf>,
 
@@ -74,6 +75,13 @@ impl EngineRequest {
         let engine = builder.build().map_err(Failure::work)?;
         if let Some(seed_file) = engine.stats().seed_file {
             let name = seed_file.path.display();
+            // A file that does not exist yet is made. So it is its folder that does not exist.
+            if let SeedFound::Refused(SeedFileError::File(FileFault::System(error))) =
+                seed_file.found
+                && matches!(error.number(), libc::ENOENT | libc::ENOTDIR)
+            {
+                return Err(Failure::input(format!("{name}: {error}")));
+            }
             if seed_file.found.is_fault() {
                 say(&format!("wellspring: {name}: {}", seed_file.found));
             }

@@ -113,6 +113,28 @@ fn what_is_wrong_is_said_in_one_line() {
     says("seed", 2, "subcommand");
 }
 
+/// A seed file that does not exist yet is made. A folder that does not exist is a wrong argument.
+#[test]
+fn a_seed_file_in_a_folder_that_does_not_exist_is_refused() {
+    let folder = folder("seed-folder");
+    for command in ["bytes 1 --hex", "stats"] {
+        let first = format!("{}/{}", folder.path(), &command[..5]);
+        stdout_of(&format!("{command} --seed-file {first}"));
+        assert!(Path::new(&first).exists());
+        for (wrong, reason) in [
+            (format!("{}/none/seed", folder.path()), "No such file"),
+            (format!("{first}/seed"), "Not a directory"),
+        ] {
+            let output = run(&format!("{command} --seed-file {wrong}"));
+            assert_eq!(output.status.code(), Some(2), "{output:?}");
+            assert!(output.stdout.is_empty(), "{output:?}");
+            let line = stderr(&output);
+            assert_eq!(line.lines().count(), 1, "{line}");
+            assert!(line.contains(&format!("{wrong}: {reason}")), "{line}");
+        }
+    }
+}
+
 #[test]
 fn killed_at_any_instant_the_old_or_the_new_file_stands() {
     let folder = folder("seed-killed");
