@@ -74,6 +74,7 @@ impl Event {
     }
 
     /// Sets time stamp and [`head`](Self::head), and returns the place of all 32 bytes of data.
+    #[inline]
     pub(crate) fn set_head(&mut self, counter: u32, head: u32) -> &mut [u8; Self::MAX_BYTES] {
         self.counter = counter;
         self.pool = (head % POOLS as u32) as u8;

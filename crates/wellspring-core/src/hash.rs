@@ -5,6 +5,7 @@
 pub(crate) use wellspring_cipher::sha256::{DIGEST_BYTES, Sha256};
 
 /// Writes SHA256(SHA256(what `hash` has absorbed)) to `digest`; the hash is empty then.
+#[inline]
 pub(crate) fn finish_twice(hash: &mut Sha256, digest: &mut [u8; DIGEST_BYTES]) {
     hash.finish_into(digest);
     hash.update(digest);

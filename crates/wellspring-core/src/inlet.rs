@@ -47,6 +47,7 @@ impl Inlet {
     }
 
     /// Counts `bytes` that a reader drew from the node.
+    #[inline]
     pub fn spend(&self, bytes: usize) {
         let bits = u32::try_from(bytes.saturating_mul(8)).unwrap_or(u32::MAX);
         self.update(|credit| credit.saturating_sub(bits));

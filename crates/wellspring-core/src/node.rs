@@ -100,6 +100,7 @@ impl Node {
     }
 
     /// Sets output aside, as [`Generator::reserve`] does.
+    #[inline]
     pub fn reserve(&mut self, backend: Backend, bytes: usize, reservation: &mut Reservation) {
         self.generator.reserve(backend, bytes, reservation);
     }

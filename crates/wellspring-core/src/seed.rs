@@ -48,7 +48,7 @@ impl Seed {
     /// When fewer than 32 bytes are free.
     pub fn append_with(&mut self, credit_bits: u32, write: impl FnOnce(&mut [u8; 32])) {
         let place = self.extend(32, credit_bits);
-        write(place.try_into().expect("32 bytes"));
+        write(place.first_chunk_mut().expect("32 bytes"));
     }
 
     /// The material.

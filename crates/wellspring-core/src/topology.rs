@@ -75,6 +75,7 @@ impl Topology {
     /// # Errors
     ///
     /// When no node has CPUs and memory, or there are too many of either.
+    #[inline]
     pub fn from_system(nodes: &[SystemNode]) -> Result<Self, TopologyError> {
         let mut system_nodes = Vec::new();
         for node in nodes.iter().filter(|node| node.serves()) {
@@ -83,19 +84,16 @@ impl Topology {
         if system_nodes.is_empty() || system_nodes.len() > MAX_NODES {
             return Err(TopologyError::Nodes);
         }
-        let mut node_of_cpu = Vec::new();
+        let mut node_of_cpu = alloc::vec![0; MAX_CPUS];
+        let mut cpus = 0;
         for node in nodes {
             let nearest = nearest(node, nodes) as u16;
             for cpu in node.cpus.iter().map(|&cpu| cpu as usize) {
-                if cpu >= MAX_CPUS {
-                    return Err(TopologyError::Cpus);
-                }
-                if cpu >= node_of_cpu.len() {
-                    node_of_cpu.resize(cpu + 1, 0);
-                }
-                node_of_cpu[cpu] = nearest;
+                *node_of_cpu.get_mut(cpu).ok_or(TopologyError::Cpus)? = nearest;
+                cpus = cpus.max(cpu + 1);
             }
         }
+        node_of_cpu.truncate(cpus);
         Ok(Self {
             system_nodes,
             node_of_cpu,

@@ -42,7 +42,7 @@ const STAT_BYTES: usize = 1 << 15;
 
 impl Interrupts {
     fn read_counts(buffer: &mut [u8]) -> Result<Counts, SourceError> {
-        let text = read_file("/proc/stat", buffer).ok_or(SourceError::Absent)?;
+        let text = read_file(b"/proc/stat", buffer).ok_or(SourceError::Absent)?;
         counts(text).ok_or(SourceError::Absent)
     }
 }

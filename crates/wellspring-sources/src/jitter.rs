@@ -86,6 +86,7 @@ impl Source for Jitter {
         Speed::Slow { interval_ms: 2000 }
     }
 
+    #[inline]
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let mut state = self.state.try_lock().map_err(|_| SourceError::Busy)?;
         let filled = state.fill(destination);

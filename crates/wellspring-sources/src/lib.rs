@@ -41,6 +41,7 @@ use wellspring_core::source::Source;
 
 /// Every source that needs no operator, the fast ones first.
 #[must_use]
+#[inline]
 pub fn all() -> Vec<Arc<dyn Source>> {
     vec![
         Arc::new(Os),

@@ -43,6 +43,7 @@ impl Source for Wakeups {
         Speed::Slow { interval_ms: 2000 }
     }
 
+    #[inline]
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let drawn = self.draw(destination);
         // The time stamps, from which the last symbols can be computed.

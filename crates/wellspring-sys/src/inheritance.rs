@@ -12,13 +12,13 @@
 
 use crate::lock::Lock;
 use crate::memory::{Wiped, erase};
+use crate::once_box::OnceRef;
 use crate::os::{self, process_number};
 use crate::sandbox;
 use crate::signals::Blocked;
 use crate::zeroed::Zeroed;
 use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::OnceLock;
 
 /// The size of the secret, in bytes.
 pub const SECRET_BYTES: usize = 32;
@@ -55,7 +55,7 @@ struct Registered {
     inherited: Wiped<Lock<Inherited>>,
 }
 
-static REGISTERED: OnceLock<Registered> = OnceLock::new();
+static REGISTERED: OnceRef<Registered> = OnceRef::new();
 static IS_REGISTERING: AtomicBool = AtomicBool::new(false);
 
 /// The lock: the number of this process while one of its threads forks, else 0. The number of another process was
@@ -98,7 +98,7 @@ pub fn register(draw: Draw) {
     if cfg!(miri) {
         return; // It knows no fork.
     }
-    let _ = REGISTERED.set(Registered { draw, inherited });
+    REGISTERED.set(Box::leak(Box::new(Registered { draw, inherited })));
     // SAFETY: the three functions may be called by any thread that forks. Unloading this library removes them.
     unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
 }

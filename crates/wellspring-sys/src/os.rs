@@ -68,22 +68,27 @@ pub fn context_switches() -> ContextSwitches {
 
 /// The time since boot in nanoseconds, without the time spent asleep. No system call.
 #[must_use]
+#[inline]
 pub fn now_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
 /// The time since boot in nanoseconds, with the time spent asleep. No system call on most machines.
 #[must_use]
+#[inline]
 pub fn now_with_sleep_ns() -> u64 {
     clock_ns(libc::CLOCK_BOOTTIME)
 }
 
 /// The time since 1970 in nanoseconds. No system call on most machines.
 #[must_use]
+#[inline]
 pub fn wall_clock_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME)
 }
 
+/// Not inlined: each program has it once.
+#[inline(never)]
 fn clock_ns(clock: libc::clockid_t) -> u64 {
     #[cfg(all(target_pointer_width = "64", not(miri)))]
     let time = vdso::clock::time(clock);
@@ -202,18 +207,19 @@ pub(crate) fn open_at(
 
 /// Opens a device to read it, without waiting; `None` if there is none.
 #[must_use]
+#[inline]
 pub fn open_device(path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     open_at(CWD, path.as_os_str().as_bytes(), flags, Mode::empty()).ok()
 }
 
 /// Reads the beginning of a small file, as of sysfs, into `buffer`; `None` if it cannot be read.
-pub fn read_file<'a>(path: &str, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+pub fn read_file<'a>(path: &[u8], buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     if cfg!(miri) {
         return None;
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = open_at(CWD, path.as_bytes(), flags, Mode::empty()).ok()?;
+    let file = open_at(CWD, path, flags, Mode::empty()).ok()?;
     let mut length = 0;
     while length < buffer.len() {
         match read(&file, &mut buffer[length..]) {
@@ -224,4 +230,31 @@ pub fn read_file<'a>(path: &str, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
         }
     }
     Some(&buffer[..length])
+}
+
+/// Takes a decimal number off the beginning of a text. `None` if there is none, or one above [`u32::MAX`].
+#[inline(never)]
+pub fn take_number(text: &mut &[u8]) -> Option<u32> {
+    let mut number = None;
+    while let Some((digit @ b'0'..=b'9', rest)) = text.split_first() {
+        let tens = number.unwrap_or(0_u32).checked_mul(10)?;
+        number = Some(tens.checked_add(u32::from(digit - b'0'))?);
+        *text = rest;
+    }
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_ends_before_what_is_no_digit_and_is_none_if_it_does_not_fit() {
+        let take = |mut text: &'static [u8]| (take_number(&mut text), text);
+        assert_eq!(take(b"0-3"), (Some(0), &b"-3"[..]));
+        assert_eq!(take(b"4294967295\n"), (Some(u32::MAX), &b"\n"[..]));
+        for wrong in [&b""[..], b"-1", b" 1", b"4294967296", b"99999999999"] {
+            assert_eq!(take(wrong).0, None);
+        }
+    }
 }

@@ -29,6 +29,7 @@ impl OsError {
 
 impl fmt::Display for OsError {
     /// The system's text and the number: "Permission denied (os error 13)".
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         std::io::Error::from_raw_os_error(self.0).fmt(f)
     }

@@ -21,6 +21,7 @@ static KEY: AtomicU32 = AtomicU32::new(NONE);
 const ALWAYS_THERE: u32 = 32;
 
 /// Makes the key, before the program has made 32 others: with the first engine.
+#[inline]
 pub(crate) fn prepare() {
     if KEY.load(Ordering::Acquire) != NONE {
         return;

@@ -153,6 +153,7 @@ pub fn reseed() -> Result<u64, Error> {
 /// # Errors
 ///
 /// [`Error::Thread`] if the system has no thread for it.
+#[inline]
 pub fn start_harvester(harvester: Harvester) -> Result<(), Error> {
     engine().start_harvester(harvester)
 }
@@ -170,6 +171,7 @@ pub fn generation() -> u64 {
 
 /// Statistics of the process's engine. They contain no secret. Allocates.
 #[must_use]
+#[inline]
 pub fn stats() -> Stats {
     engine().stats()
 }

@@ -1,9 +1,9 @@
 //! The nodes and CPUs of this machine, from sysfs.
 
 use wellspring_core::topology::{MAX_CPUS, SystemNode, Topology};
-use wellspring_sys::os::read_file;
+use wellspring_sys::os::{read_file, take_number};
 
-const SYSTEM: &str = "/sys/devices/system";
+const SYSTEM: &[u8] = b"/sys/devices/system";
 
 /// The length of the longest file: 64 distances, or the CPUs of a machine that has every third of 4096.
 const MAX_FILE_BYTES: usize = 8192;
@@ -18,20 +18,19 @@ pub(crate) fn topology() -> Topology {
 
 /// The number of CPUs that this machine can have.
 pub(crate) fn cpus() -> usize {
-    let possible = Sysfs::new(SYSTEM).list("/cpu/possible", None, "");
+    let possible = Sysfs::new(SYSTEM).list(b"/cpu/possible", 0);
     last_cpu(&possible.unwrap_or_default()).unwrap_or(1)
 }
 
-/// A directory in the form of `/sys/devices/system`. Without `format!` and without text as `str`: every program that
-/// draws a number is linked with this.
+/// A directory in the form of `/sys/devices/system`.
 struct Sysfs<'a> {
-    folder: &'a str,
+    folder: &'a [u8],
     /// On the heap: the first read of a process runs this, perhaps on a small stack.
     buffer: Vec<u8>,
 }
 
 impl<'a> Sysfs<'a> {
-    fn new(folder: &'a str) -> Self {
+    fn new(folder: &'a [u8]) -> Self {
         Self {
             folder,
             buffer: vec![0; MAX_FILE_BYTES],
@@ -40,81 +39,79 @@ impl<'a> Sysfs<'a> {
 
     /// The topology that the directory describes.
     fn topology(mut self) -> Option<Topology> {
-        let numbers = self.list("/node/online", None, "")?;
+        let numbers = self.list(b"/node/online", 0)?;
         if let [only] = numbers[..] {
             // Most machines have one node. The first read of a process is not slowed by more files.
-            return last_cpu(&self.list("/node/node", Some(only), "/cpulist")?)
-                .map(Topology::single);
+            let cpus = self.list(b"/node/node#/cpulist", only)?;
+            return last_cpu(&cpus).map(Topology::single);
         }
-        let with_memory = self.list("/node/has_memory", None, "");
+        let with_memory = self
+            .list(b"/node/has_memory", 0)
+            .unwrap_or_else(|| numbers.clone());
         let mut nodes = Vec::new();
-        for number in numbers {
-            let has_memory = with_memory
-                .as_ref()
-                .is_none_or(|nodes| nodes.contains(&number));
-            let mut list = |rest| {
-                self.list("/node/node", Some(number), rest)
-                    .unwrap_or_default()
-            };
+        for &number in &numbers {
             nodes.push(SystemNode {
                 number,
-                cpus: list("/cpulist"),
-                has_memory,
-                distances: list("/distance"),
+                cpus: self
+                    .list(b"/node/node#/cpulist", number)
+                    .unwrap_or_default(),
+                has_memory: with_memory.binary_search(&number).is_ok(),
+                distances: self
+                    .list(b"/node/node#/distance", number)
+                    .unwrap_or_default(),
             });
         }
         Topology::from_system(&nodes).ok()
     }
 
-    /// The numbers in a file of the directory. Its name has a number in it if `number` is some.
+    /// The numbers in a file of the directory. In the name of the file `number` takes the place of `#`.
     #[inline(never)]
-    fn list(&mut self, name: &str, number: Option<u32>, rest: &str) -> Option<Vec<u32>> {
-        let mut path = String::with_capacity(128);
-        path.push_str(self.folder);
-        path.push_str(name);
-        if let Some(number) = number {
-            push_decimal(&mut path, number);
+    fn list(&mut self, file: &[u8], number: u32) -> Option<Vec<u32>> {
+        let mut path = Vec::from(self.folder);
+        for &byte in file {
+            match byte {
+                b'#' => push_decimal(&mut path, number),
+                _ => path.push(byte),
+            }
         }
-        path.push_str(rest);
         parse_list(read_file(&path, &mut self.buffer)?)
     }
+}
+
+fn push_decimal(text: &mut Vec<u8>, number: u32) {
+    if number >= 10 {
+        push_decimal(text, number / 10);
+    }
+    text.push(b'0' + (number % 10) as u8);
 }
 
 fn last_cpu(cpus: &[u32]) -> Option<usize> {
     cpus.last().map(|&last| last as usize + 1)
 }
 
-fn push_decimal(text: &mut String, number: u32) {
-    if number >= 10 {
-        push_decimal(text, number / 10);
-    }
-    text.push(char::from(b'0' + (number % 10) as u8));
-}
-
 /// The kernel's two formats of lists: `0-3,8,10-11` of CPUs and nodes, `10 20 30` of distances; empty for none. Only
 /// numbers that a topology can describe.
 fn parse_list(text: &[u8]) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
-    // The number that is being read, and the first of its range.
-    let (mut number, mut first) = (None, None);
-    let text = text.trim_ascii_end();
-    for at in 0..=text.len() {
-        match text.get(at).unwrap_or(&b',') {
-            digit @ b'0'..=b'9' => {
-                let more = number.unwrap_or(0) * 10 + u32::from(digit - b'0');
-                number = Some(more).filter(|&more| (more as usize) < MAX_CPUS);
-                number?;
-            }
-            b'-' if first.is_none() => {
-                first = number.take();
-                first?;
-            }
-            b',' | b' ' => match number.take() {
-                Some(last) => (first.take().unwrap_or(last)..=last).for_each(|n| numbers.push(n)),
-                None if first.is_some() => return None,
-                None => {}
-            },
-            _ => return None,
+    let mut rest = text.trim_ascii_end();
+    while !rest.is_empty() {
+        let mut number = take_number(&mut rest)?;
+        let mut last = number;
+        if let Some(after) = rest.strip_prefix(b"-") {
+            rest = after;
+            last = take_number(&mut rest)?;
+        }
+        if last as usize >= MAX_CPUS {
+            return None;
+        }
+        while number <= last {
+            numbers.push(number);
+            number += 1;
+        }
+        match rest.split_first() {
+            Some((b',' | b' ', after)) => rest = after,
+            Some(_) => return None,
+            None => {}
         }
     }
     Some(numbers)
@@ -124,6 +121,7 @@ fn parse_list(text: &[u8]) -> Option<Vec<u32>> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn lists_are_read_as_the_kernel_writes_them() {
@@ -164,7 +162,7 @@ mod tests {
             write(&format!("node/node{number}/cpulist"), cpus);
             write(&format!("node/node{number}/distance"), distance);
         }
-        let topology = Sysfs::new(folder.to_str().unwrap()).topology();
+        let topology = Sysfs::new(folder.as_os_str().as_bytes()).topology();
         fs::remove_dir_all(&folder).unwrap();
         let topology = topology.unwrap();
         let nodes: Vec<usize> = (0..6).map(|cpu| topology.node_of(cpu)).collect();

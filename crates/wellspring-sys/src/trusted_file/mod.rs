@@ -13,7 +13,7 @@ mod next_file;
 pub use directory::{Directory, FileLock};
 pub use next_file::NextFile;
 
-use crate::os::{effective_user, read_file};
+use crate::os::{effective_user, read_file, take_number};
 use crate::os_error::OsError;
 use core::fmt;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -52,6 +52,7 @@ impl FileFault {
 }
 
 impl fmt::Display for FileFault {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Link => "it is a symbolic link",
@@ -180,6 +181,7 @@ impl TrustedFile {
 }
 
 impl AsFd for TrustedFile {
+    #[inline]
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -210,36 +212,22 @@ fn check_owner(status: &Stat) -> Result<(), FileFault> {
 /// The number that stands for every user without a number: 65534, unless the administrator chose another.
 fn overflow_user() -> u32 {
     let mut buffer = [0; 16];
-    read_file("/proc/sys/kernel/overflowuid", &mut buffer)
-        .and_then(|text| decimal(text.trim_ascii()))
+    let text = read_file(b"/proc/sys/kernel/overflowuid", &mut buffer);
+    text.and_then(|mut text| take_number(&mut text))
         .unwrap_or(65534)
-}
-
-/// A number in decimal digits, of at most nine of them.
-fn decimal(text: &[u8]) -> Option<u32> {
-    let is_number = matches!(text.len(), 1..=9) && text.iter().all(u8::is_ascii_digit);
-    let add = |number: u32, &digit: &u8| number * 10 + u32::from(digit - b'0');
-    is_number.then(|| text.iter().fold(0, add))
 }
 
 /// Whether this process sees fewer than all users of the host. "Yes" where the system does not say.
 fn in_user_namespace() -> bool {
     let mut buffer = [0; 64];
-    let Some(text) = read_file("/proc/self/uid_map", &mut buffer) else {
+    let Some(mut text) = read_file(b"/proc/self/uid_map", &mut buffer) else {
         return true;
     };
     // The first user inside, the first user outside, and how many.
-    let mut rest = text;
-    let all_users: [&[u8]; 3] = [b"0", b"0", b"4294967295"];
-    !all_users.iter().all(|word| {
-        rest = rest.trim_ascii_start();
-        match rest.strip_prefix(*word) {
-            Some(after) => {
-                rest = after;
-                after.first().is_none_or(u8::is_ascii_whitespace)
-            }
-            None => false,
-        }
+    let all_users = [0, 0, u32::MAX];
+    !all_users.iter().all(|&number| {
+        text = text.trim_ascii_start();
+        take_number(&mut text) == Some(number)
     })
 }
 

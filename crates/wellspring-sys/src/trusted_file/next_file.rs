@@ -34,6 +34,7 @@ impl Directory {
     /// # Errors
     ///
     /// [`FileFault::Busy`] after a second; [`FileFault::System`].
+    #[inline]
     pub fn begin_next(&self, name: &OsStr) -> Result<NextFile<'_>, FileFault> {
         let mut next_name = OsString::from(".");
         next_name.push(name);
@@ -64,6 +65,7 @@ impl Directory {
     }
 
     /// Removes a next file that no process has locked. Returns whether it did.
+    #[inline]
     fn remove_stale(&self, next_name: &OsStr) -> Result<bool, FileFault> {
         match openat(self, next_name, Access::Read.flags(), Mode::empty()) {
             Ok(file) if !self.is_locked_under(next_name, &file) => Ok(false),
@@ -90,6 +92,7 @@ impl NextFile<'_> {
     /// # Errors
     ///
     /// [`FileFault::System`]; with `EFBIG` if the process may not make a file of this length.
+    #[inline]
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), FileFault> {
         self.length += bytes.len() as u64;
         if !os::may_write_file(self.length) {
@@ -113,6 +116,7 @@ impl NextFile<'_> {
     /// # Errors
     ///
     /// [`FileFault::System`]. The present file may then be the old one or the new one.
+    #[inline]
     pub fn replace(mut self, mode: u32) -> Result<(), FileFault> {
         fchmod(&self.file, Mode::from_raw_mode(mode))?;
         fsync(&self.file)?;

@@ -81,6 +81,7 @@ impl GenerationPage {
     /// # Errors
     ///
     /// [`PageError::Held`] while another process serves it; [`PageError::File`].
+    #[inline]
     pub fn create(path: &Path) -> Result<Self, PageError> {
         let _ = path.parent().map(std::fs::create_dir);
         let (directory, name) = Directory::of(path)?;
@@ -121,6 +122,7 @@ impl GenerationPage {
 /// # Errors
 ///
 /// The reason why it cannot be written.
+#[inline]
 pub fn bump(path: &Path) -> Result<u64, PageError> {
     let _ = path.parent().map(std::fs::create_dir);
     Ok(open_or_make(path)?.add(WORD_OFFSET, 1))
@@ -131,6 +133,7 @@ pub fn bump(path: &Path) -> Result<u64, PageError> {
 /// # Errors
 ///
 /// The reason why an engine does not trust it.
+#[inline]
 pub fn current(path: &Path) -> Result<u64, PageError> {
     map(path).map(|(page, _)| page.word(WORD_OFFSET))
 }
@@ -150,6 +153,7 @@ pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
 
 /// Maps the page to be written, and makes it if there is none. A file that is no page stays as it is; only a page that
 /// was cut, or an empty file, is replaced.
+#[inline]
 fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
     const TRIES: usize = 10;
     for _ in 0..TRIES {
@@ -168,6 +172,7 @@ fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
 }
 
 /// Whether the file is the beginning of a page, or empty.
+#[inline]
 fn is_cut(path: &Path) -> Result<bool, PageError> {
     let mut start = [0; MAGIC.len()];
     let length = TrustedFile::open(path, Access::Read)?.read(&mut start)?;
@@ -175,6 +180,7 @@ fn is_cut(path: &Path) -> Result<bool, PageError> {
 }
 
 /// Puts a new page at `path`, in one step.
+#[inline]
 fn make(path: &Path) -> Result<(), PageError> {
     let mut content = [0; PAGE_BYTES];
     content[..8].copy_from_slice(&MAGIC);
@@ -191,6 +197,7 @@ fn make(path: &Path) -> Result<(), PageError> {
     Ok(next.replace(PAGE_MODE)?)
 }
 
+#[inline]
 fn lock_name(name: &OsStr) -> OsString {
     let mut lock_name = OsString::from(".");
     lock_name.push(name);
@@ -199,6 +206,7 @@ fn lock_name(name: &OsStr) -> OsString {
 }
 
 /// The process that the lock file names. For the message only: nothing is sent to a stored number.
+#[inline]
 fn holder(directory: &Directory, lock_name: &OsStr) -> u32 {
     let mut buffer = [0; 16];
     let file = directory.open_file(lock_name, Access::Read);

@@ -83,6 +83,7 @@ impl EngineBuilder {
 
     /// The pseudo-random function, in its best implementation for this CPU. Default: AES-256 where the CPU
     /// has instructions for it, else ChaCha20.
+    #[inline]
     pub fn prf(mut self, prf: Prf) -> Self {
         self.backend = Some(Backend::detect(prf));
         self
@@ -93,6 +94,7 @@ impl EngineBuilder {
     /// # Panics
     ///
     /// When this CPU does not run it.
+    #[inline]
     pub fn backend(mut self, backend: Backend) -> Self {
         assert!(backend.is_available(), "this CPU does not run {backend}");
         self.backend = Some(backend);
@@ -119,6 +121,7 @@ impl EngineBuilder {
     ///
     /// It does not reach a child process made by `fork`, where all secrets are wiped: a child of an engine without
     /// sources is not seeded.
+    #[inline]
     pub fn seed(mut self, seed: &[u8]) -> Self {
         let place = self.seed.insert(Box::new(Seed::ZERO));
         if seed.len() <= Seed::MAX_BYTES {
@@ -170,6 +173,7 @@ impl EngineBuilder {
     /// With it no read harvests, slow sources are drawn on, and queues are emptied in time. It takes less than a
     /// thousandth of a CPU, and less without reads. A child process made by `fork` has no such thread; its readers
     /// harvest on their own calls again.
+    #[inline]
     pub fn harvester(mut self, harvester: Harvester) -> Self {
         self.harvester = Some((harvester, start_harvester));
         self.default_sources = all_sources;
@@ -198,15 +202,16 @@ impl EngineBuilder {
     }
 
     /// The parts, before they do anything. Not inlined: they take 2 KiB of stack on their way, and the first read of a
-    /// process promises to take less than 4 KiB.
+    /// process promises to take less than 4 KiB. `&mut`, so that the settings are dropped in one place, by `build`.
     #[inline(never)]
-    fn make(self) -> Result<Arc<Parts>, Error> {
-        let sources = self.sources.unwrap_or_else(self.default_sources);
+    fn make(&mut self) -> Result<Arc<Parts>, Error> {
+        let sources = self.sources.get_or_insert_with(self.default_sources);
         let topology = match self.mode {
             // These modes read from the root alone, which is node 0.
             Mode::Canonical | Mode::Concurrent => Topology::single(topology_linux::cpus()),
             Mode::PerNode | Mode::PerThread => {
-                self.topology.unwrap_or_else(topology_linux::topology)
+                let given = self.topology.take();
+                given.unwrap_or_else(topology_linux::topology)
             }
         };
         let backend = self.backend.unwrap_or_else(Backend::best);
@@ -216,9 +221,8 @@ impl EngineBuilder {
         if let Some(seed) = &self.seed {
             nodes.mix_into_root(seed);
         }
-        let identity = self.identity;
-        let start = |(path, start): (_, StartSeedFile)| start(path, identity, &nodes);
-        let seed_file = self.seed_file.map(start);
+        let seed_file = self.seed_file.take();
+        let seed_file = seed_file.map(|(path, start)| start(path, self.identity, &nodes));
         if self.seed.is_some() || seed_file.is_some() {
             stack::erase_below();
         }
@@ -228,7 +232,7 @@ impl EngineBuilder {
             taps,
             nodes,
             collector,
-            clones: CloneDetector::new(self.watched),
+            clones: CloneDetector::new(core::mem::take(&mut self.watched)),
             harvester: OnceLock::new(),
             seed_file,
         }))
@@ -236,7 +240,7 @@ impl EngineBuilder {
 }
 
 /// Reads the seed file, replaces it, and mixes in what it held.
-#[inline(never)]
+#[inline]
 fn start_seed_file(path: PathBuf, identity: Option<Identity>, nodes: &Nodes) -> EngineSeedFile {
     let mut seed = Box::new(Seed::ZERO);
     let identity = identity.unwrap_or_else(Identity::system);
@@ -251,6 +255,7 @@ fn start_seed_file(path: PathBuf, identity: Option<Identity>, nodes: &Nodes) -> 
     }
 }
 
+#[inline]
 fn start_harvester(parts: &Arc<Parts>, harvester: Harvester) -> Result<Option<Running>, Error> {
     let tasks = if parts.seed_file.is_some() {
         tasks::with_seed_file()
@@ -269,6 +274,7 @@ fn fast_sources() -> Vec<SourceEntry> {
     ]
 }
 
+#[inline]
 fn all_sources() -> Vec<SourceEntry> {
     let sources = wellspring_sources::all().into_iter();
     sources.map(SourceEntry::new).collect()

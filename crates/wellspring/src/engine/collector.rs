@@ -59,8 +59,9 @@ pub(super) struct Collector {
 }
 
 impl Collector {
+    /// Takes the sources, unless it fails: then the caller drops them, whose code for that is in each program already.
     #[inline(never)]
-    pub(super) fn new(sources: Vec<SourceEntry>, topology: &Topology) -> Result<Self, Error> {
+    pub(super) fn new(sources: &mut Vec<SourceEntry>, topology: &Topology) -> Result<Self, Error> {
         if sources.len() > MAX_SOURCES {
             return Err(Error::TooManySources);
         }
@@ -71,10 +72,10 @@ impl Collector {
         let memory = Wiped::<CollectorMemory>::new(topology.system_node(0))?;
         memory.pages_locked.store(1, Ordering::Relaxed);
         Ok(Self {
-            sources,
+            pool_meters: Box::default(),
+            sources: core::mem::take(sources),
             queues,
             memory,
-            pool_meters: Box::default(),
         })
     }
 
@@ -260,6 +261,7 @@ impl Collector {
         source.inspect(|source| source.restart()).is_some()
     }
 
+    #[inline]
     pub(super) fn stats(&self, now_ms: u64) -> Vec<SourceStats> {
         let sources = self.sources.iter();
         sources.map(|source| source.stats(now_ms)).collect()

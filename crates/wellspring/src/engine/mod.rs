@@ -109,6 +109,7 @@ impl Engine {
     }
 
     /// Starts a harvester that lasts as long as the process, unless one runs.
+    #[inline]
     pub(crate) fn start_harvester(&self, harvester: Harvester) -> Result<(), Error> {
         let tasks = tasks::of_process();
         HarvesterHandle::start(&self.parts, &self.parts.harvester, harvester, tasks)
@@ -268,6 +269,7 @@ impl Engine {
     /// # Errors
     ///
     /// The reason why the file was not written. The old file is unchanged.
+    #[inline]
     pub fn save_seed(&self) -> Result<(), SeedFileError> {
         self.parts.save_seed()
     }
@@ -305,6 +307,7 @@ impl Engine {
 
     /// Statistics of the engine. They contain no secret. Allocates.
     #[must_use]
+    #[inline]
     pub fn stats(&self) -> Stats {
         self.parts.stats()
     }

@@ -234,6 +234,7 @@ impl Nodes {
         self.memory.iter().for_each(Wiped::lock_pages);
     }
 
+    #[inline]
     pub(super) fn stats(&self) -> Vec<NodeStats> {
         let signals = Blocked::new();
         let stats = |memory: &Wiped<NodeMemory>| NodeStats {

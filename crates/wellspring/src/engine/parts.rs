@@ -81,14 +81,9 @@ impl Parts {
         if self.nodes.phase() == Phase::Ready {
             return self.read(Miss::NONE, destination);
         }
+        let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
         self.unless_copied(|| {
-            modes::read_reserved(
-                &self.nodes,
-                0,
-                Phase::Early,
-                &|need, signals| self.seed_engine(need, signals),
-                destination,
-            )
+            modes::read_reserved(&self.nodes, 0, Phase::Early, &seed_engine, destination)
         })
     }
 
@@ -155,6 +150,7 @@ impl Parts {
     }
 
     /// Writes the seed file from a fresh secret of every node.
+    #[inline]
     pub(super) fn save_seed(&self) -> Result<(), SeedFileError> {
         let seed_file = self.seed_file.as_ref().ok_or(SeedFileError::Absent)?;
         if self.nodes.phase() != Phase::Ready {
@@ -183,6 +179,7 @@ impl Parts {
     }
 
     /// Writes the seed file, unless this is a child process, or the engine has not reseeded since it wrote the file.
+    #[inline]
     pub(super) fn save_seed_at_end(&self) {
         let is_wanted = |file: &EngineSeedFile| {
             let saved_generation = file.saved_generation.load(Ordering::Relaxed);
@@ -194,6 +191,7 @@ impl Parts {
         }
     }
 
+    #[inline]
     pub(super) fn stats(&self) -> Stats {
         let now_ms = os::now_ms();
         Stats {
@@ -269,6 +267,8 @@ impl Parts {
         )
     }
 
+    /// Not inlined: the table of a `dyn Fn` would have its code twice.
+    #[inline(never)]
     fn fetch_keys(&self, keys: &mut [u8], signals: &Blocked) -> Result<(), Error> {
         let seed_engine = |need, signals: &Blocked| self.seed_engine(need, signals);
         let fetched =

@@ -36,6 +36,7 @@ impl PoolMeters {
         meter.credit_bits.store(credit_bits, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(super) fn stats(&self) -> Vec<PoolStats> {
         let stats = |meter: &PoolMeter| PoolStats {
             bytes: meter.bytes.load(Ordering::Relaxed),

@@ -176,6 +176,7 @@ impl SourceEntry {
         outcome.action != Action::Discard
     }
 
+    #[inline]
     pub(super) fn stats(&self, now_ms: u64) -> SourceStats {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         SourceStats {

@@ -7,11 +7,11 @@ use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_sys::os::read_file;
 
 /// Files in which firmware or a hypervisor names the machine. They are not on a disk, so not copied with one.
-const HARDWARE: [&str; 4] = [
-    "/sys/class/dmi/id/product_uuid",
-    "/sys/hypervisor/uuid",
-    "/proc/device-tree/vm,uuid",
-    "/proc/device-tree/serial-number",
+const HARDWARE: [&[u8]; 4] = [
+    b"/sys/class/dmi/id/product_uuid",
+    b"/sys/hypervisor/uuid",
+    b"/proc/device-tree/vm,uuid",
+    b"/proc/device-tree/serial-number",
 ];
 
 /// `OVERLAYFS_SUPER_MAGIC`, of containers' layers: any number of containers find the same file in one layer, under the
@@ -45,10 +45,10 @@ impl Identity {
             hash.update(&[0]);
         }
         // It is on the disk and copied with it: not enough alone.
-        if let Some(text) = read_file("/etc/machine-id", &mut buffer) {
+        if let Some(text) = read_file(b"/etc/machine-id", &mut buffer) {
             hash.update(text.trim_ascii());
         }
-        let boot = read_file("/proc/sys/kernel/random/boot_id", &mut buffer);
+        let boot = read_file(b"/proc/sys/kernel/random/boot_id", &mut buffer);
         Self {
             machine: is_known.then(|| finish(hash)),
             boot: boot.and_then(parse_uuid).unwrap_or_default(),
@@ -66,10 +66,12 @@ impl Identity {
     }
 
     /// The identity of an open file on this machine. A copy of the file has another one.
+    #[inline]
     pub(super) fn file_id(&self, file: BorrowedFd<'_>) -> FileId {
         self.known_file_id(file).unwrap_or(UNKNOWN_FILE)
     }
 
+    #[inline]
     fn known_file_id(&self, file: BorrowedFd<'_>) -> Option<FileId> {
         let machine = self.machine?;
         if fstatfs(file).ok()?.f_type as u64 == OVERLAY {
