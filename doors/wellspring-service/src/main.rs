@@ -1,5 +1,7 @@
 //! The program `wellspringd`.
 
+mod standard_output;
+
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use std::io::Write;
@@ -130,9 +132,13 @@ fn finish(result: Result<(), String>) -> ExitCode {
 }
 
 fn print(text: &str) -> Result<(), String> {
+    let failed = |reason: &dyn core::fmt::Display| format!("standard output: {reason}");
+    if standard_output::was_closed() {
+        return Err(failed(&"it is closed"));
+    }
     let mut out = std::io::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    printed.map_err(|error| error.to_string())
+    printed.map_err(|error| failed(&error))
 }
 
 fn status(config: &Config, request: &StatusRequest) -> Result<(), String> {

@@ -85,12 +85,45 @@ fn wrong_arguments_get_one_line_and_status_2() {
 }
 
 #[test]
-fn help_that_cannot_be_printed_is_no_success() {
-    let full = fs::OpenOptions::new().write(true).open("/dev/full");
-    let output = wellspringd().arg("--help").stdout(full.unwrap()).output();
-    let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(!output.stderr.is_empty());
+fn what_cannot_be_printed_is_no_success() {
+    let service = Service::start("");
+    let config = service.folder.path("wellspring.toml");
+    let config = config.to_str().unwrap();
+    for words in [
+        "--help",
+        "--version",
+        "--print-config",
+        "status",
+        "status --json",
+        "status --watch",
+    ] {
+        let words = match words {
+            "--help" | "--version" => words.into(),
+            _ => format!("{words} --config {config}"),
+        };
+        let closed = "standard output: it is closed";
+        let full = "standard output: No space left on device (os error 28)";
+        for (to, reason) in [(">&-", closed), ("> /dev/full", full)] {
+            let program = env!("CARGO_BIN_EXE_wellspringd");
+            let line = format!("{program} {words} {to}");
+            let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(said, format!("wellspringd: {reason}\n"), "{line}");
+            assert_eq!(output.status.code(), Some(1), "{line}");
+        }
+    }
+    // Nothing is printed here.
+    let line = format!(
+        "{} --check-config --config {config} >&-",
+        env!("CARGO_BIN_EXE_wellspringd")
+    );
+    assert!(
+        Command::new("sh")
+            .args(["-c", &line])
+            .status()
+            .unwrap()
+            .success()
+    );
     assert!(
         wellspringd()
             .arg("--version")
