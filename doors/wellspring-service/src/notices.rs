@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use wellspring_sys::os::now_with_sleep_ns;
 
 /// The number of notices that are kept.
 const KEPT: usize = 64;
@@ -10,12 +10,20 @@ const KEPT: usize = 64;
 /// An event.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// The time of the event.
-    pub at: SystemTime,
+    /// The time of the event, in nanoseconds since boot: the wall clock may be set, and an age must not jump.
+    pub at_ns: u64,
     /// Whether an operator should look at it.
     pub is_fault: bool,
     /// The event in words.
     pub words: String,
+}
+
+impl Notice {
+    /// The seconds since the event, with the time for which the machine slept.
+    #[must_use]
+    pub fn ago_s(&self) -> u64 {
+        now_with_sleep_ns().saturating_sub(self.at_ns) / 1_000_000_000
+    }
 }
 
 /// The last notices.
@@ -35,7 +43,7 @@ impl Notices {
             kept.pop_front();
         }
         kept.push_back(Notice {
-            at: SystemTime::now(),
+            at_ns: now_with_sleep_ns(),
             is_fault,
             words,
         });

@@ -6,7 +6,6 @@ use crate::doors::Door;
 use crate::meters::get;
 use crate::sources::SourceState;
 use crate::state::State;
-use std::time::SystemTime;
 use wellspring_bench::chart::{STYLE, escape};
 use wellspring_bench::page::STYLE as PAGE_STYLE;
 
@@ -259,15 +258,13 @@ fn users(state: &State) -> String {
 }
 
 fn notices(state: &State) -> String {
-    let now = SystemTime::now();
     let rows: Vec<Vec<String>> = state
         .notices
         .last()
         .iter()
         .map(|notice| {
-            let ago = now.duration_since(notice.at).unwrap_or_default();
             vec![
-                format!("{} s ago", ago.as_secs()),
+                format!("{} s ago", notice.ago_s()),
                 marked(&notice.words, !notice.is_fault),
             ]
         })

@@ -6,7 +6,6 @@ use crate::meters::get;
 use crate::sources::SourceState;
 use crate::state::State;
 use serde_json::{Value, json};
-use std::time::SystemTime;
 
 /// The connections that are listed: those that have drawn most.
 const LISTED: usize = 50;
@@ -129,12 +128,10 @@ fn connections(state: &State) -> Vec<Value> {
 }
 
 fn notices(state: &State) -> Vec<Value> {
-    let now = SystemTime::now();
     let notices = state.notices.last();
     let value = |notice: &crate::notices::Notice| {
-        let ago = now.duration_since(notice.at).unwrap_or_default();
         json!({
-            "ago_s": ago.as_secs(),
+            "ago_s": notice.ago_s(),
             "fault": notice.is_fault,
             "words": notice.words,
         })

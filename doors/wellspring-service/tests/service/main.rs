@@ -1,6 +1,7 @@
 //! The real service, with real clients.
 //!
 //! ```text
+//! clock    a wall clock that jumps
 //! common   starts the service, and waits until it says that it is ready
 //! config   the command line, and a configuration that is read again
 //! faults   what the system refuses: a full disk, no permission, no /dev/fuse
@@ -15,9 +16,11 @@
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
 //! rings    starts a service whose requests come by io_uring
+//! stuck    a source that does not answer
 //! residue  the memory of the service, searched for bytes that it sent
 //! ```
 
+mod clock;
 mod common;
 mod config;
 mod faults;
@@ -32,6 +35,7 @@ mod residue;
 mod rings;
 mod scale;
 mod sockets;
+mod stuck;
 mod vsock;
 #[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]

@@ -1,0 +1,60 @@
+//! A source that does not answer: a file of another service, which is stopped.
+
+use super::common::{PATIENCE, Service, has_fuse};
+use super::rings::start;
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+/// Lets a stopped service go on, also after a failure: its readers cannot end before.
+struct Stopped<'a>(&'a Service);
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        self.0.signal("-CONT");
+    }
+}
+
+fn wait_for_metric(service: &Service, line: &str) {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let metrics = service.get("/metrics");
+        if metrics.lines().any(|one| one == line) {
+            return;
+        }
+        assert!(Instant::now() < until, "no '{line}' in: {metrics}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_source_that_hangs_stops_neither_the_metrics_nor_the_sockets() {
+    if !has_fuse() {
+        return;
+    }
+    let (other, mount) = start();
+    let noise = mount.join("random");
+    let more = format!("[engine]\nnoise_files = [\"{}\"]\n", noise.display());
+    let service = Service::start(&more);
+    let metric = |state: &str, value: u8| {
+        format!(
+            "wellspring_source_state{{source=\"file {}\",state=\"{state}\"}} {value}",
+            noise.display()
+        )
+    };
+    wait_for_metric(&service, &metric("working", 1));
+    other.signal("-STOP");
+    let stopped = Stopped(&other);
+    wait_for_metric(&service, &metric("hanging", 1));
+    let mut egd = service.socket("egd.sock");
+    for _ in 0..100 {
+        egd.write_all(&[2, 255]).unwrap();
+        egd.read_exact(&mut [0; 255]).unwrap();
+    }
+    let problems = service.status()["problems"].to_string();
+    assert!(
+        problems.contains("hangs: a draw has not ended"),
+        "{problems}"
+    );
+    drop(stopped);
+    wait_for_metric(&service, &metric("working", 1));
+}
