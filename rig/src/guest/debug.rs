@@ -1,10 +1,12 @@
-//! A small kernel that we build from Debian's source to check locks and memory: lockdep, KASAN, UBSAN, kmemleak, checks for
-//! sleeping in atomic context, and injected allocation failures.
+//! Two small kernels that we build from Debian's source. Both have lockdep and checks for sleeping in atomic context. One
+//! checks memory too: KASAN, UBSAN, kmemleak, and injected allocation failures. The other has KCSAN, which excludes KASAN,
+//! and finds data races.
 
 use super::cache::{Cache, entry, run};
 use super::chroot::Chroot;
 use super::outcome::{Result, at, failed};
 use super::packages::Apt;
+use super::release::Release;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,19 +24,29 @@ HYPERVISOR_GUEST KPROBES DEBUG_KERNEL DEBUG_FS DEBUG_INFO_NONE BUG DEBUG_BUGVERB
 UNWINDER_FRAME_POINTER FTRACE TRACEPOINTS EVENT_TRACING ENABLE_DEFAULT_TRACERS DEBUG_LIST PREEMPT DETECT_HUNG_TASK
 WQ_WATCHDOG X86_DEBUG_FPU BLOCK";
 
-/// The options that check locks and memory.
-const LOCKS_AND_MEMORY: &str = "\
+/// The options that check locks.
+const LOCKS: &str = "\
 PROVE_LOCKING PROVE_RAW_LOCK_NESTING PROVE_RCU DEBUG_ATOMIC_SLEEP DEBUG_PREEMPT DEBUG_RT_MUTEXES DEBUG_SPINLOCK
-DEBUG_MUTEXES DEBUG_LOCK_ALLOC DEBUG_OBJECTS DEBUG_OBJECTS_FREE DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK
-DEBUG_OBJECTS_PERCPU_COUNTER KASAN KASAN_GENERIC KASAN_OUTLINE KASAN_STACK UBSAN UBSAN_BOUNDS UBSAN_SHIFT UBSAN_BOOL
-UBSAN_ENUM DEBUG_KMEMLEAK FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC SLUB_DEBUG SLUB_DEBUG_ON
-DEBUG_NOTIFIERS DEBUG_SG";
+DEBUG_MUTEXES DEBUG_LOCK_ALLOC";
 
-/// SLUB_TINY excludes KASAN. Mitigations of processor bugs only cost time here.
+/// The options that check memory.
+const MEMORY: &str = "\
+DEBUG_OBJECTS DEBUG_OBJECTS_FREE DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK DEBUG_OBJECTS_PERCPU_COUNTER KASAN KASAN_GENERIC
+KASAN_OUTLINE KASAN_STACK UBSAN UBSAN_BOUNDS UBSAN_SHIFT UBSAN_BOOL UBSAN_ENUM DEBUG_KMEMLEAK FAULT_INJECTION
+FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC SLUB_DEBUG SLUB_DEBUG_ON DEBUG_NOTIFIERS DEBUG_SG";
+
+/// The options that find data races, by the rules of the kernel's memory model: a plain write is one side of a race too,
+/// and so is an interrupt on the same CPU.
+const RACES: &str = "KCSAN KCSAN_STRICT KCSAN_VERBOSE";
+
+/// SLUB_TINY excludes KASAN. Mitigations of processor bugs only cost time here. KCSAN starts when a test says so, and says
+/// the same about the same two functions once in a minute.
 const SETTINGS: &str = "\
 # CONFIG_SLUB_TINY is not set
 # CONFIG_CPU_MITIGATIONS is not set
 # CONFIG_UBSAN_TRAP is not set
+# CONFIG_KCSAN_EARLY_ENABLE is not set
+CONFIG_KCSAN_REPORT_ONCE_IN_MS=60000
 CONFIG_FRAME_WARN=4096
 CONFIG_DEBUG_KMEMLEAK_MEM_POOL_SIZE=64000
 CONFIG_DEFAULT_HUNG_TASK_TIMEOUT=240
@@ -42,9 +54,16 @@ CONFIG_NODES_SHIFT=6
 CONFIG_NR_CPUS=64
 ";
 
-/// Options that the finished configuration must contain: without them the kernel does not boot, or finds nothing.
+/// Options that both finished configurations must contain: without them the kernel does not boot, or finds nothing.
 const ESSENTIAL: &str = "SMP NUMA MODULES MODULE_UNLOAD CRYPTO_RNG SERIAL_8250_CONSOLE KPROBES PROVE_LOCKING \
-    PROVE_RAW_LOCK_NESTING DEBUG_ATOMIC_SLEEP KASAN UBSAN UBSAN_BOUNDS DEBUG_KMEMLEAK FAILSLAB FAULT_INJECTION_DEBUG_FS";
+    PROVE_RAW_LOCK_NESTING DEBUG_ATOMIC_SLEEP";
+
+/// Those of the one that checks memory.
+const ESSENTIAL_MEMORY: &str =
+    "KASAN UBSAN UBSAN_BOUNDS DEBUG_KMEMLEAK FAILSLAB FAULT_INJECTION_DEBUG_FS";
+
+/// Those of the one that finds data races.
+const ESSENTIAL_RACES: &str = "KCSAN KCSAN_STRICT KCSAN_INTERRUPT_WATCHER";
 
 /// The packages that the build needs.
 const PACKAGES: [&str; 9] = [
@@ -59,15 +78,20 @@ const PACKAGES: [&str; 9] = [
     "python3-minimal",
 ];
 
-/// Builds it once, in ten to twenty minutes on two cores. Returns the folder in which modules are built, and the system
+/// Builds one of them once, in ten to twenty minutes on two cores. Returns the folder in which modules are built, and the system
 /// with its compiler.
-pub(super) fn build(cache: &Cache) -> Result<(PathBuf, Chroot)> {
+pub(super) fn build(cache: &Cache, release: Release) -> Result<(PathBuf, Chroot)> {
+    let (options, essential) = match release {
+        Release::Kcsan => (RACES, ESSENTIAL_RACES),
+        _ => (MEMORY, ESSENTIAL_MEMORY),
+    };
     let chroot = Chroot::fetch(cache, "bookworm", &PACKAGES)?;
     let source = source(cache, &chroot)?;
     // The build has its path in it, so it cannot be renamed when it is done: a file says that it is.
-    let tree = cache.folder().join("tree-debug");
-    cache.once("kernel-debug", |_| {
-        let tree = cache.fresh("tree-debug")?;
+    let name = format!("tree-{release}");
+    let tree = cache.folder().join(&name);
+    cache.once(&format!("kernel-{release}"), |_| {
+        let tree = cache.fresh(&name)?;
         let make = || -> Command {
             let mut make = chroot.command("make");
             make.arg("-C").arg(&source);
@@ -76,13 +100,16 @@ pub(super) fn build(cache: &Cache) -> Result<(PathBuf, Chroot)> {
         };
         run(make().arg("tinyconfig"))?;
         let config = tree.join(".config");
-        configure(&config)?;
+        configure(&config, options)?;
         run(make().arg("olddefconfig"))?;
         let finished = fs::read_to_string(&config).map_err(at(config.display()))?;
-        for option in ESSENTIAL.split_whitespace() {
+        for option in [ESSENTIAL, essential]
+            .into_iter()
+            .flat_map(str::split_whitespace)
+        {
             let wanted = format!("CONFIG_{option}=y");
             if !finished.lines().any(|line| line == wanted) {
-                return failed(format!("the debug kernel would have no {option}"));
+                return failed(format!("the kernel {release} would have no {option}"));
             }
         }
         let jobs = thread::available_parallelism().map_or(2, usize::from);
@@ -108,9 +135,9 @@ fn source(cache: &Cache, chroot: &Chroot) -> Result<PathBuf> {
 }
 
 /// Adds the options to a configuration. The last setting of an option counts.
-fn configure(path: &Path) -> Result {
+fn configure(path: &Path, more: &str) -> Result {
     let mut config = fs::read_to_string(path).map_err(at(path.display()))?;
-    let options = [OPTIONS, LOCKS_AND_MEMORY];
+    let options = [OPTIONS, LOCKS, more];
     for option in options.into_iter().flat_map(str::split_whitespace) {
         config += &format!("CONFIG_{option}=y\n");
     }

@@ -29,8 +29,8 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// Fetches it, with its headers.
     pub(crate) fn fetch(cache: &Cache, release: Release) -> Result<Self> {
-        if release == Release::Debug {
-            let (tree, chroot) = debug::build(cache)?;
+        if release.is_own() {
+            let (tree, chroot) = debug::build(cache, release)?;
             let image = tree.join("arch/x86/boot/bzImage");
             return Ok(Self {
                 release,

@@ -9,7 +9,7 @@
 //! compiler    gcc or clang
 //! kernel      kernels, their headers, and modules built for them
 //! modules     which of the distribution's modules a module needs
-//! debug       a kernel that we build, which checks locks and memory
+//! debug       the kernels that we build, which check locks and memory, or find data races
 //! initramfs   the guest's files, as a cpio archive
 //! files       the files that every guest has: busybox, and a shell that takes commands
 //! command     the programs of this project, linked statically for the guest

@@ -19,11 +19,13 @@ pub(crate) enum Release {
     V7_3,
     /// A kernel that we build, which checks locks and memory.
     Debug,
+    /// A kernel that we build, which finds data races.
+    Kcsan,
 }
 
 impl Release {
     /// All, the oldest first.
-    pub(crate) const ALL: [Release; 7] = [
+    pub(crate) const ALL: [Release; 8] = [
         Release::V6_1,
         Release::V6_1Rt,
         Release::V6_12,
@@ -31,6 +33,7 @@ impl Release {
         Release::V7_2,
         Release::V7_3,
         Release::Debug,
+        Release::Kcsan,
     ];
 
     /// Its name on the command line.
@@ -43,6 +46,7 @@ impl Release {
             Release::V7_2 => "7.2",
             Release::V7_3 => "7.3",
             Release::Debug => "debug",
+            Release::Kcsan => "kcsan",
         }
     }
 
@@ -50,7 +54,9 @@ impl Release {
     pub(super) const fn suite(self) -> &'static str {
         match self {
             Release::V6_1 | Release::V6_1Rt => "bookworm",
-            Release::V6_12 | Release::V6_12Rt | Release::Debug => "bookworm-backports",
+            Release::V6_12 | Release::V6_12Rt | Release::Debug | Release::Kcsan => {
+                "bookworm-backports"
+            }
             Release::V7_3 => "trixie-backports",
             Release::V7_2 => "sid",
         }
@@ -74,9 +80,14 @@ impl Release {
         }
     }
 
+    /// Whether we build it. Such a kernel has everything built in, and takes several times as long.
+    pub(crate) const fn is_own(self) -> bool {
+        matches!(self, Release::Debug | Release::Kcsan)
+    }
+
     /// Whether Debian 12's clang fits too.
     pub(crate) const fn is_for_debian_12(self) -> bool {
-        !matches!(self, Release::Debug) && self.compiler().is_none()
+        !self.is_own() && self.compiler().is_none()
     }
 }
 

@@ -101,14 +101,14 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
 }
 
 impl Rig<'_> {
-    /// Whether a machine was asked for. The resume from disk and the counts are, by their names or by `all`. A kernel that
-    /// checks locks and memory takes several times as long, and runs where all tests do.
+    /// Whether a machine was asked for. The resume from disk and the counts are, by their names or by `all`. A kernel of our
+    /// own takes several times as long, and runs where all tests do.
     fn has(&self, release: Release, shape: &Shape) -> bool {
         let request = &self.request;
         match shape.drill {
             _ if !shape.name.contains(&request.machine) => false,
             Drill::Tests => true,
-            _ if release == Release::Debug => false,
+            _ if release.is_own() => false,
             Drill::Hibernation | Drill::Counts => request.is_all || !request.machine.is_empty(),
             _ => true,
         }

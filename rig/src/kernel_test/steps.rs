@@ -55,3 +55,28 @@ pub(super) fn look_for_leaks(guest: &mut Guest) -> Result<bool> {
     }
     Ok(true)
 }
+
+/// Has KCSAN look for data races from now on. A report that names our module fails the run.
+pub(super) fn look_for_races(guest: &mut Guest) -> Result {
+    guest.must("echo on >/sys/kernel/debug/kcsan").map(drop)
+}
+
+/// Fails if KCSAN looked at nothing. Returns what it looked at.
+pub(super) fn races(guest: &mut Guest) -> Result<String> {
+    let counters = guest.must("cat /sys/kernel/debug/kcsan")?;
+    let count = |name: &str| -> u64 {
+        let lines = counters.lines();
+        let mut values = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        values
+            .next()
+            .and_then(|value| value.parse().ok())
+            .unwrap_or(0)
+    };
+    let (watched, found) = (count("setup_watchpoints"), count("data_races"));
+    if watched == 0 {
+        return failed(format!("KCSAN did not look: {counters}"));
+    }
+    Ok(format!(
+        "KCSAN watched {watched} accesses and found {found} races, none with our functions"
+    ))
+}

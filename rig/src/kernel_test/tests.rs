@@ -1,7 +1,9 @@
 //! All tests of the module in one machine: load it, run its tests by `wellspring check --kernel`, load and unload it
 //! while programs read, look for leaks, power off.
 
-use super::steps::{CHECK, LOAD, LOAD_NEEDED, look_for_leaks, stop_scans, succeeded};
+use super::steps::{
+    CHECK, LOAD, LOAD_NEEDED, look_for_leaks, look_for_races, races, stop_scans, succeeded,
+};
 use crate::guest::{Event, Guest, Release, Result, failed};
 
 /// Reloads before memory is looked at.
@@ -58,12 +60,11 @@ wait
 /// All of them. Returns the note for the table.
 pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Result<String> {
     // Not of the kernel's own source; and not signed, where the kernel knows signatures.
-    let expected_taint = if release == Release::Debug {
-        "4096"
-    } else {
-        "12288"
-    };
+    let expected_taint = if release.is_own() { "4096" } else { "12288" };
     stop_scans(&mut guest)?;
+    if release == Release::Kcsan {
+        look_for_races(&mut guest)?;
+    }
     guest.must(LOAD_NEEDED)?;
     let scripts = guest.run_within("guest.sh /modules", CHECK)?;
     succeeded(&mut guest, &scripts)?;
@@ -92,6 +93,11 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
             taint.trim()
         ));
     }
+    let races = if release == Release::Kcsan {
+        format!("; {}", races(&mut guest)?)
+    } else {
+        String::new()
+    };
     guest.end()?;
     let kmemleak = if has_kmemleak {
         "nothing found"
@@ -99,7 +105,7 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
         "not there"
     };
     Ok(format!(
-        "{last}; {reloads} reloads under load, {grown} KiB left; kmemleak: {kmemleak}{locks}"
+        "{last}; {reloads} reloads under load, {grown} KiB left; kmemleak: {kmemleak}{races}{locks}"
     ))
 }
 
