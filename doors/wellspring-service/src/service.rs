@@ -29,8 +29,13 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Harvester, Source};
+
+/// The longest wait for a draw at the end. A draw of a source that works takes less than a second.
+const END_WAIT: Duration = Duration::from_secs(2);
 
 /// The longest wait for a signal or a clone. The service checks its sources about once in this time.
 const TICK: Timespec = Timespec {
@@ -91,8 +96,25 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     drop(service.guests.take());
     drop(workers);
     drop(seeds);
+    drop(service);
+    end_engine(state);
     tracing::info!("ended");
     Ok(())
+}
+
+/// Ends the engine, which waits for a draw that its harvester has begun. A source that hangs may not hold up the end: its
+/// seed file keeps what was saved last.
+fn end_engine(state: Arc<State>) {
+    let (ended, end) = channel();
+    let drop_it = move || {
+        drop(state);
+        let _ = ended.send(());
+    };
+    // Without a thread the closure is dropped here, and the engine with it.
+    let _ = thread::Builder::new().name("end".into()).spawn(drop_it);
+    if end.recv_timeout(END_WAIT) == Err(RecvTimeoutError::Timeout) {
+        tracing::warn!("the end does not wait for a source that hangs");
+    }
 }
 
 /// Without a socket for guests there is no thread for them.

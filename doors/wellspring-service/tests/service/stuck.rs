@@ -58,3 +58,26 @@ fn a_source_that_hangs_stops_neither_the_metrics_nor_the_sockets() {
     drop(stopped);
     wait_for_metric(&service, &metric("working", 1));
 }
+
+#[test]
+fn the_service_ends_while_a_source_hangs() {
+    if !has_fuse() {
+        return;
+    }
+    let (other, mount) = start();
+    let noise = mount.join("random");
+    // The kernel learns that these files have no flush(2): it would wait for the answer when the process closes its own.
+    drop(std::fs::File::open(&noise).unwrap());
+    let more = format!("[engine]\nnoise_files = [\"{}\"]\n", noise.display());
+    let mut service = Service::start(&more);
+    let state = |state: &str| {
+        let file = noise.display();
+        format!("wellspring_source_state{{source=\"file {file}\",state=\"{state}\"}} 1")
+    };
+    wait_for_metric(&service, &state("working"));
+    other.signal("-STOP");
+    let _stopped = Stopped(&other);
+    wait_for_metric(&service, &state("hanging"));
+    assert!(service.end("-TERM").success());
+    assert!(service.log().contains("the end does not wait for a source"));
+}
