@@ -2,6 +2,7 @@
 
 use crate::doors::Door;
 use crate::users::Peer;
+use core::cmp::Reverse;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,8 +58,52 @@ impl Connections {
             .map(|(number, meter)| (*number, meter.clone()))
             .collect();
         drop(open);
-        all.sort_by_key(|(number, meter)| (core::cmp::Reverse(meter.bytes.load(Relaxed)), *number));
+        // Each count is read once: they grow meanwhile, and a sort panics if the order changes.
+        all.sort_by_cached_key(|(number, meter)| (Reverse(meter.bytes.load(Relaxed)), *number));
         all.truncate(most);
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::AtomicBool;
+    use std::thread;
+
+    fn meter() -> Arc<ConnectionMeter> {
+        Arc::new(ConnectionMeter {
+            door: Door::Egd,
+            peer: Peer::User(0),
+            process: None,
+            since: Instant::now(),
+            bytes: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+            faulty: AtomicU64::new(0),
+        })
+    }
+
+    #[test]
+    fn counts_that_grow_while_they_are_put_in_order_do_no_harm() {
+        let connections = Connections::default();
+        let meters: Vec<_> = (0..200).map(|_| meter()).collect();
+        for meter in &meters {
+            connections.add(meter.clone());
+        }
+        let has_ended = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut step = 0_usize;
+                while !has_ended.load(Relaxed) {
+                    step = step.wrapping_mul(5).wrapping_add(1);
+                    meters[step % 200].bytes.fetch_add(1000, Relaxed);
+                }
+            });
+            let in_order = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+                (0..5000).all(|_| connections.greatest(50).len() == 50)
+            }));
+            has_ended.store(true, Relaxed);
+            assert!(in_order.is_ok_and(|all| all));
+        });
     }
 }
