@@ -200,6 +200,16 @@ impl Service {
 
     /// Waits for its end, and returns its exit status. A service that does not end is killed: `None`.
     fn ended_in_time(&mut self) -> Option<std::process::ExitStatus> {
+        let status = self.status_in_time();
+        if status.is_none() {
+            self.child.kill().unwrap();
+            // A thread that waits for a file system in user space can outlive even SIGKILL.
+            self.status_in_time();
+        }
+        status
+    }
+
+    fn status_in_time(&mut self) -> Option<std::process::ExitStatus> {
         let until = std::time::Instant::now() + PATIENCE;
         while std::time::Instant::now() < until {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -207,8 +217,6 @@ impl Service {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
         None
     }
 
