@@ -3,6 +3,7 @@
 //! A thread of its own does it, since it writes to the disk. The module asks for CAP_SYS_ADMIN, which the service keeps
 //! for it.
 
+use crate::process::panics::ends_process;
 use crate::state::State;
 use std::io;
 use std::path::PathBuf;
@@ -60,7 +61,7 @@ impl KernelSeeds {
         let (end, ends) = channel();
         let state = state.clone();
         let builder = std::thread::Builder::new().name("kernel-seeds".into());
-        let thread = builder.spawn(move || run(&state, module, &ends))?;
+        let thread = builder.spawn(move || ends_process(|| run(&state, module, &ends)))?;
         Ok(Self {
             end: Some(end),
             thread: Some(thread),

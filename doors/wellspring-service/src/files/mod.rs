@@ -33,6 +33,7 @@ pub use guardian::{Guardian, unmount_at_end};
 pub(crate) use io_ring::REGISTER_ENABLE_RINGS;
 pub use mount::MountFault;
 
+use crate::process::panics::ends_process;
 use crate::state::State;
 use ahead::Ahead;
 use fuser::{BackgroundSession, Session};
@@ -139,7 +140,7 @@ impl MountedFiles {
         };
         let ahead = served.ahead.clone();
         let wiper = thread::Builder::new().name("wiper".into());
-        served.wiper = Some(wiper.spawn(move || ahead.work())?);
+        served.wiper = Some(wiper.spawn(move || ends_process(|| ahead.work()))?);
         Ok(served)
     }
 }

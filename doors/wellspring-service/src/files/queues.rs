@@ -8,13 +8,12 @@ use super::io_ring::Ring;
 use super::random_files::RandomFiles;
 use super::relay::Relay;
 use super::slot::{Request, Slot};
-use core::panic::AssertUnwindSafe;
+use crate::process::panics::isolated;
 use rustix::fd::AsFd;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
-use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -141,8 +140,8 @@ type Start = io::Result<Option<io::Error>>;
 
 fn work(server: Server, told: &Sender<Start>, on_failure: &OnFailure) {
     // The ring is closed when this returns or panics: the kernel can then end all requests.
-    let ended = catch_unwind(AssertUnwindSafe(|| server.work(told)));
-    let ended = ended.unwrap_or_else(|_| Err(io::Error::other("a thread panicked")));
+    let ended = isolated(|| server.work(told));
+    let ended = ended.unwrap_or_else(|| Err(io::Error::other("a thread panicked")));
     if let Err(error) = ended {
         on_failure(error);
     }

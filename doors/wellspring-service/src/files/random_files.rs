@@ -5,6 +5,7 @@ use super::buffer::Buffer;
 use super::nodes::{FILES, Node};
 use crate::doors::Door;
 use crate::meters::{add, subtract};
+use crate::process::panics::ends_process;
 use crate::state::State;
 use crate::users::Peer;
 use core::cell::RefCell;
@@ -259,11 +260,12 @@ impl Filesystem for RandomFiles {
         reply: ReplyData,
     ) {
         let mut reply = Some(reply);
-        let read = self.read_into(request.uid(), number, size, |bytes| {
+        let give = |bytes: &[u8]| {
             if let Some(reply) = reply.take() {
                 reply.data(bytes);
             }
-        });
+        };
+        let read = ends_process(|| self.read_into(request.uid(), number, size, give));
         if let (Err(error), Some(reply)) = (read, reply) {
             reply.error(error);
         }
@@ -281,7 +283,7 @@ impl Filesystem for RandomFiles {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match self.mix(number.0, data) {
+        match ends_process(|| self.mix(number.0, data)) {
             Ok(()) => reply.written(data.len() as u32),
             Err(error) => reply.error(error),
         }
@@ -304,7 +306,7 @@ impl Filesystem for RandomFiles {
         };
         match command {
             RNDGETENTCNT if out_size >= 4 => reply.ioctl(0, &ENTROPY_BITS.to_ne_bytes()),
-            RNDRESEEDCRNG if request.uid() == 0 => match state.engine.reseed() {
+            RNDRESEEDCRNG if request.uid() == 0 => match ends_process(|| state.engine.reseed()) {
                 Ok(_) => reply.ioctl(0, &[]),
                 Err(_) => reply.error(Errno::EAGAIN),
             },

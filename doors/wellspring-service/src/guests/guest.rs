@@ -7,6 +7,7 @@ use crate::admission::Admission;
 use crate::meters::add;
 use crate::share::Share;
 use crate::state::State;
+use crate::wipe::wipe;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -53,6 +54,10 @@ pub(super) struct Scratch(Vec<u8>);
 impl Scratch {
     pub(super) fn new() -> Self {
         Self(vec![0; MAX_REQUEST_BYTES])
+    }
+
+    pub(super) fn wipe(&mut self) {
+        wipe(&mut self.0);
     }
 }
 

@@ -23,6 +23,7 @@ mod sigbus;
 mod worker;
 
 use crate::listener::Listener;
+use crate::process::panics::ends_process;
 use crate::state::State;
 use calls::GuestCalls;
 use rustix::event::{EventfdFlags, eventfd};
@@ -52,7 +53,8 @@ impl Guests {
         let calls = Arc::new(GuestCalls::default());
         let worker = Worker::new(state.clone(), listeners, &end, calls.clone())?;
         let builder = std::thread::Builder::new().name("guests".into());
-        let thread = builder.stack_size(256 * 1024).spawn(|| worker.run())?;
+        let builder = builder.stack_size(256 * 1024);
+        let thread = builder.spawn(|| ends_process(|| worker.run()))?;
         Ok(Self {
             end,
             calls,

@@ -7,12 +7,12 @@ use crate::admission::Admission;
 use crate::event_loop::{EventLoop, Wake};
 use crate::family::Family;
 use crate::listener::Listener;
+use crate::process::panics::isolated;
 use crate::state::State;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -136,8 +136,11 @@ impl Worker {
         let is_paused = slot.is_paused;
         let (state, scratch, calls) = (&*self.state, &mut self.scratch, &*self.calls);
         let turn = || slot.guest.turn(state, scratch, calls, woke, is_paused);
-        // A fault in the code of this guest ends this guest, and no other.
-        match catch_unwind(AssertUnwindSafe(turn)).unwrap_or(Wants::HostileEnd) {
+        let wants = isolated(turn).unwrap_or_else(|| {
+            self.scratch.wipe();
+            Wants::HostileEnd
+        });
+        match wants {
             Wants::Event => {}
             Wants::Turn => self.queue(place),
             Wants::Pause(time) => {

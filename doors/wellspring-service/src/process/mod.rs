@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! signals     orders from outside
+//! panics      what a panic ends
 //! bounds      open files, locked memory, core dumps
 //! privileges  given up once everything is open
 //! sandbox     the files and system calls that stay allowed after that
 //! ```
 
 pub mod bounds;
+pub mod panics;
 pub mod privileges;
 pub mod sandbox;
 pub mod signals;

@@ -21,11 +21,15 @@ const TURN_BYTES: usize = 64 * 1024;
 const SEED_POLL: Duration = Duration::from_millis(5);
 
 /// The buffer in which a worker makes bytes before it sends them. It is wiped after every use.
-pub(super) struct Scratch(Vec<u8>);
+pub(super) struct Scratch(pub(super) Vec<u8>);
 
 impl Scratch {
     pub(super) fn new() -> Self {
         Self(vec![0; Head::SHORT_BYTES + TURN_BYTES])
+    }
+
+    pub(super) fn wipe(&mut self) {
+        wipe(&mut self.0);
     }
 }
 

@@ -21,6 +21,7 @@ pub mod session;
 mod worker;
 
 use crate::listener::Listener;
+use crate::process::panics::ends_process;
 use crate::state::State;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
@@ -52,7 +53,8 @@ impl Workers {
             let worker = Worker::new(state.clone(), listeners.clone(), &workers.end)?;
             let builder = std::thread::Builder::new().name(format!("sockets-{number}"));
             let builder = builder.stack_size(256 * 1024);
-            workers.threads.push(builder.spawn(|| worker.run())?);
+            let thread = builder.spawn(|| ends_process(|| worker.run()))?;
+            workers.threads.push(thread);
         }
         Ok(workers)
     }

@@ -4,6 +4,7 @@ use super::connection::{Connection, Scratch, Wants};
 use crate::admission::Admission;
 use crate::event_loop::{EventLoop, Wake};
 use crate::listener::Listener;
+use crate::process::panics::isolated;
 use crate::state::State;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
@@ -126,7 +127,11 @@ impl Worker {
         let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else {
             return;
         };
-        let wants = slot.connection.work(&self.state, &mut self.scratch, woke);
+        let work = || slot.connection.work(&self.state, &mut self.scratch, woke);
+        let wants = isolated(work).unwrap_or_else(|| {
+            self.scratch.wipe();
+            Wants::HostileEnd
+        });
         let interest = match wants {
             Wants::Input => EventFlags::IN,
             Wants::Room => EventFlags::OUT,
@@ -156,5 +161,49 @@ impl Worker {
             slot.connection.admission.note_hostile();
         }
         self.free.push(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Address, LimitsSection};
+    use crate::doors::{Door, Doors};
+    use crate::meters::get;
+    use crate::users::Users;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use wellspring::Engine;
+
+    /// A request for 8 bytes by the protocol of EGD.
+    const REQUEST: [u8; 2] = [2, 8];
+
+    fn worker() -> Worker {
+        let engine = Engine::builder().sources([]).seed(&[7; 32]);
+        let users = Users::new(&LimitsSection::default());
+        let state = State::new(engine.build().unwrap(), Doors::default(), users);
+        let address = Address::Tcp(([127, 0, 0, 1], 0).into());
+        let listener = Listener::open(Door::Egd, &address, 0).unwrap();
+        let end = rustix::event::eventfd(0, rustix::event::EventfdFlags::empty()).unwrap();
+        Worker::new(Arc::new(state), [listener].into(), &end).unwrap()
+    }
+
+    #[test]
+    fn a_panic_in_the_work_for_a_connection_ends_that_connection_alone() {
+        let mut worker = worker();
+        let (mut other, theirs) = UnixStream::pair().unwrap();
+        worker.add(0, theirs.into(), Instant::now());
+        let (mut client, theirs) = UnixStream::pair().unwrap();
+        client.write_all(&REQUEST).unwrap();
+        // Any answer is longer than this buffer.
+        let scratch = std::mem::take(&mut worker.scratch.0);
+        worker.add(0, theirs.into(), Instant::now());
+        worker.scratch.0 = scratch;
+        assert_eq!(client.read(&mut [0; 8]).unwrap(), 0, "it is closed");
+        assert_eq!(get(&worker.state.doors.meter(Door::Egd).open_now), 1);
+
+        other.write_all(&REQUEST).unwrap();
+        worker.wake(0, EventFlags::IN, Instant::now());
+        other.read_exact(&mut [0; 8]).unwrap();
     }
 }
