@@ -1,5 +1,6 @@
 //! Starts the service, and waits until it says that it is ready.
 
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -8,10 +9,14 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// Longer than the service needs on a machine that is busy with something else; only a failed test waits so long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Longer than any test needs a service.
+const LIFE: Duration = Duration::from_secs(300);
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -58,6 +63,25 @@ pub(crate) struct Service {
     pub(crate) child: Child,
     pub(crate) folder: Folder,
     notify: UnixDatagram,
+    limit: LifeLimit,
+}
+
+/// Kills a service after [`LIFE`]. The kernel gives its readers errors then: a test fails in place of waiting without end.
+struct LifeLimit {
+    _end: Sender<()>,
+}
+
+impl LifeLimit {
+    fn start(child: &Child) -> Self {
+        let (end, ends) = channel();
+        let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).unwrap();
+        std::thread::spawn(move || {
+            if ends.recv_timeout(LIFE) == Err(RecvTimeoutError::Timeout) {
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        });
+        Self { _end: end }
+    }
 }
 
 impl Service {
@@ -84,6 +108,7 @@ impl Service {
         command.env("NOTIFY_SOCKET", &socket).stderr(log);
         let child = command.spawn().unwrap();
         let service = Self {
+            limit: LifeLimit::start(&child),
             child,
             folder,
             notify,
@@ -111,6 +136,7 @@ impl Service {
             .arg(self.folder.path("wellspring.toml"));
         command.env("NOTIFY_SOCKET", self.folder.path("notify.sock"));
         self.child = command.stderr(log.unwrap()).spawn().unwrap();
+        self.limit = LifeLimit::start(&self.child);
         self.wait_for_notice("READY=1");
     }
 
