@@ -1,7 +1,8 @@
-//! wellspring beside uuid, rayon, tokio and proptest. Each example is a function with a test: `cargo test` here.
+//! wellspring beside uuid, rayon, tokio, proptest and rustls. Each example is a function with a test: `cargo test` here.
 
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use rayon::prelude::*;
+use rustls::crypto::{CryptoProvider, GetRandomFailed, SecureRandom};
 use uuid::{Builder, Uuid};
 use wellspring::pseudo::{Algorithm, Path, Stream};
 
@@ -53,10 +54,29 @@ pub fn runner(seed: [u8; 32]) -> TestRunner {
     TestRunner::new_with_rng(Default::default(), rng)
 }
 
+/// rustls: a provider whose randoms, session identifiers and names of tickets come from wellspring. The key exchange and
+/// the signatures of ring draw on ring's own generator.
+pub fn provider() -> CryptoProvider {
+    #[derive(Debug)]
+    struct Wellspring;
+
+    impl SecureRandom for Wellspring {
+        fn fill(&self, bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
+            wellspring::try_fill(bytes).map_err(|_| GetRandomFailed)
+        }
+    }
+
+    CryptoProvider {
+        secure_random: &Wellspring,
+        ..rustls::crypto::ring::default_provider()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
+    use std::sync::Arc;
 
     #[test]
     fn uuids_are_of_version_4_and_differ() {
@@ -103,5 +123,26 @@ mod tests {
             Ok(())
         };
         runner(seed).run(&counts, property).unwrap();
+    }
+
+    /// The random of the first message of a client, which rustls takes from its provider.
+    fn client_random(provider: CryptoProvider) -> Vec<u8> {
+        let config = rustls::ClientConfig::builder_with_provider(Arc::new(provider));
+        let config = config.with_safe_default_protocol_versions().unwrap();
+        let config = config.with_root_certificates(rustls::RootCertStore::empty());
+        let config = Arc::new(config.with_no_client_auth());
+        let name = "localhost".try_into().unwrap();
+        let mut client = rustls::ClientConnection::new(config, name).unwrap();
+        let mut sent = Vec::new();
+        client.write_tls(&mut sent).unwrap();
+        // After the heads of the record and of the message, 5 and 4 bytes, and the version (RFC 8446, section 4.1.2).
+        sent[11..43].to_vec()
+    }
+
+    #[test]
+    fn a_client_of_tls_draws_on_wellspring() {
+        let ours = provider();
+        assert_eq!(format!("{:?}", ours.secure_random), "Wellspring");
+        assert_ne!(client_random(ours), client_random(provider()));
     }
 }
