@@ -1,5 +1,6 @@
 //! Starts the service, and waits until it says that it is ready.
 
+use super::LIFE;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 use std::fs;
@@ -14,9 +15,6 @@ use std::time::Duration;
 
 /// Longer than the service needs on a machine that is busy with something else; only a failed test waits so long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Longer than any test needs a service.
-const LIFE: Duration = Duration::from_secs(300);
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 

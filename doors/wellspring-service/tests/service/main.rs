@@ -40,3 +40,8 @@ mod vsock;
 #[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]
 mod wanted;
+
+use std::time::Duration;
+
+/// Longer than any of these tests needs a service.
+const LIFE: Duration = Duration::from_secs(300);

@@ -29,6 +29,9 @@ use host::Host;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// A soak ends its service itself.
+const LIFE: Duration = Duration::MAX;
+
 /// The time after which memory is measured for the first time: every client has come and gone many times.
 const WARM: Duration = Duration::from_secs(60);
 
