@@ -80,3 +80,14 @@ pub(super) fn races(guest: &mut Guest) -> Result<String> {
         "KCSAN watched {watched} accesses and found {found} races, none with our functions"
     ))
 }
+
+/// Fails if lockdep checks no more, as after its first report, whether or not that was printed.
+pub(super) fn lockdep_still_checks(guest: &mut Guest) -> Result {
+    let statistics = guest.must("cat /proc/lockdep_stats")?;
+    let mut lines = statistics.lines();
+    let is_on = lines.any(|line| line.split_whitespace().eq(["debug_locks:", "1"]));
+    if is_on {
+        return Ok(());
+    }
+    failed(format!("lockdep does not check: {statistics}"))
+}

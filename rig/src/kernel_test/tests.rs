@@ -2,7 +2,8 @@
 //! while programs read, look for leaks, power off.
 
 use super::steps::{
-    CHECK, LOAD, LOAD_NEEDED, look_for_leaks, look_for_races, races, stop_scans, succeeded,
+    CHECK, LOAD, LOAD_NEEDED, lockdep_still_checks, look_for_leaks, look_for_races, races,
+    stop_scans, succeeded,
 };
 use crate::guest::{Event, Guest, Release, Result, failed};
 
@@ -98,6 +99,9 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
     } else {
         String::new()
     };
+    if release.is_own() {
+        lockdep_still_checks(&mut guest)?;
+    }
     guest.end()?;
     let kmemleak = if has_kmemleak {
         "nothing found"
