@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! signals     orders from outside
-//! panics      a panic ends one connection or the process
+//! panics      a panic ends a connection, or the process
 //! bounds      open files, locked memory, core dumps
 //! privileges  given up once everything is open
 //! sandbox     the files and system calls that stay allowed after that

@@ -1,4 +1,4 @@
-//! A panic ends the work for one connection, or the process. Never a thread alone: its clients would wait without end.
+//! A panic ends a part that others can be without, or the process. Never a thread alone: its clients would wait without end.
 
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
