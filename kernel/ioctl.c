@@ -13,6 +13,7 @@
 #include "ioctl.h"
 #include "nodes.h"
 #include "phase.h"
+#include "testing.h"
 #include "topology.h"
 #include "uapi.h"
 #include "wellspring.h"
@@ -45,6 +46,13 @@ static long add_credit(int __user *argument)
 	return 0;
 }
 
+int ws_ioctl_credit_bits(int bits, int bytes)
+{
+	/* Without the inner limit, 256 MiB would overflow. */
+	return min3(bits, 8 * min(bytes, MAX_CREDIT_BITS), MAX_CREDIT_BITS);
+}
+WS_EXPORT_FOR_TEST(ws_ioctl_credit_bits);
+
 static long add_entropy(int __user *argument)
 {
 	struct iovec vector;
@@ -67,8 +75,7 @@ static long add_entropy(int __user *argument)
 	/* Credit is only for data that came completely. */
 	if (error != bytes)
 		return -EFAULT;
-	/* 8 bits a byte at most. Without the inner limit, 256 MiB would overflow. */
-	bits = min3(bits, 8 * min(bytes, MAX_CREDIT_BITS), MAX_CREDIT_BITS);
+	bits = ws_ioctl_credit_bits(bits, bytes);
 	if (bits)
 		ws_credit(bits);
 	return 0;

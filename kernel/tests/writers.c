@@ -5,6 +5,7 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
+#include "../ioctl.h"
 #include "../mix.h"
 #include "test.h"
 #include "workers.h"
@@ -94,8 +95,36 @@ static int writers_credit(struct report *report)
 	return passed(report, "%u times 256 bits", round);
 }
 
+/* However much data there is. The ioctl would hash it, in 14 s in an emulated machine. */
+static int writers_limits(struct report *report)
+{
+	static const struct {
+		int bits, bytes, counted;
+	} cases[] = {
+		{ 0, 0, 0 },
+		{ 1, 0, 0 },
+		{ 256, 16, 128 },
+		{ 255, 32, 255 },
+		{ INT_MAX, INT_MAX, 256 },
+		{ 1, 1 << 28, 1 },
+		{ 1, (1 << 28) + 32, 1 },
+		{ 256, 1 << 29, 256 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		int counted = ws_ioctl_credit_bits(cases[i].bits, cases[i].bytes);
+
+		if (counted != cases[i].counted)
+			return failed(report, "of %d bits in %d bytes %d count", cases[i].bits,
+				      cases[i].bytes, counted);
+	}
+	return passed(report, "%u counts", i);
+}
+
 const struct test writers_tests[] = {
 	{ "writers/flood", writers_flood },
 	{ "writers/credit", writers_credit },
+	{ "writers/limits", writers_limits },
 	{}
 };
