@@ -5,9 +5,9 @@
  * A NUMA node with memory and CPUs gets a node of ours, in its own memory. Any other is
  * served by the nearest that has one. There is always a root.
  *
- * Memory means memory that the kernel may use for itself (N_NORMAL_MEMORY). Memory that
- * was made movable, so that it can leave, has room for users' pages only: a node cannot
- * be there, and a NUMA node that has no other memory is served by the nearest.
+ * Memory means memory that the kernel may use for itself. Memory that was made movable,
+ * so that it can leave, has room for users' pages only: a node cannot be there, and a
+ * NUMA node that has no other memory is served by the nearest.
  *
  * If all CPUs of a NUMA node leave, its node is withdrawn, and when its last reader is
  * gone, output of its generator is mixed into the pools before it is wiped. Otherwise
@@ -18,6 +18,7 @@
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/memory.h>
+#include <linux/mmzone.h>
 #include <linux/mutex.h>
 #include <linux/nodemask.h>
 #include <linux/string.h>
@@ -34,6 +35,18 @@
 
 static DEFINE_MUTEX(topology_lock);
 static int cpuhp_state;
+
+/* Linux 6.18 sets N_NORMAL_MEMORY at boot alone, not for memory that comes later. */
+static bool has_memory(int numa_node)
+{
+	struct zone *zones = NODE_DATA(numa_node)->node_zones;
+	unsigned int i;
+
+	for (i = 0; i <= ZONE_NORMAL; i++)
+		if (managed_zone(&zones[i]))
+			return true;
+	return false;
+}
 
 static bool has_own_node(int numa_node)
 {
@@ -82,7 +95,12 @@ static void retire_node(struct ws_node *node)
  */
 static int add_root(void)
 {
-	return add_node(first_node(node_states[N_NORMAL_MEMORY]));
+	int numa_node;
+
+	for_each_online_node(numa_node)
+		if (has_memory(numa_node))
+			return add_node(numa_node);
+	return -ENOMEM;
 }
 
 /* Brings nodes up to date with the machine. @coming is a CPU about to start, or -1. */
@@ -91,11 +109,11 @@ static int refresh(int coming)
 	int numa_node, error = 0;
 
 	mutex_lock(&topology_lock);
-	for_each_node_state(numa_node, N_NORMAL_MEMORY) {
+	for_each_online_node(numa_node) {
 		bool has_cpu = !cpumask_empty(cpumask_of_node(numa_node)) ||
 			(coming >= 0 && cpu_to_node(coming) == numa_node);
 
-		if (has_cpu && !has_own_node(numa_node))
+		if (has_cpu && has_memory(numa_node) && !has_own_node(numa_node))
 			error = add_node(numa_node) ?: error;
 	}
 	if (!error && !ws_nodes_count())

@@ -4,6 +4,7 @@
  * the credit come first, otherwise it is a round robin.
  */
 #include <linux/delay.h>
+#include <linux/gfp.h>
 #include <linux/nodemask.h>
 #include <linux/random.h>
 #include <linux/topology.h>
@@ -159,14 +160,25 @@ static int distribution_round_robin(struct report *report)
 		      round);
 }
 
+/* Whether the kernel gets a page there. */
+static bool has_page(int numa_node)
+{
+	const gfp_t flags = GFP_KERNEL | __GFP_THISNODE | __GFP_NOWARN;
+	struct page *page = alloc_pages_node(numa_node, flags, 0);
+
+	if (page)
+		__free_page(page);
+	return page;
+}
+
 /* The NUMA nodes that have memory and CPUs. */
 static unsigned int whole_numa_nodes(void)
 {
 	unsigned int count = 0;
 	int numa_node;
 
-	for_each_node_state(numa_node, N_NORMAL_MEMORY)
-		count += !cpumask_empty(cpumask_of_node(numa_node));
+	for_each_online_node(numa_node)
+		count += !cpumask_empty(cpumask_of_node(numa_node)) && has_page(numa_node);
 	return count;
 }
 
