@@ -94,12 +94,43 @@ fn is_race_of_others(report: &[String]) -> bool {
             .any(&mut is_ours)
 }
 
+/// A report of the kernel that is no trouble in a machine that asks for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Excuse {
+    /// Words of its first line.
+    pub(crate) first: &'static str,
+    /// Words of its last line.
+    pub(crate) last: &'static str,
+}
+
+/// How many reports are excused.
+pub(super) fn count_excused(lines: &[String], excuses: &[Excuse]) -> usize {
+    let is_first = |line: &&String| excuses.iter().any(|excuse| line.contains(excuse.first));
+    lines.iter().filter(is_first).count()
+}
+
+/// The first trouble. The first line of an excused report is none, nor is the list of calls that belongs to it.
+fn first_trouble(lines: &[String], excuses: &[Excuse]) -> Option<usize> {
+    let mut excused: Option<&Excuse> = None;
+    (0..lines.len()).find(|&at| {
+        let line = &lines[at];
+        if excused.is_some_and(|excuse| line.contains(excuse.last)) {
+            excused = None;
+        }
+        if let Some(excuse) = excuses.iter().find(|excuse| line.contains(excuse.first)) {
+            excused = Some(excuse);
+            return false;
+        }
+        let is_its_list = excused.is_some() && line.contains("Call Trace:");
+        is_trouble(line) && !is_its_list && !is_race_of_others(&lines[at..])
+    })
+}
+
 /// The lines that tell of trouble, each with the lines after it that explain it.
-pub(super) fn troubles(lines: &[String]) -> Vec<&str> {
+pub(super) fn troubles<'a>(lines: &'a [String], excuses: &[Excuse]) -> Vec<&'a str> {
     // A report of lockdep has about 120 lines, the last of which tell who asked.
     const EXPLANATION: usize = 160;
-    let first =
-        (0..lines.len()).find(|&at| is_trouble(&lines[at]) && !is_race_of_others(&lines[at..]));
+    let first = first_trouble(lines, excuses);
     let explained = |first: usize| &lines[first..lines.len().min(first + EXPLANATION)];
     first
         .map_or(&[][..], explained)
@@ -184,8 +215,50 @@ mod tests {
     #[test]
     fn a_trouble_comes_with_its_explanation_and_not_with_what_was_before() {
         let lines = ["fine", "WARNING: CPU: 0", "RIP: x"].map(String::from);
-        assert_eq!(troubles(&lines), ["WARNING: CPU: 0", "RIP: x"]);
-        assert!(troubles(&lines[..1]).is_empty());
+        assert_eq!(troubles(&lines, &[]), ["WARNING: CPU: 0", "RIP: x"]);
+        assert!(troubles(&lines[..1], &[]).is_empty());
+    }
+
+    /// As kernels 6.12 printed them, shortened.
+    #[test]
+    fn an_excused_report_is_no_trouble_and_any_other_is() {
+        let warning = |place: &str| {
+            [
+                "[    9.1] ------------[ cut here ]------------".into(),
+                format!("[    9.1] WARNING: CPU: 3 PID: 85 at {place}"),
+                "[    9.1] Call Trace:".into(),
+                "[    9.1] ---[ end trace 0000000000000000 ]---".into(),
+            ]
+        };
+        let kernel = "kernel/trace/trace_events.c:3050 trace_event_update+0x5/0x10";
+        let ours = "/build/hello.c:3 hello_init+0x5/0x10 [hello]";
+        let excuses = [
+            Excuse {
+                first: "at kernel/trace/trace_events.c:",
+                last: "---[ end trace",
+            },
+            Excuse {
+                first: ": vmalloc error: ",
+                last: "Mem-Info:",
+            },
+        ];
+        let both = [warning(kernel), warning(ours)].concat();
+        assert_eq!(troubles(&both[..4], &excuses), [""; 0]);
+        assert_eq!(troubles(&both, &excuses), both[5..]);
+        assert_eq!(troubles(&both, &[]), both[1..]);
+        assert_eq!(count_excused(&both, &excuses), 1);
+        let hidden = [&both[..2], &["[    9.1] BUG: KASAN: x".into()][..]].concat();
+        assert_eq!(troubles(&hidden, &excuses), hidden[2..]);
+        let allocation = [
+            "[    9.2] insmod: vmalloc error: size 4096, page order 0, failed to allocate pages",
+            "[    9.2] Call Trace:",
+            "[    9.3] Mem-Info:",
+            "[    9.4] Call Trace:",
+        ]
+        .map(String::from);
+        assert_eq!(troubles(&allocation[..3], &excuses), [""; 0]);
+        assert_eq!(troubles(&allocation, &excuses), allocation[3..]);
+        assert_eq!(troubles(&allocation, &excuses[..1]), allocation[1..]);
     }
 
     /// As KCSAN of a kernel 6.12 printed it, shortened: the timer interrupted our function.
@@ -203,22 +276,26 @@ mod tests {
     #[test]
     fn a_race_is_trouble_if_one_of_our_functions_takes_part() {
         let race = RACE.map(String::from);
-        assert_eq!(troubles(&race), [""; 0]);
+        assert_eq!(troubles(&race, &[]), [""; 0]);
         let held =
             "[  103.2]  #0: ff11 (&node->lock){-.-.}-{2:2}, at: lock_node+0x25/0x33 [wellspring]";
         let after = "[  103.5]  ws_read+0x8c/0xac [wellspring]";
         for (line, place, is_trouble) in [(held, 5, false), (after, 8, false), (after, 7, true)] {
             let mut lines = race.to_vec();
             lines.insert(place, line.into());
-            assert_eq!(!troubles(&lines).is_empty(), is_trouble, "{line} {place}");
+            assert_eq!(
+                !troubles(&lines, &[]).is_empty(),
+                is_trouble,
+                "{line} {place}"
+            );
         }
         let mut titled = race;
         titled[0] = "[    9.1] BUG: KCSAN: data-race in spend_credit [wellspring] / x".into();
-        assert!(!troubles(&titled).is_empty());
+        assert!(!troubles(&titled, &[]).is_empty());
         let [first, .., last] = titled;
         let next = "[    9.2] BUG: KASAN: slab-use-after-free in x".to_owned();
         let others = [RACE[0].to_owned(), last, next.clone(), first];
-        assert_eq!(troubles(&others)[0], next);
+        assert_eq!(troubles(&others, &[])[0], next);
     }
 
     #[test]

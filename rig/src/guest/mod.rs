@@ -47,7 +47,7 @@ pub(crate) use cache::{Cache, run};
 pub(crate) use chroot::Chroot;
 pub(crate) use command::{Programs, command};
 pub(crate) use compiler::Compiler;
-pub(crate) use console::unless_half_patched;
+pub(crate) use console::{Excuse, unless_half_patched};
 pub(crate) use files::Files;
 pub(crate) use kernel::Kernel;
 pub(crate) use outcome::{Result, Stop, at, failed, verdict};

@@ -1,6 +1,6 @@
 //! A running virtual machine: commands for it, snapshots, and the judgement of its kernel's log.
 
-use super::console::{troubles, without_control_codes};
+use super::console::{Excuse, count_excused, troubles, without_control_codes};
 use super::outcome::{Result, Stop, at, failed};
 use super::shell::{Answer, Line};
 use super::vm::Sockets;
@@ -34,6 +34,8 @@ pub(crate) struct Guest {
     monitor: Line,
     console: Arc<Mutex<Vec<String>>>,
     readers: Vec<JoinHandle<()>>,
+    /// Reports of its kernel that are no trouble.
+    excuses: &'static [Excuse],
     _sockets: Sockets,
 }
 
@@ -65,6 +67,7 @@ impl Guest {
             monitor,
             console,
             readers,
+            excuses: &[],
             _sockets: sockets,
         };
         guest.monitor.until("(qemu) ", COMMAND)?;
@@ -168,6 +171,17 @@ impl Guest {
         ask(&mut self.monitor, command)
     }
 
+    /// Such reports of the kernel are no trouble from now on.
+    pub(crate) fn excuse(&mut self, excuses: &'static [Excuse]) {
+        self.excuses = excuses;
+    }
+
+    /// How many reports on the console were excused.
+    pub(crate) fn count_excused(&self) -> usize {
+        let lines = self.console.lock().unwrap_or_else(PoisonError::into_inner);
+        count_excused(&lines, self.excuses)
+    }
+
     /// Fails if the kernel's log or console shows trouble so far.
     pub(crate) fn judge(&mut self) -> Result {
         let mut lines: Vec<String> = self.run("dmesg")?.text.lines().map(String::from).collect();
@@ -178,7 +192,7 @@ impl Guest {
                 .iter()
                 .cloned(),
         );
-        match troubles(&lines)[..] {
+        match troubles(&lines, self.excuses)[..] {
             [] => Ok(()),
             ref lines => failed(format!(
                 "the kernel reports trouble:\n  {}",
@@ -207,7 +221,7 @@ impl Guest {
             let _ = reader.join();
         }
         let lines = self.console.lock().unwrap_or_else(PoisonError::into_inner);
-        match troubles(&lines)[..] {
+        match troubles(&lines, self.excuses)[..] {
             [] => Ok(()),
             ref lines => failed(format!(
                 "the kernel reports trouble:\n  {}",

@@ -11,6 +11,7 @@
 //! memory    memory comes and goes
 //! secrets   what used secrets leave behind
 //! counts    instructions and cache lines of reads
+//! failures  each allocation fails once
 //! shapes    the machines, and what is tested in each
 //! ```
 //!
@@ -20,6 +21,7 @@ mod boots;
 mod counts;
 mod dkms;
 mod events;
+mod failures;
 mod hibernation;
 mod memory;
 mod request;
@@ -39,11 +41,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Tests in `kernel/tests` that load the module, and a file that two of them read. The first runs the others.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     "guest.sh",
     "early.sh",
     "trace.sh",
     "load.sh",
+    "failslab.sh",
     "suspend.sh",
     "hibernate.sh",
     "resume.sh",
@@ -102,12 +105,13 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
 
 impl Rig<'_> {
     /// Whether a machine was asked for. The resume from disk and the counts are, by their names or by `all`. A kernel of our
-    /// own takes several times as long, and runs where all tests do.
+    /// own takes several times as long: it runs where all tests do, and `debug` where allocations fail.
     fn has(&self, release: Release, shape: &Shape) -> bool {
         let request = &self.request;
         match shape.drill {
             _ if !shape.name.contains(&request.machine) => false,
             Drill::Tests => true,
+            Drill::Failures => release == Release::Debug,
             _ if release.is_own() => false,
             Drill::Hibernation | Drill::Counts => request.is_all || !request.machine.is_empty(),
             _ => true,
@@ -187,6 +191,7 @@ impl Rig<'_> {
                 Drill::Hibernation => hibernation::drill(cache, qemu, vm),
                 Drill::Memory => qemu.start(&vm).and_then(memory::drill),
                 Drill::Secrets => secrets::drill(cache, qemu, vm),
+                Drill::Failures => qemu.start(&vm).and_then(failures::drill),
                 Drill::Counts => counts::drill(cache, qemu, vm, self.root),
             }
         })

@@ -38,9 +38,11 @@ pub(super) enum Drill {
     Secrets,
     /// Instructions and cache lines of reads.
     Counts,
+    /// Each allocation fails once.
+    Failures,
 }
 
-pub(super) const SHAPES: [Shape; 9] = [
+pub(super) const SHAPES: [Shape; 10] = [
     Shape {
         name: "4 nodes, 8 CPUs",
         nodes: 4,
@@ -113,5 +115,13 @@ pub(super) const SHAPES: [Shape; 9] = [
         cpu: "max",
         layout: Layout::Even,
         drill: Drill::Counts,
+    },
+    Shape {
+        name: "failed allocations",
+        nodes: 1,
+        cpus: 2,
+        cpu: "max",
+        layout: Layout::Even,
+        drill: Drill::Failures,
     },
 ];
