@@ -52,7 +52,8 @@ tests:
                      interpreter; further words go to pytest
 tests on other machines:
   rig                test the command in a machine of four nodes, over a reboot, in two clones, and the service for guests
-  kernel-test [KERNEL|dkms|all].. [--boots N] [--reloads N] [--machine NAME] [--clang] [--build]
+  kernel-test [KERNEL|dkms|all].. [--boots N] [--reloads N] [--machine NAME] [--source FOLDER]
+                     [--clang] [--build]
                      test the kernel module on these kernels (6.1 and 6.12 if none is named); CONTRIBUTING.md has more
   cross [aarch64|s390x|riscv64]..
                      run known answers, self-tests and vector tests for other processors, by emulation

@@ -3,10 +3,10 @@
 use super::cache::{Cache, entry, run};
 use super::chroot::Chroot;
 use super::compiler::{Compiler, clang};
-use super::debug;
 use super::files::busybox;
 use super::modules::Modules;
 use super::outcome::{Result, Stop, at, failed};
+use super::own::{self, Own};
 use super::packages::Apt;
 use super::release::Release;
 use std::fs;
@@ -17,6 +17,8 @@ use std::thread;
 /// A kernel that boots, and what a module for it is built with.
 pub(crate) struct Kernel {
     pub(crate) release: Release,
+    /// The release, and the version if it is built from a folder that was given.
+    pub(crate) name: String,
     pub(crate) image: PathBuf,
     /// The folder that a module's Makefile is run in.
     headers: PathBuf,
@@ -27,18 +29,10 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Fetches it, with its headers.
+    /// Fetches it, with its headers, or builds one of ours.
     pub(crate) fn fetch(cache: &Cache, release: Release) -> Result<Self> {
         if release.is_own() {
-            let (tree, chroot) = debug::build(cache, release)?;
-            let image = tree.join("arch/x86/boot/bzImage");
-            return Ok(Self {
-                release,
-                image,
-                headers: tree,
-                modules: None,
-                chroot: Some(chroot),
-            });
+            return Self::from_source(cache, release, None);
         }
         let chroot = match release.compiler() {
             Some((suite, packages)) => Some(Chroot::fetch(cache, suite, packages)?),
@@ -60,10 +54,28 @@ impl Kernel {
         let headers = entry(&folder.join("usr/src"), "linux-headers-", &end)?;
         Ok(Self {
             release,
+            name: release.to_string(),
             image,
             headers,
             modules: Some(folder),
             chroot,
+        })
+    }
+
+    /// Builds one of ours, from Debian's source or from the one in `folder`.
+    pub(crate) fn from_source(
+        cache: &Cache,
+        release: Release,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
+        let Own { name, tree, chroot } = own::build(cache, release, folder)?;
+        Ok(Self {
+            release,
+            name,
+            image: tree.join("arch/x86/boot/bzImage"),
+            headers: tree,
+            modules: None,
+            chroot: Some(chroot),
         })
     }
 
@@ -95,7 +107,7 @@ impl Kernel {
         source: &Path,
         compiler: Compiler,
     ) -> Result<PathBuf> {
-        let build = cache.fresh(&format!("build-{}-{compiler}", self.release))?;
+        let build = cache.fresh(&format!("build-{}-{compiler}", self.name))?;
         copy_folder(source, &build)?;
         let mut make = match &self.chroot {
             Some(chroot) => chroot.command("make"),
@@ -136,12 +148,12 @@ impl Kernel {
             (true, true) => Ok(build),
             (true, false) => failed(format!(
                 "the build for {} by {compiler} has warnings:\n  {}",
-                self.release,
+                self.name,
                 complaints.join("\n  ")
             )),
             (false, _) => failed(format!(
                 "the build for {} by {compiler} fails:\n{text}",
-                self.release
+                self.name
             )),
         }
     }

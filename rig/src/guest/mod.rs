@@ -9,7 +9,7 @@
 //! compiler    gcc or clang
 //! kernel      kernels, their headers, and modules built for them
 //! modules     which of the distribution's modules a module needs
-//! debug       the kernels that we build, which check locks and memory, or find data races
+//! own         the kernels that we build: two check locks, memory and data races, one checks nothing
 //! initramfs   the guest's files, as a cpio archive
 //! files       the files that every guest has: busybox, and a shell that takes commands
 //! command     the programs of this project, linked statically for the guest
@@ -29,12 +29,12 @@ mod chroot;
 mod command;
 mod compiler;
 mod console;
-mod debug;
 mod files;
 mod initramfs;
 mod kernel;
 mod modules;
 mod outcome;
+mod own;
 mod packages;
 mod qemu;
 mod release;

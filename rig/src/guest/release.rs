@@ -21,11 +21,13 @@ pub(crate) enum Release {
     Debug,
     /// A kernel that we build, which finds data races.
     Kcsan,
+    /// A kernel that we build, which checks nothing.
+    Plain,
 }
 
 impl Release {
-    /// All, the oldest first.
-    pub(crate) const ALL: [Release; 8] = [
+    /// All, the oldest first, then those that we build.
+    pub(crate) const ALL: [Release; 9] = [
         Release::V6_1,
         Release::V6_1Rt,
         Release::V6_12,
@@ -34,6 +36,7 @@ impl Release {
         Release::V7_3,
         Release::Debug,
         Release::Kcsan,
+        Release::Plain,
     ];
 
     /// Its name on the command line.
@@ -47,6 +50,7 @@ impl Release {
             Release::V7_3 => "7.3",
             Release::Debug => "debug",
             Release::Kcsan => "kcsan",
+            Release::Plain => "plain",
         }
     }
 
@@ -54,9 +58,11 @@ impl Release {
     pub(super) const fn suite(self) -> &'static str {
         match self {
             Release::V6_1 | Release::V6_1Rt => "bookworm",
-            Release::V6_12 | Release::V6_12Rt | Release::Debug | Release::Kcsan => {
-                "bookworm-backports"
-            }
+            Release::V6_12
+            | Release::V6_12Rt
+            | Release::Debug
+            | Release::Kcsan
+            | Release::Plain => "bookworm-backports",
             Release::V7_3 => "trixie-backports",
             Release::V7_2 => "sid",
         }
@@ -80,8 +86,13 @@ impl Release {
         }
     }
 
-    /// Whether we build it. Such a kernel has everything built in, and takes several times as long.
+    /// Whether we build it. Such a kernel has everything built in.
     pub(crate) const fn is_own(self) -> bool {
+        self.has_checks() || matches!(self, Release::Plain)
+    }
+
+    /// Whether it checks itself. Such a kernel takes several times as long.
+    pub(crate) const fn has_checks(self) -> bool {
         matches!(self, Release::Debug | Release::Kcsan)
     }
 

@@ -87,7 +87,12 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
         table.add_outcome("dkms", dkms::test(&rig.cache, &source))?;
     }
     for &release in &rig.request.releases {
-        let kernel = Kernel::fetch(&rig.cache, release)?;
+        let kernel = match &rig.request.source {
+            Some(folder) if release.is_own() => {
+                Kernel::from_source(&rig.cache, release, Some(folder))?
+            }
+            _ => Kernel::fetch(&rig.cache, release)?,
+        };
         for (number, &compiler) in rig.request.compilers.iter().enumerate() {
             if compiler == Compiler::Clang && !release.is_for_debian_12() {
                 println!("SKIPPED {release} by clang: Debian 12's clang does not fit");
@@ -104,15 +109,15 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
 }
 
 impl Rig<'_> {
-    /// Whether a machine was asked for. The resume from disk and the counts are, by their names or by `all`. A kernel of our
-    /// own takes several times as long: it runs where all tests do, and `debug` where allocations fail.
+    /// Whether a machine was asked for. The resume from disk and the counts are, by their names or by `all`. A kernel with
+    /// checks takes several times as long: it runs where all tests do, and `debug` where allocations fail.
     fn has(&self, release: Release, shape: &Shape) -> bool {
         let request = &self.request;
         match shape.drill {
             _ if !shape.name.contains(&request.machine) => false,
             Drill::Tests => true,
             Drill::Failures => release == Release::Debug,
-            _ if release.is_own() => false,
+            _ if release.has_checks() => false,
             Drill::Hibernation | Drill::Counts => request.is_all || !request.machine.is_empty(),
             _ => true,
         }
@@ -134,8 +139,8 @@ impl Rig<'_> {
             |modules: &Vec<PathBuf>| format!("{} modules, {:.0?}", modules.len(), start.elapsed());
         let outcome = modules.as_ref().map(says).map_err(Stop::clone);
         let name = match compiler {
-            Compiler::Gcc => kernel.release.to_string(),
-            Compiler::Clang => format!("{} by clang", kernel.release),
+            Compiler::Gcc => kernel.name.clone(),
+            Compiler::Clang => format!("{} by clang", kernel.name),
         };
         table.add_outcome(format!("{name} build"), outcome)?;
         let Ok(modules) = modules else { return Ok(()) };
@@ -173,7 +178,7 @@ impl Rig<'_> {
                 &root.join("kernel/tests").join(script),
             )?;
         }
-        let folder = cache.fresh(&format!("guest-{}", kernel.release))?;
+        let folder = cache.fresh(&format!("guest-{}", kernel.name))?;
         files.write(folder.join("initramfs"))
     }
 

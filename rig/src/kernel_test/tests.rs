@@ -99,7 +99,7 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
     } else {
         String::new()
     };
-    if release.is_own() {
+    if release.has_checks() {
         lockdep_still_checks(&mut guest)?;
     }
     guest.end()?;

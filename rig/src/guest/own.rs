@@ -1,10 +1,10 @@
-//! Two small kernels that we build from Debian's source. Both have lockdep and checks for sleeping in atomic context. One
-//! checks memory too: KASAN, UBSAN, kmemleak, and injected allocation failures. The other has KCSAN, which excludes KASAN,
-//! and finds data races.
+//! Small kernels that we build, from Debian's source or from another. Two have lockdep and checks for sleeping in atomic
+//! context. One of them checks memory too: KASAN, UBSAN, kmemleak, and injected allocation failures. The other has KCSAN,
+//! which excludes KASAN, and finds data races. The third checks nothing, and runs in all machines.
 
 use super::cache::{Cache, entry, run};
 use super::chroot::Chroot;
-use super::outcome::{Result, at, failed};
+use super::outcome::{Result, Stop, at, failed};
 use super::packages::Apt;
 use super::release::Release;
 use std::fs;
@@ -23,6 +23,9 @@ CRYPTO_SHA256 CRYPTO_LIB_SHA256 CRYPTO_USER_API CRYPTO_USER_API_RNG HW_RANDOM VI
 HYPERVISOR_GUEST KPROBES DEBUG_KERNEL DEBUG_FS DEBUG_INFO_NONE BUG DEBUG_BUGVERBOSE STACKTRACE FRAME_POINTER
 UNWINDER_FRAME_POINTER FTRACE TRACEPOINTS EVENT_TRACING ENABLE_DEFAULT_TRACERS DEBUG_LIST PREEMPT DETECT_HUNG_TASK
 WQ_WATCHDOG X86_DEBUG_FPU BLOCK";
+
+/// The options of the kernel without checks: a disk, a resume from it, and memory that is plugged in.
+const MACHINES: &str = "BLK_DEV BLK_DEV_NVME SWAP HIBERNATION MIGRATION ACPI_HOTPLUG_MEMORY";
 
 /// The options that check locks.
 const LOCKS: &str = "\
@@ -54,9 +57,14 @@ CONFIG_NODES_SHIFT=6
 CONFIG_NR_CPUS=64
 ";
 
-/// Options that both finished configurations must contain: without them the kernel does not boot, or finds nothing.
-const ESSENTIAL: &str = "SMP NUMA MODULES MODULE_UNLOAD CRYPTO_RNG SERIAL_8250_CONSOLE KPROBES PROVE_LOCKING \
-    PROVE_RAW_LOCK_NESTING DEBUG_ATOMIC_SLEEP";
+/// Options that every finished configuration must contain: without them the kernel does not boot.
+const ESSENTIAL: &str = "SMP NUMA MODULES MODULE_UNLOAD CRYPTO_RNG SERIAL_8250_CONSOLE KPROBES";
+
+/// Those of the kernel without checks.
+const ESSENTIAL_MACHINES: &str = "BLK_DEV_NVME HIBERNATION ACPI_HOTPLUG_MEMORY VMGENID";
+
+/// Those without which a kernel finds nothing in locks.
+const ESSENTIAL_LOCKS: &str = "PROVE_LOCKING PROVE_RAW_LOCK_NESTING DEBUG_ATOMIC_SLEEP";
 
 /// Those of the one that checks memory.
 const ESSENTIAL_MEMORY: &str =
@@ -74,8 +82,8 @@ const PACKAGES: [&str; 9] = [
     "bc",
     "libelf-dev",
     "xz-utils",
-    "perl", // kernel-doc, which looks at comments where W=1 asks for it
-    "python3-minimal",
+    "perl",    // kernel-doc, which looks at comments where W=1 asks for it
+    "python3", // kernel-doc of newer kernels
 ];
 
 /// Gives the fair server no time, as an administrator can by writing 0 to /sys/kernel/debug/sched/fair_server. It keeps a part
@@ -93,48 +101,98 @@ fn without_fair_server(scheduler: &str) -> Result<String> {
     }
 }
 
-/// Builds one of them once, in ten to twenty minutes on two cores. Returns the folder in which modules are built, and the system
-/// with its compiler.
-pub(super) fn build(cache: &Cache, release: Release) -> Result<(PathBuf, Chroot)> {
-    let (options, essential) = match release {
-        Release::Kcsan => (RACES, ESSENTIAL_RACES),
-        _ => (MEMORY, ESSENTIAL_MEMORY),
+/// A kernel that was built.
+pub(super) struct Own {
+    /// Its name, with the version if the source is not Debian's.
+    pub(super) name: String,
+    /// The folder in which modules are built.
+    pub(super) tree: PathBuf,
+    /// The system with its compiler.
+    pub(super) chroot: Chroot,
+}
+
+/// Builds a kernel, in ten to twenty minutes on two cores. From Debian's source this is done once. A folder that is given
+/// may have changed since: there, what changed is built again. Nothing is written into it.
+pub(super) fn build(cache: &Cache, release: Release, given: Option<&Path>) -> Result<Own> {
+    let mut chroot = Chroot::fetch(cache, "bookworm", &PACKAGES)?;
+    let name = match given {
+        Some(folder) => format!("{release}-{}", version(folder)?),
+        None => release.to_string(),
     };
-    let chroot = Chroot::fetch(cache, "bookworm", &PACKAGES)?;
-    let source = source(cache, &chroot)?;
-    // The build has its path in it, so it cannot be renamed when it is done: a file says that it is.
-    let name = format!("tree-{release}");
-    let tree = cache.folder().join(&name);
-    cache.once(&format!("built-{release}"), |_| {
-        let scheduler = source.join("kernel/sched/deadline.c");
-        let text = fs::read_to_string(&scheduler).map_err(at(scheduler.display()))?;
-        let text = without_fair_server(&text)?;
-        fs::write(&scheduler, text).map_err(at(scheduler.display()))?;
-        let tree = cache.fresh(&name)?;
-        let make = || -> Command {
-            let mut make = chroot.command("make");
-            make.arg("-C").arg(&source);
-            make.arg(format!("O={}", tree.display()));
-            make
-        };
-        run(make().arg("tinyconfig"))?;
-        let config = tree.join(".config");
-        configure(&config, options)?;
-        run(make().arg("olddefconfig"))?;
-        let finished = fs::read_to_string(&config).map_err(at(config.display()))?;
-        for option in [ESSENTIAL, essential]
-            .into_iter()
-            .flat_map(str::split_whitespace)
-        {
-            let wanted = format!("CONFIG_{option}=y");
-            if !finished.lines().any(|line| line == wanted) {
-                return failed(format!("the kernel {release} would have no {option}"));
-            }
+    // The build has its path in it, so it cannot be renamed when it is done: another file says that it is.
+    let tree = cache.folder().join(format!("tree-{name}"));
+    match given {
+        Some(folder) => {
+            chroot = chroot.share(folder, &folder.to_string_lossy());
+            fs::create_dir_all(&tree).map_err(at(tree.display()))?;
+            make(&chroot, folder, &tree, release)?;
         }
-        let jobs = thread::available_parallelism().map_or(2, usize::from);
-        run(make().arg(format!("-j{jobs}")).args(["bzImage", "modules"])).map(drop)
-    })?;
-    Ok((tree, chroot))
+        None => {
+            let source = source(cache, &chroot)?;
+            cache.once(&format!("built-{name}"), |_| {
+                let scheduler = source.join("kernel/sched/deadline.c");
+                let text = fs::read_to_string(&scheduler).map_err(at(scheduler.display()))?;
+                let text = without_fair_server(&text)?;
+                fs::write(&scheduler, text).map_err(at(scheduler.display()))?;
+                cache.fresh(&format!("tree-{name}"))?;
+                make(&chroot, &source, &tree, release)
+            })?;
+        }
+    }
+    Ok(Own { name, tree, chroot })
+}
+
+/// Configures a kernel and builds it in `tree`.
+fn make(chroot: &Chroot, source: &Path, tree: &Path, release: Release) -> Result {
+    let (options, essential) = match release {
+        Release::Kcsan => ([LOCKS, RACES], [ESSENTIAL_LOCKS, ESSENTIAL_RACES]),
+        Release::Debug => ([LOCKS, MEMORY], [ESSENTIAL_LOCKS, ESSENTIAL_MEMORY]),
+        _ => ([MACHINES, ""], [ESSENTIAL_MACHINES, ""]),
+    };
+    let make = || -> Command {
+        let mut make = chroot.command("make");
+        make.arg("-C").arg(source);
+        make.arg(format!("O={}", tree.display()));
+        make
+    };
+    run(make().arg("tinyconfig"))?;
+    let config = tree.join(".config");
+    configure(&config, options)?;
+    run(make().arg("olddefconfig"))?;
+    let finished = fs::read_to_string(&config).map_err(at(config.display()))?;
+    for option in [ESSENTIAL]
+        .into_iter()
+        .chain(essential)
+        .flat_map(str::split_whitespace)
+    {
+        let wanted = format!("CONFIG_{option}=y");
+        if !finished.lines().any(|line| line == wanted) {
+            return failed(format!("the kernel {release} would have no {option}"));
+        }
+    }
+    let jobs = thread::available_parallelism().map_or(2, usize::from);
+    run(make().arg(format!("-j{jobs}")).args(["bzImage", "modules"])).map(drop)
+}
+
+/// The version of a kernel's source, as 6.6.87.
+fn version(source: &Path) -> Result<String> {
+    let makefile = source.join("Makefile");
+    let text = fs::read_to_string(&makefile).map_err(at(makefile.display()))?;
+    version_of(&text).ok_or(Stop::Failed(format!(
+        "no kernel's source: {}",
+        source.display()
+    )))
+}
+
+/// The version in the text of its Makefile.
+fn version_of(makefile: &str) -> Option<String> {
+    let number = |name: &str| -> Option<u32> {
+        let mut lines = makefile.lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "))?;
+        value.trim().parse().ok()
+    };
+    let [version, level, sublevel] = ["VERSION", "PATCHLEVEL", "SUBLEVEL"].map(number);
+    Some(format!("{}.{}.{}", version?, level?, sublevel?))
 }
 
 /// Debian's source, unpacked once.
@@ -154,10 +212,10 @@ fn source(cache: &Cache, chroot: &Chroot) -> Result<PathBuf> {
 }
 
 /// Adds the options to a configuration. The last setting of an option counts.
-fn configure(path: &Path, more: &str) -> Result {
+fn configure(path: &Path, more: [&str; 2]) -> Result {
     let mut config = fs::read_to_string(path).map_err(at(path.display()))?;
-    let options = [OPTIONS, LOCKS, more];
-    for option in options.into_iter().flat_map(str::split_whitespace) {
+    let options = [OPTIONS].into_iter().chain(more);
+    for option in options.flat_map(str::split_whitespace) {
         config += &format!("CONFIG_{option}=y\n");
     }
     config += SETTINGS;
@@ -178,6 +236,15 @@ mod tests {
         assert_eq!(without_fair_server(none).as_deref(), Ok(none));
         for other in ["", &given.repeat(2), &[given, none].concat()] {
             assert!(without_fair_server(other).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_version_is_read_from_the_makefile_of_a_kernel_and_of_nothing_else() {
+        let kernel = "# SPDX\nVERSION = 6\nPATCHLEVEL = 6\nSUBLEVEL = 87\nEXTRAVERSION =\n";
+        assert_eq!(version_of(kernel).as_deref(), Some("6.6.87"));
+        for other in ["", "VERSION = 6\nPATCHLEVEL = 6\n", "all:\n\tcc x.c\n"] {
+            assert_eq!(version_of(other), None, "{other}");
         }
     }
 }
