@@ -9,6 +9,10 @@ use std::fs::{self, File};
 /// The disk, in bytes. Nothing is stored for what is never written.
 const DISK_BYTES: u64 = 1 << 30;
 
+/// Loads the disk's driver, which kernels with PREEMPT_RT do not have built in, and waits for the disk.
+const FIND_DISK: &str = "for file in /disk-driver/*; do [ ! -e $file ] || insmod $file || break; done && \
+    (count=0; until [ -b /dev/nvme0n1 ]; do [ $count -lt 600 ] || exit 1; count=$((count + 1)); sleep 0.1; done)";
+
 /// Does what a boot script does with `resume=/dev/nvme0n1`. What follows is the answer of the machine that went to sleep:
 /// the rest of the test.
 const RESUME: &str = "cat /sys/block/nvme0n1/dev >/sys/power/resume";
@@ -29,8 +33,10 @@ pub(super) fn drill(cache: &Cache, qemu: &Qemu, vm: Vm) -> Result<String> {
         return Ok("SKIPPED: this kernel cannot resume from disk, and trace that".into());
     }
     guest.must(LOAD_NEEDED)?;
+    guest.must(FIND_DISK)?;
     guest.end_by("hibernate.sh /modules /dev/nvme0n1")?;
     let mut guest = qemu.start(&vm)?;
+    guest.must(FIND_DISK)?;
     let answer = guest.run_within(RESUME, CHECK)?;
     succeeded(&mut guest, &answer)?;
     guest.end()?;

@@ -168,6 +168,7 @@ impl Rig<'_> {
             .copy("bin/wellspring", &self.command)?
             .collect("modules", modules)?
             .contents("needed", &kernel.needed_by(cache, modules)?)
+            .contents("disk-driver", &kernel.modules(cache, &["nvme"])?)
             .copy_folder("vectors", &root.join("vectors"))?
             .script("reload", tests::RELOAD)
             .script("functions", memory::FUNCTIONS)
