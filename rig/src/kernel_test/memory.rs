@@ -25,11 +25,12 @@ online() {
     done
     return 0
 }
-# Offlines these blocks. Pages that are in use at this moment move away a little later.
+# Offlines these blocks. Pages that are in use at this moment move away a little later. The kernel itself may try for ever,
+# until a signal comes.
 offline() {
     since=$(date +%s)
     for block in "$@"; do
-        until state offline $block 2>/dev/null; do
+        until timeout $limit sh -c "echo offline >/sys/devices/system/memory/$block/state" 2>/dev/null; do
             [ $(($(date +%s) - since)) -lt $limit ] || return 1
             sleep 0.2
         done
