@@ -25,8 +25,8 @@ online() {
     done
     return 0
 }
-# Offlines these blocks. Pages that are in use at this moment move away a little later. The kernel itself may try for ever,
-# until a signal comes.
+# Offlines these blocks. Pages that are in use at this moment move away a little later. One try of the kernel may end only
+# when a signal comes.
 offline() {
     since=$(date +%s)
     for block in "$@"; do
