@@ -181,12 +181,27 @@ pub(crate) fn publish(words: impl Iterator<Item = String>) -> Result<(), String>
     Ok(())
 }
 
-/// Licences, sources and duplicates of the dependency tree, and known vulnerabilities where the database is in reach.
+/// The manifests that have a lock file beside them.
+const LOCKED: [&str; 5] = [
+    "Cargo.toml",
+    "bench/Cargo.toml",
+    "doors/wellspring-python/Cargo.toml",
+    "examples/Cargo.toml",
+    "fuzz/Cargo.toml",
+];
+
+/// Licences, sources and duplicates of all dependencies, and known vulnerabilities where the database is in reach.
 pub(crate) fn deny() -> Result<(), String> {
     if !succeeds(cargo().args(["deny", "--version"])) {
         return skip("cargo-deny is not installed: cargo install --locked cargo-deny@0.20.2");
     }
-    run(cargo().args(["deny", "check", "bans", "licenses", "sources"]))?;
+    let check = |what: &[&str]| {
+        LOCKED.iter().try_for_each(|manifest| {
+            let deny = ["deny", "--config", "deny.toml", "--manifest-path", manifest];
+            run(cargo().args(deny).arg("check").args(what))
+        })
+    };
+    check(&["bans", "licenses", "sources"])?;
     let output = cargo().args(["deny", "fetch", "db"]).output();
     let output = output.map_err(|error| format!("cargo deny: {error}"))?;
     if !output.status.success() {
@@ -197,7 +212,7 @@ pub(crate) fn deny() -> Result<(), String> {
             reason.unwrap_or("cargo deny gives no reason")
         ));
     }
-    run(cargo().args(["deny", "check", "--disable-fetch", "advisories"]))
+    check(&["advisories"])
 }
 
 /// Undefined behaviour in what runs without system calls, by interpretation.
