@@ -58,7 +58,8 @@ tests on other machines:
   cross [aarch64|s390x|riscv64]..
                      run known answers, self-tests and vector tests for other processors, by emulation
 packages:
-  deny               check licences, sources and vulnerabilities of the dependency tree (needs cargo-deny)
+  deny [--no-vulnerabilities]
+                     check licences, sources and known vulnerabilities of all dependencies (needs cargo-deny)
   publish            build the packages that would be published; nothing is uploaded
   install --prefix P [--destdir D]
                      install command, service, libraries, man pages, completions and systemd units; --check tries it
@@ -86,7 +87,7 @@ fn main() -> ExitCode {
         Some("rig") => chores::rig("machines", words),
         Some(command @ ("kernel-test" | "cross")) => chores::rig(command, words),
         Some("soak") => chores::soak(words),
-        Some("deny") => chores::deny(),
+        Some("deny") => chores::deny(words),
         Some("publish") => chores::publish(words),
         Some("install") => install(words),
         Some("uninstall") => Place::parse(words).and_then(|place| install::uninstall(&place)),
