@@ -77,10 +77,11 @@ pub(crate) struct Header {
 }
 
 /// The header of [`Slot::NONE`]: its serial is one that no slot has. Never written.
-#[repr(C, align(64))]
-struct NoHeader([u64; 8]);
-
-static NO_HEADER: NoHeader = NoHeader([LEAVING; 8]);
+static NO_HEADER: Header = Header {
+    serial: AtomicU64::new(LEAVING),
+    process: AtomicU32::new(0),
+    chunk_lock: AtomicU32::new(0),
+};
 
 /// A slot and the serial it was acquired under.
 #[derive(Clone, Copy, Debug)]
@@ -104,8 +105,7 @@ impl Place {
     /// Whether the slot is still held under this serial, and no fork wiped it.
     #[inline(always)]
     pub(crate) fn is_ours(self) -> bool {
-        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
-        // is as large, and is only loaded from.
+        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`.
         let header = unsafe { self.header.as_ref() };
         header.serial.load(Ordering::Relaxed) == self.serial
     }
@@ -128,8 +128,7 @@ impl Slot {
 
     #[inline(always)]
     fn header(&self) -> &'static Header {
-        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`, which
-        // is as large, and is only loaded from.
+        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`.
         unsafe { self.place().header.as_ref() }
     }
 
@@ -147,7 +146,7 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn place(&self) -> Place {
         Place {
-            header: self.header.unwrap_or(NonNull::from_ref(&NO_HEADER).cast()),
+            header: self.header.unwrap_or(NonNull::from_ref(&NO_HEADER)),
             serial: self.serial,
         }
     }
