@@ -15,6 +15,19 @@ pub(crate) fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_owned()
 }
 
+/// The paths of the files in `root` that git tracks.
+pub(crate) fn tracked(root: &Path) -> Result<Vec<String>, String> {
+    let git = env::var_os("GIT").unwrap_or_else(|| "git".into());
+    let output = Command::new(git).arg("ls-files").current_dir(root).output();
+    let output = output.map_err(|error| format!("git ls-files: {error}"))?;
+    let listed = String::from_utf8_lossy(&output.stdout);
+    let paths: Vec<String> = listed.lines().map(String::from).collect();
+    if paths.is_empty() {
+        return Err("git ls-files lists no files".into());
+    }
+    Ok(paths)
+}
+
 /// Cargo, in the folder of the repository.
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -181,15 +194,6 @@ pub(crate) fn publish(words: impl Iterator<Item = String>) -> Result<(), String>
     Ok(())
 }
 
-/// The manifests that have a lock file beside them.
-const LOCKED: [&str; 5] = [
-    "Cargo.toml",
-    "bench/Cargo.toml",
-    "doors/wellspring-python/Cargo.toml",
-    "examples/Cargo.toml",
-    "fuzz/Cargo.toml",
-];
-
 /// Licences, sources and duplicates of all dependencies; and known vulnerabilities, unless the database is out of reach or
 /// `--no-vulnerabilities` is given.
 pub(crate) fn deny(mut words: impl Iterator<Item = String>) -> Result<(), String> {
@@ -201,8 +205,12 @@ pub(crate) fn deny(mut words: impl Iterator<Item = String>) -> Result<(), String
     if !succeeds(cargo().args(["deny", "--version"])) {
         return skip("cargo-deny is not installed: cargo install --locked cargo-deny@0.20.2");
     }
+    // The examples, the benchmark, the fuzz targets and the Python package are outside of the workspace.
+    let tracked = tracked(&root())?;
+    let locks = tracked.iter().filter(|path| path.ends_with("Cargo.lock"));
+    let manifests: Vec<String> = locks.map(|path| path.replace(".lock", ".toml")).collect();
     let check = |what: &[&str]| {
-        LOCKED.iter().try_for_each(|manifest| {
+        manifests.iter().try_for_each(|manifest| {
             let deny = ["deny", "--config", "deny.toml", "--manifest-path", manifest];
             run(cargo().args(deny).arg("check").args(what))
         })

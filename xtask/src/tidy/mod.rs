@@ -20,10 +20,10 @@ mod packages;
 mod promises;
 mod words;
 
+use crate::chores::tracked;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::{env, fs};
 
 /// Checks all files that git tracks.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
@@ -50,19 +50,9 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 /// The text files that git tracks, by path.
 fn files(root: &Path) -> Result<BTreeMap<String, String>, String> {
-    let git = env::var_os("GIT").unwrap_or_else(|| "git".into());
-    let listed = Command::new(git)
-        .args(["ls-files"])
-        .current_dir(root)
-        .output();
-    let listed = listed.map_err(|error| format!("git ls-files: {error}"))?;
-    let names = String::from_utf8_lossy(&listed.stdout);
+    let names = tracked(root)?.into_iter();
     let files: BTreeMap<String, String> = names
-        .lines()
-        .filter_map(|path| Some((path.to_owned(), fs::read_to_string(root.join(path)).ok()?)))
+        .filter_map(|path| Some((path.clone(), fs::read_to_string(root.join(path)).ok()?)))
         .collect();
-    if files.is_empty() {
-        return Err("git ls-files lists no files".into());
-    }
     Ok(files)
 }
