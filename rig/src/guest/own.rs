@@ -57,6 +57,10 @@ CONFIG_NODES_SHIFT=6
 CONFIG_NR_CPUS=64
 ";
 
+/// Linux from 6.12 on allows its console a lock that this option forbids (`printk_legacy_allow_spinlock_enter()`). In an older
+/// one each message of an interrupt is reported, so the option is left out there.
+const NESTING: &str = "PROVE_RAW_LOCK_NESTING";
+
 /// Options that every finished configuration must contain: without them the kernel does not boot.
 const ESSENTIAL: &str = "SMP NUMA MODULES MODULE_UNLOAD CRYPTO_RNG SERIAL_8250_CONSOLE KPROBES";
 
@@ -116,7 +120,10 @@ pub(super) struct Own {
 pub(super) fn build(cache: &Cache, release: Release, given: Option<&Path>) -> Result<Own> {
     let mut chroot = Chroot::fetch(cache, "bookworm", &PACKAGES)?;
     let name = match given {
-        Some(folder) => format!("{release}-{}", version(folder)?),
+        Some(folder) => {
+            let [version, level, sublevel] = version(folder)?;
+            format!("{release}-{version}.{level}.{sublevel}")
+        }
         None => release.to_string(),
     };
     // The build has its path in it, so it cannot be renamed when it is done: another file says that it is.
@@ -149,6 +156,8 @@ fn make(chroot: &Chroot, source: &Path, tree: &Path, release: Release) -> Result
         Release::Debug => ([LOCKS, MEMORY], [ESSENTIAL_LOCKS, ESSENTIAL_MEMORY]),
         _ => ([MACHINES, ""], [ESSENTIAL_MACHINES, ""]),
     };
+    let has_nesting = version(source)? >= [6, 12, 0];
+    let fits = |option: &&str| *option != NESTING || has_nesting;
     let make = || -> Command {
         let mut make = chroot.command("make");
         make.arg("-C").arg(source);
@@ -157,14 +166,15 @@ fn make(chroot: &Chroot, source: &Path, tree: &Path, release: Release) -> Result
     };
     run(make().arg("tinyconfig"))?;
     let config = tree.join(".config");
-    configure(&config, options)?;
+    let options = [OPTIONS].into_iter().chain(options);
+    configure(
+        &config,
+        options.flat_map(str::split_whitespace).filter(fits),
+    )?;
     run(make().arg("olddefconfig"))?;
     let finished = fs::read_to_string(&config).map_err(at(config.display()))?;
-    for option in [ESSENTIAL]
-        .into_iter()
-        .chain(essential)
-        .flat_map(str::split_whitespace)
-    {
+    let essential = [ESSENTIAL].into_iter().chain(essential);
+    for option in essential.flat_map(str::split_whitespace).filter(fits) {
         let wanted = format!("CONFIG_{option}=y");
         if !finished.lines().any(|line| line == wanted) {
             return failed(format!("the kernel {release} would have no {option}"));
@@ -174,8 +184,8 @@ fn make(chroot: &Chroot, source: &Path, tree: &Path, release: Release) -> Result
     run(make().arg(format!("-j{jobs}")).args(["bzImage", "modules"])).map(drop)
 }
 
-/// The version of a kernel's source, as 6.6.87.
-fn version(source: &Path) -> Result<String> {
+/// The version of a kernel's source, as 6, 6, 87.
+fn version(source: &Path) -> Result<[u32; 3]> {
     let makefile = source.join("Makefile");
     let text = fs::read_to_string(&makefile).map_err(at(makefile.display()))?;
     version_of(&text).ok_or(Stop::Failed(format!(
@@ -185,14 +195,14 @@ fn version(source: &Path) -> Result<String> {
 }
 
 /// The version in the text of its Makefile.
-fn version_of(makefile: &str) -> Option<String> {
+fn version_of(makefile: &str) -> Option<[u32; 3]> {
     let number = |name: &str| -> Option<u32> {
         let mut lines = makefile.lines();
         let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "))?;
         value.trim().parse().ok()
     };
     let [version, level, sublevel] = ["VERSION", "PATCHLEVEL", "SUBLEVEL"].map(number);
-    Some(format!("{}.{}.{}", version?, level?, sublevel?))
+    Some([version?, level?, sublevel?])
 }
 
 /// Debian's source, unpacked once.
@@ -212,10 +222,9 @@ fn source(cache: &Cache, chroot: &Chroot) -> Result<PathBuf> {
 }
 
 /// Adds the options to a configuration. The last setting of an option counts.
-fn configure(path: &Path, more: [&str; 2]) -> Result {
+fn configure<'a>(path: &Path, options: impl Iterator<Item = &'a str>) -> Result {
     let mut config = fs::read_to_string(path).map_err(at(path.display()))?;
-    let options = [OPTIONS].into_iter().chain(more);
-    for option in options.flat_map(str::split_whitespace) {
+    for option in options {
         config += &format!("CONFIG_{option}=y\n");
     }
     config += SETTINGS;
@@ -242,7 +251,7 @@ mod tests {
     #[test]
     fn the_version_is_read_from_the_makefile_of_a_kernel_and_of_nothing_else() {
         let kernel = "# SPDX\nVERSION = 6\nPATCHLEVEL = 6\nSUBLEVEL = 87\nEXTRAVERSION =\n";
-        assert_eq!(version_of(kernel).as_deref(), Some("6.6.87"));
+        assert_eq!(version_of(kernel), Some([6, 6, 87]));
         for other in ["", "VERSION = 6\nPATCHLEVEL = 6\n", "all:\n\tcc x.c\n"] {
             assert_eq!(version_of(other), None, "{other}");
         }

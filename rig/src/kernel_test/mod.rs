@@ -187,7 +187,7 @@ impl Rig<'_> {
     fn boot(&self, kernel: &Kernel, initramfs: &Path, shape: &Shape) -> Result<String> {
         let Self { cache, qemu, .. } = self;
         unless_half_patched(|| {
-            let vm = shape.vm(&kernel.image, initramfs);
+            let vm = shape.vm(kernel, initramfs);
             match shape.drill {
                 Drill::Tests => {
                     let guest = qemu.start(&vm)?;
@@ -207,7 +207,7 @@ impl Rig<'_> {
     fn boot_again(&self, kernel: &Kernel, initramfs: &Path, shape: &Shape) -> Result<String> {
         let start = Instant::now();
         for boot in 2..=self.request.boots {
-            let vm = shape.vm(&kernel.image, initramfs);
+            let vm = shape.vm(kernel, initramfs);
             let outcome = unless_half_patched(|| self.qemu.start(&vm).and_then(boots::drill));
             outcome.map_err(|stop| match stop {
                 Stop::Failed(reason) => Stop::Failed(format!("boot {boot}: {reason}")),
