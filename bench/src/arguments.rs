@@ -6,8 +6,7 @@ use wellspring_bench::Section;
 
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask bench [TASK] [--quick] [--only PART] [--json FILE] [--report FILE.html]
-  without TASK        measure, with the peers and the model of larger machines
-  --model             the model alone
+  without TASK        measure, with the peers
   --readme FILE.svg   measure, print the README's table in Markdown, write its picture to FILE.svg
   --doors             the doors for existing programs, beside what they replace
   --many              many threads and engines, each at two sizes: time and memory
@@ -25,7 +24,6 @@ pub(crate) const FIRST_BYTE: &str = "--first-byte";
 pub(crate) enum Task {
     #[default]
     Measure,
-    Model,
     Many,
     Doors,
     Check,
@@ -59,7 +57,6 @@ impl Arguments {
                 "--json" => arguments.json = Some(words.next()?.into()),
                 "--report" => arguments.report = Some(words.next()?.into()),
                 "--readme" => arguments.readme = Some(words.next()?.into()),
-                "--model" => arguments.task = Task::Model,
                 "--many" => arguments.task = Task::Many,
                 "--doors" => arguments.task = Task::Doors,
                 "--check" => arguments.task = Task::Check,

@@ -1,4 +1,4 @@
-//! wellspring beside the generators of other projects, a model of larger machines, and a gate on speed:
+//! wellspring beside the generators of other projects, and a gate on speed:
 //! `cargo xtask bench`.
 //!
 //! Outside the workspace, because the peers need a C library, a C compiler, Go and Python.
@@ -6,7 +6,6 @@
 //! ```text
 //! arguments  the command line
 //! peers      the generators of other projects
-//! model      larger machines, computed
 //! many       many threads, many engines
 //! doors      the doors for existing programs, beside what they replace
 //! targets    the figures that the project wants to reach
@@ -18,7 +17,6 @@ mod arguments;
 mod doors;
 mod gate;
 mod many;
-mod model;
 mod peers;
 mod readme;
 mod targets;
@@ -64,19 +62,6 @@ fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
         Task::SaveBaseline => gate::save(&baseline, effort),
         Task::Many => Ok(many::run().text()),
         Task::Doors => Ok(doors::table(&doors::run()).text()),
-        Task::Model => {
-            let model = model::run(&model::Costs::measure());
-            let tables: String = model.tables().iter().map(|table| table.text()).collect();
-            let page = page::Page {
-                title: "wellspring bench --model".into(),
-                headline: "Larger machines, computed from the costs of this one.".into(),
-                header: Vec::new(),
-                sections: vec![model.section()],
-                tables: model.tables(),
-            };
-            write(arguments, &model.json(), &page)?;
-            Ok(tables)
-        }
         Task::Measure => measure(arguments),
     }
 }
@@ -101,12 +86,6 @@ fn measure(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
     }
     output += &targets.text();
     page.tables.push(targets);
-    if arguments.only.is_none() {
-        let model = model::run(&model::Costs::measure());
-        page.sections.push(model.section());
-        page.tables.extend(model.tables());
-        figures["model"] = model.json();
-    }
     if let Some(picture) = &arguments.readme {
         if let Some(folder) = picture.parent() {
             std::fs::create_dir_all(folder)?;

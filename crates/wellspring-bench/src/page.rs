@@ -6,15 +6,6 @@ use crate::table::Table;
 /// The style of the page, which needs that of the drawings before it: for other pages as well.
 pub const STYLE: &str = include_str!("page.css");
 
-/// Whether figures were measured in this run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// On this machine, in this run.
-    Measured,
-    /// Computed by a model: the section says so beside its title.
-    Modelled,
-}
-
 /// Drawings of one kind.
 #[derive(Clone, Debug)]
 pub struct Section {
@@ -22,28 +13,19 @@ pub struct Section {
     pub title: String,
     /// How to read the drawings.
     pub words: String,
-    /// The origin of the figures.
-    pub origin: Origin,
     /// Side by side where there is room.
     pub drawings: Vec<Drawing>,
 }
 
 impl Section {
     fn html(&self) -> String {
-        let (class, badge) = match self.origin {
-            Origin::Measured => ("", ""),
-            Origin::Modelled => (
-                " class=\"modelled\"",
-                " <span class=\"badge\">modelled, not measured</span>",
-            ),
-        };
         let figures: String = self
             .drawings
             .iter()
             .map(|drawing| format!("<figure>\n{}</figure>\n", drawing.inline()))
             .collect();
         format!(
-            "<section{class}>\n<h2>{}{badge}</h2>\n{}<div class=\"charts\">\n{figures}</div>\n</section>\n",
+            "<section>\n<h2>{}</h2>\n{}<div class=\"charts\">\n{figures}</div>\n</section>\n",
             escape(&self.title),
             paragraph(&self.words)
         )
@@ -155,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_closed_where_it_is_opened_and_says_what_is_modelled() {
+    fn every_element_of_a_page_is_closed_and_its_text_is_escaped() {
         let mut rows = Table::new("a & b", &["<head>"]);
         rows.rows.push(vec!["<cell>".into()]);
         let drawing = chart::Bars {
@@ -165,29 +147,22 @@ mod tests {
             mark: Some(1.0),
         }
         .draw();
-        let section = |title: &str, origin| Section {
+        let section = |title: &str| Section {
             title: title.into(),
             words: "w".into(),
-            origin,
             drawings: vec![drawing.clone()],
         };
         let page = Page {
             title: "<t>".into(),
             headline: "h".into(),
             header: vec!["<p>".into()],
-            sections: vec![
-                section("first", Origin::Measured),
-                section("second", Origin::Modelled),
-            ],
+            sections: vec![section("first"), section("<second>")],
             tables: vec![rows],
         };
         let html = page.html();
         assert_well_formed(&html);
-        let badge = html.find("modelled, not measured").expect("a badge");
-        assert!(
-            html.find("<h2>first").unwrap() < badge && badge > html.find("<h2>second").unwrap()
-        );
-        assert_eq!(html.matches("modelled, not measured").count(), 1);
+        assert!(html.contains("<h2>&lt;second&gt;</h2>"));
+        assert!(html.contains("a &amp; b") && html.contains("<td>&lt;cell&gt;</td>"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct Point {
 pub struct Series {
     /// The name in the legend.
     pub name: String,
-    /// Dashed: a model, a bound, or a cost that is in all others.
+    /// Dashed: a bound, or a cost that is in all others.
     pub is_dashed: bool,
     /// From left to right.
     pub points: Vec<Point>,

@@ -3,7 +3,7 @@
 use crate::chart::{Bar, Bars, Drawing, Tint};
 use crate::contender::{Family, Work};
 use crate::format::{duration, rate};
-use crate::page::{Origin, Section};
+use crate::page::Section;
 use crate::report::Report;
 use crate::subjects::name;
 use crate::throughput::Measurement;
@@ -20,7 +20,6 @@ pub(super) fn small(report: &Report) -> Section {
         words: "One thread. A longer bar is faster; the figure is the time of one read. Blue: wellspring. \
                 Orange: the operating system. Grey: others; fastrand, xoshiro and NumPy are not fit for keys."
             .into(),
-        origin: Origin::Measured,
         drawings: works
             .into_iter()
             .filter_map(|(work, title)| bars(report, work, title, "reads per second", |one| duration(one.ns_per_request())))
@@ -35,7 +34,6 @@ pub(super) fn long(report: &Report) -> Section {
     Section {
         title: "Long reads".into(),
         words: "One thread. A longer bar is faster.".into(),
-        origin: Origin::Measured,
         drawings: works
             .into_iter()
             .filter_map(|(bytes, title)| {
@@ -111,7 +109,6 @@ pub(super) fn backends(report: &Report) -> Section {
         title: "Ciphers without an engine".into(),
         words: "One thread. Bare keystreams on every backend that this CPU has. 16 KiB fit into the first-level cache."
             .into(),
-        origin: Origin::Measured,
         drawings: works.into_iter().filter_map(drawing).collect(),
     }
 }

@@ -6,7 +6,7 @@ use crate::format::duration;
 use crate::latency::{
     AFTER_RESEED, EMPTY, HARVESTING, Latency, OF_A_HERD, OF_NO_HERD, WITHOUT_RESEED,
 };
-use crate::page::{Origin, Section};
+use crate::page::Section;
 use crate::report::Report;
 use crate::subjects::name;
 use wellspring::Mode;
@@ -64,7 +64,6 @@ pub(super) fn section(report: &Report) -> Section {
             "Lower is faster; the scale is logarithmic. To the right: rarer reads. The dashed line, {EMPTY}, reads nothing: \
              it shows the cost of the clock, interrupts and other programs, which are in all lines."
         ),
-        origin: Origin::Measured,
         drawings: drawn.chain(rare).collect(),
     }
 }

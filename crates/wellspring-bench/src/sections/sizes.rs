@@ -4,7 +4,7 @@ use super::modes::MODES;
 use crate::chart::{Axis, Drawing, Lines, MAX_SERIES, Point, Series};
 use crate::contender::{Family, Work};
 use crate::format::{duration, rate};
-use crate::page::{Origin, Section};
+use crate::page::Section;
 use crate::report::Report;
 use crate::subjects::{SIZES, name};
 use crate::throughput::Measurement;
@@ -40,7 +40,6 @@ pub(super) fn section(report: &Report) -> Section {
         words:
             "One thread, both axes logarithmic. Higher is faster. Point at a mark for its figures."
                 .into(),
-        origin: Origin::Measured,
         drawings,
     }
 }

@@ -4,7 +4,7 @@ use super::modes::MODES;
 use crate::chart::{Axis, Bar, Bars, Drawing, Lines, Point, Series, Tint};
 use crate::contender::{Family, Work};
 use crate::format::{digits, rate};
-use crate::page::{Origin, Section};
+use crate::page::Section;
 use crate::report::Report;
 use crate::throughput::Measurement;
 use wellspring::Mode;
@@ -24,7 +24,6 @@ pub(super) fn section(report: &Report) -> Section {
     Section {
         title: format!("1 to {most} threads"),
         words: "All threads together over one thread alone. Dotted: as many times as there are threads.".into(),
-        origin: Origin::Measured,
         drawings: WORKS.into_iter().filter(|_| most > 1).filter_map(drawing).collect(),
     }
 }
