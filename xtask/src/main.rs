@@ -5,7 +5,6 @@
 //! cutoffs   the table of the adaptive proportion test
 //! tidy      the house rules that a program can check
 //! c_api     the header and the man pages of the C library
-//! picture   drawings, made from text
 //! install   install and uninstall
 //! install_check  install --check
 //! targets   where the library and the command compile, and what they say elsewhere
@@ -21,7 +20,6 @@ mod cutoffs;
 mod install;
 mod install_check;
 mod package_files;
-mod picture;
 mod python;
 mod targets;
 mod tidy;
@@ -36,10 +34,8 @@ usage: cargo xtask CHORE
 checks of the text:
   tidy               check the house rules that a program can check
   cutoffs [--check]  compute the table of the adaptive proportion test's cutoffs; --check only compares
-  picture [--check]  draw docs/*.svg from docs/*.txt; --check only compares
   c-api [--check]    make the header and the man pages of the C library from its source; --check only compares
 tests:
-  test [--long]      run all tests; --long includes those that take minutes; further words go to cargo test
   soak [MINUTES]     run clients at every door of the host service while it is troubled and killed (1 minute)
   loom               run the lock-free parts under every interleaving
   miri, asan, tsan   run tests under Miri, AddressSanitizer or ThreadSanitizer (nightly Rust)
@@ -75,8 +71,6 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("cutoffs") => cutoffs::run(&root(), is_check(words)),
         Some("c-api") => c_api::run(&root(), is_check(words)),
-        Some("picture") => picture::run(&root(), is_check(words)),
-        Some("test") => chores::test(words),
         Some("loom") => chores::loom(),
         Some("miri") => chores::miri(),
         Some("asan") => chores::asan(),

@@ -128,8 +128,8 @@ mod tests {
             "[a](docs/other.md)",
             "[a](docs/entropy.md#another)",
             "[a](#nowhere)",
-            "![a](docs/flow.svg)",
-            "<img src=\"docs/flow.svg\">",
+            "![a](docs/bench.svg)",
+            "<img src=\"docs/bench.svg\">",
         ] {
             assert_eq!(notes(bad), 1, "{bad}");
         }
