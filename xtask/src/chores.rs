@@ -67,17 +67,6 @@ pub(crate) fn skip(reason: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// All tests; with `--long` those that take minutes as well. Other words go to `cargo test`.
-pub(crate) fn test(words: impl Iterator<Item = String>) -> Result<(), String> {
-    let (long, words): (Vec<String>, Vec<String>) = words.partition(|word| word == "--long");
-    let mut cargo = cargo();
-    cargo.args(["test", "--workspace", "--locked"]).args(words);
-    if !long.is_empty() {
-        cargo.env("WELLSPRING_LONG", "1");
-    }
-    run(&mut cargo)
-}
-
 /// The soak of the host service, for some minutes.
 pub(crate) fn soak(mut words: impl Iterator<Item = String>) -> Result<(), String> {
     let minutes = words.next().unwrap_or_else(|| "1".into());

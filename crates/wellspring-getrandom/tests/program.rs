@@ -55,7 +55,7 @@ const CUSTOM: &str = "--cfg getrandom_backend=\"custom\"";
 fn is_long() -> bool {
     let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
     if !is_long {
-        println!("SKIPPED: it builds programs for half a minute. Run: cargo xtask test --long");
+        println!("SKIPPED: it builds programs for half a minute. Run with WELLSPRING_LONG=1");
     }
     is_long
 }

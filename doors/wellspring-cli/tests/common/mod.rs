@@ -86,7 +86,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Whether the long form of tests is wanted: `cargo xtask test --long` sets this.
+/// Whether the long form of tests is wanted: `WELLSPRING_LONG=1` in the environment.
 pub(crate) fn is_long() -> bool {
     std::env::var_os("WELLSPRING_LONG").is_some()
 }

@@ -283,7 +283,7 @@ pub(crate) fn is_installed(tool: &str) -> bool {
 pub(crate) fn is_long(reason: &str) -> bool {
     let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
     if !is_long {
-        eprintln!("SKIPPED: {reason}. Run: cargo xtask test --long");
+        eprintln!("SKIPPED: {reason}. Run with WELLSPRING_LONG=1");
     }
     is_long
 }
