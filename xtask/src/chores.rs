@@ -300,15 +300,6 @@ fn has_nightly_source() -> bool {
         .exists()
 }
 
-/// Builds the command, the service and the libraries of the doors in release mode, and returns the path of the command.
-pub(crate) fn build_command() -> Result<PathBuf, String> {
-    let words = "build --release --locked --quiet --package wellspring-cli --package wellspring-service \
-        --package wellspring-c --package wellspring-preload --package wellspring-openssl";
-    run(cargo().args(words.split(' ')))?;
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    Ok(root().join(target).join("release/wellspring"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

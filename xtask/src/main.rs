@@ -5,11 +5,8 @@
 //! cutoffs   the table of the adaptive proportion test
 //! tidy      the house rules that a program can check
 //! c_api     the header and the man pages of the C library
-//! install   install and uninstall
-//! install_check  install --check
 //! targets   where the library and the command compile, and what they say elsewhere
 //! python    the Python package and its tests
-//! package_files  the files that the doors for other languages install
 //! ```
 
 #![forbid(unsafe_code)]
@@ -17,15 +14,11 @@
 mod c_api;
 mod chores;
 mod cutoffs;
-mod install;
-mod install_check;
-mod package_files;
 mod python;
 mod targets;
 mod tidy;
 
-use chores::{build_command, root};
-use install::Place;
+use chores::root;
 use std::env;
 use std::process::ExitCode;
 
@@ -57,10 +50,6 @@ packages:
   deny [--no-vulnerabilities]
                      check licences, sources and known vulnerabilities of all dependencies (needs cargo-deny)
   publish            build the packages that would be published; nothing is uploaded
-  install --prefix P [--destdir D]
-                     install command, service, libraries, man pages, completions and systemd units; --check tries it
-  uninstall --prefix P [--destdir D]
-                     remove exactly what was installed
 measurement:
   bench              measure with other generators beside; further words go to it (--quick, ..)";
 
@@ -83,8 +72,6 @@ fn main() -> ExitCode {
         Some("soak") => chores::soak(words),
         Some("deny") => chores::deny(words),
         Some("publish") => chores::publish(words),
-        Some("install") => install(words),
-        Some("uninstall") => Place::parse(words).and_then(|place| install::uninstall(&place)),
         Some("bench") => chores::bench(words),
         _ => Err(USAGE.into()),
     };
@@ -99,13 +86,4 @@ fn main() -> ExitCode {
 
 fn is_check(mut words: impl Iterator<Item = String>) -> bool {
     words.any(|word| word == "--check")
-}
-
-fn install(words: impl Iterator<Item = String>) -> Result<(), String> {
-    let words: Vec<String> = words.collect();
-    if words == ["--check"] {
-        return install_check::check(&root(), &build_command()?);
-    }
-    let place = Place::parse(words.into_iter())?;
-    install::install(&root(), &build_command()?, &place)
 }

@@ -37,7 +37,7 @@ pub(super) fn find(library: &Library) -> Result<PathBuf, Failure> {
     let found = places.iter().find(|place| place.is_file());
     found.cloned().ok_or_else(|| {
         Failure::work(format!(
-            "there is no {}. In a clone, install it by `cargo xtask install --prefix {}`, or run: cargo build --release \
+            "there is no {}. In a clone, run `make` and `make install PREFIX={}`, or run: cargo build --release \
              --package {}, and target/release/wellspring",
             places[0].display(),
             prefix.display(),

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Installs into a temporary folder, runs what is there, has systemd check the units, and uninstalls.
+set -eu
+cd "$(dirname "$0")/.."
+root=$(mktemp -d)
+units=$(mktemp -d)
+trap 'rm -rf "$root" "$units"' EXIT
+fail() { echo "check-install: $*" >&2; exit 1; }
+
+# The files below the folder, one a line.
+left() { (cd "$root" && find . ! -type d | sort); }
+
+# A file of another package is neither replaced nor removed, and a refused installation leaves nothing.
+mkdir -p "$root/usr/bin" "$root/usr/share/wellspring"
+echo foreign > "$root/usr/share/wellspring/wellspring.toml"
+packaging/install.sh install /usr "$root" 2> /dev/null && fail "it replaced a file of another package"
+[ "$(left)" = ./usr/share/wellspring/wellspring.toml ] || fail "a refused installation left: $(left)"
+rm "$root/usr/share/wellspring/wellspring.toml"
+# An installation that fails in the middle leaves nothing: the folder of a man page is a file.
+mkdir -p "$root/usr/share/man" && echo foreign > "$root/usr/share/man/man8"
+packaging/install.sh install /usr "$root" 2> /dev/null && fail "it installed below a file"
+[ "$(left)" = ./usr/share/man/man8 ] || fail "a failed installation left: $(left)"
+rm -r "$root/usr/share"
+
+echo foreign > "$root/usr/bin/other"
+packaging/install.sh install /usr "$root"
+# Again, over the first one.
+packaging/install.sh install /usr "$root" > /dev/null
+bin=$root/usr/bin
+"$bin/wellspring" --version > /dev/null
+"$bin/wellspringd" --check-config --config "$root/usr/share/wellspring/wellspring.toml" > /dev/null
+"$bin/wellspring" run --preload --report -- head -c 1 /dev/urandom 2>&1 > /dev/null | grep -q " 1 program loaded" ||
+    fail "the installed command does not find the installed library"
+PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --exists wellspring || fail "pkg-config does not read wellspring.pc"
+
+if command -v systemd-analyze > /dev/null; then
+    # Programs and man pages are where they were installed just now. All units first: a socket needs its service.
+    for unit in "$root"/usr/lib/systemd/system/*; do
+        sed -e "s|/usr/bin/|$bin/|g" -e 's|Documentation=man:|Documentation=file:/|' "$unit" > "$units/${unit##*/}"
+    done
+    for unit in "$units"/*; do
+        systemd-analyze verify "$unit" 2> "$root/words" || fail "$unit: $(cat "$root/words")"
+        [ ! -s "$root/words" ] || fail "$unit: $(cat "$root/words")"
+        # 10.0 is no protection, and 2.0 the most exposure that a service of ours may have.
+        case $unit in *.service) systemd-analyze security --offline=true --threshold=20 "$unit" | tail -n 1 ;; esac
+    done
+    rm -f "$root/words"
+else
+    echo "SKIPPED: systemd-analyze is not installed, so the units are not checked"
+fi
+
+packaging/install.sh uninstall /usr "$root"
+[ "$(left)" = ./usr/bin/other ] || fail "after uninstall there are: $(left)"
+[ ! -e "$root/usr/lib" ] || fail "after uninstall there are folders"
+packaging/install.sh uninstall /usr "$root" 2> /dev/null && fail "uninstall without an installation succeeded"
+for wrong in "" "usr" "--prefix"; do
+    packaging/install.sh install "$wrong" 2> /dev/null && fail "it took the prefix '$wrong'"
+done
+echo "installed, ran, checked and uninstalled"
