@@ -4,14 +4,12 @@
 //! chores    what calls cargo: tests, other toolchains, sanitizers, the dependency tree, packages
 //! cutoffs   the table of the adaptive proportion test
 //! tidy      the house rules that a program can check
-//! c_api     the header and the man pages of the C library
 //! targets   where the library and the command compile, and what they say elsewhere
 //! python    the Python package and its tests
 //! ```
 
 #![forbid(unsafe_code)]
 
-mod c_api;
 mod chores;
 mod cutoffs;
 mod python;
@@ -27,7 +25,6 @@ usage: cargo xtask CHORE
 checks of the text:
   tidy               check the house rules that a program can check
   cutoffs [--check]  compute the table of the adaptive proportion test's cutoffs; --check only compares
-  c-api [--check]    make the header and the man pages of the C library from its source; --check only compares
 tests:
   soak [MINUTES]     run clients at every door of the host service while it is troubled and killed (1 minute)
   loom               run the lock-free parts under every interleaving
@@ -59,7 +56,6 @@ fn main() -> ExitCode {
     let result = match chore.as_deref() {
         Some("tidy") => tidy::run(&root()),
         Some("cutoffs") => cutoffs::run(&root(), is_check(words)),
-        Some("c-api") => c_api::run(&root(), is_check(words)),
         Some("loom") => chores::loom(),
         Some("miri") => chores::miri(),
         Some("asan") => chores::asan(),

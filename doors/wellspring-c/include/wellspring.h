@@ -1,7 +1,5 @@
 /* wellspring: random numbers that scale with the machine.
  *
- * Made from the library's source by `cargo xtask c-api`. Do not edit.
- *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
 #ifndef WELLSPRING_H

@@ -1,5 +1,5 @@
-//! The C library of wellspring. `cargo xtask c-api` makes `include/wellspring.h` and the man pages from the doc
-//! comments here.
+//! The C library of wellspring. `include/wellspring.h` and `man/` say what its functions do; `tests/header.rs` compares the
+//! types.
 //!
 //! ```text
 //! error     the numbers that functions return, and ws_strerror

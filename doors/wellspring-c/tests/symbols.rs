@@ -4,6 +4,7 @@ mod common;
 
 use common::{DOOR, is_installed, library_folder, succeeds};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 fn tool(words: &[&str]) -> String {
@@ -30,6 +31,8 @@ fn only_symbols_of_the_header_leave_the_library() {
     let names: BTreeSet<&str> = names.filter(|name| name.starts_with("ws_")).collect();
     assert!(names.len() > 20, "{names:?}");
     assert_eq!(symbols, names);
+    let has_page = |name: &&str| Path::new(DOOR).join(format!("man/{name}.3")).exists();
+    assert!(names.iter().all(has_page), "a function has no man page");
 }
 
 #[test]

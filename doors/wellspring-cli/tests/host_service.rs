@@ -12,10 +12,7 @@ fn what_is_not_installed_is_named_in_one_line_with_what_to_do() {
     std::fs::create_dir(&folder.0).unwrap();
     let alone = folder.0.join("wellspring");
     std::fs::copy(env!("CARGO_BIN_EXE_wellspring"), &alone).unwrap();
-    let prefix = format!(
-        "make install PREFIX={}",
-        std::env::temp_dir().display()
-    );
+    let prefix = format!("make install PREFIX={}", std::env::temp_dir().display());
     for (words, missing, what_to_do) in [
         (
             &["serve"][..],
