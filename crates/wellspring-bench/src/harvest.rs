@@ -12,7 +12,7 @@ use wellspring::{Engine, Mode};
 /// The length of a read: a mode that makes its output under a lock holds it for microseconds.
 pub const READ_BYTES: usize = 65_536;
 
-/// Events of 32 bytes that a step of the harvester offers before it reseeds, and so empties the queues.
+/// Events of 32 bytes that a step of the harvester offers before it reseeds, and so empties the queue of mixed data.
 const EVENTS: usize = 8;
 
 /// Steps timed together.
@@ -29,7 +29,7 @@ pub struct HarvestLoss {
     pub alone_per_second: f64,
     /// The same beside readers.
     pub loaded_per_second: f64,
-    /// Events that the queues gave up in the whole run, as a share of those offered.
+    /// Events that the queue gave up in the whole run, as a share of those offered.
     pub dropped_share: f64,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn run(cpus: usize, pace: Pace, progress: &mut dyn Progress) -> Vec<H
         readers,
         alone_per_second: median(&alone[place]),
         loaded_per_second: median(&loaded[place]),
-        dropped_share: engine.stats().events_dropped as f64 / offered[place] as f64,
+        dropped_share: engine.stats().mixes_dropped as f64 / offered[place] as f64,
     };
     engines.iter().enumerate().map(summary).collect()
 }
@@ -101,7 +101,7 @@ fn step(engine: &Engine) {
     for event in 0..EVENTS {
         engine.mix(&[event as u8; 32]);
     }
-    // Without a source there is nothing to reseed with; the pools are emptied in any case.
+    // Fails only if the sources yield nothing; the queue is emptied in any case.
     let _ = engine.reseed();
 }
 

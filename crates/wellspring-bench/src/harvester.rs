@@ -2,9 +2,9 @@
 //!
 //! A feeder offers 4800 events a second, more than the harvester's usual rounds could take. The thread moves them to the
 //! pools and reseeds when that is due. Readers and harvester share the CPUs, so there are two figures. The share of the
-//! events that were moved before a queue was full depends on the scheduler too: a thread that shares two CPUs with two
-//! readers waits for its turn. Events moved in a second of the thread's CPU time do not depend on it. That figure falls
-//! if the thread waits for a reader or both write to one cache line.
+//! events that were moved before the queue of mixed data was full depends on the scheduler too: a thread that shares two
+//! CPUs with two readers waits for its turn. Events moved in a second of the thread's CPU time do not depend on it. That
+//! figure falls if the thread waits for a reader or both write to one cache line.
 
 use crate::contender::{Runner, Work};
 use crate::harvest::READ_BYTES;

@@ -1,7 +1,8 @@
 //! The pipeline of wellspring, from a sample of noise to a tap:
 //!
 //! ```text
-//! source -> health -> queue -> pool -> seed -> mailbox -> generator of a node -> tap -> door
+//! source -> health -> pool -> seed -> mailbox -> generator of a node -> tap -> door
+//! mix -> queue -> pool
 //! ```
 //!
 //! Everything here is logic: no system call, no clock, no thread, no `unsafe`. Time is an argument; the
@@ -12,7 +13,7 @@
 //! | [`source`] | the contract of everything that yields noise |
 //! | [`health`] | start-up and continuous tests of the samples, SP 800-90B sections 4.3 and 4.4 |
 //! | [`event`] | some noise on its way to one pool |
-//! | [`queue`] | the bounded queue that carries events and never makes a producer wait |
+//! | [`queue`] | the bounded queue for what outsiders mix in, which never makes them wait |
 //! | [`pool`] | the 32 pools of Fortuna's accumulator, and when a reseed is due |
 //! | [`seed`] | a buffer for the material of one reseed, which is never copied |
 //! | [`distribution`] | which node gets which seed |

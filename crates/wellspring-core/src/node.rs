@@ -1,22 +1,20 @@
 //! A generator per NUMA node.
 //!
-//! Node 0 holds the root: every reseed reseeds it, exactly as Fortuna says. Until it has been credited
-//! [`READY_BITS`] it is the only node with a seed. Then each other node is initialised from it. `distribution` says which
-//! node gets which seed after that.
+//! Node 0 holds the root: every reseed reseeds it, exactly as Fortuna says. Until one seed has brought it
+//! [`READY_BITS`] of credit it is the only node with a seed. Then each other node is initialised from it. `distribution`
+//! says which node gets which seed after that.
 
 use crate::generator::{Generator, Reservation};
 use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node};
 use crate::inlet::Inlet;
-use crate::seed::Seed;
+use crate::seed::{READY_BITS, Seed};
 use wellspring_cipher::{Backend, KEY_BYTES};
-
-/// The credit, in bits, that node 0 must have received before other nodes serve readers.
-pub const READY_BITS: u64 = 128;
 
 /// A node's generator. The owner of the memory puts it behind a lock.
 #[repr(C)]
 pub struct Node {
     generator: Generator,
+    /// The credit of the seed that had the most.
     credited_bits: u64,
     reseeds: u64,
     /// The buffer of a seed while it is hashed; empty at other times.
@@ -38,7 +36,8 @@ impl Node {
     pub fn receive(&mut self, inlet: &Inlet) {
         if inlet.take_into(&mut self.seed) {
             self.generator.reseed(self.seed.bytes());
-            self.credited_bits += u64::from(self.seed.credit_bits());
+            let credited_bits = u64::from(self.seed.credit_bits());
+            self.credited_bits = self.credited_bits.max(credited_bits);
             self.reseeds += 1;
             self.seed.clear();
         }
@@ -50,32 +49,33 @@ impl Node {
         self.generator.is_seeded()
     }
 
-    /// Whether the node was credited [`READY_BITS`]. Then all reads are served, and other nodes can be initialised.
+    /// Whether one seed brought [`READY_BITS`] of credit. Then all reads are served, and other nodes can be initialised.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
-        self.credited_bits >= READY_BITS
+        self.credited_bits >= READY_BITS as u64
     }
 
-    /// The credit received so far, in bits.
+    /// The credit of the seed that had the most so far, in bits.
     #[must_use]
     pub const fn credited_bits(&self) -> u64 {
         self.credited_bits
     }
 
-    /// The seeds received so far.
+    /// How often it was reseeded so far: by seeds, and by what was [stirred](Self::stir) in.
     #[must_use]
     pub const fn reseeds(&self) -> u64 {
         self.reseeds
     }
 
     /// Hashes `entropy` in, separately for each node, and credits nothing; a node that never got a seed stays as it
-    /// is. For a moment when there may be a copy of this node.
+    /// is. For an order to reseed, and for a moment when there may be a copy of this node.
     pub fn stir(&mut self, number: usize, entropy: &[u8]) {
         if self.generator.is_seeded() {
             let mut hash = for_node(b"wellspring node stir", number);
             hash.update(entropy);
             self.replace_seed(&mut hash, 0);
             self.generator.reseed(self.seed.bytes());
+            self.reseeds += 1;
             self.seed.clear();
         }
     }

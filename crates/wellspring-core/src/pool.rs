@@ -6,7 +6,7 @@
 
 use crate::event::Event;
 use crate::hash::{DIGEST_BYTES, Sha256, finish_twice};
-use crate::seed::Seed;
+use crate::seed::{READY_BITS, Seed};
 
 pub use crate::event::POOLS;
 
@@ -23,13 +23,17 @@ pub const RESEED_INTERVAL_MS: u64 = 100;
 /// The most min-entropy that a digest can carry, in bits.
 const POOL_CREDIT_BITS: u32 = 8 * DIGEST_BYTES as u32;
 
-/// When a reseed may happen.
+/// When a reseed may happen, and of which pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Not within 100 ms of the last: Fortuna's rule.
+    /// Fortuna's rule: when pool 0 has 64 bytes and the last reseed is 100 ms ago.
     Fortuna,
-    /// Now, because an operator says so: no attacker gives that command.
+    /// When pool 0 has 64 bytes, without the 100 ms: an operator says so, and no attacker gives that command.
     Ordered,
+    /// Before an engine is ready: when all pools together have [`READY_BITS`] of credit; and then of all pools, unless
+    /// pool 0 alone has as much. Less credit stays in the pools. If each small credit made a seed of its own, an attacker
+    /// who reads early could guess them one by one.
+    Pooled,
 }
 
 /// One pool: a running hash, how much went into it, and what that was credited.
@@ -48,11 +52,16 @@ impl Pool {
     };
 
     fn absorb(&mut self, event: &Event) {
-        self.hash.update(&event.counter().to_le_bytes());
-        self.hash.update(event.data());
+        self.mix(event);
         let length_bytes = 4 + event.data().len() as u32;
         self.length_bytes = self.length_bytes.saturating_add(length_bytes);
         self.credit_bits = (self.credit_bits + event.credit_bits()).min(POOL_CREDIT_BITS);
+    }
+
+    /// Adds an event and counts neither its bytes nor its credit.
+    fn mix(&mut self, event: &Event) {
+        self.hash.update(&event.counter().to_le_bytes());
+        self.hash.update(event.data());
     }
 
     /// Appends the pool's digest to a seed; the pool is empty then.
@@ -71,7 +80,8 @@ pub struct Accumulator {
     pools: [Pool; POOLS],
     last_reseed_ms: u64,
     reseeds: u32,
-    _reserved: u32,
+    /// The pool of the next event that is mixed in, modulo 32.
+    next_mixed: u32,
 }
 
 impl Accumulator {
@@ -80,12 +90,19 @@ impl Accumulator {
         pools: [const { Pool::ZERO }; POOLS],
         last_reseed_ms: 0,
         reseeds: 0,
-        _reserved: 0,
+        next_mixed: 0,
     };
 
     /// Adds an event to its pool (FS&K 9.5.6, AddRandomEvent).
     pub fn absorb(&mut self, event: &Event) {
         self.pools[event.pool()].absorb(event);
+    }
+
+    /// Adds an event of unknown origin to the pools, by turns. It counts for nothing: no amount of such data makes a
+    /// reseed due. Otherwise a flood of it would empty the pools every 100 ms.
+    pub fn mix(&mut self, event: &Event) {
+        self.pools[self.next_mixed as usize % POOLS].mix(event);
+        self.next_mixed = self.next_mixed.wrapping_add(1);
     }
 
     /// Writes the seed of the next reseed to `seed`, over its old content, if a reseed is due at `now_ms`.
@@ -94,19 +111,16 @@ impl Accumulator {
     /// FS&K 9.5.5, RandomData: "if length(P0) >= MinPoolSize and the last reseed is more than 100 ms ago:
     /// we need to reseed. ReseedCnt = ReseedCnt + 1; append the hashes of all the pools we will use: for i
     /// in 0..31, if 2^i divides ReseedCnt: s = s || SHAd-256(P_i), P_i = empty".
-    ///
-    /// A clock that goes back makes a reseed due at once: it is the sign of a machine or process that was restored from
-    /// a copy, and waiting for the old time could take days.
     pub fn take_seed(&mut self, now_ms: u64, pace: Pace, seed: &mut Seed) -> bool {
-        let is_due = pace == Pace::Ordered || self.is_due(now_ms);
-        if !is_due || self.pools[0].length_bytes < MIN_POOL_BYTES {
+        if !self.is_due(now_ms, pace) {
             return false;
         }
         self.last_reseed_ms = now_ms;
         self.reseeds = self.reseeds.wrapping_add(1);
         seed.clear();
+        let takes_all = pace == Pace::Pooled && self.pools[0].credit_bits < READY_BITS;
         for (i, pool) in self.pools.iter_mut().enumerate() {
-            if !self.reseeds.is_multiple_of(1 << i) {
+            if !takes_all && !self.reseeds.is_multiple_of(1 << i) {
                 break;
             }
             pool.empty_into(seed);
@@ -114,7 +128,21 @@ impl Accumulator {
         true
     }
 
-    fn is_due(&self, now_ms: u64) -> bool {
+    /// Whether [`take_seed`](Self::take_seed) would yield a seed at `now_ms`.
+    ///
+    /// A clock that goes back makes a reseed due at once: it is the sign of a machine or process that was restored from
+    /// a copy, and waiting for the old time could take days.
+    #[must_use]
+    pub fn is_due(&self, now_ms: u64, pace: Pace) -> bool {
+        let has_bytes = self.pools[0].length_bytes >= MIN_POOL_BYTES;
+        match pace {
+            Pace::Fortuna => has_bytes && self.is_time(now_ms),
+            Pace::Ordered => has_bytes,
+            Pace::Pooled => self.credit_bits() >= READY_BITS,
+        }
+    }
+
+    fn is_time(&self, now_ms: u64) -> bool {
         match now_ms.checked_sub(self.last_reseed_ms) {
             // None so far; or 2^32, and then one that comes too early does no harm.
             _ if self.reseeds == 0 => true,
@@ -124,13 +152,19 @@ impl Accumulator {
         }
     }
 
+    /// The credit of all pools together, in bits.
+    fn credit_bits(&self) -> u32 {
+        self.pools.iter().map(|pool| pool.credit_bits).sum()
+    }
+
     /// The seeds taken so far, modulo 2^32: FS&K's ReseedCnt.
     #[must_use]
     pub const fn reseeds(&self) -> u32 {
         self.reseeds
     }
 
-    /// The bytes in a pool, event headers included, and their credit in bits, at most 256.
+    /// The bytes of the events that were [absorbed](Self::absorb) by a pool, headers included, and their credit in bits,
+    /// at most 256.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! The queue that carries events from those who have noise to the one who owns the pools.
+//! The queue that carries events from those who mix data in to the one who owns the pools.
 //!
 //! A queue is bounded and lossy: a push tries once, gives up when the queue is full or another thread is pushing, and
 //! counts what it dropped. A push never waits, so it may come from anywhere, a signal handler included.
@@ -127,6 +127,20 @@ impl<const CAPACITY: usize> Queue<CAPACITY> {
         let free_again = position.wrapping_add(CAPACITY as u32).wrapping_sub(index);
         slot.turn.store(free_again, Ordering::Release);
         true
+    }
+
+    /// The events in the queue, those whose push is not complete included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        // The position of the pop first: it never overtakes that of the push.
+        let popped = self.next_pop.load(Ordering::Acquire);
+        self.next_push.load(Ordering::Acquire).wrapping_sub(popped) as usize
+    }
+
+    /// Whether there is no event.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// How many events were given up so far: modulo 2^32 on 32-bit targets.

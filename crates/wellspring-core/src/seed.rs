@@ -4,6 +4,10 @@ use crate::sync::WORD_BYTES;
 use core::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+/// The credit, in bits, that one seed must have brought to node 0 before other nodes serve readers. Credits of several
+/// seeds are not added: an attacker who reads between two small ones can guess each alone.
+pub const READY_BITS: u32 = 128;
+
 /// Up to 1024 bytes of seed and their credit: 32 bytes for each pool that a reseed uses.
 ///
 /// It is written, hashed and wiped in place, since a value that moves leaves copies on the stack from which past

@@ -170,3 +170,46 @@ fn a_reader_that_finds_the_mailbox_emptied_reads_from_a_generator_that_took_the_
             .for_each(|reader| reader.join().unwrap());
     });
 }
+
+/// The mailbox is full. The owner of the pools tries the node's lock, lets the node take the old seed, and posts the new
+/// one; a reader comes at any moment.
+#[test]
+fn an_owner_that_empties_a_full_mailbox_loses_no_seed_and_no_reader_gets_a_key_without_it() {
+    // Two threads and a mutex: all interleavings with up to three preemptions.
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let generation = Arc::new(Generation::new());
+        let mailbox = Arc::new(Mailbox::<1>::zero());
+        // The seeds that the node has taken, in their order.
+        let node = Arc::new(loom::sync::Mutex::new(Vec::new()));
+        let first = generation.current();
+        assert!(mailbox.post(&seed(&[1; 8], 1)));
+        let reader = {
+            let (generation, mailbox, node) = (
+                Arc::clone(&generation),
+                Arc::clone(&mailbox),
+                Arc::clone(&node),
+            );
+            thread::spawn(move || {
+                let generation = generation.current();
+                let mut taken = node.lock().unwrap();
+                taken.extend(take(&mailbox).map(|seed| seed.bytes()[0]));
+                assert!(taken.contains(&1));
+                assert!(generation == first || taken.contains(&2));
+            })
+        };
+        if let Ok(mut taken) = node.try_lock() {
+            taken.extend(take(&mailbox).map(|seed| seed.bytes()[0]));
+        }
+        let posted = mailbox.is_empty() && mailbox.post(&seed(&[2; 8], 1));
+        if posted {
+            generation.bump();
+        }
+        reader.join().unwrap();
+        let mut taken = node.lock().unwrap().clone();
+        taken.extend(take(&mailbox).map(|seed| seed.bytes()[0]));
+        let expected: &[u8] = if posted { &[1, 2] } else { &[1] };
+        assert_eq!(taken, expected);
+    });
+}

@@ -68,7 +68,10 @@ fn zeroed_memory_is_a_value_of_every_type() {
     check(<Mailbox>::ZERO, mailbox);
     check(Inlet::ZERO, mailbox + 4 + 4);
     check(Accumulator::ZERO, accumulator);
-    check(Distribution::ZERO, accumulator + 32 + 4 + 4 + seed);
+    check(
+        Distribution::ZERO,
+        accumulator + 32 + size_of::<Sha256>() + 4 + 4 + seed,
+    );
     check(Generator::ZERO, generator);
     check(Reservation::ZERO, generator);
     check(Node::ZERO, generator + 8 + 8 + seed + 8);
@@ -161,9 +164,13 @@ impl Pipeline {
 
     fn deliver(&mut self, now_ms: u64, nodes: usize) {
         let inlets = &self.inlets;
-        let delivered = self
-            .distribution
-            .deliver(now_ms, Pace::Fortuna, nodes, |number| &inlets[number]);
+        let delivered = self.distribution.deliver(
+            now_ms,
+            Pace::Fortuna,
+            nodes,
+            |number| &inlets[number],
+            |number| inlets[number].is_empty(),
+        );
         assert!(delivered);
     }
 
@@ -195,6 +202,17 @@ const STEPS: &[Step] = &[
     ("seeds to both nodes", |p, _| p.deliver(2000, 2)),
     ("node 0 takes the second", |p, _| p.receive(0)),
     ("node 1 takes the second", |p, _| p.receive(1)),
+    ("data that is mixed in", |p, inputs| {
+        p.event.set(1, 0, &inputs.noise[7], 0);
+        p.distribution.mix(&p.event);
+        p.event.set(0, 0, &[], 0);
+    }),
+    ("an order", |p, inputs| {
+        p.gather(&inputs.noise[64..]);
+        assert!(p.distribution.order(2000, Pace::Ordered, &p.inlets[0]));
+        p.receive(0);
+        p.nodes[0].stir(0, p.distribution.chain());
+    }),
     ("a stir", |p, inputs| p.nodes[1].stir(1, &inputs.noise[3])),
     ("a concurrent read", |p, _| {
         p.nodes[0].reserve(p.backend, p.output.len(), &mut p.reservation);

@@ -57,8 +57,9 @@ impl Pipeline for CoreDriver {
 
     fn reseed_if_due(&mut self) -> Result<(), ReplayError> {
         self.now_ms += RESEED_INTERVAL_MS;
+        let (inlet, has_room) = (|_| &self.inlet, |_| self.inlet.is_empty());
         self.distribution
-            .deliver(self.now_ms, Pace::Fortuna, 1, |_| &self.inlet);
+            .deliver(self.now_ms, Pace::Fortuna, 1, inlet, has_room);
         self.node.receive(&self.inlet);
         Ok(())
     }

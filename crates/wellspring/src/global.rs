@@ -135,7 +135,7 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     engine().bytes()
 }
 
-/// Moves every tap of the process's engine to a fresh key: see [`Engine::reseed`].
+/// Reseeds every node of the process's engine and moves every tap to a fresh key: see [`Engine::reseed`].
 ///
 /// # Errors
 ///

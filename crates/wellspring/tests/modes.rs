@@ -138,8 +138,8 @@ fn nodes_of_one_seed_and_taps_of_one_engine_never_give_the_same() {
 
 #[test]
 fn before_128_bits_every_cpu_is_served_by_the_first_node() {
-    // One bit for each event of 32 bytes: some 20 reseeds away from 128.
-    let source = Arc::new(Counter::claiming(MinEntropy::per_byte_256ths(8)));
+    // One bit for each 256 bytes. An engine draws on it 34 times when it is asked for a seed, and 16 times by order.
+    let source = Arc::new(Counter::claiming(MinEntropy::per_byte_256ths(1)));
     let builder = Engine::builder()
         .mode(Mode::PerNode)
         .sources([source as Arc<dyn Source>]);
@@ -161,12 +161,15 @@ fn before_128_bits_every_cpu_is_served_by_the_first_node() {
         if engine.stats().phase == Phase::Ready {
             break;
         }
-        engine.reseed().unwrap();
+        assert_eq!(engine.try_fill(&mut bytes), Err(Error::NotSeeded));
         engine.fill_early(&mut bytes).unwrap();
+        let _ = engine.reseed();
     }
     assert_ne!(engine.u64(), 0);
     let before = engine.stats();
     assert_eq!(before.phase, Phase::Ready, "{before:?}");
+    let pooled = before.sources[0].credited_bits;
+    assert!(pooled >= 128, "{pooled} bits in all");
     (0..10).for_each(|_| assert_ne!(engine.u64(), 0));
     let after = engine.stats();
     assert_eq!(after.nodes[0].fetches, before.nodes[0].fetches, "{after:?}");
@@ -175,6 +178,67 @@ fn before_128_bits_every_cpu_is_served_by_the_first_node() {
         before.nodes[1].fetches + 10,
         "{after:?}"
     );
+}
+
+/// Yields 32 bytes for each time that it is allowed to.
+struct Sparing {
+    claim: MinEntropy,
+    allowed: AtomicUsize,
+    numbers: AtomicUsize,
+}
+
+impl Source for Sparing {
+    fn name(&self) -> &'static str {
+        "sparing"
+    }
+
+    fn min_entropy(&self) -> MinEntropy {
+        self.claim
+    }
+
+    fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        let take = |allowed: usize| allowed.checked_sub(1);
+        let is_allowed = self
+            .allowed
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        is_allowed.map_err(|_| SourceError::Busy)?;
+        let (bytes, _) = destination.split_at_mut(32);
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = (number * 31 + index * 7) as u8;
+        }
+        Ok(bytes.len())
+    }
+}
+
+#[test]
+fn credits_of_8_bits_make_no_engine_ready_one_by_one() {
+    // Without early reads 16 of them do, together. An early read may spend one.
+    for reads_early in [false, true] {
+        let sparing = Arc::new(Sparing {
+            claim: MinEntropy::per_byte_256ths(64),
+            // The samples of the start-up test.
+            allowed: AtomicUsize::new(1024 / 32),
+            numbers: AtomicUsize::new(0),
+        });
+        let filler = Arc::new(Counter::claiming(MinEntropy::NONE));
+        let engine = Engine::builder().sources([sparing.clone() as Arc<dyn Source>, filler]);
+        let engine = engine.build().unwrap();
+        let is_ready = || engine.try_fill(&mut [0; 16]).is_ok();
+        assert!(!is_ready());
+        let mut bits = 0;
+        while !is_ready() {
+            assert_eq!(engine.stats().sources[0].credited_bits, bits);
+            assert!(bits <= 17 * 8, "{bits} bits do not suffice");
+            if reads_early {
+                engine.fill_early(&mut [0; 16]).unwrap();
+            }
+            sparing.allowed.store(1, Ordering::Relaxed);
+            bits += 8;
+            assert_eq!(engine.reseed().is_ok(), is_ready());
+        }
+        assert!(bits >= 128, "ready with {bits} bits");
+    }
 }
 
 #[test]

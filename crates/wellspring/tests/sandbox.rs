@@ -4,6 +4,7 @@ mod common;
 
 use common::filter::{Forbidden, allow_only, forbid};
 use common::process::{Fork, Shared, start};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use wellspring::{Engine, MinEntropy, Mode, Source, SourceError};
@@ -99,33 +100,46 @@ fn read_much(engine: &Engine) {
 
 #[test]
 fn reads_go_on_across_reseeds_without_a_system_call_in_every_mode() {
-    for mode in Mode::ALL {
-        let calling = Arc::new(Calling::default());
+    let calling = Arc::new(Calling::default());
+    // All modes in one process: each engine takes about three seconds of reading to its next reseed.
+    let engines = Mode::ALL.map(|mode| {
         let sources: [Arc<dyn Source>; 2] = [Arc::new(Counting::default()), calling.clone()];
         let engine = Engine::builder().mode(mode).sources(sources);
         let engine = engine.build().unwrap();
         let mut rng = engine.rng();
         rng.fill(&mut [0; 8]);
-        in_sandbox(
-            &[],
-            || engine.prepare_for_sandbox().unwrap(),
-            || {
-                let (draws, generation) = (calling.0.load(Ordering::Relaxed), engine.generation());
-                read_much(&engine);
-                // A reseed on a call of a reader. What is mixed in fills the pools soon.
-                while engine.generation() == generation {
-                    (0..64).for_each(|number| engine.mix(&[number; 32]));
-                    engine.fill(&mut [0; 6000]);
-                    rng.fill(&mut [0; 6000]);
-                }
-                engine.reseed().unwrap();
-                engine.diverge_from_clones();
-                read_much(&engine);
-                rng.fill(&mut [0; 6000]);
-                assert_eq!(calling.0.load(Ordering::Relaxed), draws, "{mode}");
-            },
-        );
-    }
+        (engine, RefCell::new(rng))
+    });
+    let prepare = || {
+        for (engine, _) in &engines {
+            engine.prepare_for_sandbox().unwrap();
+        }
+    };
+    in_sandbox(&[], prepare, || {
+        let draws = calling.0.load(Ordering::Relaxed);
+        let generations = engines.each_ref().map(|(engine, _)| engine.generation());
+        engines.iter().for_each(|(engine, _)| read_much(engine));
+        // A reseed on a call of a reader.
+        let is_reseeded = |(engine, generation): (&(Engine, _), u64)| {
+            let (engine, _) = engine;
+            engine.generation() > generation
+        };
+        while !engines.iter().zip(generations).all(is_reseeded) {
+            for (engine, rng) in &engines {
+                engine.mix(b"data");
+                engine.fill(&mut [0; 6000]);
+                rng.borrow_mut().fill(&mut [0; 6000]);
+            }
+        }
+        for (engine, rng) in &engines {
+            let mode = engine.mode();
+            engine.reseed().unwrap();
+            engine.diverge_from_clones();
+            read_much(engine);
+            rng.borrow_mut().fill(&mut [0; 6000]);
+            assert_eq!(calling.0.load(Ordering::Relaxed), draws, "{mode}");
+        }
+    });
 }
 
 #[test]

@@ -115,15 +115,16 @@ struct ws_stats {
     uint64_t harvested_bytes;
     /* The credit of those bytes, in bits of min-entropy. */
     uint64_t credited_bits;
-    /* The number of events dropped because a queue was full or busy. */
+    /* The number of events of sources that were dropped. Data that programs mix in does not count here. */
     uint64_t dropped_events;
     /* The number of bytes of secret memory that the system refused to lock (RLIMIT_MEMLOCK). */
     uint64_t unlocked_bytes;
 };
 
 /*
- * Reseeds the generator now; every thread takes a fresh key at its next read. The generator also reseeds itself: call
- * this only for a reason of your own, such as a suspected leak of its memory.
+ * Reseeds the generator now, on every NUMA node; every thread takes a fresh key at its next read, so no later byte is
+ * without the new seed. The generator also reseeds itself: call this only for a reason of your own, such as a suspected
+ * leak of its memory.
  *
  * Returns WS_OK, WS_NO_MEMORY, or WS_NOT_SEEDED if the sources yielded nothing to reseed with.
  */

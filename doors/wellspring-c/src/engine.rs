@@ -26,13 +26,14 @@ pub struct ws_stats {
     pub harvested_bytes: u64,
     /// The credit of those bytes, in bits of min-entropy.
     pub credited_bits: u64,
-    /// The number of events dropped because a queue was full or busy.
+    /// The number of events of sources that were dropped. Data that programs mix in does not count here.
     pub dropped_events: u64,
     /// The number of bytes of secret memory that the system refused to lock (RLIMIT_MEMLOCK).
     pub unlocked_bytes: u64,
 }
 
-/// Reseeds the generator now; every thread takes a fresh key at its next read. The generator also reseeds itself: call
+/// Reseeds the generator now, on every NUMA node; every thread takes a fresh key at its next read, so no later byte is
+/// without the new seed. The generator also reseeds itself: call
 /// this only for a reason of your own, such as a suspected leak of its memory.
 ///
 /// Returns WS_OK, WS_NO_MEMORY, or WS_NOT_SEEDED if the sources yielded nothing to reseed with.

@@ -27,6 +27,7 @@ pub(crate) fn engine(stats: &Stats) -> Value {
         "taps": stats.taps,
         "not_locked_bytes": stats.unlocked_bytes,
         "dropped_events": stats.events_dropped,
+        "dropped_mixes": stats.mixes_dropped,
         "harvester": stats.harvester.map(|harvester| json!({
             "alive": harvester.alive,
             "rounds": harvester.rounds,

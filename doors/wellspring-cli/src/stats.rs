@@ -53,6 +53,7 @@ fn tables(stats: &Stats) -> String {
         ["taps", &stats.taps.to_string()],
         ["secret memory", &memory],
         ["events dropped", &stats.events_dropped.to_string()],
+        ["mixes dropped", &stats.mixes_dropped.to_string()],
         ["harvester", &harvester(stats)],
         ["seed file", &seed_file(stats)],
     ];

@@ -32,7 +32,7 @@ fn the_list_has_what_a_user_may_doubt() {
         "modes",
         "nodes/early",
         "nodes/served",
-        "nodes/low-credit-first",
+        "nodes/ordered",
         "two-threads",
         "fork",
         "fork-of-fork",

@@ -71,7 +71,7 @@ pub(super) fn readers(setup: &MachineSetup, kernel: &Path) -> Result<String> {
     phases_and_shares(&mut guest)?;
     guest.end()?;
     Ok(format!(
-        "CPUs 0 to 7 by nodes {}; all by node 0 before 128 bits; seeds to nodes with low credit first",
+        "CPUs 0 to 7 by nodes {}; all by node 0 before 128 bits; an order reseeds all",
         says.join(" ")
     ))
 }

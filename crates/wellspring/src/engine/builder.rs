@@ -170,9 +170,9 @@ impl EngineBuilder {
     /// Starts a thread, named `wellspring`, that harvests and ends with the last clone of the engine. Default: none;
     /// readers then harvest on their own calls, in slices, forty times a second at most.
     ///
-    /// With it no read harvests, slow sources are drawn on, and queues are emptied in time. It takes less than a
-    /// thousandth of a CPU, and less without reads. A child process made by `fork` has no such thread; its readers
-    /// harvest on their own calls again.
+    /// With it no read harvests, slow sources are drawn on, mixed data is taken in soon, and nodes get new seeds while
+    /// nothing is read. It takes less than a thousandth of a CPU, and less without reads. A child process made by `fork`
+    /// has no such thread; its readers harvest on their own calls again.
     #[inline]
     pub fn harvester(mut self, harvester: Harvester) -> Self {
         self.harvester = Some((harvester, start_harvester));

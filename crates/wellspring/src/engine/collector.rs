@@ -1,26 +1,28 @@
 //! The noise side: draws on the sources, and turns their noise into seeds for the nodes.
 //!
 //! ```text
-//! source -> health -> queue -> pools -> inlets of the nodes -> generation
+//! source -> health -> pools -> inlets of the nodes -> generation
+//! mix    -> queue  -> pools
 //! ```
 //!
 //! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, readers on the slow path
 //! harvest [inline](super::inline_harvest).
 
 use super::collector_memory::{
-    CollectorMemory, CollectorState, Drained, MAX_SOURCES, QUEUE_EVENTS, QueueMemory, ROUND_DRAWS,
-    SAMPLE_BYTES, SEEDING_SAMPLE_BYTES, STALE_MS, this_thread,
+    CollectorMemory, CollectorState, MAX_SOURCES, MIXED_EVENTS, ROUND_DRAWS, SAMPLE_BYTES,
+    SEEDING_SAMPLE_BYTES, STALE_MS, this_thread,
 };
 use super::harvester::Round;
 use super::inherited;
 use super::nodes::Nodes;
 use super::phase::Phase;
 use super::pool_meters::PoolMeters;
+use super::samples::Samples;
 use super::source_entry::SourceEntry;
 use super::stats::SourceStats;
 use super::taps::Taps;
 use crate::error::Error;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
 use wellspring_core::event::Event;
 use wellspring_core::pool::Pace;
 use wellspring_core::sha256::Sha256;
@@ -42,17 +44,18 @@ pub(super) struct SeedTarget<'a> {
     pub(super) taps: &'a Taps,
 }
 
-impl Round {
-    fn add(&mut self, drained: Drained) {
-        self.events += drained.all as u64;
-        self.is_flooded |= drained.fullest >= QUEUE_EVENTS / 2;
-    }
-}
+/// How long the sample of a slow source waits for the lock of the pools, in milliseconds. An order holds it for as long
+/// as the fast sources take to yield 2 KiB each.
+const MAX_LOCK_WAIT_MS: u32 = 1000;
 
-/// The sources, the queues and the pools of an engine.
+/// How long an order waits for a thread that was taken off its CPU in the middle of a [`mix`](Collector::mix).
+const MAX_MIX_WAIT_MS: u32 = 10;
+
+/// The sources and the pools of an engine.
 pub(super) struct Collector {
     sources: Vec<SourceEntry>,
-    queues: Vec<Wiped<QueueMemory>>,
+    /// The events of slow sources that were dropped. In ordinary memory: a child process continues the count.
+    dropped_events: AtomicU64,
     pub(super) memory: Wiped<CollectorMemory>,
     /// In its own place: a new engine moves over the stack, of which the first read of a process promises to take little.
     pub(super) pool_meters: Box<PoolMeters>,
@@ -65,23 +68,14 @@ impl Collector {
         if sources.len() > MAX_SOURCES {
             return Err(Error::TooManySources);
         }
-        let mut queues = Vec::with_capacity(topology.cpus());
-        for cpu in 0..topology.cpus() {
-            queues.push(Wiped::new(topology.system_node(topology.node_of(cpu)))?);
-        }
         let memory = Wiped::<CollectorMemory>::new(topology.system_node(0))?;
         memory.pages_locked.store(1, Ordering::Relaxed);
         Ok(Self {
             pool_meters: Box::default(),
             sources: core::mem::take(sources),
-            queues,
+            dropped_events: AtomicU64::new(0),
             memory,
         })
-    }
-
-    /// The queues, one for each CPU.
-    pub(super) fn queues(&self) -> &[Wiped<QueueMemory>] {
-        &self.queues
     }
 
     /// Whether the last reseed is a minute old, or the clock went back since.
@@ -92,6 +86,15 @@ impl Collector {
     /// Notes that a reseed was made, or is tried because it is overdue.
     pub(super) fn note_reseed(&self, now_ms: u64) {
         self.memory.reseeded_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// The way of a sample to the pools.
+    pub(super) fn samples(&self) -> Samples<'_> {
+        Samples {
+            sources: &self.sources,
+            drawing_thread: &self.memory.drawing_thread,
+            meters: &self.pool_meters,
+        }
     }
 
     /// The sources.
@@ -107,7 +110,7 @@ impl Collector {
         self.memory.state.try_lock(signals)
     }
 
-    /// A round of the harvester: empties the queues and reseeds if that is due. If `draws` is true, it draws on the
+    /// A round of the harvester: takes what was mixed in, and reseeds if that is due. If `draws` is true, it draws on the
     /// fast sources first.
     ///
     /// Until the engine is ready, its readers seed it, and this does nothing: they may hold the lock of the pools now.
@@ -125,7 +128,7 @@ impl Collector {
             return round;
         };
         round.is_read = target.nodes.are_read();
-        let is_stale = draws && round.is_read && self.is_stale(now_ms);
+        let is_stale = draws && self.is_stale(now_ms);
         if is_stale {
             self.note_reseed(now_ms);
         }
@@ -134,14 +137,13 @@ impl Collector {
             (true, false) => (1, SAMPLE_BYTES),
             (true, true) => (ROUND_DRAWS, SEEDING_SAMPLE_BYTES),
         };
+        let events = state.events;
         for _ in 0..draws {
-            for source in self.fast_sources() {
-                self.draw(&mut state, source, bytes);
-            }
-            round.add(self.drain(&mut state));
+            self.samples().draw_on_fast_sources(&mut state, bytes);
         }
-        round.add(self.drain(&mut state));
-        self.deliver(&mut state, now_ms, Pace::Fortuna, target, &signals);
+        round.is_flooded = self.take_mixed(&mut state, MIXED_EVENTS) >= MIXED_EVENTS / 2;
+        round.events = state.events.wrapping_sub(events);
+        self.deliver(&mut state, now_ms, target, &signals);
         drop(state);
         stack::erase_below();
         round
@@ -151,22 +153,24 @@ impl Collector {
     pub(super) fn draw_slowly(&self, source: usize) {
         let mut sample = [0; SEEDING_SAMPLE_BYTES];
         if let Some(length) = self.sources[source].sample(&mut sample) {
-            let signals = Blocked::new();
-            // The lock is busy: drop the sample.
-            if let Some(mut state) = self.memory.state.try_lock(&signals) {
-                let CollectorState { sources, event, .. } = &mut *state;
-                let push = &mut |event: &Event| self.push(event);
-                self.sources[source].admit(
-                    &mut sources[source],
-                    &mut sample[..length],
-                    event,
-                    push,
-                );
-                self.drain(&mut state);
-            }
+            self.admit_slow(source, &mut sample[..length]);
         }
         sample.zeroize();
         stack::erase_below();
+    }
+
+    /// Moves a sample to the pools. The harvester waits for their lock, but not without end: a fast source that never
+    /// returns would keep it from its other tasks.
+    fn admit_slow(&self, source: usize, sample: &mut [u8]) {
+        let signals = Blocked::new();
+        for _ in 0..MAX_LOCK_WAIT_MS {
+            if let Some(mut state) = self.memory.state.try_lock(&signals) {
+                return self.samples().admit_slow(&mut state, source, sample);
+            }
+            os::pause();
+        }
+        let events = sample.len().div_ceil(Event::MAX_BYTES) as u64;
+        self.dropped_events.fetch_add(events, Ordering::Relaxed);
     }
 
     /// Whether the harvester may draw and reseed now: the engine is ready, or its fast sources were not enough.
@@ -197,62 +201,113 @@ impl Collector {
         // An engine without sources is deterministic, and inherits nothing.
         let inherits = !self.sources.is_empty();
         let _ = inherits && inherited::absorb(&mut state, 0);
+        self.take_mixed(&mut state, MIXED_EVENTS);
+        let is_reached = |state: &mut CollectorState| {
+            self.deliver(state, os::now_ms(), target, signals);
+            // One seed with little credit, for the first early reader. Later ones would spend credit that a seed needs.
+            if need == Phase::Early && target.nodes.phase() == Phase::Empty {
+                self.deliver_at(Pace::Fortuna, state, os::now_ms(), target, signals);
+            }
+            target.nodes.phase() >= need
+        };
         for _ in 0..FIRST_DRAWS {
-            self.draw_on_fast_sources(&mut state);
-            self.deliver(&mut state, os::now_ms(), Pace::Fortuna, target, signals);
-            target.nodes.receive_root(signals);
-            if target.nodes.phase() >= need {
+            self.samples()
+                .draw_on_fast_sources(&mut state, SEEDING_SAMPLE_BYTES);
+            if is_reached(&mut state) {
                 return Ok(());
             }
         }
-        if inherits && inherited::absorb(&mut state, inherited::CREDIT_BITS) {
-            self.deliver(&mut state, os::now_ms(), Pace::Ordered, target, signals);
-            target.nodes.receive_root(signals);
-            if target.nodes.phase() >= need {
-                return Ok(());
-            }
+        if inherits
+            && inherited::absorb(&mut state, inherited::CREDIT_BITS)
+            && is_reached(&mut state)
+        {
+            return Ok(());
         }
         let insufficient = &self.memory.fast_sources_insufficient;
         insufficient.store(1, Ordering::Relaxed);
         Err(Error::NotSeeded)
     }
 
-    /// Draws on all fast sources and reseeds now, because an operator ordered it.
+    /// Draws on all fast sources and reseeds every node now, because an operator ordered it. The caller announces it,
+    /// also after an error: what was mixed in before has reached the nodes.
     pub(super) fn reseed(&self, target: SeedTarget<'_>) -> Result<(), Error> {
         self.refuse_own_sources()?;
         let signals = Blocked::new();
         let mut state = self.memory.state.lock(&signals);
+        self.take_mixed_before(&mut state);
+        let nodes = target.nodes;
+        nodes.receive_root(&signals);
+        let pace = match nodes.phase() {
+            Phase::Ready => Pace::Ordered,
+            Phase::Empty | Phase::Early => Pace::Pooled,
+        };
         for _ in 0..2 {
-            target.nodes.receive_root(&signals);
             // A whole round: noise of every fast source reaches pool 0, and every seed is made of pool 0.
-            (0..ROUND_DRAWS).for_each(|_| self.draw_on_fast_sources(&mut state));
-            if self.deliver(&mut state, os::now_ms(), Pace::Ordered, target, &signals) {
-                return Ok(());
+            for _ in 0..ROUND_DRAWS {
+                self.samples()
+                    .draw_on_fast_sources(&mut state, SEEDING_SAMPLE_BYTES);
+            }
+            let pools = state.distribution.accumulator();
+            if pools.is_due(os::now_ms(), pace) {
+                break;
             }
         }
-        Err(Error::NotSeeded)
+        let now_ms = os::now_ms();
+        let is_seeded = state.distribution.order(now_ms, pace, nodes.inlet(0));
+        nodes.stir_all(state.distribution.chain(), &signals);
+        if !is_seeded {
+            return Err(Error::NotSeeded);
+        }
+        self.note_reseed(now_ms);
+        self.pool_meters.copy(state.distribution.accumulator());
+        Ok(())
     }
 
-    /// Sends data of unknown quality to the pools by turns, without credit. Lossy: a full or busy queue drops it.
+    /// Keeps data of unknown quality for the pools, without credit. Lossy: if the queue is full or busy, it is dropped.
     ///
     /// `block` blocks signals if the caller has not: a push that a handler leaves by siglongjmp keeps its place taken, and
     /// stops the queue for good.
     pub(super) fn mix<B>(&self, data: &[u8], block: impl FnOnce() -> B) {
         let counter = cpu::cycles() as u32;
-        let pool = self.memory.mixed_events.fetch_add(1, Ordering::Relaxed) as usize;
         let mut event = Event::ZERO;
         if data.len() <= Event::MAX_BYTES {
-            event.set(counter, pool, data, 0);
+            event.set(counter, 0, data, 0);
         } else {
             let mut digest = [0; Event::MAX_BYTES];
             let mut hash = Sha256::ZERO;
             hash.update(data);
             hash.finish_into(&mut digest);
-            event.set(counter, pool, &digest, 0);
+            event.set(counter, 0, &digest, 0);
             wipe(&mut digest);
         }
         let _signals = block();
-        self.push(&event);
+        self.memory.mixed.push(&event);
+    }
+
+    /// Moves at most `most` events of mixed data to the pools. Returns how many there were.
+    #[inline(never)]
+    pub(super) fn take_mixed(&self, state: &mut CollectorState, most: usize) -> usize {
+        let mut count = 0;
+        while count < most && self.memory.mixed.pop_into(&mut state.event) {
+            state.distribution.mix(&state.event);
+            count += 1;
+        }
+        state.event.zeroize();
+        state.events = state.events.wrapping_add(count as u64);
+        count
+    }
+
+    /// Moves all data to the pools that was mixed in before this call. Threads that mix meanwhile do not prolong it.
+    fn take_mixed_before(&self, state: &mut CollectorState) {
+        let mut left = self.memory.mixed.len();
+        for _ in 0..MAX_MIX_WAIT_MS {
+            left -= self.take_mixed(state, left);
+            if left == 0 {
+                return;
+            }
+            // Another thread is in the middle of its push, and what came after it waits behind.
+            os::pause();
+        }
     }
 
     /// Starts a source again; returns whether there is one of this name.
@@ -267,9 +322,14 @@ impl Collector {
         sources.map(|source| source.stats(now_ms)).collect()
     }
 
-    /// The events dropped so far because a queue was full or busy.
+    /// The events of slow sources that were dropped so far.
     pub(super) fn events_dropped(&self) -> u64 {
-        self.queues.iter().map(|queue| queue.0.dropped()).sum()
+        self.dropped_events.load(Ordering::Relaxed)
+    }
+
+    /// The calls of [`mix`](Self::mix) so far whose data was dropped.
+    pub(super) fn mixes_dropped(&self) -> u64 {
+        self.memory.mixed.dropped()
     }
 
     /// A source that reads the engine which draws on it would wait for a lock that its own thread holds.
@@ -284,83 +344,49 @@ impl Collector {
     pub(super) fn lock_pages_in_child(&self, nodes: &Nodes) {
         if !sandbox::is_prepared() && self.memory.pages_locked.swap(1, Ordering::Relaxed) == 0 {
             self.memory.lock_pages();
-            self.queues.iter().for_each(Wiped::lock_pages);
             nodes.lock_pages();
         }
     }
 
-    fn fast_sources(&self) -> impl Iterator<Item = usize> {
-        (0..self.sources.len()).filter(|&source| self.sources[source].is_fast())
-    }
-
-    #[inline(never)]
-    pub(super) fn draw_on_fast_sources(&self, state: &mut CollectorState) {
-        for source in self.fast_sources() {
-            self.draw(state, source, SEEDING_SAMPLE_BYTES);
-            self.drain(state);
-        }
-    }
-
-    /// Adds the event to the queue of this CPU.
-    #[inline(never)]
-    pub(super) fn push(&self, event: &Event) -> bool {
-        self.queues[os::current_cpu() % self.queues.len()]
-            .0
-            .push(event)
-    }
-
-    /// Moves what all queues hold to the pools.
-    #[inline(never)]
-    pub(super) fn drain(&self, state: &mut CollectorState) -> Drained {
-        let mut drained = Drained::default();
-        for queue in &self.queues {
-            // At most 64 events, a full queue: a thread that fills it as fast as this empties it must not keep us here.
-            let mut count = 0;
-            while count < QUEUE_EVENTS && queue.0.pop_into(&mut state.event) {
-                self.absorb(state);
-                count += 1;
-            }
-            drained.fullest = drained.fullest.max(count);
-            drained.all += count;
-        }
-        state.event.zeroize();
-        drained
-    }
-
-    /// Adds the event to its pool.
-    #[inline(never)]
-    pub(super) fn absorb(&self, state: &mut CollectorState) {
-        state.distribution.absorb(&state.event);
-        let pool = state.event.pool();
-        self.pool_meters
-            .copy_one(state.distribution.accumulator(), pool);
-    }
-
-    /// Reseeds if that is due, and announces it to the taps.
-    ///
-    /// Every reseed goes to node 0, and a full mailbox there stops all reseeds. So if any node has taken its seed since
-    /// the last reseed and node 0 has not, because all readers are on other nodes, node 0 takes its seed here.
+    /// Reseeds if that is due, and announces it to the taps. Before the engine is ready, its credit is pooled.
     pub(super) fn deliver(
         &self,
         state: &mut CollectorState,
         now_ms: u64,
-        pace: Pace,
         target: SeedTarget<'_>,
         signals: &Blocked,
-    ) -> bool {
+    ) {
+        let pace = match target.nodes.phase() {
+            Phase::Ready => Pace::Fortuna,
+            Phase::Empty | Phase::Early => Pace::Pooled,
+        };
+        self.deliver_at(pace, state, now_ms, target, signals);
+    }
+
+    #[inline(never)]
+    fn deliver_at(
+        &self,
+        pace: Pace,
+        state: &mut CollectorState,
+        now_ms: u64,
+        target: SeedTarget<'_>,
+        signals: &Blocked,
+    ) {
         let nodes = target.nodes;
-        if nodes.are_read() && !nodes.inlet(0).is_empty() {
-            nodes.receive_root(signals);
-        }
-        let inlet = |number: usize| nodes.inlet(number);
-        let delivered = state
-            .distribution
-            .deliver(now_ms, pace, nodes.in_use(), inlet);
-        if delivered {
+        let is_delivered = state.distribution.deliver(
+            now_ms,
+            pace,
+            nodes.in_use(),
+            |number| nodes.inlet(number),
+            |number| nodes.make_room(number, signals),
+        );
+        if is_delivered {
+            if nodes.phase() != Phase::Ready {
+                nodes.receive_root(signals);
+            }
             self.note_reseed(now_ms);
             self.pool_meters.copy(state.distribution.accumulator());
             target.taps.announce();
         }
-        delivered
     }
 }

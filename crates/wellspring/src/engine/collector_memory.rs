@@ -1,4 +1,4 @@
-//! The memory of the collector: wiped on fork. It has the pools, the queues, and the samples of fast sources.
+//! The memory of the collector: wiped on fork. It has the pools, the samples of fast sources, and what was mixed in.
 
 use super::source_entry::SourceState;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -25,7 +25,8 @@ pub(super) const ROUND_DRAWS: usize = 2 * POOLS * Event::MAX_BYTES / SEEDING_SAM
 /// After a minute without a reseed, a harvest makes the next reseed due.
 pub(super) const STALE_MS: u64 = 60_000;
 
-pub(super) const QUEUE_EVENTS: usize = 64;
+/// The events of [`mix`](super::Engine::mix) that wait for the pools at most. When there are as many, the next is dropped.
+pub(super) const MIXED_EVENTS: usize = 64;
 
 /// Wiped on fork.
 #[repr(C)]
@@ -38,8 +39,6 @@ pub(super) struct CollectorMemory {
     pub(super) inline_slices: AtomicU64,
     /// When a reseed was last made, or tried because it was overdue.
     pub(super) reseeded_ms: AtomicU64,
-    /// The events of `mix` so far: each goes to the next pool.
-    pub(super) mixed_events: AtomicU64,
     /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
     pub(super) drawing_thread: AtomicU64,
     /// 1 after the fast sources did not suffice for a seed.
@@ -47,6 +46,8 @@ pub(super) struct CollectorMemory {
     /// 1 after this process locked the engine's pages: a child process does not inherit these locks.
     pub(super) pages_locked: AtomicU32,
     pub(super) state: Lock<CollectorState>,
+    /// The place of data that outsiders mix in. Samples do not use it, so a flood takes no place from them.
+    pub(super) mixed: Queue<MIXED_EVENTS>,
 }
 
 impl Zeroed for CollectorMemory {
@@ -55,11 +56,11 @@ impl Zeroed for CollectorMemory {
         scheduled_ms: AtomicU64::new(0),
         inline_slices: AtomicU64::new(0),
         reseeded_ms: AtomicU64::new(0),
-        mixed_events: AtomicU64::new(0),
         drawing_thread: AtomicU64::new(0),
         fast_sources_insufficient: AtomicU32::new(0),
         pages_locked: AtomicU32::new(0),
         state: Lock::ZERO,
+        mixed: Queue::ZERO,
     };
 }
 
@@ -76,9 +77,8 @@ pub(super) struct CollectorState {
     /// The length of the sample that waits for its tests, 0 if none does; and its source.
     pub(super) waiting_bytes: u64,
     pub(super) waiting_source: u64,
-    /// The queue that inline harvests empty now, and the events that they took from it so far.
-    pub(super) next_queue: u64,
-    pub(super) queue_events: u64,
+    /// The events that the pools took so far.
+    pub(super) events: u64,
 }
 
 impl Zeroed for CollectorState {
@@ -90,17 +90,8 @@ impl Zeroed for CollectorState {
         next_source: 0,
         waiting_bytes: 0,
         waiting_source: 0,
-        next_queue: 0,
-        queue_events: 0,
+        events: 0,
     };
-}
-
-/// A queue in pages of its own.
-#[repr(transparent)]
-pub(super) struct QueueMemory(pub(super) Queue<QUEUE_EVENTS>);
-
-impl Zeroed for QueueMemory {
-    const ZERO: Self = Self(Queue::ZERO);
 }
 
 /// The time of a harvest.
@@ -109,13 +100,6 @@ pub(super) struct Due {
     pub(super) now_ms: u64,
     /// The clock showed a later time before: this process is probably a restored copy.
     pub(super) clock_went_back: bool,
-}
-
-/// The number of events taken from the fullest queue, and from all queues.
-#[derive(Default)]
-pub(super) struct Drained {
-    pub(super) fullest: usize,
-    pub(super) all: usize,
 }
 
 /// A number that no other thread alive has.

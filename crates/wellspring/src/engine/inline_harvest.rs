@@ -5,10 +5,10 @@
 //! ```text
 //! look     for signs of a copy of the machine
 //! sample   take a sample for an event from a fast source
-//! admit    test it, and move it to a queue
+//! admit    test it, and hash it into a pool
 //! sample   the same with the next fast source
 //! admit
-//! deliver  events from the queues to the pools, at most 8; when the queues are empty, a seed if one is due
+//! deliver  at most 4 events of what was mixed in to the pools; and a seed if one is due
 //! ```
 //!
 //! The reader that sets the time of the next slice makes this one. The others go on. If no reseed happened for a minute,
@@ -18,16 +18,15 @@
 //! no read makes both. It does so for 4 ms. After that, any read off the hot path makes the slice.
 
 use super::collector::{Collector, SeedTarget};
-use super::collector_memory::{CollectorState, Due, QUEUE_EVENTS, ROUND_DRAWS};
+use super::collector_memory::{Due, ROUND_DRAWS, SEEDING_SAMPLE_BYTES};
 use super::parts::Parts;
 use super::taps::Work;
 use core::hint::black_box;
 use core::sync::atomic::Ordering;
-use wellspring_core::pool::{Pace, RESEED_INTERVAL_MS};
+use wellspring_core::pool::RESEED_INTERVAL_MS;
 use wellspring_core::tap::Refill;
 use wellspring_sys::signals::Blocked;
 use wellspring_sys::{os, stack};
-use zeroize::Zeroize;
 
 /// A part of a harvest, for one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +54,9 @@ const SLICE_INTERVAL_MS: u64 = RESEED_INTERVAL_MS / ROUND.len() as u64;
 /// How long a slice that is due is left to a read with ready bytes. The clock shows steps of this length.
 const LEAVE_MS: u64 = 4;
 
-/// The most events that a slice moves to the pools: SHA-256 takes about 100 ns for each.
-const SLICE_EVENTS: usize = 8;
-
-/// The most queues that a slice looks at: an empty one may cost a miss of the caches.
-const SLICE_QUEUES: usize = 8;
+/// The most events of mixed data that a slice moves to the pools: SHA-256 takes about 200 ns for each, which goes to its
+/// pool and to what the next order takes in.
+const SLICE_EVENTS: usize = 4;
 
 impl Parts {
     /// Makes the slice of a harvest that is due, or leaves it to the next read. `is_marked`: the last read marked its tap
@@ -163,77 +160,31 @@ impl Collector {
         let Some(mut state) = self.try_lock(signals) else {
             return;
         };
+        let samples = self.samples();
         match slice {
             Slice::Look => {}
             Slice::Sample => {
                 // One that still waits, because the lock was busy when it was to be admitted, comes first.
-                if !self.admit_waiting(&mut state) {
-                    self.sample_next_source(&mut state);
+                if !samples.admit_waiting(&mut state) {
+                    samples.sample_next_source(&mut state);
                 }
             }
             Slice::Admit => {
-                self.admit_waiting(&mut state);
+                samples.admit_waiting(&mut state);
             }
             Slice::Deliver => {
-                if self.drain_some(&mut state) {
-                    self.deliver(&mut state, now_ms, Pace::Fortuna, target, signals);
-                } else {
-                    // The next read goes on with it.
-                    self.memory.inline_slices.fetch_sub(1, Ordering::Relaxed);
-                    self.schedule_inline_harvest(now_ms, now_ms);
-                }
+                self.take_mixed(&mut state, SLICE_EVENTS);
+                self.deliver(&mut state, now_ms, target, signals);
             }
             Slice::Whole => {
                 self.note_reseed(now_ms);
                 self.lock_pages_in_child(target.nodes);
-                target.nodes.receive_root(signals);
                 for _ in 0..black_box(ROUND_DRAWS) {
-                    self.draw_on_fast_sources(&mut state);
+                    samples.draw_on_fast_sources(&mut state, SEEDING_SAMPLE_BYTES);
                 }
-                self.deliver(&mut state, now_ms, Pace::Fortuna, target, signals);
+                self.take_mixed(&mut state, SLICE_EVENTS);
+                self.deliver(&mut state, now_ms, target, signals);
             }
         }
-    }
-
-    /// Takes a sample from the fast source whose turn it is.
-    fn sample_next_source(&self, state: &mut CollectorState) {
-        let sources = self.sources();
-        let count = sources.len();
-        let mut in_turn = (0..count).map(|step| (state.next_source as usize + step) % count);
-        if let Some(source) = in_turn.find(|&source| sources[source].is_fast()) {
-            state.next_source = source as u64 + 1;
-            self.sample_and_wait(state, source);
-        }
-    }
-
-    /// Goes on with moving events from the queues to the pools. Returns whether it has come to the end of all queues.
-    ///
-    /// It takes at most 64 events, a full queue, from one queue: a thread that fills its queue as fast as this empties
-    /// it must not keep the others waiting.
-    fn drain_some(&self, state: &mut CollectorState) -> bool {
-        let mut events = 0;
-        // The compiler must not write the loops out: 8 times each, and once more for every number of events.
-        for _ in 0..black_box(SLICE_QUEUES) {
-            let Some(queue) = self.queues().get(state.next_queue as usize) else {
-                break;
-            };
-            while state.queue_events < QUEUE_EVENTS as u64 && queue.0.pop_into(&mut state.event) {
-                self.absorb(state);
-                state.queue_events += 1;
-                events += 1;
-                if events == black_box(SLICE_EVENTS) {
-                    state.event.zeroize();
-                    return false;
-                }
-            }
-            state.next_queue += 1;
-            state.queue_events = 0;
-        }
-        state.event.zeroize();
-        let is_end = state.next_queue as usize >= self.queues().len();
-        if is_end {
-            state.next_queue = 0;
-        }
-        is_end
     }
 }

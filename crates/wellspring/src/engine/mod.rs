@@ -7,7 +7,8 @@
 //! nodes         one generator for each NUMA node
 //! source_entry  one source: its health, its next pool, its counts
 //! collector_memory  the memory for noise on its way to the pools
-//! collector     sources -> health -> queues -> pools -> inlets of the nodes
+//! samples       from a source to the pools
+//! collector     the pools, what was mixed in, and the seeds for the nodes
 //! inherited     the secret that a child process has from its parent
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
 //! taps          a key and a buffer for each thread and nesting depth
@@ -33,6 +34,8 @@ mod inherited;
 mod inline_harvest;
 mod modes;
 mod nodes;
+#[cfg(test)]
+mod noise_tests;
 mod on_thread;
 mod other_modes;
 mod parts;
@@ -203,20 +206,32 @@ impl Engine {
         bytes
     }
 
-    /// Hashes `data` into the pools, without credit. Data from an attacker does no harm.
+    /// Hashes `data` into the pools, without credit. Data from an attacker does no harm: it never causes a reseed, and never
+    /// takes the place of a sample of a source.
     ///
-    /// It never waits: a full or busy queue drops the data. It takes effect with a later reseed.
+    /// It takes effect with a later reseed; with the next one if that is ordered by [`reseed`](Self::reseed). Data of more
+    /// than 32 bytes is hashed first, and counts as one call. Up to 64 calls wait for the pools, which take 64 of them
+    /// every 100 ms (every 10 ms if 32 or more wait) with a harvester, and else 4 of them every 100 ms of reading. It never
+    /// waits: further data is dropped, and so is data that comes while another thread is in the middle of this call;
+    /// [`Stats::mixes_dropped`](crate::Stats::mixes_dropped) counts that.
     pub fn mix(&self, data: &[u8]) {
         self.parts.collector.mix(data, Blocked::try_first);
     }
 
-    /// Draws on all fast sources, reseeds node 0, and moves every tap to a fresh key at its next read. Returns the new
+    /// Draws on all fast sources, reseeds every node, and moves every tap to a fresh key at its next read. Returns the new
     /// generation. For an operator who has a reason: the engine reseeds itself.
+    ///
+    /// After it returned, no read of this engine, on any thread and in any mode, gives a byte that does not depend on the
+    /// new seed. The seed depends on all data that [`mix`](Self::mix) took before.
     ///
     /// # Errors
     ///
-    /// [`Error::NotSeeded`] if the sources yielded nothing to reseed with. The generation has still moved, and
-    /// taps take fresh keys from the present nodes.
+    /// [`Error::NotSeeded`] if the sources yielded nothing to reseed with: 64 bytes in the first pool; before the engine is
+    /// ready, 128 bits of credit in all pools, where less stays for a later seed. Data from [`mix`](Self::mix) does not
+    /// count, but every node has taken it in. The generation has still moved, and taps take fresh keys from the present
+    /// nodes.
+    ///
+    /// [`Error::SourceReadsEngine`] if a fast source of this engine calls it. The generation has moved.
     pub fn reseed(&self) -> Result<u64, Error> {
         self.parts.reseed()
     }
@@ -238,8 +253,9 @@ impl Engine {
     /// a reader's call. There is no way back. Call it before you install the filter, and on each thread that will read.
     ///
     /// - Sources that [make system calls](crate::Source::makes_system_calls) are not drawn on: the processor's
-    ///   instructions remain. Reseeds go on from them and from what [`mix`](Self::mix) gets. So an attacker who reads
-    ///   all memory is locked out again only if the attacker does not know the processor's output.
+    ///   instructions remain. Reseeds go on from them, and take in what [`mix`](Self::mix) gets. So an attacker who reads
+    ///   all memory is locked out again only if the attacker does not know the processor's output or the mixed data.
+    ///   Without the instructions no reseed becomes due; [`reseed`](Self::reseed) still takes in what was mixed.
     /// - Keys of taps take in the processor's output (RDRAND) in place of the system's and of the cycle counter: strict
     ///   seccomp(2) makes the instruction that reads the counter end the process. Without RDRAND, on x86, they take in the
     ///   clock's milliseconds.

@@ -128,7 +128,7 @@ impl Nodes {
         &self.memory[number].inlet
     }
 
-    /// Whether any node has taken its seed, because it was read. Without reads every mailbox fills, and reseeds stop.
+    /// Whether a read has emptied the mailbox of any node since the last seed was posted to that node.
     pub(super) fn are_read(&self) -> bool {
         let in_use = &self.memory[..self.in_use()];
         in_use.iter().any(|memory| memory.inlet.is_empty())
@@ -212,6 +212,19 @@ impl Nodes {
         self.receive(0, &mut node.0);
     }
 
+    /// Lets a node take the seed in its mailbox, so that the next one has room. Returns whether it has.
+    ///
+    /// Does not wait for the lock of the node: a reader that holds it takes that seed as well.
+    pub(super) fn make_room(&self, number: usize, signals: &Blocked) -> bool {
+        let memory = &self.memory[number];
+        if !memory.inlet.is_empty()
+            && let Some(mut node) = memory.node.try_lock(signals)
+        {
+            self.receive(number, &mut node.0);
+        }
+        memory.inlet.is_empty()
+    }
+
     /// Gives node 0 a seed, after the one that was posted before.
     pub(super) fn mix_into_root(&self, seed: &Seed) {
         let signals = Blocked::new();
@@ -220,7 +233,10 @@ impl Nodes {
         self.receive_root(&signals);
     }
 
-    /// Hashes `entropy` into every node, for a moment when a copy of these nodes may exist.
+    /// Lets every node take the seed in its mailbox and then hash `entropy` in, each in its own way. Afterwards no node
+    /// gives a byte that does not depend on it; the caller then bumps the generation, and taps follow.
+    ///
+    /// For an order to reseed, and for a moment when a copy of these nodes may exist.
     pub(super) fn stir_all(&self, entropy: &[u8; 32], signals: &Blocked) {
         for (number, memory) in self.memory.iter().enumerate() {
             let mut node = memory.node.lock(signals);
@@ -245,7 +261,7 @@ impl Nodes {
         self.memory.iter().map(stats).collect()
     }
 
-    /// Empties the mailbox of a node. When node 0 has been credited 128 bits, this initialises the other nodes.
+    /// Empties the mailbox of a node. When a seed has brought node 0 128 bits of credit, this initialises the other nodes.
     fn receive(&self, number: usize, node: &mut Node) {
         node.receive(&self.memory[number].inlet);
         if number != 0 || self.phase() == Phase::Ready || !node.has_seed() {
@@ -295,19 +311,38 @@ mod tests {
         assert_eq!(first_bytes(&nodes, 1, Phase::Ready), None);
         assert!(first_bytes(&nodes, 1, Phase::Early).is_some());
         assert_eq!(nodes.stats()[1].fetches, 0, "node 0 served it");
-        nodes.mix_into_root(&seed(1));
+        nodes.mix_into_root(&seed(128));
         assert_eq!(nodes.phase(), Phase::Ready);
         assert!(first_bytes(&nodes, 1, Phase::Ready).is_some());
         assert_eq!(nodes.stats()[1].fetches, 1);
     }
 
     #[test]
-    fn a_seed_without_credit_makes_no_engine_ready() {
-        let nodes = nodes(1);
-        for _ in 0..100 {
-            nodes.mix_into_root(&seed(0));
+    fn seeds_with_less_than_128_bits_each_make_no_engine_ready() {
+        for credit_bits in [0, 8, 127] {
+            let nodes = nodes(1);
+            for _ in 0..100 {
+                nodes.mix_into_root(&seed(credit_bits));
+            }
+            assert_eq!(nodes.phase(), Phase::Early, "{credit_bits}");
         }
-        assert_eq!(nodes.phase(), Phase::Early);
+    }
+
+    #[test]
+    fn room_is_made_for_a_seed_of_an_idle_node_and_not_beside_a_reader() {
+        let (nodes, signals) = (nodes(2), Blocked::new());
+        nodes.mix_into_root(&seed(256));
+        for number in 0..2 {
+            let inlet = nodes.inlet(number);
+            let _ = inlet.post(&seed(0));
+            let reseeds = nodes.stats()[number].reseeds;
+            let reader = nodes.memory[number].node.lock(&signals);
+            assert!(!nodes.make_room(number, &signals));
+            drop(reader);
+            assert!(nodes.make_room(number, &signals));
+            assert_eq!(nodes.stats()[number].reseeds, reseeds + 1);
+            assert!(inlet.post(&seed(0)));
+        }
     }
 
     #[test]

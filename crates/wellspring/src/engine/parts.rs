@@ -137,16 +137,13 @@ impl Parts {
         Ok(())
     }
 
-    /// Draws on all fast sources and reseeds. Returns the new generation. If the fast sources yield too little, the
-    /// generation moves, too: taps then take fresh keys from the present nodes.
+    /// Draws on all fast sources and reseeds every node, then moves every tap to a fresh key. Returns the new generation.
+    /// If the fast sources yield too little, the generation moves, too: taps then take fresh keys from the present nodes.
     pub(super) fn reseed(&self) -> Result<u64, Error> {
         let reseeded = self.collector.reseed(self.seed_target());
+        let generation = self.taps.announce();
         stack::erase_below();
-        if let Err(error) = reseeded {
-            self.taps.announce();
-            return Err(error);
-        }
-        Ok(self.taps.generation())
+        reseeded.map(|()| generation)
     }
 
     /// Writes the seed file from a fresh secret of every node.
@@ -206,6 +203,7 @@ impl Parts {
             harvester: self.harvester.get().and_then(|status| status.stats(now_ms)),
             clone_detection: self.clones.stats(),
             events_dropped: self.collector.events_dropped(),
+            mixes_dropped: self.collector.mixes_dropped(),
             unlocked_bytes: unlocked_bytes() as u64,
             seed_file: self.seed_file.as_ref().map(|file| file.store.stats()),
         }

@@ -8,10 +8,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 pub enum Phase {
     /// No seed yet. Every read waits, or says [`Error::NotSeeded`](crate::Error::NotSeeded).
     Empty,
-    /// Node 0 has a seed, with less than 128 bits of credit. Only [`Engine::fill_early`](crate::Engine::fill_early)
-    /// reads, from node 0.
+    /// Node 0 has a seed, and none had 128 bits of credit. Only [`Engine::fill_early`](crate::Engine::fill_early) reads,
+    /// from node 0. An engine whose sources yield less than that at once gets here by its first `fill_early`.
     Early,
-    /// Node 0 has received 128 bits of credit or more, and every node has a seed of its own.
+    /// One seed brought node 0 128 bits of credit or more, and every node has a seed of its own.
     Ready,
 }
 

@@ -94,25 +94,23 @@ fn a_slice_draws_on_one_source_at_most_and_a_round_on_two() {
 }
 
 #[test]
-fn a_slice_moves_eight_events_at_most_and_the_next_reads_move_the_rest() {
-    const EVENTS: u32 = 20;
-    const EVENT_BYTES: u32 = 4 + 32;
+fn a_round_takes_four_events_of_mixed_data_and_the_next_rounds_the_rest() {
+    const EVENTS: usize = 10;
     let (engine, _, now_ms) = engine().unwrap();
-    let queues = engine.parts.collector.queues().len() as u64;
-    let before = pooled_bytes(&engine);
+    let waiting = || engine.parts.collector.memory.mixed.len();
     (0..EVENTS).for_each(|_| engine.mix(&[1; 32]));
-    let mut last = before;
-    // One look, two samples, each taken and admitted, three slices that move events, and one more for every eight queues.
-    for slice in 0..8 + queues.div_ceil(8) {
-        harvest(&engine, now_ms);
-        let now = pooled_bytes(&engine);
-        assert!(
-            now <= last + 8 * EVENT_BYTES,
-            "slice {slice}: {last}, then {now}"
-        );
-        last = now;
-    }
-    assert_eq!(last - before, (EVENTS + 2) * EVENT_BYTES);
+    let pooled = pooled_bytes(&engine);
+    let left = [(); 3].map(|()| {
+        (0..6).for_each(|_| harvest(&engine, now_ms));
+        waiting()
+    });
+    assert_eq!(left, [6, 2, 0]);
+    let samples = 3 * 2 * (4 + 32);
+    assert_eq!(
+        pooled_bytes(&engine) - pooled,
+        samples,
+        "only samples count"
+    );
 }
 
 /// The bytes of the sources that passed their tests and are on their way to the pools.

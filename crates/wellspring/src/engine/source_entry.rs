@@ -134,7 +134,7 @@ impl SourceEntry {
         }
     }
 
-    /// Tests a sample, gives it in events to `push`, and wipes it. Returns whether it was used.
+    /// Tests a sample, gives it in events to `absorb`, and wipes it. Returns whether it was used.
     ///
     /// `event` is the buffer for each event on its way.
     pub(super) fn admit(
@@ -142,7 +142,7 @@ impl SourceEntry {
         state: &mut SourceState,
         sample: &mut [u8],
         event: &mut Event,
-        push: &mut dyn FnMut(&Event) -> bool,
+        absorb: &mut dyn FnMut(&Event),
     ) -> bool {
         let relaxed = Ordering::Relaxed;
         // Loaded first: an exchange takes 5 ns and a reader waits for it.
@@ -165,10 +165,9 @@ impl SourceEntry {
                 let bits = state.credit(claim_256ths, data.len());
                 event.set(cpu::cycles() as u32, state.next_pool as usize, data, bits);
                 state.next_pool = state.next_pool.wrapping_add(1);
-                if push(event) {
-                    add(&self.bytes, data.len() as u64);
-                    add(&self.credited_bits, u64::from(event.credit_bits()));
-                }
+                absorb(event);
+                add(&self.bytes, data.len() as u64);
+                add(&self.credited_bits, u64::from(event.credit_bits()));
             }
             event.zeroize();
         }

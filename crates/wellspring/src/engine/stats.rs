@@ -33,8 +33,11 @@ pub struct Stats {
     pub harvester: Option<HarvesterStats>,
     /// Which signs of a copy the engine watches.
     pub clone_detection: CloneDetectionStats,
-    /// The events dropped because a queue was full or busy.
+    /// The events of sources that were dropped. Slow sources only: the lock of the pools was taken for a second.
     pub events_dropped: u64,
+    /// The calls of [`Engine::mix`](crate::Engine::mix) whose data was dropped, because 64 of them waited for the pools or
+    /// another thread was in the middle of one.
+    pub mixes_dropped: u64,
     /// The bytes of secret memory, of all engines of this process, that the system refused to lock.
     pub unlocked_bytes: u64,
     /// The seed file, if the engine has one.
@@ -45,9 +48,10 @@ pub struct Stats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeStats {
-    /// The credit left of its seeds, in bits. It decides which node gets the next seed.
+    /// The credit left of its seeds, in bits. Below 768 the node gets seeds out of its turn too.
     pub credit_bits: u32,
-    /// The seeds it has received.
+    /// How often it was reseeded: by the seeds that it took, by each order to reseed, and by each notice of a copy. Node 0
+    /// takes the seed of an order as well, so an order counts twice there.
     pub reseeds: u64,
     /// How often a reader took its lock: key fetches, or reads in the modes without taps (in `Canonical`, chunks).
     pub fetches: u64,
@@ -57,7 +61,8 @@ pub struct NodeStats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// The bytes of its events, 4 bytes of header for each included.
+    /// The bytes of its events, 4 bytes of header for each included. Data of [`Engine::mix`](crate::Engine::mix) is in the
+    /// pool and is not counted.
     pub bytes: u32,
     /// Their credit in bits, at most 256.
     pub credit_bits: u32,

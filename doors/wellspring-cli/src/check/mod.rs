@@ -126,8 +126,8 @@ fn all() -> Vec<Check> {
         nodes::every_node_serves_its_cpus,
     ));
     checks.push(Check::new(
-        "nodes/low-credit-first",
-        nodes::nodes_with_low_credit_come_first,
+        "nodes/ordered",
+        nodes::an_order_reseeds_every_node,
     ));
     checks.push(Check::new("two-threads", reads::threads_share_nothing));
     checks.push(Check::new("fork", fork::child_differs));

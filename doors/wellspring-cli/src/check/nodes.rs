@@ -1,11 +1,11 @@
-//! Nodes: which node serves which CPU, from when on, and which node gets the next seed. On this machine's nodes if it
+//! Nodes: which node serves which CPU, from when on, and which nodes an order reseeds. On this machine's nodes if it
 //! has several, else on four invented ones.
 
 use super::reads::{LENGTHS_BYTES, read};
-use crate::self_test::{Outcome, Stop, are_distinct, broken, failed, skipped};
+use crate::self_test::{Outcome, Stop, are_distinct, broken, failed};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::thread;
-use wellspring::{Engine, EngineBuilder, Mode, NodeStats, Phase, Topology};
+use wellspring::{Engine, EngineBuilder, Mode, Phase, Topology};
 
 const INVENTED_NODES: usize = 4;
 
@@ -64,49 +64,23 @@ pub(super) fn every_node_serves_its_cpus() -> Outcome {
     are_distinct(reads.iter().map(Vec::as_slice))
 }
 
-/// A seed goes first to a node whose credit is below 75 %, before the order of turns counts.
-pub(super) fn nodes_with_low_credit_come_first() -> Outcome {
-    /// More than the 4 seeds of 256 bits that fill a node's credit of 1024 bits.
-    const ROUNDS: usize = 6;
+/// An order reseeds every node, read or not.
+pub(super) fn an_order_reseeds_every_node() -> Outcome {
     let engine = build(builder()?)?;
-    let cpus = cpus()?;
-    let reseed = || engine.reseed().map_err(|error| broken("a reseed", error));
-    let nodes = || engine.stats().nodes;
-    for _ in 0..ROUNDS * nodes().len() {
-        reseed()?;
-        for &cpu in &cpus {
-            // A read makes the node take its seed.
-            on(cpu, || read(&engine, 1))?;
-        }
-    }
-    // Now all credits are full. Read the node of the last CPU until its credit is used up.
-    let before = nodes();
-    on(cpus[cpus.len() - 1], || read(&engine, 128))?;
-    let below_limit = rose(&before, &nodes(), |node| node.fetches);
-    if below_limit == [0] {
-        return skipped("one CPU, one node");
-    }
-    let before = nodes();
-    reseed()?;
-    let mut served = rose(&before, &nodes(), |node| u64::from(node.credit_bits));
-    served.retain(|&node| node != 0);
-    if served == below_limit {
+    read(&engine, 1);
+    let reseeds = || engine.stats().nodes.into_iter().map(|node| node.reseeds);
+    let before: Vec<u64> = reseeds().collect();
+    let reseeded = engine.reseed();
+    reseeded.map_err(|error| broken("a reseed", error))?;
+    let pairs = reseeds().zip(before).enumerate();
+    let old: Vec<usize> = pairs
+        .filter(|(_, (after, before))| after <= before)
+        .map(|(node, _)| node)
+        .collect();
+    if old.is_empty() {
         return Ok(());
     }
-    failed(format!(
-        "nodes {below_limit:?} had no credit, and nodes {served:?} got the seed"
-    ))
-}
-
-/// The nodes of which a number rose.
-fn rose(
-    before: &[NodeStats],
-    after: &[NodeStats],
-    number: impl Fn(&NodeStats) -> u64,
-) -> Vec<usize> {
-    let pairs = before.iter().zip(after).enumerate();
-    let rose = pairs.filter(|(_, (before, after))| number(before) < number(after));
-    rose.map(|(node, _)| node).collect()
+    failed(format!("an order did not reseed nodes {old:?}"))
 }
 
 fn builder() -> Result<EngineBuilder, Stop> {

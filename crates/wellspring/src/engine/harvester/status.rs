@@ -38,9 +38,9 @@ impl Zeroed for HarvesterStatus {
 pub struct HarvesterStats {
     /// Whether it keeps its pace. If not (it panicked, or a source or a disk keeps it waiting), readers harvest inline.
     pub alive: bool,
-    /// How often it looked at queues and sources.
+    /// How often it looked at what was mixed in and at sources.
     pub rounds: u64,
-    /// The events it moved from the queues to the pools.
+    /// The events it moved to the pools: of fast sources, and of what was mixed in.
     pub events: u64,
     /// The time it has spent on a CPU, in microseconds.
     pub cpu_time_us: u64,

@@ -11,7 +11,7 @@ use wellspring_sys::{os, signals};
 /// A thread that is later than this for a round leaves harvesting to the readers.
 pub(super) const LATE_AFTER_MS: u64 = 2000;
 
-/// How soon queues that were half full are emptied again: at 64 events each, a CPU may feed 6400 a second.
+/// How soon a queue of mixed data that was half full is emptied again: at 64 events each time, 6400 a second.
 const FLOOD_PACE_MS: u64 = 10;
 
 /// The least time between two looks at the descriptors of the tasks, whatever they have to read.
@@ -29,7 +29,7 @@ pub(in super::super) trait Harvests: Send + Sync + 'static {
     /// Readers start to harvest inline at `from_ms`. The thread sets a later time in each round.
     fn leave_to_readers_from(&self, now_ms: u64, from_ms: u64);
 
-    /// Empties the queues and reseeds if that is due. If `draws` is true, it draws on the fast sources first.
+    /// Takes what was mixed in and reseeds if that is due. If `draws` is true, it draws on the fast sources first.
     fn round(&self, now_ms: u64, draws: bool) -> Round;
 
     /// The number of sources.
@@ -51,11 +51,12 @@ pub(in super::super) trait Harvests: Send + Sync + 'static {
 /// The result of a round.
 #[derive(Default)]
 pub(in super::super) struct Round {
-    /// The events moved from the queues to the pools.
+    /// The events moved to the pools.
     pub(in super::super) events: u64,
-    /// A queue was half full.
+    /// The queue of mixed data was half full.
     pub(in super::super) is_flooded: bool,
-    /// A node has taken its seed since the last reseed, because of a read. `true` also if the round could not look.
+    /// A read has emptied the mailbox of a node since the last seed was posted there. `true` also if the round could not
+    /// look.
     pub(in super::super) is_read: bool,
 }
 
@@ -92,7 +93,7 @@ pub(super) struct Worker<E: Harvests> {
     slow_due_ms: Vec<u64>,
     /// The time between two rounds at present.
     pace_ms: u64,
-    /// The time of the next look at the queues.
+    /// The time of the next look at what was mixed in.
     round_due_ms: u64,
     /// The time of the next draw on the fast sources.
     draw_due_ms: u64,
