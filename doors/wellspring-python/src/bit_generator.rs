@@ -6,7 +6,7 @@
 //! NumPy calls them without the global lock of the interpreter, under the `lock` of the bit generator. The methods of
 //! [`Stream`] must be called under the same lock: the Python half does.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -56,6 +56,38 @@ extern "C" fn engine_f64(_: *mut c_void) -> f64 {
     wellspring::f64()
 }
 
+/// Keeps a stream for as long as a capsule of NumPy, hence as its bit generator, and whatever becomes of the attribute that
+/// names the stream.
+///
+/// # Errors
+///
+/// `RuntimeError` if the capsule keeps one already: generators may have copied its address.
+fn keep(capsule: &Bound<'_, PyAny>, stream: Bound<'_, Stream>) -> PyResult<()> {
+    let name = c"BitGenerator".as_ptr();
+    let place = capsule.as_ptr();
+    // SAFETY: the calls take any object and look whether it is a capsule. The reference to the stream goes to the capsule,
+    // whose destructor drops it.
+    unsafe {
+        if ffi::PyCapsule_IsValid(place, name) == 0 {
+            return Err(PyTypeError::new_err("no capsule of a bit generator"));
+        }
+        if !ffi::PyCapsule_GetContext(place).is_null() {
+            return Err(PyRuntimeError::new_err(
+                "the bit generator has its stream already",
+            ));
+        }
+        ffi::PyCapsule_SetContext(place, stream.into_ptr().cast());
+        ffi::PyCapsule_SetDestructor(place, Some(drop_kept));
+    }
+    Ok(())
+}
+
+/// The destructor of a capsule that keeps a stream.
+unsafe extern "C" fn drop_kept(capsule: *mut ffi::PyObject) {
+    // SAFETY: Python calls it once, with the lock of the interpreter; `keep` put the reference there.
+    unsafe { ffi::Py_XDECREF(ffi::PyCapsule_GetContext(capsule).cast()) };
+}
+
 /// Lets a bit generator read from the engine of the process. There is no state outside of the engine, so that
 /// nothing repeats after a fork.
 #[pyfunction]
@@ -77,8 +109,8 @@ pub(crate) fn install_engine(capsule: &Bound<'_, PyAny>) -> PyResult<()> {
 macro_rules! draw {
     ($($name:ident: $draw:ident -> $type:ty),*) => {$(
         extern "C" fn $name(state: *mut c_void) -> $type {
-            // SAFETY: `state` is the pointer that `Stream::install` wrote. The bit generator keeps the `Stream`,
-            // and its readers keep the bit generator and hold its lock.
+            // SAFETY: `state` is the pointer that `Stream::install` wrote. The bit generator keeps its capsule, which keeps
+            // the `Stream`; its readers keep the bit generator and hold its lock, which no second `__init__` replaces.
             unsafe { &mut *state.cast::<Draws>() }.$draw()
         }
     )*};
@@ -130,12 +162,14 @@ impl Stream {
         Ok(open(algorithm, words, 0, 0)?.into())
     }
 
-    /// Writes the functions of this stream into a capsule of NumPy.
-    fn install(&self, capsule: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Writes the functions of this stream into a capsule of NumPy, which keeps the stream from now on.
+    fn install(slf: &Bound<'_, Self>, capsule: &Bound<'_, PyAny>) -> PyResult<()> {
+        let state = slf.get().draws.get().cast();
+        keep(capsule, slf.clone())?;
         install(
             capsule,
             BitGen {
-                state: self.draws.get().cast(),
+                state,
                 next_uint64: stream_u64,
                 next_uint32: stream_u32,
                 next_double: stream_f64,

@@ -1,12 +1,14 @@
 //! An object of Python with memory that is written to: a bytearray, an array, a NumPy array.
 
-use pyo3::buffer::{ElementType, PyUntypedBuffer};
+use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::ffi::{c_int, c_void};
 use std::slice;
+
+use crate::format::{Element, Kind};
 
 /// The memory of an object, for as long as this value lives. It is writable and C-contiguous.
 ///
@@ -51,49 +53,30 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// `TypeError` if not all bits are a value of the elements: pointers, booleans, text. Random bits in the place of
-    /// a pointer end the process when it is followed.
+    /// `TypeError` if an element is no number and no string of bytes. Random bits in the place of a pointer end the process
+    /// when it is followed.
     #[allow(
         clippy::mut_from_ref,
         reason = "the memory belongs to Python, which allows many writers"
     )]
     pub(crate) fn bytes(&self, name: &str) -> PyResult<&mut [u8]> {
-        let format = self.memory.format();
-        if !self.takes_any_bits(format.to_bytes()) {
-            let format = format.to_string_lossy();
-            return Err(PyTypeError::new_err(format!(
-                "{name} has elements of the format '{format}', which cannot take any bytes: only numbers can"
-            )));
+        match self.element() {
+            Some(_) => Ok(self.slice()),
+            None => Err(self.refused(name, ", which cannot take any bytes: only numbers can")),
         }
-        Ok(self.slice())
     }
 
-    /// Whether any bits are a value of a format: that of a number, of bytes, or of records of them.
-    fn takes_any_bits(&self, format: &[u8]) -> bool {
-        // C unions and packed structures of ctypes say that they are bytes, whatever is in them.
-        if matches!(format, b"B" | b"<B" | b"@B") && self.memory.item_size() != 1 {
-            return false;
-        }
-        // In a record, the name of each field stands between colons.
-        let parts = format.split(|byte| *byte == b':').step_by(2);
-        parts.into_iter().all(|part| {
-            let mut codes = part.iter().peekable();
-            while let Some(code) = codes.next() {
-                let is_plain = match code {
-                    b'@' | b'=' | b'<' | b'>' | b'!' | b'^' | b' ' | b'(' | b')' | b',' => true,
-                    b'T' | b'{' | b'}' | b'0'..=b'9' => true,
-                    b'b' | b'B' | b'h' | b'H' | b'i' | b'I' | b'l' | b'L' | b'q' | b'Q' => true,
-                    b'n' | b'N' | b'e' | b'f' | b'd' | b'g' | b'c' | b's' | b'p' | b'x' => true,
-                    // A complex number; alone it is a pointer of ctypes.
-                    b'Z' => matches!(codes.peek(), Some(b'f' | b'd' | b'g')),
-                    _ => false,
-                };
-                if !is_plain {
-                    return false;
-                }
-            }
-            true
-        })
+    /// The kind of the elements, if the object states one, with the size that they have.
+    fn element(&self) -> Option<Element> {
+        let element = Element::of(self.memory.format().to_bytes())?;
+        (element.bytes == self.item_size()).then_some(element)
+    }
+
+    fn refused(&self, name: &str, reason: &str) -> PyErr {
+        let (format, bytes) = (self.memory.format().to_string_lossy(), self.item_size());
+        PyTypeError::new_err(format!(
+            "{name} has elements of the format '{format}' and {bytes} bytes{reason}"
+        ))
     }
 
     /// The bytes of an element.
@@ -103,37 +86,25 @@ impl Buffer {
 
     /// The elements, by the format that the object states.
     pub(crate) fn elements(&self, name: &str) -> PyResult<Elements<'_>> {
-        let format = self.memory.format();
-        let is_foreign_order = match format.to_bytes() {
-            [b'>' | b'!', _] => cfg!(target_endian = "little"),
-            [b'<', _] => cfg!(target_endian = "big"),
-            _ => false,
-        };
-        let kind = ElementType::from_format(format);
-        let elements = match kind {
-            _ if is_foreign_order => None,
-            ElementType::Float { bytes: 4 } => Some(Elements::F32(self.typed(name)?)),
-            ElementType::Float { bytes: 8 } => Some(Elements::F64(self.typed(name)?)),
-            ElementType::SignedInteger { bytes: 1 } => Some(Elements::I8(self.typed(name)?)),
-            ElementType::SignedInteger { bytes: 2 } => Some(Elements::I16(self.typed(name)?)),
-            ElementType::SignedInteger { bytes: 4 } => Some(Elements::I32(self.typed(name)?)),
-            ElementType::SignedInteger { bytes: 8 } => Some(Elements::I64(self.typed(name)?)),
-            ElementType::UnsignedInteger { bytes: 1 } => Some(Elements::U8(self.typed(name)?)),
-            ElementType::UnsignedInteger { bytes: 2 } => Some(Elements::U16(self.typed(name)?)),
-            ElementType::UnsignedInteger { bytes: 4 } => Some(Elements::U32(self.typed(name)?)),
-            ElementType::UnsignedInteger { bytes: 8 } => Some(Elements::U64(self.typed(name)?)),
-            _ => None,
-        };
-        elements.ok_or_else(|| {
-            let format = format.to_string_lossy();
-            PyTypeError::new_err(format!("{name} has elements of the format '{format}'"))
+        let element = self.element().filter(|element| element.is_native);
+        Ok(match element.map(|element| (element.kind, element.bytes)) {
+            Some((Kind::Float, 4)) => Elements::F32(self.typed(name)?),
+            Some((Kind::Float, 8)) => Elements::F64(self.typed(name)?),
+            Some((Kind::Signed, 1)) => Elements::I8(self.typed(name)?),
+            Some((Kind::Signed, 2)) => Elements::I16(self.typed(name)?),
+            Some((Kind::Signed, 4)) => Elements::I32(self.typed(name)?),
+            Some((Kind::Signed, 8)) => Elements::I64(self.typed(name)?),
+            Some((Kind::Unsigned, 1)) => Elements::U8(self.typed(name)?),
+            Some((Kind::Unsigned, 2)) => Elements::U16(self.typed(name)?),
+            Some((Kind::Unsigned, 4)) => Elements::U32(self.typed(name)?),
+            Some((Kind::Unsigned, 8)) => Elements::U64(self.typed(name)?),
+            _ => return Err(self.refused(name, "")),
         })
     }
 
     #[allow(clippy::mut_from_ref, reason = "as of bytes")]
     fn typed<T: Number>(&self, name: &str) -> PyResult<&mut [T]> {
-        let is_aligned = self.memory.buf_ptr().cast::<T>().is_aligned();
-        if self.memory.item_size() != size_of::<T>() || !is_aligned {
+        if !self.memory.buf_ptr().cast::<T>().is_aligned() {
             return Err(PyValueError::new_err(format!("{name} is not aligned")));
         }
         Ok(self.slice())

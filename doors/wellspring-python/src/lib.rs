@@ -3,6 +3,7 @@
 //! ```text
 //! secrets         the engine of the process: bytes, integers, fractions
 //! tokens          the same bytes as text
+//! format          what the elements of such memory are
 //! buffer          an object of Python with memory that is written to
 //! block           which elements of an array a call makes, cut into pieces for threads
 //! elements        arrays whose element i depends on the name and on i alone
@@ -18,6 +19,7 @@ mod block;
 mod buffer;
 mod draws;
 mod elements;
+mod format;
 mod secrets;
 mod tokens;
 

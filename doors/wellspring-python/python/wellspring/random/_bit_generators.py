@@ -40,22 +40,18 @@ class StreamBitGenerator(np.random.BitGenerator):
         if hasattr(seed, "generate_state") and spawn_key:
             raise TypeError("path goes with an integer seed: a SeedSequence has its own spawn_key")
         try:
-            if not hasattr(seed, "generate_state"):
+            if not isinstance(seed, np.random.bit_generator.ISeedSequence):
                 seed = np.random.SeedSequence(fresh_seed() if seed is None else seed, spawn_key=spawn_key)
-            super().__init__(seed)
         except (TypeError, ValueError) as error:
             kind = ValueError if isinstance(error, ValueError) else TypeError
             raise kind(f"seed is not one that NumPy takes: {error}") from None
-        self._set_stream(_native.Stream(self.algorithm, words_of(self.algorithm, seed)))
-
-    def _set_stream(self, stream: _native.Stream) -> None:
-        """Read from this stream. A Generator copies its address: afterwards the stream only changes in place."""
-        kept = self.__dict__.setdefault("_stream", stream)
-        if kept is not stream:
-            # A second call of __init__: the address may be known already.
-            words, jumps, position, has_half, half = stream.state()
-            kept.set_state(words, jumps, position, half if has_half else None)
-        kept.install(self.capsule)
+        stream = _native.Stream(self.algorithm, words_of(self.algorithm, seed))
+        # Generators have copied the address of the state and the lock: NumPy's __init__ would replace both under them.
+        if self.__dict__.setdefault("_stream", stream) is not stream:
+            raise RuntimeError("a bit generator is made once: set its state, or make another one")
+        # From here on nothing fails but for memory. A struct of NumPy without functions would end the process.
+        super().__init__(seed)
+        stream.install(self.capsule)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.seed_seq, self.state)
@@ -109,7 +105,8 @@ class StreamBitGenerator(np.random.BitGenerator):
         if not 0 <= position <= _MASK_128:
             raise ValueError("position must be from 0 to 2**128 - 1")
         other = self._copy(0)
-        other._stream.seek(position)
+        with other.lock:
+            other._stream.seek(position)
         return other
 
     def jumped(self, jumps: int = 1) -> Self:
@@ -126,8 +123,9 @@ class StreamBitGenerator(np.random.BitGenerator):
         """Return one with the same seed sequence, so many jumps ahead."""
         other = type(self)(self.seed_seq)
         with self.lock:
-            stream = self._stream.jumped(jumps)
-        other._set_stream(stream)
+            words, total, position, _, _ = self._stream.jumped(jumps).state()
+        with other.lock:
+            other._stream.set_state(words, total, position, None)
         return other
 
     def fill(self, out: Any) -> None:
