@@ -1,10 +1,13 @@
 //! Counters of the calls that programs make through each door, on a page of shared memory. `wellspring run --report`
 //! makes the page, the libraries that it sets up write to it, and the command reads it at the end.
 
+use crate::memory::Wiped;
+use crate::once_box::OnceBox;
 use crate::os_error::OsError;
 use crate::shared_page::{PAGE_BYTES, SharedPage, SharedPageMut};
 use core::cell::Cell;
 use core::ffi::CStr;
+use core::sync::atomic::{AtomicU64, Ordering};
 use rustix::fd::AsFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
@@ -73,14 +76,16 @@ pub struct Counts {
     pub calls: u64,
     /// The number of bytes that the calls returned.
     pub bytes: u64,
-    /// The number of threads that made the calls. A thread that goes on in a child process after a fork is counted
-    /// once.
+    /// The number of threads that made the calls. A thread that goes on in a child process after a fork is one more.
     pub threads: u64,
 }
 
 /// The page of counters. Word 0 counts the programs that loaded the preload library.
 #[derive(Debug)]
-pub struct DoorCounters(SharedPageMut);
+pub struct DoorCounters {
+    page: SharedPageMut,
+    process: &'static Wiped<AtomicU64>,
+}
 
 impl DoorCounters {
     /// Maps the page of an open file.
@@ -94,7 +99,27 @@ impl DoorCounters {
         if !is_file || status.st_size < PAGE_BYTES as _ {
             return Err(OsError::new(libc::EINVAL));
         }
-        SharedPage::map_to_write(file).map(Self)
+        static PROCESS: OnceBox<Wiped<AtomicU64>> = OnceBox::new();
+        let process = PROCESS.get_or_try_init(|| Wiped::new(None));
+        Ok(Self {
+            page: SharedPage::map_to_write(file)?,
+            process: process.map_err(|_| OsError::new(libc::ENOMEM))?,
+        })
+    }
+
+    /// A number that neither the parent nor a child of this process has. A fork of any kind wipes it.
+    fn process(&self) -> u64 {
+        /// In ordinary memory: a child goes on from where its parent was.
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let present = self.process.load(Ordering::Relaxed);
+        if present != 0 {
+            return present;
+        }
+        let new = NEXT.fetch_add(1, Ordering::Relaxed);
+        let first = self
+            .process
+            .compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed);
+        first.map_or_else(|faster| faster, |_| new)
     }
 
     /// Opens and maps the page that [`VARIABLE`] names.
@@ -110,29 +135,30 @@ impl DoorCounters {
 
     /// Counts a program. Returns the number of programs counted so far, with this one.
     pub fn count_program(&self) -> u64 {
-        self.0.add(0, 1)
+        self.page.add(0, 1)
     }
 
     /// Returns the number of programs that were counted.
     #[must_use]
     pub fn programs(&self) -> u64 {
-        self.0.word(0)
+        self.page.word(0)
     }
 
     /// Counts a call that returned this many bytes.
     pub fn count(&self, door: Door, bytes: usize) {
         thread_local! {
-            /// A bit for each door that has counted this thread.
-            static COUNTED: Cell<u32> = const { Cell::new(0) };
+            /// A process, and a bit for each door that has counted this thread there.
+            static COUNTED: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
         }
         let offset = door.offset();
-        self.0.add(offset, 1);
-        self.0.add(offset + 8, bytes as u64);
-        let bit = 1 << door as u32;
-        let before = COUNTED.get();
+        self.page.add(offset, 1);
+        self.page.add(offset + 8, bytes as u64);
+        let (bit, process) = (1 << door as u32, self.process());
+        let (counted_in, bits) = COUNTED.get();
+        let before = if counted_in == process { bits } else { 0 };
         if before & bit == 0 {
-            COUNTED.set(before | bit);
-            self.0.add(offset + 16, 1);
+            COUNTED.set((process, before | bit));
+            self.page.add(offset + 16, 1);
         }
     }
 
@@ -141,9 +167,9 @@ impl DoorCounters {
     pub fn counts(&self, door: Door) -> Counts {
         let offset = door.offset();
         Counts {
-            calls: self.0.word(offset),
-            bytes: self.0.word(offset + 8),
-            threads: self.0.word(offset + 16),
+            calls: self.page.word(offset),
+            bytes: self.page.word(offset + 8),
+            threads: self.page.word(offset + 16),
         }
     }
 }

@@ -87,6 +87,49 @@ fn a_report_counts_what_python_drew_through_both_doors() {
 }
 
 #[test]
+fn a_report_counts_the_threads_of_forked_children() {
+    if !is_installed("python3") {
+        return;
+    }
+    // The parent has drawn when it forks: the thread that goes on in each child knows that it was counted.
+    let script = "
+import os
+os.getrandom(100)
+for _ in range(4):
+    if os.fork() == 0:
+        os.getrandom(100), os.getrandom(100)
+        os._exit(0)
+for _ in range(4):
+    os.wait()";
+    let output = run(&["--preload", "--report"], &["python3", "-c", script]);
+    let report = stderr(&output);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(number(report, "getrandom", "threads"), 5, "{report}");
+}
+
+#[test]
+fn files_that_no_option_would_use_are_an_error() {
+    for others in [
+        &["--preload"][..],
+        &["--openssl"],
+        &["--rand-bytes"],
+        &["--report"],
+        &[],
+        &["--private-dev", "--preload"],
+        &["--private-dev", "--rand-bytes"],
+    ] {
+        let options = [others, &["--files", "/tmp"]].concat();
+        let output = run(&options, &["true"]);
+        assert_eq!(output.status.code(), Some(2), "{others:?}: {output:?}");
+        let error = stderr(&output);
+        assert!(
+            error.contains("--private-dev") || error.contains("--files"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn each_door_can_be_set_up_alone() {
     if !is_installed("openssl") {
         return;

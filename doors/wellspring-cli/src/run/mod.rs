@@ -69,8 +69,16 @@ pub(crate) struct RunRequest {
     #[arg(long)]
     private_dev: bool,
 
-    /// The folder where the service has its files
-    #[arg(long, value_name = "FOLDER", default_value = "/run/wellspring/files")]
+    /// The folder where the service has its files, for --private-dev
+    ///
+    /// Not with --preload and --rand-bytes: their library knows the default folder alone.
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = "/run/wellspring/files",
+        requires = "private_dev",
+        conflicts_with_all = ["preload", "rand_bytes"]
+    )]
     files: PathBuf,
 
     /// Print at the end how the program drew its random bytes, to stderr
