@@ -72,10 +72,14 @@ macro_rules! install {
 ///
 /// # Safety
 ///
-/// `destination` is valid for writes of `length` bytes, and nothing else reads or writes them during the call.
+/// `destination` is valid for writes of `length` bytes, and nothing else reads or writes them during the call. It may be
+/// null if `length` is 0.
 #[doc(hidden)]
 #[allow(unsafe_code)]
 pub unsafe fn fill_raw(destination: *mut u8, length: usize) {
+    if length == 0 {
+        return; // A slice of no bytes must not be null either.
+    }
     // SAFETY: the caller may write these bytes. A slice must hold values, so they are zeroed first.
     let bytes = unsafe {
         destination.write_bytes(0, length);
@@ -87,6 +91,13 @@ pub unsafe fn fill_raw(destination: *mut u8, length: usize) {
 #[cfg(test)]
 mod tests {
     use core::mem::MaybeUninit;
+
+    #[test]
+    #[allow(unsafe_code)]
+    fn no_bytes_may_be_nowhere() {
+        // SAFETY: no bytes.
+        unsafe { super::fill_raw(core::ptr::null_mut(), 0) };
+    }
 
     #[test]
     #[allow(unsafe_code)]

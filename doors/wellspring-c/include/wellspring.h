@@ -141,7 +141,7 @@ uint64_t ws_generation(void);
  * the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. It allocates
  * memory: do not call it in a signal handler.
  *
- * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+ * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
  */
 int ws_stats(struct ws_stats *stats, size_t size);
 

@@ -1,6 +1,6 @@
 //! The engine of the process.
 
-use crate::error::{WS_NULL, WS_OK, number};
+use crate::error::{WS_NULL, WS_OK, WS_TOO_LONG, number};
 use core::ffi::{c_char, c_int};
 use wellspring::{Engine, SourceHealth};
 
@@ -56,7 +56,7 @@ pub extern "C" fn ws_generation() -> u64 {
 /// the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. It allocates
 /// memory: do not call it in a signal handler.
 ///
-/// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+/// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -68,6 +68,9 @@ pub unsafe extern "C" fn ws_stats(stats: *mut ws_stats, size: usize) -> c_int {
     }
     if stats.is_null() {
         return WS_NULL;
+    }
+    if isize::try_from(size).is_err() {
+        return WS_TOO_LONG;
     }
     let now = match Engine::try_process() {
         Ok(engine) => snapshot(&engine.stats()),
