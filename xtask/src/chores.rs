@@ -234,6 +234,7 @@ pub(crate) fn miri() -> Result<(), String> {
     // Randomised tests draw many cases; one is enough for an interpreter that is 1000 times slower. The tests of health
     // and of seed files go through millions of bytes, and the core has no unsafe code.
     for words in [
+        "--package wellspring-sys --test soundness",
         "--package wellspring --test interpreted",
         "--package wellspring-core --lib -- --skip health --skip seed_file",
     ] {

@@ -1,16 +1,9 @@
 //! Whether this machine was cloned: words that another process or a hypervisor changes.
 
+use crate::os_error::OsError;
 use crate::shared_page::SharedPage;
-use core::hint::black_box;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
-};
-
-/// How many pages are kept for a word: a reader may be about to load the word of a page that was replaced a moment
-/// ago. The 17th page takes the place of the first, so a reader that stood still between two instructions for 16
-/// replacements would be ended. An engine looks for a new page once a minute.
-const KEPT_PAGES: usize = 16;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence, fence};
 
 /// The page that is watched if there is no other: zeros, on their own cache line. Never written.
 #[repr(align(64))]
@@ -34,38 +27,45 @@ pub struct CloneEpoch {
     is_watching: AtomicBool,
 }
 
-/// A word, and the pages that it was on.
+/// A word, and the page that it is on.
 #[derive(Debug)]
 struct Word {
-    /// On the last page, or [`STILL`].
+    /// On the page, or [`STILL`].
     address: AtomicPtr<AtomicU64>,
-    pages: [AtomicPtr<u8>; KEPT_PAGES],
-    next_page: AtomicUsize,
+    /// The first page, or null. Later ones take its addresses: a reader may be about to load the word of a page that was
+    /// replaced a moment ago.
+    page: AtomicPtr<u8>,
 }
 
 impl Word {
     const fn new() -> Self {
         Self {
             address: AtomicPtr::new((&raw const STILL).cast_mut().cast()),
-            pages: [const { AtomicPtr::new(ptr::null_mut()) }; KEPT_PAGES],
-            next_page: AtomicUsize::new(0),
+            page: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
-    fn watch(&self, page: SharedPage, offset: usize) {
-        let address = page.address(offset);
-        let place = self.next_page.fetch_add(1, Ordering::Relaxed) % KEPT_PAGES;
-        let replaced = self.pages[place].swap(page.into_raw().as_ptr(), Ordering::AcqRel);
+    fn watch(&self, page: SharedPage, offset: usize) -> Result<(), OsError> {
+        let (new, none) = (page.address(0).cast(), ptr::null_mut());
+        let first = self
+            .page
+            .compare_exchange(none, new, Ordering::AcqRel, Ordering::Acquire);
+        let place = match first {
+            Ok(_) => page.into_raw(),
+            // SAFETY: a page that is unmapped when this word is dropped, and of which nothing but the word is loaded.
+            Err(place) => unsafe { page.take_the_place_of(place) }?,
+        };
+        let address = place.as_ptr().wrapping_byte_add(offset).cast();
         self.address.store(address, Ordering::Release);
-        unmap(replaced);
+        Ok(())
     }
 
     #[inline(always)]
     fn load(&self) -> u64 {
         let address = self.address.load(Ordering::Acquire);
-        // SAFETY: `STILL`, or a word of a page in `pages`. It is only loaded from, as `STILL` requires. The page cannot be
-        // written by this process, and of such memory Rust defines relaxed loads alone: so the fence comes extra. On
-        // x86-64 it is no instruction.
+        // SAFETY: `STILL`, or a word of the page, which is unmapped when this is dropped. It is only loaded from, as
+        // `STILL` requires. The page cannot be written by this process, and of such memory Rust defines relaxed loads
+        // alone: so the fence comes extra. On x86-64 it is no instruction.
         let word = unsafe { (*address).load(Ordering::Relaxed) };
         fence(Ordering::Acquire);
         word
@@ -74,17 +74,10 @@ impl Word {
 
 impl Drop for Word {
     fn drop(&mut self) {
-        // The compiler must not write the loop out: 16 times.
-        for page in self.pages.iter().take(black_box(KEPT_PAGES)) {
-            unmap(page.load(Ordering::Relaxed));
+        if let Some(page) = NonNull::new(self.page.load(Ordering::Relaxed)) {
+            // SAFETY: `watch` put it there, and the word is no more.
+            drop(unsafe { SharedPage::from_raw(page) });
         }
-    }
-}
-
-fn unmap(page: *mut u8) {
-    if let Some(page) = NonNull::new(page) {
-        // SAFETY: it was taken out of `pages`, where `watch` put it, or `pages` is no more.
-        drop(unsafe { SharedPage::from_raw(page) });
     }
 }
 
@@ -108,12 +101,18 @@ impl CloneEpoch {
 
     /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of the one watched before.
     ///
+    /// # Errors
+    ///
+    /// The system's error if it cannot map the page in the place of the one before, which is then still watched.
+    ///
     /// # Panics
     ///
     /// When `number` is above 1, or `offset` is no multiple of 8 within the page.
-    pub fn watch(&self, number: usize, page: SharedPage, offset: usize) {
-        self.words[number].watch(page, offset);
+    pub fn watch(&self, number: usize, page: SharedPage, offset: usize) -> Result<(), OsError> {
+        assert!(SharedPage::has_word(offset));
+        self.words[number].watch(page, offset)?;
         self.is_watching.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The sum that was last acted upon.
@@ -167,7 +166,8 @@ mod tests {
         let epoch = CloneEpoch::new();
         assert_eq!(epoch.current(), epoch.handled());
         assert!(!epoch.is_watching());
-        epoch.watch(0, SharedPage::map(File::open(&path).unwrap()).unwrap(), 64);
+        let mapped = SharedPage::map(File::open(&path).unwrap()).unwrap();
+        epoch.watch(0, mapped, 64).unwrap();
         assert!(epoch.is_watching());
         assert_eq!(epoch.current(), epoch.handled());
         writer.store(64, 7);
@@ -182,9 +182,9 @@ mod tests {
         let (path, writer) = page("hundred");
         let map = || SharedPage::map(File::open(&path).unwrap()).unwrap();
         let epoch = CloneEpoch::new();
-        epoch.watch(1, map(), 8);
+        epoch.watch(1, map(), 8).unwrap();
         for _ in 0..100 {
-            epoch.watch(0, map(), 64);
+            epoch.watch(0, map(), 64).unwrap();
         }
         writer.store(64, 5);
         writer.store(8, 1000);

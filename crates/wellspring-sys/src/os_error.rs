@@ -52,11 +52,14 @@ impl From<OsError> for std::io::Error {
 /// Makes a system call that rustix does not have, by way of libc, and leaves libc's `errno` as it was: code that a
 /// signal handler interrupted may be about to look at it.
 pub(crate) fn raw_call(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, OsError> {
-    // SAFETY: the address of this thread's own number, which lives as long as the thread.
-    let errno = unsafe { &mut *libc::__errno_location() };
-    let before = *errno;
+    // SAFETY: it has no precondition.
+    let errno = unsafe { libc::__errno_location() };
+    // By its address and not by a reference, since libc writes it during the call.
+    // SAFETY: this thread's own number, which lives as long as the thread.
+    let before = unsafe { *errno };
     let answer = call();
-    let after = core::mem::replace(errno, before);
+    // SAFETY: as above.
+    let after = unsafe { errno.replace(before) };
     if answer == -1 {
         Err(OsError(after))
     } else {

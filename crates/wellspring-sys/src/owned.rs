@@ -20,7 +20,7 @@ pub struct OwnedState<T> {
 }
 
 impl<T: Zeroed> OwnedState<T> {
-    /// A new state beside those of `threads`; it takes 4 KiB of memory when it is first used.
+    /// A new state beside those of `threads`, which it may outlive; it takes 4 KiB of memory when it is first used.
     #[must_use]
     pub fn new<O: Zeroed, I: Zeroed>(threads: &ThreadStates<O, I>) -> Self {
         const {
@@ -47,23 +47,26 @@ impl<T: Zeroed> OwnedState<T> {
         threads: &ThreadStates<O, I>,
         read: impl FnOnce(&mut T) -> R,
     ) -> Option<R> {
-        // Epoch numbers are unique. So `threads` owns this slot and was not dropped.
+        // Epoch numbers are unique. So `threads` are those of `new`.
         if !threads.is_in(self.current) {
             return None;
         }
-        // SAFETY: it has a slot, since it was made current.
+        // SAFETY: it has a slot, since `mark_current` marks no other state, and it keeps the slot.
         let place = unsafe { self.slot.place_of_some() };
-        // SAFETY: as in `try_with`: it has a slot, since it was made current.
+        // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, and which a fork makes of it, are a
+        // `T`. No other code uses it: nothing but this value takes its slot again or releases it, and we are borrowed.
         let result = read(unsafe { &mut *place.states().cast::<T>() });
         compiler_fence(Ordering::SeqCst);
         place.is_ours().then_some(result)
     }
 
     /// Like [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current), after [`with`](Self::with) returned
-    /// `Some`. If a fork has taken the slot since, the child's state is zeros, from which nothing is taken.
+    /// `Some`; before that it does nothing. If a fork has taken the slot since, the child's state is zeros, from which
+    /// nothing is taken.
     #[inline(always)]
     pub fn mark_current(&mut self, epoch: Epoch) {
-        self.current = epoch.of(self.owner).unwrap_or(STALE);
+        let number = epoch.of(self.owner).filter(|_| self.slot.is_some());
+        self.current = number.unwrap_or(STALE);
     }
 
     /// Whether the state was last marked with an epoch. It may be out of date since.
@@ -77,8 +80,7 @@ impl<T: Zeroed> OwnedState<T> {
     #[inline(always)]
     fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
         let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
-        // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are a `T`. No other code uses
-        // it: the slot is ours, and we are borrowed.
+        // SAFETY: as in `try_current`; the slot is one, since it is ours.
         let result = read(unsafe { &mut *place.states().cast::<T>() });
         compiler_fence(Ordering::SeqCst);
         place.is_ours().then_some(result)

@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 use rustix::fd::AsFd;
-use rustix::mm::{MapFlags, ProtFlags};
+use rustix::mm::{MapFlags, MremapFlags, ProtFlags};
 
 /// The bytes of a mapping: one page.
 pub(crate) const PAGE_BYTES: usize = 4096;
@@ -85,8 +85,30 @@ impl SharedPage {
         Self(start)
     }
 
+    /// Maps the page at the addresses of another one, which is no more then. At no time are these addresses unmapped: the
+    /// kernel does both under the lock that page faults wait for.
+    ///
+    /// # Safety
+    ///
+    /// A page is mapped at `place`, and no code minds that its bytes change.
+    pub(crate) unsafe fn take_the_place_of(self, place: *mut u8) -> Result<NonNull<u8>, OsError> {
+        let flags = MremapFlags::MAYMOVE;
+        // SAFETY: this page is ours, and the caller's promise for the other one.
+        let moved = unsafe {
+            let (start, place) = (self.0.as_ptr().cast(), place.cast());
+            rustix::mm::mremap_fixed(start, PAGE_BYTES, PAGE_BYTES, flags, place)
+        }?;
+        core::mem::forget(self);
+        NonNull::new(moved.cast()).ok_or(OsError::new(libc::EINVAL))
+    }
+
+    /// Whether a word can be at an offset: a multiple of 8 within the page.
+    pub(crate) fn has_word(offset: usize) -> bool {
+        offset.is_multiple_of(8) && offset <= PAGE_BYTES - 8
+    }
+
     pub(crate) fn address(&self, offset: usize) -> *mut AtomicU64 {
-        assert!(offset.is_multiple_of(8) && offset <= PAGE_BYTES - 8);
+        assert!(Self::has_word(offset));
         // SAFETY: within the mapping.
         unsafe { self.0.as_ptr().add(offset).cast() }
     }

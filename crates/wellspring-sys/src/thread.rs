@@ -1,6 +1,6 @@
 //! The data of one thread: how many reads it is in, and its slots.
 
-use crate::slots::Slot;
+use crate::slots::{DEPTHS, Slot};
 use core::cell::Cell;
 use core::hint::black_box;
 use core::ptr;
@@ -169,6 +169,31 @@ impl Drop for Mark<'_> {
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
         self.local.epoch.set(self.epoch);
+    }
+}
+
+/// The mark of all levels that are deeper than the present one, until it is dropped: no read begins at them.
+pub(crate) struct Deeper<'a> {
+    local: &'a Local,
+    before: usize,
+}
+
+impl<'a> Deeper<'a> {
+    /// Marks them. `None` if `level` is not the deepest one at work.
+    pub(crate) fn mark(local: &'a Local, level: usize) -> Option<Self> {
+        if local.depth() != level + 1 {
+            return None;
+        }
+        let before = local.nested.replace(DEPTHS - 1);
+        compiler_fence(Ordering::SeqCst);
+        Some(Self { local, before })
+    }
+}
+
+impl Drop for Deeper<'_> {
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.local.nested.set(self.before);
     }
 }
 

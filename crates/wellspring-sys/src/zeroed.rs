@@ -59,18 +59,29 @@ pub trait Zeroed: Sized {
     const ZERO: Self;
 }
 
-/// Fails to compile, in a `const` block, if zeroed memory is not `T::ZERO`.
+/// Fails to compile if zeroed memory is not `T::ZERO`, wherever it is called:
 ///
-/// # Panics
-///
-/// If a byte of `T::ZERO` is not zero.
+/// ```compile_fail,E0080
+/// use wellspring_sys::zeroed::{Zeroed, assert_zeroed};
+/// #[repr(C)]
+/// struct Position { block: u64, byte: u32 }
+/// impl Zeroed for Position {
+///     const ZERO: Self = Self { block: 0, byte: 0 };
+/// }
+/// assert_zeroed::<Position>();
+/// ```
 pub const fn assert_zeroed<T: Zeroed>() {
+    // At run time a byte of padding would be read without an error.
+    const { look_at::<T>() };
+}
+
+const fn look_at<T: Zeroed>() {
     let value = ManuallyDrop::new(T::ZERO);
     let bytes = (&raw const value).cast::<u8>();
     let mut offset = 0;
     while offset < size_of::<T>() {
-        // SAFETY: within `value`. At compile time the compiler itself refuses to read a byte of padding or of a
-        // pointer; so call this in a `const` block.
+        // SAFETY: within `value`. This runs at compile time only, where the compiler itself refuses to read a byte of
+        // padding or of a pointer.
         let byte = unsafe { *bytes.add(offset) };
         assert!(byte == 0, "every byte of ZERO is zero");
         offset += 1;

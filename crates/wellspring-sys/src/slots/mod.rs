@@ -187,6 +187,16 @@ impl Slot {
         self.holder().is_some_and(|holder| holder.owner() == owner)
     }
 
+    fn is_of_thread(&self) -> bool {
+        self.holder().is_some_and(|holder| holder.address() != 0)
+    }
+
+    /// Whether this is not [`NONE`](Self::NONE).
+    #[inline(always)]
+    pub(crate) fn is_some(&self) -> bool {
+        self.header.is_some()
+    }
+
     /// Whether both are the same memory.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
         self.header == other.header
@@ -324,10 +334,11 @@ fn retire(slot: Slot) -> Option<&'static Holder> {
     })
 }
 
-/// Releases every slot of `owner`, on whatever thread. No thread may use one of them now or later.
+/// Releases the slots of all threads for `owner`. No thread may use one of them now or later. The slots of values stay: a
+/// value releases its own, and may be in use.
 pub(crate) fn release_all(owner: u64) {
     chunk::for_each_held(&mut |slot| {
-        if slot.is_of(owner) {
+        if slot.is_of(owner) && slot.is_of_thread() {
             release(slot);
         }
     });

@@ -50,12 +50,32 @@ impl Miss {
 ///
 /// It does not notice a fork. In a child the state is wiped: `O::ZERO`, which must have nothing to give. A fork under
 /// the read (in a signal handler) is noticed at its end, by the slot's serial.
+///
+/// # The types of states
+///
+/// A reference that was put into a state must live as long as the type says:
+///
+/// ```compile_fail,E0308
+/// use wellspring_sys::thread_state::ThreadStates;
+/// use wellspring_sys::zeroed::Zeroed;
+/// struct Kept<'a>(Option<&'a u64>);
+/// impl Zeroed for Kept<'_> {
+///     const ZERO: Self = Self(None);
+/// }
+/// fn shorter<'a>(states: &'a ThreadStates<Kept<'static>, u64>) -> &'a ThreadStates<Kept<'a>, u64> {
+///     states
+/// }
+/// ```
 #[derive(Debug)]
 pub struct ThreadStates<O, I> {
     epoch: AtomicEpoch,
     owner: u64,
-    states: PhantomData<fn() -> (O, I)>,
+    /// Threads share no state: so it may be of any type.
+    states: PhantomData<Exactly<(O, I)>>,
 }
+
+/// Stands for a type that reads take and replace: in place of its lifetimes neither longer nor shorter ones will do.
+type Exactly<T> = fn(T) -> T;
 
 impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     /// New states, zero on every thread.
@@ -161,6 +181,11 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     #[inline(never)]
     fn start_over_outermost(&self, place: Place) {
         let local = local();
+        // A read at a deeper level is at work: the caller is in it, and was to settle before. The mark stays, as that of
+        // a read that a handler left: the outermost state is not used any more.
+        if local.depth() != 1 {
+            return;
+        }
         let level = Level::marked(local);
         // The first entry still names the same memory: no handler replaces an entry whose slot a fork took.
         let slot = local.entries[0].slot.get().under(place);

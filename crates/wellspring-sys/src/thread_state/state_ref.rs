@@ -3,6 +3,7 @@
 use super::Epoch;
 use crate::signals::Blocked;
 use crate::slots::{DEPTHS, Slot};
+use crate::thread::{Deeper, local};
 use crate::vdso::VdsoRandom;
 use crate::zeroed::Zeroed;
 use core::marker::PhantomData;
@@ -52,24 +53,39 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
         DEPTHS - self.depth
     }
 
-    /// The states of this depth and all deeper ones: the outermost, if this is it, and nested ones. No handler runs,
-    /// so the deeper ones are not in use. After [`sandbox::prepare`](crate::sandbox::prepare) handlers do run: then it
-    /// is the state of this depth alone.
-    pub fn states(&mut self, signals: &Blocked) -> (Option<&mut O>, &mut [I]) {
+    /// Runs `work` on the states of this depth and all deeper ones: the outermost, if this is it, and nested ones. Until
+    /// `work` returns, a read that it makes finds no state.
+    ///
+    /// It is the state of this depth alone where a deeper one may be in use: after
+    /// [`sandbox::prepare`](crate::sandbox::prepare), since handlers run then, and in a read within this one.
+    pub fn with_states<R>(
+        &mut self,
+        signals: &Blocked,
+        work: impl FnOnce(Option<&mut O>, &mut [I]) -> R,
+    ) -> R {
         let states = self.slot.states().cast::<States<O, I>>();
-        let end = if signals.stops_handlers() {
+        let deeper = if signals.stops_handlers() {
+            Deeper::mark(local(), self.depth)
+        } else {
+            None
+        };
+        let end = if deeper.is_some() {
             DEPTHS - 1
         } else {
             self.depth
         };
         let first = self.depth.saturating_sub(1);
-        // SAFETY: as above, for the depths up to `end` too. References to no others: shallower states are in use.
-        unsafe {
+        // SAFETY: as above, for the depths up to `end` too: no read is at one of them, and none begins while `deeper`
+        // lives. References to no others: shallower states are in use.
+        let (outermost, nested) = unsafe {
             let nested = (&raw mut (*states).nested).cast::<I>().add(first);
             let nested = core::slice::from_raw_parts_mut(nested, end - first);
             let outermost = (self.depth == 0).then(|| &mut (*states).outermost);
             (outermost, nested)
-        }
+        };
+        let result = work(outermost, nested);
+        drop(deeper);
+        result
     }
 
     /// Says that the outermost state was made current in an epoch: it is ready for

@@ -134,14 +134,14 @@ impl CloneDetector {
         self.looked_ms.store(now_ms, Ordering::Relaxed);
         if let Ok((page, inode)) = page::map(&self.paths.page)
             && inode != self.page_inode.load(Ordering::Relaxed)
+            && self.epoch.watch(PAGE, page, WORD_OFFSET).is_ok()
         {
-            self.epoch.watch(PAGE, page, WORD_OFFSET);
             self.page_inode.store(inode, Ordering::Relaxed);
         }
         if self.has_vmclock.load(Ordering::Relaxed) == 0
             && let Some((page, offset)) = vmclock::map(&self.paths.vmclock)
+            && self.epoch.watch(VMCLOCK, page, offset).is_ok()
         {
-            self.epoch.watch(VMCLOCK, page, offset);
             self.has_vmclock.store(1, Ordering::Relaxed);
         }
     }

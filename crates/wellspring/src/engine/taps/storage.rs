@@ -104,15 +104,16 @@ impl TapStorage for StateRef<'_, OutermostTap, NestedTap> {
     }
 
     fn rekey(&mut self, keys: &[[u8; KEY_BYTES]], generation: u64, signals: &Blocked) {
-        let (outermost, nested) = self.states(signals);
-        let mut keys = keys.iter();
-        if let (Some(state), Some(key)) = (outermost, keys.as_slice().first()) {
-            state.tap.rekey(key, generation);
-            keys.next();
-        }
-        for (state, key) in nested.iter_mut().zip(keys) {
-            state.tap.rekey(key, generation);
-        }
+        self.with_states(signals, |outermost, nested| {
+            let mut keys = keys.iter();
+            if let (Some(state), Some(key)) = (outermost, keys.as_slice().first()) {
+                state.tap.rekey(key, generation);
+                keys.next();
+            }
+            for (state, key) in nested.iter_mut().zip(keys) {
+                state.tap.rekey(key, generation);
+            }
+        });
     }
 
     fn read(
