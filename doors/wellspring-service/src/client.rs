@@ -94,11 +94,7 @@ pub fn text(status: &Value) -> String {
         plain(&status["backend"]),
     );
     let tables: [(&str, &str, &[&str]); 7] = [
-        (
-            "openings",
-            "opening",
-            &["name", "place", "open", "requests_by", "fault"],
-        ),
+        ("openings", "opening", &["name", "place", "open", "fault"]),
         (
             "doors",
             "door",

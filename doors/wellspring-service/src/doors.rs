@@ -59,8 +59,6 @@ pub struct Opening {
     pub place: String,
     /// The reason why it is not open. `None` if it is open.
     pub fault: Option<String>,
-    /// How requests come, where there is more than one way: `io_uring` or `/dev/fuse`.
-    pub requests_by: Option<&'static str>,
 }
 
 impl fmt::Display for Opening {
@@ -111,7 +109,6 @@ impl Doors {
             name,
             place: place.to_string(),
             fault,
-            requests_by: None,
         };
         if opening.fault.is_none() {
             tracing::info!("{opening}");
@@ -121,19 +118,6 @@ impl Doors {
         let mut openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
         openings.retain(|old| (old.name, &old.place) != (name, &opening.place));
         openings.push(opening);
-    }
-
-    /// Notes how the requests of an opening come, and logs it.
-    pub fn served(&self, name: &'static str, place: impl fmt::Display, by: &'static str) {
-        tracing::info!("{name}: requests come by {by}");
-        let place = place.to_string();
-        let mut openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = openings
-            .iter_mut()
-            .find(|old| (old.name, &old.place) == (name, &place));
-        if let Some(opening) = found {
-            opening.requests_by = Some(by);
-        }
     }
 
     /// All attempts to open something, successful or not.

@@ -60,8 +60,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     make_runtime_dir(&config.service.runtime_dir);
     let doors = Doors::default();
     let opened = open(config, &doors);
-    let by_rings = opened.files.as_ref().is_some_and(MountedFiles::by_rings);
-    enclose(path, config, by_rings)?;
+    enclose(path, config)?;
     let engine = engine(config, opened.noise)?;
     let state = Arc::new(State::new(engine, doors, Users::new(&config.limits)));
     let mut service = Service {
@@ -156,8 +155,8 @@ fn engine(config: &Config, noise: Vec<Arc<dyn Source>>) -> Result<Engine, Fault>
     engine.map_err(|error| format!("the engine: {error}"))
 }
 
-/// Gives up privileges and closes the sandbox. `by_rings`: requests for files come by io_uring.
-fn enclose(path: Option<&Path>, config: &Config, by_rings: bool) -> Result<(), Fault> {
+/// Gives up privileges and closes the sandbox.
+fn enclose(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let gives_credit = config.kernel_pool.feed && config.kernel_pool.credit_bits.get() > 0;
     let has_module = !config.kernel_module.seed_file.as_os_str().is_empty();
     let kept = if gives_credit || has_module {
@@ -182,8 +181,7 @@ fn enclose(path: Option<&Path>, config: &Config, by_rings: bool) -> Result<(), F
     if let Err(reason) = sandbox::restrict_files(&written, &read) {
         tracing::warn!("files are not restricted: {reason}");
     }
-    sandbox::restrict_calls(by_rings)
-        .map_err(|reason| format!("no filter of system calls: {reason}"))
+    sandbox::restrict_calls().map_err(|reason| format!("no filter of system calls: {reason}"))
 }
 
 /// The folder of a file, if there is a path. A path of one name is in the working folder: its parent is empty.

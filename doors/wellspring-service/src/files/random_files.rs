@@ -1,6 +1,5 @@
 //! The handlers of reads, writes and ioctls.
 
-use super::ahead::{Ahead, fill};
 use super::buffer::Buffer;
 use super::nodes::{FILES, Node};
 use crate::doors::Door;
@@ -9,16 +8,16 @@ use crate::process::panics::ends_process;
 use crate::state::State;
 use crate::users::Peer;
 use core::cell::RefCell;
-use core::sync::atomic::{AtomicBool, Ordering};
 use fuser::{
-    Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
-    IoctlFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
-    ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
+    KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
+    ReplyEntry, ReplyIoctl, ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 use std::ffi::OsStr;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
+use wellspring::pseudo;
 
 /// The most bytes that the kernel asks for at once. It splits longer reads. The memory of two such answers fits into the
 /// cache of one CPU: with 1 MiB, reads were up to 10 % slower where the reader and the service share a CPU.
@@ -36,40 +35,20 @@ const RNDRESEEDCRNG: u32 = 0x5207;
 const CREDIT_REQUESTS: [u32; 4] = [0x4004_5201, 0x4008_5203, 0x5204, 0x5206];
 
 /// The file system.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct RandomFiles {
     /// Set before the threads start.
     state: Arc<OnceLock<Arc<State>>>,
-    ahead: Arc<Ahead>,
-    /// Whether requests come by io_uring: wanted until the kernel has been asked.
-    by_rings: Arc<AtomicBool>,
 }
 
 thread_local! {
-    /// The buffer in which a thread makes a short answer.
+    /// The buffer in which a thread makes an answer.
     static SCRATCH: RefCell<Buffer> = RefCell::default();
 }
 
 impl RandomFiles {
-    pub(super) fn new(state: Arc<OnceLock<Arc<State>>>, ahead: Arc<Ahead>, by_rings: bool) -> Self {
-        Self {
-            state,
-            ahead,
-            by_rings: Arc::new(AtomicBool::new(by_rings)),
-        }
-    }
-
-    /// The same files for requests that are passed on.
-    pub(super) fn for_relay(&self) -> Self {
-        Self {
-            by_rings: Arc::default(),
-            ..self.clone()
-        }
-    }
-
-    /// Whether requests come by io_uring.
-    pub(super) fn by_rings(&self) -> bool {
-        self.by_rings.load(Ordering::Relaxed)
+    pub(super) fn new(state: Arc<OnceLock<Arc<State>>>) -> Self {
+        Self { state }
     }
 
     /// The state and the door of a file.
@@ -82,19 +61,9 @@ impl RandomFiles {
         }
     }
 
-    /// Makes the bytes of an answer in place.
-    pub(super) fn make(&self, user: u32, number: u64, bytes: &mut [u8]) -> Result<(), Errno> {
-        let began = Instant::now();
-        let (state, door) = self.door(INodeNo(number))?;
-        fill(state, door, bytes).map_err(|_| Errno::EAGAIN)?;
-        state.doors.meter(door).latencies.count(began.elapsed());
-        count(state, door, user, bytes.len());
-        Ok(())
-    }
-
     /// Mixes bytes in without credit, like random(4).
-    pub(super) fn mix(&self, number: u64, data: &[u8]) -> Result<(), Errno> {
-        let (state, door) = self.door(INodeNo(number))?;
+    fn mix(&self, number: INodeNo, data: &[u8]) -> Result<(), Errno> {
+        let (state, door) = self.door(number)?;
         state.engine.mix(data);
         add(&state.doors.meter(door).mixed_bytes, data.len() as u64);
         Ok(())
@@ -111,28 +80,29 @@ impl RandomFiles {
         let began = Instant::now();
         let (state, door) = self.door(number)?;
         let length = size.min(MAX_READ_BYTES) as usize;
-        let meter = state.doors.meter(door);
-        let give = |bytes: &[u8]| {
-            meter.latencies.count(began.elapsed());
-            give(bytes);
-        };
-        let read = if Ahead::is_long(length) {
-            self.ahead.read(state, door, length, give)
-        } else {
-            SCRATCH.with_borrow_mut(|scratch| {
-                scratch.set_len(length);
-                let made = fill(state, door, scratch.bytes_mut());
-                if made.is_ok() {
-                    give(scratch.bytes());
-                }
-                scratch.wipe();
-                made
-            })
-        };
+        let read = SCRATCH.with_borrow_mut(|scratch| {
+            scratch.set_len(length);
+            let made = fill(state, door, scratch.bytes_mut());
+            if made.is_ok() {
+                state.doors.meter(door).latencies.count(began.elapsed());
+                give(scratch.bytes());
+            }
+            scratch.wipe();
+            made
+        });
         read.map_err(|_| Errno::EAGAIN)?;
         count(state, door, user, length);
         Ok(())
     }
+}
+
+/// Makes the bytes of an answer.
+fn fill(state: &State, door: Door, bytes: &mut [u8]) -> Result<(), wellspring::Error> {
+    if door == Door::Pseudo {
+        pseudo::fill(bytes);
+        return Ok(());
+    }
+    state.engine.try_fill(bytes)
 }
 
 /// Counts an answer.
@@ -147,11 +117,6 @@ impl Filesystem for RandomFiles {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // It also bounds reads: the kernel asks for no more pages than it may write.
         let _ = config.set_max_write(MAX_READ_BYTES);
-        let is_agreed = self.by_rings()
-            && config
-                .add_capabilities(InitFlags::FUSE_OVER_IO_URING)
-                .is_ok();
-        self.by_rings.store(is_agreed, Ordering::Relaxed);
         Ok(())
     }
 
@@ -283,7 +248,7 @@ impl Filesystem for RandomFiles {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match ends_process(|| self.mix(number.0, data)) {
+        match ends_process(|| self.mix(number, data)) {
             Ok(()) => reply.written(data.len() as u32),
             Err(error) => reply.error(error),
         }

@@ -137,7 +137,6 @@ fn doors(state: &State) -> String {
             escape(opening.name),
             marked(text, opening.fault.is_none()),
             escape(&opening.place),
-            escape(opening.requests_by.unwrap_or("-")),
         ]
     });
     let head = [
@@ -154,7 +153,7 @@ fn doors(state: &State) -> String {
     html += &table(
         "Openings",
         "What the configuration asks for.",
-        &["kind", "state", "place", "requests by"],
+        &["kind", "state", "place"],
         &openings,
     );
     html

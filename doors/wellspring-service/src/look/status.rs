@@ -74,7 +74,6 @@ fn openings(state: &State) -> Vec<Value> {
             "place": opening.place,
             "open": opening.fault.is_none(),
             "fault": opening.fault,
-            "requests_by": opening.requests_by,
         })
     };
     openings.iter().map(value).collect()

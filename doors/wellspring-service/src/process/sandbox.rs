@@ -1,15 +1,11 @@
 //! Restricts the process after its start. An attacker who takes it over can start no program, open no file outside the
 //! allowed folders, and make no system call that is not in the list below.
 
-use crate::files::REGISTER_ENABLE_RINGS;
 use landlock::{
     ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
     path_beneath_rules,
 };
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
-};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -57,29 +53,15 @@ pub fn restrict_files(written: &[PathBuf], read: &[PathBuf]) -> Result<(), Strin
 }
 
 /// Forbids all system calls but those that the service makes: any other fails with EPERM. Applies to this thread and
-/// all that it starts. `with_rings` allows the calls for requests by io_uring, of rings that were made before. These
-/// take one operation, `IORING_OP_URING_CMD`: it asks a device or socket that the process has open, and opens nothing.
+/// all that it starts.
 ///
 /// # Errors
 ///
 /// The reason why system calls are not restricted.
-pub fn restrict_calls(with_rings: bool) -> Result<(), String> {
+pub fn restrict_calls() -> Result<(), String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+    let rules: BTreeMap<i64, Vec<SeccompRule>> =
         CALLS.iter().map(|call| (*call, Vec::new())).collect();
-    if with_rings {
-        let only = |argument, value: u32| {
-            let (length, equal) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq);
-            SeccompCondition::new(argument, length, equal, value.into())
-                .and_then(|condition| SeccompRule::new(vec![condition]))
-                .map_err(|error| error.to_string())
-        };
-        // Rings take no more operations of io_uring_register(2) once they are enabled. A thread chooses its own CPU.
-        let enables = only(1, REGISTER_ENABLE_RINGS)?;
-        rules.insert(libc::SYS_io_uring_register, vec![enables]);
-        rules.insert(libc::SYS_io_uring_enter, Vec::new());
-        rules.insert(libc::SYS_sched_setaffinity, vec![only(0, 0)?]);
-    }
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, refused, SeccompAction::Allow, arch);
     let program: Result<BpfProgram, _> = filter.and_then(TryInto::try_into);
@@ -87,7 +69,7 @@ pub fn restrict_calls(with_rings: bool) -> Result<(), String> {
     seccompiler::apply_filter(&program).map_err(|error| error.to_string())
 }
 
-/// The allowed calls. Without exec, fork, ptrace, mount, bpf, io_uring_setup, reboot, setuid, and calls for modules and keys.
+/// The allowed calls. Without exec, fork, ptrace, mount, bpf, io_uring, reboot, setuid, and calls for modules and keys.
 #[rustfmt::skip]
 const CALLS: &[i64] = &[
     // Memory.

@@ -50,6 +50,19 @@ impl Drop for Folder {
     }
 }
 
+/// A service with files, and the folder where they are.
+pub(crate) fn start_with_files() -> (Service, PathBuf) {
+    start_with_files_and("")
+}
+
+/// The same, with more lines of configuration.
+pub(crate) fn start_with_files_and(more: &str) -> (Service, PathBuf) {
+    let folder = Folder::new();
+    let mount = folder.path("files");
+    let files = format!("[files]\nmount = \"{}\"\nthreads = 2\n", mount.display());
+    (Service::start_in(folder, &(files + more)), mount)
+}
+
 pub(crate) fn wellspringd() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wellspringd"));
     command.stdin(Stdio::null());

@@ -1,7 +1,6 @@
 //! Refusals of the system: one clear line each, the rest opens, and the status shows what did not, or is lost later.
 
-use super::common::{Folder, Service, has_fuse, is_installed, is_root, sh};
-use super::rings::start;
+use super::common::{Folder, Service, has_fuse, is_installed, is_root, sh, start_with_files};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -213,7 +212,7 @@ fn the_status_says_that_another_program_has_unmounted_or_covered_the_files() {
         return;
     }
     for order in ["umount", "umount -l", "mount -t tmpfs cover"] {
-        let (mut service, mount) = start();
+        let (mut service, mount) = start_with_files();
         let done = sh(&format!("{order} {}", mount.display()));
         assert!(done.status.success(), "{order}: {done:?}");
         service.wait_for_log("another program has unmounted or covered it");

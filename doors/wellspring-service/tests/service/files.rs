@@ -1,5 +1,6 @@
-use super::common::{PATIENCE, assert_random, has_fuse, is_installed, sh, wellspring_with};
-use super::rings::{each_way, start};
+use super::common::{
+    PATIENCE, assert_random, has_fuse, is_installed, sh, start_with_files, wellspring_with,
+};
 use rustix::fs::{OFlags, stat};
 use std::fs;
 use std::io::{Read, Write};
@@ -9,184 +10,191 @@ use std::sync::mpsc::Sender;
 
 #[test]
 fn a_read_gets_as_much_as_it_asks_for_and_no_more_is_made() {
-    each_way(|service, mount| {
-        for name in ["random", "urandom", "pseudo"] {
-            let mut file = fs::File::open(mount.join(name)).unwrap();
-            for length in [1, 16, 4097, 1 << 20, (1 << 20) + 7] {
-                let mut bytes = vec![0; length];
-                file.read_exact(&mut bytes).unwrap();
-                assert_random(&bytes);
-            }
-            let expected = 1 + 16 + 4097 + (1 << 20) + (1 << 20) + 7;
-            assert_eq!(service.door(name)["bytes"], expected, "{name}");
-            assert_eq!(stat(mount.join(name)).unwrap().st_blksize, 4096, "{name}");
+    if !has_fuse() {
+        return;
+    }
+    let (service, mount) = start_with_files();
+    for name in ["random", "urandom", "pseudo"] {
+        let mut file = fs::File::open(mount.join(name)).unwrap();
+        for length in [1, 16, 4097, 1 << 20, (1 << 20) + 7] {
+            let mut bytes = vec![0; length];
+            file.read_exact(&mut bytes).unwrap();
+            assert_random(&bytes);
         }
-        let output = sh(&format!(
-            "dd if={}/random bs=16 count=100 status=none | wc -c",
-            mount.display()
-        ));
-        assert_eq!(output.stdout.trim_ascii(), b"1600");
-    });
+        let expected = 1 + 16 + 4097 + (1 << 20) + (1 << 20) + 7;
+        assert_eq!(service.door(name)["bytes"], expected, "{name}");
+        assert_eq!(stat(mount.join(name)).unwrap().st_blksize, 4096, "{name}");
+    }
+    let output = sh(&format!(
+        "dd if={}/random bs=16 count=100 status=none | wc -c",
+        mount.display()
+    ));
+    assert_eq!(output.stdout.trim_ascii(), b"1600");
 }
 
 #[test]
 fn what_is_written_is_mixed_in_and_other_changes_are_refused() {
-    each_way(|service, mount| {
-        let path = mount.join("random");
-        fs::OpenOptions::new()
-            .write(true)
-            .truncate(true)
-            .open(&path)
-            .unwrap()
-            .write_all(&[7; 5000])
-            .unwrap();
-        assert_eq!(service.door("random")["mixed_bytes"], 5000);
-        use std::os::unix::fs::PermissionsExt;
-        assert!(fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).is_err());
-        assert!(fs::remove_file(&path).is_err());
-        assert!(fs::write(mount.join("another"), "x").is_err());
-        let mut names: Vec<_> = fs::read_dir(&mount)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
-        names.sort();
-        assert_eq!(names, ["pseudo", "random", "urandom"]);
-    });
+    if !has_fuse() {
+        return;
+    }
+    let (service, mount) = start_with_files();
+    let path = mount.join("random");
+    fs::OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(&path)
+        .unwrap()
+        .write_all(&[7; 5000])
+        .unwrap();
+    assert_eq!(service.door("random")["mixed_bytes"], 5000);
+    use std::os::unix::fs::PermissionsExt;
+    assert!(fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).is_err());
+    assert!(fs::remove_file(&path).is_err());
+    assert!(fs::write(mount.join("another"), "x").is_err());
+    let mut names: Vec<_> = fs::read_dir(&mount)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["pseudo", "random", "urandom"]);
 }
 
 #[test]
 fn the_requests_of_random_4_are_answered() {
-    each_way(|service, mount| {
-        let file = fs::File::open(mount.join("random")).unwrap();
-        let mut bits = 0_i32;
-        // SAFETY: the request writes an int.
-        let asked = unsafe { libc::ioctl(file.as_raw_fd(), 0x8004_5200, &raw mut bits) };
-        assert_eq!((asked, bits), (0, 256));
-        let before = service.status()["generation"].as_u64().unwrap();
-        // SAFETY: the request takes no argument.
-        assert_eq!(unsafe { libc::ioctl(file.as_raw_fd(), 0x5207) }, 0);
-        assert!(service.status()["generation"].as_u64().unwrap() > before);
-        // SAFETY: the request reads an int.
-        let credit = unsafe { libc::ioctl(file.as_raw_fd(), 0x4004_5201, &raw const bits) };
-        assert_eq!(
-            (
-                credit,
-                rustix::io::Errno::from_io_error(&std::io::Error::last_os_error())
-            ),
-            (-1, Some(rustix::io::Errno::PERM))
-        );
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-        let waits =
-            rustix::fs::open(mount.join("random"), flags, rustix::fs::Mode::empty()).unwrap();
-        assert_eq!(rustix::io::read(&waits, &mut [0; 8]).unwrap(), 8);
-    });
+    if !has_fuse() {
+        return;
+    }
+    let (service, mount) = start_with_files();
+    let file = fs::File::open(mount.join("random")).unwrap();
+    let mut bits = 0_i32;
+    // SAFETY: the request writes an int.
+    let asked = unsafe { libc::ioctl(file.as_raw_fd(), 0x8004_5200, &raw mut bits) };
+    assert_eq!((asked, bits), (0, 256));
+    let before = service.status()["generation"].as_u64().unwrap();
+    // SAFETY: the request takes no argument.
+    assert_eq!(unsafe { libc::ioctl(file.as_raw_fd(), 0x5207) }, 0);
+    assert!(service.status()["generation"].as_u64().unwrap() > before);
+    // SAFETY: the request reads an int.
+    let credit = unsafe { libc::ioctl(file.as_raw_fd(), 0x4004_5201, &raw const bits) };
+    assert_eq!(
+        (
+            credit,
+            rustix::io::Errno::from_io_error(&std::io::Error::last_os_error())
+        ),
+        (-1, Some(rustix::io::Errno::PERM))
+    );
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+    let waits = rustix::fs::open(mount.join("random"), flags, rustix::fs::Mode::empty()).unwrap();
+    assert_eq!(rustix::io::read(&waits, &mut [0; 8]).unwrap(), 8);
 }
 
 #[test]
 fn programs_read_the_files() {
-    each_way(|_service, mount| {
-        let mount = mount.display();
-        let clients = [
-            (
-                "head",
-                format!("head -c 1000 {mount}/random | wc -c"),
-                "1000",
+    if !has_fuse() {
+        return;
+    }
+    let (_service, mount) = start_with_files();
+    let mount = mount.display();
+    let clients = [
+        (
+            "head",
+            format!("head -c 1000 {mount}/random | wc -c"),
+            "1000",
+        ),
+        (
+            "cat",
+            format!("cat {mount}/urandom | head -c 3000000 | wc -c"),
+            "3000000",
+        ),
+        (
+            "python3",
+            format!("python3 -c \"print(len(open('{mount}/random','rb').read(100)))\""),
+            "100",
+        ),
+        (
+            "dd",
+            format!("dd if={mount}/random bs=1000 count=3 iflag=fullblock 2>/dev/null | wc -c"),
+            "3000",
+        ),
+        (
+            "perl",
+            format!("perl -e 'open F,\"<\",\"{mount}/random\"; print read(F,$x,77)'"),
+            "77",
+        ),
+        (
+            "openssl",
+            format!("openssl rand -rand {mount}/random -hex 20 2>/dev/null | head -c 40 | wc -c"),
+            "40",
+        ),
+        (
+            "rngtest",
+            format!("rngtest -c 200 < {mount}/random 2>&1 | grep -c 'FIPS 140-2 successes'"),
+            "1",
+        ),
+        (
+            "fio",
+            format!(
+                "fio --name=r --filename={mount}/urandom --rw=read --bs=4k --size=4k --io_size=1m --minimal \
+             --allow_file_create=0 >/dev/null && echo read"
             ),
-            (
-                "cat",
-                format!("cat {mount}/urandom | head -c 3000000 | wc -c"),
-                "3000000",
-            ),
-            (
-                "python3",
-                format!("python3 -c \"print(len(open('{mount}/random','rb').read(100)))\""),
-                "100",
-            ),
-            (
-                "dd",
-                format!("dd if={mount}/random bs=1000 count=3 iflag=fullblock 2>/dev/null | wc -c"),
-                "3000",
-            ),
-            (
-                "perl",
-                format!("perl -e 'open F,\"<\",\"{mount}/random\"; print read(F,$x,77)'"),
-                "77",
-            ),
-            (
-                "openssl",
-                format!(
-                    "openssl rand -rand {mount}/random -hex 20 2>/dev/null | head -c 40 | wc -c"
-                ),
-                "40",
-            ),
-            (
-                "rngtest",
-                format!("rngtest -c 200 < {mount}/random 2>&1 | grep -c 'FIPS 140-2 successes'"),
-                "1",
-            ),
-            (
-                "fio",
-                format!(
-                    "fio --name=r --filename={mount}/urandom --rw=read --bs=4k --size=4k --io_size=1m --minimal \
-                 --allow_file_create=0 >/dev/null && echo read"
-                ),
-                "read",
-            ),
-        ];
-        for (program, command, expected) in clients {
-            if is_installed(program) {
-                let output = sh(&command);
-                let said = String::from_utf8_lossy(&output.stdout);
-                assert_eq!(said.trim(), expected, "{command}");
-            }
+            "read",
+        ),
+    ];
+    for (program, command, expected) in clients {
+        if is_installed(program) {
+            let output = sh(&command);
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(said.trim(), expected, "{command}");
         }
-    });
+    }
 }
 
 /// A reader that a signal ends while it reads, and one that goes on after a signal, as timers send them.
 #[test]
 fn readers_are_interrupted_and_the_files_go_on() {
-    each_way(|_service, mount| {
-        let program = format!(
-            "import os, signal\n\
-             signal.signal(signal.SIGALRM, lambda *a: None)\n\
-             signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)\n\
-             f = os.open('{}/random', os.O_RDONLY)\n\
-             seen = set()\n\
-             for _ in range(300):\n\
-            \x20    b = os.read(f, 1 << 20)\n\
-            \x20    assert len(b) > 0 and b.count(0) < len(b) // 128 + 64, len(b)\n\
-            \x20    seen.add(b[:16])\n\
-             assert len(seen) == 300\n\
-             print('read', flush=True)\n\
-             while True: os.read(f, 1 << 20)\n",
-            mount.display()
-        );
-        if !is_installed("python3") {
-            return;
-        }
-        let mut python = std::process::Command::new("python3");
-        python
-            .args(["-c", &program])
-            .stdout(std::process::Stdio::piped());
-        let mut python = python.spawn().unwrap();
-        let mut said = [0; 5];
-        python
-            .stdout
-            .as_mut()
-            .unwrap()
-            .read_exact(&mut said)
-            .unwrap();
-        assert_eq!(&said, b"read\n");
-        python.kill().unwrap();
-        python.wait().unwrap();
-        let mut bytes = vec![0; 1 << 20];
-        fs::File::open(mount.join("random"))
-            .unwrap()
-            .read_exact(&mut bytes)
-            .unwrap();
-        assert_random(&bytes);
-    });
+    if !has_fuse() {
+        return;
+    }
+    let (_service, mount) = start_with_files();
+    let program = format!(
+        "import os, signal\n\
+         signal.signal(signal.SIGALRM, lambda *a: None)\n\
+         signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)\n\
+         f = os.open('{}/random', os.O_RDONLY)\n\
+         seen = set()\n\
+         for _ in range(300):\n\
+        \x20    b = os.read(f, 1 << 20)\n\
+        \x20    assert len(b) > 0 and b.count(0) < len(b) // 128 + 64, len(b)\n\
+        \x20    seen.add(b[:16])\n\
+         assert len(seen) == 300\n\
+         print('read', flush=True)\n\
+         while True: os.read(f, 1 << 20)\n",
+        mount.display()
+    );
+    if !is_installed("python3") {
+        return;
+    }
+    let mut python = std::process::Command::new("python3");
+    python
+        .args(["-c", &program])
+        .stdout(std::process::Stdio::piped());
+    let mut python = python.spawn().unwrap();
+    let mut said = [0; 5];
+    python
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut said)
+        .unwrap();
+    assert_eq!(&said, b"read\n");
+    python.kill().unwrap();
+    python.wait().unwrap();
+    let mut bytes = vec![0; 1 << 20];
+    fs::File::open(mount.join("random"))
+        .unwrap()
+        .read_exact(&mut bytes)
+        .unwrap();
+    assert_random(&bytes);
 }
 
 /// The tests of dieharder that take a second: bits, and runs of ascending and descending numbers.
@@ -195,7 +203,7 @@ fn dieharder_finds_nothing_in_the_files() {
     if !has_fuse() || !is_installed("dieharder") {
         return;
     }
-    let (_service, mount) = start();
+    let (_service, mount) = start_with_files();
     for test in [100, 15] {
         let command = format!(
             "cat {}/urandom | dieharder -g 200 -d {test} 2>/dev/null",
@@ -216,7 +224,7 @@ fn rngd_takes_a_file_as_its_source() {
     if !has_fuse() || !is_installed("rngd") {
         return;
     }
-    let (service, mount) = start();
+    let (service, mount) = start_with_files();
     let mut command = std::process::Command::new("rngd");
     command
         .args(["--foreground", "--no-drng=1", "--no-tpm=1", "--rng-device"])
@@ -239,7 +247,7 @@ fn java_takes_its_seeds_from_a_file() {
     if !has_fuse() || !is_installed("java") {
         return;
     }
-    let (service, mount) = start();
+    let (service, mount) = start_with_files();
     let source = service.folder.path("Draw.java");
     let program = "public class Draw { public static void main(String[] a) throws Exception {\n\
         byte[] b = java.security.SecureRandom.getInstance(\"NativePRNG\").generateSeed(32);\n\
@@ -257,22 +265,24 @@ fn java_takes_its_seeds_from_a_file() {
 
 #[test]
 fn readers_at_once_never_get_the_same_bytes() {
-    each_way(|_service, mount| {
-        let read = |length: usize| {
-            let mut bytes = vec![0; 1 << 20];
-            let mut file = fs::File::open(mount.join("random")).unwrap();
-            for piece in bytes.chunks_mut(length) {
-                file.read_exact(piece).unwrap();
-            }
-            bytes
-        };
-        let all = std::thread::scope(|scope| {
-            let lengths = [16, 1000, 4096, 70_000, 150_000, 600_000, 1 << 20, 1 << 20];
-            let readers = lengths.map(|length| scope.spawn(move || read(length)));
-            readers.map(|reader| reader.join().unwrap()).concat()
-        });
-        assert_random(&all);
+    if !has_fuse() {
+        return;
+    }
+    let (_service, mount) = start_with_files();
+    let read = |length: usize| {
+        let mut bytes = vec![0; 1 << 20];
+        let mut file = fs::File::open(mount.join("random")).unwrap();
+        for piece in bytes.chunks_mut(length) {
+            file.read_exact(piece).unwrap();
+        }
+        bytes
+    };
+    let all = std::thread::scope(|scope| {
+        let lengths = [16, 1000, 4096, 70_000, 150_000, 600_000, 1 << 20, 1 << 20];
+        let readers = lengths.map(|length| scope.spawn(move || read(length)));
+        readers.map(|reader| reader.join().unwrap()).concat()
     });
+    assert_random(&all);
 }
 
 /// Tells that it has read, and at last why it ended.
@@ -298,30 +308,29 @@ fn reads_until_an_error(path: &Path, length: usize, told: &Sender<&'static str>)
 #[test]
 fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
     for signal in ["-INT", "-TERM", "-KILL"] {
-        each_way(|mut service, mount| {
-            let mut open = fs::File::open(mount.join("random")).unwrap();
-            // Some of them wait for an answer when it ends.
-            let (told, ends) = std::sync::mpsc::channel();
-            for length in [16, 4096, 150_000, 1 << 20] {
-                let (path, told) = (mount.join("random"), told.clone());
-                std::thread::spawn(move || reads_until_an_error(&path, length, &told));
-            }
-            for _ in 0..4 {
-                assert_eq!(ends.recv_timeout(PATIENCE).unwrap(), "read", "{signal}");
-            }
-            service.end(signal);
-            // The helper unmounts. After SIGKILL no process waits for it, so that may be a moment later.
-            let until = std::time::Instant::now() + PATIENCE;
-            while fs::read_dir(&mount).map_or(1, Iterator::count) != 0 {
-                assert!(std::time::Instant::now() < until, "{signal}: still mounted");
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
-            for _ in 0..4 {
-                assert_eq!(ends.recv_timeout(PATIENCE).unwrap(), "error", "{signal}");
-            }
-            // A reader gets an error, and never zeros.
-            assert!(open.read(&mut [0; 16]).is_err(), "{signal}");
-        });
+        let (mut service, mount) = start_with_files();
+        let mut open = fs::File::open(mount.join("random")).unwrap();
+        // Some of them wait for an answer when it ends.
+        let (told, ends) = std::sync::mpsc::channel();
+        for length in [16, 4096, 150_000, 1 << 20] {
+            let (path, told) = (mount.join("random"), told.clone());
+            std::thread::spawn(move || reads_until_an_error(&path, length, &told));
+        }
+        for _ in 0..4 {
+            assert_eq!(ends.recv_timeout(PATIENCE).unwrap(), "read", "{signal}");
+        }
+        service.end(signal);
+        // The helper unmounts. After SIGKILL no process waits for it, so that may be a moment later.
+        let until = std::time::Instant::now() + PATIENCE;
+        while fs::read_dir(&mount).map_or(1, Iterator::count) != 0 {
+            assert!(std::time::Instant::now() < until, "{signal}: still mounted");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        for _ in 0..4 {
+            assert_eq!(ends.recv_timeout(PATIENCE).unwrap(), "error", "{signal}");
+        }
+        // A reader gets an error, and never zeros.
+        assert!(open.read(&mut [0; 16]).is_err(), "{signal}");
     }
 }
 
@@ -345,7 +354,7 @@ fn when_the_process_that_unmounts_was_killed_the_service_ends_and_the_next_start
     if !has_fuse() {
         return;
     }
-    let (mut service, mount) = start();
+    let (mut service, mount) = start_with_files();
     let read = || fs::File::open(mount.join("random"))?.read(&mut [0; 16]);
     for signal in ["-TERM", "-KILL"] {
         let helpers = children(service.child.id());
@@ -367,7 +376,7 @@ fn a_program_finds_the_files_in_dev_and_no_other_program_does() {
     if !has_fuse() {
         return;
     }
-    let (service, mount) = start();
+    let (service, mount) = start_with_files();
     let run = format!(
         "{} run --private-dev --files {} -- head -c 1000 /dev/urandom | wc -c",
         command.display(),

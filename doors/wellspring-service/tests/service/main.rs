@@ -15,7 +15,6 @@
 //! killed_early  a service that is killed in the middle of its start
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
-//! rings    starts a service whose requests come by io_uring
 //! stuck    a source that does not answer
 //! residue  the memory of the service, searched for bytes that it sent
 //! ```
@@ -32,7 +31,6 @@ mod look;
 mod manners;
 mod page;
 mod residue;
-mod rings;
 mod scale;
 mod sockets;
 mod stuck;

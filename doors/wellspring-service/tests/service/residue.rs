@@ -1,6 +1,5 @@
 use super::common::{Folder, PATIENCE, Service, has_fuse, wellspringd};
 use super::hypervisor::{BUFFERS, GUEST, Hypervisor, WRITE};
-use super::rings::{by_dev_fuse, by_rings};
 use super::wanted::Wanted;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -40,7 +39,7 @@ fn bytes_that_a_client_got_are_nowhere_in_the_service() {
     let mut command = wellspringd();
     command.arg("--config").arg(folder.configure(more));
     command.env("WELLSPRING_TEST_NAME", &name);
-    let service = by_dev_fuse(|| Service::spawn(folder, &mut command));
+    let service = Service::spawn(folder, &mut command);
     let process = service.child.id().to_string();
 
     let mut control = Wanted::default();
@@ -91,30 +90,12 @@ fn bytes_that_a_client_got_are_nowhere_in_the_service() {
     }
 }
 
-#[test]
-fn bytes_that_a_reader_got_by_io_uring_are_nowhere_in_the_service() {
-    let folder = Folder::new();
-    let mount = folder.path("files");
-    let files = format!("[files]\nmount = \"{}\"\n", mount.display());
-    let start = || Service::start_in(folder, &files);
-    let Some(service) = has_fuse().then(|| by_rings(start)).flatten() else {
-        return;
-    };
-    let process = service.child.id().to_string();
-    if let Err(error) = Wanted::default().search_process(&process) {
-        return eprintln!("SKIPPED: the memory of the service cannot be read: {error}");
-    }
-    search_files(&mount, &process);
-}
-
 /// Reads the files, and searches for what they gave.
 fn search_files(mount: &Path, process: &str) {
     let mut bytes = vec![0; 200_000];
     for name in ["random", "urandom"] {
         let mut file = File::open(mount.join(name)).unwrap();
         let mut wanted = Wanted::default();
-        // After the second long read in a row the next answer is made ahead. The last reads are short: what is long is
-        // wiped then, or a moment later.
         for length in [32, 4096, 150_000, 150_000, 150_000, 90_000, 64, 150_000] {
             file.read_exact(&mut bytes[..length]).unwrap();
             wanted.take(&mut bytes[..length]);

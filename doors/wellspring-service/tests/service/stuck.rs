@@ -1,7 +1,6 @@
 //! A source that does not answer: a file of another service, which is stopped.
 
-use super::common::{PATIENCE, Service, has_fuse};
-use super::rings::start;
+use super::common::{PATIENCE, Service, has_fuse, start_with_files};
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
@@ -31,7 +30,7 @@ fn a_source_that_hangs_stops_neither_the_metrics_nor_the_sockets() {
     if !has_fuse() {
         return;
     }
-    let (other, mount) = start();
+    let (other, mount) = start_with_files();
     let noise = mount.join("random");
     let more = format!("[engine]\nnoise_files = [\"{}\"]\n", noise.display());
     let service = Service::start(&more);
@@ -64,7 +63,7 @@ fn the_service_ends_while_a_source_hangs() {
     if !has_fuse() {
         return;
     }
-    let (other, mount) = start();
+    let (other, mount) = start_with_files();
     let noise = mount.join("random");
     let more = format!("[engine]\nnoise_files = [\"{}\"]\n", noise.display());
     let mut service = Service::start(&more);

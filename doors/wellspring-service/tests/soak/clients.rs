@@ -182,7 +182,7 @@ fn open(target: &Target<'_>, name: &str) -> io::Result<File> {
     File::open(files.join(name))
 }
 
-/// Reads of 1 MiB in a row: their answers are made ahead.
+/// Reads of 1 MiB in a row.
 fn long_reads(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
     let mut file = open(target, "random")?;
     let mut bytes = vec![0; 1 << 20];
