@@ -92,7 +92,7 @@ pub struct DoorMeter {
     pub opened: AtomicU64,
     /// Those that are open now.
     pub open_now: AtomicU64,
-    /// Connections refused by a limit.
+    /// Connections refused by a limit, and reads of files that would have filled the page cache.
     pub refused: AtomicU64,
     /// Connections closed because of what came in.
     pub hostile: AtomicU64,

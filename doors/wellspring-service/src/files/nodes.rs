@@ -23,6 +23,10 @@ const BLOCK_BYTES: u32 = 4096;
 /// size of 0 it would never stop.
 const SIZE_BYTES: u64 = 4096;
 
+/// The blocks of 512 bytes that stat(2) reports: all of the size. `cp` takes a file with fewer for one with holes, and
+/// copies 4096 bytes of it.
+const BLOCKS: u64 = SIZE_BYTES / 512;
+
 impl Node {
     pub(super) fn of(number: INodeNo) -> Option<Self> {
         match number.0 {
@@ -48,18 +52,15 @@ impl Node {
     }
 
     pub(super) fn attributes(self) -> FileAttr {
-        let (kind, perm, nlink) = match self {
-            Self::Root => (FileType::Directory, 0o755, 2),
-            Self::File(_) => (FileType::RegularFile, 0o666, 1),
+        let (kind, perm, nlink, size, blocks) = match self {
+            Self::Root => (FileType::Directory, 0o755, 2, 0, 0),
+            Self::File(_) => (FileType::RegularFile, 0o666, 1, SIZE_BYTES, BLOCKS),
         };
         let time = SystemTime::UNIX_EPOCH;
         FileAttr {
             ino: self.number(),
-            size: match self {
-                Self::Root => 0,
-                Self::File(_) => SIZE_BYTES,
-            },
-            blocks: 0,
+            size,
+            blocks,
             atime: time,
             mtime: time,
             ctime: time,

@@ -10,11 +10,13 @@ use crate::users::Peer;
 use core::cell::RefCell;
 use fuser::{
     Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
-    KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
-    ReplyEntry, ReplyIoctl, ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyWrite, Request, TimeOrNow,
+    WriteFlags,
 };
 use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 use wellspring::pseudo;
@@ -184,13 +186,63 @@ impl Filesystem for RandomFiles {
         reply.ok();
     }
 
+    fn mknod(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: u32, reply: ReplyEntry) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn mkdir(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, reply: ReplyEntry) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn create(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: &OsStr,
+        _: u32,
+        _: u32,
+        _: i32,
+        reply: ReplyCreate,
+    ) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn symlink(&self, _: &Request, _: INodeNo, _: &OsStr, _: &Path, reply: ReplyEntry) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn link(&self, _: &Request, _: INodeNo, _: INodeNo, _: &OsStr, reply: ReplyEntry) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn rename(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: &OsStr,
+        _: INodeNo,
+        _: &OsStr,
+        _: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn unlink(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn rmdir(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
+        reply.error(Errno::EPERM);
+    }
+
     fn open(&self, _: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         match self.door(number) {
             Ok((state, door)) => {
                 let meter = state.doors.meter(door);
                 add(&meter.opened, 1);
                 add(&meter.open_now, 1);
-                // The kernel asks for as many bytes as the program reads, caches nothing, and reads nothing ahead.
+                // A read(2) asks for as many bytes as the program wants, and goes past the page cache.
                 reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
             }
             Err(error) => reply.error(error),
@@ -221,9 +273,18 @@ impl Filesystem for RandomFiles {
         _: u64,
         size: u32,
         _: OpenFlags,
-        _: Option<LockOwner>,
+        owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        // Linux names the owner of locks in a read for one program, and never in one that fills the page cache, from which
+        // many programs would get the same bytes: sendfile, splice, copy_file_range and private mappings ask so. Programs
+        // take EINVAL of these calls as the advice to call read(2).
+        if owner.is_none() {
+            if let Ok((state, door)) = self.door(number) {
+                add(&state.doors.meter(door).refused, 1);
+            }
+            return reply.error(Errno::EINVAL);
+        }
         let mut reply = Some(reply);
         let give = |bytes: &[u8]| {
             if let Some(reply) = reply.take() {

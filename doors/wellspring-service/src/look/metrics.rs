@@ -60,7 +60,7 @@ fn doors(text: &mut Text, state: &State) {
         (
             "wellspring_door_refused_total",
             "counter",
-            "Connections refused by a limit.",
+            "Connections refused by a limit, and reads of files that would have filled the page cache.",
             |door| get(&door.refused),
         ),
         (

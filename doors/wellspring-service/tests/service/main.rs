@@ -1,11 +1,12 @@
 //! The real service, with real clients.
 //!
 //! ```text
+//! cache    the page cache, and all ways to it
 //! clock    a wall clock that jumps
 //! common   starts the service, and waits until it says that it is ready
 //! config   the command line, and a configuration that is read again
 //! faults   what the system refuses: a full disk, no permission, no /dev/fuse
-//! files    the device files, read by programs
+//! files    the device files; programs: programs that read them
 //! vsock    the bulk protocol between machines
 //! sockets  EGD, the bulk protocol, limits, garbage
 //! hypervisor  plays a hypervisor: a guest memory, a ring, messages of vhost-user
@@ -16,9 +17,11 @@
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
 //! stuck    a source that does not answer
+//! uring    one read by io_uring
 //! residue  the memory of the service, searched for bytes that it sent
 //! ```
 
+mod cache;
 mod clock;
 mod common;
 mod config;
@@ -30,10 +33,12 @@ mod killed_early;
 mod look;
 mod manners;
 mod page;
+mod programs;
 mod residue;
 mod scale;
 mod sockets;
 mod stuck;
+mod uring;
 mod vsock;
 #[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]
