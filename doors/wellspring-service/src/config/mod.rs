@@ -140,7 +140,7 @@ impl Default for PageSection {
 pub struct FilesSection {
     /// The folder where `random`, `urandom` and `pseudo` appear; empty: none.
     pub mount: PathBuf,
-    /// The number of threads that serve them, and so of readers that are served at the same time.
+    /// The number of threads that answer reads of more than 16 KiB. One more takes requests.
     pub threads: Bounded<1, 64>,
 }
 

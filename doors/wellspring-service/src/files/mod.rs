@@ -3,7 +3,9 @@
 //! ```text
 //! nodes         the files by name and number
 //! buffer        memory for an answer
-//! random_files  the handlers of reads, writes and ioctls
+//! turns         whose read is answered next
+//! reads         answers reads: at once, in turns, or when their user has a share again
+//! random_files  the handlers of all requests
 //! mount         the mount point, and why it cannot be one
 //! guardian      a process that unmounts when the service has ended, also by `kill -9`
 //! ```
@@ -16,15 +18,20 @@ mod guardian;
 mod mount;
 mod nodes;
 mod random_files;
+mod reads;
+mod turns;
 
 pub use guardian::{Guardian, unmount_at_end};
 pub use mount::MountFault;
 
+use crate::process::panics::ends_process;
 use crate::state::State;
 use fuser::{BackgroundSession, Session};
 use random_files::RandomFiles;
+use reads::Reads;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
 
 /// Device files that are mounted and not served yet.
 #[derive(Debug)]
@@ -32,6 +39,7 @@ pub struct MountedFiles {
     session: Session<RandomFiles>,
     guardian: Guardian,
     state: Arc<OnceLock<Arc<State>>>,
+    reads: Arc<Reads>,
 }
 
 /// Device files that are served. They are unmounted when this is dropped.
@@ -40,11 +48,14 @@ pub struct ServedFiles {
     /// `None` only while it is dropped.
     session: Option<BackgroundSession>,
     guardian: Guardian,
+    reads: Arc<Reads>,
+    /// The thread for reads that were paused. `None` only before it starts and after its end.
+    pauses: Option<JoinHandle<()>>,
 }
 
 impl MountedFiles {
-    /// Mounts the files at `path`, for which the guardian was started. `threads` is the number of readers that are served
-    /// at the same time.
+    /// Mounts the files at `path`, for which the guardian was started. `threads` is the number of long reads that are
+    /// answered at the same time.
     ///
     /// # Errors
     ///
@@ -55,7 +66,10 @@ impl MountedFiles {
         guardian: std::io::Result<Guardian>,
     ) -> Result<Self, MountFault> {
         let state = Arc::new(OnceLock::new());
-        let session = mount::mount(path, RandomFiles::new(state.clone()), threads)?;
+        let reads = Arc::new(Reads::new(threads));
+        let files = RandomFiles::new(state.clone(), reads.clone());
+        // One more than may answer long reads.
+        let session = mount::mount(path, files, threads + 1)?;
         let mut guardian = guardian.map_err(MountFault::Guardian)?;
         // From here on the guardian alone unmounts, so that one code serves a clean end and `kill -9`.
         guardian.guard().map_err(MountFault::Guardian)?;
@@ -63,6 +77,7 @@ impl MountedFiles {
             session,
             guardian,
             state,
+            reads,
         })
     }
 
@@ -72,11 +87,18 @@ impl MountedFiles {
     ///
     /// When the system has no thread.
     pub fn serve(self, state: Arc<State>) -> std::io::Result<ServedFiles> {
-        let _ = self.state.set(state);
-        Ok(ServedFiles {
+        let _ = self.state.set(state.clone());
+        let mut served = ServedFiles {
             session: Some(self.session.spawn()?),
             guardian: self.guardian,
-        })
+            reads: self.reads,
+            pauses: None,
+        };
+        let reads = served.reads.clone();
+        let pauses = thread::Builder::new().name("pauses".into());
+        let work = move || ends_process(|| reads.answer_paused(&state));
+        served.pauses = Some(pauses.spawn(work)?);
+        Ok(served)
     }
 }
 
@@ -100,6 +122,10 @@ impl Drop for ServedFiles {
             tracing::warn!(
                 "the files stay mounted: the process that unmounts was killed; the next start unmounts"
             );
+        }
+        self.reads.end();
+        if let Some(pauses) = self.pauses.take() {
+            let _ = pauses.join();
         }
     }
 }

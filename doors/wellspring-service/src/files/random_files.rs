@@ -1,16 +1,14 @@
 //! The handlers of reads, writes and ioctls.
 
-use super::buffer::Buffer;
 use super::nodes::{FILES, Node};
+use super::reads::{Read, Reads};
 use crate::doors::Door;
 use crate::meters::{add, subtract};
 use crate::process::panics::ends_process;
 use crate::state::State;
-use crate::users::Peer;
-use core::cell::RefCell;
 use fuser::{
-    Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
-    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    IoctlFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
     ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyWrite, Request, TimeOrNow,
     WriteFlags,
 };
@@ -18,12 +16,14 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant, SystemTime};
-use wellspring::pseudo;
+use std::time::{Duration, SystemTime};
 
 /// The most bytes that the kernel asks for at once. It splits longer reads. The memory of two such answers fits into the
 /// cache of one CPU: with 1 MiB, reads were up to 10 % slower where the reader and the service share a CPU.
 pub(super) const MAX_READ_BYTES: u32 = 512 << 10;
+
+/// The most bytes that one write(2) mixes in. It returns this number then, and programs write the rest by another call.
+const MAX_MIX_BYTES: usize = 16 << 10;
 
 /// The time for which the kernel may keep names and attributes: 34 years, since they never change.
 const CACHE_TIME: Duration = Duration::from_secs(1 << 30);
@@ -41,16 +41,12 @@ const CREDIT_REQUESTS: [u32; 4] = [0x4004_5201, 0x4008_5203, 0x5204, 0x5206];
 pub(super) struct RandomFiles {
     /// Set before the threads start.
     state: Arc<OnceLock<Arc<State>>>,
-}
-
-thread_local! {
-    /// The buffer in which a thread makes an answer.
-    static SCRATCH: RefCell<Buffer> = RefCell::default();
+    reads: Arc<Reads>,
 }
 
 impl RandomFiles {
-    pub(super) fn new(state: Arc<OnceLock<Arc<State>>>) -> Self {
-        Self { state }
+    pub(super) fn new(state: Arc<OnceLock<Arc<State>>>, reads: Arc<Reads>) -> Self {
+        Self { state, reads }
     }
 
     /// The state and the door of a file.
@@ -70,55 +66,14 @@ impl RandomFiles {
         add(&state.doors.meter(door).mixed_bytes, data.len() as u64);
         Ok(())
     }
-
-    /// Makes `size` bytes and hands them to `give`.
-    fn read_into(
-        &self,
-        user: u32,
-        number: INodeNo,
-        size: u32,
-        give: impl FnOnce(&[u8]),
-    ) -> Result<(), Errno> {
-        let began = Instant::now();
-        let (state, door) = self.door(number)?;
-        let length = size.min(MAX_READ_BYTES) as usize;
-        let read = SCRATCH.with_borrow_mut(|scratch| {
-            scratch.set_len(length);
-            let made = fill(state, door, scratch.bytes_mut());
-            if made.is_ok() {
-                state.doors.meter(door).latencies.count(began.elapsed());
-                give(scratch.bytes());
-            }
-            scratch.wipe();
-            made
-        });
-        read.map_err(|_| Errno::EAGAIN)?;
-        count(state, door, user, length);
-        Ok(())
-    }
-}
-
-/// Makes the bytes of an answer.
-fn fill(state: &State, door: Door, bytes: &mut [u8]) -> Result<(), wellspring::Error> {
-    if door == Door::Pseudo {
-        pseudo::fill(bytes);
-        return Ok(());
-    }
-    state.engine.try_fill(bytes)
-}
-
-/// Counts an answer.
-fn count(state: &State, door: Door, user: u32, bytes: usize) {
-    let user = state.users.meter(Peer::User(user));
-    add(&state.doors.meter(door).bytes, bytes as u64);
-    add(&user.bytes, bytes as u64);
-    add(&user.requests, 1);
 }
 
 impl Filesystem for RandomFiles {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // It also bounds reads: the kernel asks for no more pages than it may write.
         let _ = config.set_max_write(MAX_READ_BYTES);
+        // Otherwise a program that looks for a name waits for all that look for others.
+        let _ = config.add_capabilities(InitFlags::FUSE_PARALLEL_DIROPS);
         Ok(())
     }
 
@@ -272,7 +227,7 @@ impl Filesystem for RandomFiles {
         _: FileHandle,
         _: u64,
         size: u32,
-        _: OpenFlags,
+        flags: OpenFlags,
         owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
@@ -285,16 +240,18 @@ impl Filesystem for RandomFiles {
             }
             return reply.error(Errno::EINVAL);
         }
-        let mut reply = Some(reply);
-        let give = |bytes: &[u8]| {
-            if let Some(reply) = reply.take() {
-                reply.data(bytes);
-            }
+        let (state, door) = match self.door(number) {
+            Ok(found) => found,
+            Err(error) => return reply.error(error),
         };
-        let read = ends_process(|| self.read_into(request.uid(), number, size, give));
-        if let (Err(error), Some(reply)) = (read, reply) {
-            reply.error(error);
-        }
+        let read = Read {
+            user: request.uid(),
+            door,
+            length: size.min(MAX_READ_BYTES) as usize,
+            is_impatient: flags.0 & libc::O_NONBLOCK != 0,
+            reply,
+        };
+        ends_process(|| self.reads.begin(state, read));
     }
 
     fn write(
@@ -309,6 +266,8 @@ impl Filesystem for RandomFiles {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
+        // Linux lets one program write to a file at a time: the others wait for as long as this takes.
+        let data = &data[..data.len().min(MAX_MIX_BYTES)];
         match ends_process(|| self.mix(number, data)) {
             Ok(()) => reply.written(data.len() as u32),
             Err(error) => reply.error(error),

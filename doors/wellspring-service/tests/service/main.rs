@@ -1,7 +1,7 @@
 //! The real service, with real clients.
 //!
 //! ```text
-//! cache    the page cache, and all ways to it
+//! cache    the page cache; ways: all ways to it
 //! clock    a wall clock that jumps
 //! common   starts the service, and waits until it says that it is ready
 //! config   the command line, and a configuration that is read again
@@ -16,6 +16,7 @@
 //! killed_early  a service that is killed in the middle of its start
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
+//! shares   readers of files beside each other
 //! stuck    a source that does not answer
 //! uring    one read by io_uring
 //! residue  the memory of the service, searched for bytes that it sent
@@ -36,6 +37,7 @@ mod page;
 mod programs;
 mod residue;
 mod scale;
+mod shares;
 mod sockets;
 mod stuck;
 mod uring;
@@ -43,6 +45,7 @@ mod vsock;
 #[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]
 mod wanted;
+mod ways;
 
 use std::time::Duration;
 

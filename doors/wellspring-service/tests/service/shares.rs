@@ -1,0 +1,140 @@
+//! Readers of device files beside each other: shares of users, and what a flood leaves behind.
+
+use super::common::{
+    PATIENCE, has_fuse, is_installed, is_long, start_with_files, start_with_files_and,
+};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::{Errno, read};
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Programs of another user, killed at the end.
+struct Flood(Vec<Child>);
+
+impl Flood {
+    fn start(programs: usize, command: &str) -> Self {
+        let start = || {
+            let mut program = Command::new("setpriv");
+            program.args([
+                "--reuid=60001",
+                "--regid=60001",
+                "--clear-groups",
+                "sh",
+                "-c",
+                command,
+            ]);
+            program
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap()
+        };
+        Self((0..programs).map(|_| start()).collect())
+    }
+}
+
+impl Drop for Flood {
+    fn drop(&mut self) {
+        self.0
+            .iter_mut()
+            .for_each(|program| program.kill().unwrap());
+        for program in &mut self.0 {
+            program.wait().unwrap();
+        }
+    }
+}
+
+/// Returns the bytes that the user of [`Flood`] has drawn.
+fn drawn(status: &serde_json::Value) -> u64 {
+    let users = status["users"].as_array().unwrap();
+    let user = users.iter().find(|user| user["user"] == "60001");
+    user.map_or(0, |user| user["bytes"].as_u64().unwrap())
+}
+
+#[test]
+fn a_user_gets_its_rate_by_a_file_and_root_is_not_limited() {
+    if !has_fuse() || !is_installed("setpriv") {
+        return;
+    }
+    const RATE: u64 = 100_000;
+    let limits = format!("[limits]\nbytes_per_second_per_user = {RATE}\n");
+    let (service, mount) = start_with_files_and(&limits);
+    let file = mount.join("random");
+    let began = Instant::now();
+    // Readers that wait for a share are killed with the others.
+    let flood = Flood::start(4, &format!("exec cat {}", file.display()));
+    let bytes = loop {
+        let bytes = drawn(&service.status());
+        assert!(began.elapsed() < PATIENCE, "{bytes}");
+        if bytes > 3 * RATE {
+            break bytes;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    // A second in advance, and one read of cat.
+    let most = RATE * (began.elapsed().as_secs() + 2) + (1 << 20);
+    assert!(bytes <= most, "{bytes} of {most}");
+    let mut bytes = vec![0; 50 * RATE as usize];
+    fs::File::open(&file)
+        .unwrap()
+        .read_exact(&mut bytes)
+        .unwrap();
+    drop(flood);
+}
+
+fn short_reads_of_root(file: &Path, times: usize) -> Vec<Duration> {
+    let file = open(file, OFlags::RDONLY, Mode::empty()).unwrap();
+    let mut times: Vec<_> = (0..times)
+        .map(|_| {
+            let began = Instant::now();
+            assert_eq!(read(&file, &mut [0; 16]), Ok::<_, Errno>(16));
+            began.elapsed()
+        })
+        .collect();
+    times.sort();
+    times
+}
+
+#[test]
+fn a_flood_of_readers_delays_root_little_and_leaves_nothing_behind() {
+    if !has_fuse() || !is_installed("setpriv") {
+        return;
+    }
+    let (service, mount) = start_with_files();
+    let (file, process) = (mount.join("random"), service.child.id());
+    let open_now = || fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
+    let resident_kib = || -> u64 {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS"))
+            .unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    let before = (open_now(), resident_kib());
+    let flood = Flood::start(
+        64,
+        &format!("exec dd if={} bs=16M of=/dev/null", file.display()),
+    );
+    let until = Instant::now() + PATIENCE;
+    while drawn(&service.status()) < 64 << 20 {
+        assert!(Instant::now() < until, "no flood");
+    }
+    let times = short_reads_of_root(&file, 1000);
+    drop(flood);
+    let (p99, longest) = (times[990], times[999]);
+    println!("16 bytes beside 64 readers of 16 MiB: p99 {p99:?}, longest {longest:?}");
+    if is_long("latencies beside a flood are measured, which needs an idle machine") {
+        assert!(p99 < Duration::from_millis(50) && longest < Duration::from_millis(200));
+    }
+    // Three threads have a buffer of 512 KiB each, and the allocator keeps some memory.
+    let until = Instant::now() + PATIENCE;
+    // A connection for the status may be open for a moment.
+    while open_now() > before.0 {
+        assert!(Instant::now() < until, "{} descriptors", open_now());
+    }
+    assert!(resident_kib() < before.1 + 8192, "{} KiB", resident_kib());
+}
