@@ -5,7 +5,7 @@ use crate::doors::Door;
 use crate::family::Family;
 use crate::meters::{add, subtract};
 use crate::state::State;
-use crate::users::{Peer, UserMeter};
+use crate::users::{Peer, Refusal, UserMeter};
 use rustix::net::sockopt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -34,7 +34,13 @@ impl Admission {
     ) -> Option<Self> {
         let door_meter = state.doors.meter(door);
         let (peer, process) = other_end(family, stream);
-        let user = match state.users.enter(peer) {
+        let user = if state.descriptors.are_left_for(peer, stream) {
+            state.users.enter(peer)
+        } else {
+            state.descriptors.log_refusal(state.now_ns());
+            Err(Refusal::TooFewDescriptors)
+        };
+        let user = match user {
             Ok(user) => user,
             Err(refusal) => {
                 add(&door_meter.refused, 1);

@@ -1,13 +1,13 @@
 //! The loop of every thread that serves connections: it waits for events, accepts connections, and lets some wait.
 
+use crate::heartbeats::Heartbeat;
 use crate::listener::Listener;
-use core::cmp::Reverse;
+use crate::pauses::Pauses;
 use core::mem::MaybeUninit;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
-use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -26,7 +26,10 @@ const LOG_PAUSE: Duration = Duration::from_secs(60);
 const ACCEPTED_AT_ONCE: usize = 16;
 
 /// The most events that are taken from the kernel at once.
-const EVENTS_AT_ONCE: usize = 256;
+const EVENTS_AT_ONCE: usize = 1024;
+
+/// The longest wait for an event. Then the loop goes round, and its thread counts as alive.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// The reason why the loop goes on.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +54,8 @@ pub(crate) struct EventLoop {
     accepts_from: Option<Instant>,
     /// The time of the last line of the log about a failure to accept.
     told: Option<Instant>,
-    /// When pauses end, the place, and the number of the connection.
-    pauses: BinaryHeap<Reverse<(Instant, usize, u64)>>,
+    pauses: Pauses,
+    heartbeat: Heartbeat,
 }
 
 impl EventLoop {
@@ -61,6 +64,7 @@ impl EventLoop {
         listeners: Arc<[Listener]>,
         more_flags: EventFlags,
         end: &impl AsFd,
+        heartbeat: Heartbeat,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, end, EventData::new_u64(END_KEY), EventFlags::IN)?;
@@ -70,7 +74,8 @@ impl EventLoop {
             listen_flags: EventFlags::IN | more_flags,
             accepts_from: None,
             told: None,
-            pauses: BinaryHeap::new(),
+            pauses: Pauses::default(),
+            heartbeat,
         };
         new.listen()?;
         Ok(new)
@@ -92,13 +97,14 @@ impl EventLoop {
     /// Waits, unless the thread `is_busy`, and puts into `wakes` what has happened. Returns when that was; `None` at the
     /// end.
     pub(crate) fn wait(&mut self, is_busy: bool, wakes: &mut Vec<Wake>) -> Option<Instant> {
+        self.heartbeat.beat();
         let timeout = if is_busy {
-            Some(Timespec::default())
+            Timespec::default()
         } else {
             self.next_timeout()
         };
         let mut room = [MaybeUninit::uninit(); EVENTS_AT_ONCE];
-        let events = match epoll::wait(&*self.epoll, &mut room, timeout.as_ref()) {
+        let events = match epoll::wait(&*self.epoll, &mut room, Some(&timeout)) {
             Ok((events, _)) => events,
             Err(Errno::INTR) => &mut [],
             Err(_) => return None,
@@ -116,49 +122,58 @@ impl EventLoop {
             self.accepts_from = None;
             let _ = self.listen();
         }
-        while let Some(Reverse((at, place, number))) = self.pauses.peek().copied()
-            && at <= woke
-        {
-            self.pauses.pop();
+        while let Some((place, number)) = self.pauses.take_ended(woke) {
             wakes.push(Wake::PauseEnd(place, number));
         }
         Some(woke)
     }
 
-    /// The time to the next pause that ends.
-    fn next_timeout(&self) -> Option<Timespec> {
-        let next = self.pauses.peek().map(|Reverse((at, ..))| *at);
-        let next = [next, self.accepts_from].into_iter().flatten().min()?;
-        let time = next.saturating_duration_since(Instant::now());
-        // 50 us more, since a thread that wakes a moment too early has to wait a second time.
-        Timespec::try_from(time + Duration::from_micros(50)).ok()
+    /// The time to the next pause that ends, at most [`LONGEST_WAIT`].
+    fn next_timeout(&self) -> Timespec {
+        let next = [self.pauses.next_end(), self.accepts_from];
+        let longest = next
+            .into_iter()
+            .flatten()
+            .min()
+            .map_or(LONGEST_WAIT, |next| {
+                // 50 us more, since a thread that wakes a moment too early has to wait a second time.
+                next.saturating_duration_since(Instant::now()) + Duration::from_micros(50)
+            });
+        Timespec::try_from(longest.min(LONGEST_WAIT)).unwrap_or_default()
     }
 
     /// Lets the connection at this place, with this number, wait until then.
     pub(crate) fn pause(&mut self, until: Instant, place: usize, number: u64) {
-        self.pauses.push(Reverse((until, place, number)));
+        self.pauses.begin(until, place, number);
     }
 
-    /// Accepts a connection of a listener. `None` if there is no more, or if none can be accepted now.
-    fn accept(&mut self, listener: usize, woke: Instant) -> Option<OwnedFd> {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        loop {
-            match accept_with(&self.listeners[listener], flags) {
-                Ok(stream) => return Some(stream),
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(Errno::AGAIN) => return None,
-                Err(error) => {
-                    self.stop_accepting(error, woke);
-                    return None;
-                }
-            }
-        }
+    /// Forgets the pause of the connection at this place, which is closed.
+    pub(crate) fn end_pause(&mut self, place: usize) {
+        self.pauses.cancel(place);
+    }
+
+    /// The number of connections that are paused.
+    #[cfg(test)]
+    pub(crate) fn paused(&self) -> usize {
+        self.pauses.count()
     }
 
     /// Accepts the connections of a listener, at most 16.
     pub(crate) fn accept_some(&mut self, listener: usize, woke: Instant) -> Vec<OwnedFd> {
-        let accepted = std::iter::from_fn(|| self.accept(listener, woke));
-        accepted.take(ACCEPTED_AT_ONCE).collect()
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let mut accepted = Vec::new();
+        for _ in 0..ACCEPTED_AT_ONCE {
+            match accept_with(&self.listeners[listener], flags) {
+                Ok(stream) => accepted.push(stream),
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => {
+                    self.stop_accepting(error, woke);
+                    break;
+                }
+            }
+        }
+        accepted
     }
 
     fn stop_accepting(&mut self, error: Errno, woke: Instant) {

@@ -6,13 +6,15 @@
 //! meters       the counters of a door
 //! share        a share of bytes a second
 //! users        the users that draw, and their limits; connections: the open connections
+//! descriptors  those that are kept back for root and for the service itself
+//! heartbeats   which threads go round their loops
 //! sources      the sources as an operator sees them
 //! notices      events; history: the counters of the last two minutes
 //! doors        the doors, and which of them are open; family: the family of a socket
 //! state        all of these, and the engine; admission: lets a connection in
 //! look         status, metrics and the live page, made of the state
 //! listener     a socket that accepts connections
-//! event_loop   waits for events, accepts connections, lets some wait: for the two below
+//! event_loop   waits for events, accepts connections, lets some wait (pauses): for the two below
 //! sockets      EGD, the bulk protocol, HTTP
 //! guests       virtio-rng for virtual machines, by vhost-user
 //! files        the device files
@@ -33,12 +35,14 @@ pub mod admission;
 pub mod client;
 pub mod config;
 pub mod connections;
+pub mod descriptors;
 pub mod document;
 pub mod doors;
 mod event_loop;
 pub mod family;
 pub mod files;
 pub mod guests;
+pub mod heartbeats;
 pub mod history;
 pub mod kernel_module;
 pub mod kernel_pool;
@@ -49,6 +53,7 @@ pub mod meters;
 pub mod notices;
 mod opened;
 pub mod page;
+mod pauses;
 pub mod process;
 pub mod service;
 pub mod share;

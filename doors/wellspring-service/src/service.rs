@@ -73,6 +73,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         guests: None,
         files: None,
         watchdog: sd_notify::watchdog_enabled().is_some(),
+        stuck: Vec::new(),
         state: state.clone(),
     };
     state.sample();
@@ -200,6 +201,8 @@ struct Service<'a> {
     guests: Option<Guests>,
     files: Option<ServedFiles>,
     watchdog: bool,
+    /// The threads that were stuck at the last look.
+    stuck: Vec<String>,
     state: Arc<State>,
 }
 
@@ -271,10 +274,23 @@ impl Service<'_> {
             }
             _ => {}
         }
-        // If the engine hands out nothing, systemd gets no sign of life and starts the service again.
-        if self.watchdog && self.state.is_ready() {
+        // If the engine hands out nothing, or a thread is stuck, systemd gets no sign of life and starts the service
+        // again.
+        let all_go_round = self.look_at_threads();
+        if self.watchdog && all_go_round && self.state.is_ready() {
             tell(&[NotifyState::Watchdog]);
         }
+    }
+
+    /// Notes threads that have become stuck. Returns whether all go round their loops.
+    fn look_at_threads(&mut self) -> bool {
+        let stuck = self.state.heartbeats.look();
+        for name in stuck.iter().filter(|name| !self.stuck.contains(name)) {
+            let words = format!("the thread {name} is stuck: its connections are not served");
+            self.state.notices.add(true, words);
+        }
+        self.stuck = stuck;
+        self.stuck.is_empty()
     }
 
     /// Notes files that programs no longer find.

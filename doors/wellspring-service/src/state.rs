@@ -1,7 +1,9 @@
 //! The state that all threads of the service share.
 
 use crate::connections::Connections;
+use crate::descriptors::Descriptors;
 use crate::doors::{Door, Doors};
+use crate::heartbeats::Heartbeats;
 use crate::history::{History, Sample};
 use crate::meters::{LatencyCounts, get};
 use crate::notices::Notices;
@@ -22,6 +24,10 @@ pub struct State {
     pub users: Users,
     /// The open connections.
     pub connections: Connections,
+    /// The descriptors that are kept back.
+    pub descriptors: Descriptors,
+    /// The threads that serve connections, and whether they go round their loops.
+    pub heartbeats: Heartbeats,
     /// Clones, restores, suspends, and orders to take new keys, since the start.
     pub clone_notices: AtomicU64,
     /// The last events.
@@ -43,6 +49,8 @@ impl State {
             doors,
             users,
             connections: Connections::default(),
+            descriptors: Descriptors::of_process(),
+            heartbeats: Heartbeats::default(),
             clone_notices: AtomicU64::new(0),
             notices: Notices::default(),
             history: History::default(),

@@ -3,10 +3,11 @@
 use crate::config::LimitsSection;
 use crate::meters::{add, get, subtract};
 use crate::share::Share;
+use core::cmp::Reverse;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The other end of a connection, as the kernel names it (SO_PEERCRED, or the address of vsock).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +18,11 @@ pub enum Peer {
     Loopback,
     /// A machine at the other end of vsock, by its number: all of its users together.
     Machine(u32),
+}
+
+impl Peer {
+    /// The user with the number 0.
+    pub const ROOT: Self = Self::User(0);
 }
 
 impl fmt::Display for Peer {
@@ -50,7 +56,11 @@ struct Limits {
     bytes_per_second_per_guest: AtomicU64,
 }
 
-/// All users that have ever drawn: one entry for each user id of the machine.
+/// Users without a connection are remembered up to this number. One person can have 65,536 user numbers (subuid(5)), and
+/// vsock has 2^32 numbers of machines.
+const REMEMBERED: usize = 1024;
+
+/// The users that are connected, and those that drew most.
 #[derive(Debug)]
 pub struct Users {
     limits: Limits,
@@ -65,6 +75,8 @@ pub enum Refusal {
     TooMany,
     /// This user has too many connections.
     TooManyOfUser,
+    /// The descriptors that are left are kept for root and for the service itself.
+    TooFewDescriptors,
 }
 
 impl Users {
@@ -100,18 +112,31 @@ impl Users {
     /// The meter of a user.
     #[must_use]
     pub fn meter(&self, peer: Peer) -> Arc<UserMeter> {
-        let mut by_peer = self.by_peer.lock().unwrap_or_else(PoisonError::into_inner);
-        by_peer.entry(peer).or_default().clone()
+        meter(&mut self.lock(), peer).clone()
     }
 
-    /// All users and what they have drawn.
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Peer, Arc<UserMeter>>> {
+        self.by_peer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All users that are remembered, and what they have drawn.
     #[must_use]
     pub fn all(&self) -> Vec<(Peer, Arc<UserMeter>)> {
-        let by_peer = self.by_peer.lock().unwrap_or_else(PoisonError::into_inner);
+        let by_peer = self.lock();
         let entries = by_peer.iter();
         entries
             .map(|(peer, meter)| (*peer, meter.clone()))
             .collect()
+    }
+
+    /// The users that have drawn most, at most `most` of them.
+    #[must_use]
+    pub fn greatest(&self, most: usize) -> Vec<(Peer, Arc<UserMeter>)> {
+        let mut all = self.all();
+        // Each count is read once: they grow meanwhile, and a sort panics if the order changes.
+        all.sort_by_cached_key(|(peer, meter)| (Reverse(get(&meter.bytes)), *peer));
+        all.truncate(most);
+        all
     }
 
     /// Counts a connection, which [`leave`](Self::leave) ends.
@@ -120,8 +145,10 @@ impl Users {
     ///
     /// The limit that is reached. Root has no limit, so that an operator can always connect.
     pub fn enter(&self, peer: Peer) -> Result<Arc<UserMeter>, Refusal> {
-        let meter = self.meter(peer);
-        if peer != Peer::User(0) {
+        // Under the lock, so that two threads do not both take the last place, and no user is forgotten meanwhile.
+        let mut by_peer = self.lock();
+        let meter = meter(&mut by_peer, peer);
+        if peer != Peer::ROOT {
             if get(&self.connections) >= get(&self.limits.connections) {
                 return Err(Refusal::TooMany);
             }
@@ -131,7 +158,7 @@ impl Users {
         }
         add(&self.connections, 1);
         add(&meter.connections, 1);
-        Ok(meter)
+        Ok(meter.clone())
     }
 
     /// Ends a connection.
@@ -145,7 +172,7 @@ impl Users {
     #[must_use]
     pub fn reserve(&self, peer: Peer, meter: &UserMeter, bytes: u64, now_ns: u64) -> u64 {
         let rate = get(&self.limits.bytes_per_second_per_user);
-        if rate == 0 || peer == Peer::User(0) {
+        if rate == 0 || peer == Peer::ROOT {
             return 0;
         }
         meter.share.reserve(rate, bytes, now_ns)
@@ -155,6 +182,29 @@ impl Users {
     #[must_use]
     pub fn guest_rate(&self) -> u64 {
         get(&self.limits.bytes_per_second_per_guest)
+    }
+}
+
+/// The meter of a user in the table, which gets one if it has none.
+fn meter(by_peer: &mut BTreeMap<Peer, Arc<UserMeter>>, peer: Peer) -> &Arc<UserMeter> {
+    if by_peer.len() > REMEMBERED && !by_peer.contains_key(&peer) {
+        forget_some(by_peer);
+    }
+    by_peer.entry(peer).or_default()
+}
+
+/// If more users than [`REMEMBERED`] have no connection, forgets the half of these that drew least, with their shares.
+fn forget_some(by_peer: &mut BTreeMap<Peer, Arc<UserMeter>>) {
+    let is_idle = |meter: &UserMeter| get(&meter.connections) == 0;
+    let idle = by_peer.iter().filter(|(_, meter)| is_idle(meter));
+    let mut idle: Vec<(u64, Peer)> = idle
+        .map(|(peer, meter)| (get(&meter.bytes), *peer))
+        .collect();
+    if idle.len() > REMEMBERED {
+        idle.sort_unstable();
+        for (_, peer) in &idle[..idle.len() / 2] {
+            by_peer.remove(peer);
+        }
     }
 }
 
@@ -182,7 +232,7 @@ mod tests {
         users.enter(Peer::User(8)).unwrap();
         let refused = users.enter(Peer::User(9)).unwrap_err();
         assert_eq!(refused, Refusal::TooMany);
-        users.enter(Peer::User(0)).unwrap();
+        users.enter(Peer::ROOT).unwrap();
         users.leave(&first);
         users.leave(&first);
         users.enter(Peer::User(7)).unwrap();
@@ -201,6 +251,20 @@ mod tests {
             }
         }
         assert!((61_000..=61_200).contains(&drawn), "{drawn}");
-        assert_eq!(users.reserve(Peer::User(0), &meter, 1 << 40, now_ns), 0);
+        assert_eq!(users.reserve(Peer::ROOT, &meter, 1 << 40, now_ns), 0);
+    }
+
+    #[test]
+    fn a_person_with_many_user_numbers_does_not_fill_the_table_and_those_that_count_stay() {
+        let users = users(0);
+        let connected = users.enter(Peer::User(7)).unwrap();
+        add(&users.meter(Peer::User(8)).bytes, 1 << 30);
+        for number in 100..100_000 {
+            let meter = users.enter(Peer::Machine(number)).unwrap();
+            users.leave(&meter);
+        }
+        assert!(users.all().len() <= REMEMBERED + 2, "{}", users.all().len());
+        assert_eq!(users.greatest(1)[0].0, Peer::User(8));
+        assert!(Arc::ptr_eq(&connected, &users.meter(Peer::User(7))));
     }
 }

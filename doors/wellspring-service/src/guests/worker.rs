@@ -43,9 +43,10 @@ impl Worker {
         end: &impl AsFd,
         calls: Arc<GuestCalls>,
     ) -> io::Result<Self> {
+        let heartbeat = state.heartbeats.watch("guests".into());
         Ok(Self {
             state,
-            events: EventLoop::new(listeners.into(), EventFlags::empty(), end)?,
+            events: EventLoop::new(listeners.into(), EventFlags::empty(), end, heartbeat)?,
             slots: Vec::new(),
             free: Vec::new(),
             turns: VecDeque::new(),
@@ -161,6 +162,7 @@ impl Worker {
             if is_hostile {
                 slot.guest.admission.note_hostile();
             }
+            self.events.end_pause(place);
             self.free.push(place);
         }
     }

@@ -237,7 +237,7 @@ fn connections(state: &State) -> String {
 }
 
 fn users(state: &State) -> String {
-    let users = state.users.all();
+    let users = state.users.greatest(50);
     let rows = users.iter().map(|(peer, meter)| {
         vec![
             peer.to_string(),
@@ -250,7 +250,7 @@ fn users(state: &State) -> String {
     let head = ["user", "drawn", "requests", "connections"];
     table(
         "Users",
-        "By user number, at all doors together.",
+        "The 50 that drew most, by user number, at all doors together.",
         &head,
         &rows,
     )

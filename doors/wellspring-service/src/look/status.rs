@@ -7,7 +7,7 @@ use crate::sources::SourceState;
 use crate::state::State;
 use serde_json::{Value, json};
 
-/// The connections that are listed: those that have drawn most.
+/// The connections and the users that are listed: those that have drawn most.
 const LISTED: usize = 50;
 
 /// The whole status.
@@ -97,7 +97,7 @@ fn door_status(state: &State, door: Door) -> Value {
 }
 
 fn users(state: &State) -> Vec<Value> {
-    let users = state.users.all();
+    let users = state.users.greatest(LISTED);
     let value = |(peer, meter): &(crate::users::Peer, std::sync::Arc<crate::users::UserMeter>)| {
         json!({
             "user": peer.to_string(),

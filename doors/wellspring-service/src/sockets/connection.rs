@@ -13,9 +13,46 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// The most bytes that one connection sends before the next one has its turn. If 1000 connections want more, each waits
-/// for about 1000 times the 20 us of one turn.
-const TURN_BYTES: usize = 64 * 1024;
+/// The most bytes that one connection sends at once.
+const SENT_AT_ONCE: usize = 64 * 1024;
+
+/// The work of one turn, in bytes: those that come in, are looked at again, and are sent.
+pub(super) const TURN_BYTES: usize = 64 * 1024;
+
+/// The cost of a request, and of each call of the kernel, besides their bytes.
+const CALL_BYTES: usize = 1024;
+
+/// The work that a connection may still do before others have their turns. Everything that the other end can make the
+/// service do is charged, also what has no answer: a turn ends whatever comes in.
+pub(super) struct Turn {
+    left: usize,
+}
+
+impl Turn {
+    pub(super) fn new() -> Self {
+        // A turn costs something even if the connection can do nothing in it.
+        Self {
+            left: TURN_BYTES - CALL_BYTES,
+        }
+    }
+
+    fn charge(&mut self, bytes: usize) {
+        self.left = self.left.saturating_sub(CALL_BYTES + bytes);
+    }
+
+    fn end(&mut self) {
+        self.left = 0;
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The work that was done. The last step of a turn can be longer than what was left, by one answer.
+    pub(super) fn done(&self) -> usize {
+        TURN_BYTES - self.left
+    }
+}
 
 /// The time until the next try of a request that waits for the first seed.
 const SEED_POLL: Duration = Duration::from_millis(5);
@@ -25,7 +62,7 @@ pub(super) struct Scratch(pub(super) Vec<u8>);
 
 impl Scratch {
     pub(super) fn new() -> Self {
-        Self(vec![0; Head::SHORT_BYTES + TURN_BYTES])
+        Self(vec![0; Head::SHORT_BYTES + SENT_AT_ONCE])
     }
 
     pub(super) fn wipe(&mut self) {
@@ -49,8 +86,10 @@ pub(super) struct Connection {
 pub(super) enum Wants {
     /// More requests.
     Input,
-    /// Room to send. A connection whose turn has ended waits for this, too.
+    /// Room to send.
     Room,
+    /// Its next turn.
+    Turn,
     /// The end of this time.
     Pause(Duration),
     /// None: close it.
@@ -70,33 +109,39 @@ impl Connection {
         }
     }
 
-    /// Works until the connection has to wait, or its turn ends. `woke` is the time when the worker learned of the
+    /// Works until the connection has to wait, or its turn is over. `since` is the time when the worker learned of the
     /// work.
-    pub(super) fn work(&mut self, state: &State, scratch: &mut Scratch, woke: Instant) -> Wants {
-        let mut left = TURN_BYTES;
-        loop {
-            if self.answer.is_some() {
-                match self.send(state, scratch, &mut left) {
-                    Some(wants) => return wants,
-                    None => continue,
+    pub(super) fn work(
+        &mut self,
+        state: &State,
+        scratch: &mut Scratch,
+        since: Instant,
+        turn: &mut Turn,
+    ) -> Wants {
+        while !turn.is_over() {
+            let step = if self.answer.is_some() {
+                self.send(state, scratch, turn)
+            } else {
+                match self.take_request(state, since, turn) {
+                    Ok(true) => Ok(()),
+                    Ok(false) => self.receive(turn),
+                    Err(wants) => Err(wants),
                 }
-            }
-            if left == 0 {
-                return Wants::Room;
-            }
-            match self.take_request(state, woke) {
-                Ok(true) => {}
-                Ok(false) => match self.receive() {
-                    Ok(()) => {}
-                    Err(wants) => return wants,
-                },
-                Err(wants) => return wants,
+            };
+            if let Err(wants) = step {
+                return wants;
             }
         }
+        Wants::Turn
     }
 
     /// Takes a request from the input. Returns `false` if there is no complete one.
-    fn take_request(&mut self, state: &State, woke: Instant) -> Result<bool, Wants> {
+    fn take_request(
+        &mut self,
+        state: &State,
+        since: Instant,
+        turn: &mut Turn,
+    ) -> Result<bool, Wants> {
         let facts = Facts {
             is_ready: state.is_ready(),
             process: std::process::id(),
@@ -108,7 +153,11 @@ impl Connection {
         };
         let meter = state.doors.meter(self.admission.meter.door);
         match step {
-            Step::More => return Ok(false),
+            Step::More => {
+                // What is there is looked at again when more has come.
+                turn.charge(self.input.len());
+                return Ok(false);
+            }
             Step::Wait => return Err(Wants::Pause(SEED_POLL)),
             Step::Answer { used, mix, answer } => {
                 let now_ns = state.now_ns();
@@ -124,9 +173,14 @@ impl Connection {
                     state.engine.mix(mix);
                     add(&meter.mixed_bytes, mix.len() as u64);
                 }
+                turn.charge(used);
+                if let Head::Document(_) = answer.head {
+                    // A document takes as long as many other answers.
+                    turn.end();
+                }
                 add(&self.admission.user.requests, 1);
                 add(&self.admission.meter.requests, 1);
-                meter.latencies.count(woke.elapsed());
+                meter.latencies.count(since.elapsed());
                 self.input.drain(..used);
                 self.answer = Some((answer, 0));
             }
@@ -140,7 +194,7 @@ impl Connection {
     }
 
     /// Receives the bytes that have arrived.
-    fn receive(&mut self) -> Result<(), Wants> {
+    fn receive(&mut self, turn: &mut Turn) -> Result<(), Wants> {
         const CHUNK: usize = 1024;
         // Every protocol answers, or ends the connection, before this much is left over.
         const MOST: usize = http::MAX_REQUEST_BYTES;
@@ -150,6 +204,7 @@ impl Connection {
         let received = recv(&self.stream, &mut self.input[length..], RecvFlags::DONTWAIT);
         self.input
             .truncate(length + received.map_or(0, |(count, _)| count));
+        turn.charge(self.input.len() - length);
         match received {
             Ok((0, _)) => Err(Wants::End),
             Ok(_) => Ok(()),
@@ -165,19 +220,16 @@ impl Connection {
         }
     }
 
-    /// Sends the head and random bytes. Returns `None` if the connection need not wait.
-    fn send(&mut self, state: &State, scratch: &mut Scratch, left: &mut usize) -> Option<Wants> {
-        let (answer, head_sent) = self.answer.as_mut()?;
+    /// Sends the head and random bytes, as many as it can at once.
+    fn send(&mut self, state: &State, scratch: &mut Scratch, turn: &mut Turn) -> Result<(), Wants> {
+        let Some((answer, head_sent)) = self.answer.as_mut() else {
+            return Ok(());
+        };
         let head = &answer.head.bytes()[*head_sent..];
-        let head_length = head.len().min(TURN_BYTES);
-        let random = (*left as u64).min(answer.random) as usize;
+        let head_length = head.len().min(SENT_AT_ONCE);
+        let random = answer.random.min(SENT_AT_ONCE as u64) as usize;
         if head_length + random == 0 {
-            if answer.random > 0 {
-                return Some(Wants::Room);
-            }
-            let is_last = answer.is_last;
-            self.answer = None;
-            return is_last.then(|| self.end());
+            return self.end_answer();
         }
         let length = if head_length > Head::SHORT_BYTES {
             head_length
@@ -187,18 +239,18 @@ impl Connection {
         let out = &mut scratch.0[..length];
         out[..head_length].copy_from_slice(&head[..head_length]);
         if state.engine.try_fill(&mut out[head_length..]).is_err() {
-            return Some(Wants::Pause(SEED_POLL));
+            return Err(Wants::Pause(SEED_POLL));
         }
         let sent = send(&self.stream, out, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
         // Bytes that were not sent are wiped as well, and are never sent: the next call makes others.
         wipe(out);
+        turn.charge(length);
         match sent {
             Ok(sent) => {
                 let of_head = sent.min(head_length);
                 let of_random = (sent - of_head) as u64;
                 *head_sent += of_head;
                 answer.random -= of_random;
-                *left = left.saturating_sub(sent);
                 for counter in [&self.admission.meter.bytes, &self.admission.user.bytes] {
                     add(counter, of_random);
                 }
@@ -206,12 +258,24 @@ impl Connection {
                     &state.doors.meter(self.admission.meter.door).bytes,
                     of_random,
                 );
-                (sent < length).then_some(Wants::Room)
+                if sent < length {
+                    return Err(Wants::Room);
+                }
+                if answer.random > 0 || *head_sent < answer.head.bytes().len() {
+                    return Ok(());
+                }
+                self.end_answer()
             }
-            Err(Errno::AGAIN) => Some(Wants::Room),
-            Err(Errno::INTR) => None,
-            Err(_) => Some(self.end()),
+            Err(Errno::AGAIN) => Err(Wants::Room),
+            Err(Errno::INTR) => Ok(()),
+            Err(_) => Err(self.end()),
         }
+    }
+
+    /// Ends the answer, all of which is sent.
+    fn end_answer(&mut self) -> Result<(), Wants> {
+        let is_last = self.answer.take().is_some_and(|(answer, _)| answer.is_last);
+        if is_last { Err(self.end()) } else { Ok(()) }
     }
 
     fn end(&self) -> Wants {

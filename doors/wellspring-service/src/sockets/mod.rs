@@ -6,6 +6,7 @@
 //! bulk        the framed protocol
 //! http        documents
 //! connection  one connection: input, answers, its turn
+//! turns       the order of the turns: by user
 //! worker      a thread that serves connections, by epoll
 //! ```
 //!
@@ -18,6 +19,7 @@ mod connection;
 pub mod egd;
 pub mod http;
 pub mod session;
+mod turns;
 mod worker;
 
 use crate::listener::Listener;
@@ -50,8 +52,10 @@ impl Workers {
             threads: Vec::new(),
         };
         for number in 0..count {
-            let worker = Worker::new(state.clone(), listeners.clone(), &workers.end)?;
-            let builder = std::thread::Builder::new().name(format!("sockets-{number}"));
+            let name = format!("sockets-{number}");
+            let heartbeat = state.heartbeats.watch(name.clone());
+            let worker = Worker::new(state.clone(), listeners.clone(), &workers.end, heartbeat)?;
+            let builder = std::thread::Builder::new().name(name);
             let builder = builder.stack_size(256 * 1024);
             let thread = builder.spawn(|| ends_process(|| worker.run()))?;
             workers.threads.push(thread);

@@ -1,8 +1,10 @@
 //! A thread that serves sockets. All workers accept from the same listeners; each serves the connections it accepted.
 
-use super::connection::{Connection, Scratch, Wants};
+use super::connection::{Connection, Scratch, TURN_BYTES, Turn, Wants};
+use super::turns::Turns;
 use crate::admission::Admission;
 use crate::event_loop::{EventLoop, Wake};
+use crate::heartbeats::Heartbeat;
 use crate::listener::Listener;
 use crate::process::panics::isolated;
 use crate::state::State;
@@ -12,11 +14,25 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// The other end has closed the connection, or it broke.
+const GONE: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
+
+/// The event that a connection waits for.
+#[derive(Clone, Copy)]
+enum Waits {
+    /// These events.
+    For(EventFlags),
+    /// The end of a pause.
+    Pause,
+    /// Its turn, since this time.
+    Turn(Instant),
+}
+
 struct Slot {
     connection: Connection,
-    number: u64,
-    key: u64,
-    interest: EventFlags,
+    waits: Waits,
+    /// The kernel has reported that the other end is gone. It reports each change once.
+    is_gone: bool,
 }
 
 /// One worker.
@@ -25,6 +41,7 @@ pub(super) struct Worker {
     events: EventLoop,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
+    turns: Turns,
     scratch: Scratch,
 }
 
@@ -34,13 +51,15 @@ impl Worker {
         state: Arc<State>,
         listeners: Arc<[Listener]>,
         end: &impl AsFd,
+        heartbeat: Heartbeat,
     ) -> io::Result<Self> {
         Ok(Self {
             state,
             // One of the workers wakes for a new connection, not all.
-            events: EventLoop::new(listeners, EventFlags::EXCLUSIVE, end)?,
+            events: EventLoop::new(listeners, EventFlags::EXCLUSIVE, end, heartbeat)?,
             slots: Vec::new(),
             free: Vec::new(),
+            turns: Turns::new(),
             scratch: Scratch::new(),
         })
     }
@@ -48,22 +67,27 @@ impl Worker {
     /// Serves until the end.
     pub(super) fn run(mut self) {
         let mut wakes = Vec::new();
-        while let Some(woke) = self.events.wait(false, &mut wakes) {
-            for wake in wakes.drain(..) {
-                match wake {
-                    Wake::Accept(listener) => self.accept(listener, woke),
-                    Wake::Event(place, flags) => self.wake(place, flags, woke),
-                    Wake::PauseEnd(place, number) => self.resume(place, number, woke),
-                }
-            }
-        }
+        while self.round(&mut wakes).is_some() {}
     }
 
-    fn resume(&mut self, place: usize, number: u64, woke: Instant) {
-        let is_same = |slot: &Option<Slot>| slot.as_ref().is_some_and(|slot| slot.number == number);
-        if self.slots.get(place).is_some_and(is_same) {
-            self.serve(place, woke);
+    /// Learns what has happened, then gives turns until one turn's work is done. So what happens meanwhile is learned
+    /// soon, and many short turns cost one call of the kernel. `None` at the end.
+    fn round(&mut self, wakes: &mut Vec<Wake>) -> Option<()> {
+        let woke = self.events.wait(!self.turns.is_empty(), wakes)?;
+        for wake in wakes.drain(..) {
+            match wake {
+                Wake::Accept(listener) => self.accept(listener, woke),
+                Wake::Event(place, flags) => self.wake(place, flags, woke),
+                Wake::PauseEnd(place, number) => self.resume(place, number, woke),
+            }
         }
+        let mut done = 0;
+        while done < TURN_BYTES
+            && let Some(place) = self.turns.take()
+        {
+            done += self.serve(place);
+        }
+        Some(())
     }
 
     fn accept(&mut self, listener: usize, woke: Instant) {
@@ -79,78 +103,84 @@ impl Worker {
         let Some(admission) = admission else {
             return;
         };
-        let slot = self.free.pop().unwrap_or(self.slots.len());
-        let key = self.events.key(slot);
-        let interest = EventFlags::IN;
-        if epoll::add(
-            &*self.events.epoll,
-            &stream,
-            EventData::new_u64(key),
-            interest,
-        )
-        .is_err()
-        {
-            self.free.push(slot);
+        let place = self.free.pop().unwrap_or(self.slots.len());
+        let key = EventData::new_u64(self.events.key(place));
+        // Each change is reported once, and no call is needed when a connection waits for something else.
+        let changes = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
+        if epoll::add(&*self.events.epoll, &stream, key, changes).is_err() {
+            self.free.push(place);
             return;
         }
-        if slot == self.slots.len() {
+        if place == self.slots.len() {
             self.slots.push(None);
         }
-        let number = admission.number;
-        self.slots[slot] = Some(Slot {
+        self.slots[place] = Some(Slot {
             connection: Connection::new(stream, admission),
-            number,
-            key,
-            interest,
+            waits: Waits::For(EventFlags::IN),
+            is_gone: false,
         });
-        self.serve(slot, woke);
+        self.queue(place, woke);
+    }
+
+    /// Gives the connection at this place its next turn, for which it waits since then.
+    fn queue(&mut self, place: usize, since: Instant) {
+        if let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) {
+            slot.waits = Waits::Turn(since);
+            let peer = slot.connection.admission.meter.peer;
+            self.turns.add(peer, place);
+        }
     }
 
     fn wake(&mut self, place: usize, flags: EventFlags, woke: Instant) {
-        let is_paused = |slot: &Slot| slot.interest.is_empty();
-        if self
-            .slots
-            .get(place)
-            .and_then(Option::as_ref)
-            .is_some_and(is_paused)
-        {
-            // The other end has closed it. The kernel would report that again and again until the pause ends.
-            if flags.intersects(EventFlags::HUP | EventFlags::ERR) {
-                self.remove(place, false);
-            }
-            return;
-        }
-        self.serve(place, woke);
-    }
-
-    fn serve(&mut self, place: usize, woke: Instant) {
         let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else {
             return;
         };
-        let work = || slot.connection.work(&self.state, &mut self.scratch, woke);
+        slot.is_gone |= flags.intersects(GONE);
+        match slot.waits {
+            Waits::For(events) if flags.intersects(events | GONE) => self.queue(place, woke),
+            Waits::Pause if slot.is_gone => self.remove(place, false),
+            Waits::For(_) | Waits::Pause | Waits::Turn(_) => {}
+        }
+    }
+
+    fn resume(&mut self, place: usize, number: u64, woke: Instant) {
+        let slot = self.slots.get(place).and_then(Option::as_ref);
+        let is_same = |slot: &Slot| slot.connection.admission.number == number;
+        if slot.is_some_and(|slot| is_same(slot) && matches!(slot.waits, Waits::Pause)) {
+            self.queue(place, woke);
+        }
+    }
+
+    /// Gives a connection its turn. Returns the work that was done.
+    fn serve(&mut self, place: usize) -> usize {
+        let mut turn = Turn::new();
+        let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else {
+            return turn.done();
+        };
+        let Waits::Turn(since) = slot.waits else {
+            return turn.done();
+        };
+        let (state, scratch) = (&self.state, &mut self.scratch);
+        let work = || slot.connection.work(state, scratch, since, &mut turn);
         let wants = isolated(work).unwrap_or_else(|| {
             self.scratch.wipe();
             Wants::HostileEnd
         });
-        let interest = match wants {
-            Wants::Input => EventFlags::IN,
-            Wants::Room => EventFlags::OUT,
+        match wants {
+            Wants::Input => slot.waits = Waits::For(EventFlags::IN),
+            Wants::Room => slot.waits = Waits::For(EventFlags::OUT),
+            Wants::Turn => self.queue(place, Instant::now()),
+            // No client waits for the end of this pause.
+            Wants::Pause(_) if slot.is_gone => self.remove(place, false),
             Wants::Pause(time) => {
-                self.events.pause(woke + time, place, slot.number);
-                // Errors and the end of the connection are reported all the same.
-                EventFlags::empty()
+                slot.waits = Waits::Pause;
+                let number = slot.connection.admission.number;
+                self.events.pause(Instant::now() + time, place, number);
             }
-            Wants::End => return self.remove(place, false),
-            Wants::HostileEnd => return self.remove(place, true),
-        };
-        if interest != slot.interest {
-            slot.interest = interest;
-            let data = EventData::new_u64(slot.key);
-            if epoll::modify(&*self.events.epoll, &slot.connection.stream, data, interest).is_err()
-            {
-                self.remove(place, false);
-            }
+            Wants::End => self.remove(place, false),
+            Wants::HostileEnd => self.remove(place, true),
         }
+        turn.done()
     }
 
     fn remove(&mut self, place: usize, is_hostile: bool) {
@@ -160,50 +190,11 @@ impl Worker {
         if is_hostile {
             slot.connection.admission.note_hostile();
         }
+        self.events.end_pause(place);
         self.free.push(place);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{Address, LimitsSection};
-    use crate::doors::{Door, Doors};
-    use crate::meters::get;
-    use crate::users::Users;
-    use std::io::{Read, Write};
-    use std::os::unix::net::UnixStream;
-    use wellspring::Engine;
-
-    /// A request for 8 bytes by the protocol of EGD.
-    const REQUEST: [u8; 2] = [2, 8];
-
-    fn worker() -> Worker {
-        let engine = Engine::builder().sources([]).seed(&[7; 32]);
-        let users = Users::new(&LimitsSection::default());
-        let state = State::new(engine.build().unwrap(), Doors::default(), users);
-        let address = Address::Tcp(([127, 0, 0, 1], 0).into());
-        let listener = Listener::open(Door::Egd, &address, 0).unwrap();
-        let end = rustix::event::eventfd(0, rustix::event::EventfdFlags::empty()).unwrap();
-        Worker::new(Arc::new(state), [listener].into(), &end).unwrap()
-    }
-
-    #[test]
-    fn a_panic_in_the_work_for_a_connection_ends_that_connection_alone() {
-        let mut worker = worker();
-        let (mut other, theirs) = UnixStream::pair().unwrap();
-        worker.add(0, theirs.into(), Instant::now());
-        let (mut client, theirs) = UnixStream::pair().unwrap();
-        client.write_all(&REQUEST).unwrap();
-        // Any answer is longer than this buffer.
-        let scratch = std::mem::take(&mut worker.scratch.0);
-        worker.add(0, theirs.into(), Instant::now());
-        worker.scratch.0 = scratch;
-        assert_eq!(client.read(&mut [0; 8]).unwrap(), 0, "it is closed");
-        assert_eq!(get(&worker.state.doors.meter(Door::Egd).open_now), 1);
-
-        other.write_all(&REQUEST).unwrap();
-        worker.wake(0, EventFlags::IN, Instant::now());
-        other.read_exact(&mut [0; 8]).unwrap();
-    }
-}
+#[path = "worker_tests.rs"]
+mod tests;

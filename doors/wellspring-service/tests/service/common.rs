@@ -173,6 +173,24 @@ impl Service {
         }
     }
 
+    /// Returns the messages that the service sends to systemd within this time.
+    pub(crate) fn notices_within(&self, time: Duration) -> String {
+        let until = std::time::Instant::now() + time;
+        let mut told = String::new();
+        loop {
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                self.notify.set_read_timeout(Some(PATIENCE)).unwrap();
+                return told;
+            }
+            self.notify.set_read_timeout(Some(left)).unwrap();
+            let mut message = [0; 4096];
+            if let Ok(length) = self.notify.recv(&mut message) {
+                told += &String::from_utf8_lossy(&message[..length]);
+            }
+        }
+    }
+
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path("log")).unwrap_or_default()
     }

@@ -5,6 +5,7 @@
 //! clock    a wall clock that jumps
 //! common   starts the service, and waits until it says that it is ready
 //! config   the command line, and a configuration that is read again
+//! hostile  hostile users, a line for each; floods: each of them beside root
 //! faults   what the system refuses: a full disk, no permission, no /dev/fuse
 //! files    the device files; programs: programs that read them
 //! vsock    the bulk protocol between machines
@@ -17,6 +18,7 @@
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
 //! shares   readers of files beside each other
+//! watchdog  signs of life while a thread is stuck
 //! stuck    a source that does not answer
 //! uring    one read by io_uring
 //! residue  the memory of the service, searched for bytes that it sent
@@ -28,7 +30,9 @@ mod common;
 mod config;
 mod faults;
 mod files;
+mod floods;
 mod guests;
+mod hostile;
 mod hypervisor;
 mod killed_early;
 mod look;
@@ -46,6 +50,7 @@ mod vsock;
 #[allow(dead_code, reason = "some of it is for other tests")]
 mod wanted;
 mod ways;
+mod watchdog;
 
 use std::time::Duration;
 

@@ -1,0 +1,203 @@
+//! Tests of a worker, which they move round by round: nothing depends on time.
+
+use super::*;
+use crate::config::{Address, Bounded, LimitsSection};
+use crate::doors::{Door, Doors};
+use crate::heartbeats::Heartbeats;
+use crate::meters::get;
+use crate::users::{Peer, Users};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+use wellspring::Engine;
+use wellspring_client::protocol::Request;
+
+/// A request for 8 bytes by the protocol of EGD.
+const REQUEST: [u8; 2] = [2, 8];
+
+/// The listener whose connections are named by the kernel: here the user of the test.
+const OF_USERS: usize = 1;
+
+/// A worker with a listener of each kind, which the test moves round by round.
+struct Bench {
+    worker: Worker,
+    address: SocketAddr,
+    wakes: Vec<Wake>,
+}
+
+impl Bench {
+    fn new(door: Door, limits: &LimitsSection) -> Self {
+        let engine = Engine::builder().sources([]).seed(&[7; 32]);
+        let users = Users::new(limits);
+        let state = State::new(engine.build().unwrap(), Doors::default(), users);
+        let open = |address| Listener::open(door, &address, 0o600).unwrap();
+        let of_loopback = open(Address::Tcp(([127, 0, 0, 1], 0).into()));
+        let address = rustix::net::getsockname(&of_loopback).unwrap();
+        let address = SocketAddr::try_from(address).unwrap();
+        // No other socket has this port while it is open.
+        let name = format!("wellspring-worker-{}", address.port());
+        let of_users = open(Address::Unix(std::env::temp_dir().join(name)));
+        let listeners = [of_loopback, of_users];
+        let end = rustix::event::eventfd(0, rustix::event::EventfdFlags::empty()).unwrap();
+        let heartbeat = Heartbeats::default().watch("test".into());
+        let worker = Worker::new(Arc::new(state), listeners.into(), &end, heartbeat);
+        Self {
+            worker: worker.unwrap(),
+            address,
+            wakes: Vec::new(),
+        }
+    }
+
+    fn round(&mut self) {
+        self.worker.round(&mut self.wakes).unwrap();
+    }
+
+    /// Rounds until something is so. One without an event takes up to a second.
+    fn rounds_until(&mut self, is_so: impl Fn(&Self) -> bool) {
+        let until = Instant::now() + Duration::from_secs(60);
+        while !is_so(self) {
+            assert!(Instant::now() < until, "{} open", self.open_now());
+            self.round();
+        }
+    }
+
+    /// A connection of the user of the test.
+    fn client(&mut self) -> UnixStream {
+        let (client, theirs) = UnixStream::pair().unwrap();
+        client.set_nonblocking(true).unwrap();
+        self.worker.add(OF_USERS, theirs.into(), Instant::now());
+        client
+    }
+
+    /// A connection of loopback, admitted.
+    fn loopback(&mut self) -> TcpStream {
+        let client = TcpStream::connect(self.address).unwrap();
+        let before = self.open_now();
+        self.rounds_until(|bench| bench.open_now() > before);
+        client
+    }
+
+    fn open_now(&self) -> u64 {
+        let meters = Door::ALL.map(|door| get(&self.worker.state.doors.meter(door).open_now));
+        meters.iter().sum()
+    }
+
+    fn requests_of_loopback(&self) -> u64 {
+        get(&self.worker.state.users.meter(Peer::Loopback).requests)
+    }
+
+    /// Rounds until the client has an answer or an end, at most this many.
+    fn rounds_until_answer(&mut self, client: &mut UnixStream, most: usize) {
+        for _ in 0..most {
+            self.round();
+            match client.read(&mut [0; 64]) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                answer => return assert_ne!(answer.unwrap(), 0, "it is closed"),
+            }
+        }
+        panic!("no answer after {most} rounds");
+    }
+}
+
+#[test]
+fn a_panic_in_the_work_for_a_connection_ends_that_connection_alone() {
+    let mut bench = Bench::new(Door::Egd, &LimitsSection::default());
+    let mut other = bench.client();
+    bench.round();
+    let mut client = bench.client();
+    client.write_all(&REQUEST).unwrap();
+    // Any answer is longer than this buffer.
+    let scratch = std::mem::take(&mut bench.worker.scratch.0);
+    bench.round();
+    bench.worker.scratch.0 = scratch;
+    assert_eq!(client.read(&mut [0; 8]).unwrap(), 0, "it is closed");
+    assert_eq!(bench.open_now(), 1);
+
+    other.write_all(&REQUEST).unwrap();
+    bench.round();
+    other.read_exact(&mut [0; 8]).unwrap();
+}
+
+/// Many connections of one user, each with more input than many turns can take, and then a request of another user.
+#[test]
+fn between_a_request_and_its_answer_another_user_has_one_turn_whatever_it_sends() {
+    let mix = |length: u32| [&Request::Mix(length).head()[..], &vec![7; length as usize]].concat();
+    let read = Request::Read(8).head();
+    let page = b"GET / HTTP/1.1\\r\\n\\r\\n".to_vec();
+    // The most requests of one turn: a request costs at least 1 KiB of the 64 KiB.
+    let cases: [(Door, &str, Vec<u8>, u64); 7] = [
+        (Door::Egd, "no answer", vec![3, 0, 0, 0], 64),
+        (Door::Egd, "short answers", vec![0], 64),
+        (
+            Door::Egd,
+            "mixing",
+            [&[3, 0, 0, 255][..], &[7; 255]].concat(),
+            64,
+        ),
+        (Door::Bulk, "mixing nothing", mix(0), 64),
+        (Door::Bulk, "mixing a byte", mix(1), 64),
+        (
+            Door::Bulk,
+            "long answers",
+            Request::Read(1 << 24).head().to_vec(),
+            1,
+        ),
+        (Door::Web, "pages", page.clone(), 1),
+    ];
+    for (door, name, request, most) in cases {
+        let mut bench = Bench::new(door, &LimitsSection::default());
+        let mut client = bench.client();
+        let flood: Vec<TcpStream> = (0..32).map(|_| bench.loopback()).collect();
+        for mut stream in &flood {
+            let count = match door {
+                Door::Web => 1,
+                _ => 32 * 1024 / request.len(),
+            };
+            stream.write_all(&request.repeat(count)).unwrap();
+        }
+        bench.round();
+        client
+            .write_all(match door {
+                Door::Egd => &REQUEST,
+                Door::Bulk => &read,
+                _ => &page,
+            })
+            .unwrap();
+        let before = bench.requests_of_loopback();
+        bench.rounds_until_answer(&mut client, 6);
+        let served = bench.requests_of_loopback() - before;
+        assert!(
+            served <= 2 * most,
+            "{name}: {served} requests of another user"
+        );
+    }
+}
+
+#[test]
+fn a_connection_that_closes_during_its_pause_leaves_nothing_behind() {
+    let limits = LimitsSection {
+        bytes_per_second_per_user: 1,
+        connections_per_user: Bounded::clamped(10),
+        ..LimitsSection::default()
+    };
+    let mut bench = Bench::new(Door::Egd, &limits);
+    // This draws the user's share of four minutes.
+    let mut first = bench.loopback();
+    first.write_all(&[2, 255]).unwrap();
+    bench.rounds_until(|bench| bench.requests_of_loopback() > 0);
+    for _ in 0..20 {
+        let clients: Vec<TcpStream> = (0..9).map(|_| bench.loopback()).collect();
+        for mut client in &clients {
+            client.write_all(&REQUEST).unwrap();
+        }
+        bench.rounds_until(|bench| bench.worker.events.paused() == 9);
+        for client in clients {
+            // Closed with a reset: the kernel reports that to the other end without a read.
+            rustix::net::sockopt::set_socket_linger(&client, Some(Default::default())).unwrap();
+        }
+        bench.rounds_until(|bench| bench.worker.events.paused() == 0);
+        assert_eq!(bench.open_now(), 1);
+    }
+    assert!(bench.worker.slots.len() <= 10, "places are used again");
+}

@@ -1,0 +1,90 @@
+//! Signs of life for systemd, while a thread of the service is stuck or busy.
+
+use super::common::{Folder, Service, is_installed, is_long, is_root, wellspringd};
+use super::hostile;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Stops one thread, as a debugger does, until standard input ends: PTRACE_SEIZE, then PTRACE_INTERRUPT.
+const STOPPER: &str = "
+import ctypes, os, sys
+libc, thread = ctypes.CDLL(None), int(sys.argv[1])
+seized = libc.ptrace(0x4206, thread, None, None) == 0 and libc.ptrace(0x4207, thread, None, None) == 0
+print('stopped' if seized and os.waitpid(thread, 0x40000000) else 'refused', flush=True)
+sys.stdin.read()
+";
+
+fn start() -> Service {
+    let folder = Folder::new();
+    let mut command = wellspringd();
+    command.arg("--config").arg(folder.configure(""));
+    command.env("WATCHDOG_USEC", "10000000");
+    let service = Service::spawn(folder, &mut command);
+    service.wait_for_notice("WATCHDOG=1");
+    service
+}
+
+/// Stops the thread of this name. `None` where that is forbidden.
+fn stop(service: &Service, name: &str) -> Option<Child> {
+    let tasks = format!("/proc/{}/task", service.child.id());
+    let threads = fs::read_dir(tasks)
+        .unwrap()
+        .map(|task| task.unwrap().path());
+    let is_it = |path: &std::path::PathBuf| {
+        fs::read_to_string(path.join("comm")).is_ok_and(|found| found.trim() == name)
+    };
+    let thread = threads.into_iter().find(is_it).unwrap();
+    let mut command = Command::new("python3");
+    command
+        .args(["-c", STOPPER])
+        .arg(thread.file_name().unwrap());
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.as_mut().unwrap());
+    output.read_line(&mut line).unwrap();
+    if line != "stopped\n" {
+        child.wait().unwrap();
+        eprintln!("SKIPPED: no thread can be stopped by ptrace here");
+        return None;
+    }
+    Some(child)
+}
+
+#[test]
+fn a_thread_that_is_stuck_stops_the_signs_of_life_until_it_goes_on() {
+    if !is_root() || !is_installed("python3") {
+        return;
+    }
+    for name in ["sockets-0", "guests"] {
+        let service = start();
+        let Some(mut stopper) = stop(&service, name) else {
+            return;
+        };
+        service.wait_for_log(&format!("the thread {name} is stuck"));
+        service.drop_notices();
+        // Three signs of life are due in this time.
+        let told = service.notices_within(Duration::from_secs(3));
+        drop(stopper.stdin.take());
+        assert!(!told.contains("WATCHDOG=1"), "{name}: {told}");
+        stopper.wait().unwrap();
+        service.wait_for_notice("WATCHDOG=1");
+    }
+}
+
+#[test]
+fn a_flood_does_not_stop_the_signs_of_life() {
+    if !is_root() || !is_long("it takes ten seconds") {
+        return;
+    }
+    let service = start();
+    let run = service.folder.path("run");
+    hostile::beside(&hostile::ALL[0], &run, None, || {
+        for _ in 0..10 {
+            service.wait_for_notice("WATCHDOG=1");
+        }
+    });
+    assert!(!service.log().contains("is stuck"), "{}", service.log());
+}
