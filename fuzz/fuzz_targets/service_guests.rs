@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use virtio_queue::{Queue, QueueT};
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
-use wellspring_service::guests::request::{MAX_REQUEST_BYTES, Outcome, serve_next};
+use wellspring_service::guests::request::{MAX_BUFFERS, MAX_REQUEST_BYTES, Outcome, serve_next};
 
 const MEMORY_BYTES: usize = 0x2_0000;
 
@@ -37,7 +37,8 @@ fuzz_target!(|data: &[u8]| {
     let mut scratch = vec![0; MAX_REQUEST_BYTES];
     for _ in 0..64 {
         let mut asked = 0;
-        let reserve = |bytes| {
+        let reserve = |bytes, buffers| {
+            assert!(buffers <= MAX_BUFFERS);
             asked = bytes;
             0
         };

@@ -1,4 +1,4 @@
-//! The descriptors of the process: those that are kept back for root and for the service itself.
+//! The descriptors of the process: those that are kept back for root and for the service itself, and the share of guests.
 
 use crate::users::Peer;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,11 +11,24 @@ const FOR_SERVICE: u64 = 16;
 /// Kept for connections of root.
 const FOR_ROOT: u64 = 48;
 
-/// The numbers from which on descriptors are kept back.
+/// The descriptors of a guest: its connection twice, its kick and its call. Its memory keeps none.
+const OF_A_GUEST: u64 = 4;
+
+/// The descriptors of a user who has guests: those of the thread, and 32 that come with one message.
+const OF_A_USER_WITH_GUESTS: u64 = 40;
+
+/// The most users who have guests, if there are enough descriptors: each has a thread.
+const MOST_USERS_WITH_GUESTS: u64 = 64;
+
+/// The numbers from which on descriptors are kept back, and the share of guests.
 #[derive(Debug)]
 pub struct Descriptors {
     of_users: u64,
     of_root: u64,
+    /// The most guests of all users but root together.
+    pub guests: u64,
+    /// The most users but root who have guests.
+    pub users_with_guests: u64,
     /// From this time on the log may say again that too few are left.
     next_line_ns: AtomicU64,
 }
@@ -30,12 +43,15 @@ impl Descriptors {
         Self::under(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))
     }
 
-    /// Half of a very low limit is for users.
+    /// Half of a very low limit is for users; half of what is for users is for guests.
     fn under(limit: u64) -> Self {
         let of_root = limit - FOR_SERVICE.min(limit / 8);
+        let of_users = of_root - FOR_ROOT.min(limit / 8 * 3);
         Self {
-            of_users: of_root - FOR_ROOT.min(limit / 8 * 3),
+            of_users,
             of_root,
+            guests: of_users / 4 / OF_A_GUEST,
+            users_with_guests: (of_users / 4 / OF_A_USER_WITH_GUESTS).min(MOST_USERS_WITH_GUESTS),
             next_line_ns: AtomicU64::new(0),
         }
     }
@@ -79,6 +95,12 @@ mod tests {
             let descriptors = Descriptors::under(limit);
             let found = (descriptors.of_users, descriptors.of_root);
             assert_eq!(found, (of_users, of_root), "{limit}");
+        }
+        // Guests leave half to the sockets, whatever the limit is.
+        for limit in [0, 1, 64, 512, 1024, 1 << 19, u64::MAX] {
+            let of = Descriptors::under(limit);
+            let taken = of.guests * OF_A_GUEST + of.users_with_guests * OF_A_USER_WITH_GUESTS;
+            assert!(taken <= of.of_users / 2, "{limit}");
         }
         let newest = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC).unwrap();
         let number = newest.as_raw_fd() as u64;

@@ -9,7 +9,7 @@ use rustix::net::{
 };
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,7 @@ impl Listener {
             ));
         }
         rustix::io::ioctl_fionbio(&socket, true)?;
+        take_descriptors(&socket, false);
         let family = Family::of(&socket)?;
         family.check(door)?;
         Ok(Self {
@@ -103,6 +104,25 @@ impl Drop for Listener {
     }
 }
 
+/// Lets the other end of a Unix socket send descriptors, or forbids it, from Linux 6.16 on. Sockets that a listener accepts
+/// begin as the listener is. Without this, the thread that reads the bytes closes the descriptors beside them: a file system
+/// of the other end (FUSE) can keep it waiting.
+pub(crate) fn take_descriptors(socket: &impl AsFd, may: bool) {
+    /// `SO_PASSRIGHTS` of asm-generic/socket.h.
+    const PASS_RIGHTS: libc::c_int = 83;
+    let value = libc::c_int::from(may);
+    // SAFETY: the descriptor is open, and the value is one int. Older kernels and other families refuse the call.
+    let _ = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            PASS_RIGHTS,
+            (&raw const value).cast(),
+            size_of_val(&value) as libc::socklen_t,
+        )
+    };
+}
+
 fn open_unix(door: Door, path: &Path, mode: u32) -> io::Result<Listener> {
     remove_stale(path)?;
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -117,6 +137,7 @@ fn open_unix(door: Door, path: &Path, mode: u32) -> io::Result<Listener> {
         family: Family::Unix,
         made: Some((path.into(), inode)),
     };
+    take_descriptors(&listener.socket, false);
     listen(&listener.socket, BACKLOG)?;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     Ok(listener)

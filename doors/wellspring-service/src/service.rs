@@ -80,7 +80,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let threads = config.service.threads.get() as usize;
     let workers = Workers::start(&state, opened.listeners, threads)
         .map_err(|error| format!("no threads for sockets: {error}"))?;
-    service.guests = serve_guests(&state, opened.guests)?;
+    service.guests = serve_guests(&state, config, opened.guests)?;
     let start_seeds = |module| KernelSeeds::start(&state, module);
     let seeds = opened.module.map(start_seeds).transpose();
     let seeds = seeds.map_err(|error| format!("no thread for the kernel module: {error}"))?;
@@ -118,10 +118,16 @@ fn end_engine(state: Arc<State>) {
 }
 
 /// Without a socket for guests there is no thread for them.
-fn serve_guests(state: &Arc<State>, listeners: Vec<Listener>) -> Result<Option<Guests>, Fault> {
-    let guests = (!listeners.is_empty()).then(|| Guests::start(state, listeners));
-    guests
-        .transpose()
+fn serve_guests(
+    state: &Arc<State>,
+    config: &Config,
+    listeners: Vec<Listener>,
+) -> Result<Option<Guests>, Fault> {
+    if listeners.is_empty() {
+        return Ok(None);
+    }
+    Guests::start(state, &config.guests, listeners)
+        .map(Some)
         .map_err(|error| format!("no thread for guests: {error}"))
 }
 
@@ -324,6 +330,9 @@ impl Service<'_> {
                     self.state.notices.add(false, words);
                 }
                 self.state.users.set_limits(&new.limits);
+                if let Some(guests) = &self.guests {
+                    guests.set_limits(&new.guests);
+                }
                 log::set_level(new.log.level);
                 self.state
                     .notices

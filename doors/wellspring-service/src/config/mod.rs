@@ -39,6 +39,8 @@ pub struct Config {
     pub vhost_user: SocketSection<VhostUserDefaults>,
     /// The limits of one user and of all users together.
     pub limits: LimitsSection,
+    /// The limits of guests.
+    pub guests: GuestsSection,
     /// The kernel's pool.
     pub kernel_pool: KernelPoolSection,
     /// The seeds of the kernel module.
@@ -232,6 +234,31 @@ impl Default for LimitsSection {
             connections_per_user: Bounded::clamped(1024),
             bytes_per_second_per_user: 0,
             bytes_per_second_per_guest: 1 << 20,
+        }
+    }
+}
+
+/// `[guests]`: these take effect when the file is read again. Root has no limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuestsSection {
+    /// Guests of all users together. With 32 regions each, 1024 have half of the mappings of a process.
+    pub connections: Bounded<1, 1024>,
+    /// Guests of one user.
+    pub connections_per_user: Bounded<1, 1024>,
+    /// Memory of the guests of all users together, in GiB. A process can map 128 TiB.
+    pub memory_gib: Bounded<1, 65_536>,
+    /// Memory of the guests of one user, in GiB.
+    pub memory_per_user_gib: Bounded<1, 65_536>,
+}
+
+impl Default for GuestsSection {
+    fn default() -> Self {
+        Self {
+            connections: Bounded::clamped(1024),
+            connections_per_user: Bounded::clamped(256),
+            memory_gib: Bounded::clamped(32 << 10),
+            memory_per_user_gib: Bounded::clamped(8 << 10),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The virtio device of one guest: what the messages of vhost-user set.
 
+use super::limits::Pass;
 use super::memory::{MAX_REGIONS, Memory, Place};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::fs::File;
@@ -15,13 +16,13 @@ use vhost::vhost_user::{Error, GpuBackend, Result, VhostUserBackendReqHandlerMut
 use virtio_queue::{Queue, QueueT};
 
 /// The most requests that a guest may have open. QEMU's device has 4.
-pub const MAX_QUEUE: u16 = 256;
+pub(super) const MAX_QUEUE: u16 = 256;
 
 /// VIRTIO_F_VERSION_1: a device as the standard describes it.
 const VERSION_1: u64 = 1 << 32;
 
 /// The features that the device offers.
-pub const FEATURES: u64 = VERSION_1 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
+pub(super) const FEATURES: u64 = VERSION_1 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
 
 /// The protocol features that it offers. The crate `vhost` adds REPLY_ACK.
 const PROTOCOL_FEATURES: VhostUserProtocolFeatures = VhostUserProtocolFeatures::CONFIGURE_MEM_SLOTS;
@@ -45,27 +46,27 @@ impl Drop for Kick {
 
 /// The device of one guest.
 #[derive(Debug)]
-pub struct Device {
+pub(super) struct Device {
     /// The guest's memory.
-    pub memory: Memory,
+    pub(super) memory: Memory,
     /// The ring of requests.
-    pub queue: Queue,
+    pub(super) queue: Queue,
     kick: Option<Kick>,
     call: Option<File>,
     features: u64,
     is_enabled: bool,
     epoll: Arc<OwnedFd>,
     key: u64,
+    pass: Arc<Pass>,
 }
 
 impl Device {
-    /// A device whose requests `epoll` reports with this key.
+    /// A device whose requests `epoll` reports with this key, and whose memory counts for `pass`.
     ///
     /// # Panics
     ///
     /// Never: [`MAX_QUEUE`] is a power of two.
-    #[must_use]
-    pub fn new(epoll: Arc<OwnedFd>, key: u64) -> Self {
+    pub(super) fn new(epoll: Arc<OwnedFd>, key: u64, pass: Arc<Pass>) -> Self {
         Self {
             memory: Memory::default(),
             queue: Queue::new(MAX_QUEUE).expect("a power of two"),
@@ -75,18 +76,17 @@ impl Device {
             is_enabled: false,
             epoll,
             key,
+            pass,
         }
     }
 
     /// Whether the guest may send requests.
-    #[must_use]
-    pub fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         self.is_enabled && self.queue.ready()
     }
 
     /// The event descriptor by which the guest learns that requests are completed.
-    #[must_use]
-    pub fn call(&self) -> Option<&File> {
+    pub(super) fn call(&self) -> Option<&File> {
         self.call.as_ref()
     }
 
@@ -112,6 +112,8 @@ impl Device {
             let used = queue.used_idx(memory, core::sync::atomic::Ordering::Acquire);
             is_valid.then_some(used.ok()).flatten()
         });
+        // The three parts of the ring: the guest can move them with each message.
+        self.memory.touch(3).map_err(Error::ReqHandlerError)?;
         match used.flatten() {
             Some(used) => self.queue.set_next_used(used.0),
             None => {
@@ -179,7 +181,8 @@ impl VhostUserBackendReqHandlerMut for Device {
         files: Vec<File>,
         _postcopy: Option<bool>,
     ) -> Result<Option<Vec<Base>>> {
-        let mut memory = Memory::default();
+        // What is replaced counts no more, and is not mapped twice.
+        self.memory = Memory::default();
         for (region, file) in regions.iter().zip(files) {
             let place = Place {
                 guest: region.guest_phys_addr,
@@ -187,9 +190,9 @@ impl VhostUserBackendReqHandlerMut for Device {
                 bytes: region.memory_size,
                 offset: region.mmap_offset,
             };
-            memory.add(place, file).map_err(Error::ReqHandlerError)?;
+            let added = self.memory.add(place, &file, &self.pass);
+            added.map_err(Error::ReqHandlerError)?;
         }
-        self.memory = memory;
         Ok(None)
     }
 
@@ -293,7 +296,7 @@ impl VhostUserBackendReqHandlerMut for Device {
             bytes: region.memory_size,
             offset: region.mmap_offset,
         };
-        let added = self.memory.add(place, file);
+        let added = self.memory.add(place, &file, &self.pass);
         added.map(|()| None).map_err(Error::ReqHandlerError)
     }
 

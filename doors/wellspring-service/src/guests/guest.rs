@@ -8,6 +8,7 @@ use crate::meters::add;
 use crate::share::Share;
 use crate::state::State;
 use crate::wipe::wipe;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -142,14 +143,28 @@ impl Guest {
             Err(_) => return Err(Wants::End),
         };
         if seen < HEAD_BYTES {
-            return Ok(false);
+            return self.rest_may_come();
         }
         let length = u32::from_ne_bytes([head[8], head[9], head[10], head[11]]) as usize;
         if length > MAX_MSG_SIZE || unread_bytes(self.stream.as_fd()) > MAX_UNREAD_BYTES {
             return Err(Wants::HostileEnd);
         }
         let arrived = rustix::io::ioctl_fionread(&self.stream).map_err(|_| Wants::End)?;
-        Ok(arrived >= (HEAD_BYTES + length) as u64)
+        if arrived >= (HEAD_BYTES + length) as u64 {
+            return Ok(true);
+        }
+        self.rest_may_come()
+    }
+
+    /// Whether the rest of a message can arrive: the other end has not closed the connection in the middle. A guest whose
+    /// half message waits is never read to its end, and would stay until the service ends.
+    fn rest_may_come(&self) -> Result<bool, Wants> {
+        let mut polled = [PollFd::new(&self.stream, PollFlags::RDHUP)];
+        let ends = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+        match poll(&mut polled, Some(&Timespec::default())) {
+            Ok(_) if polled[0].revents().intersects(ends) => Err(Wants::End),
+            _ => Ok(false),
+        }
     }
 
     fn serve(
@@ -163,22 +178,9 @@ impl Guest {
         if !device.is_running() {
             return Ok(Wants::Event);
         }
-        let device = &mut *device;
-        let queue = &mut device.queue;
-        let work = Work {
-            state,
-            admission: &self.admission,
-            share: &self.share,
-            woke,
-        };
-        let (wants, is_used) = device
-            .memory
-            .guard(|memory| {
-                let before = queue.next_used();
-                let wants = work.requests(queue, memory, scratch);
-                (wants, queue.next_used() != before)
-            })
-            .ok_or(BrokenRing)?;
+        let before = device.queue.next_used();
+        let wants = self.requests(&mut device, state, scratch, woke);
+        let is_used = device.queue.next_used() != before;
         if let Some(call) = device.call().filter(|_| is_used) {
             // The other end has kept this thread waiting.
             if !calls.call(call.as_fd()) {
@@ -187,45 +189,46 @@ impl Guest {
         }
         wants
     }
-}
 
-/// The state that requests need besides the ring.
-struct Work<'a> {
-    state: &'a State,
-    admission: &'a Admission,
-    share: &'a Share,
-    woke: Instant,
-}
-
-impl Work<'_> {
     fn requests(
         &self,
-        queue: &mut virtio_queue::Queue,
-        memory: &vm_memory::GuestMemoryMmap,
+        device: &mut Device,
+        state: &State,
         scratch: &mut Scratch,
+        woke: Instant,
     ) -> Result<Wants, BrokenRing> {
-        let users = &self.state.users;
+        let users = &state.users;
         let mut left = TURN_BYTES;
         for _ in 0..TURN_REQUESTS {
-            let reserve = |bytes| {
-                let now_ns = self.state.now_ns();
+            // The first page of a table of descriptors, which can be anywhere, and both ends of each buffer. The rings, and
+            // what is between the ends of at most 64 KiB, need few page tables.
+            let mut touched = 2;
+            let reserve = |bytes, buffers: usize| {
+                touched += 2 * buffers;
+                let now_ns = state.now_ns();
                 let peer = self.admission.meter.peer;
                 match users.reserve(peer, &self.admission.user, bytes, now_ns) {
                     0 => self.share.reserve(users.guest_rate(), bytes, now_ns),
                     wait_ns => wait_ns,
                 }
             };
-            let fill = |bytes: &mut [u8]| self.state.engine.try_fill(bytes).is_ok();
-            match serve_next(queue, memory, &mut scratch.0, reserve, fill)? {
+            let fill = |bytes: &mut [u8]| state.engine.try_fill(bytes).is_ok();
+            let (memory, queue) = (&device.memory, &mut device.queue);
+            // After each request: of memory that was cut off, few pages are replaced.
+            let served =
+                memory.guard(|memory| serve_next(queue, memory, &mut scratch.0, reserve, fill));
+            let outcome = served.ok_or(BrokenRing)??;
+            device.memory.touch(touched).map_err(|_| BrokenRing)?;
+            match outcome {
                 Outcome::Idle => return Ok(Wants::Event),
                 Outcome::Wait(wait_ns) => return Ok(Wants::Pause(Duration::from_nanos(wait_ns))),
                 Outcome::NotSeeded => return Ok(Wants::Pause(SEED_POLL)),
                 Outcome::Faulty => {
-                    self.count(0);
+                    self.count(state, woke, 0);
                     add(&self.admission.meter.faulty, 1);
                 }
                 Outcome::Done(bytes) => {
-                    self.count(bytes.into());
+                    self.count(state, woke, bytes.into());
                     left = left.saturating_sub(bytes as usize);
                 }
             }
@@ -236,16 +239,16 @@ impl Work<'_> {
         Ok(Wants::Turn)
     }
 
-    fn count(&self, bytes: u64) {
+    fn count(&self, state: &State, woke: Instant, bytes: u64) {
         let (meter, user) = (&self.admission.meter, &self.admission.user);
-        let door = self.state.doors.meter(meter.door);
+        let door = state.doors.meter(meter.door);
         for counter in [&meter.bytes, &user.bytes, &door.bytes] {
             add(counter, bytes);
         }
         for counter in [&meter.requests, &user.requests] {
             add(counter, 1);
         }
-        door.latencies.count(self.woke.elapsed());
+        door.latencies.count(woke.elapsed());
     }
 }
 

@@ -1,83 +1,113 @@
 //! Virtual machines: a virtio-rng device for each, by vhost-user.
 //!
 //! ```text
-//! sigbus   a guest's memory that is cut off under us: zeros in place of a signal
-//! memory   the parts of a guest's memory that the other end gives to map
-//! calls    calls to guests, and a way out of a call that waits
-//! request  one request: a chain of descriptors, and the bytes for it
-//! device   the virtio device: what the messages of vhost-user set
-//! guest    one connection: its messages, its requests, its turn
-//! worker   the thread that serves all guests, by epoll
+//! limits    how many guests, and how much memory, the users may have
+//! mapping   a region of a guest's memory, mapped
+//! sigbus    a guest's memory that is cut off under us: zeros in place of a signal
+//! memory    the regions of one guest
+//! calls     calls to guests, and a way out of a call that waits
+//! request   one request: a chain of descriptors, and the bytes for it
+//! device    the virtio device: what the messages of vhost-user set
+//! guest     one connection: its messages, its requests, its turn
+//! inbox     new connections on their way to a thread
+//! worker    the thread that serves the guests of one user, by epoll
+//! threads   the threads of all users
+//! acceptor  the thread that accepts connections
 //! ```
 //!
-//! One thread serves all guests. It makes the bytes of a request when it answers the request and keeps none, so two
-//! copies of one guest get different bytes. Everything that the other end sends is treated as hostile: a request with
-//! wrong descriptors is completed with no bytes, and any other fault ends the connection.
+//! Each user has a thread. A hypervisor can make this thread wait: its memory is freed or cleared in a page fault, a file
+//! system of its own does not end close(2). So it can stop its own user's guests, and no others. The thread makes the bytes
+//! of a request when it answers the request and keeps none, so two copies of one guest get different bytes. Everything
+//! that the other end sends is treated as hostile: a request with wrong descriptors is completed with no bytes, and any
+//! other fault ends the connection.
 
+mod acceptor;
 mod calls;
-pub mod device;
+mod device;
 mod guest;
-pub mod memory;
+mod inbox;
+mod limits;
+mod mapping;
+mod memory;
 pub mod request;
 mod sigbus;
+mod threads;
 mod worker;
 
+use crate::config::GuestsSection;
 use crate::listener::Listener;
 use crate::process::panics::ends_process;
 use crate::state::State;
-use calls::GuestCalls;
+use acceptor::Acceptor;
+use limits::GuestLimits;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::thread::JoinHandle;
-use worker::Worker;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+use threads::{STACK_BYTES, Threads};
 
-/// The thread that serves the guests; it ends when this is dropped.
+/// The longest wait for threads at the end.
+const END_WAIT: Duration = Duration::from_secs(1);
+
+/// The threads that serve the guests; they end when this is dropped.
 #[derive(Debug)]
 pub struct Guests {
-    end: OwnedFd,
-    calls: Arc<GuestCalls>,
-    thread: Option<JoinHandle<()>>,
+    end: Arc<OwnedFd>,
+    limits: Arc<GuestLimits>,
+    threads: Arc<Threads>,
+    acceptor: Option<JoinHandle<()>>,
 }
 
 impl Guests {
-    /// Starts the thread.
+    /// Starts the thread that accepts connections.
     ///
     /// # Errors
     ///
     /// The system has no free thread or descriptor.
-    pub fn start(state: &Arc<State>, listeners: Vec<Listener>) -> io::Result<Self> {
+    pub fn start(
+        state: &Arc<State>,
+        section: &GuestsSection,
+        listeners: Vec<Listener>,
+    ) -> io::Result<Self> {
         sigbus::install()?;
-        let end = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let calls = Arc::new(GuestCalls::default());
-        let worker = Worker::new(state.clone(), listeners, &end, calls.clone())?;
-        let builder = std::thread::Builder::new().name("guests".into());
-        let builder = builder.stack_size(256 * 1024);
-        let thread = builder.spawn(|| ends_process(|| worker.run()))?;
+        let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let limits = Arc::new(GuestLimits::new(section));
+        let threads = Arc::new(Threads::new(state.clone(), end.clone()));
+        let acceptor = Acceptor {
+            state: state.clone(),
+            limits: limits.clone(),
+            threads: threads.clone(),
+        };
+        let (wait, builder) = (end.clone(), Builder::new().name("guests".into()));
+        let run = move || ends_process(|| acceptor.run(listeners, &wait));
+        let acceptor = builder.stack_size(STACK_BYTES).spawn(run)?;
         Ok(Self {
             end,
-            calls,
-            thread: Some(thread),
+            limits,
+            threads,
+            acceptor: Some(acceptor),
         })
     }
-}
 
-impl Guests {
-    /// Frees the thread from an other end that keeps it waiting. Called about once a second.
+    /// Replaces the limits. Guests that are connected stay.
+    pub fn set_limits(&self, section: &GuestsSection) {
+        self.limits.set(section);
+    }
+
+    /// Frees threads from an other end that keeps them waiting. Called about once a second.
     pub fn free_if_stuck(&self) {
-        // `self` joins the thread when it is dropped, and not before.
-        if self.thread.is_some() {
-            self.calls.interrupt_if_stuck();
-        }
+        self.threads.free_if_stuck();
     }
 }
 
 impl Drop for Guests {
     fn drop(&mut self) {
         let _ = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
         }
+        self.threads.end(END_WAIT);
     }
 }

@@ -34,8 +34,8 @@ pub enum Outcome {
 pub struct BrokenRing;
 
 /// Serves the next request of a ring. `reserve` takes a number of bytes from the guest's share, or returns the time to
-/// wait in nanoseconds; `fill` makes random bytes, or returns `false` before the seed. `scratch` has
-/// [`MAX_REQUEST_BYTES`], and is wiped.
+/// wait in nanoseconds; it also learns the number of buffers. `fill` makes random bytes, or returns `false` before the
+/// seed. `scratch` has [`MAX_REQUEST_BYTES`], and is wiped.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn serve_next(
     queue: &mut Queue,
     memory: &GuestMemoryMmap,
     scratch: &mut [u8],
-    reserve: impl FnOnce(u64) -> u64,
+    reserve: impl FnOnce(u64, usize) -> u64,
     fill: impl FnOnce(&mut [u8]) -> bool,
 ) -> Result<Outcome, BrokenRing> {
     let next = queue.iter(memory).map_err(|_| BrokenRing)?.next();
@@ -55,7 +55,8 @@ pub fn serve_next(
     let buffers = buffers(chain);
     let asked = buffers.as_ref().map_or(0, |buffers| asked_bytes(buffers));
     let length = asked.min(scratch.len() as u64) as usize;
-    let wait_ns = reserve((length as u64).max(MIN_COST_BYTES));
+    let count = buffers.as_ref().map_or(0, Vec::len);
+    let wait_ns = reserve((length as u64).max(MIN_COST_BYTES), count);
     if wait_ns > 0 {
         queue.go_to_previous_position();
         return Ok(Outcome::Wait(wait_ns));

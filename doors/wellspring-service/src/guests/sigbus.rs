@@ -1,18 +1,23 @@
 //! A guest's memory that the other end cuts off while the service uses it.
 //!
 //! The memory is a file that both ends have mapped. If the other end truncates it, an access beyond its new end raises
-//! SIGBUS, which would end the service. The handler maps zeros over the region, and notes that it is lost.
+//! SIGBUS, which would end the service. So does an access to a huge page that the system cannot give. The handler maps
+//! zeros over the page, and notes that memory is lost.
+//!
+//! Copies by system calls (preadv(2), pwritev(2)) would need no handler. They do not serve: no call writes to a file of
+//! hugetlbfs, and none promises that the two bytes of a ring's index change at once.
 
+use super::mapping::Mapping;
 use core::cell::Cell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The mapped regions of one guest: where each begins, and its length in bytes.
+/// The mapped regions of one guest.
 #[derive(Debug, Default)]
 pub(super) struct Regions {
-    pub(super) mapped: Vec<(usize, usize)>,
+    pub(super) mapped: Vec<Mapping>,
     is_lost: AtomicBool,
 }
 
@@ -74,20 +79,18 @@ extern "C" fn on_sigbus(
     _context: *mut libc::c_void,
 ) {
     // SAFETY: the kernel gives a valid `info`, whose address field SIGBUS sets. `CURRENT` is null or points to regions
-    // that `guard` borrows on this thread. The mapping replaces one that this process made for the guest, whole, and
+    // that `guard` borrows on this thread. The mapping replaces a page of one that this process made for the guest, and
     // to which no Rust reference exists.
     unsafe {
         let address = (*info).si_addr() as usize;
         if let Some(regions) = CURRENT.get().as_ref() {
-            let hit = regions
-                .mapped
-                .iter()
-                .find(|(from, length)| (*from..from.saturating_add(*length)).contains(&address));
-            if let Some((from, length)) = hit {
+            let mut mapped = regions.mapped.iter();
+            let hit = mapped.find_map(|mapping| mapping.page_of(address));
+            if let Some((at, bytes)) = hit {
                 let access = libc::PROT_READ | libc::PROT_WRITE;
                 let flags =
                     libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
-                let mapped = libc::mmap(*from as *mut _, *length, access, flags, -1, 0);
+                let mapped = libc::mmap(at as *mut _, bytes, access, flags, -1, 0);
                 if mapped != libc::MAP_FAILED {
                     regions.is_lost.store(true, Relaxed);
                     return;

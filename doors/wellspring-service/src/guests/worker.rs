@@ -1,20 +1,22 @@
-//! The thread that serves all guests, each in its turn.
+//! The thread that serves the guests of one user, each in its turn.
 
 use super::calls::GuestCalls;
 use super::device::Device;
 use super::guest::{Guest, Scratch, Wants};
-use crate::admission::Admission;
+use super::inbox::{Arrival, Inbox};
 use crate::event_loop::{EventLoop, Wake};
-use crate::family::Family;
-use crate::listener::Listener;
+use crate::heartbeats::Heartbeat;
 use crate::process::panics::isolated;
 use crate::state::State;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// The place of the inbox among those of the guests.
+const INBOX: usize = 0;
 
 struct Slot {
     guest: Guest,
@@ -27,8 +29,10 @@ struct Slot {
 pub(super) struct Worker {
     state: Arc<State>,
     events: EventLoop,
+    /// The guests by their places; none is at that of the inbox.
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
+    inbox: Arc<Inbox>,
     /// The guests that have something to do, in the order of their turns.
     turns: VecDeque<usize>,
     scratch: Scratch,
@@ -39,23 +43,29 @@ impl Worker {
     /// `end` becomes readable when the worker has to end.
     pub(super) fn new(
         state: Arc<State>,
-        listeners: Vec<Listener>,
         end: &impl AsFd,
+        inbox: Arc<Inbox>,
         calls: Arc<GuestCalls>,
     ) -> io::Result<Self> {
-        let heartbeat = state.heartbeats.watch("guests".into());
+        // The watchdog does not look at this thread, which a hostile front end may keep waiting: `Threads` frees it.
+        let unwatched = Heartbeat::default();
+        let events = EventLoop::new(Arc::new([]), EventFlags::empty(), end, unwatched)?;
+        // Edge-triggered: each arrival wakes the thread once, which need not read the descriptor.
+        let (key, flags) = (events.key(INBOX), EventFlags::IN | EventFlags::ET);
+        epoll::add(&*events.epoll, &*inbox, EventData::new_u64(key), flags)?;
         Ok(Self {
             state,
-            events: EventLoop::new(listeners.into(), EventFlags::empty(), end, heartbeat)?,
-            slots: Vec::new(),
+            events,
+            slots: vec![None],
             free: Vec::new(),
+            inbox,
             turns: VecDeque::new(),
             scratch: Scratch::new(),
             calls,
         })
     }
 
-    /// Serves until the end.
+    /// Serves until the end, or until the last guest has gone.
     pub(super) fn run(mut self) {
         if let Err(error) = self.calls.answer_here() {
             tracing::warn!("calls to guests cannot be interrupted: {error}");
@@ -64,9 +74,10 @@ impl Worker {
         while let Some(woke) = self.events.wait(!self.turns.is_empty(), &mut wakes) {
             for wake in wakes.drain(..) {
                 match wake {
-                    Wake::Accept(listener) => self.accept(listener, woke),
+                    Wake::Event(INBOX, _) => self.welcome(),
                     Wake::Event(place, _) => self.queue(place),
                     Wake::PauseEnd(place, number) => self.resume(place, number),
+                    Wake::Accept(_) => {}
                 }
             }
             // One turn for each guest that has something to do; then new events are looked for.
@@ -74,6 +85,9 @@ impl Worker {
                 if let Some(place) = self.turns.pop_front() {
                     self.turn(place, woke);
                 }
+            }
+            if self.slots.len() == 1 + self.free.len() && self.inbox.close_if_empty() {
+                return;
             }
         }
     }
@@ -94,22 +108,19 @@ impl Worker {
         }
     }
 
-    fn accept(&mut self, listener: usize, woke: Instant) {
-        let door = self.events.listeners[listener].door;
-        for stream in self.events.accept_some(listener, woke) {
-            let admission = Admission::admit(&self.state, door, Family::Unix, &stream, woke);
-            let added = admission.map(|admission| self.add(stream, admission));
-            if let Some(Err(error)) = added {
+    fn welcome(&mut self) {
+        for arrival in self.inbox.take() {
+            if let Err(error) = self.add(arrival) {
                 tracing::warn!("a guest cannot be served: {error}");
             }
         }
     }
 
-    fn add(&mut self, stream: OwnedFd, admission: Admission) -> io::Result<()> {
+    fn add(&mut self, arrival: Arrival) -> io::Result<()> {
         let place = self.free.last().copied().unwrap_or(self.slots.len());
         let key = self.events.key(place);
-        let device = Device::new(self.events.epoll.clone(), key);
-        let guest = Guest::new(stream, admission, device)?;
+        let device = Device::new(self.events.epoll.clone(), key, Arc::new(arrival.pass));
+        let guest = Guest::new(arrival.stream, arrival.admission, device)?;
         // Edge-triggered: a part of a message wakes the worker once, not again and again.
         let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(

@@ -78,15 +78,20 @@ fn connect(service: &Service) -> Frontend {
 impl Hypervisor {
     /// A guest whose ring has started.
     pub(crate) fn start(service: &Service) -> Self {
+        Self::with_memory(service, MEMORY_BYTES)
+    }
+
+    /// The same, with as much memory as this.
+    pub(crate) fn with_memory(service: &Service, bytes: u64) -> Self {
         let mut guest = Self {
             frontend: connect(service),
-            memory: memfd(MEMORY_BYTES),
+            memory: memfd(bytes),
             kick: EventFd::new(0).unwrap(),
             call: EventFd::new(EFD_NONBLOCK).unwrap(),
             asked: 0,
             seen: 0,
         };
-        let regions = [region(&guest.memory, GUEST, MEMORY_BYTES)];
+        let regions = [region(&guest.memory, GUEST, bytes)];
         guest.frontend.set_mem_table(&regions).unwrap();
         guest.restart(0);
         guest

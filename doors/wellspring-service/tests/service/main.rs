@@ -12,6 +12,10 @@
 //! sockets  EGD, the bulk protocol, limits, garbage
 //! hypervisor  plays a hypervisor: a guest memory, a ring, messages of vhost-user
 //! guests   virtual machines by vhost-user, also hostile ones
+//! held     what a service has of the system: descriptors, mappings, threads, page tables
+//! front_end  a front end of vhost-user that sends what it likes
+//! hostile_front_ends  what a hostile front end can send, one row a case; guest_floods: floods of guests beside root
+//! stall    a front end whose files never answer
 //! scale    64 guests beside 1000 clients
 //! look     status, metrics, the page in a browser
 //! killed_early  a service that is killed in the middle of its start
@@ -31,8 +35,12 @@ mod config;
 mod faults;
 mod files;
 mod floods;
+mod front_end;
+mod guest_floods;
 mod guests;
+mod held;
 mod hostile;
+mod hostile_front_ends;
 mod hypervisor;
 mod killed_early;
 mod look;
@@ -43,14 +51,15 @@ mod residue;
 mod scale;
 mod shares;
 mod sockets;
+mod stall;
 mod stuck;
 mod uring;
 mod vsock;
 #[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]
 mod wanted;
-mod ways;
 mod watchdog;
+mod ways;
 
 use std::time::Duration;
 

@@ -1,0 +1,149 @@
+//! A front end whose descriptors are files of its own file system, which never answers.
+
+use super::common::{Folder, Service, assert_random, has_fuse};
+use super::front_end::{FrontEnd, GET_FEATURES, SET_VRING_CALL, as_user};
+use super::held::Held;
+use super::hypervisor::{GUEST, Hypervisor};
+use fuser::{
+    Config, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, LockOwner, ReplyAttr,
+    ReplyEmpty, ReplyEntry, ReplyStatfs, Request, SessionACL,
+};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+/// The answers that are held back. `None`: they are given.
+#[derive(Default)]
+struct HeldBack {
+    flushes: Vec<ReplyEmpty>,
+    sizes: Vec<ReplyStatfs>,
+}
+
+/// A file system whose files can be opened. While answers are held back, close(2) and fstatfs(2) do not end.
+#[derive(Clone)]
+struct Silent(Arc<Mutex<Option<HeldBack>>>);
+
+fn attributes(number: INodeNo) -> FileAttr {
+    let time = SystemTime::UNIX_EPOCH;
+    let is_root = number == INodeNo::ROOT;
+    FileAttr {
+        ino: number,
+        size: 1 << 20,
+        blocks: 0,
+        atime: time,
+        mtime: time,
+        ctime: time,
+        crtime: time,
+        kind: if is_root {
+            FileType::Directory
+        } else {
+            FileType::RegularFile
+        },
+        perm: 0o777,
+        nlink: 1,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        blksize: 4096,
+        flags: 0,
+    }
+}
+
+const LONG: Duration = Duration::from_secs(3600);
+
+impl Filesystem for Silent {
+    fn lookup(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEntry) {
+        reply.entry(&LONG, &attributes(INodeNo(2)), Generation(0));
+    }
+
+    fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&LONG, &attributes(number));
+    }
+
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        match &mut *self.0.lock().unwrap() {
+            Some(held) => held.flushes.push(reply),
+            None => reply.ok(),
+        }
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        match &mut *self.0.lock().unwrap() {
+            Some(held) => held.sizes.push(reply),
+            None => reply.statfs(0, 0, 0, 0, 0, 512, 255, 0),
+        }
+    }
+}
+
+impl Silent {
+    fn count(&self) -> usize {
+        let held = self.0.lock().unwrap();
+        held.as_ref().map_or(0, |held| held.flushes.len())
+    }
+
+    fn answer(&self) {
+        // Answered outside of the lock, since the kernel asks again at once.
+        let held = self.0.lock().unwrap().take();
+        for reply in held.into_iter().flat_map(|held| held.flushes) {
+            reply.ok();
+        }
+    }
+}
+
+#[test]
+fn files_whose_file_system_never_answers_stop_their_own_user_alone() {
+    if !has_fuse() {
+        return;
+    }
+    let folder = Folder::new();
+    let mount = folder.path("silent");
+    std::fs::create_dir(&mount).unwrap();
+    let system = Silent(Arc::new(Mutex::new(Some(HeldBack::default()))));
+    let mut config = Config::default();
+    config.acl = SessionACL::All;
+    let session = fuser::spawn_mount(system.clone(), &mount, &config).unwrap();
+    let service = Service::start_in(folder, "[vhost_user]\nmode = 0o666\n");
+    let mut bystander = Hypervisor::start(&service);
+    assert_random(&bystander.draw());
+    let before = Held::by(&service);
+    // Each of another user: as memory, as a call, where no descriptor belongs, and where none is received.
+    let attacks: [fn(&FrontEnd, &File); 4] = [
+        |end, file| _ = end.table(&[[GUEST, 4096, 0, 0]], file),
+        |end, file| _ = end.send(SET_VRING_CALL, &[0], &[file.as_fd()]),
+        |end, file| _ = end.send(GET_FEATURES, &[], &[file.as_fd(); 32]),
+        |end, file| _ = end.send_bytes(&[5], &[file.as_fd(); 32]),
+    ];
+    let mut held = Vec::new();
+    for (user, attack) in (65520..).zip(attacks) {
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .open(mount.join("x"))
+            .unwrap();
+        let end = as_user(user, || FrontEnd::new(&service));
+        attack(&end, &file);
+        held.push((end, file));
+    }
+    // The service closes the first three; a table with a file that is no memory is refused before fstatfs(2).
+    let until = std::time::Instant::now() + super::common::PATIENCE;
+    while system.count() < 3 {
+        assert!(
+            std::time::Instant::now() < until,
+            "{} files are closed",
+            system.count()
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_random(&bystander.draw());
+    assert_random(&Hypervisor::start(&service).draw());
+    assert_random(&as_user(65534, || Hypervisor::start(&service).draw()));
+    assert_eq!(service.status()["phase"], "ready");
+    system.answer();
+    drop(held);
+    before.wait_until_back(&service);
+    drop(bystander);
+    drop(service);
+    session.umount_and_join().unwrap();
+}
