@@ -52,6 +52,11 @@ impl FrontEnd {
         sendmsg(&self.0, &part, &mut control, SendFlags::NOSIGNAL).is_ok()
     }
 
+    /// A connection to another socket, which takes no messages of vhost-user.
+    pub(crate) fn elsewhere(service: &Service, name: &str) -> Self {
+        Self(service.socket(name))
+    }
+
     pub(crate) fn send(&self, code: u32, body: &[u64], files: &[BorrowedFd<'_>]) -> bool {
         self.send_bytes(&message(code, body), files)
     }

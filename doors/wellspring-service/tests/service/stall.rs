@@ -1,4 +1,4 @@
-//! A front end whose descriptors are files of its own file system, which never answers.
+//! A front end whose descriptors are files of its own file system, which never answers; and doors that take none.
 
 use super::common::{Folder, Service, assert_random, has_fuse};
 use super::front_end::{FrontEnd, GET_FEATURES, SET_VRING_CALL, as_user};
@@ -10,7 +10,7 @@ use fuser::{
 };
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -146,4 +146,42 @@ fn files_whose_file_system_never_answers_stop_their_own_user_alone() {
     drop(bystander);
     drop(service);
     session.umount_and_join().unwrap();
+}
+
+/// `SO_PASSRIGHTS` of asm-generic/socket.h, from Linux 6.16 on.
+const PASS_RIGHTS: libc::c_int = 83;
+
+fn kernel_can_refuse_descriptors() -> bool {
+    let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut value: libc::c_int = 0;
+    let mut length = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the descriptor is open, and the value has room for one int.
+    let asked = unsafe {
+        libc::getsockopt(
+            one.as_raw_fd(),
+            libc::SOL_SOCKET,
+            PASS_RIGHTS,
+            (&raw mut value).cast(),
+            &raw mut length,
+        )
+    };
+    if asked != 0 {
+        eprintln!("SKIPPED: this kernel has no SO_PASSRIGHTS");
+    }
+    asked == 0
+}
+
+#[test]
+fn doors_that_want_no_descriptors_cannot_be_sent_any() {
+    if !kernel_can_refuse_descriptors() {
+        return;
+    }
+    let service = Service::start("");
+    for name in ["egd.sock", "bulk.sock", "web.sock"] {
+        let end = FrontEnd::elsewhere(&service, name);
+        assert!(!end.send_bytes(&[2], &[end.0.as_fd()]), "{name} takes one");
+        assert!(end.send_bytes(&[2], &[]), "{name} takes nothing");
+    }
+    let end = FrontEnd::new(&service);
+    assert!(end.send_bytes(&[2], &[end.0.as_fd()]), "guests cannot");
 }
