@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
+use wellspring_sys::trusted_file::{FileFault, check_listener};
 use wellspring_sys::vsock;
 
 /// Where the service listens by default.
@@ -23,6 +24,8 @@ pub enum ClientError {
     Protocol,
     /// The connection failed: refused, closed, or no answer within the timeout.
     Connection(io::ErrorKind),
+    /// Another user may have put the socket there. The fault is that of its folder.
+    Untrusted(FileFault),
 }
 
 impl fmt::Display for ClientError {
@@ -31,6 +34,10 @@ impl fmt::Display for ClientError {
             Self::NotSeeded => f.write_str("the service has no seed yet"),
             Self::Protocol => f.write_str("the other end does not speak the bulk protocol"),
             Self::Connection(kind) => write!(f, "the connection to the service: {kind}"),
+            Self::Untrusted(fault) => write!(
+                f,
+                "another user listens on the socket, and its folder is not safe: {fault}"
+            ),
         }
     }
 }
@@ -64,11 +71,16 @@ enum Stream {
 impl Client {
     /// Connects to a Unix socket. Each later read or write of the socket waits for at most `timeout`.
     ///
+    /// Whoever listens at a path chooses the bytes. So root or the user of this process must have made the socket listen;
+    /// or no other user can make files in its folder, or replace a folder above it.
+    ///
     /// # Errors
     ///
-    /// [`ClientError::Connection`].
+    /// [`ClientError::Connection`], [`ClientError::Untrusted`].
     pub fn connect(path: impl AsRef<Path>, timeout: Duration) -> Result<Self, ClientError> {
+        let path = path.as_ref();
         let stream = UnixStream::connect(path)?;
+        check_listener(&stream, path).map_err(ClientError::Untrusted)?;
         stream.set_read_timeout(Some(timeout))?;
         stream.set_write_timeout(Some(timeout))?;
         Ok(Self::on(Stream::Unix(stream)))
@@ -89,7 +101,8 @@ impl Client {
         Ok(Self::on(Stream::Unix(stream)))
     }
 
-    /// Connects by TCP: to a service on this machine, or to the end of a tunnel. The bytes are not encrypted.
+    /// Connects by TCP: to a service on this machine, or to the end of a tunnel. The bytes are not encrypted, and nothing
+    /// says who chose them: while no service has the port, every user of the machine may listen there.
     ///
     /// # Errors
     ///

@@ -54,7 +54,7 @@ impl Directory {
     pub fn is_private(&self) -> Result<bool, FileFault> {
         let status = fstat(&self.0)?;
         let writable = Mode::from_raw_mode(status.st_mode).intersects(Mode::WGRP | Mode::WOTH);
-        Ok(check_owner(&status).is_ok() && !writable)
+        Ok(check_owner(status.st_uid).is_ok() && !writable)
     }
 
     /// Takes the lock that the file `name` stands for, without waiting. The file is made if there is none, readable

@@ -5,12 +5,15 @@
 //! mod        a file: how it is opened, its owner, what other users can do with it
 //! directory  the directory it is in, and a lock file there
 //! next_file  the new file: written beside the old one, then renamed over it
+//! folders    all folders above a file, and the user at the other end of a socket
 //! ```
 
 mod directory;
+mod folders;
 mod next_file;
 
 pub use directory::{Directory, FileLock};
+pub use folders::{check_folders, check_listener};
 pub use next_file::NextFile;
 
 use crate::os::{effective_user, read_file, take_number};
@@ -191,18 +194,18 @@ impl AsFd for TrustedFile {
 fn check(status: &Stat) -> Result<(), FileFault> {
     match FileType::from_raw_mode(status.st_mode) {
         FileType::Symlink => Err(FileFault::Link),
-        FileType::RegularFile => check_owner(status),
+        FileType::RegularFile => check_owner(status.st_uid),
         _ => Err(FileFault::NotAFile),
     }
 }
 
-/// Refuses what belongs neither to root nor to us.
-fn check_owner(status: &Stat) -> Result<(), FileFault> {
-    if status.st_uid == overflow_user() && in_user_namespace() {
+/// Refuses a user that is neither root nor us.
+fn check_owner(owner: u32) -> Result<(), FileFault> {
+    if owner == overflow_user() && in_user_namespace() {
         // In such a namespace every owner without a number looks the same, and may look like ourselves.
         return Err(FileFault::Unmapped);
     }
-    if status.st_uid == 0 || status.st_uid == effective_user() {
+    if owner == 0 || owner == effective_user() {
         Ok(())
     } else {
         Err(FileFault::Owner)

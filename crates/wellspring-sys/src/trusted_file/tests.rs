@@ -261,3 +261,77 @@ fn a_path_is_split_into_its_directory_and_its_name() {
         assert_eq!(refused, Err(FileFault::NotAFile), "{path}");
     }
 }
+
+#[test]
+fn a_folder_that_another_user_can_change_or_replace_is_refused() {
+    let folder = Folder::new("folders");
+    let inner = folder.0.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let set = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let found = |path: &Path| check_folders(path, None).err();
+    assert_eq!(found(&inner), None);
+    assert_eq!(found(&folder.0.join("inner/../inner")), None);
+    // In a folder like /tmp a folder of ours stays ours, and what is made in it may be anybody's.
+    for (mode, of_inner, of_itself) in [
+        (0o777, Some(FileFault::Exposed), Some(FileFault::Exposed)),
+        (0o720, Some(FileFault::Exposed), Some(FileFault::Exposed)),
+        (0o1777, None, Some(FileFault::Exposed)),
+    ] {
+        set(&folder.0, mode);
+        assert_eq!(found(&inner), of_inner, "{mode:o}");
+        assert_eq!(found(&folder.0), of_itself, "{mode:o}");
+    }
+    symlink("inner", folder.0.join("link")).unwrap();
+    let link = folder.0.join("link");
+    assert_eq!(found(&link), Some(FileFault::Link), "in a folder like /tmp");
+    set(&folder.0, 0o755);
+    assert_eq!(found(&link), None);
+    set(&inner, 0o777);
+    assert_eq!(found(&link), Some(FileFault::Exposed), "behind a link");
+    let file = folder.file("file", 0o600);
+    assert_eq!(found(&file), Some(FileFault::NotAFile));
+    symlink("loop", folder.0.join("loop")).unwrap();
+    assert_eq!(found(&folder.0.join("loop")), Some(FileFault::Link));
+    if std::os::unix::fs::chown(&folder.0, Some(1234), None).is_err() {
+        return println!("SKIPPED: needs the right to give files away");
+    }
+    set(&inner, 0o700);
+    assert_eq!(found(&inner), Some(FileFault::Owner), "above it");
+    assert_eq!(check_folders(&inner, Some(1234)), Ok(()));
+    assert_eq!(check_folders(&inner, Some(1235)), Err(FileFault::Owner));
+}
+
+/// Whoever listens first has the name: what a client gets there may be what an attacker has chosen.
+#[test]
+fn a_socket_on_which_another_user_listens_is_refused_unless_its_folder_vouches_for_it() {
+    use std::os::unix::net::{UnixListener, UnixStream};
+    let folder = Folder::new("listener");
+    let path = folder.0.join("x.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let check = || check_listener(UnixStream::connect(&path).unwrap(), &path);
+    assert_eq!(check(), Ok(()));
+    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o1777)).unwrap();
+    assert_eq!(check(), Ok(()), "ours, in any folder");
+    // listen(2) by another user, which is what the kernel notes.
+    // SAFETY: the child makes system calls and no allocation, and ends with _exit.
+    let status = unsafe {
+        use std::os::fd::AsRawFd;
+        let pid = libc::fork();
+        if pid == 0 {
+            let changed = libc::setresuid(1234, 1234, 1234) == 0;
+            let listens = libc::listen(listener.as_raw_fd(), 8) == 0;
+            libc::_exit(i32::from(!changed || !listens));
+        }
+        let mut status = 0;
+        libc::waitpid(pid, &raw mut status, 0);
+        status
+    };
+    if status != 0 {
+        return println!("SKIPPED: needs the right to become another user");
+    }
+    assert_eq!(check(), Err(FileFault::Exposed));
+    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(check(), Ok(()), "only we can have put it there");
+}
