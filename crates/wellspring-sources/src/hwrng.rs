@@ -2,21 +2,43 @@
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read};
+use std::os::fd::OwnedFd;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 
-/// /dev/hwrng, without waiting: any device that the kernel drives there.
+/// /dev/hwrng, without waiting: any device that the kernel drives there. Devices may come and go.
 ///
-/// Opened for each sample, so that it has no state and a device may come and go. Slow: many devices yield some
-/// kilobytes a second, and some drivers wait for them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Hwrng;
+/// Slow: many devices yield some kilobytes a second, and some drivers wait for them.
+#[derive(Debug, Default)]
+pub struct Hwrng {
+    /// Without it the file is opened for each sample.
+    kept: Option<OwnedFd>,
+}
+
+impl Hwrng {
+    /// The name of this source.
+    pub const NAME: &str = "hwrng";
+
+    /// Keeps the file open, for a process that may not open it later. If there is no such file now, each sample tries to
+    /// open it.
+    #[must_use]
+    pub fn kept_open() -> Self {
+        Self {
+            kept: open_device().ok(),
+        }
+    }
+}
+
+fn open_device() -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    open("/dev/hwrng", flags, Mode::empty())
+}
 
 /// The bytes of one draw.
 const SAMPLE_BYTES: usize = 32;
 
 impl Source for Hwrng {
     fn name(&self) -> &'static str {
-        "hwrng"
+        Self::NAME
     }
 
     fn min_entropy(&self) -> MinEntropy {
@@ -33,9 +55,11 @@ impl Source for Hwrng {
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let length = destination.len().min(SAMPLE_BYTES);
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let device = open("/dev/hwrng", flags, Mode::empty()).map_err(why)?;
-        read(device, &mut destination[..length]).map_err(why)
+        match &self.kept {
+            Some(device) => read(device, &mut destination[..length]),
+            None => open_device().and_then(|device| read(device, &mut destination[..length])),
+        }
+        .map_err(why)
     }
 }
 
@@ -53,9 +77,11 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_device_says_so_and_one_with_it_yields_bytes() {
-        match Hwrng.sample(&mut [0; 64]) {
-            Ok(length) => assert!((1..=SAMPLE_BYTES).contains(&length)),
-            Err(error) => println!("SKIPPED: {error}"),
+        for source in [Hwrng::default(), Hwrng::kept_open()] {
+            match source.sample(&mut [0; 64]) {
+                Ok(length) => assert!((1..=SAMPLE_BYTES).contains(&length)),
+                Err(error) => println!("SKIPPED: {error}"),
+            }
         }
         assert_eq!(why(Errno::NODEV), SourceError::Absent);
         assert_eq!(why(Errno::AGAIN), SourceError::Busy);

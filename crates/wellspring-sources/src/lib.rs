@@ -49,7 +49,7 @@ pub fn all() -> Vec<Arc<dyn Source>> {
         Arc::new(Jitter::default()),
         Arc::new(Wakeups::default()),
         Arc::new(Interrupts::default()),
-        Arc::new(Hwrng),
+        Arc::new(Hwrng::default()),
     ]
 }
 

@@ -238,6 +238,19 @@ fn the_hypervisors_clock_parts_copies_before_their_next_byte() {
 }
 
 #[test]
+fn a_clock_that_was_opened_before_its_device_was_out_of_reach_is_watched() {
+    let scratch = Scratch::new("vmclock-open");
+    let clock = vmclock(&scratch.0, 112, 1 << 8);
+    let device = File::open(&scratch.0).unwrap();
+    fs::remove_file(&scratch.0).unwrap();
+    let engine = builder().vmclock_device(device.into()).build().unwrap();
+    let twin = builder().build().unwrap();
+    assert_eq!(engine.bytes::<32>(), twin.bytes::<32>());
+    clock.write_all_at(&[1], 104).unwrap();
+    assert_ne!(engine.bytes::<32>(), twin.bytes::<32>());
+}
+
+#[test]
 fn an_order_parts_a_copy_on_every_node() {
     let engines = || {
         builder()

@@ -126,7 +126,8 @@ fn draw_on_sources(folder: &Path, reads: &mut [u8]) {
     let open = || NoiseFile::open(&noise, MinEntropy::per_byte_256ths(16));
     let file = counted(open).or_else(|_| open()).unwrap();
     let (interrupts, wakeups) = (Interrupts::default(), Wakeups::default());
-    let sources: [&dyn Source; 5] = [&Os, &interrupts, &wakeups, &Hwrng, &file];
+    let hwrng = Hwrng::default();
+    let sources: [&dyn Source; 5] = [&Os, &interrupts, &wakeups, &hwrng, &file];
     for source in sources {
         counted(|| draw(source));
     }

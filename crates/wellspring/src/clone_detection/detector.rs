@@ -5,9 +5,11 @@ use super::suspend::SuspendDetector;
 use super::vmclock;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::borrow::Cow;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use wellspring_sys::clone_epoch::CloneEpoch;
 use wellspring_sys::sandbox;
+use wellspring_sys::shared_page::SharedPage;
 use wellspring_sys::signals::Blocked;
 
 /// How often an engine looks for a page that was not there before.
@@ -21,6 +23,8 @@ const VMCLOCK: usize = 1;
 pub(crate) struct WatchedPaths {
     pub(crate) page: Cow<'static, Path>,
     pub(crate) vmclock: Cow<'static, Path>,
+    /// In place of that path: a process that gave up privileges could not open it.
+    pub(crate) vmclock_device: Option<OwnedFd>,
 }
 
 impl Default for WatchedPaths {
@@ -28,6 +32,7 @@ impl Default for WatchedPaths {
         Self {
             page: Path::new(page::DEFAULT_PATH).into(),
             vmclock: Path::new(vmclock::DEFAULT_PATH).into(),
+            vmclock_device: None,
         }
     }
 }
@@ -127,6 +132,13 @@ impl CloneDetector {
         }
     }
 
+    fn map_vmclock(&self) -> Option<(SharedPage, usize)> {
+        match &self.paths.vmclock_device {
+            Some(device) => vmclock::map(device),
+            None => vmclock::map(vmclock::open(&self.paths.vmclock)?),
+        }
+    }
+
     fn look_for_pages(&self, now_ms: u64) {
         if cfg!(miri) {
             return; // It maps no files.
@@ -139,7 +151,7 @@ impl CloneDetector {
             self.page_inode.store(inode, Ordering::Relaxed);
         }
         if self.has_vmclock.load(Ordering::Relaxed) == 0
-            && let Some((page, offset)) = vmclock::map(&self.paths.vmclock)
+            && let Some((page, offset)) = self.map_vmclock()
             && self.epoch.watch(VMCLOCK, page, offset).is_ok()
         {
             self.has_vmclock.store(1, Ordering::Relaxed);
@@ -157,6 +169,7 @@ mod tests {
         let paths = WatchedPaths {
             page: page.into(),
             vmclock: Path::new("/none").into(),
+            vmclock_device: None,
         };
         let detector = CloneDetector::new(paths);
         detector.start(0);

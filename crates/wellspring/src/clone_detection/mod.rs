@@ -30,4 +30,5 @@ mod vmgenid;
 pub use detector::{CloneDetectionStats, PageState};
 pub(crate) use detector::{CloneDetector, WatchedPaths};
 pub use page::{DEFAULT_PATH, GenerationPage, PageError, bump, current};
+pub use vmclock::DEFAULT_PATH as VMCLOCK_PATH;
 pub use vmgenid::{CloneEvent, CloneEvents};

@@ -15,6 +15,7 @@ use crate::seed_file::{Identity, SeedStore};
 use crate::topology_linux;
 use core::sync::atomic::AtomicU64;
 use std::borrow::Cow;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use wellspring_core::seed::Seed;
@@ -164,6 +165,13 @@ impl EngineBuilder {
     /// clone of the machine runs (the vmclock of Linux 6.13). Default: `/dev/vmclock0`.
     pub fn vmclock(mut self, path: impl Into<PathBuf>) -> Self {
         self.watched.vmclock = Cow::Owned(path.into());
+        self
+    }
+
+    /// The hypervisor's clock, already open, in place of its [path](Self::vmclock): for a process that may not open the
+    /// device by the time it builds its engine.
+    pub fn vmclock_device(mut self, device: OwnedFd) -> Self {
+        self.watched.vmclock_device = Some(device);
         self
     }
 
