@@ -64,6 +64,7 @@ fill doors/wellspring-openssl/openssl.cnf.in "$settings"
 put 644 packaging/wellspring/wellspring.toml share/wellspring/wellspring.toml
 put 644 packaging/grafana/wellspringd.json share/wellspring/grafana-wellspringd.json
 for unit in packaging/systemd/*; do fill "$unit" "lib/systemd/system/${unit##*/}"; done
+put 644 packaging/sysusers.d/wellspring.conf lib/sysusers.d/wellspring.conf
 put 644 packaging/man/wellspringd.8 share/man/man8/wellspringd.8
 for page in doors/wellspring-c/man/*.3; do put 644 "$page" "share/man/man3/${page##*/}"; done
 mkdir -p "$stage$prefix/share/man/man1"

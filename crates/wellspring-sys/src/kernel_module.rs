@@ -8,10 +8,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 pub const DEVICE: &str = "/dev/wellspring";
 
 /// `WELLSPRING_IOC_SAVE`.
-const SAVE: libc::Ioctl = request(3, 0x60);
+pub const SAVE: libc::Ioctl = request(3, 0x60);
 
 /// `WELLSPRING_IOC_RESTORE`.
-const RESTORE: libc::Ioctl = request(1, 0x61);
+pub const RESTORE: libc::Ioctl = request(1, 0x61);
 
 /// The number of a request on x86-64, the only processor of the module: 1 writes to the module, 3 reads as well.
 const fn request(direction: libc::Ioctl, number: libc::Ioctl) -> libc::Ioctl {

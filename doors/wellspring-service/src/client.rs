@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
+use wellspring_sys::trusted_file::check_listener;
 
 /// The longest wait for an answer. A service that works answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -39,7 +40,13 @@ fn shown(config: &Config, address: &Address) -> String {
 fn get(config: &Config, address: &Address) -> io::Result<Vec<u8>> {
     match address {
         Address::Unix(path) => {
-            let stream = UnixStream::connect(config.runtime_path(path))?;
+            let path = config.runtime_path(path);
+            let stream = UnixStream::connect(&path)?;
+            check_listener(&stream, &path).map_err(|fault| {
+                let words =
+                    format!("another user listens there, and the folder is not safe: {fault}");
+                io::Error::new(io::ErrorKind::PermissionDenied, words)
+            })?;
             stream.set_read_timeout(Some(TIMEOUT))?;
             ask(stream)
         }

@@ -27,7 +27,7 @@ struct PoolInfo {
 }
 
 /// `RNDADDENTROPY`.
-const RNDADDENTROPY: libc::c_ulong = 0x4008_5203;
+pub(crate) const RNDADDENTROPY: libc::Ioctl = 0x4008_5203;
 
 /// The kernel's pool.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! config       a TOML file; every key has a default
+//! config_reader  a process that reads it again
 //! log          lines on stderr
 //! meters       the counters of a door
 //! share        a share of bytes a second
@@ -23,6 +24,7 @@
 //! systemd      messages to systemd
 //! process      signals, bounds, privileges, sandbox
 //! opened       opens what the configuration asks for
+//! enclosure    gives up privileges, and closes the sandbox
 //! service      the service from its start to its end
 //! wipe         wipes many bytes at once
 //! client       `wellspringd status`
@@ -34,10 +36,12 @@ pub mod activation;
 pub mod admission;
 pub mod client;
 pub mod config;
+pub mod config_reader;
 pub mod connections;
 pub mod descriptors;
 pub mod document;
 pub mod doors;
+pub mod enclosure;
 mod event_loop;
 pub mod family;
 pub mod files;

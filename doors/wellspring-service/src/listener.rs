@@ -3,10 +3,11 @@
 use crate::config::Address;
 use crate::doors::Door;
 use crate::family::Family;
-use rustix::fs::{Mode, fchmod};
+use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat, open};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with, sockopt,
 };
+use rustix::process::geteuid;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -130,7 +131,21 @@ fn open_unix(door: Door, path: &Path, mode: u32) -> io::Result<Listener> {
     // The file gets this mode when it is made, so that it is never open to more users than it should be.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &SocketAddrUnix::new(path)?)?;
-    let inode = fs::symlink_metadata(path)?.ino();
+    // The file itself, whatever has its name later: the owner of the folder could put a link there.
+    let file = open(
+        path,
+        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
+    let found = fstat(&file)?;
+    let is_socket = FileType::from_raw_mode(found.st_mode) == FileType::Socket;
+    if !is_socket || found.st_uid != geteuid().as_raw() {
+        return Err(io::Error::new(
+            ErrorKind::PermissionDenied,
+            "another user has replaced the socket",
+        ));
+    }
+    let inode = found.st_ino;
     let listener = Listener {
         socket,
         door,
@@ -139,7 +154,8 @@ fn open_unix(door: Door, path: &Path, mode: u32) -> io::Result<Listener> {
     };
     take_descriptors(&listener.socket, false);
     listen(&listener.socket, BACKLOG)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    let of_file = format!("/proc/self/fd/{}", file.as_raw_fd());
+    fs::set_permissions(of_file, fs::Permissions::from_mode(mode))?;
     Ok(listener)
 }
 

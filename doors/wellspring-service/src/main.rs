@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use wellspring_service::config::{self, Config};
-use wellspring_service::{client, files, service};
+use wellspring_service::{client, config_reader, files, service};
 
 /// Random numbers for a whole host
 ///
@@ -45,6 +45,10 @@ struct Arguments {
     /// Unmount a folder when standard input ends: how the service starts its own helper
     #[arg(long, hide = true, value_name = "PATH")]
     unmount_at_end: Option<PathBuf>,
+
+    /// Print the configuration whenever a byte comes by standard input: how the service starts its own helper
+    #[arg(long, hide = true)]
+    read_config_again: bool,
 }
 
 #[derive(Args)]
@@ -80,6 +84,9 @@ fn main() -> ExitCode {
         return finish(files::unmount_at_end(path).map_err(|error| error.to_string()));
     }
     let path = arguments.common.config.as_deref();
+    if arguments.read_config_again {
+        return finish(config_reader::read_again(path).map_err(|error| error.to_string()));
+    }
     let config = match config::load(path) {
         Ok(config) => config,
         Err(fault) => {

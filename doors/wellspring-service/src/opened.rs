@@ -2,6 +2,7 @@
 
 use crate::activation;
 use crate::config::{self, Config, SocketDefaults, SocketSection};
+use crate::config_reader::ConfigReader;
 use crate::doors::{Door, Doors};
 use crate::files::{Guardian, MountedFiles};
 use crate::kernel_module::{self, OpenModule};
@@ -9,14 +10,23 @@ use crate::kernel_pool::{self, KernelPool};
 use crate::listener::Listener;
 use crate::page::Page;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use wellspring::clone_detection::VMCLOCK_PATH;
+use wellspring::seed_file::Identity;
 use wellspring::{MinEntropy, Source};
-use wellspring_sources::NoiseFile;
+use wellspring_sources::{Hwrng, NoiseFile};
+use wellspring_sys::os::open_device;
 
 /// Everything that the service opens before it gives up its privileges.
 pub(crate) struct Opened {
-    pub(crate) noise: Vec<Arc<dyn Source>>,
+    pub(crate) reader: io::Result<ConfigReader>,
+    pub(crate) sources: Vec<Arc<dyn Source>>,
+    /// The hypervisor's clock, if this machine has it.
+    pub(crate) vmclock: Option<OwnedFd>,
+    pub(crate) identity: Identity,
     pub(crate) page: Page,
     pub(crate) files: Option<MountedFiles>,
     pub(crate) pool: Option<KernelPool>,
@@ -25,14 +35,16 @@ pub(crate) struct Opened {
     pub(crate) guests: Vec<Listener>,
 }
 
-/// Opens everything. If one thing cannot be opened, that is noted, and the others open.
-pub(crate) fn open(config: &Config, doors: &Doors) -> Opened {
+/// Opens everything. If one thing cannot be opened, that is noted, and the others open. The configuration was read from
+/// `path`.
+pub(crate) fn open(path: Option<&Path>, config: &Config, doors: &Doors) -> Opened {
     let mut listeners = Vec::new();
-    // First of all: from here on these sockets are closed at exec(2), so that the guardian does not keep them.
+    // First of all: from here on these sockets are closed at exec(2), so that the next two processes do not keep them.
     listeners.extend(activation::activated(doors));
-    let path = &config.files.mount;
-    // Before anything is opened, of which it would get a copy.
-    let guardian = (!path.as_os_str().is_empty()).then(|| Guardian::start(path));
+    // Before anything is opened, of which they would get a copy.
+    let reader = ConfigReader::start(path);
+    let mount = &config.files.mount;
+    let guardian = (!mount.as_os_str().is_empty()).then(|| Guardian::start(mount));
     open_sockets(config, doors, &config.egd, Door::Egd, &mut listeners);
     open_sockets(config, doors, &config.bulk, Door::Bulk, &mut listeners);
     open_sockets(config, doors, &config.web, Door::Web, &mut listeners);
@@ -45,12 +57,16 @@ pub(crate) fn open(config: &Config, doors: &Doors) -> Opened {
     );
     let is_for_guests = |listener: &mut Listener| listener.door == Door::VhostUser;
     Opened {
+        reader,
         guests: listeners.extract_if(.., is_for_guests).collect(),
         page: open_page(config, doors),
         files: guardian.and_then(|guardian| open_files(config, doors, guardian)),
         pool: open_pool(config, doors),
         module: open_module(config, doors),
-        noise: open_noise(config, doors),
+        sources: open_sources(config, doors),
+        vmclock: open_device(Path::new(VMCLOCK_PATH)),
+        // Root alone can read what the firmware says of it.
+        identity: Identity::system(),
         listeners,
     }
 }
@@ -113,9 +129,14 @@ fn open_files(
     }
 }
 
-/// Opens the noise files. They are credited nothing: the service cannot know what is in them.
-fn open_noise(config: &Config, doors: &Doors) -> Vec<Arc<dyn Source>> {
-    let mut sources: Vec<Arc<dyn Source>> = Vec::new();
+/// The sources of every engine, and the noise files. These are credited nothing: the service cannot know what is in them.
+fn open_sources(config: &Config, doors: &Doors) -> Vec<Arc<dyn Source>> {
+    let mut sources = wellspring_sources::all();
+    for source in &mut sources {
+        if source.name() == Hwrng::NAME {
+            *source = Arc::new(Hwrng::kept_open());
+        }
+    }
     for path in &config.engine.noise_files {
         match NoiseFile::open(path, MinEntropy::NONE) {
             Ok(file) => {

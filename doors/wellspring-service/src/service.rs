@@ -3,8 +3,10 @@
 //! Everything that needs a privilege is opened first, by the only thread. Then the privileges go, then the sandbox
 //! closes, and only then the engine and the other threads start: all of them are in the sandbox.
 
-use crate::config::{self, Config};
+use crate::config::Config;
+use crate::config_reader::ConfigReader;
 use crate::doors::Doors;
+use crate::enclosure::{enclose, user};
 use crate::files::{MountedFiles, ServedFiles};
 use crate::guests::Guests;
 use crate::kernel_module::KernelSeeds;
@@ -14,25 +16,27 @@ use crate::log;
 use crate::meters::add;
 use crate::opened::open;
 use crate::page::Page;
+use crate::process::bounds;
+use crate::process::privileges::User;
 use crate::process::signals::{Order, Signals};
-use crate::process::{bounds, privileges, sandbox};
 use crate::sockets::Workers;
 use crate::sources::SourceWatch;
 use crate::state::State;
-use crate::systemd::tell;
+use crate::systemd::Supervisor;
 use crate::users::Users;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::thread::CapabilitySet;
 use sd_notify::NotifyState;
 use std::fs;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use wellspring::seed_file::Identity;
 use wellspring::{Engine, Harvester, Source};
+use wellspring_sys::trusted_file::check_folders;
 
 /// The longest wait for a draw at the end. A draw of a source that works takes less than a second.
 const END_WAIT: Duration = Duration::from_secs(2);
@@ -57,14 +61,20 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     for missing in bounds::set() {
         tracing::info!("{missing}");
     }
-    make_runtime_dir(&config.service.runtime_dir);
+    let user = user(config).map_err(|error| format!("[service] user: {error}"))?;
+    make_runtime_dir(&config.service.runtime_dir, user)?;
     let doors = Doors::default();
-    let opened = open(config, &doors);
-    enclose(path, config)?;
-    let engine = engine(config, opened.noise)?;
+    let opened = open(path, config, &doors);
+    let reader = opened.reader;
+    let reader =
+        reader.map_err(|error| format!("no process to read the configuration: {error}"))?;
+    let supervisor = Supervisor::find();
+    enclose(config, user)?;
+    let engine = engine(config, opened.sources, opened.vmclock, opened.identity)?;
     let state = Arc::new(State::new(engine, doors, Users::new(&config.limits)));
     let mut service = Service {
-        path,
+        reader,
+        supervisor,
         config: config.clone(),
         sources: SourceWatch::default(),
         signals,
@@ -89,9 +99,9 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         "ready: {} openings; Ctrl-C or SIGTERM ends",
         state.doors.openings().len()
     );
-    tell(&[NotifyState::Ready]);
+    service.tell(&[NotifyState::Ready]);
     service.serve();
-    tell(&[NotifyState::Stopping]);
+    service.tell(&[NotifyState::Stopping]);
     drop(service.files.take());
     drop(service.guests.take());
     drop(workers);
@@ -131,22 +141,42 @@ fn serve_guests(
         .map_err(|error| format!("no thread for guests: {error}"))
 }
 
-fn make_runtime_dir(path: &Path) {
+/// Makes the folder of sockets and page, or checks the one that is there: who can replace it could play the service to its
+/// clients.
+///
+/// # Errors
+///
+/// Another user could change it.
+fn make_runtime_dir(path: &Path, user: User) -> Result<(), Fault> {
     if let Err(error) = fs::DirBuilder::new()
         .recursive(true)
         .mode(0o755)
         .create(path)
     {
         tracing::error!("{}: {error}", path.display());
-        return;
+    }
+    match check_folders(path, Some(user.uid.as_raw())) {
+        Err(fault) if fault.is_wrong_file() => {
+            let path = path.display();
+            return Err(format!(
+                "the folder {path} or one above it is not safe: {fault}"
+            ));
+        }
+        _ => {}
     }
     // Other users must reach the sockets, whatever the umask is. A folder with files in it keeps its mode.
     if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()) {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o755));
     }
+    Ok(())
 }
 
-fn engine(config: &Config, noise: Vec<Arc<dyn Source>>) -> Result<Engine, Fault> {
+fn engine(
+    config: &Config,
+    sources: Vec<Arc<dyn Source>>,
+    vmclock: Option<OwnedFd>,
+    identity: Identity,
+) -> Result<Engine, Fault> {
     let mut builder = Engine::builder().mode(config.engine.mode.0);
     if let Some(prf) = config.engine.prf.0 {
         builder = builder.prf(prf);
@@ -154,51 +184,18 @@ fn engine(config: &Config, noise: Vec<Arc<dyn Source>>) -> Result<Engine, Fault>
     if !config.engine.seed_file.as_os_str().is_empty() {
         builder = builder.seed_file(&config.engine.seed_file);
     }
-    if !noise.is_empty() {
-        builder = builder.sources(wellspring_sources::all().into_iter().chain(noise));
+    if let Some(device) = vmclock {
+        builder = builder.vmclock_device(device);
     }
+    builder = builder.identity(identity).sources(sources);
     builder = builder.generation_page(config.runtime_path(&config.page.path));
     let engine = builder.harvester(Harvester::default()).build();
     engine.map_err(|error| format!("the engine: {error}"))
 }
 
-/// Gives up privileges and closes the sandbox.
-fn enclose(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
-    let gives_credit = config.kernel_pool.feed && config.kernel_pool.credit_bits.get() > 0;
-    let has_module = !config.kernel_module.seed_file.as_os_str().is_empty();
-    let kept = if gives_credit || has_module {
-        CapabilitySet::SYS_ADMIN
-    } else {
-        CapabilitySet::empty()
-    };
-    privileges::give_up(&config.service.user, kept)
-        .map_err(|error| format!("privileges cannot be given up: {error}"))?;
-    if !config.service.sandbox {
-        tracing::warn!("there is no sandbox: the configuration says so");
-        return Ok(());
-    }
-    let seed_files = [&config.engine.seed_file, &config.kernel_module.seed_file];
-    let mut written: Vec<PathBuf> = seed_files
-        .into_iter()
-        .filter_map(|path| folder(path))
-        .collect();
-    written.push(config.service.runtime_dir.clone());
-    written.extend(folder(&config.runtime_path(&config.page.path)));
-    let read: Vec<PathBuf> = path.and_then(folder).into_iter().collect();
-    if let Err(reason) = sandbox::restrict_files(&written, &read) {
-        tracing::warn!("files are not restricted: {reason}");
-    }
-    sandbox::restrict_calls().map_err(|reason| format!("no filter of system calls: {reason}"))
-}
-
-/// The folder of a file, if there is a path. A path of one name is in the working folder: its parent is empty.
-fn folder(path: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(path).ok()?;
-    path.parent().map(Path::to_owned)
-}
-
-struct Service<'a> {
-    path: Option<&'a Path>,
+struct Service {
+    reader: ConfigReader,
+    supervisor: Option<Supervisor>,
     config: Config,
     sources: SourceWatch,
     signals: Signals,
@@ -212,7 +209,14 @@ struct Service<'a> {
     state: Arc<State>,
 }
 
-impl Service<'_> {
+impl Service {
+    /// Tells the supervisor, if there is one.
+    fn tell(&self, what: &[NotifyState<'_>]) {
+        if let Some(supervisor) = &self.supervisor {
+            supervisor.tell(what);
+        }
+    }
+
     fn serve_files(&self, files: Option<MountedFiles>) -> Result<Option<ServedFiles>, Fault> {
         let serve = |files: MountedFiles| {
             // Waits for the seed. A program that opens a file meanwhile waits too, and can be interrupted.
@@ -284,7 +288,7 @@ impl Service<'_> {
         // again.
         let all_go_round = self.look_at_threads();
         if self.watchdog && all_go_round && self.state.is_ready() {
-            tell(&[NotifyState::Watchdog]);
+            self.tell(&[NotifyState::Watchdog]);
         }
     }
 
@@ -320,9 +324,9 @@ impl Service<'_> {
     /// Reads the configuration again. Limits and the level of the log change at once; connections stay open.
     fn reload(&mut self) {
         if let Ok(reloading) = NotifyState::monotonic_usec_now() {
-            tell(&[NotifyState::Reloading, reloading]);
+            self.tell(&[NotifyState::Reloading, reloading]);
         }
-        match config::load(self.path) {
+        match self.reader.read() {
             Ok(new) => {
                 for section in self.config.needs_restart(&new) {
                     let words =
@@ -343,6 +347,6 @@ impl Service<'_> {
                 self.state.notices.add(true, words);
             }
         }
-        tell(&[NotifyState::Ready]);
+        self.tell(&[NotifyState::Ready]);
     }
 }

@@ -15,24 +15,38 @@ use std::time::Duration;
 /// The longest wait for room in the queue of the socket: it has room for 10 messages (net.unix.max_dgram_qlen).
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Tells the supervisor, if there is one. If its queue stays full, the message is lost.
-pub(crate) fn tell(what: &[NotifyState<'_>]) {
-    if let Some(socket) = std::env::var_os("NOTIFY_SOCKET") {
-        let _ = send(what, &socket);
+/// The supervisor that started the service.
+#[derive(Debug)]
+pub(crate) struct Supervisor(UnixDatagram);
+
+impl Supervisor {
+    /// Connects to it. `None` if there is none. Call it before the sandbox closes, which forbids that.
+    pub(crate) fn find() -> Option<Self> {
+        let socket = std::env::var_os("NOTIFY_SOCKET")?;
+        let connected = connect(&socket);
+        connected
+            .inspect_err(|error| tracing::error!("no messages to the supervisor: {error}"))
+            .ok()
+            .map(Self)
+    }
+
+    /// Tells it. If its queue stays full, the message is lost.
+    pub(crate) fn tell(&self, what: &[NotifyState<'_>]) {
+        let mut message = String::new();
+        for state in what {
+            let _ = writeln!(message, "{state}");
+        }
+        let _ = self.0.send(message.as_bytes());
     }
 }
 
-fn send(what: &[NotifyState<'_>], socket: &OsStr) -> io::Result<()> {
-    let mut message = String::new();
-    for state in what {
-        let _ = writeln!(message, "{state}");
-    }
+fn connect(socket: &OsStr) -> io::Result<UnixDatagram> {
     let address = match socket.as_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name),
         None => SocketAddr::from_pathname(socket),
     };
     let sender = UnixDatagram::unbound()?;
     sender.set_write_timeout(Some(PATIENCE))?;
-    sender.send_to_addr(message.as_bytes(), &address?)?;
-    Ok(())
+    sender.connect_addr(&address?)?;
+    Ok(sender)
 }

@@ -55,7 +55,8 @@ pub struct Config {
 pub struct ServiceSection {
     /// Relative addresses of sockets and the page are below this folder.
     pub runtime_dir: PathBuf,
-    /// The user that the service becomes after it has opened everything; empty: it keeps its user.
+    /// The user that the service becomes after it has opened everything, if root starts it. Empty: `wellspring` where there
+    /// is such a user. `root`: it stays root.
     pub user: String,
     /// The threads that serve sockets.
     pub threads: Bounded<1, 64>,
@@ -75,7 +76,8 @@ impl Default for ServiceSection {
     }
 }
 
-/// The folder that systemd gives; without systemd /run/wellspring for root, and a folder of its own for another user.
+/// The folder that systemd gives; without systemd /run/wellspring for root, and a folder that no other user can make for
+/// another user.
 fn default_runtime_dir() -> PathBuf {
     if let Some(folder) = std::env::var_os("RUNTIME_DIRECTORY") {
         return folder.into();
@@ -85,7 +87,12 @@ fn default_runtime_dir() -> PathBuf {
     }
     match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => Path::new(&folder).join("wellspring"),
-        None => format!("/tmp/wellspring-{}", rustix::process::geteuid().as_raw()).into(),
+        // That variable, on a system with logind.
+        None => format!(
+            "/run/user/{}/wellspring",
+            rustix::process::geteuid().as_raw()
+        )
+        .into(),
     }
 }
 

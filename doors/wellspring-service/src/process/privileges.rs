@@ -1,6 +1,6 @@
 //! Privileges that the service gives up once everything is open.
 
-use rustix::process::{Gid, Uid, geteuid};
+use rustix::process::{DumpableBehavior, Gid, Uid, geteuid, getgid, getuid, set_dumpable_behavior};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_keep_capabilities,
     set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
@@ -8,40 +8,87 @@ use rustix::thread::{
 use std::fs;
 use std::io;
 
-/// Becomes `user` (a name in /etc/passwd, or empty to stay), and gives up all capabilities but `kept`. Call it before
-/// another thread starts: each thread has its own capabilities, which it inherits from the thread that starts it.
+/// The user that the service becomes when the configuration names none: `packaging/sysusers.d` makes it.
+pub const DEFAULT_USER: &str = "wellspring";
+
+/// A user and its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The number of the user.
+    pub uid: Uid,
+    /// The number of its group.
+    pub gid: Gid,
+}
+
+impl User {
+    /// The user of this process.
+    fn now() -> Self {
+        Self {
+            uid: getuid(),
+            gid: getgid(),
+        }
+    }
+
+    /// The user that this process becomes: the one with this name in /etc/passwd. Without a name it is [`DEFAULT_USER`], or
+    /// root where there is no such user. A process that is not root stays who it is.
+    ///
+    /// # Errors
+    ///
+    /// When there is no user with this name, or /etc/passwd cannot be read.
+    pub fn named(name: &str) -> io::Result<Self> {
+        if !geteuid().is_root() {
+            return Ok(Self::now());
+        }
+        let table = fs::read_to_string("/etc/passwd");
+        let no_user = || io::Error::new(io::ErrorKind::NotFound, format!("no user {name}"));
+        match name {
+            "root" => Ok(Self::now()),
+            "" => Ok(table
+                .ok()
+                .and_then(|table| find(&table, DEFAULT_USER))
+                .unwrap_or_else(Self::now)),
+            name => find(&table?, name).ok_or_else(no_user),
+        }
+    }
+}
+
+/// Becomes `user`, and gives up all capabilities but those of `kept` that the process has. Call it before another thread starts: each thread has its own
+/// capabilities, which it inherits from the thread that starts it.
 ///
 /// # Errors
 ///
-/// When there is no such user, or the system refuses.
-pub fn give_up(user: &str, kept: CapabilitySet) -> io::Result<()> {
+/// When the system refuses.
+pub fn give_up(user: User, kept: CapabilitySet) -> io::Result<()> {
     set_no_new_privs(true)?;
     if !geteuid().is_root() {
         return Ok(());
     }
-    if !user.is_empty() {
-        let (uid, gid) = find(&fs::read_to_string("/etc/passwd")?, user)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no user {user}")))?;
-        set_keep_capabilities(true)?;
+    let kept = kept & capabilities(None)?.permitted;
+    if !user.uid.is_root() {
+        // Without this, all capabilities go with the change of user.
+        set_keep_capabilities(!kept.is_empty())?;
         set_thread_groups(&[])?;
-        set_thread_res_gid(gid, gid, gid)?;
-        set_thread_res_uid(uid, uid, uid)?;
-    }
-    // systemd may have taken all other capabilities already, and forbidden the call.
-    if kept.contains(capabilities(None)?.permitted) {
-        return Ok(());
+        set_thread_res_gid(user.gid, user.gid, user.gid)?;
+        set_thread_res_uid(user.uid, user.uid, user.uid)?;
+        // The change of user makes it what /proc/sys/fs/suid_dumpable says. Other processes of the user could then read its
+        // memory.
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     }
     let sets = CapabilitySets {
         effective: kept,
         permitted: kept,
         inheritable: CapabilitySet::empty(),
     };
+    // systemd may have taken all other capabilities already, and forbidden the call.
+    if capabilities(None)? == sets {
+        return Ok(());
+    }
     set_capabilities(None, sets)?;
     Ok(())
 }
 
-/// The numbers of a user and its group in the text of /etc/passwd.
-fn find(table: &str, user: &str) -> Option<(Uid, Gid)> {
+/// A user in the text of /etc/passwd.
+fn find(table: &str, user: &str) -> Option<User> {
     table.lines().find_map(|line| {
         let mut fields = line.split(':');
         if fields.next() != Some(user) {
@@ -49,7 +96,10 @@ fn find(table: &str, user: &str) -> Option<(Uid, Gid)> {
         }
         let uid = fields.nth(1)?.parse().ok()?;
         let gid = fields.next()?.parse().ok()?;
-        Some((Uid::from_raw(uid), Gid::from_raw(gid)))
+        Some(User {
+            uid: Uid::from_raw(uid),
+            gid: Gid::from_raw(gid),
+        })
     })
 }
 
@@ -61,8 +111,8 @@ mod tests {
     fn a_user_is_found_by_its_whole_name() {
         let table =
             "root:x:0:0::/:/bin/sh\nlimited2:x:1:1::/:\nlimited:x:65534:65533:n:/:/x\nbad:x\n";
-        let (uid, gid) = find(table, "limited").unwrap();
-        assert_eq!((uid.as_raw(), gid.as_raw()), (65534, 65533));
+        let user = find(table, "limited").unwrap();
+        assert_eq!((user.uid.as_raw(), user.gid.as_raw()), (65534, 65533));
         assert!(find(table, "limit").is_none());
         assert!(find(table, "bad").is_none());
     }

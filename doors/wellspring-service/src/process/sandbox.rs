@@ -1,47 +1,66 @@
-//! Restricts the process after its start. An attacker who takes it over can start no program, open no file outside the
-//! allowed folders, and make no system call that is not in the list below.
+//! Restricts the process after its start. An attacker who takes it over can start no program and no other process, open
+//! no file outside of the list below, reach no other process, and make no memory executable.
+//!
+//! Landlock decides by files and folders, the filter by system calls and their arguments. Where the kernel has no
+//! Landlock, the filter and the rights of the service's user are left.
 
+use crate::kernel_pool::RNDADDENTROPY;
 use landlock::{
-    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope, path_beneath_rules,
 };
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use wellspring_sys::kernel_module;
 
-/// The newest version of Landlock that is used. An older kernel applies the part that it knows.
-const LANDLOCK: ABI = ABI::V5;
+/// The newest version of Landlock that is used. An older kernel applies the part that it knows: signals and abstract
+/// sockets from Linux 6.12, TCP from 6.7. From 7.1 on it also refuses messages to sockets that have a name in a folder.
+const LANDLOCK: ABI = ABI::V9;
 
-/// The folders that the sources and the search for NUMA nodes read.
-const READ: [&str; 4] = ["/proc", "/sys", "/dev", "/etc"];
+/// What is read after the start: by the source of interrupts, the search for NUMA nodes, and the look at owners of files.
+/// `/proc/self` is the folder of this process alone.
+const READ: [&str; 5] = [
+    "/proc/self",
+    "/proc/stat",
+    "/proc/sys/kernel/overflowuid",
+    "/sys/devices/system/node",
+    "/sys/devices/system/cpu/possible",
+];
 
-/// Restricts files to `written`, `read` and the folders that sources read. Applies to this thread and all that it
-/// starts.
+/// The folders of the service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// The folders of seed files, which it makes, replaces and removes.
+    pub replaces: Vec<PathBuf>,
+    /// The folder of sockets, which it reads, and from which it removes its sockets.
+    pub removes: Vec<PathBuf>,
+    /// What it reads.
+    pub reads: Vec<PathBuf>,
+}
+
+/// Restricts files to `reach` and what sources read. No connection, no signal and no trace reaches a process outside.
+/// Applies to this thread and all that it starts.
 ///
 /// # Errors
 ///
 /// The reason why files are not restricted, for instance that the kernel has no Landlock.
-pub fn restrict_files(written: &[PathBuf], read: &[PathBuf]) -> Result<(), String> {
+pub fn restrict_files(reach: &Reach) -> Result<(), String> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let remove = read | AccessFs::RemoveFile;
+    let replace = remove | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::Truncate;
     let restricted = Ruleset::default()
         .handle_access(AccessFs::from_all(LANDLOCK))
+        .and_then(|rules| rules.handle_access(AccessNet::from_all(LANDLOCK)))
+        .and_then(|rules| rules.scope(Scope::from_all(LANDLOCK)))
         .and_then(Ruleset::create)
-        .and_then(|rules| {
-            let access = AccessFs::from_read(LANDLOCK) & !AccessFs::Execute;
-            let more = path_beneath_rules(read, access);
-            rules.add_rules(path_beneath_rules(READ, access).chain(more))
-        })
-        .and_then(|rules| {
-            // Sockets and their folder; the seed file, its successor and its lock.
-            let access = AccessFs::ReadFile
-                | AccessFs::ReadDir
-                | AccessFs::WriteFile
-                | AccessFs::RemoveFile
-                | AccessFs::MakeReg
-                | AccessFs::MakeSock
-                | AccessFs::Truncate
-                | AccessFs::Refer;
-            rules.add_rules(path_beneath_rules(written, access))
-        })
+        .and_then(|rules| rules.add_rules(path_beneath_rules(READ, read)))
+        .and_then(|rules| rules.add_rules(path_beneath_rules(&reach.reads, read)))
+        .and_then(|rules| rules.add_rules(path_beneath_rules(&reach.removes, remove)))
+        .and_then(|rules| rules.add_rules(path_beneath_rules(&reach.replaces, replace)))
         .and_then(landlock::RulesetCreated::restrict_self);
     match restricted {
         Ok(status) if status.ruleset == RulesetStatus::NotEnforced => {
@@ -59,51 +78,147 @@ pub fn restrict_files(written: &[PathBuf], read: &[PathBuf]) -> Result<(), Strin
 ///
 /// The reason why system calls are not restricted.
 pub fn restrict_calls() -> Result<(), String> {
-    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    let rules: BTreeMap<i64, Vec<SeccompRule>> =
-        CALLS.iter().map(|call| (*call, Vec::new())).collect();
     let refused = SeccompAction::Errno(libc::EPERM as u32);
-    let filter = SeccompFilter::new(rules, refused, SeccompAction::Allow, arch);
-    let program: Result<BpfProgram, _> = filter.and_then(TryInto::try_into);
-    let program = program.map_err(|error| error.to_string())?;
-    seccompiler::apply_filter(&program).map_err(|error| error.to_string())
+    let allowed = program(rules()?, refused, SeccompAction::Allow)?;
+    // The flags of clone3(2) are in memory, out of reach of a filter. Where it is absent, the C library starts a thread by
+    // clone(2). The other filter lets it pass: of two answers the stricter one counts.
+    let absent = SeccompAction::Errno(libc::ENOSYS as u32);
+    let clone3 = [(libc::SYS_clone3, Vec::new())].into();
+    apply(&program(clone3, SeccompAction::Allow, absent)?)?;
+    apply(&allowed)
 }
 
-/// The allowed calls. Without exec, fork, ptrace, mount, bpf, io_uring, reboot, setuid, and calls for modules and keys.
+fn program(
+    rules: Rules,
+    others: SeccompAction,
+    these: SeccompAction,
+) -> Result<BpfProgram, String> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
+    let filter = SeccompFilter::new(rules, others, these, arch);
+    let program = filter.and_then(TryInto::try_into);
+    program.map_err(|error| error.to_string())
+}
+
+fn apply(program: &BpfProgram) -> Result<(), String> {
+    seccompiler::apply_filter(program).map_err(|error| error.to_string())
+}
+
+/// Calls by number, each with the arguments that are allowed. No arguments: all are.
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// A rule for one 32-bit argument.
+fn only(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompRule, String> {
+    let condition =
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.into());
+    let rule = condition.and_then(|condition| SeccompRule::new(vec![condition]));
+    rule.map_err(|error| error.to_string())
+}
+
+/// Rules that allow these values of one 32-bit argument.
+fn one_of(argument: u8, values: &[u32]) -> Result<Vec<SeccompRule>, String> {
+    let rules = values.iter();
+    rules
+        .map(|value| only(argument, SeccompCmpOp::Eq, *value))
+        .collect()
+}
+
+fn rules() -> Result<Rules, String> {
+    let mut rules: Rules = CALLS.iter().map(|call| (*call, Vec::new())).collect();
+    // No memory becomes executable.
+    let executable = libc::PROT_EXEC as u32;
+    let never_executable = only(2, SeccompCmpOp::MaskedEq(executable.into()), 0)?;
+    rules.insert(libc::SYS_mmap, vec![never_executable.clone()]);
+    rules.insert(libc::SYS_mprotect, vec![never_executable]);
+    // Threads, and no process or namespace.
+    let thread = libc::CLONE_THREAD as u32;
+    let mask = thread | NAMESPACES as u32;
+    let threads = only(0, SeccompCmpOp::MaskedEq(mask.into()), thread)?;
+    rules.insert(libc::SYS_clone, vec![threads]);
+    // Signals to its own threads: abort(3) sends one, and the engine asks whether a thread lives.
+    let process = std::process::id();
+    rules.insert(libc::SYS_tgkill, one_of(0, &[process])?);
+    rules.insert(libc::SYS_prlimit64, one_of(0, &[0])?);
+    // Messages to the other end of a connection alone: without an address.
+    let nowhere = [SeccompCmpArgLen::Qword, SeccompCmpArgLen::Dword]
+        .into_iter()
+        .zip([4, 5])
+        .map(|(length, argument)| SeccompCondition::new(argument, length, SeccompCmpOp::Eq, 0));
+    let nowhere = nowhere.collect::<Result<Vec<_>, _>>();
+    let connected = nowhere.and_then(SeccompRule::new);
+    let connected = connected.map_err(|error| error.to_string())?;
+    rules.insert(libc::SYS_sendto, vec![connected]);
+    // Without F_SETOWN, by which the kernel would signal another process; and without commands for terminals.
+    let of_descriptors: Vec<u32> = DESCRIPTOR_COMMANDS.map(|one| one as u32).into();
+    rules.insert(libc::SYS_fcntl, one_of(1, &of_descriptors)?);
+    let of_devices: Vec<u32> = DEVICE_COMMANDS.map(|one| one as u32).into();
+    rules.insert(libc::SYS_ioctl, one_of(1, &of_devices)?);
+    let of_process = [libc::PR_SET_NAME, libc::PR_SET_VMA].map(|one| one as u32);
+    rules.insert(libc::SYS_prctl, one_of(0, &of_process)?);
+    Ok(rules)
+}
+
+const NAMESPACES: libc::c_int = libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET;
+
+/// The allowed commands of fcntl(2).
+const DESCRIPTOR_COMMANDS: [libc::c_int; 6] = [
+    libc::F_GETFD,
+    libc::F_SETFD,
+    libc::F_GETFL,
+    libc::F_SETFL,
+    libc::F_DUPFD_CLOEXEC,
+    libc::F_GET_SEALS,
+];
+
+/// The allowed commands of ioctl(2): of sockets, of the kernel's pool, and of the kernel module.
+const DEVICE_COMMANDS: [libc::Ioctl; 7] = [
+    libc::FIONREAD,
+    libc::FIONBIO,
+    libc::TIOCOUTQ,
+    libc::FIOCLEX,
+    RNDADDENTROPY,
+    kernel_module::SAVE,
+    kernel_module::RESTORE,
+];
+
+/// The calls that are allowed with all arguments. Without exec, kill, ptrace, mount, bpf, io_uring_setup, chmod, socket,
+/// connect, setuid, and calls for modules, keys and other processes.
 #[rustfmt::skip]
 const CALLS: &[i64] = &[
     // Memory.
-    libc::SYS_brk, libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_mprotect, libc::SYS_madvise,
-    libc::SYS_mlock, libc::SYS_mlock2, libc::SYS_munlock, libc::SYS_mincore, libc::SYS_msync,
-    // Threads; clone3 and clone start them, and without exec a child process could do no more than its parent.
-    libc::SYS_clone, libc::SYS_clone3, libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_futex, libc::SYS_exit,
-    libc::SYS_exit_group, libc::SYS_gettid, libc::SYS_getpid, libc::SYS_tgkill, libc::SYS_prctl,
-    libc::SYS_sched_getaffinity, libc::SYS_sched_yield, libc::SYS_membarrier, libc::SYS_wait4, libc::SYS_waitid,
-    libc::SYS_set_tid_address, libc::SYS_getcpu, libc::SYS_get_mempolicy, libc::SYS_mbind, libc::SYS_kill,
+    libc::SYS_brk, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_madvise, libc::SYS_mlock, libc::SYS_mlock2,
+    libc::SYS_munlock, libc::SYS_mincore, libc::SYS_msync, libc::SYS_get_mempolicy, libc::SYS_mbind,
+    // Threads, and the end of the service's helpers.
+    libc::SYS_clone3, libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_futex, libc::SYS_exit,
+    libc::SYS_exit_group, libc::SYS_gettid, libc::SYS_getpid, libc::SYS_sched_getaffinity, libc::SYS_sched_yield,
+    libc::SYS_membarrier, libc::SYS_wait4, libc::SYS_waitid, libc::SYS_set_tid_address, libc::SYS_getcpu,
     // Signals.
     libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_sigaltstack,
     libc::SYS_restart_syscall,
     // Time.
     libc::SYS_clock_gettime, libc::SYS_clock_getres, libc::SYS_clock_nanosleep, libc::SYS_nanosleep,
     libc::SYS_gettimeofday, libc::SYS_getrusage,
-    // User, machine, limits, the kernel's generator.
+    // User, machine, the kernel's generator.
     libc::SYS_getuid, libc::SYS_geteuid, libc::SYS_getgid, libc::SYS_getegid, libc::SYS_uname, libc::SYS_sysinfo,
-    libc::SYS_prlimit64, libc::SYS_getrandom,
+    libc::SYS_getrandom,
     // Files.
     libc::SYS_openat, libc::SYS_openat2, libc::SYS_close, libc::SYS_close_range, libc::SYS_read, libc::SYS_readv,
-    libc::SYS_pread64, libc::SYS_write, libc::SYS_writev, libc::SYS_pwrite64, libc::SYS_lseek, libc::SYS_fcntl,
-    libc::SYS_dup, libc::SYS_dup3, libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_fstatfs,
-    libc::SYS_statfs, libc::SYS_getdents64, libc::SYS_readlinkat, libc::SYS_getcwd, libc::SYS_faccessat,
-    libc::SYS_faccessat2, libc::SYS_ftruncate, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_fallocate,
-    libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_unlinkat, libc::SYS_linkat, libc::SYS_mkdirat, libc::SYS_fchmod,
-    libc::SYS_fchmodat, libc::SYS_flock, libc::SYS_ioctl, libc::SYS_copy_file_range,
+    libc::SYS_pread64, libc::SYS_write, libc::SYS_writev, libc::SYS_pwrite64, libc::SYS_lseek, libc::SYS_dup,
+    libc::SYS_dup3, libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_fstatfs, libc::SYS_statfs,
+    libc::SYS_getdents64, libc::SYS_readlinkat, libc::SYS_getcwd, libc::SYS_faccessat, libc::SYS_faccessat2,
+    libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_unlinkat,
+    libc::SYS_fchmod, libc::SYS_flock,
     // Waiting.
     libc::SYS_ppoll, libc::SYS_pselect6, libc::SYS_epoll_create1, libc::SYS_epoll_ctl, libc::SYS_epoll_pwait,
     libc::SYS_eventfd2, libc::SYS_signalfd4, libc::SYS_timerfd_create, libc::SYS_timerfd_settime, libc::SYS_pipe2,
-    // Sockets: those that are open, and the one for messages to systemd.
-    libc::SYS_socket, libc::SYS_bind, libc::SYS_connect, libc::SYS_accept4, libc::SYS_recvfrom, libc::SYS_recvmsg,
-    libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_getsockopt, libc::SYS_setsockopt, libc::SYS_getsockname,
-    libc::SYS_getpeername, libc::SYS_shutdown, libc::SYS_socketpair,
+    // Sockets that are open.
+    libc::SYS_accept4, libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_sendmsg, libc::SYS_getsockopt,
+    libc::SYS_setsockopt, libc::SYS_getsockname, libc::SYS_getpeername, libc::SYS_shutdown,
     // Calls that exist on x86-64 alone.
     #[cfg(target_arch = "x86_64")] libc::SYS_poll,
     #[cfg(target_arch = "x86_64")] libc::SYS_epoll_wait,
@@ -114,7 +229,4 @@ const CALLS: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_readlink,
     #[cfg(target_arch = "x86_64")] libc::SYS_unlink,
     #[cfg(target_arch = "x86_64")] libc::SYS_rename,
-    #[cfg(target_arch = "x86_64")] libc::SYS_mkdir,
-    #[cfg(target_arch = "x86_64")] libc::SYS_chmod,
-    #[cfg(target_arch = "x86_64")] libc::SYS_arch_prctl,
 ];

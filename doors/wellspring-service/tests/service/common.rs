@@ -34,11 +34,21 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Writes a configuration whose sockets are in this folder, and returns its path.
+    /// Writes a configuration whose sockets are in this folder, and returns its path. `more` goes on in the section
+    /// `[service]`, and may begin with the key `user`.
     pub(crate) fn configure(&self, more: &str) -> PathBuf {
         let path = self.path("wellspring.toml");
         let run = self.path("run");
-        let text = format!("[service]\nruntime_dir = \"{}\"\n{more}", run.display());
+        // A user of the machine with the service's name would change what these tests see.
+        let user = if more.starts_with("user = ") {
+            ""
+        } else {
+            "user = \"root\"\n"
+        };
+        let text = format!(
+            "[service]\nruntime_dir = \"{}\"\n{user}{more}",
+            run.display()
+        );
         fs::write(&path, text).unwrap();
         path
     }

@@ -15,7 +15,7 @@ fn a_mistake_is_reported_with_line_and_column_and_status_2() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
     let expected = format!(
-        "wellspringd: {}:4:15: 0 is out of range: 1 to 100000 is allowed\n",
+        "wellspringd: {}:5:15: 0 is out of range: 1 to 100000 is allowed\n",
         path.display()
     );
     assert_eq!(said, expected);
@@ -212,9 +212,34 @@ fn sighup_reads_the_configuration_again_and_drops_no_client() {
     service.wait_for_log("egd: connection ");
     service.folder.configure("[log]\nlevel = \"wrong\"\n");
     service.signal("-HUP");
-    service.wait_for_log("wellspring.toml:4:9: 'wrong' is none of: error, warn, info, debug");
+    service.wait_for_log("wellspring.toml:5:9: 'wrong' is none of: error, warn, info, debug");
     client.write_all(&[2, 32]).unwrap();
     client.read_exact(&mut bytes).unwrap();
+}
+
+/// Editors write a new file and rename it. The sandbox knows the old one alone.
+#[test]
+fn a_configuration_that_was_replaced_is_read_again() {
+    let service = Service::start("");
+    let path = service.folder.path("wellspring.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        service.folder.path("new"),
+        text + "[log]\nlevel = \"debug\"\n",
+    )
+    .unwrap();
+    fs::rename(service.folder.path("new"), &path).unwrap();
+    service.signal("-HUP");
+    service.wait_for_log_lines("the configuration was read again", 1);
+    let _client = service.socket("egd.sock");
+    service.wait_for_log("egd: connection ");
+    fs::create_dir(service.folder.path("conf.d")).unwrap();
+    fs::write(service.folder.path("conf.d/1.toml"), "[log]\nlevel = 1\n").unwrap();
+    service.signal("-HUP");
+    service.wait_for_log("conf.d/1.toml:2:9: ");
+    fs::remove_dir_all(service.folder.path("conf.d")).unwrap();
+    service.signal("-HUP");
+    service.wait_for_log_lines("the configuration was read again", 2);
 }
 
 /// Landlock allows the folders of these files, and the parent of a path of one name is empty.

@@ -112,7 +112,7 @@ fn on_a_full_disk_the_page_is_missing_and_the_sockets_serve() {
     let config = folder.configure(&format!("[engine]\nseed_file = \"{}\"\n", seed.display()));
     // A socket needs no block of the disk, a file with a byte in it does.
     let prepare = format!(
-        "mount -t tmpfs -o size=4k none {0} && head -c 4096 /dev/zero > {0}/full",
+        "mount -t tmpfs -o size=4k,mode=755 none {0} && head -c 4096 /dev/zero > {0}/full",
         run.display()
     );
     let service = Service::spawn(folder, &mut in_namespace(&prepare, &config));
@@ -149,7 +149,7 @@ fn in_a_read_only_runtime_folder_what_is_elsewhere_opens() {
         egd.display()
     ));
     let prepare = format!(
-        "mount -t tmpfs none {0} && mount -o remount,ro {0}",
+        "mount -t tmpfs -o mode=755 none {0} && mount -o remount,ro {0}",
         run.display()
     );
     let service = Service::spawn(folder, &mut in_namespace(&prepare, &config));
@@ -174,9 +174,10 @@ fn without_a_permission_the_line_says_which_and_the_rest_opens() {
     }
     let folder = Folder::new();
     let forbidden = folder.path("forbidden");
-    for (name, mode) in [("run", 0o777), ("files", 0o777), ("forbidden", 0o755)] {
+    for (name, owner) in [("run", 65534), ("files", 65534), ("forbidden", 0)] {
         fs::create_dir(folder.path(name)).unwrap();
-        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::chown(folder.path(name), Some(owner), None).unwrap();
     }
     fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
     let config = folder.configure(&format!(

@@ -225,11 +225,13 @@ fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
     }
 }
 
-/// The processes that this one has started.
+/// The processes that this one has started to unmount.
 fn children(process: u32) -> Vec<String> {
     let parent = format!("PPid:\t{process}\n");
     let is_child = |folder: &PathBuf| {
+        let words = fs::read_to_string(folder.join("cmdline"));
         fs::read_to_string(folder.join("status")).is_ok_and(|status| status.contains(&parent))
+            && words.is_ok_and(|words| words.contains("--unmount-at-end"))
     };
     let folders = fs::read_dir("/proc")
         .unwrap()

@@ -19,6 +19,9 @@
 //! scale    64 guests beside 1000 clients
 //! look     status, metrics, the page in a browser
 //! killed_early  a service that is killed in the middle of its start
+//! taken_over  what an attacker tries who has taken over the service; attempts: the things to try
+//! impostors  other users who would play the service to its clients
+//! users    the user that the service becomes, and what it can do then
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
 //! page     the generation page, seen from another namespace
 //! shares   readers of files beside each other
@@ -28,6 +31,7 @@
 //! residue  the memory of the service, searched for bytes that it sent
 //! ```
 
+mod attempts;
 mod cache;
 mod clock;
 mod common;
@@ -42,6 +46,7 @@ mod held;
 mod hostile;
 mod hostile_front_ends;
 mod hypervisor;
+mod impostors;
 mod killed_early;
 mod look;
 mod manners;
@@ -53,7 +58,9 @@ mod shares;
 mod sockets;
 mod stall;
 mod stuck;
+mod taken_over;
 mod uring;
+mod users;
 mod vsock;
 #[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]

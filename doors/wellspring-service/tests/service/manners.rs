@@ -238,35 +238,6 @@ fn after_its_start_the_service_has_no_privilege_and_a_filter() {
 }
 
 #[test]
-fn the_service_becomes_the_user_that_is_named() {
-    if !is_root() {
-        return;
-    }
-    let folder = Folder::new();
-    let path = folder.path("wellspring.toml");
-    let run = folder.path("run");
-    fs::write(
-        &path,
-        format!(
-            "[service]\nruntime_dir = \"{}\"\nuser = \"nobody\"\n",
-            run.display()
-        ),
-    )
-    .unwrap();
-    let mut command = wellspringd();
-    command.arg("--config").arg(&path);
-    let service = Service::spawn(folder, &mut command);
-    let status = fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();
-    assert!(
-        status.contains("Uid:\t65534\t65534\t65534\t65534\n"),
-        "{status}"
-    );
-    let mut stream = service.socket("egd.sock");
-    stream.write_all(&[2, 1]).unwrap();
-    stream.read_exact(&mut [0]).unwrap();
-}
-
-#[test]
 fn the_kernels_pool_is_fed_on_request() {
     if !is_root() {
         return;
