@@ -71,8 +71,8 @@ enum Stream {
 impl Client {
     /// Connects to a Unix socket. Each later read or write of the socket waits for at most `timeout`.
     ///
-    /// Whoever listens at a path chooses the bytes. So root or the user of this process must have made the socket listen;
-    /// or no other user can make files in its folder, or replace a folder above it.
+    /// The process that listens at a path chooses the bytes. So root or the user of this process must have made the socket
+    /// listen; or no other user can make files in its folder, or replace a folder above it.
     ///
     /// # Errors
     ///

@@ -54,7 +54,7 @@ impl ConfigReader {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, or the reason why the process does not answer.
+    /// The mistake in it, or the reason why the process does not answer.
     pub fn read(&mut self) -> Result<Config, String> {
         let answer = self.ask().map_err(|error| {
             // The rest of an answer could come later, as that to another question.

@@ -46,7 +46,7 @@ struct Arguments {
     #[arg(long, hide = true, value_name = "PATH")]
     unmount_at_end: Option<PathBuf>,
 
-    /// Print the configuration whenever a byte comes by standard input: how the service starts its own helper
+    /// Print the configuration for each byte of standard input: how the service starts its own helper
     #[arg(long, hide = true)]
     read_config_again: bool,
 }

@@ -273,7 +273,7 @@ fn a_folder_that_another_user_can_change_or_replace_is_refused() {
     let found = |path: &Path| check_folders(path, None).err();
     assert_eq!(found(&inner), None);
     assert_eq!(found(&folder.0.join("inner/../inner")), None);
-    // In a folder like /tmp a folder of ours stays ours, and what is made in it may be anybody's.
+    // In a folder like /tmp a folder of ours stays ours, and what is made in it may be another user's.
     for (mode, of_inner, of_itself) in [
         (0o777, Some(FileFault::Exposed), Some(FileFault::Exposed)),
         (0o720, Some(FileFault::Exposed), Some(FileFault::Exposed)),
@@ -303,7 +303,7 @@ fn a_folder_that_another_user_can_change_or_replace_is_refused() {
     assert_eq!(check_folders(&inner, Some(1235)), Err(FileFault::Owner));
 }
 
-/// Whoever listens first has the name: what a client gets there may be what an attacker has chosen.
+/// The first to listen has the name: what a client gets there may be what an attacker has chosen.
 #[test]
 fn a_socket_on_which_another_user_listens_is_refused_unless_its_folder_vouches_for_it() {
     use std::os::unix::net::{UnixListener, UnixStream};

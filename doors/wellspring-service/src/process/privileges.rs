@@ -52,8 +52,8 @@ impl User {
     }
 }
 
-/// Becomes `user`, and gives up all capabilities but those of `kept` that the process has. Call it before another thread starts: each thread has its own
-/// capabilities, which it inherits from the thread that starts it.
+/// Becomes `user`, and gives up all capabilities but those of `kept` that the process has. Call it before another thread
+/// starts: each thread has its own capabilities, which it inherits from the thread that starts it.
 ///
 /// # Errors
 ///

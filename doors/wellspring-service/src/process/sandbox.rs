@@ -21,8 +21,8 @@ use wellspring_sys::kernel_module;
 /// sockets from Linux 6.12, TCP from 6.7. From 7.1 on it also refuses messages to sockets that have a name in a folder.
 const LANDLOCK: ABI = ABI::V9;
 
-/// What is read after the start: by the source of interrupts, the search for NUMA nodes, and the look at owners of files.
-/// `/proc/self` is the folder of this process alone.
+/// The files that are read after the start: by the source of interrupts, the search for NUMA nodes, and the look at owners
+/// of files. `/proc/self` is the folder of this process alone.
 const READ: [&str; 5] = [
     "/proc/self",
     "/proc/stat",
@@ -38,7 +38,7 @@ pub struct Reach {
     pub replaces: Vec<PathBuf>,
     /// The folder of sockets, which it reads, and from which it removes its sockets.
     pub removes: Vec<PathBuf>,
-    /// What it reads.
+    /// The files and folders that it reads.
     pub reads: Vec<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! What an attacker would try who has taken over the service, one thing each.
+//! The things that an attacker would try who has taken over the service, one thing each.
 
 use super::taken_over::{ADDRESS, FOLDER, PORT, VICTIM, told};
 use std::fs::{self, File, OpenOptions};
@@ -9,7 +9,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 use std::path::PathBuf;
 
-/// What refuses an attempt: Landlock from this version on, the filter of system calls, or each of them alone.
+/// The layers that refuse an attempt: Landlock from this version on, the filter of system calls, or each of them alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum By {
     Files(i32),
@@ -17,13 +17,15 @@ pub(crate) enum By {
     Both(i32),
 }
 
+type Try = fn() -> io::Result<()>;
+
 pub(crate) struct Attempt {
     pub(crate) name: &'static str,
     pub(crate) by: By,
-    pub(crate) run: fn() -> io::Result<()>,
+    pub(crate) run: Try,
 }
 
-const fn attempt(name: &'static str, by: By, run: fn() -> io::Result<()>) -> Attempt {
+const fn attempt(name: &'static str, by: By, run: Try) -> Attempt {
     Attempt { name, by, run }
 }
 
@@ -52,7 +54,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     attempt("open a raw socket", By::Calls, || socket(libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP)),
     attempt("ask the kernel by netlink", By::Calls, || socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)),
     attempt("signal another process", By::Both(6), || call(libc::SYS_kill, [victim()?, libc::SIGCONT as usize, 0, 0, 0])),
-    attempt("signal a thread of another", By::Both(6), || call(libc::SYS_tgkill, [victim()?, victim()?, libc::SIGCONT as usize, 0, 0])),
+    attempt("signal a thread of another", By::Both(6), signal_thread),
     attempt("signal by the kernel's hand", By::Calls, own_signals),
     attempt("open another process", By::Calls, || call(libc::SYS_pidfd_open, [victim()?, 0, 0, 0, 0])),
     attempt("limit another process", By::Calls, limit),
@@ -77,17 +79,17 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     attempt("make a file in memory", By::Calls, || call(libc::SYS_memfd_create, [c"x".as_ptr() as usize, 0, 0, 0, 0])),
 ];
 
-/// What the service does after its start.
+/// The work that the service does after its start.
 #[rustfmt::skip]
-pub(crate) const NEEDS: [(&str, fn() -> io::Result<()>); 5] = [
+pub(crate) const NEEDS: [(&str, Try); 5] = [
     ("read the counters of interrupts", || fs::read("/proc/stat").map(drop)),
     ("replace a seed file", || {
         fs::write(of_folder("seeds/.seed.next")?, "new")?;
         fs::rename(of_folder("seeds/.seed.next")?, of_folder("seeds/seed")?)?;
         fs::remove_file(of_folder("seeds/seed")?)
     }),
-    ("start a thread", || std::thread::Builder::new().name("new".into()).spawn(|| ())?.join().map_err(|_| io::ErrorKind::Other.into())),
-    ("signal itself", || call(libc::SYS_tgkill, [std::process::id() as usize, rustix::thread::gettid().as_raw_nonzero().get() as usize, 0, 0, 0])),
+    ("start a thread", start_thread),
+    ("signal itself", signal_itself),
     ("talk on a connection", talk),
 ];
 
@@ -118,6 +120,25 @@ fn call(number: i64, [a, b, c, d, e]: [usize; 5]) -> io::Result<()> {
 
 fn writing(path: PathBuf) -> io::Result<()> {
     OpenOptions::new().write(true).open(path).map(drop)
+}
+
+fn signal_thread() -> io::Result<()> {
+    let thread = victim()?;
+    let signal = libc::SIGCONT as usize;
+    call(libc::SYS_tgkill, [thread, thread, signal, 0, 0])
+}
+
+fn signal_itself() -> io::Result<()> {
+    let process = std::process::id() as usize;
+    let thread = rustix::thread::gettid().as_raw_nonzero().get() as usize;
+    call(libc::SYS_tgkill, [process, thread, 0, 0, 0])
+}
+
+fn start_thread() -> io::Result<()> {
+    let thread = std::thread::Builder::new()
+        .name("new".into())
+        .spawn(|| ())?;
+    thread.join().map_err(|_| io::ErrorKind::Other.into())
 }
 
 fn link() -> io::Result<()> {

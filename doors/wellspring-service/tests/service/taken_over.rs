@@ -1,5 +1,5 @@
-//! What an attacker can do who has taken over the service. A process closes the service's sandbox around itself, and then
-//! tries one thing. The same process without the sandbox shows that the thing is possible here.
+//! The things that an attacker can do who has taken over the service. A process closes the service's sandbox around
+//! itself, and then tries one thing. The same process without the sandbox shows that the thing is possible here.
 
 use super::attempts::{ATTEMPTS, Attempt, By, NEEDS};
 use super::common::{Folder, is_root};
@@ -29,7 +29,7 @@ const SUCCEEDED: i32 = 40;
 const REFUSED: i32 = 41;
 const FAILED: i32 = 42;
 
-/// What is around a process that tries something.
+/// The layers around a process that tries something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
     Nothing,
@@ -47,7 +47,7 @@ const LAYERS: [(Layer, &str); 4] = [
     (Layer::Calls, "calls"),
 ];
 
-/// What others have, and a process that tries something should not reach.
+/// The things of others, which a process that tries something should not reach.
 struct World {
     folder: Folder,
     victim: Child,
@@ -186,7 +186,7 @@ fn what_a_taken_over_service_tries_is_refused() {
         }
         for (layer, user) in [
             (Layer::Whole, "root"),
-            (Layer::Whole, "nobody"),
+            (Layer::Whole, "daemon"),
             (Layer::Files, "root"),
             (Layer::Calls, "root"),
         ] {
@@ -217,7 +217,7 @@ fn what_the_service_needs_is_allowed_in_the_sandbox() {
     }
 }
 
-/// What a test's process is told by its parent.
+/// A word from the parent of a test's process.
 pub(crate) fn told(name: &str) -> io::Result<String> {
     var(name).map_err(io::Error::other)
 }

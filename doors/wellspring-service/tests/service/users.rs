@@ -125,11 +125,11 @@ fn the_service_becomes_the_user_that_is_named_and_starts_for_no_other() {
     let folder = Folder::new();
     let mut command = wellspringd();
     command.arg("--config");
-    command.arg(folder.configure("user = \"nobody-has-this-name\"\n"));
+    command.arg(folder.configure("user = \"no-such-user\"\n"));
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    let expected = "[service] user: no user nobody-has-this-name\n";
+    let expected = "[service] user: no user no-such-user\n";
     assert!(said.ends_with(expected), "{said}");
 }
 
@@ -147,7 +147,7 @@ fn a_service_that_stays_root_without_an_order_says_so() {
     assert!(!service.log().contains(words));
 }
 
-/// What the packages bring: without the user the unit does not start.
+/// Without the user the unit does not start.
 #[test]
 fn the_unit_and_the_file_of_users_name_the_user_that_the_service_becomes() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/");
