@@ -64,14 +64,19 @@ DEFINE_SHOW_ATTRIBUTE(nodes);
 
 static int cpus_show(struct seq_file *file, void *unused)
 {
+	struct ws_source_statistics source;
 	struct ws_queue_statistics queue;
+	enum ws_source number;
 	int cpu;
 
-	seq_puts(file, "cpu events dropped\n");
+	seq_puts(file, "cpu source events dropped\n");
 	for_each_possible_cpu(cpu) {
-		ws_queue_statistics(cpu, &queue);
-		seq_printf(file, "%d %llu %llu\n", cpu, queue.events,
-			   queue.dropped);
+		for (number = 0; number < WS_QUEUED_SOURCES; number++) {
+			ws_source_statistics(number, &source);
+			ws_queue_statistics(cpu, number, &queue);
+			seq_printf(file, "%d %s %llu %llu\n", cpu, source.name,
+				   queue.events, queue.dropped);
+		}
 	}
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The queue of each CPU: its CPU alone pushes, the collector alone pops, so there is no
- * lock. An interrupt that comes in the middle of a push finds the queue busy.
+ * The queues of each CPU: its CPU alone pushes, the collector alone pops, so there is no
+ * lock. An interrupt that comes in the middle of a push, and pushes for the same source,
+ * finds the queue busy.
  */
 #include <linux/minmax.h>
 #include <linux/percpu.h>
@@ -21,7 +22,11 @@ struct queue {
 	struct ws_event events[WS_QUEUE_EVENTS];
 };
 
-static struct queue __percpu *queues;
+struct cpu_queues {
+	struct queue of_source[WS_QUEUED_SOURCES];
+};
+
+static struct cpu_queues __percpu *queues;
 
 void ws_event_init(struct ws_event *event, enum ws_source source,
 		   const void *data, size_t bytes, u32 credit_bits)
@@ -56,7 +61,7 @@ void ws_queue_push(enum ws_source source, const void *data, size_t bytes,
 	bool done = false;
 
 	preempt_disable_notrace();
-	queue = this_cpu_ptr(queues);
+	queue = &this_cpu_ptr(queues)->of_source[source];
 	/* Marked: an interrupt may push too, and is done with it when it returns. */
 	if (!READ_ONCE(queue->busy)) {
 		WRITE_ONCE(queue->busy, true);
@@ -66,14 +71,14 @@ void ws_queue_push(enum ws_source source, const void *data, size_t bytes,
 		WRITE_ONCE(queue->busy, false);
 	}
 	if (!done)
-		this_cpu_inc(queues->dropped);
+		this_cpu_inc(queues->of_source[source].dropped);
 	preempt_enable_notrace();
 }
 WS_EXPORT_FOR_TEST(ws_queue_push);
 
-void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event))
+static void queue_drain(struct queue *queue,
+			void (*absorb)(const struct ws_event *event))
 {
-	struct queue *queue = per_cpu_ptr(queues, cpu);
 	/*
 	 * Pairs with queue_push_alone(). Read once: what is pushed from now on waits for the
 	 * next round.
@@ -91,9 +96,19 @@ void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event))
 	}
 }
 
-void ws_queue_statistics(int cpu, struct ws_queue_statistics *statistics)
+void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event))
 {
-	const struct queue *queue = per_cpu_ptr(queues, cpu);
+	struct queue *of_source = per_cpu_ptr(queues, cpu)->of_source;
+	enum ws_source source;
+
+	for (source = 0; source < WS_QUEUED_SOURCES; source++)
+		queue_drain(&of_source[source], absorb);
+}
+
+void ws_queue_statistics(int cpu, enum ws_source source,
+			 struct ws_queue_statistics *statistics)
+{
+	const struct queue *queue = &per_cpu_ptr(queues, cpu)->of_source[source];
 
 	statistics->events = READ_ONCE(queue->pushed);
 	statistics->dropped = READ_ONCE(queue->dropped);
@@ -102,7 +117,7 @@ WS_EXPORT_FOR_TEST(ws_queue_statistics);
 
 int ws_queues_init(void)
 {
-	queues = ws_step_fails() ? NULL : alloc_percpu(struct queue);
+	queues = ws_step_fails() ? NULL : alloc_percpu(struct cpu_queues);
 	return queues ? 0 : -ENOMEM;
 }
 
@@ -111,6 +126,7 @@ void ws_queues_exit(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		memzero_explicit(per_cpu_ptr(queues, cpu), sizeof(struct queue));
+		memzero_explicit(per_cpu_ptr(queues, cpu),
+				 sizeof(struct cpu_queues));
 	free_percpu(queues);
 }

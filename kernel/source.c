@@ -41,11 +41,11 @@ struct entry {
 
 /* The pools' lock is held for all of this. */
 static struct entry entries[WS_SOURCES] = {
-	[WS_SOURCE_SYSTEM] = { "system", true },
-	[WS_SOURCE_CPU] = { "cpu" },
 	[WS_SOURCE_HWRNG] = { "hwrng" },
 	[WS_SOURCE_INTERRUPT] = { "interrupt" },
 	[WS_SOURCE_SCHEDULER] = { "scheduler" },
+	[WS_SOURCE_SYSTEM] = { "system", true },
+	[WS_SOURCE_CPU] = { "cpu" },
 	[WS_SOURCE_MIX] = { "mix", true },
 };
 

@@ -10,11 +10,13 @@
 #include "pool.h"
 
 enum ws_source {
-	WS_SOURCE_SYSTEM,	/* get_random_bytes() */
-	WS_SOURCE_CPU,		/* RDSEED, or RDRAND */
+	/* Each of these has a queue on each CPU. */
 	WS_SOURCE_HWRNG,	/* what hwrng feeds to the kernel's own pool */
 	WS_SOURCE_INTERRUPT,	/* when interrupts come */
 	WS_SOURCE_SCHEDULER,	/* when tasks are switched */
+	WS_QUEUED_SOURCES,
+	WS_SOURCE_SYSTEM = WS_QUEUED_SOURCES,	/* get_random_bytes() */
+	WS_SOURCE_CPU,		/* RDSEED, or RDRAND */
 	WS_SOURCE_MIX,		/* what users and other modules write */
 	WS_SOURCES,
 };

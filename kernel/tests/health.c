@@ -72,25 +72,10 @@ static enum ws_health_state hwrng_health(u64 *events)
 	return source.health;
 }
 
-/*
- * Pushes like a hook, straight to the queue. Interrupts and task switches may have filled
- * it: then it is drained, and the push repeated.
- */
+/* Like the hook, straight to the queue. */
 static void push(const u8 *sample)
 {
-	struct ws_queue_statistics before, after;
-	unsigned long flags;
-
-	for (;;) {
-		local_irq_save(flags);
-		ws_queue_statistics(smp_processor_id(), &before);
-		ws_queue_push(WS_SOURCE_HWRNG, sample, WS_EVENT_BYTES, 0);
-		ws_queue_statistics(smp_processor_id(), &after);
-		local_irq_restore(flags);
-		if (after.dropped == before.dropped)
-			return;
-		ws_reseed();
-	}
+	ws_queue_push(WS_SOURCE_HWRNG, sample, WS_EVENT_BYTES, 0);
 }
 
 static void push_and_collect(unsigned int events, bool constant)
