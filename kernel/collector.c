@@ -5,6 +5,9 @@
  * The thread never waits for a reader: it posts seeds to mailboxes, and takes the
  * root's lock only if it is free. For the pools it waits its turn: only operators hold
  * them besides, for one order each.
+ *
+ * Samples that the collector draws go straight to the pools. Queues are for hooks, which
+ * cannot take the pools' lock. What users write comes by mix.c, at its own pace.
  */
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
@@ -87,13 +90,19 @@ static void draw_source(enum ws_source source, size_t wanted)
 	memzero_explicit(sample, sizeof(sample));
 }
 
+static void absorb_mixed(const void *data, size_t bytes, u32 credit_bits)
+{
+	ws_source_count(WS_SOURCE_MIX, credit_bits);
+	ws_accumulator_mix(&accumulator, data, bytes, credit_bits);
+}
+
 static void drain_cpu(int cpu, bool may_wait)
 {
 	u8 digest[SHA256_DIGEST_SIZE];
 
 	ws_queue_drain(cpu, absorb_event);
 	if (ws_mix_take(cpu, may_wait, digest))
-		absorb_data(WS_SOURCE_MIX, digest, sizeof(digest), 0);
+		absorb_mixed(digest, sizeof(digest), 0);
 	memzero_explicit(digest, sizeof(digest));
 }
 
@@ -144,15 +153,12 @@ static bool seed_now(void)
 
 int ws_credit(u32 credit_bits)
 {
-	struct ws_event event;
 	bool delivered;
 
-	/* The mixed data is in pool 0, or already at node 0. The event adds the credit. */
-	ws_event_init(&event, WS_SOURCE_MIX, &credit_bits, sizeof(credit_bits), 0);
-	event.credit_bits = credit_bits;
 	mutex_lock(&pools_lock);
+	/* The mixed data is in pool 0, or already at node 0. This adds the credit. */
 	drain_cpus(true);
-	absorb_event(&event);
+	absorb_mixed(&credit_bits, sizeof(credit_bits), credit_bits);
 	delivered = seed_now();
 	mutex_unlock(&pools_lock);
 	ws_topology_grow();

@@ -4,10 +4,11 @@
  *
  * Anyone may write as much and as fast as they like. So a writer never touches the
  * pools: it hashes its data into a state of its CPU. Once in a round the collector
- * takes the hash of each CPU, as one event of 32 bytes, or leaves it for the next round
- * if a writer holds the lock. Nothing is lost, and a flood costs the collector no more
- * than one event per CPU and round. The lock is held for one page of data at most,
- * about 20 us, and only writers on the same CPU want it.
+ * takes the hash of each CPU, 32 bytes, or leaves it for the next round if a writer
+ * holds the lock. Nothing is lost, no sample of a source is displaced, and a flood costs
+ * the collector no more than 32 bytes per CPU and round. They make no reseed due. The
+ * lock is held for one page of data at most, about 20 us, and only writers on the same
+ * CPU want it.
  */
 #include <linux/minmax.h>
 #include <linux/percpu.h>
@@ -22,7 +23,7 @@
 #define STEP_BYTES 4096
 
 struct mixer {
-	spinlock_t lock;	/* for what follows */
+	spinlock_t lock;	/* for what follows; filled is read without it */
 	bool filled;
 	struct sha256_ctx hash;
 };
@@ -36,7 +37,7 @@ static void mix_step(const void *data, size_t bytes)
 
 	spin_lock_bh(&mixer->lock);
 	sha256_update(&mixer->hash, data, bytes);
-	mixer->filled = true;
+	WRITE_ONCE(mixer->filled, true);
 	spin_unlock_bh(&mixer->lock);
 }
 
@@ -57,6 +58,9 @@ bool ws_mix_take(int cpu, bool may_wait, u8 digest[SHA256_DIGEST_SIZE])
 	struct mixer *mixer = per_cpu_ptr(mixers, cpu);
 	bool taken;
 
+	/* No lock of a CPU that nobody writes on. Marked: a writer may come now. */
+	if (!READ_ONCE(mixer->filled))
+		return false;
 	if (may_wait)
 		spin_lock_bh(&mixer->lock);
 	else if (!spin_trylock_bh(&mixer->lock))
@@ -65,7 +69,7 @@ bool ws_mix_take(int cpu, bool may_wait, u8 digest[SHA256_DIGEST_SIZE])
 	if (taken) {
 		sha256_final(&mixer->hash, digest);
 		sha256_init(&mixer->hash);
-		mixer->filled = false;
+		WRITE_ONCE(mixer->filled, false);
 	}
 	spin_unlock_bh(&mixer->lock);
 	return taken;

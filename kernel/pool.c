@@ -33,6 +33,12 @@ void ws_accumulator_init(struct ws_accumulator *accumulator)
 }
 WS_EXPORT_FOR_TEST(ws_accumulator_init);
 
+static void pool_credit(struct ws_pool *pool, u32 credit_bits)
+{
+	pool->credit_bits = min_t(u32, pool->credit_bits + credit_bits,
+				  POOL_CREDIT_BITS);
+}
+
 /* FS&K 9.5.6, AddRandomEvent. The cycle counter is hashed as 4 bytes, as in FreeBSD. */
 void ws_accumulator_absorb(struct ws_accumulator *accumulator,
 			   const struct ws_event *event, unsigned int pool_number)
@@ -44,10 +50,20 @@ void ws_accumulator_absorb(struct ws_accumulator *accumulator,
 	sha256_update(&pool->hash, (const u8 *)&counter, sizeof(counter));
 	sha256_update(&pool->hash, event->data, event->bytes);
 	pool->bytes = min(pool->bytes, U32_MAX - bytes) + bytes;
-	pool->credit_bits = min_t(u32, pool->credit_bits + event->credit_bits,
-				  POOL_CREDIT_BITS);
+	pool_credit(pool, event->credit_bits);
 }
 WS_EXPORT_FOR_TEST(ws_accumulator_absorb);
+
+void ws_accumulator_mix(struct ws_accumulator *accumulator, const void *data,
+			size_t bytes, u32 credit_bits)
+{
+	/* An operator may credit what was written: so it is in the pool that is used next. */
+	struct ws_pool *pool = &accumulator->pools[0];
+
+	sha256_update(&pool->hash, data, bytes);
+	pool_credit(pool, credit_bits);
+}
+WS_EXPORT_FOR_TEST(ws_accumulator_mix);
 
 static void pool_empty(struct ws_pool *pool, struct ws_seed *seed)
 {

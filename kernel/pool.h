@@ -52,6 +52,12 @@ void ws_accumulator_init(struct ws_accumulator *accumulator);
 void ws_accumulator_absorb(struct ws_accumulator *accumulator,
 			   const struct ws_event *event, unsigned int pool);
 /*
+ * Hashes in what came from no source. It counts as credit, but not as bytes: however much
+ * is mixed, no reseed is due for it. The next reseed uses it.
+ */
+void ws_accumulator_mix(struct ws_accumulator *accumulator, const void *data,
+			size_t bytes, u32 credit_bits);
+/*
  * Takes the seed of the next reseed. False if pool 0 holds less than 64 bytes, or if
  * the last reseed was less than 100 ms before @now_ms and @unpaced is false.
  */

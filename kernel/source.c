@@ -56,10 +56,6 @@ unsigned int ws_source_count(enum ws_source source, u32 credit_bits)
 	/* Marked: ws_source_statistics() reads without the lock. */
 	WRITE_ONCE(entry->events, entry->events + 1);
 	WRITE_ONCE(entry->credit_bits, entry->credit_bits + credit_bits);
-	/* The next reseed uses what was written: an operator may credit it. */
-	if (source == WS_SOURCE_MIX)
-		return 0;
-	/* Each source has a round robin of its own. */
 	return entry->next_pool++ % WS_POOLS;
 }
 

@@ -52,7 +52,8 @@ size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
  */
 bool ws_source_judge(const struct ws_event *event);
 /*
- * With the pools' lock held. Counts an event, and returns the pool that it goes to.
+ * With the pools' lock held. Counts an event, and returns the pool that it goes to: each
+ * source fills all pools in turn.
  */
 unsigned int ws_source_count(enum ws_source source, u32 credit_bits);
 

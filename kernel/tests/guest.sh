@@ -9,5 +9,6 @@
 status=0
 early.sh "$1" || status=1
 trace.sh "$1" || status=1
+flood.sh "$1" || status=1
 load.sh "$1/wellspring.ko" 3 2 || status=1
 exit $status

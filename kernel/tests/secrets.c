@@ -104,10 +104,19 @@ static int on_noise(struct kprobe *probe, struct pt_regs *registers)
 	return 0;
 }
 
+/* ws_accumulator_mix(accumulator, data, bytes, credit_bits): hashes of what was written */
+static int on_mixed(struct kprobe *probe, struct pt_regs *registers)
+{
+	if (regs_get_kernel_argument(registers, 2) == SECRET_BYTES)
+		record(NOISE, (const u8 *)regs_get_kernel_argument(registers, 1));
+	return 0;
+}
+
 static struct kprobe probes[] = {
 	{ .symbol_name = "ws_keystream_init", .pre_handler = on_key },
 	{ .symbol_name = "ws_generator_reseed", .pre_handler = on_seed },
 	{ .symbol_name = "ws_accumulator_absorb", .pre_handler = on_noise },
+	{ .symbol_name = "ws_accumulator_mix", .pre_handler = on_mixed },
 };
 
 static void read_here(int cpu, void *argument)
@@ -205,7 +214,7 @@ static void use_up(void)
 static int secrets_record(struct report *report)
 {
 	static const char title[] = "records of wellspring all masked";
-	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2] };
+	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2], &probes[3] };
 	unsigned int index;
 	u8 *bytes;
 	int error;

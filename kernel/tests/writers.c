@@ -11,60 +11,160 @@
 #include "workers.h"
 
 #define WRITERS_PER_CPU 4
-#define ROUNDS 20
+#define ROUNDS 40
 
 static void write_event(struct worker *worker)
 {
 	ws_mix(worker->argument, 32);
 }
 
-struct flood {
-	struct ws_collector_statistics before;
-	struct ws_collector_statistics after;
+struct counts {
+	struct ws_collector_statistics collector;
+	struct ws_source_statistics sources[WS_SOURCES];
 };
+
+static void take_counts(struct counts *counts)
+{
+	enum ws_source source;
+
+	ws_collector_statistics(&counts->collector);
+	for (source = 0; source < WS_SOURCES; source++)
+		ws_source_statistics(source, &counts->sources[source]);
+}
+
+struct flood {
+	struct counts before;
+	struct counts after;
+};
+
+static u64 rounds_in(const struct flood *flood)
+{
+	return flood->after.collector.rounds - flood->before.collector.rounds;
+}
+
+static u64 events_in(const struct flood *flood, enum ws_source source)
+{
+	return flood->after.sources[source].events -
+	       flood->before.sources[source].events;
+}
 
 static bool rounds_are_made(void *argument)
 {
 	struct flood *flood = argument;
 
-	ws_collector_statistics(&flood->after);
-	return flood->after.rounds - flood->before.rounds >= ROUNDS;
+	take_counts(&flood->after);
+	return rounds_in(flood) >= ROUNDS;
 }
 
-/* Writers on all CPUs do not keep the collector from its work. */
+/*
+ * The reseeds for which the sources have sent enough: each needs 64 bytes in pool 0, which
+ * gets every 32nd event of each source, of at most 36 bytes.
+ */
+static u64 reseeds_by_sources(const struct flood *flood)
+{
+	u64 bytes = flood->before.collector.first_pool_bytes;
+	enum ws_source source;
+
+	for (source = 0; source < WS_SOURCES; source++) {
+		u64 events = DIV_ROUND_UP(events_in(flood, source), WS_POOLS);
+		bool is_short = source == WS_SOURCE_INTERRUPT ||
+				source == WS_SOURCE_SCHEDULER;
+
+		if (source != WS_SOURCE_MIX)
+			bytes += events * (sizeof(u32) + (is_short ? sizeof(u32) :
+							  WS_EVENT_BYTES));
+	}
+	return bytes / WS_MIN_POOL_BYTES;
+}
+
+static const char *flood_is_wrong(const struct flood *flood)
+{
+	if (rounds_in(flood) < ROUNDS)
+		return "the collector stands still";
+	if (!events_in(flood, WS_SOURCE_MIX))
+		return "nothing of it was mixed";
+	/* In turn the system, with two events, and the processor, with one. */
+	if (events_in(flood, WS_SOURCE_SYSTEM) < rounds_in(flood) / 2 * 2 - 2)
+		return "samples of the system were lost";
+	if (flood->after.collector.reseeds - flood->before.collector.reseeds >
+	    reseeds_by_sources(flood))
+		return "it caused reseeds";
+	return NULL;
+}
+
+/*
+ * Writers on all CPUs: the collector goes on, the sources lose no sample, and what was
+ * written makes no reseed due. Loaded with timing=off (flood.sh), the last of these is
+ * 3 reseeds in 40 rounds at most.
+ */
 static int writers_flood(struct report *report)
 {
-	struct flood flood;
+	struct flood *flood = kzalloc(sizeof(*flood), GFP_KERNEL);
+	void *page = kzalloc(4096, GFP_KERNEL);
 	struct workers workers;
-	u64 rounds, reseeds;
-	void *page;
-	int error;
+	const char *wrong;
+	int error = -ENOMEM;
+	u64 reseeds;
 
-	page = kzalloc(4096, GFP_KERNEL);
-	if (!page)
-		return failed(report, "no memory");
-	error = workers_start(&workers, WRITERS_PER_CPU, write_event, page);
+	if (flood && page)
+		error = workers_start(&workers, WRITERS_PER_CPU, write_event, page);
 	if (error) {
+		kfree(flood);
 		kfree(page);
 		return failed(report, "error %d", error);
 	}
-	ws_collector_statistics(&flood.before);
-	wait_until(rounds_are_made, &flood);
+	take_counts(&flood->before);
+	wait_until(rounds_are_made, flood);
 	workers_stop(&workers);
+	wrong = flood_is_wrong(flood);
+	reseeds = flood->after.collector.reseeds - flood->before.collector.reseeds;
+	passed(report,
+	       "%u writers: %llu mixed events, %llu events of the system in %llu rounds, %llu reseeds, by sources at most %llu%s%s",
+	       workers.count, events_in(flood, WS_SOURCE_MIX),
+	       events_in(flood, WS_SOURCE_SYSTEM), rounds_in(flood), reseeds,
+	       reseeds_by_sources(flood), wrong ? ": " : "", wrong ?: "");
+	kfree(flood);
 	kfree(page);
-	rounds = flood.after.rounds - flood.before.rounds;
-	reseeds = flood.after.reseeds - flood.before.reseeds;
-	if (rounds < ROUNDS)
-		return failed(report, "%llu rounds in minutes", rounds);
-	/*
-	 * Two rounds at most give pool 0 the 64 bytes that make a reseed due: each has an
-	 * event of the collector's own CPU, where no writer holds the lock at that time.
-	 */
-	if (reseeds < ROUNDS / 3)
-		return failed(report, "%llu reseeds in %llu rounds", reseeds,
-			      rounds);
-	return passed(report, "%u writers, %llu rounds, %llu reseeds",
-		      workers.count, rounds, reseeds);
+	return wrong ? WELLSPRING_TEST_FAILED : WELLSPRING_TEST_OK;
+}
+
+/* However much is mixed, it is no reason for a reseed, not even for one by order. */
+static int writers_alone(struct report *report)
+{
+	struct ws_accumulator *pools = kzalloc(sizeof(*pools), GFP_KERNEL);
+	struct ws_seed *seed = kzalloc(sizeof(*seed), GFP_KERNEL);
+	struct ws_event event = { .bytes = WS_EVENT_BYTES };
+	bool taken = false, due = false;
+	u8 data[32] = {}, without[SHA256_DIGEST_SIZE];
+	unsigned int mixed;
+
+	if (!pools || !seed) {
+		kfree(pools);
+		kfree(seed);
+		return failed(report, "no memory");
+	}
+	ws_accumulator_init(pools);
+	for (mixed = 0; mixed < 1000 && !taken; mixed++) {
+		ws_accumulator_mix(pools, data, sizeof(data), 256);
+		taken = ws_accumulator_take_seed(pools, 0, true, seed);
+	}
+	/* Two events of a source make one due, and it has what was mixed. */
+	for (mixed = 0; mixed < 2; mixed++)
+		ws_accumulator_absorb(pools, &event, 0);
+	due = ws_accumulator_take_seed(pools, 0, false, seed);
+	memcpy(without, seed->data, sizeof(without));
+	ws_accumulator_init(pools);
+	for (mixed = 0; mixed < 2; mixed++)
+		ws_accumulator_absorb(pools, &event, 0);
+	due = due && ws_accumulator_take_seed(pools, 0, false, seed);
+	mixed = memcmp(without, seed->data, sizeof(without));
+	kfree(pools);
+	kfree(seed);
+	if (taken)
+		return failed(report, "it makes a reseed due");
+	if (!due || !mixed)
+		return failed(report, "the next seed does not have it");
+	return passed(report, "1000 times 32 bytes make no reseed due, and are in the next");
 }
 
 static u64 root_credited_bits(void)
@@ -124,6 +224,7 @@ static int writers_limits(struct report *report)
 
 const struct test writers_tests[] = {
 	{ "writers/flood", writers_flood },
+	{ "writers/alone", writers_alone },
 	{ "writers/credit", writers_credit },
 	{ "writers/limits", writers_limits },
 	{}

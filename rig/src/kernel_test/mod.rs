@@ -41,10 +41,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Tests in `kernel/tests` that load the module, and a file that two of them read. The first runs the others.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     "guest.sh",
     "early.sh",
     "trace.sh",
+    "flood.sh",
     "load.sh",
     "failslab.sh",
     "suspend.sh",
