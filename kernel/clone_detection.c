@@ -18,6 +18,8 @@
 #include "doors.h"
 #include "nodes.h"
 
+static const char domain[] = "wellspring stir";
+
 /*
  * The kernel's own generator is ahead of us: it mixes in the new id of the machine
  * before it calls the notifiers, and its own notifier of a resume is older than ours.
@@ -34,7 +36,7 @@ static void diverge_from_clones(void)
 	get_random_bytes(fresh.system, sizeof(fresh.system));
 	fresh.time = ktime_get_real();
 	fresh.cycles = get_cycles();
-	ws_nodes_stir(&fresh, sizeof(fresh));
+	ws_nodes_stir(domain, 0, &fresh, sizeof(fresh), 0);
 	memzero_explicit(&fresh, sizeof(fresh));
 }
 
@@ -57,7 +59,7 @@ static void system_resumed(void)
 		fresh.word = 0;
 	fresh.time = ktime_get_real();
 	fresh.cycles = get_cycles();
-	ws_nodes_stir(&fresh, sizeof(fresh));
+	ws_nodes_stir(domain, 0, &fresh, sizeof(fresh), 0);
 	memzero_explicit(&fresh, sizeof(fresh));
 }
 

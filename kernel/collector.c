@@ -2,9 +2,9 @@
 /*
  * The collector.
  *
- * The thread never waits for a reader: it posts seeds to mailboxes, and takes the
- * root's lock only if it is free. For the pools it waits its turn: only operators hold
- * them besides, for one order each.
+ * The thread never waits for a reader: it posts seeds to mailboxes, and takes a node's
+ * lock only if it is free. For the pools it waits its turn: only operators hold them
+ * besides, for one order each.
  *
  * Samples that the collector draws go straight to the pools. Queues are for hooks, which
  * cannot take the pools' lock. What users write comes by mix.c, at its own pace.
@@ -20,7 +20,6 @@
 #include "clock.h"
 #include "collector.h"
 #include "distribution.h"
-#include "generation.h"
 #include "memory.h"
 #include "mix.h"
 #include "nodes.h"
@@ -115,71 +114,64 @@ static void drain_cpus(bool ordered)
 		drain_cpu(cpu, ordered);
 }
 
-/*
- * Reseeds, if a reseed is due and the root has taken the last seed. An operator's order
- * is always due, and waits for the root's lock.
- */
-static bool deliver_seed(bool ordered)
+/* Has @give hand out a seed, if the pools have one. */
+static bool take_seed(bool ordered, void (*give)(const struct ws_seed *seed))
 {
-	if (!ws_distribution_make_room(ordered)) {
-		held_back++;
-		return false;
-	}
 	if (!ws_accumulator_take_seed(&accumulator, ws_now_ms(), ordered, &seed))
 		return false;
 	trace_wellspring_reseed(accumulator.reseeds,
 				seed.bytes / SHA256_DIGEST_SIZE);
-	ws_distribution_deliver(&seed);
+	give(&seed);
 	memzero_explicit(&seed, sizeof(seed));
-	ws_distribution_make_room(ordered);
 	return true;
 }
 
 static bool seed_now(void)
 {
-	bool delivered = false;
+	bool given = false;
 	unsigned int round, i;
 
-	for (round = 0; round < SEEDING_ROUNDS && !delivered; round++) {
+	for (round = 0; round < SEEDING_ROUNDS && !given; round++) {
 		for (i = 0; i < SEEDING_DRAWS; i++) {
 			draw_source(WS_SOURCE_CPU, WS_EVENT_BYTES);
 			draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
 		}
 		drain_cpus(true);
-		delivered = deliver_seed(true);
+		given = take_seed(true, ws_distribution_order);
 	}
-	return delivered;
+	return given;
 }
 
-int ws_credit(u32 credit_bits)
+static int order(const void *data, size_t bytes, u32 credit_bits)
 {
-	bool delivered;
+	bool given;
 
 	mutex_lock(&pools_lock);
-	/* The mixed data is in pool 0, or already at node 0. This adds the credit. */
-	drain_cpus(true);
-	absorb_mixed(&credit_bits, sizeof(credit_bits), credit_bits);
-	delivered = seed_now();
+	if (bytes)
+		absorb_mixed(data, bytes, credit_bits);
+	given = seed_now();
 	mutex_unlock(&pools_lock);
 	ws_topology_grow();
-	return delivered ? 0 : -EAGAIN;
+	return given ? 0 : -EAGAIN;
 }
-WS_EXPORT_FOR_TEST(ws_credit);
 
 int ws_reseed(void)
 {
-	bool delivered;
-
-	mutex_lock(&pools_lock);
-	delivered = seed_now();
-	mutex_unlock(&pools_lock);
-	ws_topology_grow();
-	if (delivered)
-		return 0;
-	ws_generation_bump();
-	return -EAGAIN;
+	return order(NULL, 0, 0);
 }
 WS_EXPORT_FOR_TEST(ws_reseed);
+
+int ws_credit(u32 credit_bits)
+{
+	return order(&credit_bits, sizeof(credit_bits), credit_bits);
+}
+WS_EXPORT_FOR_TEST(ws_credit);
+
+int ws_restore(unsigned int number, const u8 *saved, u32 credit_bits)
+{
+	return ws_nodes_check(number) ?: order(saved, WS_KEY_BYTES, credit_bits);
+}
+WS_EXPORT_FOR_TEST(ws_restore);
 
 static void collect(void)
 {
@@ -194,7 +186,10 @@ static void collect(void)
 	} else {
 		draw_source(WS_SOURCE_SYSTEM, ROUND_BYTES);
 	}
-	deliver_seed(false);
+	if (ws_distribution_has_room())
+		take_seed(false, ws_distribution_deliver);
+	else
+		held_back++;
 	mutex_unlock(&pools_lock);
 	ws_topology_grow();
 }
@@ -266,6 +261,15 @@ void ws_collector_park(bool park)
 		kthread_unpark(thread);
 }
 WS_EXPORT_FOR_TEST(ws_collector_park);
+
+void ws_collector_round(void)
+{
+	mutex_lock(&pools_lock);
+	accumulator.reseeded = false;
+	mutex_unlock(&pools_lock);
+	collect();
+}
+WS_EXPORT_FOR_TEST(ws_collector_round);
 #endif
 
 int ws_collector_init(void)

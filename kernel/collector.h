@@ -11,27 +11,31 @@
 struct ws_collector_statistics {
 	u64 rounds;		/* of the thread */
 	u64 reseeds;		/* seeds taken from the pools */
-	u64 held_back;		/* reseeds put off: node 0 had not taken the last seed */
+	u64 held_back;		/* reseeds put off: a reader of node 0 had not taken the last seed */
 	u32 first_pool_bytes;
 };
 
 /* Task context. All of them may sleep until the pools are free. */
 
 /*
- * An operator's order: credits what was given to ws_mix() before, and reseeds at once.
- * When it returns, node 0 has the data and the credit. 0, or -EAGAIN if the pools had
- * no seed.
- */
-int ws_credit(u32 credit_bits);
-/*
- * An operator's order: draws on every source, reseeds even if the last reseed was less
- * than 100 ms ago, and bumps the generation in any case. 0, or -EAGAIN if the pools had
- * no seed.
+ * An operator's orders. Each draws on every source, takes what was given to ws_mix()
+ * before, and reseeds every node, even if the last reseed was less than 100 ms ago. Of the
+ * locks of readers it waits for the nodes' alone. 0: no read that begins now returns a
+ * byte that does not depend on the new seed. -EAGAIN if the pools have no seed.
  */
 int ws_reseed(void);
+/* Credits what was given to ws_mix() before. */
+int ws_credit(u32 credit_bits);
+/*
+ * The seed that node @number once saved, of WS_KEY_BYTES. -ENODATA and -ENXIO as
+ * ws_nodes_check().
+ */
+int ws_restore(unsigned int number, const u8 *saved, u32 credit_bits);
 
 /* For tests: no round of the thread begins until it is called with false. */
 void ws_collector_park(bool park);
+/* For tests, while it is parked: a round that does not wait for its pace. */
+void ws_collector_round(void);
 
 void ws_collector_statistics(struct ws_collector_statistics *statistics);
 

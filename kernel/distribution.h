@@ -15,20 +15,23 @@
 /* The root's first 128 bits are there. */
 bool ws_distribution_is_ready(void);
 /*
- * Posts a node's first seed, drawn from the root: the node's number is hashed in, so
- * that no two nodes ever have the same state. 0, or -EAGAIN before the root is ready.
+ * A published node's first seed, drawn from the root. 0, or -EAGAIN before the root is
+ * ready.
  */
 int ws_distribution_initialise(struct ws_node *node);
+/* False if the root has not taken the last seed, since a reader holds its lock. */
+bool ws_distribution_has_room(void);
+
+/* The pools' lock is held. */
+
 /*
- * Has the root take what was posted, unless a reader holds its lock and @may_wait is
- * false. True if there is room for the next seed.
- */
-bool ws_distribution_make_room(bool may_wait);
-/*
- * The pools' lock is held. Posts a seed to the root, and another one to the node whose
- * turn it is, and bumps the generation.
+ * In a round of the collector, while there is room: gives a seed to the root, and another
+ * one to the node whose turn it is, and bumps the generation. Waits for no lock.
  */
 void ws_distribution_deliver(const struct ws_seed *seed);
+/* By order: gives a seed to every node, and bumps the generation then. */
+void ws_distribution_order(const struct ws_seed *seed);
+
 void ws_distribution_exit(void);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
+#include <asm/byteorder.h>
 #include <linux/string.h>
 
 #include "hash.h"
@@ -16,4 +17,13 @@ void ws_sha_d256(u8 digest[SHA256_DIGEST_SIZE], const void *first,
 	sha256_final(&hash, digest);
 	sha256(digest, SHA256_DIGEST_SIZE, digest);
 	memzero_explicit(&hash, sizeof(hash));
+}
+
+void ws_hash_for_node(u8 digest[SHA256_DIGEST_SIZE], const char *domain,
+		      unsigned int number, const void *secret, size_t bytes)
+{
+	__le64 of_node = cpu_to_le64(number);
+
+	ws_sha_d256(digest, domain, strlen(domain), &of_node, sizeof(of_node),
+		    secret, bytes);
 }

@@ -11,5 +11,11 @@
 void ws_sha_d256(u8 digest[SHA256_DIGEST_SIZE], const void *first,
 		 size_t first_bytes, const void *second, size_t second_bytes,
 		 const void *third, size_t third_bytes);
+/*
+ * SHAd-256 of a domain, a node's number and a secret: what one secret gives to each node,
+ * so that no two nodes ever have the same state.
+ */
+void ws_hash_for_node(u8 digest[SHA256_DIGEST_SIZE], const char *domain,
+		      unsigned int number, const void *secret, size_t bytes);
 
 #endif

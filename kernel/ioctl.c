@@ -9,12 +9,10 @@
 
 #include "collector.h"
 #include "compat.h"
-#include "generation.h"
 #include "ioctl.h"
 #include "nodes.h"
 #include "phase.h"
 #include "testing.h"
-#include "topology.h"
 #include "uapi.h"
 #include "wellspring.h"
 #include "write.h"
@@ -104,14 +102,8 @@ static long restore_node(const struct wellspring_seed __user *argument)
 	if (copy_from_user(&seed, argument, sizeof(seed)))
 		return -EFAULT;
 	if (seed.credit_bits <= MAX_CREDIT_BITS)
-		error = ws_nodes_restore(seed.node, seed.bytes,
-					 sizeof(seed.bytes), seed.credit_bits);
+		error = ws_restore(seed.node, seed.bytes, seed.credit_bits);
 	memzero_explicit(&seed, sizeof(seed));
-	if (!error) {
-		ws_generation_bump();
-		/* The seed may have been the credit that others wait for. */
-		ws_topology_grow();
-	}
 	return error;
 }
 
@@ -177,3 +169,4 @@ long ws_ioctl(struct file *file, unsigned int command, unsigned long argument)
 		return -EINVAL;
 	}
 }
+WS_EXPORT_FOR_TEST(ws_ioctl);

@@ -54,30 +54,9 @@ static void spend_credit(struct ws_node *node, size_t bytes)
 		   node->credit_bits - min(bits, node->credit_bits));
 }
 
-bool ws_node_has_room(const struct ws_node *node)
-{
-	/* Pairs with receive_locked(): the old seed is wiped before a new one is written. */
-	return !smp_load_acquire(&node->mailbox.full);
-}
-
 bool ws_node_is_served_first(const struct ws_node *node)
 {
 	return READ_ONCE(node->credit_bits) < WS_SERVED_FIRST_BELOW_BITS;
-}
-
-bool ws_node_post(struct ws_node *node, const void *seed, size_t bytes,
-		  u32 credit_bits)
-{
-	struct ws_mailbox *mailbox = &node->mailbox;
-
-	if (!ws_node_has_room(node))
-		return false;
-	mailbox->seed.bytes = bytes;
-	mailbox->seed.credit_bits = credit_bits;
-	memcpy(mailbox->seed.data, seed, bytes);
-	/* Pairs with receive_locked(): the whole seed is there before the mark. */
-	smp_store_release(&mailbox->full, true);
-	return true;
 }
 
 /* The node's lock is held. */
@@ -100,32 +79,54 @@ static void receive_locked(struct ws_node *node)
 {
 	struct ws_mailbox *mailbox = &node->mailbox;
 
-	/* Pairs with ws_node_post(). */
+	/* Pairs with ws_node_feed(). */
 	if (likely(!smp_load_acquire(&mailbox->full)))
 		return;
 	reseed_locked(node, mailbox->seed.data, mailbox->seed.bytes,
 		      mailbox->seed.credit_bits);
 	memzero_explicit(&mailbox->seed, sizeof(mailbox->seed));
-	/* Pairs with ws_node_has_room(). */
+	/* Pairs with mailbox_is_empty(). */
 	smp_store_release(&mailbox->full, false);
+}
+
+static bool mailbox_is_empty(const struct ws_mailbox *mailbox)
+{
+	/* Pairs with receive_locked(): the old seed is wiped before a new one is written. */
+	return !smp_load_acquire(&mailbox->full);
+}
+
+bool ws_node_has_room(struct ws_node *node)
+{
+	unsigned long flags;
+
+	if (!mailbox_is_empty(&node->mailbox) &&
+	    raw_spin_trylock_irqsave(&node->lock, flags)) {
+		receive_locked(node);
+		unlock_node(node, flags);
+	}
+	return mailbox_is_empty(&node->mailbox);
+}
+
+bool ws_node_feed(struct ws_node *node, const void *seed, size_t bytes,
+		  u32 credit_bits)
+{
+	struct ws_mailbox *mailbox = &node->mailbox;
+
+	if (!ws_node_has_room(node))
+		return false;
+	mailbox->seed.bytes = bytes;
+	mailbox->seed.credit_bits = credit_bits;
+	memcpy(mailbox->seed.data, seed, bytes);
+	/* Pairs with receive_locked(): the whole seed is there before the mark. */
+	smp_store_release(&mailbox->full, true);
+	ws_node_has_room(node);
+	return true;
 }
 
 /* Whether a seed came that was not all of unknown origin. */
 static bool is_seeded(const struct ws_node *node)
 {
 	return ws_generator_is_seeded(&node->generator) && node->credited_bits;
-}
-
-void ws_node_receive(struct ws_node *node, bool may_wait)
-{
-	unsigned long flags;
-
-	if (may_wait)
-		flags = lock_node(node);
-	else if (!raw_spin_trylock_irqsave(&node->lock, flags))
-		return;
-	receive_locked(node);
-	unlock_node(node, flags);
 }
 
 int ws_node_reserve(struct ws_node *node, size_t bytes,
@@ -193,7 +194,7 @@ void ws_node_statistics(struct ws_node *node,
 			ws_now_ms() - node->reseeded_ms : U64_MAX,
 		.credited_bits = node->credited_bits,
 		.credit_bits = node->credit_bits,
-		.mailbox_full = !ws_node_has_room(node),
+		.mailbox_full = !mailbox_is_empty(&node->mailbox),
 	};
 	unlock_node(node, flags);
 }

@@ -17,8 +17,8 @@
 #define WS_SERVED_FIRST_BELOW_BITS (WS_CAPACITY_BITS / 4 * 3)
 
 /*
- * A seed on its way to a node, so that neither the sender nor a reader waits. It holds
- * one seed. While it is full, new noise stays in the pools.
+ * A seed on its way to a node, so that the sender does not wait for readers. It holds one
+ * seed, and is full only while a reader has the lock, or until the next one has it.
  */
 struct ws_mailbox {
 	bool full;
@@ -59,15 +59,15 @@ struct ws_node_statistics {
 void ws_node_init(struct ws_node *node, unsigned int number, int numa_node);
 
 /*
- * Puts a seed into the mailbox. One caller at a time: the collector, or the maker of the
- * node. False if the mailbox is full.
+ * One caller at a time, the collector. Puts a seed into the mailbox and has the node take
+ * it, unless its lock is taken: whoever holds it is a reader, and the next one empties the
+ * mailbox. False, and nothing is posted, if the mailbox is still full.
  */
-bool ws_node_post(struct ws_node *node, const void *seed, size_t bytes,
+bool ws_node_feed(struct ws_node *node, const void *seed, size_t bytes,
 		  u32 credit_bits);
-bool ws_node_has_room(const struct ws_node *node);
+/* Empties the mailbox, unless the lock is taken. True if it is empty. */
+bool ws_node_has_room(struct ws_node *node);
 bool ws_node_is_served_first(const struct ws_node *node);
-/* Empties the mailbox. Gives up if the lock is taken and @may_wait is false. */
-void ws_node_receive(struct ws_node *node, bool may_wait);
 
 /* 0, or -EAGAIN before the first credited seed. */
 int ws_node_reserve(struct ws_node *node, size_t bytes,

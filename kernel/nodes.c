@@ -3,7 +3,6 @@
  * The table of nodes. Readers find theirs by two loads under rcu_read_lock(). While the
  * table changes, one pointer at a time, each pointer that a reader can see is valid.
  */
-#include <asm/byteorder.h>
 #include <linux/nodemask.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
@@ -75,6 +74,17 @@ ssize_t ws_nodes_read_chunk(void *destination, size_t bytes)
 	return made;
 }
 
+int ws_nodes_check(unsigned int number)
+{
+	struct ws_node *node;
+	int error;
+
+	rcu_read_lock();
+	error = nodes_find(number, &node);
+	rcu_read_unlock();
+	return error;
+}
+
 int ws_nodes_save(unsigned int number, void *seed, size_t bytes)
 {
 	struct ws_reservation reservation;
@@ -95,8 +105,8 @@ int ws_nodes_save(unsigned int number, void *seed, size_t bytes)
 }
 WS_EXPORT_FOR_TEST(ws_nodes_save);
 
-int ws_nodes_restore(unsigned int number, const void *seed, size_t bytes,
-		     u32 credit_bits)
+int ws_nodes_reseed(unsigned int number, const void *seed, size_t bytes,
+		    u32 credit_bits)
 {
 	struct ws_node *node;
 	int error;
@@ -108,25 +118,27 @@ int ws_nodes_restore(unsigned int number, const void *seed, size_t bytes,
 	rcu_read_unlock();
 	return error;
 }
-WS_EXPORT_FOR_TEST(ws_nodes_restore);
+WS_EXPORT_FOR_TEST(ws_nodes_reseed);
 
-void ws_nodes_stir(const void *data, size_t bytes)
+/*
+ * A node that comes meanwhile is published before it draws on node 0 (topology.c). So it is
+ * found here, or what it draws depends on what node 0 has got, which callers see to first.
+ */
+void ws_nodes_stir(const char *domain, unsigned int first, const void *secret,
+		   size_t bytes, u32 credit_bits)
 {
-	static const char domain[] = "wellspring stir";
 	u8 digest[SHA256_DIGEST_SIZE];
 	unsigned int number;
 
-	for (number = 0; number < ws_nodes_count(); number++) {
-		__le64 of_node = cpu_to_le64(number);
-
-		ws_sha_d256(digest, domain, strlen(domain), &of_node,
-			    sizeof(of_node), data, bytes);
+	for (number = first; number < ws_nodes_count(); number++) {
+		ws_hash_for_node(digest, domain, number, secret, bytes);
 		/* It fails only for a number whose node is gone. */
-		ws_nodes_restore(number, digest, sizeof(digest), 0);
+		ws_nodes_reseed(number, digest, sizeof(digest), credit_bits);
 	}
 	memzero_explicit(digest, sizeof(digest));
 	ws_generation_bump();
 }
+WS_EXPORT_FOR_TEST(ws_nodes_stir);
 
 u64 ws_nodes_reservations(void)
 {

@@ -29,19 +29,20 @@ int ws_nodes_reserve(bool root, size_t bytes,
 /* A step of a canonical read on node 0: the bytes made, or -EAGAIN. */
 ssize_t ws_nodes_read_chunk(void *destination, size_t bytes);
 
-/*
- * Saves and restores the seed of one node. 0; -EAGAIN before Ready (save); -ENODATA if this
- * number has no node now; -ENXIO past the last number. The
- * caller of restore then bumps the generation.
- */
+/* 0; -ENODATA if this number has no node now; -ENXIO past the last number. */
+int ws_nodes_check(unsigned int number);
+/* The same, or -EAGAIN before Ready. Output of one node, to be its seed after a reboot. */
 int ws_nodes_save(unsigned int number, void *seed, size_t bytes);
-int ws_nodes_restore(unsigned int number, const void *seed, size_t bytes,
-		     u32 credit_bits);
+/* Hashes a seed into one node. Errors as ws_nodes_check(). The generation stays. */
+int ws_nodes_reseed(unsigned int number, const void *seed, size_t bytes,
+		    u32 credit_bits);
 /*
- * Hashes @data into every node, each time with the node's number, and bumps the
- * generation.
+ * Hashes @secret into every node from number @first on, each time with the domain and the
+ * node's number. Then it bumps the generation: no read that begins after this call returns
+ * a byte that does not depend on @secret.
  */
-void ws_nodes_stir(const void *data, size_t bytes);
+void ws_nodes_stir(const char *domain, unsigned int first, const void *secret,
+		   size_t bytes, u32 credit_bits);
 
 /* The reservations on all nodes so far. */
 u64 ws_nodes_reservations(void);

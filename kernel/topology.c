@@ -70,10 +70,14 @@ static int add_node(int numa_node)
 	if (!node)
 		return -ENOMEM;
 	ws_node_init(node, number, numa_node);
+	/*
+	 * First it is there for orders, then it draws on the root: so no order misses both.
+	 * Readers come when ws_nodes_map() was called.
+	 */
+	ws_nodes_publish(node);
 	/* Before that, ws_topology_grow() does it for all nodes. */
 	if (ws_phase() == WS_READY)
 		ws_distribution_initialise(node);
-	ws_nodes_publish(node);
 	return 0;
 }
 

@@ -11,11 +11,14 @@
  *
  *	RNDGETENTCNT	bits of credit that node 0 has received, at most 256
  *	RNDADDTOENTCNT	credits what was written before; CAP_SYS_ADMIN
- *	RNDADDENTROPY	mixes and credits; CAP_SYS_ADMIN
+ *	RNDADDENTROPY	mixes and credits; without credit like a write;
+ *			CAP_SYS_ADMIN
  *	RNDZAPENTCNT, RNDCLEARPOOL
  *			change nothing, as in Linux since 5.18; CAP_SYS_ADMIN
- *	RNDRESEEDCRNG	reseeds and bumps the generation; CAP_SYS_ADMIN;
- *			ENODATA until 128 bits are credited
+ *	RNDRESEEDCRNG	reseeds; CAP_SYS_ADMIN; ENODATA until 128 bits are credited
+ *
+ * Credit, RNDRESEEDCRNG and a restore are orders: when one returns, every node has the
+ * new seed, and no read that begins then returns a byte that does not depend on it.
  *
  * and those below. Any other returns EINVAL, as in random(4), not ENOTTY.
  */
@@ -49,9 +52,8 @@ struct wellspring_seed {
 #define WELLSPRING_IOC_SAVE	_IOWR('R', 0x60, struct wellspring_seed)
 
 /*
- * Mixes @bytes into the generator of @node, before its next key is made, and
- * bumps the generation. CAP_SYS_ADMIN. EINVAL for more credit than 256; ENODATA
- * and ENXIO as above.
+ * Mixes @bytes, which @node saved, into the pools, and reseeds every node, as above.
+ * CAP_SYS_ADMIN. EINVAL for more credit than 256; ENODATA and ENXIO as above.
  */
 #define WELLSPRING_IOC_RESTORE	_IOW('R', 0x61, struct wellspring_seed)
 

@@ -14,7 +14,8 @@ static const struct test *const groups[] = {
 	answers_tests, counters_tests, distribution_tests, sections_tests,
 	nested_tests,  exports_tests,  detour_tests,	   readers_tests,
 	hotplug_tests, writers_tests, early_tests,
-	queues_tests,  health_tests,  secrets_tests, nmi_tests, rdrand_tests,
+	queues_tests,  orders_tests,
+	health_tests,  secrets_tests, nmi_tests, rdrand_tests,
 };
 
 /* One test at a time: they load all CPUs and count what happens. */

@@ -10,17 +10,29 @@
 #include <linux/topology.h>
 
 #include "test.h"
+#include "workers.h"
 
 #define DRAINED 1	/* the node whose credit is used up */
 
-/* A read makes a node take its posted seed, and only then is the seed counted. */
-static void receive_all(void)
-{
-	unsigned int number;
-	u8 byte;
+/* Without any timing events 64 rounds of the collector bring pool 0 its 64 bytes. */
+#define MOST_ROUNDS 200
+/* By then a node that is served first is full. */
+#define MOST_RESEEDS 1000
 
-	for (number = 0; number < ws_nodes_count(); number++)
-		ws_nodes_save(number, &byte, 1);
+/* One reseed of the collector, which is no order. False if there was none. */
+static bool reseed_once(void)
+{
+	struct ws_collector_statistics before, after;
+	unsigned int round;
+
+	ws_collector_statistics(&before);
+	for (round = 0; round < MOST_ROUNDS; round++) {
+		ws_collector_round();
+		ws_collector_statistics(&after);
+		if (after.reseeds != before.reseeds)
+			return true;
+	}
+	return false;
 }
 
 static int fill_all(void)
@@ -31,7 +43,7 @@ static int fill_all(void)
 	for (number = 0; number < ws_nodes_count(); number++) {
 		for (again = 0; again < WS_CAPACITY_BITS / 256; again++) {
 			get_random_bytes(seed, sizeof(seed));
-			if (ws_nodes_restore(number, seed, sizeof(seed), 256))
+			if (ws_nodes_reseed(number, seed, sizeof(seed), 256))
 				return -ENODATA;
 		}
 	}
@@ -63,101 +75,153 @@ static u32 credit_of(unsigned int number)
 	return node.credit_bits;
 }
 
-/* Seeds received by nodes that are neither the root nor @except. */
-static u64 reseeds_of_others(unsigned int except)
+/*
+ * Starves one node, and counts the seeds it gets until it has 75 % of its credit, and the
+ * reseeds that this takes.
+ */
+static const char *serve_low_credit(unsigned int *served, unsigned int *rounds)
 {
-	unsigned int number;
-	u64 sum = 0;
+	u64 before;
 
-	for (number = 1; number < ws_nodes_count(); number++)
-		if (number != except)
-			sum += reseeds_of(number);
-	return sum;
-}
-
-enum outcome { SERVED, OTHER_SERVED, NOT_SERVED };
-
-/* Starves one node, and counts the seeds it gets until it has 75 % of its credit. */
-static enum outcome serve_low_credit(unsigned int *served)
-{
-	u64 others;
-	unsigned int round;
-
-	*served = 0;
 	drain_node(DRAINED);
-	receive_all();
-	others = reseeds_of_others(DRAINED);
-	for (round = 0; round < 16; round++) {
+	before = reseeds_of(DRAINED);
+	/* Many seeds carry no credit. */
+	for (*rounds = 0; *rounds < MOST_RESEEDS; ++*rounds) {
+		*served = reseeds_of(DRAINED) - before;
 		if (credit_of(DRAINED) >= WS_SERVED_FIRST_BELOW_BITS)
-			return *served ? SERVED : NOT_SERVED;
-		ws_reseed();
-		receive_all();
-		++*served;
-		if (reseeds_of_others(DRAINED) > others)
-			return OTHER_SERVED;
+			return *served ? NULL : "it was never low on credit";
+		if (!reseed_once())
+			return "no reseed";
 	}
-	return NOT_SERVED;
+	return "it was not served";
 }
 
+/* Every second seed at least goes to the node that is low on credit. */
 static int distribution_low_credit_first(struct report *report)
 {
-	enum outcome outcome;
-	unsigned int served;
-	bool filled;
+	unsigned int served = 0, rounds = 0;
+	const char *wrong;
 
 	if (ws_nodes_count() < 3)
 		return skipped(report, "this machine has %u nodes",
 			       ws_nodes_count());
-	/* All seeds come by order: the collector's own would come in between. */
 	ws_collector_park(true);
-	filled = fill_all() == 0;
-	receive_all();
-	outcome = serve_low_credit(&served);
+	wrong = fill_all() ? "a node is missing" :
+			     serve_low_credit(&served, &rounds);
 	ws_collector_park(false);
-	if (!filled)
-		return failed(report, "a node is missing");
-	switch (outcome) {
-	case SERVED:
-		return passed(report, "%u seeds until its credit was %u bits",
-			      served, credit_of(DRAINED));
-	case OTHER_SERVED:
-		return failed(report, "another node was served after %u seeds",
-			      served);
-	default:
-		return failed(report, "the node with low credit was not served");
-	}
+	if (!wrong && rounds > 2 * served)
+		wrong = "others were served more often";
+	if (wrong)
+		return failed(report, "%s: %u seeds in %u reseeds", wrong, served,
+			      rounds);
+	return passed(report, "%u seeds in %u reseeds until its credit was %u bits",
+		      served, rounds, credit_of(DRAINED));
 }
 
+/*
+ * Each node's seeds in @rounds reseeds, while all readers are on node @busy and use up its
+ * credit. Nobody reads elsewhere, so nobody but the collector empties the mailboxes there.
+ */
+static bool count_turns(unsigned int busy, unsigned int rounds, u64 *least, u64 *most)
+{
+	u64 before[WS_MAX_NODES];
+	unsigned int number, round;
+
+	for (number = 0; number < ws_nodes_count(); number++)
+		before[number] = reseeds_of(number);
+	for (round = 0; round < rounds; round++) {
+		drain_node(busy);
+		if (!reseed_once())
+			return false;
+	}
+	*least = U64_MAX;
+	*most = 0;
+	for (number = 1; number < ws_nodes_count(); number++) {
+		if (number == busy)
+			continue;
+		*least = min(*least, reseeds_of(number) - before[number]);
+		*most = max(*most, reseeds_of(number) - before[number]);
+	}
+	return true;
+}
+
+/* Nodes without readers get their seeds in turn, whichever node has the readers. */
 static int distribution_round_robin(struct report *report)
 {
-	unsigned int numbers = ws_nodes_count(), number, round;
-	u64 before[WS_MAX_NODES], least = U64_MAX, most = 0;
+	unsigned int numbers = ws_nodes_count(), busy, rounds = 8 * (numbers - 1);
+	u64 least = 0, most = 0;
+	bool counted = true;
 
 	if (numbers < 3)
 		return skipped(report, "this machine has %u nodes", numbers);
 	ws_collector_park(true);
-	if (fill_all()) {
-		ws_collector_park(false);
-		return failed(report, "a node is missing");
-	}
-	receive_all();
-	for (number = 1; number < numbers; number++)
-		before[number] = reseeds_of(number);
-	for (round = 0; round < 4 * (numbers - 1); round++) {
-		ws_reseed();
-		receive_all();
+	for (busy = 0; busy < numbers && counted; busy++) {
+		counted = !fill_all() && count_turns(busy, rounds, &least, &most);
+		/* Every second reseed is a turn of one node, whoever is low on credit. */
+		if (least < 4 || most > least + 1)
+			break;
 	}
 	ws_collector_park(false);
-	for (number = 1; number < numbers; number++) {
-		least = min(least, reseeds_of(number) - before[number]);
-		most = max(most, reseeds_of(number) - before[number]);
+	if (!counted)
+		return failed(report, "a node is missing, or no reseed");
+	if (busy < numbers)
+		return failed(report, "readers on node %u: others got %llu to %llu seeds in %u reseeds",
+			      busy, least, most, rounds);
+	return passed(report, "%llu to %llu seeds in %u reseeds", least, most, rounds);
+}
+
+/* Readers on all CPUs of node 0, and on no other. */
+static void read_there(struct worker *worker)
+{
+	u8 bytes[64];
+
+	if (cpu_to_node(worker->cpu) == *(int *)worker->argument &&
+	    ws_read(WS_PER_NODE, bytes, sizeof(bytes)) == 0)
+		return;
+	msleep(20);
+}
+
+static u64 reseeds_wanted;
+
+static bool has_reseeded(void *unused)
+{
+	struct ws_collector_statistics now;
+
+	/* No look at the nodes: that takes their locks. */
+	ws_collector_statistics(&now);
+	return now.reseeds >= reseeds_wanted;
+}
+
+/* The collector's thread feeds nodes that nobody reads. */
+static int distribution_idle_nodes(struct report *report)
+{
+	unsigned int numbers = ws_nodes_count(), number, reseeds = 7 * (numbers - 1);
+	struct ws_collector_statistics before;
+	struct ws_node_statistics node = {};
+	u64 seeds[WS_MAX_NODES], least = U64_MAX;
+	struct workers workers;
+
+	if (numbers < 2 || !ws_nodes_statistics(0, &node))
+		return skipped(report, "this machine has %u nodes", numbers);
+	for (number = 0; number < numbers; number++)
+		seeds[number] = reseeds_of(number);
+	ws_collector_statistics(&before);
+	reseeds_wanted = before.reseeds + reseeds;
+	if (workers_start(&workers, 1, read_there, &node.numa_node))
+		return failed(report, "no workers");
+	if (!wait_until(has_reseeded, NULL)) {
+		workers_stop(&workers);
+		return failed(report, "less than %u reseeds in minutes", reseeds);
 	}
-	/* Each reseed is one turn. */
-	if (!least || most != least)
-		return failed(report, "%llu to %llu seeds in %u rounds", least,
-			      most, round);
-	return passed(report, "%llu to %llu seeds each in %u rounds", least, most,
-		      round);
+	workers_stop(&workers);
+	for (number = 1; number < numbers; number++)
+		least = min(least, reseeds_of(number) - seeds[number]);
+	/* A turn in every second reseed is 3 to each. */
+	if (least < 2)
+		return failed(report, "a node without readers got %llu seeds in %u reseeds",
+			      least, reseeds);
+	return passed(report, "%llu seeds or more to each node in %u reseeds", least,
+		      reseeds);
 }
 
 /* Whether the kernel gets a page there. */
@@ -242,7 +306,7 @@ static int nodes_seeds(struct report *report)
 		if (error == -ENODATA)
 			continue;
 		if (!error)
-			error = ws_nodes_restore(number, seed, sizeof(seed), 0);
+			error = ws_restore(number, seed, 0);
 		if (!error)
 			error = ws_nodes_save(number, again, sizeof(again));
 		if (error)
@@ -252,7 +316,7 @@ static int nodes_seeds(struct report *report)
 				      number);
 	}
 	if (ws_nodes_save(number, seed, sizeof(seed)) != -ENXIO ||
-	    ws_nodes_restore(number, seed, sizeof(seed), 0) != -ENXIO)
+	    ws_restore(number, seed, 0) != -ENXIO)
 		return failed(report, "there is a node past the last");
 	return passed(report, "%u nodes", number);
 }
@@ -263,5 +327,6 @@ const struct test distribution_tests[] = {
 	{ "nodes/seeds", nodes_seeds },
 	{ "distribution/low-credit-first", distribution_low_credit_first },
 	{ "distribution/round-robin", distribution_round_robin },
+	{ "distribution/idle-nodes", distribution_idle_nodes },
 	{}
 };

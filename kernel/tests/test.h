@@ -51,6 +51,7 @@ extern const struct test hotplug_tests[];
 extern const struct test nested_tests[];
 extern const struct test sections_tests[];
 extern const struct test detour_tests[];
+extern const struct test orders_tests[];
 extern const struct test queues_tests[];
 extern const struct test readers_tests[];
 extern const struct test early_tests[];
