@@ -114,10 +114,13 @@ static void drain_cpus(bool ordered)
 		drain_cpu(cpu, ordered);
 }
 
-/* Has @give hand out a seed, if the pools have one. */
+/* Has @give hand out a seed, if the pools have one that may leave them. */
 static bool take_seed(bool ordered, void (*give)(const struct ws_seed *seed))
 {
-	if (!ws_accumulator_take_seed(&accumulator, ws_now_ms(), ordered, &seed))
+	u32 credit_bits = ws_accumulator_next_credit_bits(&accumulator);
+
+	if (!ws_distribution_accepts(credit_bits) ||
+	    !ws_accumulator_take_seed(&accumulator, ws_now_ms(), ordered, &seed))
 		return false;
 	trace_wellspring_reseed(accumulator.reseeds,
 				seed.bytes / SHA256_DIGEST_SIZE);

@@ -21,7 +21,8 @@ struct ws_collector_statistics {
  * An operator's orders. Each draws on every source, takes what was given to ws_mix()
  * before, and reseeds every node, even if the last reseed was less than 100 ms ago. Of the
  * locks of readers it waits for the nodes' alone. 0: no read that begins now returns a
- * byte that does not depend on the new seed. -EAGAIN if the pools have no seed.
+ * byte that does not depend on the new seed. -EAGAIN: all of it stays in the pools, since
+ * Ready waits for 128 bits in one seed.
  */
 int ws_reseed(void);
 /* Credits what was given to ws_mix() before. */

@@ -2,8 +2,8 @@
 /*
  * Which nodes get which seeds.
  *
- * Every reseed reseeds node 0, the root, exactly as Fortuna says. Until the root has been
- * credited WS_READY_BITS it is the only node in use. Then each other node is initialised
+ * Every reseed reseeds node 0, the root, exactly as Fortuna says. Until the root has had a
+ * seed of WS_READY_BITS it is the only node in use. Then each other node is initialised
  * from it. From then on every reseed also gives a seed to one other node: every second
  * one to the node whose turn it is, and those in between first to nodes with less than
  * 75 % of WS_CAPACITY_BITS. These are the rules of the per-node pools that were once
@@ -33,6 +33,7 @@ static const char node_domain[] = "wellspring node seed";
 
 /* The pools' lock is held for these. */
 static u8 chain[SHA256_DIGEST_SIZE];
+static bool has_given;		/* a seed has left the pools */
 static bool by_credit;		/* the next seed: first to nodes low on credit */
 static unsigned int last_in_turn, last_by_credit;
 
@@ -46,9 +47,21 @@ static u64 root_credited_bits(void)
 	return credited_bits;
 }
 
+/* The early seed has less, and no other seed with less comes after it: see below. */
 bool ws_distribution_is_ready(void)
 {
 	return root_credited_bits() >= WS_READY_BITS;
+}
+
+/*
+ * Premature next (Dodis and others, How to Eat Your Entropy and Have it Too, 2014): who
+ * reads after each of 16 seeds of 8 bits guesses each of them, though they are 128 bits
+ * together.
+ */
+bool ws_distribution_accepts(u32 credit_bits)
+{
+	return credit_bits >= WS_READY_BITS || (credit_bits && !has_given) ||
+	       ws_distribution_is_ready();
 }
 
 int ws_distribution_initialise(struct ws_node *node)
@@ -88,6 +101,7 @@ static void extend_chain(const struct ws_seed *seed)
 
 	ws_sha_d256(chain, domain, strlen(domain), chain, sizeof(chain),
 		    seed->data, seed->bytes);
+	has_given = true;
 }
 
 static u32 chain_credit_bits(const struct ws_seed *seed)

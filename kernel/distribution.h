@@ -7,13 +7,19 @@
 
 #include "node.h"
 
-/* The credit that node 0 must have received before another node is initialised. */
+/* The credit of one seed after which the root is ready. */
 #define WS_READY_BITS 128
 
 /* Task context. */
 
-/* The root's first 128 bits are there. */
+/* The root has had a seed of 128 bits. */
 bool ws_distribution_is_ready(void);
+/*
+ * The pools' lock is held. Whether a seed with this credit may leave the pools. The first
+ * one may, if it has any credit: the early seed. After it, until the root is ready, only
+ * one of 128 bits: small credits stay in the pools until they are 128 bits together.
+ */
+bool ws_distribution_accepts(u32 credit_bits);
 /*
  * A published node's first seed, drawn from the root. 0, or -EAGAIN before the root is
  * ready.

@@ -104,7 +104,8 @@ static long restore_node(const struct wellspring_seed __user *argument)
 	if (seed.credit_bits <= MAX_CREDIT_BITS)
 		error = ws_restore(seed.node, seed.bytes, seed.credit_bits);
 	memzero_explicit(&seed, sizeof(seed));
-	return error;
+	/* Before Ready it may be kept for a seed of 128 bits. */
+	return error == -EAGAIN ? 0 : error;
 }
 
 static long reseed_nodes(void)

@@ -7,6 +7,7 @@
  * collects enough events that the attacker does not know before it is used.
  */
 #include <asm/byteorder.h>
+#include <linux/bitops.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -65,6 +66,22 @@ void ws_accumulator_mix(struct ws_accumulator *accumulator, const void *data,
 }
 WS_EXPORT_FOR_TEST(ws_accumulator_mix);
 
+/* How many pools reseed number @reseeds uses: pool i if 2^i divides it. */
+static unsigned int pools_used(u32 reseeds)
+{
+	return __ffs(reseeds | 1U << (WS_POOLS - 1)) + 1;
+}
+
+u32 ws_accumulator_next_credit_bits(const struct ws_accumulator *accumulator)
+{
+	u32 credit_bits = 0;
+	unsigned int i;
+
+	for (i = 0; i < pools_used(accumulator->reseeds + 1); i++)
+		credit_bits += accumulator->pools[i].credit_bits;
+	return credit_bits;
+}
+
 static void pool_empty(struct ws_pool *pool, struct ws_seed *seed)
 {
 	u8 *digest = seed->data + seed->bytes;
@@ -97,11 +114,8 @@ bool ws_accumulator_take_seed(struct ws_accumulator *accumulator, u64 now_ms,
 	accumulator->reseeds++;
 	seed->bytes = 0;
 	seed->credit_bits = 0;
-	for (i = 0; i < WS_POOLS; i++) {
-		if (accumulator->reseeds & ((1ULL << i) - 1))
-			break;
+	for (i = 0; i < pools_used(accumulator->reseeds); i++)
 		pool_empty(&accumulator->pools[i], seed);
-	}
 	return true;
 }
 WS_EXPORT_FOR_TEST(ws_accumulator_take_seed);

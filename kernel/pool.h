@@ -57,6 +57,8 @@ void ws_accumulator_absorb(struct ws_accumulator *accumulator,
  */
 void ws_accumulator_mix(struct ws_accumulator *accumulator, const void *data,
 			size_t bytes, u32 credit_bits);
+/* The credit of the seed of the next reseed, were it taken now. */
+u32 ws_accumulator_next_credit_bits(const struct ws_accumulator *accumulator);
 /*
  * Takes the seed of the next reseed. False if pool 0 holds less than 64 bytes, or if
  * the last reseed was less than 100 ms before @now_ms and @unpaced is false.

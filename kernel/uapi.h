@@ -19,6 +19,8 @@
  *
  * Credit, RNDRESEEDCRNG and a restore are orders: when one returns, every node has the
  * new seed, and no read that begins then returns a byte that does not depend on it.
+ * Until 128 bits are credited such a seed is kept back until it has 128 bits, but for the
+ * first, which serves WELLSPRING_IOC_EARLY; its credit does not count.
  *
  * and those below. Any other returns EINVAL, as in random(4), not ENOTTY.
  */
