@@ -7,7 +7,7 @@
  * besides, for one order each.
  *
  * Samples that the collector draws go straight to the pools. Queues are for hooks, which
- * cannot take the pools' lock. What users write comes by mix.c, at its own pace.
+ * cannot take the pools' lock. mix.c keeps what users write apart.
  */
 #include <linux/jiffies.h>
 #include <linux/kthread.h>

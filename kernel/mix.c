@@ -58,7 +58,7 @@ bool ws_mix_take(int cpu, bool may_wait, u8 digest[SHA256_DIGEST_SIZE])
 	struct mixer *mixer = per_cpu_ptr(mixers, cpu);
 	bool taken;
 
-	/* No lock of a CPU that nobody writes on. Marked: a writer may come now. */
+	/* No lock of a CPU without writers. Marked: a writer may come now. */
 	if (!READ_ONCE(mixer->filled))
 		return false;
 	if (may_wait)

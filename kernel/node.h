@@ -60,8 +60,8 @@ void ws_node_init(struct ws_node *node, unsigned int number, int numa_node);
 
 /*
  * One caller at a time, the collector. Puts a seed into the mailbox and has the node take
- * it, unless its lock is taken: whoever holds it is a reader, and the next one empties the
- * mailbox. False, and nothing is posted, if the mailbox is still full.
+ * it, unless a reader holds the lock: the next reader then empties the mailbox. False, and
+ * nothing is posted, if the mailbox is still full.
  */
 bool ws_node_feed(struct ws_node *node, const void *seed, size_t bytes,
 		  u32 credit_bits);

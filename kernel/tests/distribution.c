@@ -120,7 +120,7 @@ static int distribution_low_credit_first(struct report *report)
 
 /*
  * Each node's seeds in @rounds reseeds, while all readers are on node @busy and use up its
- * credit. Nobody reads elsewhere, so nobody but the collector empties the mailboxes there.
+ * credit. No task reads elsewhere, so the collector alone empties the mailboxes there.
  */
 static bool count_turns(unsigned int busy, unsigned int rounds, u64 *least, u64 *most)
 {
@@ -157,7 +157,7 @@ static int distribution_round_robin(struct report *report)
 	ws_collector_park(true);
 	for (busy = 0; busy < numbers && counted; busy++) {
 		counted = !fill_all() && count_turns(busy, rounds, &least, &most);
-		/* Every second reseed is a turn of one node, whoever is low on credit. */
+		/* Every second reseed is a turn, whichever node is low on credit. */
 		if (least < 4 || most > least + 1)
 			break;
 	}
@@ -192,7 +192,7 @@ static bool has_reseeded(void *unused)
 	return now.reseeds >= reseeds_wanted;
 }
 
-/* The collector's thread feeds nodes that nobody reads. */
+/* The collector's thread feeds nodes without readers. */
 static int distribution_idle_nodes(struct report *report)
 {
 	unsigned int numbers = ws_nodes_count(), number, reseeds = 7 * (numbers - 1);
