@@ -226,9 +226,7 @@ mod tests {
         let text = text(&status);
         assert!(text.starts_with("! Node 1 is starved.\n"), "{text}");
         assert!(
-            text.contains(
-                "opening  place   open  requests by  fault\negd      x.sock  true  -            -\n"
-            ),
+            text.contains("opening  place   open  fault\negd      x.sock  true  -\n"),
             "{text}"
         );
     }
