@@ -1,11 +1,11 @@
 //! Signs of life for systemd, while a thread of the service is stuck or busy.
 
-use super::common::{Folder, Service, is_installed, is_long, is_root, wellspringd};
+use super::common::{Folder, PATIENCE, Service, is_installed, is_long, is_root, wellspringd};
 use super::hostile;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Stops one thread, as a debugger does, until standard input ends: PTRACE_SEIZE, then PTRACE_INTERRUPT.
 const STOPPER: &str = "
@@ -29,13 +29,22 @@ fn start() -> Service {
 /// Stops the thread of this name. `None` where that is forbidden.
 fn stop(service: &Service, name: &str) -> Option<Child> {
     let tasks = format!("/proc/{}/task", service.child.id());
-    let threads = fs::read_dir(tasks)
-        .unwrap()
-        .map(|task| task.unwrap().path());
     let is_it = |path: &std::path::PathBuf| {
         fs::read_to_string(path.join("comm")).is_ok_and(|found| found.trim() == name)
     };
-    let thread = threads.into_iter().find(is_it).unwrap();
+    let find = || {
+        let tasks = fs::read_dir(&tasks).unwrap();
+        tasks.map(|task| task.unwrap().path()).find(is_it)
+    };
+    // A thread names itself, as the first thing that it does.
+    let until = Instant::now() + PATIENCE;
+    let thread = loop {
+        if let Some(thread) = find() {
+            break thread;
+        }
+        assert!(Instant::now() < until, "there is no thread {name}");
+        std::thread::yield_now();
+    };
     let mut command = Command::new("python3");
     command
         .args(["-c", STOPPER])
