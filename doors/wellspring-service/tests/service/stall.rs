@@ -124,17 +124,15 @@ fn files_whose_file_system_never_answers_stop_their_own_user_alone() {
         |end, file| _ = end.send(GET_FEATURES, &[], &[file.as_fd(); 32]),
         |end, file| _ = end.send_bytes(&[5], &[file.as_fd(); 32]),
     ];
-    let mut held = Vec::new();
+    let open = || File::options().read(true).write(true).open(mount.join("x"));
+    let files: Vec<File> = attacks.iter().map(|_| open().unwrap()).collect();
+    let mut ends = Vec::new();
+    // Dropped before the files, whichever line fails.
     let answers = AnswersAtEnd(system.clone());
-    for (user, attack) in (65520..).zip(attacks) {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .open(mount.join("x"))
-            .unwrap();
+    for (user, (attack, file)) in (65520..).zip(attacks.iter().zip(&files)) {
         let end = as_user(user, || FrontEnd::new(&service));
-        attack(&end, &file);
-        held.push((end, file));
+        attack(&end, file);
+        ends.push(end);
     }
     // The service closes the first three; a table with a file that is no memory is refused before fstatfs(2).
     let until = std::time::Instant::now() + super::common::PATIENCE;
@@ -151,7 +149,7 @@ fn files_whose_file_system_never_answers_stop_their_own_user_alone() {
     assert_random(&as_user(65534, || Hypervisor::start(&service).draw()));
     assert_eq!(service.status()["phase"], "ready");
     drop(answers);
-    drop(held);
+    drop((ends, files));
     before.wait_until_back(&service);
     drop(bystander);
     drop(service);
