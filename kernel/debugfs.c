@@ -127,7 +127,7 @@ DEFINE_SHOW_ATTRIBUTE(sources);
 static struct dentry *directory;
 
 /* Without debugfs these functions return errors and accept them as arguments. */
-int ws_debugfs_init(void)
+void ws_debugfs_init(void)
 {
 	directory = debugfs_create_dir("wellspring", NULL);
 	debugfs_create_file("state", 0444, directory, NULL, &state_fops);
@@ -135,7 +135,6 @@ int ws_debugfs_init(void)
 	debugfs_create_file("cpus", 0444, directory, NULL, &cpus_fops);
 	debugfs_create_file("taps", 0444, directory, NULL, &taps_fops);
 	debugfs_create_file("sources", 0444, directory, NULL, &sources_fops);
-	return 0;
 }
 
 void ws_debugfs_exit(void)

@@ -7,11 +7,11 @@
 
 int ws_clone_detection_init(void);
 void ws_clone_detection_exit(void);
-int ws_debugfs_init(void);
-void ws_debugfs_exit(void);
-int ws_rng_init(void);
-void ws_rng_exit(void);
 int ws_device_init(void);
 void ws_device_exit(void);
+void ws_debugfs_init(void);
+void ws_debugfs_exit(void);
+void ws_rng_init(void);
+void ws_rng_exit(void);
 
 #endif

@@ -28,8 +28,9 @@
 #include "topology.h"
 
 /*
- * The interfaces to users come last: then everything works. The rng comes after the device,
- * because a user could hold it, and undoing its registration would have to wait.
+ * Linux frees a module whose init function fails, also if a program holds its device or a
+ * file in debugfs, or another module its rng. So all that users see comes last, and nothing
+ * can fail once a user can see something: the device, then what is no error if it fails.
  */
 static const struct part {
 	int (*init)(void);
@@ -46,9 +47,7 @@ static const struct part {
 	{ ws_collector_init, ws_collector_exit },
 	{ ws_timing_init, ws_timing_exit },
 	{ ws_clone_detection_init, ws_clone_detection_exit },
-	{ ws_debugfs_init, ws_debugfs_exit },
 	{ ws_device_init, ws_device_exit },
-	{ ws_rng_init, ws_rng_exit },
 };
 
 static void exit_parts(unsigned int count)
@@ -70,6 +69,8 @@ static int __init wellspring_init(void)
 			return error;
 		}
 	}
+	ws_debugfs_init();
+	ws_rng_init();
 	pr_info("%u nodes, %s (%s), phase %s\n", ws_nodes_count(),
 		ws_cipher_name(ws_cipher),
 		ws_backend_name(ws_cipher, ws_best_backend(ws_cipher)),
@@ -79,6 +80,8 @@ static int __init wellspring_init(void)
 
 static void __exit wellspring_exit(void)
 {
+	ws_rng_exit();
+	ws_debugfs_exit();
 	exit_parts(ARRAY_SIZE(parts));
 }
 

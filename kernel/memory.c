@@ -2,9 +2,12 @@
 /*
  * Memory for secrets, and the failures that tests order.
  */
+#include <linux/delay.h>
 #include <linux/gfp.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -17,11 +20,35 @@ module_param(fail_step, uint, 0400);
 MODULE_PARM_DESC(fail_step,
 		 "for tests: the step of loading, from 1, that fails; 0: none");
 
+/* "hold" has the step wait; then it reads "held", until a test writes "go". */
+static char fail_gate[8] = "go";
+module_param_string(fail_gate, fail_gate, sizeof(fail_gate), 0600);
+MODULE_PARM_DESC(fail_gate,
+		 "for tests: hold: the step that fails waits until go is written");
+
+#define LONGEST_HOLD_MS 300000
+
+/* A test looks meanwhile at what users can see and open. */
+static void wait_at_gate(void)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(LONGEST_HOLD_MS);
+
+	if (strcmp(fail_gate, "hold"))
+		return;
+	strscpy(fail_gate, "held", sizeof(fail_gate));
+	while (!sysfs_streq(fail_gate, "go") && !signal_pending(current) &&
+	       time_before(jiffies, end))
+		msleep(20);
+}
+
 bool ws_step_fails(void)
 {
 	static unsigned int step;
 
-	return ++step == fail_step;
+	if (++step != fail_step)
+		return false;
+	wait_at_gate();
+	return true;
 }
 
 #else

@@ -4,6 +4,8 @@
  * for it by name get it. In user space: AF_ALG with { type = "rng", name =
  * "wellspring" }.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <crypto/algapi.h>
 #include <crypto/internal/rng.h>
 #include <linux/delay.h>
@@ -11,6 +13,7 @@
 #include <linux/refcount.h>
 
 #include "doors.h"
+#include "memory.h"
 #include "mix.h"
 #include "wellspring.h"
 
@@ -47,13 +50,22 @@ static struct rng_alg algorithm = {
 	},
 };
 
-int ws_rng_init(void)
+static bool is_registered;
+
+/* Without it the module has one door less. That is no error: main.c says why. */
+void ws_rng_init(void)
 {
-	return crypto_register_rng(&algorithm);
+	int error = ws_step_fails() ? -ENOMEM : crypto_register_rng(&algorithm);
+
+	is_registered = !error;
+	if (error)
+		pr_warn("no rng in the crypto API: error %d\n", error);
 }
 
 void ws_rng_exit(void)
 {
+	if (!is_registered)
+		return;
 	/*
 	 * A module with users is not unloaded, so no user holds it here. But the crypto API
 	 * tests it for a moment after the registration.
@@ -65,9 +77,8 @@ void ws_rng_exit(void)
 
 #else
 
-int ws_rng_init(void)
+void ws_rng_init(void)
 {
-	return 0;
 }
 
 void ws_rng_exit(void)

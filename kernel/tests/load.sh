@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# Loads and unloads the module under difficulties: each step of loading fails once, and
-# readers go on while it is unloaded. Runs in a small shell such as busybox.
+# Loads and unloads the module under difficulties: each step of loading fails once, while
+# programs open whatever they can, and readers go on while it is unloaded. Runs in a small shell
+# such as busybox.
 #
 # usage: load.sh MODULE [ROUNDS] [READERS]
 #
@@ -37,16 +38,69 @@ is_gone() {
 		[ ! -e /sys/module/wellspring ]
 }
 
-steps=1
-until insmod "$module" fail_step=$steps 2>/dev/null; do
-	is_gone || fail "load/steps: step $steps failed and left something"
+gate=/sys/module/wellspring/parameters/fail_gate
+tables=/sys/kernel/debug/wellspring
+over=/tmp/load-over
+closed=/tmp/load-closed
+
+# Opens a file as soon as it is there, and keeps it open for a moment.
+opener() {
+	while [ ! -e $over ]; do
+		if [ -e $closed ]; then sleep 0.1; else { sleep 0.2; } <"$1"; fi
+	done 2>/dev/null
+}
+
+# Waits until the step that fails waits at its gate. False if the load ended before.
+is_held() {
+	until grep -q '^held' $gate 2>/dev/null; do
+		[ -d /proc/$1 ] && [ "$(sed 's/.*) //; s/ .*//' /proc/$1/stat)" != Z ] ||
+			return 1
+		sleep 0.02
+	done
+}
+
+# Linux frees a module whose load fails, also if a program has its device open. So nothing may
+# be there to open when a step fails. The rng alone may fail later: the load then goes on.
+rm -f $over $closed
+opener $device &
+openers=$!
+opener $tables/state &
+openers="$openers $!"
+steps=0
+without_rng=0
+while [ $steps -lt 1000 ]; do
+	insmod "$module" fail_step=$((steps + 1)) fail_gate=hold 2>/dev/null &
+	loader=$!
+	held=0
+	seen=
+	# busybox tries a second time, by another system call.
+	while is_held $loader; do
+		held=1
+		[ ! -e $device ] || seen=$device
+		[ ! -e $tables ] || seen=$tables
+		echo go >$gate
+	done
+	if wait $loader; then
+		touch $closed
+		[ $held -eq 0 ] || grep -q wellspring-fortuna /proc/crypto || without_rng=1
+		unload || fail "load/steps: cannot be unloaded"
+		is_gone || fail "load/steps: unloading left something"
+		rm -f $closed
+		[ $held -eq 1 ] || break
+	else
+		[ $held -eq 1 ] || { fail "load/steps: a load fails without a step"; break; }
+		[ -z "$seen" ] || fail "load/steps: $seen is there when step $((steps + 1)) fails"
+		is_gone || fail "load/steps: step $((steps + 1)) failed and left something"
+	fi
 	steps=$((steps + 1))
-	[ $steps -lt 1000 ] || break
 done
-unload || fail "load/steps: cannot be unloaded"
-is_gone || fail "load/steps: unloading left something"
+touch $over
+wait $openers
+rm -f $over
 [ $steps -gt 10 ] || fail "load/steps: only $steps steps"
-echo "ok load/steps: each of $((steps - 1)) steps failed once"
+[ ! -e /proc/crypto ] || [ $without_rng -eq 1 ] ||
+	fail "load/steps: no load went on without the rng"
+echo "ok load/steps: each of $steps steps failed once"
 
 reader() {
 	while :; do
