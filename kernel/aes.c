@@ -8,6 +8,7 @@
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 #include <asm/fpu/types.h>
+#include <linux/kmsan-checks.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -94,6 +95,9 @@ bool ws_aes_fill(const struct aes_enckey *key, enum ws_backend backend,
 		if (rest)
 			blocks_simd(key, backend, &counter, last, 1);
 		ws_simd_end(&simd);
+		/* KMSAN does not see what assembly writes. */
+		kmsan_unpoison_memory(destination, blocks * BLOCK_BYTES);
+		kmsan_unpoison_memory(last, rest ? BLOCK_BYTES : 0);
 	} else {
 		blocks_scalar(key, &counter, destination, blocks);
 		if (rest)

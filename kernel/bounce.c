@@ -12,11 +12,11 @@
 
 #include "bounce.h"
 
-void ws_bounce_init(struct ws_bounce *bounce, size_t wanted)
+void ws_bounce_init(struct ws_bounce *bounce, size_t wanted, gfp_t flags)
 {
 	bounce->bytes = NULL;
 	if (wanted > WS_BOUNCE_SMALL_BYTES)
-		bounce->bytes = (u8 *)__get_free_page(GFP_KERNEL | __GFP_NOWARN);
+		bounce->bytes = (u8 *)__get_free_page(flags | __GFP_NOWARN);
 	bounce->capacity = bounce->bytes ? PAGE_SIZE : WS_BOUNCE_SMALL_BYTES;
 	if (!bounce->bytes)
 		bounce->bytes = bounce->small;

@@ -17,8 +17,11 @@ struct ws_bounce {
 	u8 small[WS_BOUNCE_SMALL_BYTES];
 };
 
-/* Task context. A page for @wanted bytes, or the small buffer if there is no page. */
-void ws_bounce_init(struct ws_bounce *bounce, size_t wanted);
+/*
+ * Task context. A page for @wanted bytes, or the small buffer if there is no page. @flags:
+ * GFP_NOWAIT where it must not sleep, else GFP_KERNEL.
+ */
+void ws_bounce_init(struct ws_bounce *bounce, size_t wanted, gfp_t flags);
 /* Wipes it. */
 void ws_bounce_exit(struct ws_bounce *bounce);
 /*

@@ -237,7 +237,11 @@ static int collector_thread(void *unused)
 		}
 		collect();
 		pause_ms = next_pause_ms(pause_ms);
-		schedule_timeout_interruptible(msecs_to_jiffies(pause_ms));
+		/* In this order: an order to stop or park ends the pause that follows. */
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop() && !kthread_should_park())
+			schedule_timeout(msecs_to_jiffies(pause_ms));
+		__set_current_state(TASK_RUNNING);
 	}
 	return 0;
 }

@@ -26,6 +26,12 @@ static ssize_t wait_until_seeded(const struct kiocb *iocb)
 	return wellspring_wait_until_seeded();
 }
 
+/* Calls by RWF_NOWAIT and io_uring may not sleep for memory: they get the small buffer. */
+static gfp_t flags_of(const struct kiocb *iocb)
+{
+	return iocb->ki_flags & IOCB_NOWAIT ? GFP_NOWAIT : GFP_KERNEL;
+}
+
 static ssize_t device_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct ws_bounce bounce;
@@ -35,7 +41,7 @@ static ssize_t device_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	error = wait_until_seeded(iocb);
 	if (error || !iov_iter_count(to))
 		return error;
-	ws_bounce_init(&bounce, iov_iter_count(to));
+	ws_bounce_init(&bounce, iov_iter_count(to), flags_of(iocb));
 	do {
 		size_t bytes = min(iov_iter_count(to), bounce.capacity);
 		size_t copied;
@@ -56,7 +62,7 @@ static ssize_t device_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 static ssize_t device_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
-	return ws_write(from);
+	return ws_write(from, flags_of(iocb));
 }
 
 static __poll_t device_poll(struct file *file, poll_table *wait)

@@ -4,11 +4,13 @@
  * program with two wrong arguments gets the same error as there.
  */
 #include <linux/capability.h>
+#include <linux/fs.h>
+#include <linux/minmax.h>
 #include <linux/random.h>
 #include <linux/uaccess.h>
+#include <linux/uio.h>
 
 #include "collector.h"
-#include "compat.h"
 #include "ioctl.h"
 #include "nodes.h"
 #include "phase.h"
@@ -53,7 +55,6 @@ WS_EXPORT_FOR_TEST(ws_ioctl_credit_bits);
 
 static long add_entropy(int __user *argument)
 {
-	struct iovec vector;
 	struct iov_iter iter;
 	int bits, bytes;
 	long error;
@@ -64,10 +65,9 @@ static long add_entropy(int __user *argument)
 		return -EINVAL;
 	if (get_user(bytes, argument++))
 		return -EFAULT;
-	error = ws_import_user(argument, bytes, &vector, &iter);
-	if (error)
-		return error;
-	error = ws_write(&iter);
+	/* Copying looks at the addresses. A negative length is a long one, as in random(4). */
+	iov_iter_ubuf(&iter, ITER_SOURCE, argument, min_t(size_t, bytes, MAX_RW_COUNT));
+	error = ws_write(&iter, GFP_KERNEL);
 	if (error < 0)
 		return error;
 	/* Credit is only for data that came completely. */

@@ -4,6 +4,7 @@
  * table changes, one pointer at a time, each pointer that a reader can see is valid.
  */
 #include <linux/nodemask.h>
+#include <linux/nospec.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/topology.h>
@@ -14,6 +15,8 @@
 #include "nodes.h"
 #include "phase.h"
 #include "testing.h"
+
+DEFINE_MUTEX(ws_nodes_lock);
 
 static struct ws_node __rcu *nodes[WS_MAX_NODES];
 static unsigned int nodes_count;
@@ -46,7 +49,8 @@ static int nodes_find(unsigned int number, struct ws_node **node)
 {
 	if (number >= ws_nodes_count())
 		return -ENXIO;
-	*node = ws_nodes_get(number);
+	/* The number may be a user's: no speculation past the end of the table. */
+	*node = ws_nodes_get(array_index_nospec(number, WS_MAX_NODES));
 	return *node ? 0 : -ENODATA;
 }
 
@@ -174,7 +178,8 @@ WS_EXPORT_FOR_TEST(ws_nodes_statistics);
 
 struct ws_node *ws_nodes_held(unsigned int number)
 {
-	return rcu_dereference_protected(nodes[number], true);
+	return rcu_dereference_protected(nodes[number],
+					 lockdep_is_held(&ws_nodes_lock));
 }
 
 unsigned int ws_nodes_free_number(void)
@@ -234,9 +239,11 @@ void ws_nodes_exit(void)
 {
 	unsigned int number;
 
+	mutex_lock(&ws_nodes_lock);
 	for (number = 0; number < nodes_count; number++)
 		if (ws_nodes_held(number))
 			ws_free_on_node(ws_nodes_held(number),
 					sizeof(struct ws_node));
+	mutex_unlock(&ws_nodes_lock);
 	ws_free(serving, nr_node_ids * sizeof(*serving));
 }

@@ -5,6 +5,8 @@
 #ifndef WELLSPRING_NODES_H
 #define WELLSPRING_NODES_H
 
+#include <linux/mutex.h>
+
 #include "node.h"
 
 /* Node numbers are below this. A machine with more NUMA nodes shares the first ones. */
@@ -50,7 +52,8 @@ u64 ws_nodes_reservations(void);
 bool ws_nodes_statistics(unsigned int number,
 			 struct ws_node_statistics *statistics);
 
-/* The rest is for topology.c, which holds its mutex. Task context. */
+/* The rest is for topology.c, which holds this lock where it changes the table. Task context. */
+extern struct mutex ws_nodes_lock;
 
 /* The node @number, or NULL. */
 struct ws_node *ws_nodes_held(unsigned int number);

@@ -33,7 +33,6 @@
 #include "testing.h"
 #include "topology.h"
 
-static DEFINE_MUTEX(topology_lock);
 static int cpuhp_state;
 
 /* Linux 6.18 sets N_NORMAL_MEMORY at boot alone, not for memory that comes later. */
@@ -112,7 +111,7 @@ static int refresh(int coming)
 {
 	int numa_node, error = 0;
 
-	mutex_lock(&topology_lock);
+	mutex_lock(&ws_nodes_lock);
 	for_each_online_node(numa_node) {
 		bool has_cpu = !cpumask_empty(cpumask_of_node(numa_node)) ||
 			(coming >= 0 && cpu_to_node(coming) == numa_node);
@@ -124,7 +123,7 @@ static int refresh(int coming)
 		error = add_root();
 	if (ws_nodes_count())
 		ws_nodes_map();
-	mutex_unlock(&topology_lock);
+	mutex_unlock(&ws_nodes_lock);
 	return error;
 }
 
@@ -132,14 +131,14 @@ static void retire_nodes_without_cpus(void)
 {
 	unsigned int number;
 
-	mutex_lock(&topology_lock);
+	mutex_lock(&ws_nodes_lock);
 	for (number = 1; number < ws_nodes_count(); number++) {
 		struct ws_node *node = ws_nodes_held(number);
 
 		if (node && cpumask_empty(cpumask_of_node(node->numa_node)))
 			retire_node(node);
 	}
-	mutex_unlock(&topology_lock);
+	mutex_unlock(&ws_nodes_lock);
 }
 
 /* If there is no memory for a node, the CPU is served by the nearest. */
@@ -174,7 +173,7 @@ void ws_topology_grow(void)
 	unsigned int number;
 	bool initialised = true;
 
-	mutex_lock(&topology_lock);
+	mutex_lock(&ws_nodes_lock);
 	if (ws_phase() == WS_EARLY && ws_distribution_is_ready()) {
 		for (number = 1; number < ws_nodes_count(); number++)
 			if (ws_nodes_held(number) &&
@@ -183,7 +182,7 @@ void ws_topology_grow(void)
 		if (initialised)
 			ws_phase_advance(WS_READY);
 	}
-	mutex_unlock(&topology_lock);
+	mutex_unlock(&ws_nodes_lock);
 	ws_phase_announce();
 }
 
@@ -193,13 +192,13 @@ int ws_topology_replace(unsigned int number)
 	struct ws_node *node;
 	int error = -EINVAL;
 
-	mutex_lock(&topology_lock);
+	mutex_lock(&ws_nodes_lock);
 	node = number && number < ws_nodes_count() ? ws_nodes_held(number) : NULL;
 	if (node) {
 		retire_node(node);
 		error = 0;
 	}
-	mutex_unlock(&topology_lock);
+	mutex_unlock(&ws_nodes_lock);
 	return error ?: refresh(-1);
 }
 WS_EXPORT_FOR_TEST(ws_topology_replace);

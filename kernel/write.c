@@ -6,7 +6,7 @@
 #include "mix.h"
 #include "write.h"
 
-ssize_t ws_write(struct iov_iter *from)
+ssize_t ws_write(struct iov_iter *from, gfp_t flags)
 {
 	struct ws_bounce bounce;
 	bool faulted = false;
@@ -14,7 +14,7 @@ ssize_t ws_write(struct iov_iter *from)
 
 	if (!iov_iter_count(from))
 		return 0;
-	ws_bounce_init(&bounce, iov_iter_count(from));
+	ws_bounce_init(&bounce, iov_iter_count(from), flags);
 	do {
 		size_t bytes = min(iov_iter_count(from), bounce.capacity);
 		size_t copied = copy_from_iter(bounce.bytes, bytes, from);

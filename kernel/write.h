@@ -5,9 +5,13 @@
 #ifndef WELLSPRING_WRITE_H
 #define WELLSPRING_WRITE_H
 
+#include <linux/gfp.h>
 #include <linux/uio.h>
 
-/* Mixes it, without credit. The bytes mixed, or -EFAULT if there were none. */
-ssize_t ws_write(struct iov_iter *from);
+/*
+ * Mixes it, without credit. The bytes mixed, or -EFAULT if there were none. @flags: as for
+ * ws_bounce_init().
+ */
+ssize_t ws_write(struct iov_iter *from, gfp_t flags);
 
 #endif

@@ -270,25 +270,60 @@ static int nodes_placed(struct report *report)
 	return passed(report, "%u nodes, each in its own memory", count);
 }
 
-/* No two nodes make the same bytes. */
+/* Reservations of a node, or 0 if it is gone. */
+static u64 reservations_of(unsigned int number)
+{
+	struct ws_node_statistics node = {};
+
+	ws_nodes_statistics(number, &node);
+	return node.reservations;
+}
+
+/* Draws on a node. The number of another node that served, or -1. */
+static int draw_and_look(unsigned int number, u8 *bytes, size_t length)
+{
+	u64 before[WS_MAX_NODES];
+	unsigned int other;
+
+	for (other = 0; other < ws_nodes_count(); other++)
+		before[other] = reservations_of(other);
+	ws_nodes_save(number, bytes, length);
+	for (other = 0; other < ws_nodes_count(); other++)
+		if (reservations_of(other) - before[other] != (other == number))
+			return other;
+	return -1;
+}
+
+/*
+ * Each node is a generator by itself: who draws on one draws on no other, and no two make the
+ * same bytes.
+ */
 static int nodes_distinct(struct report *report)
 {
 	struct collector collector;
 	unsigned int number, offset, count = 0;
+	struct ws_node_statistics node;
 	u8 bytes[256];
+	int other = -1;
 	long repeats;
 
 	if (collector_init(&collector, WS_MAX_NODES * 16))
 		return failed(report, "no memory");
-	for (number = 0; number < ws_nodes_count(); number++) {
-		if (ws_nodes_save(number, bytes, sizeof(bytes)))
+	ws_collector_park(true);
+	for (number = 0; other < 0 && number < ws_nodes_count(); number++) {
+		if (!ws_nodes_statistics(number, &node))
 			continue;
 		count++;
+		other = draw_and_look(number, bytes, sizeof(bytes));
 		for (offset = 0; offset < sizeof(bytes); offset += 16)
 			collector_add(&collector, bytes + offset);
 	}
+	ws_collector_park(false);
 	repeats = collectors_repeats(&collector, 1);
 	collector_exit(&collector);
+	if (other >= 0)
+		return failed(report, "node %d was drawn on for node %u", other,
+			      number - 1);
 	if (repeats)
 		return failed(report, "%ld values came twice", repeats);
 	return passed(report, "%u nodes", count);

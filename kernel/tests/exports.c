@@ -4,10 +4,14 @@
  * length, and the rng of the crypto API.
  */
 #include <crypto/rng.h>
+#include <linux/cpu.h>
 #include <linux/delay.h>
+#include <linux/nodemask.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/topology.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 
 #include "test.h"
 
@@ -158,28 +162,125 @@ static int crypto_rng(struct report *report)
 	return passed(report, "seeded and read");
 }
 
-/* No two modes make the same bytes. */
+/* What a read took: of the root, of the node of this CPU, and of its tap. */
+struct taken {
+	u64 root;
+	u64 here;
+	u64 tap;
+};
+
+/* The reservations of a NUMA node's node. */
+static u64 reservations_at(int numa_node)
+{
+	struct ws_node_statistics node;
+	unsigned int number;
+
+	for (number = 0; number < ws_nodes_count(); number++)
+		if (ws_nodes_statistics(number, &node) &&
+		    node.numa_node == numa_node)
+			return node.reservations;
+	return 0;
+}
+
+static void count_taken(struct taken *taken)
+{
+	struct ws_node_statistics root = {};
+	struct ws_tap_statistics tap;
+
+	ws_nodes_statistics(0, &root);
+	ws_tap_statistics(raw_smp_processor_id(), WS_TASK, &tap);
+	*taken = (struct taken) {
+		.root = root.reservations,
+		.here = reservations_at(numa_node_id()),
+		.tap = tap.reads,
+	};
+}
+
+/* A read of each mode on a CPU of each node takes from where its name says, and only there. */
+static int read_modes_here(struct report *report, u8 *bytes)
+{
+	bool has_node = false, is_root = false;
+	struct ws_node_statistics node;
+	unsigned int number;
+	enum ws_mode mode;
+
+	for (number = 0; number < ws_nodes_count(); number++) {
+		if (!ws_nodes_statistics(number, &node) ||
+		    node.numa_node != numa_node_id())
+			continue;
+		has_node = true;
+		is_root = !number;
+	}
+	for (mode = 0; mode < WS_MODES; mode++) {
+		struct taken before, after;
+		u64 root, here, tap;
+		int error;
+
+		/* A fresh key is taken before the counts, so that the tap needs none. */
+		error = ws_read(WS_PER_CPU, bytes, 16);
+		count_taken(&before);
+		error = ws_read(mode, bytes, 1024) ?: error;
+		count_taken(&after);
+		root = after.root - before.root;
+		here = after.here - before.here;
+		tap = after.tap - before.tap;
+		if (error)
+			return failed(report, "error %d", error);
+		if (tap != (mode == WS_PER_CPU) ||
+		    (mode == WS_PER_CPU && root + here) ||
+		    (mode < WS_PER_NODE && !root) ||
+		    (mode < WS_PER_NODE && has_node && !is_root && here) ||
+		    (mode == WS_PER_NODE && has_node && here != 1) ||
+		    (mode == WS_PER_NODE && has_node && !is_root && root))
+			return failed(report, "%s on NUMA node %d took %llu of the root, %llu of its node, %llu of the tap",
+				      ws_mode_name(mode), numa_node_id(), root, here,
+				      tap);
+	}
+	return WELLSPRING_TEST_OK;
+}
+
+struct modes_here {
+	struct report *report;
+	u8 *bytes;
+};
+
+static long read_modes(void *argument)
+{
+	struct modes_here *here = argument;
+	int verdict;
+
+	preempt_disable();
+	verdict = read_modes_here(here->report, here->bytes);
+	preempt_enable();
+	return verdict;
+}
+
 static int exports_modes(struct report *report)
 {
-	struct collector collector;
-	enum ws_mode mode;
-	u8 bytes[1024];
-	unsigned int offset;
-	long found;
-	int error = collector_init(&collector, WS_MODES * 64 * 8);
+	struct modes_here here = { report, kmalloc(1024, GFP_KERNEL) };
+	int numa_node, count = 0;
+	long verdict = WELLSPRING_TEST_OK;
 
-	for (mode = 0; !error && mode < WS_MODES * 8; mode++) {
-		error = ws_read(mode % WS_MODES, bytes, sizeof(bytes));
-		for (offset = 0; offset < sizeof(bytes); offset += 16)
-			collector_add(&collector, bytes + offset);
+	if (!here.bytes)
+		return failed(report, "no memory");
+	/* A seed would bump the generation, and the tap would take a key from the node. */
+	ws_collector_park(true);
+	cpus_read_lock();
+	for_each_online_node(numa_node) {
+		int cpu = cpumask_first_and(cpumask_of_node(numa_node),
+					    cpu_online_mask);
+
+		if (cpu >= nr_cpu_ids || verdict != WELLSPRING_TEST_OK)
+			continue;
+		verdict = work_on_cpu(cpu, read_modes, &here);
+		count++;
 	}
-	if (error)
-		return failed(report, "error %d", error);
-	found = collectors_repeats(&collector, 1);
-	collector_exit(&collector);
-	if (found)
-		return failed(report, "%ld values came twice", found);
-	return passed(report, "%u modes", WS_MODES);
+	cpus_read_unlock();
+	ws_collector_park(false);
+	kfree(here.bytes);
+	if (verdict != WELLSPRING_TEST_OK)
+		return verdict;
+	return passed(report, "%u modes on CPUs of %d NUMA nodes", WS_MODES, count);
 }
 
 /* After a bump the tap takes a fresh key before its next byte. */
