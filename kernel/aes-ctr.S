@@ -9,8 +9,8 @@
  *	%r8	counter, high word
  *
  * A CPU starts one or two AES rounds per cycle, and each takes 3 to 8 cycles: eight
- * blocks at the same time keep it busy. All registers are wiped at the end, because
- * they held keys and output.
+ * blocks at the same time keep it busy. Keys and output stay in the registers: the end of
+ * the section wipes them (simd.c).
  */
 #include <linux/linkage.h>
 
@@ -61,9 +61,6 @@ SYM_FUNC_START(ws_aes256_ctr_ni)
 	encrypt	1, 0
 	jnz	.Lone
 .Ldone:
-	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-	pxor	%xmm\i, %xmm\i
-	.endr
 	RET
 SYM_FUNC_END(ws_aes256_ctr_ni)
 
@@ -106,6 +103,6 @@ SYM_FUNC_START(ws_aes256_ctr_vaes)
 	add	$16 * 16, %rsi
 	sub	$16, %rdx
 	jnz	.Lsixteen
-	vzeroall
+	vzeroupper	/* SSE code may follow */
 	RET
 SYM_FUNC_END(ws_aes256_ctr_vaes)

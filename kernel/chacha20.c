@@ -15,7 +15,7 @@
 
 #define BLOCK_BYTES 64u
 
-static void set_state(struct chacha_state *state, const u32 *key,
+static void set_state(struct ws_chacha_state *state, const u32 *key,
 		      const struct ws_counter *counter)
 {
 	/* "expand 32-byte k" */
@@ -43,7 +43,7 @@ static void fill_scalar(const u32 *key, const struct ws_counter *from,
 			u8 *destination, unsigned int bytes)
 {
 	struct ws_counter counter = *from;
-	struct chacha_state state;
+	struct ws_chacha_state state;
 	u8 block[BLOCK_BYTES];
 
 	while (bytes) {
@@ -64,7 +64,7 @@ static void fill_library(const u32 *key, const struct ws_counter *from,
 			 u8 *destination, unsigned int bytes)
 {
 	struct ws_counter counter = *from;
-	struct chacha_state state;
+	struct ws_chacha_state state;
 
 	memset(destination, 0, bytes);
 	while (bytes) {
@@ -90,11 +90,10 @@ bool ws_chacha20_fill(const u32 key[WS_KEY_BYTES / 4], enum ws_backend backend,
 		fill_scalar(key, from, destination, bytes);
 		return true;
 	}
-	if (!ws_simd_guard(&simd)) {
+	if (ws_simd_guard(&simd))
+		fill_library(key, from, destination, bytes);
+	else
 		fill_scalar(key, from, destination, bytes);
-		return false;
-	}
-	fill_library(key, from, destination, bytes);
 	ws_simd_unguard(&simd);
-	return true;
+	return simd.is_usable;
 }

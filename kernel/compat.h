@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Where kernels from 6.1 to 7.3 differ. Apart from this file only testing.h asks for a
- * version.
+ * Where the kernels' headers differ. No version is asked for: features.sh compiles a few
+ * lines for each feature, and Kbuild passes what it finds. The numbers below say since when
+ * Linux has a feature; older kernels may have it too.
  */
 #ifndef WELLSPRING_COMPAT_H
 #define WELLSPRING_COMPAT_H
@@ -11,56 +12,41 @@
 #include <crypto/sha2.h>
 #include <linux/hrtimer.h>
 #include <linux/syscore_ops.h>
-#include <linux/uio.h>
-#include <linux/version.h>
 
-/*
- * 6.16: kernel_fpu_begin() disables softirqs. With PREEMPT_RT softirqs run in threads,
- * which cannot interrupt a section, because a section switches preemption off; and
- * local_bh_disable() takes a lock that may sleep.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0) || defined(CONFIG_PREEMPT_RT)
-#define WS_SECTION_HOLDS_SOFTIRQS true
-#else
-#define WS_SECTION_HOLDS_SOFTIRQS false
+#ifndef WS_FEATURES
+#error "features.sh failed, see its message above"
 #endif
 
-/* 6.17: the state of a SHA-256 got a type of its own. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+/* 6.17: the state of a SHA-256 has a type of its own. */
+#ifndef WS_HAS_SHA256_CTX
 #define sha256_ctx sha256_state
 #endif
 
-/* 6.16: so did that of a ChaCha. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
-struct chacha_state {
+/*
+ * 6.16: so does that of a ChaCha, before that it is an array. A pointer to void fits both.
+ */
+struct ws_chacha_state {
 	u32 x[CHACHA_STATE_WORDS];
 };
 
-static inline void ws_chacha20(struct chacha_state *state, u8 *data,
+static inline void ws_chacha20(struct ws_chacha_state *state, u8 *data,
 			       unsigned int bytes)
 {
-	chacha20_crypt(state->x, data, data, bytes);
+	chacha20_crypt((void *)state, data, data, bytes);
 }
 
-static inline void ws_chacha20_block(struct chacha_state *state, u8 *block)
+static inline void ws_chacha20_block(struct ws_chacha_state *state, u8 *block)
 {
-	chacha20_block(state->x, block);
+	chacha20_block((void *)state, block);
 }
-#else
-static inline void ws_chacha20(struct chacha_state *state, u8 *data,
-			       unsigned int bytes)
-{
-	chacha20_crypt(state, data, data, bytes);
-}
-
-static inline void ws_chacha20_block(struct chacha_state *state, u8 *block)
-{
-	chacha20_block(state, block);
-}
-#endif
 
 /* 7.0: a key that only encrypts has a type of its own, half the size. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+#ifdef WS_HAS_AES_ENCKEY
+static inline const u32 *ws_aes_round_keys(const struct aes_enckey *key)
+{
+	return key->k.rndkeys;
+}
+#else
 #define aes_enckey crypto_aes_ctx
 #define aes_prepareenckey aes_expandkey
 
@@ -68,36 +54,20 @@ static inline const u32 *ws_aes_round_keys(const struct aes_enckey *key)
 {
 	return key->key_enc;
 }
-#else
-static inline const u32 *ws_aes_round_keys(const struct aes_enckey *key)
-{
-	return key->k.rndkeys;
-}
 #endif
 
 /* 6.5: files without a page cache splice through a copy. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#ifdef WS_HAS_COPY_SPLICE_READ
 #define ws_splice_read copy_splice_read
 #else
 #define ws_splice_read generic_file_splice_read
 #endif
 
-/* 6.6: a single piece of user memory no longer needs a vector. */
-static inline int ws_import_user(void __user *memory, size_t bytes,
-				 struct iovec *vector, struct iov_iter *iter)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-	return import_ubuf(ITER_SOURCE, memory, bytes, iter);
-#else
-	return import_single_range(ITER_SOURCE, memory, bytes, vector, iter);
-#endif
-}
-
 /*
  * WS_DEFINE_RESUME(function): a function that runs first of all after a resume.
- * 6.19: system core operations got an argument.
+ * 6.19, 6.18.52 and 6.12.115: system core operations have an argument.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#ifdef WS_HAS_SYSCORE
 #define WS_DEFINE_RESUME(function)					\
 static void ws_resume(void *unused) { function(); }			\
 static const struct syscore_ops ws_resume_ops = { .resume = ws_resume }; \
@@ -116,7 +86,7 @@ static inline void ws_hrtimer_setup(struct hrtimer *timer,
 				    enum hrtimer_restart (*function)(struct hrtimer *),
 				    clockid_t clock, enum hrtimer_mode mode)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#ifdef WS_HAS_HRTIMER_SETUP
 	hrtimer_setup(timer, function, clock, mode);
 #else
 	hrtimer_init(timer, clock, mode);

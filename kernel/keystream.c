@@ -18,13 +18,20 @@ void ws_keystream_init(struct ws_keystream *keystream, enum ws_cipher cipher,
 		       const u8 key[WS_KEY_BYTES],
 		       const struct ws_counter *counter)
 {
+	struct ws_simd simd;
+
 	keystream->cipher = cipher;
 	keystream->backend = ws_best_backend(cipher);
 	keystream->counter = *counter;
-	if (cipher == WS_CHACHA20)
+	if (cipher == WS_CHACHA20) {
 		memcpy(keystream->chacha_key, key, WS_KEY_BYTES);
-	else	/* It fails only for a key of another length. */
-		WARN_ON_ONCE(aes_prepareenckey(&keystream->aes, key, WS_KEY_BYTES));
+		return;
+	}
+	/* Since 7.0 by AES-NI, which leaves round keys in registers. */
+	ws_simd_guard(&simd);
+	/* It fails only for a key of another length. */
+	WARN_ON_ONCE(aes_prepareenckey(&keystream->aes, key, WS_KEY_BYTES));
+	ws_simd_unguard(&simd);
 }
 WS_EXPORT_FOR_TEST(ws_keystream_init);
 

@@ -22,6 +22,7 @@
 #include "phase.h"
 #include "pseudo.h"
 #include "queue.h"
+#include "simd.h"
 #include "source.h"
 #include "tap.h"
 #include "timing.h"
@@ -36,6 +37,7 @@ static const struct part {
 	int (*init)(void);
 	void (*exit)(void);
 } parts[] = {
+	{ ws_simd_init },
 	{ ws_backends_init },
 	{ ws_answers_check },
 	{ ws_pseudo_init },

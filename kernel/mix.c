@@ -17,6 +17,7 @@
 
 #include "memory.h"
 #include "mix.h"
+#include "simd.h"
 #include "testing.h"
 
 /* The most data that is hashed in one hold of the lock. */
@@ -34,9 +35,12 @@ static void mix_step(const void *data, size_t bytes)
 {
 	/* The task may move to another CPU here. The lock makes that safe. */
 	struct mixer *mixer = raw_cpu_ptr(mixers);
+	struct ws_simd simd;
 
 	spin_lock_bh(&mixer->lock);
+	ws_simd_guard(&simd);
 	sha256_update(&mixer->hash, data, bytes);
+	ws_simd_unguard(&simd);
 	WRITE_ONCE(mixer->filled, true);
 	spin_unlock_bh(&mixer->lock);
 }
@@ -56,6 +60,7 @@ WS_EXPORT_FOR_TEST(ws_mix);
 bool ws_mix_take(int cpu, bool may_wait, u8 digest[SHA256_DIGEST_SIZE])
 {
 	struct mixer *mixer = per_cpu_ptr(mixers, cpu);
+	struct ws_simd simd;
 	bool taken;
 
 	/* No lock of a CPU without writers. Marked: a writer may come now. */
@@ -67,7 +72,9 @@ bool ws_mix_take(int cpu, bool may_wait, u8 digest[SHA256_DIGEST_SIZE])
 		return false;
 	taken = mixer->filled;
 	if (taken) {
+		ws_simd_guard(&simd);
 		sha256_final(&mixer->hash, digest);
+		ws_simd_unguard(&simd);
 		sha256_init(&mixer->hash);
 		WRITE_ONCE(mixer->filled, false);
 	}

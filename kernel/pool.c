@@ -12,6 +12,7 @@
 #include <linux/string.h>
 
 #include "pool.h"
+#include "simd.h"
 #include "testing.h"
 
 /* The most entropy that a digest can have. */
@@ -47,9 +48,12 @@ void ws_accumulator_absorb(struct ws_accumulator *accumulator,
 	struct ws_pool *pool = &accumulator->pools[pool_number % WS_POOLS];
 	__le32 counter = cpu_to_le32(event->counter);
 	u32 bytes = sizeof(counter) + event->bytes;
+	struct ws_simd simd;
 
+	ws_simd_guard(&simd);
 	sha256_update(&pool->hash, (const u8 *)&counter, sizeof(counter));
 	sha256_update(&pool->hash, event->data, event->bytes);
+	ws_simd_unguard(&simd);
 	pool->bytes = min(pool->bytes, U32_MAX - bytes) + bytes;
 	pool_credit(pool, event->credit_bits);
 }
@@ -85,9 +89,12 @@ u32 ws_accumulator_next_credit_bits(const struct ws_accumulator *accumulator)
 static void pool_empty(struct ws_pool *pool, struct ws_seed *seed)
 {
 	u8 *digest = seed->data + seed->bytes;
+	struct ws_simd simd;
 
+	ws_simd_guard(&simd);
 	sha256_final(&pool->hash, digest);
 	sha256(digest, SHA256_DIGEST_SIZE, digest);
+	ws_simd_unguard(&simd);
 	seed->bytes += SHA256_DIGEST_SIZE;
 	seed->credit_bits += pool->credit_bits;
 	pool_init(pool);

@@ -6,12 +6,13 @@
  * Who can interrupt a section and ask for the FPU too?
  *
  *   task     Cannot: a section switches preemption off.
- *   softirq  Can, at the end of any hard interrupt, and then finds the FPU in use.
- *            Since 6.16 kernel_fpu_begin() disables softirqs itself. Before, it does
- *            not: with 8 CPUs in sections and 1000 softirqs a second on each, 97 % of
- *            the softirqs (2684) were refused. So on those kernels we disable softirqs
- *            before the section begins. They run right after it: 0 refusals. A read in
- *            a softirq is therefore synchronous and uses SIMD.
+ *   softirq  Can, at the end of any hard interrupt, and then finds the FPU in use:
+ *            with 8 CPUs in sections and 1000 softirqs a second on each, 97 % of the
+ *            softirqs (2684) were refused. So we disable softirqs before the section
+ *            begins. They run right after it: 0 refusals. A read in a softirq is
+ *            therefore synchronous and uses SIMD. Since 6.16 kernel_fpu_begin() does
+ *            the same. With PREEMPT_RT softirqs are threads, and local_bh_disable()
+ *            takes a lock that may sleep: there we switch preemption off.
  *   hardirq  Can at any time. It is refused if it interrupts a section, or code with
  *            softirqs disabled, and takes the scalar backend: the same bytes, later.
  *   NMI      Never has an FPU, and gets no bytes (read.c).
@@ -22,14 +23,22 @@
  * One case is left on old kernels: a softirq that interrupts a section of *another*
  * subsystem. It is refused like a hard interrupt, and counted. Our sections are short,
  * at most WS_SECTION_BYTES of output, so that softirqs wait a few microseconds only.
+ *
+ * The kernel leaves in the registers what was there at the end of a section, until a task
+ * returns to user mode on this CPU. That is output, keys, and the
+ * states of hashes. So the section's end wipes them. The library's sections end before we
+ * can do that, so another section follows on the same CPU.
  */
+#include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
+#include <asm/fpu/types.h>
 #include <linux/bottom_half.h>
+#include <linux/cache.h>
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
 #include <linux/percpu.h>
+#include <linux/string.h>
 
-#include "compat.h"
 #include "simd.h"
 #include "testing.h"
 
@@ -46,31 +55,97 @@ const char *ws_context_name(enum ws_context context)
 	return names[context];
 }
 
-bool ws_simd_guard(struct ws_simd *simd)
+static bool has_ymm __ro_after_init;
+static bool has_16_more __ro_after_init;
+
+int ws_simd_init(void)
 {
-	simd->softirqs_held = !WS_SECTION_HOLDS_SOFTIRQS && !in_hardirq() &&
-			      !irqs_disabled();
-	if (simd->softirqs_held)
-		local_bh_disable();
-	if (irq_fpu_usable()) {
-		this_cpu_inc(statistics_of_cpu.sections[ws_context()]);
-		return true;
-	}
-	this_cpu_inc(statistics_of_cpu.refusals[ws_context()]);
-	ws_simd_unguard(simd);
-	return false;
+	has_ymm = boot_cpu_has(X86_FEATURE_AVX) &&
+		  cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
+	has_16_more = has_ymm && boot_cpu_has(X86_FEATURE_AVX512VL) &&
+		      cpu_has_xfeatures(XFEATURE_MASK_AVX512, NULL);
+	return 0;
 }
 
-void ws_simd_unguard(const struct ws_simd *simd)
+/* In a section. Each instruction clears a register to its full width, except in SSE. */
+static void wipe_registers(void)
 {
-	if (simd->softirqs_held)
+	/* The library's ChaCha20 has the key in these. */
+	if (has_16_more)
+		asm volatile(".irp i, 16, 17, 18, 19, 20, 21, 22, 23\n\t"
+			     "vpxord %xmm\\i, %xmm\\i, %xmm\\i\n\t"
+			     ".endr\n\t"
+			     ".irp i, 24, 25, 26, 27, 28, 29, 30, 31\n\t"
+			     "vpxord %xmm\\i, %xmm\\i, %xmm\\i\n\t"
+			     ".endr");
+	if (has_ymm)
+		asm volatile("vzeroall");
+	else
+		asm volatile(".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+			     "pxor %xmm\\i, %xmm\\i\n\t"
+			     ".endr");
+}
+
+/*
+ * The library's ChaCha20 puts 128 bytes of output on the stack where it has AVX2, and its
+ * SHA-256 half a kilobyte of the message. It does not wipe them.
+ */
+#define LIBRARY_STACK_BYTES 768
+
+/* Not inlined: this is the stack that the library had, below the frame of our caller. */
+static noinline void wipe_stack(void)
+{
+	u8 stack[LIBRARY_STACK_BYTES];
+
+	memzero_explicit(stack, sizeof(stack));
+}
+
+static void release_cpu(const struct ws_simd *simd)
+{
+	if (!simd->holds_cpu)
+		return;
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+	else
 		local_bh_enable();
 }
 
+bool ws_simd_guard(struct ws_simd *simd)
+{
+	simd->holds_cpu = !in_hardirq() && !irqs_disabled();
+	if (simd->holds_cpu) {
+		if (IS_ENABLED(CONFIG_PREEMPT_RT))
+			preempt_disable();
+		else
+			local_bh_disable();
+	}
+	simd->is_usable = irq_fpu_usable();
+	if (simd->is_usable)
+		this_cpu_inc(statistics_of_cpu.sections[ws_context()]);
+	else
+		this_cpu_inc(statistics_of_cpu.refusals[ws_context()]);
+	return simd->is_usable;
+}
+WS_EXPORT_FOR_TEST(ws_simd_guard);
+
+void ws_simd_unguard(const struct ws_simd *simd)
+{
+	if (simd->is_usable) {
+		kernel_fpu_begin();
+		wipe_registers();
+		kernel_fpu_end();
+		wipe_stack();
+	}
+	release_cpu(simd);
+}
+WS_EXPORT_FOR_TEST(ws_simd_unguard);
+
 bool ws_simd_begin(struct ws_simd *simd)
 {
-	if (!ws_simd_guard(simd))
+	if (!ws_simd_guard(simd)) {
+		release_cpu(simd);
 		return false;
+	}
 	kernel_fpu_begin();
 	return true;
 }
@@ -78,8 +153,9 @@ WS_EXPORT_FOR_TEST(ws_simd_begin);
 
 void ws_simd_end(const struct ws_simd *simd)
 {
+	wipe_registers();
 	kernel_fpu_end();
-	ws_simd_unguard(simd);
+	release_cpu(simd);
 }
 WS_EXPORT_FOR_TEST(ws_simd_end);
 

@@ -31,9 +31,10 @@ static inline enum ws_context ws_context(void)
 /* "task", "softirq" or "hardirq". */
 const char *ws_context_name(enum ws_context context);
 
-/* A section that has begun. */
+/* A section that has begun, or was refused. */
 struct ws_simd {
-	bool softirqs_held;
+	bool is_usable;
+	bool holds_cpu;
 };
 
 /* For one CPU, by context. */
@@ -42,11 +43,21 @@ struct ws_simd_statistics {
 	u64 refusals[WS_CONTEXTS];
 };
 
-/* Any context but NMI. False: the FPU cannot be used here; the refusal is counted. */
+/* Which registers there are to wipe. */
+int ws_simd_init(void);
+
+/*
+ * Any context but NMI. False: the FPU cannot be used here; the refusal is counted, and
+ * there is nothing to end. The end wipes all vector registers.
+ */
 bool ws_simd_begin(struct ws_simd *simd);
 void ws_simd_end(const struct ws_simd *simd);
 
-/* The same around library code that begins and ends the FPU section itself. */
+/*
+ * The same around functions of the kernel's library on secrets, which begin and end FPU
+ * sections themselves, or use scalar code where the FPU is refused: the library may be
+ * called, and ws_simd_unguard() follows, in either case.
+ */
 bool ws_simd_guard(struct ws_simd *simd);
 void ws_simd_unguard(const struct ws_simd *simd);
 

@@ -16,6 +16,7 @@ static const struct test *const groups[] = {
 	hotplug_tests, writers_tests, early_tests,
 	queues_tests,  orders_tests,
 	health_tests,  secrets_tests, nmi_tests, rdrand_tests,
+	registers_tests,
 };
 
 /* One test at a time: they load all CPUs and count what happens. */
@@ -168,4 +169,3 @@ module_exit(control_exit);
 
 MODULE_DESCRIPTION("Tests of the module wellspring");
 MODULE_LICENSE("Dual MIT/GPL");
-WS_IMPORT_FOR_TEST();

@@ -2,15 +2,21 @@
 /*
  * What reads leave behind. For a moment probes record, in a form that is found nowhere
  * else, every key that makes output, every seed, the noise of the pools that the next
- * reseeds use, and what users wrote. After that all of them are used up, so none of them
- * may be in memory. Memory is searched from outside: an emulator writes all of it to a
- * file, which has the records too (rig/src/kernel_test/secrets.rs).
+ * reseeds use, and what users wrote. After that all of them are used up. Output is recorded
+ * as well, and its last reader wipes it. So none of it may be in memory, nor in the vector
+ * registers of the CPUs, which idle after a last read. Memory is searched from outside: an
+ * emulator writes all of it to a file, which has the records too, and shows the registers
+ * (rig/src/kernel_test/secrets.rs).
  */
+#include <asm/fpu/api.h>
+#include <linux/cpu.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/kprobes.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/workqueue.h>
 
 #include "../mix.h"
 #include "../pool.h"
@@ -20,6 +26,9 @@
 
 #define RECORDS 4096
 #define SECRET_BYTES 32
+/* The last read on a CPU, and room for those of all CPUs. */
+#define LAST_BYTES 4096
+#define LAST_RECORDS (8 * LAST_BYTES / SECRET_BYTES)
 /* Each byte is kept with these bits changed, so that a record is not a finding. */
 #define MASK 0x5a
 #define PERIOD_NS 500000
@@ -27,7 +36,7 @@
 /* Pool 3, the last of these, is emptied by every 8th reseed; use_up() makes 128. */
 #define POOLS_USED_UP 4
 
-enum kind { KEY = 1, SEED, NOISE, WRITTEN, KINDS };
+enum kind { KEY = 1, SEED, NOISE, WRITTEN, OUTPUT, LAST, KINDS };
 
 /* One piece of memory, which the search knows by its first words. */
 struct records {
@@ -48,14 +57,21 @@ static u8 *planted;
 /* In any context. A byte at a time, so that the compiler keeps no copy. */
 static void record(enum kind kind, const u8 *secret)
 {
-	unsigned int number = atomic_inc_return(&recorded) - 1, byte;
+	unsigned int most = kind == LAST ? RECORDS : RECORDS - LAST_RECORDS, byte;
+	unsigned int number = atomic_fetch_add_unless(&recorded, 1, most);
 
-	if (number >= RECORDS)
+	if (number >= most)
 		return;
 	records->all[number].kind = cpu_to_le32(kind);
 	for (byte = 0; byte < SECRET_BYTES; byte++)
 		WRITE_ONCE(records->all[number].masked[byte],
 			   READ_ONCE(secret[byte]) ^ MASK);
+}
+
+static void record_all(enum kind kind, const u8 *bytes, size_t length)
+{
+	for (; length >= SECRET_BYTES; length -= SECRET_BYTES, bytes += SECRET_BYTES)
+		record(kind, bytes);
 }
 
 /*
@@ -85,10 +101,8 @@ static int on_key(struct kprobe *probe, struct pt_regs *registers)
 static int on_seed(struct kprobe *probe, struct pt_regs *registers)
 {
 	const u8 *seed = (const u8 *)regs_get_kernel_argument(registers, 1);
-	size_t bytes = regs_get_kernel_argument(registers, 2);
 
-	for (; bytes >= SECRET_BYTES; bytes -= SECRET_BYTES, seed += SECRET_BYTES)
-		record(SEED, seed);
+	record_all(SEED, seed, regs_get_kernel_argument(registers, 2));
 	return 0;
 }
 
@@ -174,6 +188,14 @@ static int read_device(u8 *bytes, size_t length)
 	return got == length ? 0 : -EIO;
 }
 
+/* The last blocks of a read: those would stay in registers and on the stack. */
+static void record_end(const u8 *bytes, size_t length)
+{
+	size_t start = length > 512 ? round_down(length - 512, 64) : 0;
+
+	record_all(OUTPUT, bytes + start, length - start);
+}
+
 /* All ways to read, write and reseed. @bytes has room for 9000. */
 static int use_everything(u8 *bytes)
 {
@@ -182,9 +204,12 @@ static int use_everything(u8 *bytes)
 	int error = 0;
 
 	for (index = 0; index < ARRAY_SIZE(lengths); index++) {
-		for (mode = 0; mode < WS_MODES; mode++)
+		for (mode = 0; mode < WS_MODES; mode++) {
 			error = ws_read(mode, bytes, lengths[index]) ?: error;
+			record_end(bytes, lengths[index]);
+		}
 		error = read_device(bytes, lengths[index]) ?: error;
+		record_end(bytes, lengths[index]);
 		get_random_bytes(bytes, SECRET_BYTES);
 		record(WRITTEN, bytes);
 		ws_mix(bytes, SECRET_BYTES);
@@ -211,6 +236,27 @@ static void use_up(void)
 	memzero_explicit(bytes, sizeof(bytes));
 }
 
+static long read_last(void *bytes)
+{
+	int error = wellspring_get_bytes(bytes, LAST_BYTES);
+
+	record_all(LAST, bytes, LAST_BYTES);
+	memzero_explicit(bytes, LAST_BYTES);
+	return error;
+}
+
+/* By a kernel thread on each CPU, which has nothing to do after that. */
+static int read_last_everywhere(u8 *bytes)
+{
+	int cpu, error = 0;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu)
+		error = work_on_cpu(cpu, read_last, bytes) ?: error;
+	cpus_read_unlock();
+	return error;
+}
+
 static int secrets_record(struct report *report)
 {
 	static const char title[] = "records of wellspring all masked";
@@ -235,6 +281,7 @@ static int secrets_record(struct report *report)
 	error = use_everything(bytes);
 	unregister_kprobes(all, ARRAY_SIZE(all));
 	use_up();
+	error = read_last_everywhere(bytes) ?: error;
 	kfree_sensitive(bytes);
 	index = min_t(unsigned int, atomic_read(&recorded), RECORDS);
 	records->count = cpu_to_le32(index);
@@ -242,12 +289,22 @@ static int secrets_record(struct report *report)
 		records->title[index] = title[index] ^ MASK;
 	if (error)
 		return failed(report, "error %d", error);
-	return passed(report, "%u keys, seeds, events and writes of %d; keys in tasks %u, softirqs %u, hard interrupts %u",
-		      le32_to_cpu(records->count), atomic_read(&recorded),
-		      hits[WS_TASK], hits[WS_SOFTIRQ], hits[WS_HARDIRQ]);
+	return passed(report, "%u pieces of keys, seeds, events, writes and output; keys in tasks %u, softirqs %u, hard interrupts %u",
+		      le32_to_cpu(records->count), hits[WS_TASK],
+		      hits[WS_SOFTIRQ], hits[WS_HARDIRQ]);
 }
 
-/* For the search to find: the first key as it was. */
+/* A key in a register of a CPU that idles. This one returns to a task, which has its own. */
+static void plant_register(void *bytes)
+{
+	if (!irq_fpu_usable())
+		return;
+	kernel_fpu_begin();
+	asm volatile("movups (%0), %%xmm7" : : "r" (bytes) : "memory");
+	kernel_fpu_end();
+}
+
+/* For the search to find: the first key as it was, in memory and in registers. */
 static int secrets_plant(struct report *report)
 {
 	unsigned int byte;
@@ -260,7 +317,8 @@ static int secrets_plant(struct report *report)
 		return failed(report, "no memory");
 	for (byte = 0; byte < SECRET_BYTES; byte++)
 		planted[byte] = records->all[0].masked[byte] ^ MASK;
-	return passed(report, "a key that was used up is in memory");
+	on_each_cpu(plant_register, planted, true);
+	return passed(report, "a key that was used up is in memory and in registers");
 }
 
 void secrets_exit(void)

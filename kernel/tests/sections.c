@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SIMD in softirqs. All CPUs spend their time in FPU sections, and a thousand times per
- * second a softirq asks for the FPU too: first with the bare sections of the kernel, then
- * with those of the module.
+ * SIMD in softirqs. All CPUs spend their time in stretches of code, in which a hard
+ * interrupt and a softirq come a thousand times per second. The softirq asks for the FPU.
+ * In a stretch of ordinary code softirqs come; in those of the module they wait.
  */
 #include <asm/fpu/api.h>
 #include <linux/delay.h>
@@ -12,110 +12,152 @@
 #include "timers.h"
 #include "workers.h"
 
-/* Much longer than the module's sections, so that most softirqs interrupt one. */
-#define SECTION_US 900
+/* Much longer than the module's sections, so that most interrupts come in one. */
+#define STRETCH_US 900
 #define PERIOD_NS 1000000
-#define TIME_MS 1000
+#define TIME_MS 500
 #define LEAST_SOFTIRQS 50
 
+/* A stretch: of ordinary code, in a section of the kernel, of the module, in its guard. */
+enum kind { ORDINARY, BARE, SECTION, GUARD, KINDS };
+
 struct counts {
+	bool inside;
 	u64 softirqs;
 	u64 refused;
+	/* Interrupts of either kind that came in a stretch. */
+	u64 softirqs_inside;
+	u64 hardirqs_inside;
 };
 
-struct sections {
-	bool bare;
+struct stretches {
+	enum kind kind;
 	struct counts __percpu *counts;
 };
 
 static void spend_time(struct worker *worker)
 {
-	const struct sections *sections = worker->argument;
+	const struct stretches *stretches = worker->argument;
+	bool *inside = &per_cpu_ptr(stretches->counts, worker->cpu)->inside;
 	struct ws_simd simd;
 
-	if (sections->bare) {
+	if (stretches->kind == BARE)
 		kernel_fpu_begin();
-		udelay(SECTION_US);
+	if (stretches->kind == SECTION && !ws_simd_begin(&simd))
+		return;
+	if (stretches->kind == GUARD)
+		ws_simd_guard(&simd);
+	WRITE_ONCE(*inside, true);
+	udelay(STRETCH_US);
+	WRITE_ONCE(*inside, false);
+	if (stretches->kind == BARE)
 		kernel_fpu_end();
-	} else if (ws_simd_begin(&simd)) {
-		udelay(SECTION_US);
+	if (stretches->kind == SECTION)
 		ws_simd_end(&simd);
-	}
+	if (stretches->kind == GUARD)
+		ws_simd_unguard(&simd);
 }
 
 static void want_fpu(int cpu, void *argument)
 {
-	const struct sections *sections = argument;
-	struct counts *counts = per_cpu_ptr(sections->counts, cpu);
+	const struct stretches *stretches = argument;
+	struct counts *counts = per_cpu_ptr(stretches->counts, cpu);
 	struct ws_simd simd;
 
 	counts->softirqs++;
+	counts->softirqs_inside += READ_ONCE(counts->inside);
 	if (ws_simd_begin(&simd))
 		ws_simd_end(&simd);
 	else
 		counts->refused++;
 }
 
-static void add_up(const struct sections *sections, struct counts *total)
+static void count_hardirqs(int cpu, void *argument)
+{
+	const struct stretches *stretches = argument;
+	struct counts *counts = per_cpu_ptr(stretches->counts, cpu);
+
+	counts->hardirqs_inside += READ_ONCE(counts->inside);
+}
+
+static void add_up(const struct stretches *stretches, struct counts *total)
 {
 	int cpu;
 
 	memset(total, 0, sizeof(*total));
 	for_each_possible_cpu(cpu) {
-		const struct counts *counts = per_cpu_ptr(sections->counts, cpu);
+		const struct counts *counts = per_cpu_ptr(stretches->counts, cpu);
 
 		total->softirqs += READ_ONCE(counts->softirqs);
 		total->refused += READ_ONCE(counts->refused);
+		total->softirqs_inside += READ_ONCE(counts->softirqs_inside);
+		total->hardirqs_inside += READ_ONCE(counts->hardirqs_inside);
 	}
 }
 
-/* And refusals, where bare sections must show some. */
-static bool enough_softirqs(void *argument)
+/* Without interrupts in stretches a test would show nothing. */
+static bool enough_interrupts(void *argument)
 {
-	const struct sections *sections = argument;
+	const struct stretches *stretches = argument;
 	struct counts total;
 
-	add_up(sections, &total);
+	add_up(stretches, &total);
 	return total.softirqs >= LEAST_SOFTIRQS &&
-	       (total.refused || !sections->bare || WS_SECTION_HOLDS_SOFTIRQS);
+	       total.hardirqs_inside >= LEAST_SOFTIRQS &&
+	       (total.softirqs_inside || stretches->kind != ORDINARY);
 }
 
-static int count_refusals(bool bare, struct counts *total)
+static int count_interrupts(enum kind kind, struct counts *total)
 {
-	struct sections sections = { .bare = bare };
-	struct timers timers = { .function = want_fpu, .argument = &sections,
-				 .softirq = true, .period_ns = PERIOD_NS };
+	struct stretches stretches = { .kind = kind };
+	struct timers softirqs = { .function = want_fpu, .argument = &stretches,
+				   .softirq = true, .period_ns = PERIOD_NS };
+	struct timers hardirqs = { .function = count_hardirqs,
+				   .argument = &stretches,
+				   .period_ns = PERIOD_NS + 7000 };
 	int error;
 
-	sections.counts = alloc_percpu(struct counts);
-	if (!sections.counts)
+	stretches.counts = alloc_percpu(struct counts);
+	if (!stretches.counts)
 		return -ENOMEM;
-	error = timers_start(&timers);
+	error = timers_start(&softirqs);
 	if (!error) {
-		error = workers_run(1, spend_time, &sections, TIME_MS,
-				    enough_softirqs);
-		timers_stop(&timers);
+		error = timers_start(&hardirqs);
+		if (!error) {
+			error = workers_run(1, spend_time, &stretches, TIME_MS,
+					    enough_interrupts);
+			timers_stop(&hardirqs);
+		}
+		timers_stop(&softirqs);
 	}
-	add_up(&sections, total);
-	free_percpu(sections.counts);
+	add_up(&stretches, total);
+	free_percpu(stretches.counts);
 	return error;
 }
 
 static int sections_hold_softirqs(struct report *report)
 {
-	struct counts bare, ours;
-	int error = count_refusals(true, &bare);
+	struct counts counts[KINDS];
+	enum kind kind;
 
-	if (!error)
-		error = count_refusals(false, &ours);
-	if (error)
-		return failed(report, "error %d", error);
-	if (ours.refused)
-		return failed(report, "%llu of %llu softirqs refused", ours.refused,
-			      ours.softirqs);
+	for (kind = 0; kind < KINDS; kind++) {
+		int error = count_interrupts(kind, &counts[kind]);
+
+		if (error)
+			return failed(report, "error %d, kind %d", error, kind);
+	}
+	for (kind = SECTION; kind <= GUARD; kind++)
+		if (counts[kind].softirqs_inside || counts[kind].refused)
+			return failed(report, "kind %d: %llu softirqs came inside, %llu of %llu refused",
+				      kind, counts[kind].softirqs_inside,
+				      counts[kind].refused, counts[kind].softirqs);
 	return passed(report,
-		      "refused: %llu of %llu with bare sections, %llu of %llu with those of the module",
-		      bare.refused, bare.softirqs, ours.refused, ours.softirqs);
+		      "softirqs inside: %llu of %llu in ordinary code, %llu in bare sections (%llu refused), "
+		      "none in those of the module, with %llu and %llu hard interrupts",
+		      counts[ORDINARY].softirqs_inside, counts[ORDINARY].softirqs,
+		      counts[BARE].softirqs_inside, counts[BARE].refused,
+		      counts[SECTION].hardirqs_inside,
+		      counts[GUARD].hardirqs_inside);
 }
 
 static u64 softirq_refusals(u64 *sections)

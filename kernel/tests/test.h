@@ -54,6 +54,7 @@ extern const struct test detour_tests[];
 extern const struct test orders_tests[];
 extern const struct test queues_tests[];
 extern const struct test readers_tests[];
+extern const struct test registers_tests[];
 extern const struct test early_tests[];
 extern const struct test exports_tests[];
 extern const struct test writers_tests[];

@@ -1,9 +1,10 @@
 //! Searches all memory of a machine for anything from which past output can be computed.
 //!
 //! `kernel/tests/secrets.c` reads in every mode and context, and records each key that made output, each seed, the noise
-//! of the pools that the next reseeds use, and what was written, in a masked form. QEMU writes the machine's memory to a
-//! file, which has the records too. No half of a recorded secret, in either order of bytes, and no round key of AES may be
-//! in it. Then the test puts one such key into memory, and the search must find it.
+//! of the pools that the next reseeds use, what was written, and output, in a masked form. QEMU writes the machine's memory
+//! to a file, which has the records too, and shows the vector registers of all CPUs. No half of a recorded secret, in either
+//! order of bytes, and no round key of AES may be in memory or in a register. Then the test puts one such key into memory
+//! and into registers, and the search must find both.
 
 use super::steps::{LOAD_NEEDED, succeeded};
 use crate::guest::{Cache, Guest, Qemu, Result, Vm, at, failed};
@@ -45,7 +46,7 @@ pub(super) fn drill(cache: &Cache, qemu: &Qemu, mut vm: Vm) -> Result<String> {
         let Some(said) = run_test(&mut guest, "secrets/record")? else {
             return Ok("SKIPPED: this kernel has no probes".into());
         };
-        let clean = dump(&mut guest, &file)?;
+        let (clean, registers) = dump(&mut guest, &file)?;
         let secrets = records(&clean).ok_or("the records are not in the memory".to_owned())?;
         let pieces = pieces(&secrets);
         if let Some(place) = find(&clean, &pieces) {
@@ -54,17 +55,26 @@ pub(super) fn drill(cache: &Cache, qemu: &Qemu, mut vm: Vm) -> Result<String> {
                 surroundings(&clean, place)
             ));
         }
+        let held = count_held(&registers, &pieces);
+        if held > 0 {
+            return failed(format!(
+                "{cipher}: after the reads {held} of {} registers hold used secrets or output",
+                registers.len()
+            ));
+        }
         run_test(&mut guest, "secrets/plant")?;
-        if find(&dump(&mut guest, &file)?, &pieces).is_none() {
+        let (memory, _) = dump(&mut guest, &file)?;
+        if find(&memory, &pieces).is_none() {
             return failed("the search does not find a key that was put into memory");
         }
+        must_find_in_registers(&mut guest, &pieces)?;
         notes.push(format!("{cipher}: {said}"));
         guest.must("rmmod wellspring_test && rmmod wellspring")?;
     }
     fs::remove_dir_all(&folder).map_err(at(folder.display()))?;
     guest.end()?;
     Ok(format!(
-        "in {MEMORY_MIB} MiB none is left, and one that was put there is found; {}",
+        "in {MEMORY_MIB} MiB and in all registers none is left, and one that was put there is found; {}",
         notes.join("; ")
     ))
 }
@@ -84,9 +94,10 @@ fn run_test(guest: &mut Guest, name: &str) -> Result<Option<String>> {
     }
 }
 
-/// All memory of the machine, which stands still meanwhile.
-fn dump(guest: &mut Guest, file: &Path) -> Result<Vec<u8>> {
+/// All memory of the machine and the vector registers of its CPUs. It stands still meanwhile.
+fn dump(guest: &mut Guest, file: &Path) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
     guest.monitor("stop")?;
+    let registers = registers(guest)?;
     let bytes = MEMORY_MIB << 20;
     // Quoted, since a number and a slash would be a division.
     let answer = guest.monitor(&format!("pmemsave 0 {bytes} \"{}\"", file.display()))?;
@@ -95,9 +106,69 @@ fn dump(guest: &mut Guest, file: &Path) -> Result<Vec<u8>> {
     let answer: String = answer.lines().skip(1).collect();
     let memory = fs::read(file).map_err(at(format!("{}: {answer}", file.display())))?;
     if memory.len() == bytes {
-        return Ok(memory);
+        return Ok((memory, registers));
     }
     failed(format!("QEMU wrote {} bytes: {answer}", memory.len()))
+}
+
+/// How often a key is put into the registers of all CPUs until it is found in one. Tasks that run meanwhile have their own.
+const MOST_PLANTS: usize = 100;
+
+/// Fails if the search does not find a key in a register.
+fn must_find_in_registers(guest: &mut Guest, pieces: &HashSet<Piece>) -> Result {
+    for _ in 0..MOST_PLANTS {
+        run_test(guest, "secrets/plant")?;
+        if count_held(&registers(guest)?, pieces) > 0 {
+            return Ok(());
+        }
+    }
+    failed("the search does not find a key that was put into registers")
+}
+
+/// The vector registers of all CPUs.
+fn registers(guest: &mut Guest) -> Result<Vec<Vec<u8>>> {
+    let registers = vector_registers(&guest.monitor("info registers -a")?);
+    match registers.len() {
+        16.. => Ok(registers),
+        count => failed(format!("QEMU shows {count} vector registers")),
+    }
+}
+
+/// The vector registers in what QEMU's monitor says, as bytes in the order of memory. QEMU prints words of 16 digits, the
+/// highest first: `YMM03=`, and four of them.
+fn vector_registers(text: &str) -> Vec<Vec<u8>> {
+    let mut registers: Vec<Vec<u8>> = Vec::new();
+    let mut is_vector = false;
+    for word in text.split_whitespace() {
+        let digits = match word.split_once('=') {
+            Some((name, digits)) => {
+                is_vector = name.len() == 5 && name[1..].starts_with("MM");
+                if is_vector {
+                    registers.push(Vec::new());
+                }
+                digits
+            }
+            None => word,
+        };
+        let (quads, _) = digits.as_bytes().as_chunks::<16>();
+        for quad in quads.iter().filter(|_| is_vector) {
+            let number = std::str::from_utf8(quad).ok();
+            let number = number.and_then(|quad| u64::from_str_radix(quad, 16).ok());
+            if let (Some(number), Some(register)) = (number, registers.last_mut()) {
+                register.splice(0..0, number.to_le_bytes());
+            }
+        }
+    }
+    registers
+}
+
+/// How many registers have one of the pieces in one of their lanes.
+fn count_held(registers: &[Vec<u8>], pieces: &HashSet<Piece>) -> usize {
+    let holds = |register: &&Vec<u8>| {
+        let (lanes, _) = register.as_chunks::<PIECE_BYTES>();
+        lanes.iter().any(|lane| pieces.contains(lane))
+    };
+    registers.iter().filter(holds).count()
 }
 
 /// A secret as it was, and whether it is a key.
@@ -256,6 +327,32 @@ mod tests {
             0x63, 0x1e,
         ];
         assert_eq!(round_keys(&key)[14], last);
+    }
+
+    #[test]
+    fn registers_are_read_from_words_of_either_width() {
+        let text = "\
+CPU#0
+RAX=0000000000000000 RBX=ffffffff81000000
+FPR6=0000000000000000 0000 FPR7=0000000000000000 0000
+XMM00=00000000000000ff0123456789abcdef XMM01=00000000000000000000000000000000
+YMM15=0000000000000001 0000000000000002 0000000000000003 0000000000000004
+CPU#1
+";
+        let registers = vector_registers(text);
+        let widths: Vec<usize> = registers.iter().map(Vec::len).collect();
+        assert_eq!(widths, [16, 16, 32]);
+        assert_eq!(
+            registers[0][..9],
+            [0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01, 0xff]
+        );
+        assert_eq!(
+            (registers[2][0], registers[2][8], registers[2][31 - 7]),
+            (4, 3, 1)
+        );
+        let lane: Piece = std::array::from_fn(|at| registers[2][16 + at]);
+        assert_eq!(count_held(&registers, &HashSet::from([lane])), 1);
+        assert_eq!(count_held(&registers, &HashSet::new()), 0);
     }
 
     #[test]
