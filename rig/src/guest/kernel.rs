@@ -17,7 +17,7 @@ use std::thread;
 /// A kernel that boots, and what a module for it is built with.
 pub(crate) struct Kernel {
     pub(crate) release: Release,
-    /// The release, and the version if it is built from a folder that was given.
+    /// Its version; or the release if we build it, and the version if the source is in a folder that was given.
     pub(crate) name: String,
     pub(crate) image: PathBuf,
     /// The folder that a module's Makefile is run in.
@@ -38,14 +38,8 @@ impl Kernel {
             Some((suite, packages)) => Some(Chroot::fetch(cache, suite, packages)?),
             None => None,
         };
-        let flavour = release.flavour();
-        let folder = cache.once(&format!("kernel-{release}"), |folder| {
-            let apt = Apt::new(folder, &[release.suite()])?;
-            let mut names = apt.closure(&format!("linux-image-{flavour}"), is_part)?;
-            names.extend(apt.closure(&format!("linux-headers-{flavour}"), is_part)?);
-            apt.unpack(names.iter().map(String::as_str), folder)
-        })?;
-        let end = format!("-{flavour}");
+        let (version, folder) = fetch_newest(cache, release)?;
+        let end = format!("-{}", release.flavour());
         let image = match entry(&folder.join("boot"), "vmlinuz-", "") {
             Ok(image) => image,
             // Newer packages install the image here.
@@ -54,7 +48,7 @@ impl Kernel {
         let headers = entry(&folder.join("usr/src"), "linux-headers-", &end)?;
         Ok(Self {
             release,
-            name: release.to_string(),
+            name: version,
             image,
             headers,
             modules: Some(folder),
@@ -161,6 +155,69 @@ impl Kernel {
     }
 }
 
+/// The version of the newest kernel that the suites of a release offer now, and the folder where it is unpacked, with its
+/// headers. If the suites are out of reach, the newest that was fetched before.
+fn fetch_newest(cache: &Cache, release: Release) -> Result<(String, PathBuf)> {
+    let lists = cache.folder().join(format!("lists-{release}"));
+    let apt = match Apt::new(&lists, release.suites()) {
+        Err(Stop::Missing(reason)) => {
+            return match fetched_before(cache, release) {
+                Some(found) => {
+                    println!("{reason}; {} was fetched before", found.0);
+                    Ok(found)
+                }
+                None => Err(Stop::Missing(reason)),
+            };
+        }
+        apt => apt?,
+    };
+    let newest = release.newest();
+    let mut names = apt.closure(&format!("linux-image-{newest}"), is_part)?;
+    names.extend(apt.closure(&format!("linux-headers-{newest}"), is_part)?);
+    let Some(version) = version_among(names.iter().map(String::as_str), release) else {
+        return failed(format!("no headers of {release} among {names:?}"));
+    };
+    let version = version.to_owned();
+    let folder = cache.once(&format!("kernel-{release}-{version}"), |folder| {
+        apt.unpack(names.iter().map(String::as_str), folder)
+    })?;
+    Ok((version, folder))
+}
+
+/// The version in the name of the headers' package: `6.12.117+deb12-cloud-amd64`. The package that depends on the newest
+/// has no such name.
+fn version_among<'a>(
+    names: impl IntoIterator<Item = &'a str>,
+    release: Release,
+) -> Option<&'a str> {
+    let end = format!("-{}", release.flavour());
+    let versions = names
+        .into_iter()
+        .filter_map(|name| name.strip_prefix("linux-headers-"));
+    let mut versions = versions.filter(|version| {
+        version.starts_with(|first: char| first.is_ascii_digit())
+            && version.ends_with(&end)
+            && *version != release.newest()
+    });
+    versions.next()
+}
+
+/// The last that was fetched of a release.
+fn fetched_before(cache: &Cache, release: Release) -> Option<(String, PathBuf)> {
+    let start = format!("kernel-{release}-");
+    let entries = fs::read_dir(cache.folder()).ok()?.flatten();
+    let folders = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let version = name.strip_prefix(&start)?.to_owned();
+        let is_whole = version.ends_with(release.flavour());
+        let is_version = version.starts_with(|first: char| first.is_ascii_digit());
+        let time = entry.metadata().ok()?.modified().ok()?;
+        (is_whole && is_version).then(|| (time, version, entry.path()))
+    });
+    let (_, version, folder) = folders.max_by_key(|(time, ..)| *time)?;
+    Some((version, folder))
+}
+
 /// Whether a package is a part of a kernel or of its headers; not a compiler, and not the image without a
 /// signature.
 fn is_part(name: &str) -> bool {
@@ -227,6 +284,22 @@ mod tests {
         ] {
             assert!(!is_complaint(line), "{line}");
         }
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_headers_and_not_of_the_package_that_depends_on_them() {
+        let names = [
+            "linux-headers-6.12-cloud-amd64",
+            "linux-headers-6.12.117+deb12-cloud-amd64",
+            "linux-headers-6.12.117+deb12-common",
+            "linux-image-6.12-cloud-amd64",
+        ];
+        let version = version_among(names, Release::V6_12);
+        assert_eq!(version, Some("6.12.117+deb12-cloud-amd64"));
+        assert_eq!(
+            version_among(["linux-headers-cloud-amd64"], Release::V6_1),
+            None
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const ARCHIVE: &str = "http://deb.debian.org/debian";
+const SECURITY: &str = "http://deb.debian.org/debian-security";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// dpkg's list of installed packages.
 const INSTALLED: &str = "/var/lib/dpkg/status";
@@ -36,7 +37,14 @@ impl Apt {
             let part = apt.folder.join(part);
             fs::create_dir_all(&part).map_err(at(part.display()))?;
         }
-        let line = |suite: &&str| format!("deb [signed-by={KEYS}] {ARCHIVE} {suite} main\n");
+        let line = |suite: &&str| {
+            let archive = if suite.ends_with("-security") {
+                SECURITY
+            } else {
+                ARCHIVE
+            };
+            format!("deb [signed-by={KEYS}] {archive} {suite} main\n")
+        };
         let sources: String = suites.iter().map(line).collect();
         fs::write(apt.folder.join("sources.list"), sources).map_err(at("sources.list"))?;
         match run(apt.command("apt-get", INSTALLED).args(["update", "-q"])) {

@@ -2,17 +2,19 @@
 
 use std::fmt;
 
-/// The kernels to choose from.
+/// The kernels to choose from. Each is the newest that its suites offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Release {
     /// Debian 12's.
     V6_1,
     /// The same version with PREEMPT_RT.
     V6_1Rt,
-    /// The one backported to Debian 12, and Debian 13's.
+    /// The one of Debian 12's security updates, and Debian 13's.
     V6_12,
     /// The same version with PREEMPT_RT.
     V6_12Rt,
+    /// The one backported to Debian 12: 6.12.95, from before stable kernels took new system core operations.
+    V6_12Backports,
     /// The one of Debian's unstable suite. Its number may be higher by now.
     V7_2,
     /// The one backported to Debian 13. Its number may be higher by now.
@@ -27,11 +29,12 @@ pub(crate) enum Release {
 
 impl Release {
     /// All, the oldest first, then those that we build.
-    pub(crate) const ALL: [Release; 9] = [
+    pub(crate) const ALL: [Release; 10] = [
         Release::V6_1,
         Release::V6_1Rt,
         Release::V6_12,
         Release::V6_12Rt,
+        Release::V6_12Backports,
         Release::V7_2,
         Release::V7_3,
         Release::Debug,
@@ -46,6 +49,7 @@ impl Release {
             Release::V6_1Rt => "6.1-rt",
             Release::V6_12 => "6.12",
             Release::V6_12Rt => "6.12-rt",
+            Release::V6_12Backports => "6.12-backports",
             Release::V7_2 => "7.2",
             Release::V7_3 => "7.3",
             Release::Debug => "debug",
@@ -54,17 +58,25 @@ impl Release {
         }
     }
 
-    /// The suite of its packages.
-    pub(super) const fn suite(self) -> &'static str {
+    /// The suites of its packages.
+    pub(super) const fn suites(self) -> &'static [&'static str] {
         match self {
-            Release::V6_1 | Release::V6_1Rt => "bookworm",
-            Release::V6_12
-            | Release::V6_12Rt
-            | Release::Debug
-            | Release::Kcsan
-            | Release::Plain => "bookworm-backports",
-            Release::V7_3 => "trixie-backports",
-            Release::V7_2 => "sid",
+            Release::V6_1 | Release::V6_1Rt => &["bookworm", "bookworm-security"],
+            Release::V6_12 | Release::V6_12Rt => &["bookworm-security"],
+            Release::V6_12Backports | Release::Debug | Release::Kcsan | Release::Plain => {
+                &["bookworm-backports"]
+            }
+            Release::V7_3 => &["trixie-backports"],
+            Release::V7_2 => &["sid"],
+        }
+    }
+
+    /// The end of the names of the packages that depend on the newest: those of an image and of headers.
+    pub(super) const fn newest(self) -> &'static str {
+        match self {
+            Release::V6_12 => "6.12-cloud-amd64",
+            Release::V6_12Rt => "6.12-rt-amd64",
+            _ => self.flavour(),
         }
     }
 

@@ -1,10 +1,15 @@
-//! `dkms install`, `dkms remove` and the guards of dkms.conf, in a small Debian 12 with dkms and the headers of its kernel.
+//! `dkms install`, `dkms remove` and the guards of dkms.conf, in a small Debian 12 with dkms and the newest headers of its
+//! two kernels, which come with the security updates.
 
-use crate::guest::{Cache, Chroot, Result, failed, run};
+use crate::guest::{Cache, Chroot, Result, Stop, failed, run};
 use std::path::Path;
 
-const INSTALL: &str =
-    "apt-get install --yes --quiet --no-install-recommends dkms linux-headers-cloud-amd64 gcc-12";
+/// Run at each time, so that the headers are the newest.
+const INSTALL: &str = "set -e
+export DEBIAN_FRONTEND=noninteractive
+echo 'deb http://deb.debian.org/debian-security bookworm-security main' >/etc/apt/sources.list.d/security.list
+apt-get update --quiet
+apt-get install --yes --quiet --no-install-recommends dkms gcc-12 linux-headers-cloud-amd64 linux-headers-6.12-cloud-amd64";
 
 /// Prints a line for each thing that is tested. The module is in /module. A kernel is where dkms looks for its
 /// configuration: /lib/modules/NAME/build/.config.
@@ -35,14 +40,17 @@ refused -k 6.0.12-1-amd64
 refused -k 6.1.0-1-up-amd64
 refused -k $kernel -a aarch64
 rm -rf /lib/modules/*-1-amd64 /lib/modules/*-up-amd64
-dkms install $name -k $kernel >/tmp/output 2>&1 || { cat /tmp/output; exit 1; }
-dkms status $name -k $kernel | grep -q ': installed' || { dkms status; exit 1; }
-file=$(find /lib/modules/$kernel/updates -name 'wellspring.ko*')
-modinfo -F version $file | grep -qx $version
-modinfo -F alias $file | grep -qx wellspring
-! modinfo -F parm $file | grep -q 'for tests'
-[ -z "$(find /lib/modules -name 'wellspring_test*')" ]
-echo "installed for $kernel, without tests"
+for kernel in $(ls /lib/modules | grep cloud); do
+    dkms install $name -k $kernel >/tmp/output 2>&1 ||
+        { cat /tmp/output /var/lib/dkms/wellspring/$version/build/make.log; exit 1; }
+    dkms status $name -k $kernel | grep -q ': installed' || { dkms status; exit 1; }
+    file=$(find /lib/modules/$kernel/updates -name 'wellspring.ko*')
+    modinfo -F version $file | grep -qx $version
+    modinfo -F alias $file | grep -qx wellspring
+    ! modinfo -F parm $file | grep -q 'for tests'
+    [ -z "$(find /lib/modules -name 'wellspring_test*')" ]
+    echo "installed for $kernel, without tests"
+done
 dkms remove $name --all >/tmp/output 2>&1 || { cat /tmp/output; exit 1; }
 left=$(left_over)
 [ -z "$left" ] || { echo "left over: $left"; exit 1; }
@@ -52,6 +60,9 @@ echo "removed"
 /// All of it. Returns the note for the table.
 pub(super) fn test(cache: &Cache, source: &Path) -> Result<String> {
     let chroot = Chroot::fetch_and_run(cache, "system-dkms", "bookworm", INSTALL)?;
+    if let Err(Stop::Failed(reason)) = run(chroot.command("sh").args(["-c", INSTALL])) {
+        println!("the headers are those that are here: {reason}");
+    }
     let chroot = chroot.share(source, "/module");
     let says = run(chroot.command("sh").args(["-c", STEPS]))?;
     match says.lines().last() {

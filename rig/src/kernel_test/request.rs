@@ -129,7 +129,7 @@ mod tests {
             })
         );
         let all = parse("all").unwrap();
-        assert_eq!(all.releases, Release::ALL[..8]);
+        assert_eq!(all.releases, Release::ALL[..9]);
         let here = std::env::current_dir().unwrap();
         let own = parse("--source .").unwrap();
         assert_eq!(own.releases, [Release::Plain]);
