@@ -64,8 +64,11 @@ void ws_accumulator_mix(struct ws_accumulator *accumulator, const void *data,
 {
 	/* An operator may credit what was written: so it is in the pool that is used next. */
 	struct ws_pool *pool = &accumulator->pools[0];
+	struct ws_simd simd;
 
+	ws_simd_guard(&simd);
 	sha256_update(&pool->hash, data, bytes);
+	ws_simd_unguard(&simd);
 	pool_credit(pool, credit_bits);
 }
 WS_EXPORT_FOR_TEST(ws_accumulator_mix);
