@@ -141,7 +141,7 @@ impl Kernel {
             .concat();
         let complaints: Vec<&str> = text.lines().filter(|line| is_complaint(line)).collect();
         match (output.status.success(), complaints.is_empty()) {
-            (true, true) => Ok(build),
+            (true, true) => in_order(&build).map(|()| build),
             (true, false) => failed(format!(
                 "the build for {} by {compiler} has warnings:\n  {}",
                 self.name,
@@ -153,6 +153,17 @@ impl Kernel {
             )),
         }
     }
+}
+
+/// Checks that the module's files have no circles: its script reads the symbols of the object files.
+fn in_order(build: &Path) -> Result {
+    let script = build.join("tests/call-order.sh");
+    let output = Command::new("sh").arg(&script).arg(build).output();
+    let output = output.map_err(at(script.display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    failed(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The version of the newest kernel that the suites of a release offer now, and the folder where it is unpacked, with its
