@@ -100,7 +100,7 @@ rm -f $over
 [ $steps -gt 10 ] || fail "load/steps: only $steps steps"
 [ ! -e /proc/crypto ] || [ $without_rng -eq 1 ] ||
 	fail "load/steps: no load went on without the rng"
-echo "ok load/steps: each of $steps steps failed once"
+[ $failures -gt 0 ] || echo "ok load/steps: each of $steps steps failed once"
 
 reader() {
 	while :; do
