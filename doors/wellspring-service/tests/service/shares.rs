@@ -1,8 +1,6 @@
 //! Readers of device files beside each other: shares of users, and what a flood leaves behind.
 
-use super::common::{
-    PATIENCE, has_fuse, is_installed, is_long, start_with_files, start_with_files_and,
-};
+use super::common::{PATIENCE, has_fuse, is_installed, start_with_files, start_with_files_and};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read};
 use std::fs;
@@ -99,7 +97,7 @@ fn short_reads_of_root(file: &Path, times: usize) -> Vec<Duration> {
 }
 
 #[test]
-fn a_flood_of_readers_delays_root_little_and_leaves_nothing_behind() {
+fn a_flood_of_readers_leaves_nothing_behind() {
     if !has_fuse() || !is_installed("setpriv") {
         return;
     }
@@ -123,13 +121,11 @@ fn a_flood_of_readers_delays_root_little_and_leaves_nothing_behind() {
     while drawn(&service.status()) < 64 << 20 {
         assert!(Instant::now() < until, "no flood");
     }
+    // The soak judges these times: here other tests run beside.
     let times = short_reads_of_root(&file, 1000);
     drop(flood);
     let (p99, longest) = (times[990], times[999]);
     println!("16 bytes beside 64 readers of 16 MiB: p99 {p99:?}, longest {longest:?}");
-    if is_long("latencies beside a flood are measured, which needs an idle machine") {
-        assert!(p99 < Duration::from_millis(50) && longest < Duration::from_millis(200));
-    }
     // Three threads have a buffer of 512 KiB each, and the allocator keeps some memory.
     let until = Instant::now() + PATIENCE;
     // A connection for the status may be open for a moment.
