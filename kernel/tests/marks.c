@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Reads between two marks, for an emulator that counts there (rig/plugin/counts.c). It
+ * Reads between two marks, for an emulator that counts there (dev/rig/plugin/counts.c). It
  * judges nothing.
  *
  *	echo KIND BYTES READS READERS TURNS >/sys/module/wellspring_test/parameters/marked

@@ -6,7 +6,7 @@
  * as well, and its last reader wipes it. So none of it may be in memory, nor in the vector
  * registers of the CPUs, which idle after a last read. Memory is searched from outside: an
  * emulator writes all of it to a file, which has the records too, and shows the registers
- * (rig/src/kernel_test/secrets.rs).
+ * (dev/rig/src/kernel_test/secrets.rs).
  */
 #include <asm/fpu/api.h>
 #include <linux/cpu.h>

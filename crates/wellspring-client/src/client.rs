@@ -7,8 +7,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
-use wellspring_sys::trusted_file::{FileFault, check_listener};
-use wellspring_sys::vsock;
+use wellspring_os::trusted_file::{FileFault, check_listener};
+use wellspring_os::vsock;
 
 /// Where the service listens by default.
 pub const DEFAULT_PATH: &str = "/run/wellspring/bulk.sock";

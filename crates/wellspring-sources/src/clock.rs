@@ -1,6 +1,6 @@
 //! Fine time stamps, as symbols.
 
-use wellspring_sys::{cpu, os};
+use wellspring_os::{cpu, os};
 
 /// Now, in cycles where the processor counts them, else in nanoseconds.
 #[inline]

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
-use wellspring_sys::os::{kill_process_group, process_number};
+use wellspring_os::os::{kill_process_group, process_number};
 
 /// The standard output of a command that the operator names, read without waiting.
 ///
@@ -229,7 +229,7 @@ mod tests {
                 .map(|r| r.child.id());
             drop(source);
             let begin = Instant::now();
-            while wellspring_sys::os::process_group_exists(pid.unwrap()) {
+            while wellspring_os::os::process_group_exists(pid.unwrap()) {
                 // Process 1 reaps the grandchildren.
                 assert!(
                     begin.elapsed() < Duration::from_secs(10),

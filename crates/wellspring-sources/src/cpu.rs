@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use wellspring_core::sha256::Sha256;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Symbol};
-use wellspring_sys::cpu::Instruction;
-use wellspring_sys::stack::erase_below;
+use wellspring_os::cpu::Instruction;
+use wellspring_os::stack::erase_below;
 
 /// RDSEED, or RDRAND where there is no RDSEED.
 ///

@@ -3,7 +3,7 @@
 use crate::clock::{Steps, stamp};
 use std::sync::Mutex;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
-use wellspring_sys::stack::erase_below;
+use wellspring_os::stack::erase_below;
 
 /// How long a fixed piece of work takes: 256 reads and writes in 64 KiB, each at a place that depends on what
 /// the last one held.

@@ -1,7 +1,7 @@
 //! The operating system's generator.
 
 use wellspring_core::source::{MinEntropy, Source, SourceError};
-use wellspring_sys::os::os_random;
+use wellspring_os::os::os_random;
 
 /// getrandom(2), called directly and without waiting. The kernel writes to the destination itself: no copy is left.
 ///

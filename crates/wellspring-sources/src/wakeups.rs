@@ -4,8 +4,8 @@ use crate::clock::{Steps, stamp};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
-use wellspring_sys::os::sleep_ns;
-use wellspring_sys::stack::erase_below;
+use wellspring_os::os::sleep_ns;
+use wellspring_os::stack::erase_below;
 
 /// How late a thread wakes that asked to sleep for a microsecond.
 ///

@@ -1,7 +1,7 @@
 //! The one error of an engine.
 
 use core::fmt;
-use wellspring_sys::memory::MemoryError;
+use wellspring_os::memory::MemoryError;
 
 /// The reason why a call of an engine failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

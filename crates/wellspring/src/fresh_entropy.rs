@@ -2,9 +2,9 @@
 
 use wellspring_core::sha256::Sha256;
 use wellspring_core::wipe;
-use wellspring_sys::cpu::{Instruction, cycles};
-use wellspring_sys::os::{now_with_sleep_ns, os_random, wall_clock_ns};
-use wellspring_sys::sandbox;
+use wellspring_os::cpu::{Instruction, cycles};
+use wellspring_os::os::{now_with_sleep_ns, os_random, wall_clock_ns};
+use wellspring_os::sandbox;
 
 /// A digest of the system's output, the processor's output, the cycle counter and the clocks. Takes a few microseconds
 /// and never waits. Wiped on drop.

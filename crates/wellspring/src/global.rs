@@ -2,10 +2,10 @@
 
 use crate::engine::{Engine, Harvester, Parts, Stats};
 use crate::error::Error;
+use wellspring_os::inheritance::{self, SECRET_BYTES};
+use wellspring_os::once_box::{OnceBox, OnceRef};
+use wellspring_os::thread_state::Miss;
 use wellspring_pseudo::Xoshiro256PlusPlus;
-use wellspring_sys::inheritance::{self, SECRET_BYTES};
-use wellspring_sys::once_box::{OnceBox, OnceRef};
-use wellspring_sys::thread_state::Miss;
 
 static ENGINE: OnceBox<Engine> = OnceBox::new();
 

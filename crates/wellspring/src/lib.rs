@@ -75,5 +75,5 @@ pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 pub use wellspring_core::topology::{Topology, TopologyError};
 pub use wellspring_core::{Backend, Prf};
-pub use wellspring_sys::os_error::OsError;
-pub use wellspring_sys::trusted_file::FileFault;
+pub use wellspring_os::os_error::OsError;
+pub use wellspring_os::trusted_file::FileFault;

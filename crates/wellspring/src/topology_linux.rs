@@ -1,7 +1,7 @@
 //! The nodes and CPUs of this machine, from sysfs.
 
 use wellspring_core::topology::{MAX_CPUS, SystemNode, Topology};
-use wellspring_sys::os::{read_file, take_number};
+use wellspring_os::os::{read_file, take_number};
 
 const SYSTEM: &[u8] = b"/sys/devices/system";
 

@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use wellspring::Engine;
-use wellspring_sys::thread_state::CurrentThread;
+use wellspring_os::thread_state::CurrentThread;
 
 /// The engine, after the first read. Of this library alone, so that it is found with one load.
 static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(ptr::null_mut());

@@ -9,7 +9,7 @@
 //! memory that it lays out at the start of the program. For libraries that are loaded later, by dlopen(3), glibc keeps
 //! 1.6 KiB free there. Where that is used up, dlopen(3) fails with its own error.
 
-use wellspring_sys::thread_state::CurrentThread;
+use wellspring_os::thread_state::CurrentThread;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod word {

@@ -5,7 +5,7 @@ use crate::context::{COMMON, entries, granted, mix};
 use crate::report::count;
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use wellspring::Engine;
-use wellspring_sys::door_counters::Door;
+use wellspring_os::door_counters::Door;
 
 /// The functions of the generator.
 pub(crate) static FUNCTIONS: [Dispatch; entries(2)] = table(

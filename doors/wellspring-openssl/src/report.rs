@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::ffi::CString;
-use wellspring_sys::door_counters::{Door, DoorCounters, VARIABLE};
+use wellspring_os::door_counters::{Door, DoorCounters, VARIABLE};
 
 unsafe extern "C" {
     /// Like getenv(3), but returns null in a program that has more rights than its caller.

@@ -6,7 +6,7 @@ use crate::report::count;
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use core::{ptr, slice};
 use wellspring::Engine;
-use wellspring_sys::door_counters::Door;
+use wellspring_os::door_counters::Door;
 use zeroize::Zeroize;
 
 /// The functions of the seed source.

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use wellspring_sys::door_counters::{Door, DoorCounters, VARIABLE};
+use wellspring_os::door_counters::{Door, DoorCounters, VARIABLE};
 
 /// A new cluster, and one statement in a server without a network. Postgres refuses to run as root.
 const SCRIPT: &str = "set -e; \

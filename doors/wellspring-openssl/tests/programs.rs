@@ -3,7 +3,7 @@
 mod common;
 
 use common::{are_installed, configuration, run};
-use wellspring_sys::door_counters::Door;
+use wellspring_os::door_counters::Door;
 
 #[test]
 fn openssl_lists_its_three_instances_as_ours() {

@@ -5,7 +5,7 @@ use crate::report::count;
 use crate::system;
 use core::ffi::c_void;
 use core::slice;
-use wellspring_sys::door_counters::Door;
+use wellspring_os::door_counters::Door;
 
 /// Like arc4random(3).
 #[unsafe(no_mangle)]

@@ -16,7 +16,7 @@ use core::arch::naked_asm;
 use core::ffi::{CStr, c_int, c_uchar, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use core::{mem, ptr, slice};
-use wellspring_sys::door_counters::Door;
+use wellspring_os::door_counters::Door;
 
 /// OpenSSL's results: success, and failure.
 const YES: c_int = 1;

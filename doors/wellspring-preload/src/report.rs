@@ -2,7 +2,7 @@
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use wellspring_sys::door_counters::{Door, DoorCounters};
+use wellspring_os::door_counters::{Door, DoorCounters};
 
 static COUNTERS: AtomicPtr<DoorCounters> = AtomicPtr::new(ptr::null_mut());
 

@@ -11,7 +11,7 @@ use crate::getrandom::answer;
 use crate::system::{KeptErrno, call, returned};
 use core::ffi::{c_int, c_long};
 use wellspring::Engine;
-use wellspring_sys::sandbox;
+use wellspring_os::sandbox;
 
 /// Like prctl(2). The number of arguments is fixed here: see `files.rs`.
 ///

@@ -4,7 +4,7 @@
 //! the system call itself.
 
 use core::ffi::{CStr, c_char, c_int};
-use wellspring_sys::door_counters::{DoorCounters, RAND_BYTES_VARIABLE, VARIABLE};
+use wellspring_os::door_counters::{DoorCounters, RAND_BYTES_VARIABLE, VARIABLE};
 
 /// The constructor. glibc's loader passes it the arguments of main.
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {

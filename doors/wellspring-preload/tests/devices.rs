@@ -6,7 +6,7 @@ mod common;
 
 use common::{Run, is_installed, run};
 use std::path::Path;
-use wellspring_sys::door_counters::Door;
+use wellspring_os::door_counters::Door;
 
 /// Runs a script where the service has this file, in a mount namespace of its own. As root only: mknod is not allowed in
 /// the name space of another user. Without `exec` the shell would be one more program.

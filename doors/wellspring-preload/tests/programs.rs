@@ -4,7 +4,7 @@ mod common;
 
 use common::{is_installed, run};
 use std::path::Path;
-use wellspring_sys::door_counters::Door;
+use wellspring_os::door_counters::Door;
 
 /// Runs a script, and expects at least so many bytes through the doors.
 fn draws(program: &str, script: &str, doors: &[Door], bytes: u64) {

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Run, compile, compile_library, is_installed, run};
 use std::path::Path;
-use wellspring_sys::door_counters::{Door, RAND_BYTES_VARIABLE};
+use wellspring_os::door_counters::{Door, RAND_BYTES_VARIABLE};
 
 fn run_asked(script: &str, program: &Path) -> Run {
     run(

@@ -10,7 +10,7 @@ use rustix::net::sockopt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
-use wellspring_sys::vsock;
+use wellspring_os::vsock;
 
 /// A connection that was let in. When this is dropped, the connection no longer counts.
 pub struct Admission {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use wellspring_sys::os::now_with_sleep_ns;
+use wellspring_os::os::now_with_sleep_ns;
 
 /// The number of notices that are kept.
 const KEPT: usize = 64;

@@ -17,8 +17,8 @@ use std::time::Duration;
 use wellspring::clone_detection::VMCLOCK_PATH;
 use wellspring::seed_file::Identity;
 use wellspring::{MinEntropy, Source};
+use wellspring_os::os::open_device;
 use wellspring_sources::{Hwrng, NoiseFile};
-use wellspring_sys::os::open_device;
 
 /// Everything that the service opens before it gives up its privileges.
 pub(crate) struct Opened {

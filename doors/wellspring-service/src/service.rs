@@ -36,7 +36,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wellspring::seed_file::Identity;
 use wellspring::{Engine, Harvester, Source};
-use wellspring_sys::trusted_file::check_folders;
+use wellspring_os::trusted_file::check_folders;
 
 /// The longest wait for a draw at the end. A draw of a source that works takes less than a second.
 const END_WAIT: Duration = Duration::from_secs(2);

@@ -7,10 +7,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::borrow::Cow;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use wellspring_sys::clone_epoch::CloneEpoch;
-use wellspring_sys::sandbox;
-use wellspring_sys::shared_page::SharedPage;
-use wellspring_sys::signals::Blocked;
+use wellspring_os::clone_epoch::CloneEpoch;
+use wellspring_os::sandbox;
+use wellspring_os::shared_page::SharedPage;
+use wellspring_os::signals::Blocked;
 
 /// How often an engine looks for a page that was not there before.
 const LOOK_INTERVAL_MS: u64 = 60_000;

@@ -6,10 +6,10 @@ use rustix::fs::ftruncate;
 use rustix::io::pwrite;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use wellspring_sys::os;
-use wellspring_sys::os_error::OsError;
-use wellspring_sys::shared_page::{SharedPage, SharedPageMut};
-use wellspring_sys::trusted_file::{Access, Directory, FileFault, FileLock, TrustedFile};
+use wellspring_os::os;
+use wellspring_os::os_error::OsError;
+use wellspring_os::shared_page::{SharedPage, SharedPageMut};
+use wellspring_os::trusted_file::{Access, Directory, FileFault, FileLock, TrustedFile};
 
 /// The default path of the page.
 pub const DEFAULT_PATH: &str = "/run/wellspring/generation";

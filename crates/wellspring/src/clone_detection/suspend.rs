@@ -1,7 +1,7 @@
 //! Notices that the machine was suspended.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use wellspring_sys::os::{now_ns, now_with_sleep_ns};
+use wellspring_os::os::{now_ns, now_with_sleep_ns};
 
 /// How much the two clocks must differ before it counts as a suspend.
 const MIN_SUSPEND_MS: u64 = 20;

@@ -2,8 +2,8 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-use wellspring_sys::os::open_device;
-use wellspring_sys::shared_page::SharedPage;
+use wellspring_os::os::open_device;
+use wellspring_os::shared_page::SharedPage;
 
 /// The path of the hypervisor's clock in Linux 6.13 and later.
 pub const DEFAULT_PATH: &str = "/dev/vmclock0";

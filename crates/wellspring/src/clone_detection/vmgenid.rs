@@ -2,7 +2,7 @@
 
 use super::suspend::SuspendDetector;
 use std::os::fd::{AsFd, BorrowedFd};
-use wellspring_sys::kernel_messages::{KernelMessages, Received};
+use wellspring_os::kernel_messages::{KernelMessages, Received};
 
 /// A sign that this machine may be a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -23,8 +23,8 @@ use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;
 use wellspring_core::{Backend, Prf};
+use wellspring_os::{os, stack};
 use wellspring_sources::{Cpu, Os};
-use wellspring_sys::{os, stack};
 use zeroize::Zeroizing;
 
 type StartSeedFile = fn(PathBuf, Option<Identity>, &Nodes) -> EngineSeedFile;

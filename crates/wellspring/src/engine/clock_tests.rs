@@ -3,7 +3,7 @@
 use super::Engine;
 use super::collector_memory::Due;
 use crate::mode::Mode;
-use wellspring_sys::os;
+use wellspring_os::os;
 
 /// Before the copy was made, the clock showed ten years more, and the engine harvested then.
 fn let_the_clock_go_back(engine: &Engine) {

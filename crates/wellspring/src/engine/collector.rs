@@ -28,10 +28,10 @@ use wellspring_core::pool::Pace;
 use wellspring_core::sha256::Sha256;
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
-use wellspring_sys::lock::Guard;
-use wellspring_sys::memory::Wiped;
-use wellspring_sys::signals::Blocked;
-use wellspring_sys::{cpu, os, sandbox, stack};
+use wellspring_os::lock::Guard;
+use wellspring_os::memory::Wiped;
+use wellspring_os::signals::Blocked;
+use wellspring_os::{cpu, os, sandbox, stack};
 use zeroize::Zeroize;
 
 /// The draws on all fast sources before seeding stops for now: enough for a source that yields 32 bytes at a time.

@@ -6,8 +6,8 @@ use wellspring_core::distribution::Distribution;
 use wellspring_core::event::Event;
 use wellspring_core::pool::POOLS;
 use wellspring_core::queue::Queue;
-use wellspring_sys::lock::Lock;
-use wellspring_sys::zeroed::Zeroed;
+use wellspring_os::lock::Lock;
+use wellspring_os::zeroed::Zeroed;
 
 /// The most sources of one engine.
 pub(super) const MAX_SOURCES: usize = 16;

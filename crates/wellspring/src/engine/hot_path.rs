@@ -8,8 +8,8 @@ use super::parts::Parts;
 use super::taps::{Bytes, Fill, OwnedTap, Take};
 use crate::error::Error;
 use wellspring_core::tap::SHORT_BYTES;
-use wellspring_sys::os;
-use wellspring_sys::thread_state::{CurrentThread, Miss};
+use wellspring_os::os;
+use wellspring_os::thread_state::{CurrentThread, Miss};
 use zeroize::Zeroizing;
 
 impl Parts {

@@ -4,7 +4,7 @@ use super::collector_memory::CollectorState;
 use wellspring_core::event::Event;
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::wipe;
-use wellspring_sys::inheritance::with_secret;
+use wellspring_os::inheritance::with_secret;
 use zeroize::Zeroize;
 
 /// The credit of a secret, in bits: all of them, because only a seeded parent draws one for its child.

@@ -25,8 +25,8 @@ use core::hint::black_box;
 use core::sync::atomic::Ordering;
 use wellspring_core::pool::RESEED_INTERVAL_MS;
 use wellspring_core::tap::Refill;
-use wellspring_sys::signals::Blocked;
-use wellspring_sys::{os, stack};
+use wellspring_os::signals::Blocked;
+use wellspring_os::{os, stack};
 
 /// A part of a harvest, for one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -64,8 +64,8 @@ use core::fmt;
 use harvester::{HarvesterHandle, Running};
 use std::sync::Arc;
 use wellspring_core::{Backend, Prf};
-use wellspring_sys::signals::Blocked;
-use wellspring_sys::thread_state::Miss;
+use wellspring_os::signals::Blocked;
+use wellspring_os::thread_state::Miss;
 
 /// An engine. Its clones share it.
 ///

@@ -4,7 +4,7 @@ use super::nodes::Nodes;
 use super::phase::Phase;
 use crate::error::Error;
 use wellspring_core::generator::Reservation;
-use wellspring_sys::signals::Blocked;
+use wellspring_os::signals::Blocked;
 
 /// A function of the engine: draws and reseeds until the engine has reached a phase.
 pub(super) type SeedEngine<'a> = &'a dyn Fn(Phase, &Blocked) -> Result<(), Error>;

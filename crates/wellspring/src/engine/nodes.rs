@@ -10,11 +10,11 @@ use wellspring_core::inlet::Inlet;
 use wellspring_core::node::Node;
 use wellspring_core::seed::Seed;
 use wellspring_core::topology::Topology;
-use wellspring_sys::lock::Lock;
-use wellspring_sys::memory::Wiped;
-use wellspring_sys::os;
-use wellspring_sys::signals::Blocked;
-use wellspring_sys::zeroed::Zeroed;
+use wellspring_os::lock::Lock;
+use wellspring_os::memory::Wiped;
+use wellspring_os::os;
+use wellspring_os::signals::Blocked;
+use wellspring_os::zeroed::Zeroed;
 
 /// A node, in its own pages.
 #[repr(C)]

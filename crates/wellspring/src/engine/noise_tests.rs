@@ -11,8 +11,8 @@ use wellspring_core::generator::Reservation;
 use wellspring_core::pool::RESEED_INTERVAL_MS;
 use wellspring_core::source::{MinEntropy, Source, SourceError};
 use wellspring_core::topology::Topology;
-use wellspring_sys::os;
-use wellspring_sys::signals::Blocked;
+use wellspring_os::os;
+use wellspring_os::signals::Blocked;
 
 /// Yields all that it is asked for, and counts it.
 #[derive(Default)]

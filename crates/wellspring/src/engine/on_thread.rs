@@ -4,7 +4,7 @@
 use super::Engine;
 use super::taps::{Bytes, Fill};
 use crate::error::Error;
-use wellspring_sys::thread_state::CurrentThread;
+use wellspring_os::thread_state::CurrentThread;
 
 #[doc(hidden)]
 impl Engine {

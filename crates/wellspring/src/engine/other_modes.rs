@@ -8,7 +8,7 @@ use super::parts::{OtherRead, Parts};
 use super::phase::Phase;
 use crate::error::Error;
 use crate::mode::Mode;
-use wellspring_sys::signals::Blocked;
+use wellspring_os::signals::Blocked;
 
 impl Parts {
     /// The function that reads in a mode. `None` for [`Mode::PerThread`], which every read has built in.

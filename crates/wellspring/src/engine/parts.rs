@@ -24,15 +24,15 @@ use std::sync::OnceLock;
 use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Reservation;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
+use wellspring_os::inheritance::SECRET_BYTES;
+use wellspring_os::locked_memory::unlocked_bytes;
+use wellspring_os::memory::Wiped;
+use wellspring_os::os;
+use wellspring_os::sandbox;
+use wellspring_os::signals::Blocked;
+use wellspring_os::stack;
+use wellspring_os::thread_state::{CurrentThread, Miss};
 use wellspring_pseudo::Xoshiro256PlusPlus;
-use wellspring_sys::inheritance::SECRET_BYTES;
-use wellspring_sys::locked_memory::unlocked_bytes;
-use wellspring_sys::memory::Wiped;
-use wellspring_sys::os;
-use wellspring_sys::sandbox;
-use wellspring_sys::signals::Blocked;
-use wellspring_sys::stack;
-use wellspring_sys::thread_state::{CurrentThread, Miss};
 use zeroize::Zeroizing;
 
 /// A read is repeated if the machine was copied while it ran. After 4 tries it returns its last bytes, even if the

@@ -7,7 +7,7 @@ use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use wellspring_core::source::{MinEntropy, Source, SourceError};
-use wellspring_sys::os;
+use wellspring_os::os;
 
 /// Counts its draws and remembers the most that one asked for.
 #[derive(Default)]

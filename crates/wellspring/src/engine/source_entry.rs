@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wellspring_core::event::Event;
 use wellspring_core::health::{Action, Grade, Health, Outcome, SourceHealth};
 use wellspring_core::source::{Source, SourceError, Speed};
-use wellspring_sys::{cpu, os, sandbox};
+use wellspring_os::{cpu, os, sandbox};
 use zeroize::Zeroize;
 
 /// A source and its counts. In ordinary memory: a child process continues the counts.

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use wellspring_core::seed_file::{FileId, MAX_BYTES, SeedFile, Uncredited};
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
-use wellspring_sys::trusted_file::{Access, Directory, FileFault};
+use wellspring_os::trusted_file::{Access, Directory, FileFault};
 use zeroize::Zeroizing;
 
 /// A seed file as it was found, whatever it says.

@@ -4,7 +4,7 @@ use rustix::fs::{AtFlags, StatxFlags, fstatfs, fstatvfs, statx};
 use std::os::fd::BorrowedFd;
 use wellspring_core::seed_file::{Boot, FileId, UNKNOWN_FILE};
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
-use wellspring_sys::os::read_file;
+use wellspring_os::os::read_file;
 
 /// Files in which firmware or a hypervisor names the machine. They are not on a disk, so not copied with one.
 const HARDWARE: [&[u8]; 4] = [

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_core::sha256::Sha256;
-use wellspring_sys::kernel_module::{DEVICE, KernelModule, NodeAnswer, NodeSeed};
-use wellspring_sys::os_error::OsError;
+use wellspring_os::kernel_module::{DEVICE, KernelModule, NodeAnswer, NodeSeed};
+use wellspring_os::os_error::OsError;
 use zeroize::{Zeroize, Zeroizing};
 
 /// The seeds of the kernel module, in a file that carries them over a reboot.

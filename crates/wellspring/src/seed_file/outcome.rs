@@ -3,7 +3,7 @@
 use core::fmt;
 use std::path::PathBuf;
 use wellspring_core::seed_file::{Damage, Uncredited};
-use wellspring_sys::trusted_file::FileFault;
+use wellspring_os::trusted_file::FileFault;
 
 /// The result of reading an engine's seed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::{Damage, FULL_CREDIT_BITS, SeedFile, Uncredited};
-use wellspring_sys::os;
-use wellspring_sys::trusted_file::Directory;
+use wellspring_os::os;
+use wellspring_os::trusted_file::Directory;
 use zeroize::Zeroizing;
 
 /// A harvester writes the seed file again after ten minutes.

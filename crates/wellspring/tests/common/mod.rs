@@ -6,12 +6,12 @@ pub(crate) mod abandon;
 pub(crate) mod door;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod faults;
-#[path = "../../../wellspring-sys/tests/common/filter.rs"]
+#[path = "../../../wellspring-os/tests/common/filter.rs"]
 pub(crate) mod filter;
 pub(crate) mod process;
 pub(crate) mod repeats;
 #[cfg(target_arch = "x86_64")]
-#[path = "../../../wellspring-sys/tests/common/stepping.rs"]
+#[path = "../../../wellspring-os/tests/common/stepping.rs"]
 pub(crate) mod stepping;
 pub(crate) mod timer;
 #[cfg(target_arch = "x86_64")]

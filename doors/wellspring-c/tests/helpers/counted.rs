@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Output};
-use wellspring_sys::door_counters::{Counts, Door, DoorCounters, VARIABLE};
+use wellspring_os::door_counters::{Counts, Door, DoorCounters, VARIABLE};
 
 /// The output of a program, and the counters of its calls.
 pub(crate) struct Run {

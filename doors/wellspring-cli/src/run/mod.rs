@@ -25,7 +25,7 @@ use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use wellspring_sys::door_counters::RAND_BYTES_VARIABLE;
+use wellspring_os::door_counters::RAND_BYTES_VARIABLE;
 
 /// Start a program that draws on wellspring, without rebuilding it
 ///

@@ -5,7 +5,7 @@ use super::shared_file::SharedFile;
 use crate::failure::{Failure, say};
 use rustix::fs::ftruncate;
 use std::ffi::OsStr;
-use wellspring_sys::door_counters::{Door, DoorCounters, VARIABLE};
+use wellspring_os::door_counters::{Door, DoorCounters, VARIABLE};
 
 /// The counters, on a page that the program and its children open under /proc, through this process.
 pub(super) struct Report {

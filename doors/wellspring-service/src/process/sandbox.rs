@@ -15,7 +15,7 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use wellspring_sys::kernel_module;
+use wellspring_os::kernel_module;
 
 /// The newest version of Landlock that is used. An older kernel applies the part that it knows: signals and abstract
 /// sockets from Linux 6.12, TCP from 6.7. From 7.1 on it also refuses messages to sockets that have a name in a folder.

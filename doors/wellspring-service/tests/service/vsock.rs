@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use wellspring_client::{Client, ServiceSource};
 use wellspring_core::source::MinEntropy;
-use wellspring_sys::vsock;
+use wellspring_os::vsock;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 

@@ -7,9 +7,9 @@ use super::worker::{Control, Harvests, LATE_AFTER_MS, Worker};
 use crate::error::Error;
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
-use wellspring_sys::memory::Wiped;
-use wellspring_sys::os;
-use wellspring_sys::signals::Blocked;
+use wellspring_os::memory::Wiped;
+use wellspring_os::os;
+use wellspring_os::signals::Blocked;
 
 /// Virtual memory. A round touches about 10 KiB of it; sources are the code of others.
 const STACK_BYTES: usize = 128 * 1024;

@@ -1,7 +1,7 @@
 //! The statistics of the harvester's thread, written by itself.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use wellspring_sys::zeroed::Zeroed;
+use wellspring_os::zeroed::Zeroed;
 
 const ABSENT: u32 = 0;
 const ALIVE: u32 = 1;

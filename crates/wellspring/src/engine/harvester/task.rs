@@ -9,7 +9,7 @@ pub(in super::super) trait BackgroundTask<E>: Send {
         None
     }
 
-    /// Does what is due at `now_ms` (by [`now_ms`](wellspring_sys::os::now_ms)), and returns when it wants to run again,
+    /// Does what is due at `now_ms` (by [`now_ms`](wellspring_os::os::now_ms)), and returns when it wants to run again,
     /// by the same clock. It may run earlier.
     fn run(&mut self, engine: &E, now_ms: u64) -> u64;
 }

@@ -5,8 +5,8 @@ use super::status::HarvesterStatus;
 use super::task::BackgroundTask;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use wellspring_sys::waker::{WakeReason, Waker};
-use wellspring_sys::{os, signals};
+use wellspring_os::waker::{WakeReason, Waker};
+use wellspring_os::{os, signals};
 
 /// A thread that is later than this for a round leaves harvesting to the readers.
 pub(super) const LATE_AFTER_MS: u64 = 2000;

@@ -17,7 +17,7 @@
 //! - **A reseed, by the engine, after a copy of the machine or by an operator**: each ends with [`Taps::announce`],
 //!   which bumps the generation and then begins an epoch. A read off the hot path uses the opposite order: it loads the
 //!   epoch, then compares the generation, and marks its tap with the epoch that it loaded. So a tap that is current in
-//!   the present epoch has a key of the last generation announced (`wellspring-sys/tests/loom.rs`).
+//!   the present epoch has a key of the last generation announced (`wellspring-os/tests/loom.rs`).
 //! - **A fork**: the child's tap is wiped and has no bytes. A fork during the read, by a signal handler, changes the
 //!   serial of the slot, which the read compares after it took the bytes.
 //! - **A nested read**, in a signal handler: during a read the thread's taps are marked with a number that no epoch
@@ -36,11 +36,11 @@ use crate::error::Error;
 use wellspring_core::generation::{Generation, NEVER};
 use wellspring_core::tap::{FRESH_BYTES, Refill, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
-use wellspring_sys::cpu::{self, Instruction};
-use wellspring_sys::sandbox;
-use wellspring_sys::signals::Blocked;
-use wellspring_sys::thread_state::{CurrentThread, DEPTHS, Epoch, Miss, ThreadStates};
-use wellspring_sys::vdso::VdsoRandom;
+use wellspring_os::cpu::{self, Instruction};
+use wellspring_os::sandbox;
+use wellspring_os::signals::Blocked;
+use wellspring_os::thread_state::{CurrentThread, DEPTHS, Epoch, Miss, ThreadStates};
+use wellspring_os::vdso::VdsoRandom;
 use zeroize::Zeroize;
 
 /// Fetches keys from the node of this CPU.

@@ -3,11 +3,11 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use wellspring_core::tap::{FRESH_BYTES, Refill, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
-use wellspring_sys::owned::OwnedState;
-use wellspring_sys::signals::Blocked;
-use wellspring_sys::thread_state::{Epoch, State, StateRef, ThreadStates};
-use wellspring_sys::vdso::VdsoRandom;
-use wellspring_sys::zeroed::Zeroed;
+use wellspring_os::owned::OwnedState;
+use wellspring_os::signals::Blocked;
+use wellspring_os::thread_state::{Epoch, State, StateRef, ThreadStates};
+use wellspring_os::vdso::VdsoRandom;
+use wellspring_os::zeroed::Zeroed;
 
 /// The memory of a thread at one nesting depth: a tap, and a generator of the statistical tier.
 #[repr(C, align(64))]

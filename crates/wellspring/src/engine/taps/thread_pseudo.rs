@@ -3,8 +3,8 @@
 
 use super::Taps;
 use super::storage::{NestedTap, OutermostTap, PseudoWords};
+use wellspring_os::thread_state::{Miss, State, StateRef};
 use wellspring_pseudo::Xoshiro256PlusPlus;
-use wellspring_sys::thread_state::{Miss, State, StateRef};
 
 impl Taps {
     /// Runs `draw` on the generator of this thread, if that is seeded, the thread is not nested, and its state is

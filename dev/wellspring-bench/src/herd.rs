@@ -1,0 +1,167 @@
+//! Many threads on few CPUs, all of which read for the first time after a reseed.
+//!
+//! The time of such a read without the scheduler: a read does not count if the kernel gave the CPU to another thread
+//! meanwhile (`ru_nivcsw` of getrusage(2)). A read that *slept* counts in full, with the time until its thread got a
+//! CPU back: a reader sleeps for a lock only.
+//!
+//! Interrupts stay in the figure: the longer a read, the more of them fall into it. So each thread times the same read
+//! on its own engine as well. No other thread wants the lock of that engine; what such a read takes is not caused by a
+//! queue.
+
+use crate::clock::Clock;
+use crate::histogram::Histogram;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use wellspring::{Engine, Harvester};
+use wellspring_os::os::{ContextSwitches, context_switches};
+
+/// The threads of the herd.
+pub const THREADS: usize = 64;
+
+/// The reads of a thread before it lets the next one run, so that every thread of the herd runs every few 100 us.
+const READS_IN_TURN: usize = 32;
+
+/// The time between two reseeds.
+const BETWEEN_RESEEDS: Duration = Duration::from_millis(10);
+
+/// The first reads after a reseed.
+#[derive(Clone, Debug, Default)]
+pub struct Reads {
+    /// Those that counted.
+    pub histogram: Histogram,
+    /// How many of them slept.
+    pub slept: u64,
+    /// How many more did not count, because the scheduler took their thread off its CPU.
+    pub excluded: u64,
+}
+
+impl Reads {
+    fn time(&mut self, engine: &Engine, clock: &Clock) {
+        let mut key = [0; 32];
+        let before = context_switches();
+        let start = clock.ticks();
+        engine.fill(black_box(&mut key));
+        let ticks = clock.ticks().wrapping_sub(start);
+        self.count(ticks, before, context_switches());
+    }
+
+    fn count(&mut self, ticks: u64, before: ContextSwitches, after: ContextSwitches) {
+        let slept = after.voluntary != before.voluntary;
+        if !slept && after.involuntary != before.involuntary {
+            self.excluded += 1;
+            return;
+        }
+        self.slept += u64::from(slept);
+        self.histogram.add(ticks);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.histogram.merge(&other.histogram);
+        self.slept += other.slept;
+        self.excluded += other.excluded;
+    }
+}
+
+/// The latencies that were found.
+#[derive(Clone, Debug, Default)]
+pub struct Herd {
+    /// The latencies of an engine that all threads share.
+    pub shared: Reads,
+    /// The latencies of an engine for each thread.
+    pub alone: Reads,
+}
+
+/// Has [`THREADS`] threads read from one engine, which is reseeded every 10 ms, until `calls` first reads were timed,
+/// or for `patience`.
+///
+/// # Panics
+///
+/// When the system has no memory or thread for an engine.
+#[must_use]
+pub fn measure(clock: &Clock, calls: u64, patience: Duration) -> Herd {
+    // With a harvester, so that no read harvests.
+    let engine = Engine::builder().harvester(Harvester::default()).build();
+    let engine = engine.expect("there is memory and a thread for an engine");
+    let (stop, timed) = (AtomicBool::new(false), AtomicU64::new(0));
+    let reader = || {
+        let mut found = Herd::default();
+        let own = Engine::builder().sources([]).seed(&[7; 32]).build();
+        let own = own.expect("there was memory for others");
+        let mut key = [0; 32];
+        engine.fill(&mut key);
+        own.fill(&mut key);
+        let mut generation = engine.generation();
+        while !stop.load(Ordering::Relaxed) {
+            for _ in 0..READS_IN_TURN {
+                let now = engine.generation();
+                if now == generation {
+                    engine.fill(black_box(&mut key));
+                    continue;
+                }
+                generation = now;
+                found.shared.time(&engine, clock);
+                // Without a source there is nothing to reseed with, but the generation moves in any case.
+                let _ = own.reseed();
+                found.alone.time(&own, clock);
+                timed.fetch_add(1, Ordering::Relaxed);
+            }
+            std::thread::yield_now();
+        }
+        found
+    };
+    let mut herd = Herd::default();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(reader)).collect();
+        let end = Instant::now() + patience;
+        while timed.load(Ordering::Relaxed) < calls && Instant::now() < end {
+            std::thread::sleep(BETWEEN_RESEEDS);
+            let _ = engine.reseed();
+        }
+        stop.store(true, Ordering::Relaxed);
+        for thread in threads {
+            let found = thread.join().expect("a reader does not panic");
+            herd.shared.merge(&found.shared);
+            herd.alone.merge(&found.alone);
+        }
+    });
+    herd
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_that_slept_counts_and_one_that_was_preempted_does_not() {
+        let mut reads = Reads::default();
+        let switches = |voluntary, involuntary| ContextSwitches {
+            voluntary,
+            involuntary,
+        };
+        for (voluntary, involuntary) in [(5, 7), (5, 8), (6, 7), (6, 8)] {
+            reads.count(10, switches(5, 7), switches(voluntary, involuntary));
+        }
+        let counts = (reads.histogram.total(), reads.slept, reads.excluded);
+        assert_eq!(counts, (3, 2, 1));
+    }
+
+    #[test]
+    fn threads_find_the_new_generation_and_time_their_reads() {
+        let clock = Clock::calibrate();
+        let herd = measure(&clock, 500, Duration::from_secs(20));
+        let us = |reads: &Reads, share| clock.ns(reads.histogram.quantile(share)) / 1000.0;
+        for (name, reads) in [("shared", &herd.shared), ("alone", &herd.alone)] {
+            let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| us(reads, share));
+            println!(
+                "{name}: {} reads, {} slept, {} excluded: {p50:.1} {p99:.1} {p999:.1} us",
+                reads.histogram.total(),
+                reads.slept,
+                reads.excluded
+            );
+        }
+        for reads in [&herd.shared, &herd.alone] {
+            assert!(reads.histogram.total() + reads.excluded > 0);
+        }
+    }
+}
