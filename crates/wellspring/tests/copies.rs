@@ -192,7 +192,7 @@ fn a_file_of_another_kind_never_becomes_a_page() {
     fs::create_dir(path).unwrap();
     stays(PageError::File(FileFault::NotAFile));
     fs::remove_dir(path).unwrap();
-    for cut in [&b""[..], b"well", b"wellpage"] {
+    for cut in [&b""[..], b"VC", b"VCLK"] {
         fs::write(path, cut).unwrap();
         clone_detection::bump(path).unwrap();
         assert_eq!(fs::metadata(path).unwrap().len(), 4096);
@@ -204,6 +204,7 @@ fn vmclock(path: &Path, size: u32, flags: u64) -> File {
     let mut content = [0; 4096];
     content[..4].copy_from_slice(&0x4b4c_4356u32.to_le_bytes());
     content[4..8].copy_from_slice(&size.to_le_bytes());
+    content[8] = 1;
     content[24..32].copy_from_slice(&flags.to_le_bytes());
     fs::write(path, content).unwrap();
     OpenOptions::new().write(true).open(path).unwrap()
@@ -228,13 +229,17 @@ fn the_hypervisors_clock_parts_copies_before_their_next_byte() {
         assert_ne!(engine.bytes::<32>(), twin.bytes::<32>());
         assert_eq!(engine.generation(), twin.generation() + 1);
     }
-    let clock = vmclock(&scratch.0, 112, 1 << 8);
-    clock.write_all_at(b"x", 0).unwrap();
-    let engine = builder().vmclock(&scratch.0).build().unwrap();
-    let before = engine.generation();
-    clock.write_all_at(&[1], 104).unwrap();
-    engine.fill(&mut [0; 8]);
-    assert_eq!(engine.generation(), before, "it is no such page");
+    for not_the_magic_number_or_version in [0, 8] {
+        let clock = vmclock(&scratch.0, 112, 1 << 8);
+        clock
+            .write_all_at(b"x", not_the_magic_number_or_version)
+            .unwrap();
+        let engine = builder().vmclock(&scratch.0).build().unwrap();
+        let before = engine.generation();
+        clock.write_all_at(&[1], 104).unwrap();
+        engine.fill(&mut [0; 8]);
+        assert_eq!(engine.generation(), before, "it is no such page");
+    }
 }
 
 #[test]

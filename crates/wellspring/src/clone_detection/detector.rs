@@ -1,6 +1,7 @@
 //! Watches for signs of a copy of the machine or the process, and counts which of them the engine has handled.
 
-use super::page::{self, PageError, WORD_OFFSET};
+use super::layout::CLONES_OFFSET;
+use super::page::{self, PageError};
 use super::suspend::SuspendDetector;
 use super::vmclock;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -146,7 +147,7 @@ impl CloneDetector {
         self.looked_ms.store(now_ms, Ordering::Relaxed);
         if let Ok((page, inode)) = page::map(&self.paths.page)
             && inode != self.page_inode.load(Ordering::Relaxed)
-            && self.epoch.watch(PAGE, page, WORD_OFFSET).is_ok()
+            && self.epoch.watch(PAGE, page, CLONES_OFFSET).is_ok()
         {
             self.page_inode.store(inode, Ordering::Relaxed);
         }

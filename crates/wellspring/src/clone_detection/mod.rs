@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! detector  watches for signs of a copy, and counts which of them the engine has handled
+//! layout    of both pages
 //! page      the generation page: one word for all processes of a host
 //! vmclock   a page that the hypervisor changes before a clone runs
 //! vmgenid   the kernel's notice that the machine was cloned (Linux 6.10), a moment after the clone runs
@@ -15,13 +16,11 @@
 //! An engine believes the page only if it belongs to root or to the reader's own user and other users cannot write it.
 //! Its writer replaces it and never truncates it: the system ends a process that reads a truncated page.
 //!
-//! | offset | bytes | |
-//! |---|---|---|
-//! | 0 | 8 | `wellpage` |
-//! | 64 | 8 | the word |
-//! | 4096 | | the end |
+//! The file has 4096 bytes in the layout of Linux's vmclock, of which the number of clones alone is in use: a reader of one
+//! reads the other. `docs/generation-page.md` is its specification.
 
 mod detector;
+mod layout;
 mod page;
 mod suspend;
 mod vmclock;

@@ -1,5 +1,6 @@
 //! The generation page: one word, by which all taps of all processes take fresh keys.
 
+use super::layout::{self, CLONES_OFFSET, MAGIC, PAGE_BYTES};
 use crate::fresh_entropy::FreshEntropy;
 use core::fmt;
 use rustix::fs::ftruncate;
@@ -14,10 +15,6 @@ use wellspring_os::trusted_file::{Access, Directory, FileFault, FileLock, Truste
 /// The default path of the page.
 pub const DEFAULT_PATH: &str = "/run/wellspring/generation";
 
-const MAGIC: [u8; 8] = *b"wellpage";
-/// On a cache line of its own.
-pub(super) const WORD_OFFSET: usize = 64;
-const PAGE_BYTES: usize = 4096;
 /// Readers of all users map the page. Its writer alone can write it.
 const PAGE_MODE: u32 = 0o644;
 
@@ -106,13 +103,13 @@ impl GenerationPage {
 
     /// Changes the word: every tap of every process takes a fresh key at its next read. Returns the new word.
     pub fn bump(&self) -> u64 {
-        self.page.add(WORD_OFFSET, 1)
+        self.page.add(CLONES_OFFSET, 1)
     }
 
     /// The word now.
     #[must_use]
     pub fn current(&self) -> u64 {
-        self.page.word(WORD_OFFSET)
+        self.page.word(CLONES_OFFSET)
     }
 }
 
@@ -125,7 +122,7 @@ impl GenerationPage {
 #[inline]
 pub fn bump(path: &Path) -> Result<u64, PageError> {
     let _ = path.parent().map(std::fs::create_dir);
-    Ok(open_or_make(path)?.add(WORD_OFFSET, 1))
+    Ok(open_or_make(path)?.add(CLONES_OFFSET, 1))
 }
 
 /// The word of the page at `path`.
@@ -135,7 +132,7 @@ pub fn bump(path: &Path) -> Result<u64, PageError> {
 /// The reason why an engine does not trust it.
 #[inline]
 pub fn current(path: &Path) -> Result<u64, PageError> {
-    map(path).map(|(page, _)| page.word(WORD_OFFSET))
+    map(path).map(|(page, _)| page.word(CLONES_OFFSET))
 }
 
 /// Maps the page to be watched; also returns what tells it from one that replaces it.
@@ -145,9 +142,7 @@ pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
         return Err(PageError::NotAPage);
     }
     let page = SharedPage::map(&file)?;
-    if page.word(0) != u64::from_ne_bytes(MAGIC) {
-        return Err(PageError::NotAPage);
-    }
+    layout::counter(&page).ok_or(PageError::NotAPage)?;
     Ok((page, file.identity().inode))
 }
 
@@ -182,18 +177,16 @@ fn is_cut(path: &Path) -> Result<bool, PageError> {
 /// Puts a new page at `path`, in one step.
 #[inline]
 fn make(path: &Path) -> Result<(), PageError> {
-    let mut content = [0; PAGE_BYTES];
-    content[..8].copy_from_slice(&MAGIC);
     // Not the word of a page that was here before: a process that watches that one must see another.
-    let mut entropy = FreshEntropy::EMPTY;
-    content[WORD_OFFSET..WORD_OFFSET + 8].copy_from_slice(&entropy.gather()[..8]);
+    let (mut entropy, mut number) = (FreshEntropy::EMPTY, [0; 8]);
+    number.copy_from_slice(&entropy.gather()[..8]);
     let (directory, name) = Directory::of(path)?;
     let mut next = directory.begin_next(name)?;
     // Another process may have made one while this one waited for its turn.
     if map(path).is_ok() {
         return Ok(());
     }
-    next.write(&content)?;
+    next.write(&layout::new_page(number))?;
     Ok(next.replace(PAGE_MODE)?)
 }
 
