@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # Until 128 bits are credited a read of the device waits. Runs in a small shell such as
-# busybox, with the command wellspring.
+# busybox, with the program kernel-test.
 #
 # usage: early.sh FOLDER        where wellspring.ko and wellspring_test.ko are
 
@@ -16,7 +16,7 @@ until [ "$(sed -n 's/^collector_rounds //p' $state)" -ge 5 ]; do sleep 0.1; done
 status=0
 grep -q '^phase empty$' $state || { echo "FAILED early/device: $(grep phase $state)"; status=1; }
 [ ! -s /tmp/early-bytes ] || { echo "FAILED early/device: a read did not wait"; status=1; }
-wellspring check --kernel --only early || status=1
+kernel-test early || status=1
 # The test gave the credit.
 wait $reader
 [ "$(wc -c </tmp/early-bytes)" -eq 32 ] ||

@@ -14,7 +14,7 @@ for number in 1 2 3 4; do
 	pids="$pids $!"
 done
 status=0
-wellspring check --kernel --only writers || status=1
+kernel-test writers || status=1
 kill $pids
 wait $pids 2>/dev/null
 rmmod wellspring_test && rmmod wellspring || status=1

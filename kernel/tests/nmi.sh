@@ -7,6 +7,6 @@
 
 insmod "$1/wellspring.ko" && insmod "$1/wellspring_test.ko" expects_nmi=1 || exit 1
 status=0
-wellspring check --kernel --only nmi || status=1
+kernel-test nmi || status=1
 rmmod wellspring_test && rmmod wellspring || status=1
 exit $status

@@ -2,6 +2,7 @@
 
 use crate::{Answer, Comparison, Replay, ReplayError};
 use std::io::BufRead;
+use wellspring_core::Prf;
 
 /// The result of a whole file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,4 +51,26 @@ pub fn run(
         }
     }
     Ok(summary)
+}
+
+/// Runs the vectors of one function among those of a file, and reports nothing but the result.
+///
+/// # Errors
+///
+/// The number of the first line that cannot be replayed, and why.
+pub fn run_function(replay: Replay, prf: Prf, file: &str) -> Result<Summary, (usize, ReplayError)> {
+    let cipher = match prf {
+        Prf::Aes256 => "cipher=aes ",
+        Prf::ChaCha20 => "cipher=chacha ",
+    };
+    let mut is_wanted = false;
+    // Other lines are left empty, so that all keep their numbers.
+    let lines = file.lines().map(|line| {
+        if begins_vector(line) {
+            is_wanted = line.contains(cipher);
+        }
+        if is_wanted { line } else { "" }
+    });
+    let lines: Vec<&str> = lines.collect();
+    run(replay, lines.join("\n").as_bytes(), |_, _, _| {})
 }

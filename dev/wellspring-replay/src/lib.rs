@@ -48,7 +48,7 @@ mod replay;
 
 pub use answer::{Answer, Comparison};
 pub use error::ReplayError;
-pub use file::{Summary, begins_vector, run};
+pub use file::{Summary, begins_vector, run, run_function};
 pub use pipeline::{Event, Pipeline, State};
 pub use replay::Replay;
 

@@ -1,7 +1,6 @@
 //! `bench`: measures the engine and the operating system on this machine.
 
 use crate::failure::Failure;
-use crate::module;
 use crate::output::Output;
 use crate::values::named;
 use clap::Args;
@@ -23,7 +22,6 @@ const FIRST_BYTE: &str = "--first-byte";
 Examples:
   wellspring bench --quick
   wellspring bench --only latency
-  wellspring bench --kernel --json kernel.json
   wellspring bench --json run.json --report run.html")]
 pub(crate) struct BenchRequest {
     /// Take ten seconds instead of a minute; the figures are less exact
@@ -33,14 +31,6 @@ pub(crate) struct BenchRequest {
     /// Measure one part: throughput, latency, harvest, blocks or footprint
     #[arg(long, value_name = "PART", value_parser = named(&Section::ALL, Section::name))]
     only: Option<Section>,
-
-    /// Measure the kernel module instead; needs root
-    ///
-    /// /dev/wellspring in its four modes and /dev/urandom: 1 to 8 readers, and readers on the CPUs of 1 to 4 NUMA
-    /// nodes. With the module wellspring_test, requests of 16 bytes inside the kernel too, and a loop that writes
-    /// blocks. It changes the module's mode meanwhile. The exit status is 3 if the module is not loaded.
-    #[arg(long, conflicts_with_all = ["only", "report"])]
-    kernel: bool,
 
     /// Write all figures to FILE as JSON
     #[arg(long, value_name = "FILE")]
@@ -60,9 +50,6 @@ pub(crate) fn run(request: &BenchRequest) -> Result<(), Failure> {
     if request.first_byte {
         let text = format!("{}\n", first_byte().as_nanos());
         return Output::standard()?.print(&text);
-    }
-    if request.kernel {
-        return module::bench(request.quick, request.json.as_deref());
     }
     // Before the measurement: a wrong path must not cost a minute.
     let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create_public).transpose();

@@ -13,11 +13,10 @@
 //! bench             bench: measurements on this machine
 //! run               run -- PROGRAM: installed programs draw on wellspring
 //! host_service      serve, status: the program wellspringd
-//! module            check --kernel, bench --kernel, kernel save FILE, kernel restore FILE: the kernel module
+//! kernel            kernel save FILE, kernel restore FILE: the seeds of the kernel module
 //! manual            completions SHELL, man
 //!
 //! judge             the statistics of `test`, as functions of bytes
-//! self_test         the type of a self-test and of its result
 //! engine            the arguments that choose an engine
 //! json, table       the state of engines and sources as JSON; tables for people
 //! values, size      types of arguments that several commands have
@@ -39,14 +38,13 @@ mod host_service;
 mod input;
 mod json;
 mod judge;
+mod kernel;
 mod manual;
-mod module;
 mod output;
 mod randomness;
 mod replay;
 mod run;
 mod seed;
-mod self_test;
 mod size;
 mod sources;
 mod standard_streams;
@@ -78,7 +76,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Generation(request) => generation::run(&request),
         Command::Serve(request) => host_service::serve(&request),
         Command::Status(request) => host_service::status(&request),
-        Command::Kernel(request) => module::run(&request),
+        Command::Kernel(request) => kernel::run(&request),
         Command::Completions(request) => manual::completions(&request, definitions()),
         Command::Man(request) => manual::man(&request, definitions()),
     };

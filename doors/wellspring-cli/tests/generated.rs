@@ -81,8 +81,8 @@ fn the_man_pages_describe_every_option() {
             ][..],
         ),
         ("replay", &["check", "backend"]),
-        ("check", &["list", "only", "kernel"]),
-        ("bench", &["quick", "only", "kernel"]),
+        ("check", &["list", "only"]),
+        ("bench", &["quick", "only"]),
         ("stats", &["json", "mode", "prf", "seed\\-file"]),
         ("generation-serve", &["page"]),
     ] {

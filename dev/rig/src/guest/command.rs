@@ -7,11 +7,11 @@ use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Builds the release of the command, linked statically, and returns its path.
-pub(crate) fn command(root: &Path) -> Result<PathBuf> {
-    println!("building the command");
-    let folder = build(root, &["--package", "wellspring-cli"])?;
-    Ok(folder.join("wellspring"))
+/// Builds the release of the program that runs the module's tests, and returns its path.
+pub(crate) fn kernel_test(root: &Path) -> Result<PathBuf> {
+    println!("building kernel-test");
+    let folder = build(root, &["--package", "kernel-test"])?;
+    Ok(folder.join("kernel-test"))
 }
 
 /// The programs of the project, linked statically.

@@ -56,19 +56,6 @@ impl Files {
         Ok(self)
     }
 
-    /// Copies the files of a folder, without its subfolders, to a folder of the guest.
-    pub(crate) fn copy_folder(mut self, path: &str, from: &Path) -> Result<Self> {
-        self.initramfs.folder(path);
-        for entry in fs::read_dir(from).map_err(at(from.display()))?.flatten() {
-            if entry.path().is_file() {
-                let name = entry.file_name();
-                self.initramfs
-                    .copy(&format!("{path}/{}", name.to_string_lossy()), &entry.path())?;
-            }
-        }
-        Ok(self)
-    }
-
     /// Copies these files to a folder of the guest. They keep their names.
     pub(crate) fn collect(mut self, path: &str, from: &[PathBuf]) -> Result<Self> {
         self.initramfs.folder(path);

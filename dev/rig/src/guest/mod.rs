@@ -45,7 +45,7 @@ mod vm;
 
 pub(crate) use cache::{Cache, run};
 pub(crate) use chroot::Chroot;
-pub(crate) use command::{Programs, command};
+pub(crate) use command::{Programs, kernel_test};
 pub(crate) use compiler::Compiler;
 pub(crate) use console::{Excuse, unless_half_patched};
 pub(crate) use files::Files;

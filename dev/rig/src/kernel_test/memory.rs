@@ -72,7 +72,7 @@ pub(super) fn drill(mut guest: Guest) -> Result<String> {
     wait(&mut guest, "no read from the new node", |guest| {
         Ok(number(guest, "reservations")? > before)
     })?;
-    let placed = guest.run_within("wellspring check --kernel --only nodes", PATIENCE)?;
+    let placed = guest.run_within("kernel-test nodes", PATIENCE)?;
     succeeded(&mut guest, &placed)?;
 
     guest.must("cpus 0")?;

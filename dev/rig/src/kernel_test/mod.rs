@@ -31,7 +31,7 @@ mod steps;
 mod tests;
 
 use crate::guest::{
-    Cache, Compiler, Files, Kernel, Qemu, Release, Result, Stop, Table, at, command, failed,
+    Cache, Compiler, Files, Kernel, Qemu, Release, Result, Stop, Table, at, failed, kernel_test,
     unless_half_patched,
 };
 use request::Request;
@@ -59,8 +59,8 @@ struct Rig<'a> {
     root: &'a Path,
     cache: Cache,
     qemu: Qemu,
-    /// The command `wellspring`. No file if no machine is started.
-    command: PathBuf,
+    /// The program that runs the tests. No file if no machine is started.
+    program: PathBuf,
     request: Request,
 }
 
@@ -76,10 +76,10 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
         root,
         qemu: Qemu::fetch(&cache)?,
         cache,
-        command: if request.is_build_only {
+        program: if request.is_build_only {
             PathBuf::new()
         } else {
-            command(root)?
+            kernel_test(root)?
         },
         request,
     };
@@ -166,11 +166,10 @@ impl Rig<'_> {
     fn initramfs(&self, kernel: &Kernel, modules: &[PathBuf]) -> Result<PathBuf> {
         let Self { cache, root, .. } = self;
         let mut files = Files::fetch(cache)?
-            .copy("bin/wellspring", &self.command)?
+            .copy("bin/kernel-test", &self.program)?
             .collect("modules", modules)?
             .contents("needed", &kernel.needed_by(cache, modules)?)
             .contents("disk-driver", &kernel.modules(cache, &["nvme"])?)
-            .copy_folder("vectors", &root.join("vectors"))?
             .script("reload", tests::RELOAD)
             .script("functions", memory::FUNCTIONS)
             .script("wait-for-notice", events::WAIT_FOR_NOTICE);

@@ -81,14 +81,11 @@ pub(super) fn drill(cache: &Cache, qemu: &Qemu, mut vm: Vm) -> Result<String> {
 
 /// The line that a test of the module prints. `None` if it was skipped.
 fn run_test(guest: &mut Guest, name: &str) -> Result<Option<String>> {
-    let answer = guest.run_within(
-        &format!("wellspring check --kernel --only {name}"),
-        PATIENCE,
-    )?;
+    let answer = guest.run_within(&format!("kernel-test {name}"), PATIENCE)?;
     succeeded(guest, &answer)?;
     let said = answer.text.lines().find(|line| line.contains(name));
     match said {
-        Some(line) if line.to_lowercase().contains("skipped") => Ok(None),
+        Some(line) if line.to_lowercase().contains("# skip") => Ok(None),
         Some(line) => Ok(Some(line.trim().to_owned())),
         None => failed(format!("there is no test {name}: {}", answer.text)),
     }

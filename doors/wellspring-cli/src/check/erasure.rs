@@ -1,6 +1,6 @@
 //! Bytes that a read returned are nowhere else in memory.
 
-use crate::self_test::{Outcome, Stop, broken, failed, skipped};
+use super::outcome::{Outcome, Stop, broken, failed, skipped};
 use std::fs::{File, read_to_string};
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;

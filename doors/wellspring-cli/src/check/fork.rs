@@ -1,6 +1,7 @@
 //! Children never repeat their parents.
 
-use crate::self_test::{Outcome, are_distinct, broken, failed};
+use super::blocks::are_distinct;
+use super::outcome::{Outcome, broken, failed};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};

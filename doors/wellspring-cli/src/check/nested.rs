@@ -1,6 +1,7 @@
 //! A signal handler never gets the bytes of the read that it interrupts.
 
-use crate::self_test::{BLOCK_BYTES, Outcome, Stop, are_distinct, broken, skipped};
+use super::blocks::{BLOCK_BYTES, are_distinct};
+use super::outcome::{Outcome, Stop, broken, skipped};
 use std::io::Error;
 use std::mem::zeroed;
 use std::ptr::null_mut;

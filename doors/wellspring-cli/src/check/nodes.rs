@@ -1,8 +1,9 @@
 //! Nodes: which node serves which CPU, from when on, and which nodes an order reseeds. On this machine's nodes if it
 //! has several, else on four invented ones.
 
+use super::blocks::are_distinct;
+use super::outcome::{Outcome, Stop, broken, failed};
 use super::reads::{LENGTHS_BYTES, read};
-use crate::self_test::{Outcome, Stop, are_distinct, broken, failed};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::thread;
 use wellspring::{Engine, EngineBuilder, Mode, Phase, Topology};

@@ -1,6 +1,7 @@
 //! Modes, two threads.
 
-use crate::self_test::{Outcome, are_distinct, broken, failed};
+use super::blocks::are_distinct;
+use super::outcome::{Outcome, broken, failed};
 use std::thread;
 use wellspring::{Engine, Mode};
 

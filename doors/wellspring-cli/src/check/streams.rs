@@ -1,6 +1,6 @@
 //! Known answers of the reproducible streams.
 
-use crate::self_test::{Outcome, Stop, broken, failed};
+use super::outcome::{Outcome, Stop, broken, failed};
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
 use std::str::FromStr;

@@ -1,13 +1,13 @@
 //! Pointers and lengths of reads and writes.
 
-use super::super::open::DEVICE;
-use super::super::probes;
 use super::comparison::{Comparison, PAGE_BYTES, cliff};
-use crate::self_test::{Stop, are_distinct, broken};
+use crate::open::DEVICE;
+use crate::probes;
+use crate::test::{Outcome, Stop, are_distinct, broken};
 use rustix::fs::OFlags;
 
 /// Unmapped addresses, kernel addresses, read-only memory, and memory that ends in the middle.
-pub(super) fn bad_pointers() -> Result<String, Stop> {
+pub(super) fn bad_pointers() -> Outcome {
     let mut both = Comparison::new(OFlags::RDWR)?;
     let both_ways = libc::PROT_READ | libc::PROT_WRITE;
     let nowhere = cliff(0, 16 * PAGE_BYTES, libc::PROT_NONE)?;
@@ -49,7 +49,7 @@ pub(super) fn bad_pointers() -> Result<String, Stop> {
 }
 
 /// None, 4 GiB of which one MiB can be written, and lengths that are none.
-pub(super) fn lengths() -> Result<String, Stop> {
+pub(super) fn lengths() -> Outcome {
     const MIB: usize = 1 << 20;
     let mut both = Comparison::new(OFlags::RDWR)?;
     let large = cliff(MIB, (4 << 30) - MIB, libc::PROT_READ | libc::PROT_WRITE)?;
@@ -79,6 +79,6 @@ pub(super) fn lengths() -> Result<String, Stop> {
     if read != bytes.len() {
         return Err(Stop::Failed(format!("a read of 4 MiB returns {read}")));
     }
-    are_distinct([bytes.as_slice()])?;
+    are_distinct(&bytes)?;
     Ok(both.figures())
 }

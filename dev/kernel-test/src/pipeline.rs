@@ -1,12 +1,12 @@
 //! The module's own pools and generator as a [`Pipeline`], so that vector files run through them.
 
-use super::ioctl::{self, ReplayBegin, ReplayEvent, ReplayState};
-use super::open::{TEST_DEVICE, open_device};
-use crate::self_test::{Check, Stop, broken, gives_freebsds_answers};
+use crate::ioctl::{self, ReplayBegin, ReplayEvent, ReplayState};
+use crate::open::{TEST_DEVICE, open_device};
+use crate::test::{Outcome, Stop, Test, broken};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use wellspring::Prf;
-use wellspring_replay::{Event, Pipeline, Replay, ReplayError, State};
+use wellspring_replay::{Event, Pipeline, Replay, ReplayError, State, run_function};
 
 /// A private Fortuna in the kernel, and the fastest backend that its cipher may use.
 struct Module {
@@ -83,7 +83,7 @@ impl Pipeline for Module {
 }
 
 /// FreeBSD's answers, for every backend of both ciphers, as `kernel/cipher.h` numbers them.
-pub(super) fn checks() -> Vec<Check> {
+pub(crate) fn tests() -> Vec<Test> {
     let backends = [
         (Prf::Aes256, 0, "aes256-scalar"),
         (Prf::Aes256, 1, "aes256-aes-ni"),
@@ -91,13 +91,12 @@ pub(super) fn checks() -> Vec<Check> {
         (Prf::ChaCha20, 0, "chacha20-scalar"),
         (Prf::ChaCha20, 1, "chacha20-library"),
     ];
-    let check = |(prf, backend, name)| {
-        Check::with_figures(format!("replay/{name}"), move || replay(prf, backend))
-    };
+    let check =
+        |(prf, backend, name)| Test::new(format!("replay/{name}"), move || replay(prf, backend));
     backends.into_iter().map(check).collect()
 }
 
-fn replay(prf: Prf, backend: u32) -> Result<String, Stop> {
+fn replay(prf: Prf, backend: u32) -> Outcome {
     let module = Module {
         device: open_device(TEST_DEVICE, "wellspring_test")
             .map_err(|_| Stop::Failed(format!("{TEST_DEVICE} cannot be opened once more")))?,
@@ -111,6 +110,11 @@ fn replay(prf: Prf, backend: u32) -> Result<String, Stop> {
         }
         other => other.map_err(|error| broken(TEST_DEVICE, error))?,
     }
-    let compared = gives_freebsds_answers(Replay::on(module), prf)?;
-    Ok(format!("{compared} answers"))
+    let freebsd = include_str!("../../../vectors/fortuna-freebsd.txt");
+    let summary = run_function(Replay::on(module), prf, freebsd);
+    let summary = summary.map_err(|(line, error)| broken(&format!("line {line}"), error))?;
+    match summary.different {
+        0 if summary.same > 0 => Ok(format!("{} answers", summary.same)),
+        wrong => Err(Stop::Failed(format!("{wrong} wrong answers"))),
+    }
 }

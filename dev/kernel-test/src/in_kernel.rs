@@ -1,17 +1,16 @@
 //! The tests that the second module runs inside the kernel.
 
-use super::ioctl::{self, TestName, TestRun};
-use super::open::TEST_DEVICE;
-use crate::failure::Failure;
-use crate::self_test::{Check, Stop, broken};
+use crate::ioctl::{self, TestName, TestRun};
+use crate::open::{Failure, TEST_DEVICE};
+use crate::test::{Outcome, Stop, Test, broken};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::rc::Rc;
 
 /// The tests as the module lists them.
-pub(super) fn checks(device: OwnedFd) -> Result<Vec<Check>, Failure> {
+pub(crate) fn tests(device: OwnedFd) -> Result<Vec<Test>, Failure> {
     let device = Rc::new(device);
-    let mut checks = Vec::new();
+    let mut tests = Vec::new();
     for index in 0.. {
         let mut name = TestName {
             index,
@@ -20,18 +19,16 @@ pub(super) fn checks(device: OwnedFd) -> Result<Vec<Check>, Failure> {
         match ioctl::list(&*device, &mut name) {
             Ok(()) => {}
             Err(Errno::NXIO) => break,
-            Err(error) => return Err(Failure::work(format!("{TEST_DEVICE}: {error}"))),
+            Err(error) => return Err(Failure::work(TEST_DEVICE, error)),
         }
         let device = Rc::clone(&device);
-        checks.push(Check::with_figures(text(&name.name), move || {
-            run(&device, index)
-        }));
+        tests.push(Test::new(text(&name.name), move || run(&device, index)));
     }
-    Ok(checks)
+    Ok(tests)
 }
 
 /// Runs test `index` in the module. Returns the module's report.
-fn run(device: &OwnedFd, index: u32) -> Result<String, Stop> {
+fn run(device: &OwnedFd, index: u32) -> Outcome {
     let mut test = TestRun {
         index,
         comparison: 1,

@@ -1,8 +1,8 @@
 //! A call on both files, and what it returned.
 
-use super::super::open::DEVICE;
-use super::super::probes::{Cliff, Returned};
-use crate::self_test::{Stop, broken};
+use crate::open::DEVICE;
+use crate::probes::{Cliff, Returned};
+use crate::test::{Stop, broken};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
 

@@ -1,6 +1,6 @@
 //! The module's mode, set for a while.
 
-use crate::failure::Failure;
+use crate::open::Failure;
 use std::fs;
 
 /// The parameter of the module.
@@ -65,5 +65,5 @@ impl Drop for ModeGuard {
 }
 
 fn fault(error: std::io::Error) -> Failure {
-    Failure::work(format!("{PARAMETER}: {error}"))
+    Failure::work(PARAMETER, error)
 }

@@ -1,12 +1,10 @@
 //! Requests inside the kernel, and a loop that writes blocks. The module of the tests measures them.
 
 use super::modes::{ModeGuard, Subject};
-use super::pace::Pace;
-use crate::failure::Failure;
-use crate::module::ioctl::{self, Measure};
-use crate::module::open::TEST_DEVICE;
+use super::pace::{Pace, median};
+use crate::ioctl::{self, Measure};
+use crate::open::{Failure, TEST_DEVICE};
 use rustix::fd::OwnedFd;
-use wellspring_bench::statistics::median;
 
 /// The kinds, with their numbers in `kernel/tests/uapi.h`.
 const KINDS: [&str; 6] = [
@@ -44,10 +42,10 @@ pub(super) fn measure(tests: &OwnedFd, pace: Pace, mode: &ModeGuard) -> Result<V
                 ..Measure::default()
             };
             ioctl::measure(tests, &mut measure)
-                .map_err(|error| Failure::work(format!("{TEST_DEVICE}: {error}")))?;
+                .map_err(|error| Failure::work(TEST_DEVICE, error))?;
             if measure.errors > 0 || measure.count == 0 {
                 let reason = format!("{} reads failed in the kernel", measure.errors);
-                return Err(Failure::work(reason));
+                return Err(Failure::Work(reason));
             }
             samples.push(measure);
         }

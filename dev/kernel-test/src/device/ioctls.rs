@@ -1,10 +1,10 @@
 //! random(4)'s ioctls and unknown ones, with a privilege and without it; and the ioctls that the device has alone.
 
-use super::super::ioctl::{self, RESTORE, SAVE, SEED_BYTES, Seed};
-use super::super::open::DEVICE;
-use super::super::probes;
 use super::comparison::{Comparison, PAGE_BYTES, cliff, open_with};
-use crate::self_test::Stop;
+use crate::ioctl::{self, RESTORE, SAVE, SEED_BYTES, Seed};
+use crate::open::DEVICE;
+use crate::probes;
+use crate::test::{Outcome, Stop};
 use rustix::fd::AsFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -95,7 +95,7 @@ fn known_and_unknown(both: &mut Comparison) -> Result<(), Stop> {
     Ok(())
 }
 
-pub(super) fn ioctls() -> Result<String, Stop> {
+pub(super) fn ioctls() -> Outcome {
     let mut both = Comparison::new(OFlags::RDWR)?;
     known_and_unknown(&mut both)?;
     let mut bits = -1;
@@ -110,7 +110,7 @@ pub(super) fn ioctls() -> Result<String, Stop> {
 }
 
 /// The same without CAP_SYS_ADMIN; its own ioctls need it too.
-pub(super) fn unprivileged() -> Result<String, Stop> {
+pub(super) fn unprivileged() -> Outcome {
     let probe = || {
         let mut both = Comparison::new(OFlags::RDWR)?;
         known_and_unknown(&mut both)?;
@@ -131,7 +131,7 @@ pub(super) fn unprivileged() -> Result<String, Stop> {
 }
 
 /// The credit of an operator has arrived at node 0 when the call returns.
-pub(super) fn credit() -> Result<String, Stop> {
+pub(super) fn credit() -> Outcome {
     let device = open_with(DEVICE, OFlags::RDWR)?;
     // Bits, bytes, data.
     let mut entropy = [7i32; 10];
@@ -177,7 +177,7 @@ fn credited_bits() -> Result<u64, Stop> {
 }
 
 /// The calls that the other device does not have.
-pub(super) fn own_ioctls() -> Result<String, Stop> {
+pub(super) fn own_ioctls() -> Outcome {
     let device = open_with(DEVICE, OFlags::RDWR)?;
     let seed = |node, credit_bits| Seed {
         node,

@@ -3,7 +3,7 @@
 use super::modes::{ModeGuard, Subject};
 use super::pace::Pace;
 use super::readers::{LocksPerRead, Samples, sample};
-use crate::failure::Failure;
+use crate::open::Failure;
 use std::fs;
 
 /// The most nodes, as published.

@@ -1,12 +1,12 @@
 //! No 16 bytes twice.
 
-use super::check::{Outcome, failed};
+use super::outcome::{Outcome, failed};
 
 /// The size of the blocks that are compared: among a million random blocks, two are equal with a probability of about 10^-27.
-pub(crate) const BLOCK_BYTES: usize = 16;
+pub(super) const BLOCK_BYTES: usize = 16;
 
 /// Passes if no block occurs twice among all of the reads, and none is all zeros.
-pub(crate) fn are_distinct<'a>(reads: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+pub(super) fn are_distinct<'a>(reads: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     let blocks = |read: &'a [u8]| read.as_chunks::<BLOCK_BYTES>().0;
     let mut blocks: Vec<u128> = reads
         .into_iter()

@@ -2,16 +2,14 @@
 
 use super::locks::Locks;
 use super::modes::{ModeGuard, Subject};
-use super::pace::Pace;
-use crate::failure::Failure;
-use crate::module::open::DEVICE;
+use super::pace::{Pace, median};
+use crate::open::{DEVICE, Failure};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use wellspring_bench::statistics::median;
 
 /// The most readers.
 pub(super) const MOST_READERS: usize = 8;
@@ -157,7 +155,7 @@ fn read_for(
             .map(|reading| reading.unwrap_or(Err(rustix::io::Errno::IO)))
             .collect()
     });
-    readings.map_err(|error| Failure::work(format!("{path}: {error}")))
+    readings.map_err(|error| Failure::work(path, error))
 }
 
 fn prepare(path: &str, cpu: Option<usize>) -> rustix::io::Result<rustix::fd::OwnedFd> {

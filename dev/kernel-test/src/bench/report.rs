@@ -1,25 +1,19 @@
-//! The figures as tables and as JSON.
+//! The figures as tables.
 
 use super::modes::Subject;
 use super::nodes;
 use super::readers::{Grid, LocksPerRead};
 use super::requests;
-use serde_json::{Value, json};
-use wellspring_bench::host::Host;
-use wellspring_bench::table::Table;
 
 /// All figures.
 pub(super) struct Figures {
     pub(super) readers: Grid,
     pub(super) nodes: Vec<nodes::Row>,
-    /// Nothing without the module of the tests.
     pub(super) requests: Vec<requests::Row>,
 }
 
 /// Sentences and tables.
 pub(super) fn text(figures: &Figures) -> String {
-    let host = Host::this();
-    let lines = [headline(figures), host.stamp(), host.machine()];
     let tables = [
         speeds(figures),
         ratios(figures),
@@ -28,7 +22,7 @@ pub(super) fn text(figures: &Figures) -> String {
         costs_of_requests(figures),
     ];
     let tables: String = tables.iter().map(Table::text).collect();
-    format!("{}\n\n{tables}", lines.join("\n"))
+    format!("{}\n\n{tables}", headline(figures))
 }
 
 fn headline(figures: &Figures) -> String {
@@ -132,12 +126,8 @@ fn costs_of_requests(figures: &Figures) -> Table {
         let cells = [digits(request.each_ns), speed, switches, share];
         table.rows.push(row(request.name, cells.into_iter()));
     }
-    if figures.requests.is_empty() {
-        return table
-            .note("SKIPPED: the module wellspring_test is not loaded (make WELLSPRING_TESTS=1)");
-    }
-    table
-        .note("Published: 384 MB/s by a worker, 487 directly; numbers' share 3.16 % secret, 0.06 % pseudo.")
+    table.note(
+        "Published: 384 MB/s by a worker, 487 directly; numbers' share 3.16 % secret, 0.06 % pseudo.")
 }
 
 fn row(name: &str, cells: impl Iterator<Item = String>) -> Vec<String> {
@@ -153,60 +143,52 @@ fn per_thousand(locks: Option<LocksPerRead>) -> String {
 
 /// Three digits that say something.
 fn digits(value: f64) -> String {
-    wellspring_bench::format::digits(value)
+    match value.abs() {
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
 }
 
-/// All figures.
-pub(super) fn json(figures: &Figures) -> Value {
-    let host = Host::this();
-    let locks = |locks: Option<LocksPerRead>| {
-        locks.map(
-            |locks| json!({ "taken_per_read": locks.taken, "contended_per_read": locks.contended }),
-        )
-    };
-    let mut readers = Vec::new();
-    for (count, cells) in (1..).zip(&figures.readers) {
-        for (subject, cell) in Subject::ALL.iter().zip(cells) {
-            readers.push(json!({
-                "readers": count,
-                "subject": subject.name(),
-                "each_mb_s": cell.each_mb_s,
-                "spread": cell.spread,
-                "locks": locks(cell.locks),
-            }));
+/// Rows under a head, and a note below them.
+struct Table {
+    title: String,
+    rows: Vec<Vec<String>>,
+    note: &'static str,
+}
+
+impl Table {
+    fn new(title: &str, head: &[&str]) -> Self {
+        Self {
+            title: title.to_owned(),
+            rows: vec![head.iter().map(ToString::to_string).collect()],
+            note: "",
         }
     }
-    let mut nodes = Vec::new();
-    for node in &figures.nodes {
-        for (subject, (reads, taken)) in Subject::ALL.iter().zip(&node.cells) {
-            nodes.push(json!({
-                "nodes": node.nodes,
-                "readers": node.readers,
-                "subject": subject.name(),
-                "reads_per_s": reads,
-                "locks": locks(*taken),
-            }));
-        }
+
+    fn note(self, note: &'static str) -> Self {
+        Self { note, ..self }
     }
-    let request = |request: &requests::Row| {
-        json!({
-            "name": request.name,
-            "ns": request.each_ns,
-            "context_switches": request.switches,
-            "share_of_numbers": request.share,
-        })
-    };
-    json!({
-        "date": host.date,
-        "version": host.version,
-        "commit": host.commit,
-        "cpu": host.cpu,
-        "cpus": host.cpus,
-        "system": host.system,
-        "readers": readers,
-        "nodes": nodes,
-        "requests": figures.requests.iter().map(request).collect::<Vec<_>>(),
-    })
+
+    /// Each column as wide as its widest cell, names to the left, figures to the right.
+    fn text(&self) -> String {
+        let width = |column: usize| {
+            let cells = self.rows.iter().map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0)
+        };
+        let mut text = format!("{}\n", self.title);
+        for row in &self.rows {
+            for (column, cell) in row.iter().enumerate() {
+                let width = width(column);
+                text += &match column {
+                    0 => format!("  {cell:width$}"),
+                    _ => format!("  {cell:>width$}"),
+                };
+            }
+            text.push('\n');
+        }
+        text + if self.note.is_empty() { "" } else { "  " } + self.note + "\n\n"
+    }
 }
 
 #[cfg(test)]
@@ -249,19 +231,5 @@ mod tests {
         for part in ["400 (0.10)", "4.00", "4.00 (1.00)", "1 (2 CPUs)", "3.16 %"] {
             assert!(text.contains(part), "{part} in {text}");
         }
-        let without = Figures {
-            requests: Vec::new(),
-            ..figures()
-        };
-        assert!(super::text(&without).contains("SKIPPED"));
-    }
-
-    #[test]
-    fn the_json_has_an_entry_for_every_case() {
-        let json = json(&figures());
-        for (part, count) in [("readers", 10), ("nodes", 5), ("requests", 1)] {
-            assert_eq!(json[part].as_array().map(Vec::len), Some(count), "{part}");
-        }
-        assert_eq!(json["readers"][4]["each_mb_s"], 400.0);
     }
 }

@@ -12,11 +12,11 @@ mod comparison;
 mod ioctls;
 mod operations;
 
-use crate::self_test::{Check, Stop};
+use crate::test::{Outcome, Test};
 
-pub(super) fn checks() -> Vec<Check> {
-    type Test = fn() -> Result<String, Stop>;
-    let tests: [(&str, Test); 10] = [
+pub(crate) fn tests() -> Vec<Test> {
+    type Run = fn() -> Outcome;
+    let tests: [(&str, Run); 10] = [
         ("bad-pointers", arguments::bad_pointers),
         ("lengths", arguments::lengths),
         ("ioctls", ioctls::ioctls),
@@ -28,6 +28,6 @@ pub(super) fn checks() -> Vec<Check> {
         ("poll", operations::polled),
         ("splice", operations::spliced),
     ];
-    let check = |(name, test): (&str, Test)| Check::with_figures(format!("device/{name}"), test);
-    tests.into_iter().map(check).collect()
+    let test = |(name, run): (&str, Run)| Test::new(format!("device/{name}"), run);
+    tests.into_iter().map(test).collect()
 }

@@ -9,7 +9,7 @@ use std::ptr::{self, null_mut};
 
 /// The result of a system call: a number, or the name of an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Returned(pub(super) Result<i64, i32>);
+pub(crate) struct Returned(pub(crate) Result<i64, i32>);
 
 impl Returned {
     fn new(returned: i64) -> Self {
@@ -29,21 +29,21 @@ impl fmt::Display for Returned {
     }
 }
 
-pub(super) fn read(file: BorrowedFd<'_>, address: usize, length: usize) -> Returned {
+pub(crate) fn read(file: BorrowedFd<'_>, address: usize, length: usize) -> Returned {
     let address = ptr::without_provenance_mut::<c_void>(address);
     // SAFETY: the callers' addresses are those of their own memory that nothing else refers to, or are unmapped, and
     // then the kernel refuses them.
     Returned::new(unsafe { libc::read(file.as_raw_fd(), address, length) } as i64)
 }
 
-pub(super) fn write(file: BorrowedFd<'_>, address: usize, length: usize) -> Returned {
+pub(crate) fn write(file: BorrowedFd<'_>, address: usize, length: usize) -> Returned {
     let address = ptr::without_provenance::<c_void>(address);
     // SAFETY: the kernel reads from the address or refuses it.
     Returned::new(unsafe { libc::write(file.as_raw_fd(), address, length) } as i64)
 }
 
 /// Reads into the same memory 1024 times by one vector: 1024 times its length, without so much memory.
-pub(super) fn read_again_and_again(file: BorrowedFd<'_>, memory: &mut [u8]) -> Returned {
+pub(crate) fn read_again_and_again(file: BorrowedFd<'_>, memory: &mut [u8]) -> Returned {
     const MOST: usize = 1024;
     let piece = libc::iovec {
         iov_base: memory.as_mut_ptr().cast(),
@@ -56,7 +56,7 @@ pub(super) fn read_again_and_again(file: BorrowedFd<'_>, memory: &mut [u8]) -> R
 }
 
 /// A read that must not wait, at no position.
-pub(super) fn read_at_once(file: BorrowedFd<'_>, memory: &mut [u8]) -> Returned {
+pub(crate) fn read_at_once(file: BorrowedFd<'_>, memory: &mut [u8]) -> Returned {
     let piece = libc::iovec {
         iov_base: memory.as_mut_ptr().cast(),
         iov_len: memory.len(),
@@ -68,19 +68,19 @@ pub(super) fn read_at_once(file: BorrowedFd<'_>, memory: &mut [u8]) -> Returned 
 
 /// Any number, any argument. The callers' arguments are addresses of memory that is large enough for this number, or
 /// unmapped addresses.
-pub(super) fn control(file: BorrowedFd<'_>, number: u64, argument: usize) -> Returned {
+pub(crate) fn control(file: BorrowedFd<'_>, number: u64, argument: usize) -> Returned {
     // SAFETY: as said above.
     let returned = unsafe { libc::ioctl(file.as_raw_fd(), number as _, argument) };
     Returned::new(returned.into())
 }
 
-pub(super) fn seek(file: BorrowedFd<'_>, offset: i64) -> Returned {
+pub(crate) fn seek(file: BorrowedFd<'_>, offset: i64) -> Returned {
     // SAFETY: has no memory in its arguments.
     Returned::new(unsafe { libc::lseek64(file.as_raw_fd(), offset, libc::SEEK_SET) })
 }
 
 /// Whether the file can be mapped; what could be is unmapped at once.
-pub(super) fn map(file: BorrowedFd<'_>) -> Returned {
+pub(crate) fn map(file: BorrowedFd<'_>) -> Returned {
     // SAFETY: the kernel chooses the address; nothing refers to what is there.
     let address = unsafe {
         libc::mmap(
@@ -100,13 +100,13 @@ pub(super) fn map(file: BorrowedFd<'_>) -> Returned {
 }
 
 /// Memory of which only a part can be written to: accessible pages, and behind them pages without access.
-pub(super) struct Cliff {
+pub(crate) struct Cliff {
     address: usize,
     length: usize,
 }
 
 impl Cliff {
-    pub(super) fn new(good: usize, bad: usize, protection: i32) -> io::Result<Self> {
+    pub(crate) fn new(good: usize, bad: usize, protection: i32) -> io::Result<Self> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: fresh memory where the kernel has room.
         let start = unsafe { libc::mmap(null_mut(), good + bad, libc::PROT_NONE, flags, -1, 0) };
@@ -125,7 +125,7 @@ impl Cliff {
         }
     }
 
-    pub(super) fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         self.address
     }
 }
@@ -138,7 +138,7 @@ impl Drop for Cliff {
 }
 
 /// Runs `probe` while a signal comes every `period_ms`, to a handler that does nothing and restarts nothing.
-pub(super) fn under_signals<T>(period_ms: i64, probe: impl FnOnce() -> T) -> T {
+pub(crate) fn under_signals<T>(period_ms: i64, probe: impl FnOnce() -> T) -> T {
     extern "C" fn ignore(_: libc::c_int) {}
     let action = |handler: libc::sighandler_t| {
         // SAFETY: all zeros is a value of this struct: no flags, no signals masked.
@@ -169,7 +169,7 @@ pub(super) fn under_signals<T>(period_ms: i64, probe: impl FnOnce() -> T) -> T {
 }
 
 /// Runs `probe` in a thread that has no privilege. `None` if this process cannot give any up.
-pub(super) fn without_privilege<T: Send>(probe: impl FnOnce() -> T + Send) -> Option<T> {
+pub(crate) fn without_privilege<T: Send>(probe: impl FnOnce() -> T + Send) -> Option<T> {
     const OTHER_USER: libc::uid_t = 65534;
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -1,16 +1,16 @@
 //! Other operations on an open file, and reads that signals interrupt.
 
-use super::super::open::DEVICE;
-use super::super::probes;
 use super::comparison::{Comparison, MODEL, PAGE_BYTES, open_with};
-use crate::self_test::{Stop, are_distinct, broken};
+use crate::open::DEVICE;
+use crate::probes;
+use crate::test::{Outcome, Stop, are_distinct, broken};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::AsFd;
 use rustix::fs::OFlags;
 use rustix::pipe::{SpliceFlags, pipe, splice};
 
 /// Other operations on an open file.
-pub(super) fn files() -> Result<String, Stop> {
+pub(super) fn files() -> Outcome {
     let mut calls = 0;
     for flags in [
         OFlags::RDONLY,
@@ -40,7 +40,7 @@ pub(super) fn files() -> Result<String, Stop> {
 }
 
 /// A read of 2 GiB that signals interrupt returns whole pages; one of a page comes whole.
-pub(super) fn signals() -> Result<String, Stop> {
+pub(super) fn signals() -> Outcome {
     let device = open_with(DEVICE, OFlags::RDONLY)?;
     let mut memory = vec![0; 2 << 20];
     let got = probes::under_signals(40, || {
@@ -66,7 +66,7 @@ pub(super) fn signals() -> Result<String, Stop> {
 
 /// With a seed: ready to be read, and not "to be written". Compared with /dev/random, since /dev/urandom is always
 /// ready for both.
-pub(super) fn polled() -> Result<String, Stop> {
+pub(super) fn polled() -> Outcome {
     const MODEL: &str = "/dev/random";
     let flags = OFlags::RDWR | OFlags::NONBLOCK;
     let (device, model) = (open_with(DEVICE, flags)?, open_with(MODEL, flags)?);
@@ -85,7 +85,7 @@ pub(super) fn polled() -> Result<String, Stop> {
 }
 
 /// Out into a pipe, and from a pipe in.
-pub(super) fn spliced() -> Result<String, Stop> {
+pub(super) fn spliced() -> Outcome {
     const LENGTH: usize = 32768;
     let device = open_with(DEVICE, OFlags::RDWR)?;
     let (from, to) = pipe().map_err(|error| broken("pipe", error))?;
@@ -100,7 +100,7 @@ pub(super) fn spliced() -> Result<String, Stop> {
             )));
         }
     }
-    are_distinct([bytes.as_slice()])?;
+    are_distinct(&bytes)?;
     rustix::io::write(&to, &bytes[..LENGTH]).map_err(|error| broken("pipe", error))?;
     let moved = splice(&from, None, &device, None, LENGTH, SpliceFlags::empty());
     match moved {

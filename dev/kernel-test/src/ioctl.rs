@@ -5,52 +5,52 @@ use rustix::io::Result;
 use rustix::ioctl::{NoArg, Opcode, Setter, Updater, ioctl, opcode};
 
 /// Bytes of a node's seed.
-pub(super) const SEED_BYTES: usize = 32;
+pub(crate) const SEED_BYTES: usize = 32;
 
 const GROUP: u8 = b'R';
 
 /// `struct wellspring_seed`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Seed {
-    pub(super) node: u32,
-    pub(super) credit_bits: u32,
-    pub(super) bytes: [u8; SEED_BYTES],
+pub(crate) struct Seed {
+    pub(crate) node: u32,
+    pub(crate) credit_bits: u32,
+    pub(crate) bytes: [u8; SEED_BYTES],
 }
 
 /// `struct wellspring_test_name`.
 #[repr(C)]
-pub(super) struct TestName {
-    pub(super) index: u32,
-    pub(super) name: [u8; 64],
+pub(crate) struct TestName {
+    pub(crate) index: u32,
+    pub(crate) name: [u8; 64],
 }
 
 /// `struct wellspring_test_run`.
 #[repr(C)]
-pub(super) struct TestRun {
-    pub(super) index: u32,
-    pub(super) comparison: u32,
-    pub(super) report: [u8; 444],
+pub(crate) struct TestRun {
+    pub(crate) index: u32,
+    pub(crate) comparison: u32,
+    pub(crate) report: [u8; 444],
 }
 
 /// `struct wellspring_replay_begin`.
 #[repr(C)]
-pub(super) struct ReplayBegin {
-    pub(super) cipher: u32,
-    pub(super) concurrent: u32,
-    pub(super) backend: u32,
-    pub(super) forced: u32,
-    pub(super) key: [u8; 32],
-    pub(super) counter: [u8; 16],
+pub(crate) struct ReplayBegin {
+    pub(crate) cipher: u32,
+    pub(crate) concurrent: u32,
+    pub(crate) backend: u32,
+    pub(crate) forced: u32,
+    pub(crate) key: [u8; 32],
+    pub(crate) counter: [u8; 16],
 }
 
 /// `struct wellspring_replay_event`.
 #[repr(C)]
-pub(super) struct ReplayEvent {
-    pub(super) counter: u32,
-    pub(super) pool: u32,
-    pub(super) bytes: u32,
-    pub(super) data: [u8; 32],
+pub(crate) struct ReplayEvent {
+    pub(crate) counter: u32,
+    pub(crate) pool: u32,
+    pub(crate) bytes: u32,
+    pub(crate) data: [u8; 32],
 }
 
 /// `struct wellspring_replay_read`.
@@ -63,27 +63,27 @@ struct ReplayRead {
 /// `struct wellspring_replay_state`.
 #[repr(C)]
 #[derive(Default)]
-pub(super) struct ReplayState {
-    pub(super) reseeds: u64,
-    pub(super) first_pool_bytes: u64,
-    pub(super) counter: [u8; 16],
-    pub(super) key: [u8; 32],
+pub(crate) struct ReplayState {
+    pub(crate) reseeds: u64,
+    pub(crate) first_pool_bytes: u64,
+    pub(crate) counter: [u8; 16],
+    pub(crate) key: [u8; 32],
 }
 
 /// `struct wellspring_test_measure`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-pub(super) struct Measure {
-    pub(super) measurement: u32,
-    pub(super) count: u32,
-    pub(super) ns: u64,
-    pub(super) numbers_ns: u64,
-    pub(super) switches: u64,
-    pub(super) errors: u64,
+pub(crate) struct Measure {
+    pub(crate) measurement: u32,
+    pub(crate) count: u32,
+    pub(crate) ns: u64,
+    pub(crate) numbers_ns: u64,
+    pub(crate) switches: u64,
+    pub(crate) errors: u64,
 }
 
-pub(super) const SAVE: Opcode = opcode::read_write::<Seed>(GROUP, 0x60);
-pub(super) const RESTORE: Opcode = opcode::write::<Seed>(GROUP, 0x61);
+pub(crate) const SAVE: Opcode = opcode::read_write::<Seed>(GROUP, 0x60);
+pub(crate) const RESTORE: Opcode = opcode::write::<Seed>(GROUP, 0x61);
 const LIST: Opcode = opcode::read_write::<TestName>(GROUP, 0x70);
 const RUN: Opcode = opcode::read_write::<TestRun>(GROUP, 0x71);
 const BEGIN: Opcode = opcode::write::<ReplayBegin>(GROUP, 0x72);
@@ -93,47 +93,47 @@ const READ: Opcode = opcode::write::<ReplayRead>(GROUP, 0x75);
 const STATE: Opcode = opcode::read::<ReplayState>(GROUP, 0x76);
 const MEASURE: Opcode = opcode::read_write::<Measure>(GROUP, 0x77);
 
-pub(super) fn save(device: impl AsFd, seed: &mut Seed) -> Result<()> {
+pub(crate) fn save(device: impl AsFd, seed: &mut Seed) -> Result<()> {
     // SAFETY: this opcode reads and writes one `struct wellspring_seed`, any bytes of which are a `Seed`.
     unsafe { ioctl(device, Updater::<SAVE, Seed>::new(seed)) }
 }
 
-pub(super) fn restore(device: impl AsFd, seed: Seed) -> Result<()> {
+pub(crate) fn restore(device: impl AsFd, seed: Seed) -> Result<()> {
     // SAFETY: this opcode reads one `struct wellspring_seed`.
     unsafe { ioctl(device, Setter::<RESTORE, Seed>::new(seed)) }
 }
 
-pub(super) fn list(device: impl AsFd, name: &mut TestName) -> Result<()> {
+pub(crate) fn list(device: impl AsFd, name: &mut TestName) -> Result<()> {
     // SAFETY: this opcode reads and writes one `struct wellspring_test_name`, any bytes of which are a `TestName`.
     unsafe { ioctl(device, Updater::<LIST, TestName>::new(name)) }
 }
 
-pub(super) fn run(device: impl AsFd, test: &mut TestRun) -> Result<()> {
+pub(crate) fn run(device: impl AsFd, test: &mut TestRun) -> Result<()> {
     // SAFETY: this opcode reads and writes one `struct wellspring_test_run`, any bytes of which are a `TestRun`.
     unsafe { ioctl(device, Updater::<RUN, TestRun>::new(test)) }
 }
 
-pub(super) fn measure(device: impl AsFd, measure: &mut Measure) -> Result<()> {
+pub(crate) fn measure(device: impl AsFd, measure: &mut Measure) -> Result<()> {
     // SAFETY: this opcode reads and writes one `struct wellspring_test_measure`, any bytes of which are a `Measure`.
     unsafe { ioctl(device, Updater::<MEASURE, Measure>::new(measure)) }
 }
 
-pub(super) fn begin(device: impl AsFd, begin: ReplayBegin) -> Result<()> {
+pub(crate) fn begin(device: impl AsFd, begin: ReplayBegin) -> Result<()> {
     // SAFETY: this opcode reads one `struct wellspring_replay_begin`.
     unsafe { ioctl(device, Setter::<BEGIN, ReplayBegin>::new(begin)) }
 }
 
-pub(super) fn event(device: impl AsFd, event: ReplayEvent) -> Result<()> {
+pub(crate) fn event(device: impl AsFd, event: ReplayEvent) -> Result<()> {
     // SAFETY: this opcode reads one `struct wellspring_replay_event`.
     unsafe { ioctl(device, Setter::<EVENT, ReplayEvent>::new(event)) }
 }
 
-pub(super) fn reseed(device: impl AsFd) -> Result<()> {
+pub(crate) fn reseed(device: impl AsFd) -> Result<()> {
     // SAFETY: this opcode has no argument.
     unsafe { ioctl(device, NoArg::<RESEED>::new()) }
 }
 
-pub(super) fn read(device: impl AsFd, bytes: &mut [u8]) -> Result<()> {
+pub(crate) fn read(device: impl AsFd, bytes: &mut [u8]) -> Result<()> {
     let request = ReplayRead {
         bytes: bytes.len() as u64,
         destination: bytes.as_mut_ptr() as u64,
@@ -143,7 +143,7 @@ pub(super) fn read(device: impl AsFd, bytes: &mut [u8]) -> Result<()> {
     unsafe { ioctl(device, Setter::<READ, ReplayRead>::new(request)) }
 }
 
-pub(super) fn state(device: impl AsFd, state: &mut ReplayState) -> Result<()> {
+pub(crate) fn state(device: impl AsFd, state: &mut ReplayState) -> Result<()> {
     // SAFETY: this opcode writes one `struct wellspring_replay_state`, any bytes of which are a `ReplayState`.
     unsafe { ioctl(device, Updater::<STATE, ReplayState>::new(state)) }
 }
