@@ -137,8 +137,8 @@ int ws_reseed(void);
 uint64_t ws_generation(void);
 
 /*
- * Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats): an older library then sets
- * the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. It allocates
+ * Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats). An older library then sets
+ * the fields that it does not know to 0. A newer one leaves out fields that the caller does not know. It allocates
  * memory: do not call it in a signal handler.
  *
  * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
@@ -182,8 +182,8 @@ uint32_t ws_rng_u32(ws_rng *rng);
 uint64_t ws_rng_u64(ws_rng *rng);
 
 /*
- * Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0, from a generator, which must not be
- * null.
+ * Returns a number from 0 to count - 1 from a generator, which must not be null. Each is equally likely. If count is
+ * 0, so is the number.
  */
 uint64_t ws_rng_below(ws_rng *rng, uint64_t count);
 

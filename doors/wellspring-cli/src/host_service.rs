@@ -33,8 +33,8 @@ pub(crate) struct ServeRequest {
 
 /// Show the state of the host service
 ///
-/// --json prints one line for programs, --watch prints again every second, --config FILE names the configuration with
-/// which the service was started, if it is not the default.
+/// --json prints one line for programs. --watch prints again every second. --config FILE names the configuration of the
+/// service, if it is not the default.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

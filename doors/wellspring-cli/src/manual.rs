@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// The date in the pages: of the last change in what the command does.
-const DATE: &str = "2026-11-22";
+const DATE: &str = "2026-11-24";
 
 /// Print the completions of a shell
 #[derive(Args)]

@@ -11,8 +11,8 @@ use wellspring::seed_file::{Identity, SeedFileError, inspect};
 /// Show or write a file that carries seeds over a reboot
 ///
 /// An engine with a seed file (--seed-file of bytes and stats) reads it, replaces it and mixes it in before its first
-/// use, and writes it again at its end. The file has a section for each NUMA node, only its owner can read it, and a
-/// seed is credited at most once: in a later boot of the machine that wrote it, and only the file itself, no copy. A
+/// use. At its end it writes the file again. The file has a section for each NUMA node, and only its owner can read it.
+/// A seed is credited at most once: in a later boot of the machine that wrote it, and only the file itself, no copy. A
 /// copy is mixed in without credit.
 #[derive(Args)]
 #[command(

@@ -13,9 +13,9 @@ const MAX_THREADS: u64 = 1024;
 
 /// Write random bytes
 ///
-/// The bytes are fit for keys, except with --pseudo. A line on stderr gives the number of bytes written and the speed,
-/// if there were 1 MiB or more or if stderr is a terminal. When the reader of a pipe closes it, the command ends
-/// without a message and with success.
+/// The bytes are fit for keys, except with --pseudo. A line on stderr gives the number of bytes and the speed: for 1 MiB
+/// or more, and always on a terminal. When the reader of a pipe closes it, the command ends without a message and with
+/// success.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
