@@ -3,9 +3,10 @@
 use crate::os_error::OsError;
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use rustix::fd::AsFd;
 use rustix::mm::{MapFlags, MremapFlags, ProtFlags};
+use rustix::thread::futex;
 
 /// The bytes of a mapping: one page.
 pub(crate) const PAGE_BYTES: usize = 4096;
@@ -148,5 +149,16 @@ impl SharedPageMut {
         // SAFETY: as above.
         let before = unsafe { (*self.0.address(offset)).fetch_add(number, Ordering::AcqRel) };
         before.wrapping_add(number)
+    }
+
+    /// Wakes every thread, of any process, that waits by futex(2) for a change of the word's lower 32 bits.
+    pub fn wake_waiters(&self, offset: usize) {
+        let lower = if cfg!(target_endian = "big") { 4 } else { 0 };
+        // SAFETY: within the mapping and aligned. The system call alone uses the reference, as an address.
+        let word = unsafe {
+            let address = self.0.address(offset).cast::<u8>().add(lower);
+            &*address.cast::<AtomicU32>()
+        };
+        let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
     }
 }

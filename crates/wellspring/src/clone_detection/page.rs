@@ -103,7 +103,7 @@ impl GenerationPage {
 
     /// Changes the word: every tap of every process takes a fresh key at its next read. Returns the new word.
     pub fn bump(&self) -> u64 {
-        self.page.add(CLONES_OFFSET, 1)
+        change(&self.page)
     }
 
     /// The word now.
@@ -122,7 +122,14 @@ impl GenerationPage {
 #[inline]
 pub fn bump(path: &Path) -> Result<u64, PageError> {
     let _ = path.parent().map(std::fs::create_dir);
-    Ok(open_or_make(path)?.add(CLONES_OFFSET, 1))
+    Ok(change(&open_or_make(path)?))
+}
+
+/// Changes the word, and wakes those who wait for that. Returns the new word.
+fn change(page: &SharedPageMut) -> u64 {
+    let number = page.add(CLONES_OFFSET, 1);
+    page.wake_waiters(CLONES_OFFSET);
+    number
 }
 
 /// The word of the page at `path`.
