@@ -21,6 +21,9 @@ use core::fmt;
 /// It is **never trusted because it exists**: its samples go through its health tests
 /// and are credited no more than [`min_entropy`](Self::min_entropy) says.
 ///
+/// It **says the same about itself** at any time: an engine asks all but [`sample`](Self::sample) once, when it gets the
+/// source.
+///
 /// It **keeps no copy** of a raw sample, neither in its state nor on the stack.
 pub trait Source: Send + Sync {
     /// The name in reports: short, lower case, unique within an engine.

@@ -1,11 +1,13 @@
-//! A source that reads the engine which draws on it, one that ends it, and one that panics.
+//! A source that reads the engine which draws on it, one that ends it, and one that panics; also where it is asked about
+//! itself.
 
 mod common;
 
 use common::process::{self, Fork};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
-use wellspring::{Engine, Error, Harvester, MinEntropy, Mode, Source, SourceError};
+use wellspring::{Engine, Error, Harvester, MinEntropy, Mode, Source, SourceError, Speed, Symbol};
 
 type Read = fn(&Engine) -> Result<(), Error>;
 
@@ -206,4 +208,71 @@ fn a_source_that_drops_the_last_clone_of_its_engine_ends_the_harvester_without_a
     drop(source);
     // If the drop panics, the source is dropped with the engine and sends nothing.
     is_done.recv().expect("the engine was dropped");
+}
+
+/// Yields noise. From a moment on, all that it says about itself panics, or reads its engine.
+#[derive(Default)]
+struct Describes {
+    engine: OnceLock<Engine>,
+    panics: AtomicBool,
+}
+
+impl Describes {
+    fn say<T>(&self, fact: T) -> T {
+        if let Some(engine) = self.engine.get() {
+            engine.fill(&mut [0; 5000]);
+        }
+        assert!(!self.panics.load(Ordering::Relaxed), "in a source");
+        fact
+    }
+}
+
+impl Source for Describes {
+    fn name(&self) -> &'static str {
+        self.say("describes")
+    }
+
+    fn min_entropy(&self) -> MinEntropy {
+        self.say(MinEntropy::per_byte_256ths(512))
+    }
+
+    fn symbol(&self) -> Symbol {
+        self.say(Symbol::Byte)
+    }
+
+    fn speed(&self) -> Speed {
+        self.say(Speed::Fast)
+    }
+
+    fn makes_system_calls(&self) -> bool {
+        self.say(true)
+    }
+
+    fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        getrandom::fill(destination).map_err(|_| SourceError::Absent)?;
+        Ok(destination.len())
+    }
+}
+
+#[test]
+fn what_a_source_says_about_itself_is_asked_where_no_reader_waits_for_it() {
+    for mode in Mode::ALL {
+        for reads in [false, true] {
+            quietly(|| {
+                let source = Arc::new(Describes::default());
+                let sources: [Arc<dyn Source>; 1] = [source.clone()];
+                let engine = Engine::builder().mode(mode).sources(sources);
+                let engine = engine.build().unwrap();
+                if reads {
+                    assert!(source.engine.set(engine.clone()).is_ok());
+                } else {
+                    source.panics.store(true, Ordering::Relaxed);
+                }
+                engine.fill(&mut [0; 5000]);
+                engine.reseed().unwrap();
+                assert_eq!(engine.stats().sources[0].name, "describes");
+                assert!(engine.stats().sources[0].credited_bits >= 128);
+            });
+        }
+    }
 }

@@ -6,13 +6,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use wellspring_core::event::Event;
 use wellspring_core::health::{Action, Grade, Health, Outcome, SourceHealth};
-use wellspring_core::source::{Source, SourceError, Speed};
+use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 use wellspring_os::{cpu, os, sandbox};
 use zeroize::Zeroize;
 
 /// A source and its counts. In ordinary memory: a child process continues the counts.
 pub(super) struct SourceEntry {
     source: Arc<dyn Source>,
+    /// The source is asked about itself once, while no thread holds the lock of the pools: the answer can be a panic, or
+    /// wait for that lock.
+    name: &'static str,
+    claim: MinEntropy,
+    symbol: Symbol,
+    speed: Speed,
+    makes_system_calls: bool,
     bytes: AtomicU64,
     discarded_bytes: AtomicU64,
     credited_bits: AtomicU64,
@@ -59,6 +66,11 @@ impl SourceState {
 impl SourceEntry {
     pub(super) fn new(source: Arc<dyn Source>) -> Self {
         Self {
+            name: source.name(),
+            claim: source.min_entropy(),
+            symbol: source.symbol(),
+            speed: source.speed(),
+            makes_system_calls: source.makes_system_calls(),
             source,
             bytes: AtomicU64::new(0),
             discarded_bytes: AtomicU64::new(0),
@@ -75,17 +87,17 @@ impl SourceEntry {
     }
 
     pub(super) fn name(&self) -> &'static str {
-        self.source.name()
+        self.name
     }
 
     /// Whether a reader may draw on it.
     pub(super) fn is_fast(&self) -> bool {
-        self.source.speed() == Speed::Fast
+        self.speed == Speed::Fast
     }
 
     /// The time between two draws of a slow source, in milliseconds.
     pub(super) fn slow_interval_ms(&self) -> Option<u64> {
-        match self.source.speed() {
+        match self.speed {
             Speed::Fast => None,
             Speed::Slow { interval_ms } => Some(interval_ms),
         }
@@ -100,7 +112,7 @@ impl SourceEntry {
     ///
     /// The noise then goes to [`admit`](Self::admit). A panic of the source ends here and counts as an error.
     pub(super) fn sample(&self, destination: &mut [u8]) -> Option<usize> {
-        if sandbox::is_prepared() && self.source.makes_system_calls() {
+        if sandbox::is_prepared() && self.makes_system_calls {
             return None;
         }
         let is_disabled = self.health() == SourceHealth::Disabled;
@@ -149,15 +161,16 @@ impl SourceEntry {
         if self.restart.load(relaxed) && self.restart.swap(false, relaxed) {
             state.health.restart();
         }
-        let (claim, symbol) = (self.source.min_entropy(), self.source.symbol());
-        let whole = sample.len() - sample.len() % symbol.bytes();
-        let outcome = state.health.judge(claim, symbol, &sample[..whole]);
+        let whole = sample.len() - sample.len() % self.symbol.bytes();
+        let outcome = state
+            .health
+            .judge(self.claim, self.symbol, &sample[..whole]);
         self.note(&outcome, state.health.state());
         if outcome.action == Action::Discard {
             add(&self.discarded_bytes, whole as u64);
         } else {
             let claim_256ths = if outcome.action == Action::Credit {
-                claim.as_256ths()
+                self.claim.as_256ths()
             } else {
                 0
             };
@@ -179,8 +192,8 @@ impl SourceEntry {
     pub(super) fn stats(&self, now_ms: u64) -> SourceStats {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         SourceStats {
-            name: self.source.name(),
-            claim: self.source.min_entropy(),
+            name: self.name,
+            claim: self.claim,
             bytes: read(&self.bytes),
             credited_bits: read(&self.credited_bits),
             errors: read(&self.errors),
@@ -251,7 +264,6 @@ fn decode(number: u64) -> Option<SourceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wellspring_core::source::MinEntropy;
 
     struct Panics;
 
