@@ -3,13 +3,14 @@
 
 use crate::memory::Wiped;
 use crate::once_box::OnceBox;
+use crate::os::open_at;
 use crate::os_error::OsError;
 use crate::shared_page::{PAGE_BYTES, SharedPage, SharedPageMut};
 use core::cell::Cell;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use rustix::fd::AsFd;
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat};
 
 /// The environment variable that holds the path of the page.
 pub const VARIABLE: &str = "WELLSPRING_REPORT";
@@ -130,7 +131,7 @@ impl DoorCounters {
     pub fn open(path: &CStr) -> Result<Self, OsError> {
         // Without NONBLOCK a pipe under this name would stop the program.
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-        Self::map(openat(CWD, path, flags, Mode::empty())?)
+        Self::map(open_at(CWD, path.to_bytes(), flags, Mode::empty())?)
     }
 
     /// Counts a program. Returns the number of programs counted so far, with this one.

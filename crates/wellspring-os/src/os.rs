@@ -4,9 +4,10 @@ use crate::os_error::{OsError, raw_call};
 use crate::system_calls;
 #[cfg(all(target_pointer_width = "64", not(miri)))]
 use crate::vdso;
-use rustix::fd::{BorrowedFd, OwnedFd};
+use core::mem::ManuallyDrop;
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::{Errno, read};
+use rustix::io::{Errno, close, read};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -194,6 +195,24 @@ fn signal_process_group(leader: u32, signal: libc::c_int) -> Result<(), OsError>
     answer.map(|_| ())
 }
 
+/// A descriptor that is closed by a raw system call. The C library's close(2) is a cancellation point: a thread that the
+/// program has cancelled would end in the middle of a read.
+#[derive(Debug)]
+pub struct Descriptor(ManuallyDrop<OwnedFd>);
+
+impl AsFd for Descriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: it is ours, and nothing uses it after this.
+        unsafe { close(self.0.as_raw_fd()) };
+    }
+}
+
 /// openat(2), compiled once: rustix's function is generic, and each of its copies takes 500 bytes of a program.
 #[inline(never)]
 pub(crate) fn open_at(
@@ -201,14 +220,14 @@ pub(crate) fn open_at(
     path: &[u8],
     flags: OFlags,
     mode: Mode,
-) -> rustix::io::Result<OwnedFd> {
-    openat(directory, path, flags, mode)
+) -> rustix::io::Result<Descriptor> {
+    openat(directory, path, flags, mode).map(|file| Descriptor(ManuallyDrop::new(file)))
 }
 
 /// Opens a device to read it, without waiting; `None` if there is none.
 #[must_use]
 #[inline]
-pub fn open_device(path: &Path) -> Option<OwnedFd> {
+pub fn open_device(path: &Path) -> Option<Descriptor> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     open_at(CWD, path.as_os_str().as_bytes(), flags, Mode::empty()).ok()
 }

@@ -32,6 +32,11 @@ fn cancelled_threads_leave_no_lock_and_no_tap_behind() {
 }
 
 #[test]
+fn no_function_is_a_cancellation_point() {
+    torture("cancelled_before");
+}
+
+#[test]
 fn destructors_of_threads_and_of_the_process_draw() {
     torture("destructors");
 }

@@ -10,7 +10,7 @@ use crate::kernel_pool::{self, KernelPool};
 use crate::listener::Listener;
 use crate::page::Page;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,8 @@ pub(crate) fn open(path: Option<&Path>, config: &Config, doors: &Doors) -> Opene
         pool: open_pool(config, doors),
         module: open_module(config, doors),
         sources: open_sources(config, doors),
-        vmclock: open_device(Path::new(VMCLOCK_PATH)),
+        vmclock: open_device(Path::new(VMCLOCK_PATH))
+            .and_then(|device| device.as_fd().try_clone_to_owned().ok()),
         // Root alone can read what the firmware says of it.
         identity: Identity::system(),
         listeners,

@@ -1,17 +1,17 @@
 //! The directory of a trusted file, and a lock file in it.
 
 use super::{Access, FileFault, FileIdentity, TrustedFile, check, check_owner};
-use crate::os::open_at;
+use crate::os::{Descriptor, open_at};
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, Stat, flock, fstat, statat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// An open directory. All that is done through it is done in the same directory, even if that is renamed.
 #[derive(Debug)]
-pub struct Directory(OwnedFd);
+pub struct Directory(Descriptor);
 
 impl Directory {
     /// Opens the directory of `path`; also returns the file's name in it.

@@ -16,12 +16,12 @@ pub use directory::{Directory, FileLock};
 pub use folders::{check_folders, check_listener};
 pub use next_file::NextFile;
 
-use crate::os::{effective_user, read_file, take_number};
+use crate::os::{Descriptor, effective_user, read_file, take_number};
 use crate::os_error::OsError;
 use core::fmt;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// The reason why a file is not trusted, or cannot be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -118,7 +118,7 @@ impl From<&Stat> for FileIdentity {
 /// An open regular file that belongs to root or to the user that runs this process.
 #[derive(Debug)]
 pub struct TrustedFile {
-    file: OwnedFd,
+    file: Descriptor,
     mode: Mode,
     bytes: u64,
     links: u64,
@@ -126,7 +126,7 @@ pub struct TrustedFile {
 }
 
 impl TrustedFile {
-    fn new(file: OwnedFd) -> Result<Self, FileFault> {
+    fn new(file: Descriptor) -> Result<Self, FileFault> {
         let status = rustix::fs::fstat(&file)?;
         check(&status)?;
         Ok(Self {

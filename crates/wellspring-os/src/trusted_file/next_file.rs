@@ -1,11 +1,12 @@
 //! The new content of a file: written beside it under another name, then renamed over it.
 
 use super::{Access, Directory, FileFault};
-use crate::os;
-use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fsync, openat, renameat, unlinkat};
+use crate::os::{self, Descriptor, open_at};
+use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fsync, renameat, unlinkat};
 use rustix::io::{Errno, write};
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 
 /// How long [`Directory::begin_next`] waits for another process.
 const WAIT_MS: u32 = 1000;
@@ -19,7 +20,7 @@ pub struct NextFile<'a> {
     directory: &'a Directory,
     name: OsString,
     next_name: OsString,
-    file: OwnedFd,
+    file: Descriptor,
     /// The bytes written, or to be written.
     length: u64,
     removed_stale: bool,
@@ -42,7 +43,12 @@ impl Directory {
         let flags = Access::ReadWrite.flags() | OFlags::CREATE | OFlags::EXCL;
         let mut removed_stale = false;
         for _ in 0..WAIT_MS {
-            match openat(self, &next_name, flags, Mode::RUSR | Mode::WUSR) {
+            match open_at(
+                self.as_fd(),
+                next_name.as_bytes(),
+                flags,
+                Mode::RUSR | Mode::WUSR,
+            ) {
                 Ok(file) => {
                     if self.is_locked_under(&next_name, &file) {
                         return Ok(NextFile {
@@ -67,7 +73,12 @@ impl Directory {
     /// Removes a next file that no process has locked. Returns whether it did.
     #[inline]
     fn remove_stale(&self, next_name: &OsStr) -> Result<bool, FileFault> {
-        match openat(self, next_name, Access::Read.flags(), Mode::empty()) {
+        match open_at(
+            self.as_fd(),
+            next_name.as_bytes(),
+            Access::Read.flags(),
+            Mode::empty(),
+        ) {
             Ok(file) if !self.is_locked_under(next_name, &file) => Ok(false),
             Err(Errno::NOENT) => Ok(false),
             // Left by a process that was killed; or a link or a device that we did not put there.

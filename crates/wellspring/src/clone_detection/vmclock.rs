@@ -1,16 +1,16 @@
 //! The page of the hypervisor's clock, which changes before a clone of the machine runs.
 
 use super::layout;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
-use wellspring_os::os::open_device;
+use wellspring_os::os::{Descriptor, open_device};
 use wellspring_os::shared_page::SharedPage;
 
 /// The path of the hypervisor's clock in Linux 6.13 and later.
 pub const DEFAULT_PATH: &str = "/dev/vmclock0";
 
 /// Opens the device, if there is one and this process may read it.
-pub(super) fn open(path: &Path) -> Option<OwnedFd> {
+pub(super) fn open(path: &Path) -> Option<Descriptor> {
     open_device(path)
 }
 

@@ -195,6 +195,35 @@ static void cancels(void) {
 #endif
 }
 
+#ifdef DOOR_C
+static void *draw_while_cancelled(void *went_on) {
+    while (threads_that_drew == 0) {
+    }
+    static unsigned char bytes[9000];
+    CHECK(ws_fill(bytes, sizeof bytes) == WS_OK && ws_reseed() == WS_OK);
+    struct ws_stats stats;
+    CHECK(ws_stats(&stats, sizeof stats) == WS_OK && ws_below(7) < 7);
+    ws_rng *rng;
+    CHECK(ws_rng_new(&rng) == WS_OK && ws_rng_fill(rng, bytes, sizeof bytes) == WS_OK);
+    ws_rng_free(rng);
+    *(bool *)went_on = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+/* No function is a cancellation point, also not where it makes the engine: a caller may hold a lock. */
+static void cancelled_before(void) {
+    bool went_on = false;
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, draw_while_cancelled, &went_on) == 0);
+    CHECK(pthread_cancel(thread) == 0);
+    threads_that_drew = 1;
+    void *result;
+    CHECK(pthread_join(thread, &result) == 0);
+    CHECK(went_on && result == PTHREAD_CANCELED);
+}
+#endif
+
 static pthread_key_t key;
 static struct record at_exit[THREADS * 8];
 static atomic_int at_exit_count;
@@ -322,6 +351,7 @@ int main(int argc, char **argv) {
         {"small", small},
 #ifdef DOOR_C
         {"no_memory", no_memory},
+        {"cancelled_before", cancelled_before},
 #endif
     };
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
