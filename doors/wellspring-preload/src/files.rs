@@ -140,10 +140,11 @@ unsafe fn replaced(file: c_int, path: *const c_char, flags: c_int) -> c_int {
         return file;
     }
     let _errno = KeptErrno::new();
-    let kept = flags & (libc::O_CLOEXEC | libc::O_NONBLOCK);
     let path = SERVICE_FILE.as_ptr().expose_provenance();
-    let fixed = kept | libc::O_NOFOLLOW | libc::O_NOCTTY;
-    let arguments = [libc::AT_FDCWD as usize, path, fixed as usize, 0, 0, 0];
+    // Another thread may start a program now, which is not to inherit this descriptor.
+    let fixed = libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NOCTTY;
+    let flags = flags & libc::O_NONBLOCK | fixed;
+    let arguments = [libc::AT_FDCWD as usize, path, flags as usize, 0, 0, 0];
     let service = call(libc::SYS_openat, arguments);
     if service < 0 {
         return file;

@@ -87,6 +87,18 @@ fn java_takes_its_secure_random_from_the_services_file() {
     assert!(read.counts(Door::File).calls >= 1, "{}", read.text());
 }
 
+/// Another thread may start a program at any moment, and that would inherit a descriptor that only the library knows.
+#[test]
+fn no_program_inherits_the_second_descriptor_of_a_device() {
+    if !is_installed("strace") || !can_make_devices() {
+        return;
+    }
+    let traced = "exec strace -qq -e trace=openat -o /run/calls head -c 16 /dev/urandom";
+    let script = format!("({traced}) > /run/bytes && grep wellspring/files /run/calls >&2");
+    let read = run_with(ZEROS, &script).succeeds();
+    assert!(read.text().contains("O_CLOEXEC"), "{}", read.text());
+}
+
 #[test]
 fn another_name_and_another_kind_of_file_are_left_alone() {
     if !can_make_devices() {
