@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use wellspring::clone_detection::{
-    CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, PageError, bump, current,
+    CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, PageError, VMCLOCK_PATH, bump, current,
 };
 
 /// The time between two looks at the clocks, which show that the machine was asleep, and at the page, which another
@@ -54,9 +54,13 @@ enum Action {
     Bump,
     /// Write the page until SIGTERM or SIGINT, in the foreground
     ///
-    /// Changes the number when the kernel reports a clone (vmgenid, Linux 6.10), after the machine was asleep, and on
-    /// SIGHUP. Each time a line on stderr gives the reason.
-    Serve,
+    /// Changes the number when the kernel (vmgenid, Linux 6.10) or the hypervisor (vmclock, Linux 6.13) reports a clone,
+    /// after the machine was asleep, and on SIGHUP. Each time a line on stderr gives the reason.
+    Serve {
+        /// The device of the hypervisor's clock
+        #[arg(long, value_name = "DEVICE", default_value = VMCLOCK_PATH)]
+        vmclock: PathBuf,
+    },
 }
 
 /// A folder that is made for the page, which processes of all users read.
@@ -75,9 +79,9 @@ pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
             make_folder(page, FOLDER_MODE)?;
             print(bump(page).map_err(|error| about(page, error))?)
         }
-        Action::Serve => {
+        Action::Serve { vmclock } => {
             make_folder(page, FOLDER_MODE)?;
-            serve(page)
+            serve(page, vmclock)
         }
     }
 }
@@ -95,9 +99,9 @@ fn print(number: u64) -> Result<(), Failure> {
     Output::standard()?.print(&format!("{number:016x}\n"))
 }
 
-fn serve(path: &Path) -> Result<(), Failure> {
+fn serve(path: &Path, vmclock: &Path) -> Result<(), Failure> {
     let mut signals = signals().map_err(Failure::work)?;
-    let mut events = CloneEvents::new();
+    let mut events = CloneEvents::with_vmclock(vmclock);
     let page = GenerationPage::create(path).map_err(|error| about(path, error))?;
     let mut last = page.current();
     say(&format!("wellspring: serving {}", path.display()));

@@ -88,6 +88,20 @@ fn a_writer_passes_the_kernels_notice_on() {
 }
 
 #[test]
+fn a_change_of_the_hypervisors_clock_changes_the_number() {
+    let (page, clock) = (Scratch::new("generation-clock"), Scratch::new("vmclock"));
+    // The layout of the two is the same, so the first makes the second.
+    text_of(&format!("generation bump --page {}", clock.path()));
+    let words = format!("{} --vmclock {}", page.path(), clock.path());
+    let mut server = Server::start(&words);
+    let number = || text_of(&format!("generation show --page {}", page.path()));
+    let before = number();
+    text_of(&format!("generation bump --page {}", clock.path()));
+    server.wait_for("cloned");
+    assert_ne!(before, number());
+}
+
+#[test]
 fn the_last_folder_of_a_page_and_of_a_seed_file_is_made() {
     let folder = Scratch::new("made");
     let in_folder = |name| format!("{}/{name}", folder.path());

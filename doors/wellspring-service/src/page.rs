@@ -37,9 +37,8 @@ impl Page {
         }
     }
 
-    /// A descriptor that becomes readable when [`notices`](Self::notices) has an event to return.
-    #[must_use]
-    pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
+    /// Descriptors that become readable when [`notices`](Self::notices) has an event to return.
+    pub fn wakes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.events.wakes()
     }
 

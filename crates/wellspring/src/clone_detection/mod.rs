@@ -5,7 +5,7 @@
 //! layout    of both pages
 //! page      the generation page: one word for all processes of a host
 //! vmclock   a page that the hypervisor changes before a clone runs
-//! vmgenid   the kernel's notice that the machine was cloned (Linux 6.10), a moment after the clone runs
+//! events    vmgenid (Linux 6.10), a moment after the clone runs; and the others, for a thread that waits
 //! suspend   the clock that counts time asleep has gone on, the other has not
 //! ```
 //!
@@ -20,14 +20,14 @@
 //! reads the other. `docs/generation-page.md` is its specification.
 
 mod detector;
+mod events;
 mod layout;
 mod page;
 mod suspend;
 mod vmclock;
-mod vmgenid;
 
 pub use detector::{CloneDetectionStats, PageState};
 pub(crate) use detector::{CloneDetector, WatchedPaths};
+pub use events::{CloneEvent, CloneEvents};
 pub use page::{DEFAULT_PATH, GenerationPage, PageError, bump, current};
 pub use vmclock::DEFAULT_PATH as VMCLOCK_PATH;
-pub use vmgenid::{CloneEvent, CloneEvents};

@@ -33,8 +33,8 @@ pub(super) fn with_seed_file() -> Vec<Box<dyn BackgroundTask<Parts>>> {
 struct ListenForClones(CloneEvents);
 
 impl BackgroundTask<Parts> for ListenForClones {
-    fn wakes(&self) -> Option<BorrowedFd<'_>> {
-        self.0.wakes()
+    fn wakes(&self) -> Vec<BorrowedFd<'_>> {
+        self.0.wakes().collect()
     }
 
     fn run(&mut self, engine: &Parts, now_ms: u64) -> u64 {

@@ -237,7 +237,7 @@ impl<E: Harvests> Worker<E> {
             timeout_ms.min(MIN_POLL_MS)
         };
         let tasks = self.tasks.iter().filter(|_| polls);
-        let descriptors = tasks.filter_map(|(task, _)| task.wakes());
+        let descriptors = tasks.flat_map(|(task, _)| task.wakes());
         let reason = self.control.waker.wait(descriptors, timeout_ms);
         if reason == WakeReason::Descriptor {
             self.poll_due_ms = os::now_ms() + MIN_POLL_MS;

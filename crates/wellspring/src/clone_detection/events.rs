@@ -1,14 +1,16 @@
-//! The kernel's notice that the machine was cloned.
+//! Notices that the machine was cloned, for a thread that waits for them.
 
 use super::suspend::SuspendDetector;
+use super::vmclock::{DEFAULT_PATH, WatchedClock};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use wellspring_os::kernel_messages::{KernelMessages, Received};
 
 /// A sign that this machine may be a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CloneEvent {
-    /// The kernel said that the machine was cloned or restored.
+    /// The kernel (vmgenid) or the hypervisor (vmclock) said that the machine was cloned or restored.
     Cloned,
     /// The kernel sent more messages than the socket holds: some are lost, and a notice may be among them.
     Overflowed,
@@ -16,10 +18,11 @@ pub enum CloneEvent {
     Slept,
 }
 
-/// Listens for the kernel's notices of clones, and looks at the clocks.
+/// Listens for the kernel's notices of clones, and looks at the hypervisor's page and at the clocks.
 #[derive(Debug)]
 pub struct CloneEvents {
     messages: Option<KernelMessages>,
+    vmclock: Option<WatchedClock>,
     suspend: SuspendDetector,
 }
 
@@ -28,18 +31,27 @@ impl CloneEvents {
     /// left.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_vmclock(Path::new(DEFAULT_PATH))
+    }
+
+    /// Like [`new`](Self::new), with the device of the hypervisor's page.
+    #[must_use]
+    pub fn with_vmclock(device: &Path) -> Self {
         let suspend = SuspendDetector::new();
         suspend.was_suspended();
         Self {
             messages: KernelMessages::listen().ok(),
+            vmclock: WatchedClock::open(device),
             suspend,
         }
     }
 
-    /// A descriptor that becomes readable when [`next_event`](Self::next_event) should be called.
-    #[must_use]
-    pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
-        self.messages.as_ref().map(AsFd::as_fd)
+    /// Descriptors that become readable when [`next_event`](Self::next_event) should be called. Call it once a second all
+    /// the same: not every notice makes one readable.
+    pub fn wakes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let messages = self.messages.as_ref().map(AsFd::as_fd);
+        let vmclock = self.vmclock.as_ref().and_then(WatchedClock::wakes);
+        messages.into_iter().chain(vmclock)
     }
 
     /// The next event, without waiting for one. Call it until it returns `None`.
@@ -54,6 +66,9 @@ impl CloneEvents {
                 Received::Nothing => break,
                 Received::Failed(_) => self.messages = None,
             }
+        }
+        if self.vmclock.as_mut().is_some_and(WatchedClock::has_changed) {
+            return Some(CloneEvent::Cloned);
         }
         self.suspend.was_suspended().then_some(CloneEvent::Slept)
     }
