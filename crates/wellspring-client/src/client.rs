@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 use wellspring_os::trusted_file::{FileFault, check_listener};
+use wellspring_os::unix_socket::connect_within;
 use wellspring_os::vsock;
 
 /// Where the service listens by default.
@@ -69,7 +70,7 @@ enum Stream {
 }
 
 impl Client {
-    /// Connects to a Unix socket. Each later read or write of the socket waits for at most `timeout`.
+    /// Connects to a Unix socket. This, and each later read or write of the socket, waits for at most `timeout`.
     ///
     /// The process that listens at a path chooses the bytes. So root or the user of this process must have made the socket
     /// listen; or no other user can make files in its folder, or replace a folder above it.
@@ -79,10 +80,8 @@ impl Client {
     /// [`ClientError::Connection`], [`ClientError::Untrusted`].
     pub fn connect(path: impl AsRef<Path>, timeout: Duration) -> Result<Self, ClientError> {
         let path = path.as_ref();
-        let stream = UnixStream::connect(path)?;
+        let stream = connect_within(path, timeout)?;
         check_listener(&stream, path).map_err(ClientError::Untrusted)?;
-        stream.set_read_timeout(Some(timeout))?;
-        stream.set_write_timeout(Some(timeout))?;
         Ok(Self::on(Stream::Unix(stream)))
     }
 

@@ -21,6 +21,7 @@
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
 //! kernel_messages  the kernel's messages about devices
 //! vsock         sockets between a virtual machine and its host
+//! unix_socket   connections to Unix sockets that do not wait without end
 //! kernel_module the seeds of the kernel module
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
@@ -88,6 +89,7 @@ cfg_if! {
         mod system_calls;
         pub mod thread_state;
         pub mod trusted_file;
+        pub mod unix_socket;
         pub mod vdso;
         pub mod vsock;
         pub mod waker;

@@ -4,9 +4,9 @@ use crate::config::{Address, Config};
 use serde_json::Value;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use wellspring_os::trusted_file::check_listener;
+use wellspring_os::unix_socket::connect_within;
 
 /// The longest wait for an answer. A service that works answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,13 +41,12 @@ fn get(config: &Config, address: &Address) -> io::Result<Vec<u8>> {
     match address {
         Address::Unix(path) => {
             let path = config.runtime_path(path);
-            let stream = UnixStream::connect(&path)?;
+            let stream = connect_within(&path, TIMEOUT)?;
             check_listener(&stream, &path).map_err(|fault| {
                 let words =
                     format!("another user listens there, and the folder is not safe: {fault}");
                 io::Error::new(io::ErrorKind::PermissionDenied, words)
             })?;
-            stream.set_read_timeout(Some(TIMEOUT))?;
             ask(stream)
         }
         Address::Tcp(address) => {

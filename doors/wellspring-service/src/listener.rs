@@ -12,8 +12,9 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wellspring_os::unix_socket::connect_within;
 use wellspring_os::vsock;
 
 const BACKLOG: i32 = 1024;
@@ -172,7 +173,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         }
         Ok(_) => {}
     }
-    match UnixStream::connect(path) {
+    match connect_within(path, Duration::from_secs(1)) {
         Ok(_) => Err(io::Error::new(
             ErrorKind::AddrInUse,
             "another process listens there",
