@@ -51,15 +51,6 @@ fn main() {
 
 const CUSTOM: &str = "--cfg getrandom_backend=\"custom\"";
 
-/// The long form of the tests: cargo builds three programs here, which takes half a minute. Says so if it is not wanted.
-fn is_long() -> bool {
-    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
-    if !is_long {
-        println!("SKIPPED: it builds programs for half a minute. Run with WELLSPRING_LONG=1");
-    }
-    is_long
-}
-
 fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -109,7 +100,7 @@ fn can_build_offline(folder: &Path) -> bool {
 
 #[test]
 fn getrandom_and_rand_read_from_the_engine_and_a_program_without_the_flag_does_not_compile() {
-    if !is_long() {
+    if !testkit::programs::is_long("cargo builds three programs here for half a minute") {
         return;
     }
     let folder = program("installed", MAIN);

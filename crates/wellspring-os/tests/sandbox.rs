@@ -1,11 +1,9 @@
 //! After `sandbox::prepare` reads make no system call: under a filter that ends the process at the first one.
 
 mod common;
-#[path = "common/filter.rs"]
-mod filter;
 
 use common::{Counters, in_child, next, value};
-use filter::Forbidden;
+use testkit::filter::{self, Forbidden};
 use wellspring_os::lock::Lock;
 use wellspring_os::memory::Wiped;
 use wellspring_os::owned::OwnedState;

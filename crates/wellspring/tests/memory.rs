@@ -38,7 +38,7 @@ fn nothing_that_was_handed_out_is_found_in_the_process() {
         assert!(found.contains(&at), "the search finds what is there");
         planted.fill(0);
     }
-    println!("{} values looked for", wanted.len());
+    println!("{} values looked for", wanted.count());
 }
 
 /// Two engines of one seed, without sources: what one will hand out the other tells.

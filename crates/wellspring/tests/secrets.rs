@@ -29,7 +29,7 @@ const ENGINES: [(Mode, Prf); 6] = [
 ];
 
 fn engines() -> impl Iterator<Item = (Mode, Prf)> {
-    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
+    let is_long = testkit::programs::is_long("two of six engines");
     ENGINES.into_iter().take(if is_long { 6 } else { 4 })
 }
 

@@ -84,8 +84,8 @@ fn build(folder: &Path) -> Output {
 
 /// Why the size cannot be measured, if it cannot.
 fn skipped(folder: &Path) -> Option<String> {
-    if std::env::var_os("WELLSPRING_LONG").is_none() {
-        return Some("it builds two programs. Run with WELLSPRING_LONG=1".into());
+    if !testkit::programs::is_long("it builds two programs") {
+        return Some("the short form of the tests".into());
     }
     if cfg!(not(all(target_arch = "x86_64", target_env = "gnu"))) {
         return Some("the figure is one of x86-64 and glibc".into());

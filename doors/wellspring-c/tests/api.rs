@@ -64,7 +64,7 @@ fn the_static_library_links_and_works() {
 
 #[test]
 fn address_sanitizer_finds_nothing() {
-    if !is_long() || !is_installed("cc") {
+    if !is_long("it takes seconds") || !is_installed("cc") {
         return;
     }
     let words = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
@@ -82,7 +82,7 @@ fn address_sanitizer_finds_nothing() {
 
 #[test]
 fn valgrind_finds_nothing() {
-    if !is_long() || !is_installed("valgrind") {
+    if !is_long("it takes seconds") || !is_installed("valgrind") {
         return;
     }
     for (source, step) in [

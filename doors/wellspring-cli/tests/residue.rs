@@ -1,9 +1,6 @@
 //! Bytes that the command wrote are nowhere in its memory.
 
 mod common;
-#[path = "../../../crates/wellspring/tests/common/wanted.rs"]
-#[allow(dead_code, reason = "some of it is for other tests")]
-mod wanted;
 
 use common::wellspring;
 use std::io::{Read, Write};
@@ -11,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use wanted::Wanted;
+use testkit::memory::Wanted;
 
 /// Only a failed test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -37,7 +34,7 @@ fn is_searched(wanted: &Wanted, child: &Child, what: &str) -> bool {
             }
             Ok(found) if found.is_empty() => return true,
             Ok(found) => {
-                let count = (found.len(), wanted.len());
+                let count = (found.len(), wanted.count());
                 assert!(
                     Instant::now() < until,
                     "{what}: (found, written) = {count:?}"

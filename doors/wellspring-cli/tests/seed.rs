@@ -143,7 +143,11 @@ fn killed_at_any_instant_the_old_or_the_new_file_stands() {
     stdout_of(&format!("seed save {path}"));
     let whole = start.elapsed().max(Duration::from_millis(4));
     let (mut last, mut killed, mut unfinished) = (counter(&path), 0, 0);
-    let rounds = if common::is_long() { 120 } else { 24 };
+    let rounds = if common::is_long("four of five rounds") {
+        120
+    } else {
+        24
+    };
     for round in 0..rounds {
         let mut child = wellspring(&format!("seed save {path}"))
             .stdout(std::process::Stdio::null())

@@ -95,7 +95,7 @@ fn a_system_without_proc_and_sys_does_no_harm() {
 
 #[test]
 fn address_sanitizer_finds_nothing() {
-    if !is_long() {
+    if !is_long("it takes seconds") {
         return;
     }
     let words = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
@@ -115,7 +115,7 @@ fn address_sanitizer_finds_nothing() {
 
 #[test]
 fn valgrind_finds_nothing() {
-    if !is_long() || !common::are_installed(&["valgrind"]) {
+    if !is_long("it takes seconds") || !common::are_installed(&["valgrind"]) {
         return;
     }
     for (source, step, threads) in [(TORTURE, "destructors", 8), (CONTEXTS, "bad_input", 1)] {

@@ -95,7 +95,7 @@ fn loading_and_unloading_while_threads_draw_does_no_harm() {
 
 #[test]
 fn address_sanitizer_finds_nothing() {
-    if !is_long() {
+    if !is_long("it takes seconds") {
         return;
     }
     // Its functions lie in the program. As a library it would have to come before ours, which then would not be called.
@@ -116,7 +116,7 @@ fn address_sanitizer_finds_nothing() {
 
 #[test]
 fn valgrind_finds_nothing() {
-    if !is_long() || !is_installed("valgrind") {
+    if !is_long("it takes seconds") || !is_installed("valgrind") {
         return;
     }
     if let Some(program) = compile_shared("torture.c", &[]) {

@@ -1,7 +1,14 @@
 //! Functions that the tests of this crate share.
-#![allow(dead_code)]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test file uses its part of this"
+)]
 
-pub(crate) mod stepping;
+pub(crate) use testkit::process::{exit_status, in_child, mappings};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use testkit::stepping;
+pub(crate) use testkit::timer::handle;
 
 use std::time::{Duration, Instant};
 use wellspring_os::thread_state::{State, StateRef, ThreadStates};
@@ -37,52 +44,4 @@ pub(crate) fn eventually(is_so: impl Fn() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(1));
     }
     false
-}
-
-/// Runs `code` in a child process, which ends with what it returns.
-pub(crate) fn in_child(code: impl FnOnce() -> i32) -> i32 {
-    // SAFETY: the child runs `code`, which the tests keep simple, and ends without returning.
-    unsafe {
-        let pid = libc::fork();
-        assert!(pid >= 0);
-        if pid == 0 {
-            let run = std::panic::AssertUnwindSafe(code);
-            libc::_exit(std::panic::catch_unwind(run).unwrap_or(101));
-        }
-        exit_status(pid)
-    }
-}
-
-/// Waits for a child. What it ended with, or 1000 and the signal that ended it.
-pub(crate) fn exit_status(pid: i32) -> i32 {
-    let mut status = 0;
-    // SAFETY: the pointer is to the status.
-    unsafe { libc::waitpid(pid, &raw mut status, 0) };
-    if libc::WIFEXITED(status) {
-        libc::WEXITSTATUS(status)
-    } else {
-        1000 + libc::WTERMSIG(status)
-    }
-}
-
-/// How many mappings the process has.
-pub(crate) fn mappings() -> usize {
-    std::fs::read_to_string("/proc/self/maps")
-        .unwrap()
-        .lines()
-        .count()
-}
-
-/// Installs a handler that has no other signal blocked.
-pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) {
-    // SAFETY: all zeros is a `sigaction`, the handler takes one argument.
-    unsafe {
-        let mut action: libc::sigaction = core::mem::zeroed();
-        action.sa_sigaction = handler as *const () as usize;
-        action.sa_flags = libc::SA_RESTART;
-        assert_eq!(
-            libc::sigaction(signal, &raw const action, core::ptr::null_mut()),
-            0
-        );
-    }
 }

@@ -89,8 +89,7 @@ pub(crate) fn of(calls: &[c_long]) -> Vec<Fault> {
 
 /// From one fault to the next that is made: so that there are at most `max` runs, or with `WELLSPRING_LONG=1` all.
 pub(crate) fn step(faults: &[Fault], max: usize) -> usize {
-    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
-    if is_long {
+    if testkit::programs::is_long("a part of the faults") {
         1
     } else {
         faults.len().div_ceil(max)

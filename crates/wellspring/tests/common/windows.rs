@@ -1,15 +1,10 @@
 //! Tries every 32 bytes of this process's memory as a key or a seed: can a past output be computed from them?
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use testkit::memory::{Part, find};
 use wellspring::Engine;
 use wellspring_cipher::Keystream;
 use wellspring_cipher::sha256::Sha256;
 use wellspring_core::{Backend, KEY_BYTES, Prf};
-use zeroize::Zeroize;
-
-const PAGE_BYTES: usize = 4096;
-const CHUNK_PAGES: usize = 16;
 
 /// How many zero bytes among 32 no key has: a random one has 8 of them once in 10^12.
 const ZERO_BYTES: usize = 8;
@@ -100,62 +95,23 @@ fn search_bytes(bytes: &[u8], tells: Tells<'_>) -> (Vec<usize>, usize) {
 
 /// The same at every fourth address of the pages that this process can write, shares with no other and has in memory.
 pub(crate) fn search_memory(tells: Tells<'_>) -> (Vec<usize>, usize) {
-    let memory = File::open("/proc/self/mem").unwrap();
-    let pagemap = File::open("/proc/self/pagemap").unwrap();
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let mut chunk = vec![0; CHUNK_PAGES * PAGE_BYTES + KEY_BYTES];
-    let own = chunk.as_ptr().addr()..chunk.as_ptr().addr() + chunk.len();
-    let (mut found, mut tried) = (Vec::new(), 0);
-    for (start, end) in maps.lines().filter_map(private) {
-        for first in (start..end).step_by(CHUNK_PAGES * PAGE_BYTES) {
-            let pages = (end - first).div_ceil(PAGE_BYTES).min(CHUNK_PAGES);
-            if !is_any_resident(&pagemap, first, pages) {
-                continue;
+    let mut tried = 0;
+    let found = find(
+        "self",
+        Part::PrivateResident,
+        (KEY_BYTES, 4),
+        &mut |window| {
+            let window = window.try_into().unwrap();
+            if is_no_key(window) {
+                return false;
             }
-            // With the beginning of the next chunk, for the windows on the border.
-            let bytes = chunk.len().min(end - first);
-            // A mapping may be gone by now.
-            if memory
-                .read_exact_at(&mut chunk[..bytes], first as u64)
-                .is_err()
-            {
-                continue;
-            }
-            if own.contains(&first) {
-                continue;
-            }
-            let (here, tried_here) = search_bytes(&chunk[..bytes], tells);
-            let here = here.into_iter().map(|offset| first + offset);
-            found.extend(here.filter(|at| !own.contains(at)));
-            tried += tried_here;
-        }
-    }
-    chunk.zeroize();
-    (found, tried)
+            tried += 1;
+            tells(window)
+        },
+    );
+    (found.unwrap(), tried)
 }
 
 fn is_no_key(window: &[u8; KEY_BYTES]) -> bool {
     window.iter().filter(|&&byte| byte == 0).count() >= ZERO_BYTES
-}
-
-/// The bounds of a mapping that can be written and that no other process shares.
-fn private(line: &str) -> Option<(usize, usize)> {
-    let is_private = line.split_whitespace().nth(1)?.starts_with("rw-p")
-        || line.split_whitespace().nth(1)?.starts_with("rwxp");
-    let (start, end) = line.split_once(' ')?.0.split_once('-')?;
-    let number = |text| usize::from_str_radix(text, 16).ok();
-    is_private.then_some((number(start)?, number(end)?))
-}
-
-/// Whether one of these pages, or the one after them, is in memory or swapped out.
-fn is_any_resident(pagemap: &File, first: usize, pages: usize) -> bool {
-    let mut entries = [0; 8 * (CHUNK_PAGES + 1)];
-    let entries = &mut entries[..8 * (pages + 1)];
-    let offset = first / PAGE_BYTES * 8;
-    if pagemap.read_exact_at(entries, offset as u64).is_err() {
-        return true;
-    }
-    let (entries, _) = entries.as_chunks::<8>();
-    let is_resident = |entry: &[u8; 8]| u64::from_ne_bytes(*entry) >> 62 != 0;
-    entries.iter().any(is_resident)
 }

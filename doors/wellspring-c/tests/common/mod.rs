@@ -2,11 +2,8 @@
 
 #![allow(dead_code, reason = "no file of tests uses all of this")]
 
-#[path = "../helpers/programs.rs"]
-mod programs;
-
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
-pub(crate) use programs::{has_header, is_installed, is_long, scratch, succeeds, text};
+pub(crate) use testkit::programs::{has_header, is_installed, is_long, scratch, succeeds, text};
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,30 +45,18 @@ pub(crate) fn compile(source: &str, words: &[&str]) -> Option<PathBuf> {
     if !is_installed(compiler) {
         return None;
     }
-    let program = scratch(source).join("program");
-    let mut command = Command::new(compiler);
-    if compiler == "cc" {
-        command.arg("-std=gnu11");
-    } else {
-        command.arg("-std=c++17");
-    }
-    command
-        .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"])
-        .arg(format!("-I{DOOR}/include"))
-        .arg(format!("-I{DOOR}/adapters"))
-        .arg(Path::new(DOOR).join("tests/c").join(source))
-        .arg("-o")
-        .arg(&program)
-        .arg(format!("-L{}", library_folder().display()));
+    let library = format!("-L{}", library_folder().display());
+    let includes = ["include", "adapters"].map(|folder| format!("-I{DOOR}/{folder}"));
     let is_whole = words
         .iter()
         .any(|word| word.ends_with(".a") || *word == "-ldl");
-    if !is_whole {
-        command.arg("-lwellspring");
-    }
-    let output = command.args(words).output().unwrap();
-    assert!(output.status.success(), "{source}: {}", text(&output));
-    Some(program)
+    let linked: &[&str] = if is_whole { &[] } else { &["-lwellspring"] };
+    let fixed = [includes[0].as_str(), &includes[1], &library];
+    let source = Path::new(DOOR).join("tests/c").join(source);
+    Some(testkit::programs::compile(
+        &source,
+        &[&fixed, linked, words].concat(),
+    ))
 }
 
 /// Runs a program with the library in reach. It is ended after 120 seconds, long after any test is done.

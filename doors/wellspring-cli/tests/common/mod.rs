@@ -5,6 +5,8 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+#[allow(unused_imports, reason = "no file of tests uses all of this")]
+pub(crate) use testkit::programs::{is_installed, is_long};
 
 /// The command with arguments as one would type them, without quotes.
 pub(crate) fn wellspring(arguments: &str) -> Command {
@@ -84,21 +86,4 @@ impl Drop for Scratch {
         let _ = std::fs::remove_file(&self.0);
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-/// Whether the long form of tests is wanted: `WELLSPRING_LONG=1` in the environment.
-pub(crate) fn is_long() -> bool {
-    std::env::var_os("WELLSPRING_LONG").is_some()
-}
-
-/// Whether a tool is installed. If not, prints that the test is skipped.
-pub(crate) fn is_installed(tool: &str) -> bool {
-    let found = Command::new("sh")
-        .args(["-c", &format!("command -v {tool}")])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !found {
-        eprintln!("SKIPPED: {tool} is not installed");
-    }
-    found
 }

@@ -2,19 +2,13 @@
 
 #![allow(dead_code, reason = "no file of tests uses all of this")]
 
-#[path = "../../../wellspring-c/tests/helpers/counted.rs"]
-mod counted;
-#[path = "../../../wellspring-c/tests/helpers/programs.rs"]
-mod programs;
-
-pub(crate) use counted::Run;
+pub(crate) use testkit::counted::Run;
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
-pub(crate) use programs::{UNDER_LIMITS, is_long, is_success, without_proc_and_sys};
+pub(crate) use testkit::programs::{UNDER_LIMITS, is_long, is_success, without_proc_and_sys};
 
-use programs::{has_header, is_installed, scratch, succeeds};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use testkit::programs::{has_header, is_installed, scratch};
 
 pub(crate) const DOOR: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -52,7 +46,7 @@ pub(crate) fn run(script: &str, configuration: &Path) -> Run {
 pub(crate) fn are_installed(programs: &[&str]) -> bool {
     let is_new = is_success("openssl version | grep -q 'OpenSSL 3'");
     if !is_new {
-        eprintln!("SKIPPED: there is no OpenSSL 3");
+        testkit::skipped("there is no OpenSSL 3");
     }
     is_new && programs.iter().all(|program| is_installed(program))
 }
@@ -63,20 +57,10 @@ pub(crate) fn compile(source: &str, words: &[&str]) -> Option<PathBuf> {
     if !are_installed(&["cc", "openssl"]) || !has_header("openssl/rand.h") {
         return None;
     }
-    let shared = Path::new(DOOR).join("../wellspring-c/tests/c");
-    let source = Path::new(DOOR).join(source);
-    let program = scratch("program").join("program");
-    let output = Command::new("cc")
-        .args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"])
-        .args(["-pthread", "-DDOOR_OPENSSL", "-I"])
-        .arg(shared)
-        .arg(source)
-        .arg("-o")
-        .arg(&program)
-        .arg("-lcrypto")
-        .args(words)
-        .output()
-        .unwrap();
-    succeeds(&output);
-    Some(program)
+    let shared = format!("-I{DOOR}/../wellspring-c/tests/c");
+    let fixed = ["-DDOOR_OPENSSL", &shared, "-lcrypto"];
+    Some(testkit::programs::compile(
+        &Path::new(DOOR).join(source),
+        &[&fixed, words].concat(),
+    ))
 }

@@ -2,18 +2,13 @@
 
 #![allow(dead_code, reason = "no file of tests uses all of this")]
 
-#[path = "../../../wellspring-c/tests/helpers/counted.rs"]
-mod counted;
-#[path = "../../../wellspring-c/tests/helpers/programs.rs"]
-mod programs;
-
-pub(crate) use counted::Run;
+pub(crate) use testkit::counted::Run;
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
-pub(crate) use programs::{UNDER_LIMITS, is_installed, is_long, scratch, without_proc_and_sys};
+pub(crate) use testkit::programs::{
+    UNDER_LIMITS, is_installed, is_long, scratch, without_proc_and_sys,
+};
 
-use programs::succeeds;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The library under test.
 pub(crate) fn library() -> PathBuf {
@@ -31,14 +26,14 @@ pub(crate) fn run(script: &str, program: &Path) -> Run {
 
 /// Compiles `tests/c/SOURCE`. `None` where there is no compiler.
 pub(crate) fn compile(source: &str) -> Option<PathBuf> {
-    is_installed("cc").then(|| compile_with(Path::new(source), &["-O1", "-pthread"]))
+    is_installed("cc").then(|| compile_with(Path::new(source), &[]))
 }
 
 /// Compiles a program of the C library's tests with further words for the compiler, to draw by getrandom. `None` where
 /// there is no compiler.
 pub(crate) fn compile_shared(source: &str, words: &[&str]) -> Option<PathBuf> {
     let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../wellspring-c/tests/c");
-    let fixed = ["-O1", "-g", "-pthread", "-DDOOR_GETRANDOM", include];
+    let fixed = ["-DDOOR_GETRANDOM", include];
     let source = Path::new("../../../wellspring-c/tests/c").join(source);
     is_installed("cc").then(|| compile_with(&source, &[&fixed, words].concat()))
 }
@@ -49,17 +44,6 @@ pub(crate) fn compile_library(source: &str, words: &[&str]) -> PathBuf {
 }
 
 fn compile_with(source: &Path, words: &[&str]) -> PathBuf {
-    let name = source.file_name().unwrap_or_default();
-    let result = scratch(&name.to_string_lossy()).join("result");
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c");
-    let output = Command::new("cc")
-        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror"])
-        .arg(Path::new(folder).join(source))
-        .arg("-o")
-        .arg(&result)
-        .args(words)
-        .output()
-        .unwrap();
-    succeeds(&output);
-    result
+    testkit::programs::compile(&Path::new(folder).join(source), words)
 }

@@ -12,6 +12,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+#[allow(unused_imports, reason = "the soak uses none of them")]
+pub(crate) use testkit::programs::{is_installed, is_long};
 
 /// Longer than the service needs on a machine that is busy with something else; only a failed test waits so long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -306,27 +308,6 @@ impl Drop for Service {
             let _ = self.ended_in_time();
         }
     }
-}
-
-/// Whether a program is installed. Prints SKIPPED if it is not.
-pub(crate) fn is_installed(tool: &str) -> bool {
-    let found = Command::new("sh")
-        .args(["-c", &format!("command -v {tool}")])
-        .output();
-    let is_found = found.is_ok_and(|output| output.status.success());
-    if !is_found {
-        eprintln!("SKIPPED: {tool} is not installed");
-    }
-    is_found
-}
-
-/// Whether tests that take long are asked for. Prints SKIPPED if they are not.
-pub(crate) fn is_long(reason: &str) -> bool {
-    let is_long = std::env::var_os("WELLSPRING_LONG").is_some();
-    if !is_long {
-        eprintln!("SKIPPED: {reason}. Run with WELLSPRING_LONG=1");
-    }
-    is_long
 }
 
 pub(crate) fn is_root() -> bool {

@@ -62,9 +62,6 @@ mod taken_over;
 mod uring;
 mod users;
 mod vsock;
-#[path = "../../../../crates/wellspring/tests/common/wanted.rs"]
-#[allow(dead_code, reason = "some of it is for other tests")]
-mod wanted;
 mod watchdog;
 mod ways;
 

@@ -1,10 +1,10 @@
 use super::common::{Folder, PATIENCE, Service, has_fuse, wellspringd};
 use super::hypervisor::{BUFFERS, GUEST, Hypervisor, WRITE};
-use super::wanted::Wanted;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use testkit::memory::Wanted;
 use wellspring_client::Client;
 
 /// Ends when none of the values is in the memory of the service. It wipes a buffer a moment after a client has the
@@ -16,7 +16,7 @@ fn assert_gone(wanted: &Wanted, process: &str, door: &str) {
         if found.is_empty() {
             return;
         }
-        let count = (found.len(), wanted.len());
+        let count = (found.len(), wanted.count());
         assert!(
             Instant::now() < until,
             "{door}: (found, given) = {count:?}: {:#x?}",

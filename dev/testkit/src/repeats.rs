@@ -10,7 +10,7 @@ const ZERO_RUN_BYTES: usize = 8;
 
 /// Fails when two of `readers` were handed the same 16 bytes, at whatever place, or one was handed them
 /// twice.
-pub(crate) fn assert_nothing_in_common<R: AsRef<[u8]>>(readers: &[R], what: &str) {
+pub fn assert_nothing_in_common<R: AsRef<[u8]>>(readers: &[R], what: &str) {
     let mut places = HashMap::<u128, (usize, usize), BuildHasherDefault<AsIs>>::default();
     for (reader, bytes) in readers.iter().enumerate() {
         let bytes = bytes.as_ref();
@@ -33,7 +33,7 @@ pub(crate) fn assert_nothing_in_common<R: AsRef<[u8]>>(readers: &[R], what: &str
 }
 
 /// Fails when two aligned 16-byte values of millions are the same. Sorts them.
-pub(crate) fn assert_no_value_twice(values: &mut [[u8; VALUE_BYTES]], what: &str) {
+pub fn assert_no_value_twice(values: &mut [[u8; VALUE_BYTES]], what: &str) {
     assert_no_zero_run(values.as_flattened(), what);
     values.sort_unstable();
     let twice = values.windows(2).filter(|pair| pair[0] == pair[1]).count();
@@ -41,7 +41,7 @@ pub(crate) fn assert_no_value_twice(values: &mut [[u8; VALUE_BYTES]], what: &str
 }
 
 /// Fails when some bytes were never written.
-pub(crate) fn assert_no_zero_run(bytes: &[u8], what: &str) {
+pub fn assert_no_zero_run(bytes: &[u8], what: &str) {
     let mut run = 0;
     for (offset, &byte) in bytes.iter().enumerate() {
         run = if byte == 0 { run + 1 } else { 0 };

@@ -12,7 +12,7 @@ const CHILD_TIME: Duration = Duration::from_secs(180);
 
 /// The system call that makes a child.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fork {
+pub enum Fork {
     /// fork(3), with what libc hangs on it.
     Library,
     /// clone(2), of which libc learns nothing.
@@ -20,10 +20,12 @@ pub(crate) enum Fork {
 }
 
 impl Fork {
-    pub(crate) const BOTH: [Fork; 2] = [Fork::Library, Fork::RawClone];
+    /// Both.
+    pub const BOTH: [Fork; 2] = [Fork::Library, Fork::RawClone];
 
     /// Forks; 0 in the child.
-    pub(crate) fn call(self) -> pid_t {
+    #[must_use]
+    pub fn call(self) -> pid_t {
         end_children_that_panic();
         // SAFETY: the children of these tests do nothing but draw, write to memory of theirs, and exit.
         let pid = unsafe {
@@ -43,7 +45,7 @@ impl Fork {
 }
 
 /// Runs `work` in a child, which then ends.
-pub(crate) fn start(fork: Fork, work: impl FnOnce()) -> Child {
+pub fn start(fork: Fork, work: impl FnOnce()) -> Child {
     match fork.call() {
         0 => run_and_exit(work),
         pid => Child(pid),
@@ -51,7 +53,7 @@ pub(crate) fn start(fork: Fork, work: impl FnOnce()) -> Child {
 }
 
 /// Runs `work` in a child and ends it.
-pub(crate) fn run_and_exit(work: impl FnOnce()) -> ! {
+pub fn run_and_exit(work: impl FnOnce()) -> ! {
     work();
     // SAFETY: _exit may be called in any child.
     unsafe { libc::_exit(0) }
@@ -86,14 +88,14 @@ fn end_children_that_panic() {
     });
 }
 
-/// A child that runs.
+/// A child that runs, by its number.
 #[must_use]
-pub(crate) struct Child(pub(crate) pid_t);
+pub struct Child(pub pid_t);
 
 impl Child {
     /// Waits for its end, which has to be a good one, and ends it where it hangs: with all signals blocked, as a
     /// rule, so that no alarm would.
-    pub(crate) fn join(self) {
+    pub fn join(self) {
         let begin = Instant::now();
         let (mut status, mut pause) = (0, Duration::from_micros(50));
         // SAFETY: the pointer is to the status, and the child is ours.
@@ -114,13 +116,15 @@ impl Child {
 }
 
 /// Memory that parent and children share.
-pub(crate) struct Shared {
+pub struct Shared {
     start: *mut u8,
     bytes: usize,
 }
 
 impl Shared {
-    pub(crate) fn new(bytes: usize) -> Self {
+    /// Maps `bytes`, all zeros.
+    #[must_use]
+    pub fn new(bytes: usize) -> Self {
         // SAFETY: a new mapping where the kernel likes.
         let start = unsafe {
             libc::mmap(
@@ -138,7 +142,7 @@ impl Shared {
     }
 
     /// All of it. A child has written what it had to when it was joined.
-    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+    pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is ours and initialised; in every process one reference is in use at a time,
         // and the processes write to different parts.
         unsafe { core::slice::from_raw_parts_mut(self.start, self.bytes) }
@@ -153,14 +157,43 @@ impl Drop for Shared {
 }
 
 /// How many mappings this process has.
-pub(crate) fn mappings() -> usize {
+#[must_use]
+pub fn mappings() -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     maps.lines().count()
 }
 
 /// A number of `/proc/self/status`, in KiB.
-pub(crate) fn status_kib(name: &str) -> usize {
+#[must_use]
+pub fn status_kib(name: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Runs `code` in a child, which ends with what it returns. Returns its [`exit_status`].
+pub fn in_child(code: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the child runs `code`, which the tests keep simple, and ends without returning.
+    unsafe {
+        let pid = libc::fork();
+        assert!(pid >= 0);
+        if pid == 0 {
+            let run = std::panic::AssertUnwindSafe(code);
+            libc::_exit(std::panic::catch_unwind(run).unwrap_or(101));
+        }
+        exit_status(pid)
+    }
+}
+
+/// Waits for a child. Returns what it ended with, or 1000 and the signal that ended it.
+#[must_use]
+pub fn exit_status(pid: pid_t) -> i32 {
+    let mut status = 0;
+    // SAFETY: the pointer is to the status.
+    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    if libc::WIFEXITED(status) {
+        libc::WEXITSTATUS(status)
+    } else {
+        1000 + libc::WTERMSIG(status)
+    }
 }

@@ -1,9 +1,8 @@
 //! seccomp filters: which system calls a thread may make, and how a forbidden one ends.
-#![allow(dead_code, reason = "each test file uses its part of this")]
 
 /// The effect of a call that a filter forbids.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Forbidden {
+pub enum Forbidden {
     /// The call ends the process.
     Kills,
     /// The call fails with this error.
@@ -20,12 +19,12 @@ impl Forbidden {
 }
 
 /// Restricts this thread to these calls from now on. Returns `false` if the system accepts no filter.
-pub(crate) fn allow_only(calls: &[libc::c_long], otherwise: Forbidden) -> bool {
+pub fn allow_only(calls: &[libc::c_long], otherwise: Forbidden) -> bool {
     install(calls, libc::SECCOMP_RET_ALLOW, otherwise.action())
 }
 
 /// Forbids these calls to this thread from now on. Returns `false` if the system accepts no filter.
-pub(crate) fn forbid(calls: &[libc::c_long], how: Forbidden) -> bool {
+pub fn forbid(calls: &[libc::c_long], how: Forbidden) -> bool {
     install(calls, how.action(), libc::SECCOMP_RET_ALLOW)
 }
 

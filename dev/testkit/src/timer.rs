@@ -4,11 +4,11 @@ use core::ffi::c_int;
 use core::ptr;
 
 /// Signals this thread at a fixed interval, in nanoseconds, until it is dropped.
-pub(crate) struct Timer(libc::timer_t);
+pub struct Timer(libc::timer_t);
 
 impl Timer {
     /// The handler of `signal` has been installed.
-    pub(crate) fn start(signal: c_int, first_ns: i64, every_ns: i64) -> Self {
+    pub fn start(signal: c_int, first_ns: i64, every_ns: i64) -> Self {
         // SAFETY: all zeros is a valid sigevent; the pointers are to values that live through the calls.
         unsafe {
             let mut event: libc::sigevent = core::mem::zeroed();
@@ -38,12 +38,12 @@ impl Drop for Timer {
 
 /// Has `handler` run on `signal`, which waits while its own handler runs. So each signal costs the stack one
 /// frame at most, even where the delivery of a signal takes longer than a timer's period.
-pub(crate) fn handle(signal: c_int, handler: extern "C" fn(c_int)) {
+pub fn handle(signal: c_int, handler: extern "C" fn(c_int)) {
     install(signal, handler, libc::SA_RESTART);
 }
 
 /// Runs `handler` on `signal`, also while it runs already: for signals that are raised a limited number of times.
-pub(crate) fn handle_nested(signal: c_int, handler: extern "C" fn(c_int)) {
+pub fn handle_nested(signal: c_int, handler: extern "C" fn(c_int)) {
     install(signal, handler, libc::SA_NODEFER | libc::SA_RESTART);
 }
 

@@ -3,8 +3,6 @@
 //! With the trap flag the CPU itself raises SIGTRAP after each instruction. What a timer hits once in a million reads
 //! is hit here in each run. A step takes up to 1 ms in a virtual machine, so code that has blocked all signals runs at
 //! full speed: no handler would run there.
-#![cfg(target_arch = "x86_64")]
-#![allow(dead_code, reason = "each test file uses its part of this")]
 
 use core::arch::asm;
 use core::cell::Cell;
@@ -19,7 +17,7 @@ const UNBLOCKED: c_int = libc::SIGSTKFLT;
 
 /// The action after a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
     /// The next step.
     Step,
     /// The rest of the code at full speed.
@@ -39,7 +37,7 @@ thread_local! {
 
 /// Runs `code` with `on_step` in a signal handler before each of its instructions that a signal could interrupt;
 /// `on_step` is told the number of the step.
-pub(crate) fn step<R>(on_step: &mut dyn FnMut(usize) -> Next, code: impl FnOnce() -> R) -> R {
+pub fn step<R>(on_step: &mut dyn FnMut(usize) -> Next, code: impl FnOnce() -> R) -> R {
     install();
     let mut stepper = Stepper {
         on_step,
@@ -56,7 +54,7 @@ pub(crate) fn step<R>(on_step: &mut dyn FnMut(usize) -> Next, code: impl FnOnce(
 }
 
 /// Ends the stepping of this thread.
-pub(crate) fn stop() {
+pub fn stop() {
     // SAFETY: the flags keep their values but for the trap flag; the stack is as it was.
     unsafe { asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq") };
 }

@@ -1,0 +1,28 @@
+//! Helpers that the tests of several crates share. No program has them: they are dev-dependencies alone, by path, which cargo
+//! leaves out of published packages.
+//!
+//! ```text
+//! programs   installed programs, folders, C programs, the output of programs; the long form of tests
+//! counted    programs that count their draws, as `wellspring run --report` has it
+//! process    children: made in two ways, heard through shared memory, never waited for without end
+//! memory     searches the memory of a process for values, without holding one of them
+//! repeats    bytes that were handed out twice, and zeros that were never random
+//! timer      signals, as often as asked
+//! filter     seccomp filters: which system calls a thread may make
+//! stepping   a signal handler at every instruction of a piece of code
+//! ```
+
+pub mod counted;
+pub mod filter;
+pub mod memory;
+pub mod process;
+pub mod programs;
+pub mod repeats;
+#[cfg(target_arch = "x86_64")]
+pub mod stepping;
+pub mod timer;
+
+/// Says that a test did not run, and why.
+pub fn skipped(reason: &str) {
+    eprintln!("SKIPPED: {reason}");
+}
