@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! chores    what calls cargo: tests, other toolchains, sanitizers, the dependency tree, packages
-//! cutoffs   the table of the adaptive proportion test
 //! tidy      the house rules that a program can check
 //! targets   where the library and the command compile, and what they say elsewhere
 //! python    the Python package and its tests
@@ -11,7 +10,6 @@
 #![forbid(unsafe_code)]
 
 mod chores;
-mod cutoffs;
 mod python;
 mod targets;
 mod tidy;
@@ -24,7 +22,6 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
 checks of the text:
   tidy               check the house rules that a program can check
-  cutoffs [--check]  compute the table of the adaptive proportion test's cutoffs; --check only compares
 tests:
   soak [MINUTES]     run clients at every door of the host service while it is troubled and killed (1 minute)
   loom               run the lock-free parts under every interleaving
@@ -55,7 +52,6 @@ fn main() -> ExitCode {
     let chore = words.next();
     let result = match chore.as_deref() {
         Some("tidy") => tidy::run(&root()),
-        Some("cutoffs") => cutoffs::run(&root(), is_check(words)),
         Some("loom") => chores::loom(),
         Some("miri") => chores::miri(),
         Some("asan") => chores::asan(),
@@ -78,8 +74,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn is_check(mut words: impl Iterator<Item = String>) -> bool {
-    words.any(|word| word == "--check")
 }

@@ -29,7 +29,7 @@ impl Grade {
 /// The repetition count fails at C = 1 + ceil(-log2(alpha) / H) (SP 800-90B 4.4.1). The adaptive proportion test
 /// fails at C = 1 + critbinom(W, 2^-H, 1 - alpha) (4.4.2): the least count that a source with H bits a symbol
 /// reaches in a window of W symbols with a chance of at most alpha. The table of these counts is computed
-/// exactly by `cargo xtask cutoffs`.
+/// exactly by `vectors/make-cutoffs.py`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Cutoffs {

@@ -26,7 +26,7 @@
 mod continuous;
 mod cutoffs;
 mod state;
-// Written by `cargo xtask cutoffs`.
+// Written by `vectors/make-cutoffs.py`.
 #[rustfmt::skip]
 mod table;
 

@@ -1,5 +1,5 @@
 //! The cutoffs of the adaptive proportion test, for each claim from 1/256 of a bit up. Written by
-//! `cargo xtask cutoffs`, which says how; `cargo xtask cutoffs --check` compares.
+//! `vectors/make-cutoffs.py`, which says how.
 //!
 //! A higher claim never has a higher cutoff. So a table holds steps, from the lowest bit of the first word on: a 1
 //! lowers the cutoff by one, a 0 ends a claim. The first cutoff is that of a claim of nothing, the window and one
