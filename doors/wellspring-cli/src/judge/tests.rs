@@ -188,7 +188,7 @@ fn few_or_equal_bytes_are_no_reason_to_divide_by_zero() {
 /// Good data: the p-values of each test are spread evenly from 0 to 1. The streams are fixed, and so is the outcome.
 #[test]
 fn p_values_of_good_data_are_spread_evenly() {
-    let streams = if testkit::programs::is_long("most of the streams") {
+    let streams = if std::env::var_os("WELLSPRING_LONG").is_some() {
         2000
     } else {
         60
