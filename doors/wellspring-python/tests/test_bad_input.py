@@ -16,7 +16,7 @@ TYPE_ERRORS = [
     ("seed", lambda: Elements("abc")),
     ("seed", lambda: Elements(1.5)),
     ("seed", lambda: Elements([1, 2])),
-    ("path", lambda: Elements(1, 5)),
+    ("path", lambda: Elements(1, 5.0)),
     ("path", lambda: Elements(1, (1.5,))),
     ("path", lambda: Elements(np.random.SeedSequence(1), "1")),
     ("path", lambda: default_rng(np.random.default_rng(1), path="3")),

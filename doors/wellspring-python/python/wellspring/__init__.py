@@ -12,10 +12,31 @@ clusters               `wellspring.dask`
 The package needs no other one. NumPy is needed for bit generators and for calls that return arrays.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from wellspring import secrets as secrets
 from wellspring._native import fill as fill
 from wellspring._native import token_bytes as token_bytes
 from wellspring.secrets import SystemRandom as SystemRandom
 
-__all__ = ["SystemRandom", "fill", "secrets", "token_bytes"]
+if TYPE_CHECKING:
+    from wellspring import clone_guard as clone_guard
+    from wellspring import dask as dask
+    from wellspring import random as random
+
+_MODULES = ("clone_guard", "dask", "random")
+
+__all__ = ["SystemRandom", "fill", "random", "secrets", "token_bytes"]
 __version__ = "0.1.0"
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES, "__version__"})
+
+
+def __getattr__(name: str) -> Any:
+    """Import a module with its first use."""
+    if name in _MODULES:
+        return import_module(f"wellspring.{name}")
+    raise AttributeError(f"module 'wellspring' has no attribute '{name}'")

@@ -24,6 +24,7 @@ except ModuleNotFoundError as missing:
 
 from wellspring import random
 from wellspring.random._blocks import checked_shape
+from wellspring.random._names import Path
 
 __all__ = ["Elements"]
 
@@ -37,7 +38,7 @@ class Elements:
     All methods take the size of the whole array, its chunks as in every function of Dask, and the dtype.
     """
 
-    def __init__(self, seed: Any = None, path: str | Iterable[int] = (), algorithm: str = "chacha8") -> None:
+    def __init__(self, seed: Any = None, path: Path = (), algorithm: str = "chacha8") -> None:
         # Dask has a thread for each core already.
         self._elements = random.Elements(seed, path, algorithm, threads=1)
 

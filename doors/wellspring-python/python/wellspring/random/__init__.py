@@ -41,6 +41,10 @@ _OF_NUMPY = (
 __all__ = ["Elements", "fill", *_OF_NUMPY]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """Import NumPy with the first name that needs it."""
     if name not in _OF_NUMPY:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Iterable
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from wellspring import _native
 from wellspring.random._blocks import checked_length, checked_memory
-from wellspring.random._names import checked_path, fresh_seed, words_of
+from wellspring.random._names import Path, checked_path, fresh_seed, words_of
 
 _MASK_128 = (1 << 128) - 1
 
@@ -24,8 +23,8 @@ class StreamBitGenerator(np.random.BitGenerator):
     seed
         An integer, a sequence of integers, a `SeedSequence`, or None for 128 fresh bits of the engine.
     path
-        The place of the stream under an integer seed: integers below 2**32, or text such as '3/0/17'. The path is the
-        `spawn_key` of NumPy's `SeedSequence`, so that `spawn` makes the path longer.
+        The place of the stream under an integer seed: an integer below 2**32, several, or text such as '3/0/17'.
+        It is the `spawn_key` of NumPy's `SeedSequence`, so that `spawn` makes the path longer.
 
     The bytes are those of `wellspring bytes --pseudo ALGORITHM --seed SEED --stream PATH`. A word is the next 8 of them.
     """
@@ -35,7 +34,7 @@ class StreamBitGenerator(np.random.BitGenerator):
 
     _stream: _native.Stream
 
-    def __init__(self, seed: Any = None, *, path: str | Iterable[int] = ()) -> None:
+    def __init__(self, seed: Any = None, *, path: Path = ()) -> None:
         spawn_key = checked_path(path)
         if hasattr(seed, "generate_state") and spawn_key:
             raise TypeError("path goes with an integer seed: a SeedSequence has its own spawn_key")
@@ -245,8 +244,11 @@ class Engine(np.random.BitGenerator):
         return _native.token_bytes(checked_length(length))
 
 
-def default_rng(seed: Any = None, *, path: str | Iterable[int] = ()) -> np.random.Generator:
+def default_rng(seed: Any = None, *, path: Path = ()) -> np.random.Generator:
     """Return a generator of NumPy.
+
+    >>> default_rng(2026, path=3).random() == default_rng(2026, path="3").random()
+    True
 
     seed is what `ChaCha8` takes, or a bit generator, or a generator, which is returned as it is. The last two have
     their stream already, and no path goes with them.

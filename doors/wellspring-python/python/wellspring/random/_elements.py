@@ -9,7 +9,7 @@ from typing import Any
 
 from wellspring import _native
 from wellspring.random._blocks import Shape, block, checked_first, checked_length, checked_memory, into, numpy_for
-from wellspring.random._names import checked_path, checked_seed, fresh_seed, words_of
+from wellspring.random._names import Path, checked_algorithm, checked_path, checked_seed, fresh_seed, words_of
 from wellspring.random._shuffle import shuffled
 
 _FLOATS = ("float64", "float32")
@@ -30,9 +30,9 @@ class Elements:
     seed
         An integer from 0 to 2**128 - 1, a `SeedSequence` of NumPy, or None for 128 fresh bits of the engine.
     path
-        Integers below 2**32, such as (3, 0, 17), or text such as '3/0/17'. Take it from what a task is.
+        Integers below 2**32, such as 3 or (3, 0, 17), or text such as '3/0/17'. Take it from what a task is.
     algorithm
-        'chacha8', 'chacha12', 'chacha20', 'aes256-ctr' or 'philox4x64-10'.
+        'chacha8', 'chacha12', 'chacha20', 'aes256-ctr' or 'philox4x64-10', in letters of any case.
     threads
         The most threads to work on. None stands for all cores of the process. The numbers do not depend on it.
 
@@ -52,6 +52,15 @@ class Elements:
         C order.
 
     Other threads of Python run while numbers are made.
+
+    Examples
+    --------
+    >>> name = Elements(2026, (3, 0, 17))
+    >>> a = name.random((1000, 1000))
+    >>> bool((name.random((10, 1000), first=500_000) == a[500:510]).all())
+    True
+    >>> name.integers(1, 7, 5).tolist() == name.integers(1, 7, 9)[:5].tolist()
+    True
     """
 
     __slots__ = ("_algorithm", "_native", "_path", "_seed", "_threads", "_words")
@@ -59,14 +68,12 @@ class Elements:
     def __init__(
         self,
         seed: Any = None,
-        path: str | Iterable[int] = (),
+        path: Path = (),
         algorithm: str = "chacha8",
         *,
         threads: int | None = None,
     ) -> None:
-        if not isinstance(algorithm, str):
-            raise TypeError("algorithm must be text, such as 'chacha8'")
-        self._algorithm = algorithm
+        self._algorithm = algorithm = checked_algorithm(algorithm)
         self._path = checked_path(path)
         self._threads = _checked_threads(threads)
         self._words: tuple[int, ...] | None = None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, SupportsIndex
 
 from wellspring import _native
+
+Path = str | SupportsIndex | Iterable[SupportsIndex]
 
 ALGORITHMS = (
     "xoshiro256++",
@@ -34,15 +36,27 @@ def checked_seed(seed: Any) -> int:
     return number
 
 
-def checked_path(path: str | Iterable[int]) -> tuple[int, ...]:
-    """Return the path as numbers below 2**32. As text it is written '3/0/17'; the root is '/'."""
+def checked_algorithm(algorithm: str) -> str:
+    """Return the name as it is written here: 'ChaCha8' is 'chacha8'."""
+    if not isinstance(algorithm, str):
+        raise TypeError("algorithm must be text, such as 'chacha8'")
+    return algorithm.lower()
+
+
+def checked_path(path: Path) -> tuple[int, ...]:
+    """Return the path as numbers below 2**32. As text it is written '3/0/17'; the root is '/'; 3 is (3,)."""
     if isinstance(path, str):
         return tuple(_native.Elements.parse_path(path))
+    several: Any = path
+    try:
+        several = (operator.index(several),)
+    except TypeError:
+        pass
     if isinstance(path, (bytes, bytearray, set, frozenset, dict)):
         # Bytes are no text, and the others have no order.
         raise TypeError(f"path must be integers in an order, such as (3, 0, 17), or text, not {type(path).__name__}")
     try:
-        elements = tuple(operator.index(element) for element in path)
+        elements = tuple(operator.index(element) for element in several)
     except TypeError:
         raise TypeError("path must be integers, such as (3, 0, 17), or text, such as '3/0/17'") from None
     for element in elements:
