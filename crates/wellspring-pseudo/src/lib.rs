@@ -5,17 +5,17 @@
 //! (seed, path) --SeedSequence--> state or key words --engine or function--> bytes --> elements
 //!
 //! splitmix64              one word becomes the words of a state
-//! linear                  the jumps of an engine, as polynomials of its step
+//! jump                    the jumps of an engine, as polynomials of its step
 //! xorshift128plus         the engine with 128 bits of state
 //! xoshiro256plusplus      the engine with 256 bits of state, the better one
 //! xoshiro256plusplus_x16  sixteen of it in lanes, for long requests
-//! infallible              rand_core's trait for all of them
+//! rng_trait               rand_core's trait for all of them
 //! philox                  Philox4x64-10, a function of a counter
 //! seed_sequence           a seed and a path become words, exactly as in NumPy
 //! path                    the path as text: 3/0/17
 //! algorithm               the list of engines and functions
-//! name                    a seed and a path, mixed for an algorithm
-//! blocks                  the functions of a counter behind one face
+//! stream_name             a seed and a path, mixed for an algorithm
+//! counter_function        the functions of a counter behind one face
 //! stream                  a sequence of bytes that has a name and is read from any byte
 //! elements                arrays whose element i depends on the name and on i alone
 //! ```
@@ -37,16 +37,16 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
-mod blocks;
+mod counter_function;
 mod elements;
-mod infallible;
-mod linear;
-mod name;
+mod jump;
 mod path;
 mod philox;
+mod rng_trait;
 mod seed_sequence;
 mod splitmix64;
 mod stream;
+mod stream_name;
 mod xorshift128plus;
 mod xoshiro256plusplus;
 mod xoshiro256plusplus_x16;

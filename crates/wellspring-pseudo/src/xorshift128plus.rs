@@ -4,8 +4,8 @@ use core::fmt;
 
 use rand_core::{SeedableRng, TryRng, utils};
 
-use crate::infallible::infallible_rng;
-use crate::linear::{self, Modulus};
+use crate::jump::{self, Modulus};
+use crate::rng_trait::infallible_rng;
 use crate::splitmix64;
 
 /// The characteristic polynomial of [`step`].
@@ -52,7 +52,7 @@ impl Xorshift128Plus {
     #[inline]
     #[must_use]
     pub const fn from_words(words: [u64; 2]) -> Option<Self> {
-        if linear::is_zero(&words) {
+        if jump::is_zero(&words) {
             None
         } else {
             Some(Self { words })
@@ -96,14 +96,14 @@ impl Xorshift128Plus {
     ///
     /// Generators that start one jump apart share no word as long as each yields at most 2^64.
     pub fn jump(&mut self) {
-        self.words = linear::jump(self.words, &JUMP, step);
+        self.words = jump::ahead(self.words, &JUMP, step);
     }
 
     /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in about 0.1 ms.
     pub fn advance(&mut self, jumps: u64, words: u128) {
         let polynomial =
             MODULUS.times(MODULUS.power(JUMP, jumps.into()), MODULUS.power_of_x(words));
-        self.words = linear::jump(self.words, &polynomial, step);
+        self.words = jump::ahead(self.words, &polynomial, step);
     }
 }
 

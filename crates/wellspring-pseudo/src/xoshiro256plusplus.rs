@@ -4,8 +4,8 @@ use core::fmt;
 
 use rand_core::{SeedableRng, TryRng, utils};
 
-use crate::infallible::infallible_rng;
-use crate::linear::{self, Modulus};
+use crate::jump::{self, Modulus};
+use crate::rng_trait::infallible_rng;
 use crate::splitmix64;
 
 /// The characteristic polynomial of [`step`].
@@ -64,7 +64,7 @@ impl Xoshiro256PlusPlus {
     #[inline]
     #[must_use]
     pub const fn from_words(words: [u64; 4]) -> Option<Self> {
-        if linear::is_zero(&words) {
+        if jump::is_zero(&words) {
             None
         } else {
             Some(Self { words })
@@ -109,18 +109,18 @@ impl Xoshiro256PlusPlus {
     ///
     /// Generators that start one jump apart share no word as long as each yields at most 2^128.
     pub fn jump(&mut self) {
-        self.words = linear::jump(self.words, &JUMP, step);
+        self.words = jump::ahead(self.words, &JUMP, step);
     }
 
     /// Jumps over 2^192 words in the time of 256 steps. There are 2^64 such starting points, for
     /// instance one per machine, and each has room for 2^64 [`jump`](Self::jump)s.
     pub fn long_jump(&mut self) {
-        self.words = linear::jump(self.words, &LONG_JUMP, step);
+        self.words = jump::ahead(self.words, &LONG_JUMP, step);
     }
 
     /// Goes on by `jumps` [jumps](Self::jump) and `words` words, in about 0.1 ms.
     pub fn advance(&mut self, jumps: u64, words: u128) {
-        self.words = linear::jump(self.words, &distance(JUMP, jumps, words), step);
+        self.words = jump::ahead(self.words, &distance(JUMP, jumps, words), step);
     }
 }
 

@@ -5,9 +5,9 @@ use core::fmt;
 use rand_core::{TryRng, utils};
 use wellspring_cipher::{Width, Work};
 
-use crate::infallible::infallible_rng;
+use crate::rng_trait::infallible_rng;
 use crate::xoshiro256plusplus::{LONG_JUMP, Xoshiro256PlusPlus, distance, output, step};
-use crate::{linear, splitmix64};
+use crate::{jump, splitmix64};
 
 /// Two registers of 512 bits: each step of one register waits for the step before, and the other one
 /// fills the gap.
@@ -93,11 +93,7 @@ impl Xoshiro256PlusPlusX16 {
         let polynomial = distance(LONG_JUMP, long_jumps, words / lanes);
         for lane in 0..LANES {
             let state = self.words.each_ref().map(|row| row[lane]);
-            set_state(
-                &mut self.words,
-                lane,
-                linear::jump(state, &polynomial, step),
-            );
+            set_state(&mut self.words, lane, jump::ahead(state, &polynomial, step));
         }
         for _ in 0..words % lanes {
             self.next_u64();

@@ -5,8 +5,8 @@ use core::fmt;
 use wellspring_cipher::Width;
 
 use crate::Algorithm;
-use crate::blocks::{Blocks, FIRST_ELEMENT_ROW, MAX_BLOCK_BYTES};
-use crate::name::Name;
+use crate::counter_function::{CounterFunction, FIRST_ELEMENT_ROW, MAX_BLOCK_BYTES};
+use crate::stream_name::Name;
 
 /// The bytes of words that are made at a time: they stay in the first cache of any CPU.
 const CHUNK_BYTES: usize = 1024;
@@ -40,7 +40,7 @@ const CHUNK_BYTES: usize = 1024;
 /// a fixed order, without a function of the system's mathematical library.
 #[derive(Clone)]
 pub struct Elements {
-    pub(super) blocks: Blocks,
+    pub(super) blocks: CounterFunction,
     pub(super) width: Width,
 }
 
@@ -82,7 +82,7 @@ impl Elements {
     ///
     /// The same errors as [`new`](Self::new).
     pub fn from_words(algorithm: Algorithm, words: [u64; 4]) -> Result<Self, ElementError> {
-        let blocks = Blocks::new(algorithm, words).ok_or(ElementError::NotCounterBased)?;
+        let blocks = CounterFunction::new(algorithm, words).ok_or(ElementError::NotCounterBased)?;
         let width = Width::detect();
         Ok(Self { blocks, width })
     }

@@ -1,14 +1,14 @@
 //! More words for one element.
 
 use super::arrays::Kind;
-use crate::blocks::{Blocks, MAX_BLOCK_BYTES};
+use crate::counter_function::{CounterFunction, MAX_BLOCK_BYTES};
 
 /// The words that one element takes when its first word is not enough: without end, and read by no
 /// other element.
 ///
 /// Retry t of element i of a kind reads block i of the kind's row 1 + t.
 pub(super) struct Retries<'a> {
-    blocks: &'a Blocks,
+    blocks: &'a CounterFunction,
     index: u64,
     next_row: u64,
     block: [u8; MAX_BLOCK_BYTES],
@@ -16,7 +16,7 @@ pub(super) struct Retries<'a> {
 }
 
 impl<'a> Retries<'a> {
-    pub(super) fn new(blocks: &'a Blocks, kind: Kind, index: u64) -> Self {
+    pub(super) fn new(blocks: &'a CounterFunction, kind: Kind, index: u64) -> Self {
         Self {
             blocks,
             index,

@@ -1,6 +1,6 @@
 //! The blocks of a counter, read as bytes from any position.
 
-use crate::blocks::Blocks;
+use crate::counter_function::CounterFunction;
 
 /// Bytes that small reads are served from: 8 blocks of ChaCha, 32 of AES.
 const CACHE_BYTES: usize = 512;
@@ -10,7 +10,7 @@ const CACHE_BYTES: usize = 512;
 /// It has no position of its own: every read names the position of its first byte.
 #[derive(Clone)]
 pub(super) struct Bytes {
-    blocks: Blocks,
+    blocks: CounterFunction,
     row: u64,
     cache: [u8; CACHE_BYTES],
     /// The position of the first byte of the cache, a multiple of its length.
@@ -19,7 +19,7 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    pub(super) fn new(blocks: Blocks, row: u64) -> Self {
+    pub(super) fn new(blocks: CounterFunction, row: u64) -> Self {
         Self {
             blocks,
             row,
@@ -29,7 +29,7 @@ impl Bytes {
         }
     }
 
-    pub(super) const fn blocks(&self) -> &Blocks {
+    pub(super) const fn blocks(&self) -> &CounterFunction {
         &self.blocks
     }
 

@@ -6,9 +6,9 @@ mod words;
 use core::fmt;
 
 use crate::Algorithm;
-use crate::blocks::{Blocks, FIRST_ELEMENT_ROW};
-use crate::infallible::infallible_rng;
-use crate::name::Name;
+use crate::counter_function::{CounterFunction, FIRST_ELEMENT_ROW};
+use crate::rng_trait::infallible_rng;
+use crate::stream_name::Name;
 use bytes::Bytes;
 use words::Words;
 
@@ -260,7 +260,7 @@ impl Stream {
         let reader = match Words::new(algorithm, words, jumps, position) {
             Some(words) => Reader::Words(words),
             None => {
-                let blocks = Blocks::new(algorithm, words)
+                let blocks = CounterFunction::new(algorithm, words)
                     .expect("an algorithm without an engine is a function of a counter");
                 Reader::Bytes(Bytes::new(blocks, jumps))
             }

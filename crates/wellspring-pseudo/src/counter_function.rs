@@ -10,7 +10,7 @@ use crate::{Algorithm, philox};
 /// [`FIRST_ELEMENT_ROW`] are the jumps of streams: jump j of a stream is row j. The rows from there on
 /// belong to arrays of elements, so that no element ever reads a byte of a stream, uniform floats
 /// excepted, which are the stream.
-pub(crate) struct Blocks {
+pub(crate) struct CounterFunction {
     algorithm: Algorithm,
     words: [u64; 4],
     function: Function,
@@ -31,7 +31,7 @@ pub(crate) const FIRST_ELEMENT_ROW: u64 = 1 << 63;
 /// The longest block, of ChaCha.
 pub(crate) const MAX_BLOCK_BYTES: usize = 64;
 
-impl Blocks {
+impl CounterFunction {
     /// The blocks under the key of these words; `None` where the algorithm is an engine.
     ///
     /// Philox takes the first two words, as NumPy does. The others take all four as 32 little-endian
@@ -110,7 +110,7 @@ impl Blocks {
     }
 }
 
-impl Clone for Blocks {
+impl Clone for CounterFunction {
     fn clone(&self) -> Self {
         Self::new(self.algorithm, self.words).expect("the algorithm of these blocks has blocks")
     }

@@ -75,7 +75,7 @@ fn add<const N: usize>(a: [u64; N], b: [u64; N]) -> [u64; N] {
 }
 
 /// The state n steps ahead, where `polynomial` is x^n modulo the characteristic polynomial of `step`.
-pub(crate) fn jump<const N: usize>(
+pub(crate) fn ahead<const N: usize>(
     mut state: [u64; N],
     polynomial: &[u64; N],
     step: impl Fn([u64; N]) -> [u64; N],
