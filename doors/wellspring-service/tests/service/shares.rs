@@ -1,10 +1,10 @@
 //! Readers of device files beside each other: shares of users, and what a flood leaves behind.
 
-use super::common::{PATIENCE, has_fuse, is_installed, start_with_files, start_with_files_and};
+use super::common::{PATIENCE, has_fuse, is_installed, sh, start_with_files, start_with_files_and};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read};
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -43,6 +43,42 @@ impl Drop for Flood {
             program.wait().unwrap();
         }
     }
+}
+
+/// The service is stopped, so that each write stays with it: a lock of the file would keep the second write from it.
+#[test]
+fn one_program_that_writes_does_not_keep_another_waiting() {
+    if !has_fuse() {
+        return;
+    }
+    let (service, mount) = start_with_files();
+    let control = service.folder.path("control");
+    fs::create_dir(&control).unwrap();
+    sh(&format!("mount -t fusectl fusectl {}", control.display()));
+    let device = rustix::fs::stat(&mount).unwrap().st_dev;
+    let waiting = control.join(format!("{}/waiting", rustix::fs::minor(device)));
+    let write = || {
+        fs::OpenOptions::new()
+            .write(true)
+            .open(mount.join("random"))
+    };
+    let mut files = [write().unwrap(), write().unwrap()];
+    service.signal("-STOP");
+    let is_parallel = std::thread::scope(|scope| {
+        for file in &mut files {
+            scope.spawn(|| file.write_all(&[7; 16]).unwrap());
+        }
+        let until = Instant::now() + PATIENCE;
+        let both = || fs::read_to_string(&waiting).unwrap().trim() == "2";
+        while !both() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let is_parallel = both();
+        service.signal("-CONT");
+        is_parallel
+    });
+    sh(&format!("umount {}", control.display()));
+    assert!(is_parallel, "the second write did not reach the service");
 }
 
 /// Returns the bytes that the user of [`Flood`] has drawn.
@@ -126,7 +162,7 @@ fn a_flood_of_readers_leaves_nothing_behind() {
     drop(flood);
     let (p99, longest) = (times[990], times[999]);
     println!("16 bytes beside 64 readers of 16 MiB: p99 {p99:?}, longest {longest:?}");
-    // Three threads have a buffer of 512 KiB each, and the allocator keeps some memory.
+    // Three threads have a buffer of 128 KiB each, and the allocator keeps some memory.
     let until = Instant::now() + PATIENCE;
     // Sources open their files at their first draw, and a connection for the status may be open for a moment. A descriptor
     // for each of the 64 readers would show.
