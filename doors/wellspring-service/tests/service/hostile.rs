@@ -4,8 +4,8 @@
 use super::common::PATIENCE;
 use rustix::thread::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -73,8 +73,35 @@ pub(crate) const ALL: &[Hostile] = &[
     of("bulk, long answers", "", |victim| {
         send_ahead(victim, "bulk.sock", &Request::Read(1 << 24).head())
     }),
-    of("file, short reads", "", |victim| read_files(victim, 16)),
-    of("file, long reads", "", |victim| read_files(victim, 1 << 20)),
+    of("file, short reads", "", |victim| {
+        at_files(victim, |files| random(files)?.read(&mut [0; 16]))
+    }),
+    of("file, long reads", "", |victim| {
+        at_files(victim, |files| random(files)?.read(&mut vec![0; 1 << 20]))
+    }),
+    of("file, long writes", "", |victim| {
+        let bytes = vec![7; 1 << 20];
+        at_files(victim, |files| random(files)?.write(&bytes))
+    }),
+    of("file, sendfile", "", |victim| {
+        let null = File::options().write(true).open("/dev/null").unwrap();
+        at_files(victim, |files| {
+            Ok(rustix::fs::sendfile(&null, random(files)?, None, 4096)?)
+        })
+    }),
+    of("file, opens", "", |victim| {
+        at_files(victim, |files| random(files).map(|_| 1))
+    }),
+    of("file, lookups", "", |victim| {
+        at_files(victim, |files| {
+            fs::metadata(files.join("absent")).map(|_| 1)
+        })
+    }),
+    of("file, new names", "", |victim| {
+        at_files(victim, |files| {
+            File::create(files.join("absent")).map(|_| 1)
+        })
+    }),
     of("vhost-user, connecting and closing", "", guests_come_and_go),
     of("web, pages", "", pages),
     of("web, slow heads", "", slow_heads),
@@ -184,18 +211,25 @@ fn guests_come_and_go(victim: &Victim<'_>) {
     }
 }
 
-/// Eight readers, each with reads of this length.
-fn read_files(victim: &Victim<'_>, length: usize) {
-    let Some(path) = victim.files.map(|files| files.join("random")) else {
+fn random(files: &Path) -> io::Result<File> {
+    File::options()
+        .read(true)
+        .write(true)
+        .open(files.join("random"))
+}
+
+/// As many threads as there are connections of other floods, each of which acts at the device files again and again.
+fn at_files(victim: &Victim<'_>, act: impl Fn(&Path) -> io::Result<usize> + Sync) {
+    let Some(files) = victim.files else {
         return;
     };
     std::thread::scope(|scope| {
-        for _ in 0..8 {
+        for _ in 0..SENDERS {
             scope.spawn(|| {
-                let mut bytes = vec![0; length];
                 while victim.goes_on() {
-                    let read = File::open(&path).and_then(|mut file| file.read(&mut bytes));
-                    victim.did(read.is_ok().into());
+                    // What is refused has cost the service a request, too.
+                    let _ = act(files);
+                    victim.did(1);
                 }
             });
         }

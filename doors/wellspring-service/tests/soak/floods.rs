@@ -19,6 +19,9 @@ const LONGEST: Duration = Duration::from_millis(200);
 /// Memory that a flood may leave in the allocator: buffers of 64 connections with a page of some 0.1 MiB.
 const MORE_KIB: u64 = 16 * 1024;
 
+/// The requests of root.
+const DOORS: [&str; 5] = ["egd", "bulk", "web", "file, read", "file, write"];
+
 /// The times of requests at one door.
 #[derive(Default)]
 struct Times {
@@ -69,11 +72,12 @@ fn one(host: &mut Host, hostile: &Hostile, time: Duration) {
     host.set_limits(hostile.limits);
     let (run, files) = (host.run(), host.files());
     let (idle, idle_kib) = (host.resources(), host.memory_kib());
-    let mut doors = [(); 4].map(|()| Times::default());
+    let dropped = host.dropped_samples();
+    let mut doors = DOORS.map(|_| Times::default());
     let done = hostile::beside(hostile, &run, files.as_deref(), || {
         let began = Instant::now();
         let mut kept = UnixStream::connect(run.join("egd.sock")).unwrap();
-        let [egd, bulk, web, file] = &mut doors;
+        let [egd, bulk, web, read, write] = &mut doors;
         while began.elapsed() < time {
             egd.take(host, || exchange(&mut kept, &[2, 32], 32));
             bulk.take(host, || {
@@ -85,9 +89,10 @@ fn one(host: &mut Host, hostile: &Hostile, time: Duration) {
                 exchange(&mut new, b"GET /metrics HTTP/1.1\r\n\r\n", 1000)
             });
             if let Some(files) = &files {
-                file.take(host, || {
-                    File::open(files.join("random"))?.read_exact(&mut [0; 32])
-                });
+                let path = files.join("random");
+                read.take(host, || File::open(&path)?.read_exact(&mut [0; 32]));
+                let write_only = || File::options().write(true).open(&path);
+                write.take(host, || write_only()?.write_all(&[7; 16]));
             }
         }
     });
@@ -97,7 +102,7 @@ fn one(host: &mut Host, hostile: &Hostile, time: Duration) {
     println!("beside '{name}' ({done} times):");
     println!("  memory {idle_kib} KiB before, {flood_kib} KiB at its end, {after_kib} KiB after");
     let mut is_fair = true;
-    for (door, times) in ["egd", "bulk", "web", "file"].iter().zip(&mut doors) {
+    for (door, times) in DOORS.iter().zip(&mut doors) {
         let count = times.whole.len();
         if count == 0 {
             continue;
@@ -111,6 +116,7 @@ fn one(host: &mut Host, hostile: &Hostile, time: Duration) {
         is_fair &= p99 <= P99 && longest <= LONGEST;
     }
     assert!(is_fair, "beside '{name}' root has to wait");
+    assert_eq!(host.dropped_samples(), dropped, "beside '{name}'");
     host.has_not_grown(idle_kib, MORE_KIB);
 }
 

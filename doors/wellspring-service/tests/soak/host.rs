@@ -185,6 +185,11 @@ impl Host {
         paths.iter().map(of).collect()
     }
 
+    /// Samples of sources that did not reach the pools since the start.
+    pub(crate) fn dropped_samples(&self) -> u64 {
+        self.service.status()["dropped_events"].as_u64().unwrap()
+    }
+
     /// The memory of the service, in KiB.
     pub(crate) fn memory_kib(&self) -> u64 {
         let path = format!("/proc/{}/status", self.service.child.id());

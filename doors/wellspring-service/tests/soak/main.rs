@@ -10,8 +10,8 @@
 //!
 //! After that hostile users flood the service, each for two seconds (30 s in an hour's soak), while root asks at every
 //! door. It fails if 1 of 100 requests of root takes more than 50 ms, or one more than 200 ms, without the time for which
-//! the threads were ready and waited for a CPU; or if a flood leaves descriptors, threads or 16 MiB of memory behind. This
-//! part needs root.
+//! the threads were ready and waited for a CPU; if a sample of a source is dropped; or if a flood leaves descriptors,
+//! threads or 16 MiB of memory behind. This part needs root.
 //!
 //! ```text
 //! blocks   every block that was ever handed out
