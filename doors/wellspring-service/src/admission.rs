@@ -10,6 +10,7 @@ use rustix::net::sockopt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
+use wellspring_os::trusted_file::other_end;
 use wellspring_os::vsock;
 
 /// A connection that was let in. When this is dropped, the connection no longer counts.
@@ -33,7 +34,7 @@ impl Admission {
         since: Instant,
     ) -> Option<Self> {
         let door_meter = state.doors.meter(door);
-        let (peer, process) = other_end(family, stream);
+        let (peer, process) = peer_of(family, stream);
         let user = if state.descriptors.are_left_for(peer, stream) {
             state.users.enter(peer)
         } else {
@@ -82,12 +83,12 @@ impl Admission {
 }
 
 /// The other end of a connection, and its process where the kernel names one.
-fn other_end(family: Family, stream: &impl AsFd) -> (Peer, Option<i32>) {
+fn peer_of(family: Family, stream: &impl AsFd) -> (Peer, Option<i32>) {
     match family {
-        Family::Unix => match sockopt::socket_peercred(stream) {
-            Ok(from) => (
-                Peer::User(from.uid.as_raw()),
-                Some(from.pid.as_raw_nonzero().get()),
+        Family::Unix => match other_end(stream) {
+            Ok((user, process)) => (
+                Peer::User(user),
+                Some(process).filter(|number| *number != 0),
             ),
             Err(_) => (Peer::Loopback, None),
         },

@@ -72,25 +72,31 @@ fn is_shared(path: &Path, also: Option<u32>, links: u32) -> Result<bool, FileFau
 ///
 /// Those of [`check_folders`].
 pub fn check_listener(connected: impl AsFd, path: &Path) -> Result<(), FileFault> {
-    if check_owner(listening_user(connected)?).is_ok() {
+    let (user, _) = other_end(connected).map_err(FileFault::System)?;
+    if check_owner(user).is_ok() {
         return Ok(());
     }
     let (folder, _) = split(path.as_os_str().as_bytes());
     check_folders(Path::new(OsStr::from_bytes(folder)), None)
 }
 
-/// The user that made the socket at the other end listen.
-fn listening_user(connected: impl AsFd) -> Result<u32, FileFault> {
+/// The user and the process at the other end of a Unix socket: those who connected it, or made it listen. The process is 0
+/// where this one cannot see it, in a PID namespace of its own.
+///
+/// # Errors
+///
+/// Those of getsockopt(2).
+pub fn other_end(connected: impl AsFd) -> Result<(u32, i32), OsError> {
     let mut peer = MaybeUninit::<libc::ucred>::uninit();
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
     let socket = connected.as_fd().as_raw_fd();
     let place = peer.as_mut_ptr().cast();
     // SAFETY: the pointers are to a `ucred` and its length, which outlive the call.
-    let asked = raw_call(|| unsafe {
+    raw_call(|| unsafe {
         let (level, name) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
         libc::getsockopt(socket, level, name, place, &raw mut length).into()
-    });
-    asked.map_err(FileFault::System)?;
+    })?;
     // SAFETY: the kernel has written it.
-    Ok(unsafe { peer.assume_init() }.uid)
+    let peer = unsafe { peer.assume_init() };
+    Ok((peer.uid, peer.pid))
 }

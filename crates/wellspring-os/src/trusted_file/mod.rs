@@ -13,7 +13,7 @@ mod folders;
 mod next_file;
 
 pub use directory::{Directory, FileLock};
-pub use folders::{check_folders, check_listener};
+pub use folders::{check_folders, check_listener, other_end};
 pub use next_file::NextFile;
 
 use crate::os::{Descriptor, effective_user, read_file, take_number};

@@ -1,4 +1,4 @@
-use super::common::{Service, assert_random, is_installed, is_root, sh};
+use super::common::{Folder, Service, assert_random, is_installed, is_root, sh};
 use std::io::{Read, Write};
 use std::process::Command;
 use std::sync::Arc;
@@ -250,4 +250,32 @@ fn socat_speaks_egd() {
         path.display()
     ));
     assert_eq!(output.stdout.len(), 64);
+}
+
+/// The kernel names no process to a service that cannot see it.
+#[test]
+fn a_client_outside_of_the_namespace_of_the_service_is_shown_without_a_process() {
+    if !is_root() || !is_installed("unshare") {
+        return;
+    }
+    let folder = Folder::new();
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--kill-child", "--"]);
+    command
+        .arg(env!("CARGO_BIN_EXE_wellspringd"))
+        .arg("--config");
+    command.arg(folder.configure(""));
+    let mut service = Service::spawn(folder, &mut command);
+    let _client = service.socket("egd.sock");
+    let status = service.status();
+    // unshare(1) hands no signals on.
+    service.end("-KILL");
+    let connections = status["connections"].as_array().unwrap();
+    assert!(!connections.is_empty());
+    assert!(
+        connections
+            .iter()
+            .all(|one| one["process"].is_null() && one["user"] == "0"),
+        "{connections:?}"
+    );
 }
