@@ -20,7 +20,6 @@
 //! guests       virtio-rng for virtual machines, by vhost-user
 //! files        the device files
 //! page         the generation page; kernel_pool: the kernel's pool; kernel_module: the seeds of our kernel module
-//! activation   the sockets that systemd opens
 //! systemd      messages to systemd
 //! process      signals, bounds, privileges, sandbox
 //! opened       opens what the configuration asks for
@@ -32,7 +31,6 @@
 //!
 //! This library exists for the program `wellspringd` and for fuzzers. It has no stable API.
 
-pub mod activation;
 pub mod admission;
 pub mod client;
 pub mod config;

@@ -1,6 +1,5 @@
 //! Opens everything that the configuration asks for. If one thing cannot be opened, that is noted, and the others open.
 
-use crate::activation;
 use crate::config::{self, Config, SocketDefaults, SocketSection};
 use crate::config_reader::ConfigReader;
 use crate::doors::{Door, Doors};
@@ -10,9 +9,10 @@ use crate::kernel_pool::{self, KernelPool};
 use crate::listener::Listener;
 use crate::page::Page;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wellspring::clone_detection::VMCLOCK_PATH;
 use wellspring::seed_file::Identity;
@@ -40,7 +40,7 @@ pub(crate) struct Opened {
 pub(crate) fn open(path: Option<&Path>, config: &Config, doors: &Doors) -> Opened {
     let mut listeners = Vec::new();
     // First of all: from here on these sockets are closed at exec(2), so that the next two processes do not keep them.
-    listeners.extend(activation::activated(doors));
+    listeners.extend(activated(doors));
     // Before anything is opened, of which they would get a copy.
     let reader = ConfigReader::start(path);
     let mount = &config.files.mount;
@@ -70,6 +70,45 @@ pub(crate) fn open(path: Option<&Path>, config: &Config, doors: &Doors) -> Opene
         identity: Identity::system(),
         listeners,
     }
+}
+
+/// The sockets that systemd opened, by their names: `FileDescriptorName=egd` and so on. None at a second call.
+fn activated(doors: &Doors) -> Vec<Listener> {
+    static ARE_TAKEN: AtomicBool = AtomicBool::new(false);
+    let mut listeners = Vec::new();
+    if ARE_TAKEN.swap(true, Ordering::Relaxed) {
+        return listeners;
+    }
+    let given = match sd_notify::listen_fds_with_names() {
+        Ok(given) => given,
+        Err(error) => {
+            doors.failed("sockets", "systemd", error);
+            return listeners;
+        }
+    };
+    for (descriptor, name) in given {
+        // SAFETY: systemd gave this descriptor to the process, which takes it here, and only once.
+        let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        let door = [Door::Egd, Door::Bulk, Door::Web, Door::VhostUser]
+            .into_iter()
+            .find(|door| door.name() == name);
+        let Some(door) = door else {
+            doors.failed(
+                "sockets",
+                format!("'{name}' from systemd"),
+                "its name is none of: egd, bulk, web, vhost-user",
+            );
+            continue;
+        };
+        match Listener::activated(door, socket) {
+            Ok(listener) => {
+                doors.opened(door.name(), "from systemd");
+                listeners.push(listener);
+            }
+            Err(error) => doors.failed(door.name(), "from systemd", error),
+        }
+    }
+    listeners
 }
 
 /// Opens the sockets of a door, unless systemd did.
@@ -184,5 +223,55 @@ fn open_module(config: &Config, doors: &Doors) -> Option<OpenModule> {
             doors.failed(kernel_module::NAME, path.display(), error);
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::env::{current_exe, var_os};
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixListener;
+    use std::process::{Command, Stdio};
+
+    /// In a program of its own, whose descriptor 3 is a socket as systemd gives it.
+    #[test]
+    fn a_descriptor_from_systemd_is_taken_once() {
+        const NAME: &str = "opened::tests::a_descriptor_from_systemd_is_taken_once";
+        const MARK: &str = "WELLSPRING_TAKES_DESCRIPTORS";
+        let doors = Doors::default();
+        if var_os(MARK).is_some() {
+            let first = activated(&doors);
+            assert_eq!(first.len(), 1);
+            drop(first);
+            let other = File::open("/").unwrap();
+            assert_eq!(other.as_raw_fd(), 3, "it has the number of the first one");
+            assert!(activated(&doors).is_empty());
+            assert!(
+                doors
+                    .openings()
+                    .iter()
+                    .all(|opening| opening.fault.is_none())
+            );
+            other.metadata().expect("it is still open");
+            return;
+        }
+        let path = std::env::temp_dir().join(format!("ws-activated-{}", std::process::id()));
+        let socket = OwnedFd::from(UnixListener::bind(&path).unwrap());
+        std::fs::remove_file(&path).unwrap();
+        let script =
+            "LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=egd exec \"$0\" --exact \"$1\" 3<&0";
+        let mut child = Command::new("sh");
+        child
+            .args(["-c", script])
+            .arg(current_exe().unwrap())
+            .arg(NAME);
+        let output = child
+            .env(MARK, "1")
+            .stdin(Stdio::from(socket))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
     }
 }
