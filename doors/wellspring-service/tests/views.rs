@@ -165,6 +165,20 @@ fn a_draw_that_does_not_end_is_shown_while_it_hangs() {
     driver.shows("working", None);
 }
 
+#[test]
+fn what_outsiders_mixed_in_and_the_engine_dropped_is_shown_apart_from_samples() {
+    let driver = Driver::new(WORKS);
+    while driver.state.engine.stats().mixes_dropped == 0 {
+        driver.state.engine.mix(&[7; 4096]);
+    }
+    let status = look::status(&driver.state);
+    let dropped = driver.state.engine.stats().mixes_dropped;
+    assert_eq!(status["dropped_mixes"], dropped);
+    assert_eq!(status["dropped_events"], 0);
+    let line = format!("wellspring_dropped_mixes_total {dropped}\n");
+    assert!(look::metrics(&driver.state).contains(&line));
+}
+
 /// The names of metrics in an expression.
 fn metric_names(expression: &str) -> impl Iterator<Item = &str> {
     let is_of_name = |character: char| character.is_ascii_alphanumeric() || character == '_';

@@ -122,7 +122,7 @@ fn latencies(text: &mut Text, state: &State) {
 fn engine(text: &mut Text, state: &State) {
     let stats = state.engine.stats();
     let is_ready = stats.phase == wellspring::Phase::Ready;
-    let singles: [(&str, &str, &str, f64); 7] = [
+    let singles: [(&str, &str, &str, f64); 8] = [
         (
             "wellspring_ready",
             "gauge",
@@ -150,8 +150,14 @@ fn engine(text: &mut Text, state: &State) {
         (
             "wellspring_dropped_events_total",
             "counter",
-            "Events dropped since a queue was full or busy.",
+            "Events of sources that did not reach the pools.",
             stats.events_dropped as f64,
+        ),
+        (
+            "wellspring_dropped_mixes_total",
+            "counter",
+            "Events of mixed data that were dropped, since their queue was full.",
+            stats.mixes_dropped as f64,
         ),
         (
             "wellspring_unlocked_bytes",

@@ -27,6 +27,7 @@ pub fn status(state: &State) -> Value {
         "clone_notices": get(&state.clone_notices),
         "taps": stats.taps,
         "dropped_events": stats.events_dropped,
+        "dropped_mixes": stats.mixes_dropped,
         "not_locked_bytes": stats.unlocked_bytes,
         "openings": openings(state),
         "doors": Door::ALL.map(|door| door_status(state, door)),
