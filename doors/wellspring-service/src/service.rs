@@ -177,8 +177,8 @@ fn engine(
     vmclock: Option<OwnedFd>,
     identity: Identity,
 ) -> Result<Engine, Fault> {
-    let mut builder = Engine::builder().mode(config.engine.mode.0);
-    if let Some(prf) = config.engine.prf.0 {
+    let mut builder = Engine::builder().mode(config.engine.mode.into());
+    if let Some(prf) = config.engine.prf.prf() {
         builder = builder.prf(prf);
     }
     if !config.engine.seed_file.as_os_str().is_empty() {

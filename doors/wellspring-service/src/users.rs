@@ -105,7 +105,7 @@ impl Users {
         to.connections_per_user.store(per_user, Relaxed);
         let rate = limits.bytes_per_second_per_user;
         to.bytes_per_second_per_user.store(rate, Relaxed);
-        let rate = limits.bytes_per_second_per_guest;
+        let rate = limits.bytes_per_second_per_guest.get();
         to.bytes_per_second_per_guest.store(rate, Relaxed);
     }
 
@@ -218,7 +218,7 @@ mod tests {
             connections: Bounded::clamped(3),
             connections_per_user: Bounded::clamped(2),
             bytes_per_second_per_user: rate,
-            bytes_per_second_per_guest: 0,
+            ..LimitsSection::default()
         })
     }
 

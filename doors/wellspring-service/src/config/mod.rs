@@ -12,7 +12,7 @@ mod values;
 
 pub use fault::ConfigFault;
 pub use files::{DEFAULT_PATH, load, parse};
-pub use values::{Address, Bounded, Level, ModeName, PrfName};
+pub use values::{Address, Bounded, Level, PrfName, ReadMode};
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ fn default_runtime_dir() -> PathBuf {
 #[serde(deny_unknown_fields, default)]
 pub struct EngineSection {
     /// The read mode.
-    pub mode: ModeName,
+    pub mode: ReadMode,
     /// The pseudo-random function.
     pub prf: PrfName,
     /// The file that carries seeds over a reboot; empty: none. systemd's folder for it is the default where there is
@@ -116,7 +116,7 @@ impl Default for EngineSection {
     fn default() -> Self {
         let folder = std::env::var_os("STATE_DIRECTORY");
         Self {
-            mode: ModeName::default(),
+            mode: ReadMode::default(),
             prf: PrfName::default(),
             seed_file: folder.map_or(PathBuf::new(), |folder| Path::new(&folder).join("seed")),
             noise_files: Vec::new(),
@@ -220,95 +220,54 @@ impl<D: SocketDefaults> Default for SocketSection<D> {
 }
 
 /// `[limits]`: these take effect when the file is read again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsSection {
     /// Connections of all users together.
-    pub connections: Bounded<1, 100_000>,
+    pub connections: Bounded<1, 100_000, 4096>,
     /// Connections of one user, root excepted.
-    pub connections_per_user: Bounded<1, 100_000>,
+    pub connections_per_user: Bounded<1, 100_000, 1024>,
     /// The most bytes a second that one user may draw from sockets; 0: no limit. Root and the device files have no
     /// limit.
     pub bytes_per_second_per_user: u64,
     /// The most bytes a second that one guest may draw by vhost-user; 0: no limit. It holds for guests of root, too.
-    pub bytes_per_second_per_guest: u64,
-}
-
-impl Default for LimitsSection {
-    fn default() -> Self {
-        Self {
-            connections: Bounded::clamped(4096),
-            connections_per_user: Bounded::clamped(1024),
-            bytes_per_second_per_user: 0,
-            bytes_per_second_per_guest: 1 << 20,
-        }
-    }
+    pub bytes_per_second_per_guest: Bounded<0, { i64::MAX as u64 }, { 1 << 20 }>,
 }
 
 /// `[guests]`: these take effect when the file is read again. Root has no limit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuestsSection {
     /// Guests of all users together. With 32 regions each, 1024 have half of the mappings of a process.
-    pub connections: Bounded<1, 1024>,
+    pub connections: Bounded<1, 1024, 1024>,
     /// Guests of one user.
-    pub connections_per_user: Bounded<1, 1024>,
+    pub connections_per_user: Bounded<1, 1024, 256>,
     /// Memory of the guests of all users together, in GiB. A process can map 128 TiB.
-    pub memory_gib: Bounded<1, 65_536>,
+    pub memory_gib: Bounded<1, 65_536, 32_768>,
     /// Memory of the guests of one user, in GiB.
-    pub memory_per_user_gib: Bounded<1, 65_536>,
-}
-
-impl Default for GuestsSection {
-    fn default() -> Self {
-        Self {
-            connections: Bounded::clamped(1024),
-            connections_per_user: Bounded::clamped(256),
-            memory_gib: Bounded::clamped(32 << 10),
-            memory_per_user_gib: Bounded::clamped(8 << 10),
-        }
-    }
+    pub memory_per_user_gib: Bounded<1, 65_536, 8192>,
 }
 
 /// `[kernel_pool]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelPoolSection {
     /// Whether the service writes 32 bytes to the kernel's pool at its start and then at every interval.
     pub feed: bool,
     /// The seconds between two writes.
-    pub interval_s: Bounded<1, 86_400>,
+    pub interval_s: Bounded<1, 86_400, 60>,
     /// The credit of a write. Set more than 0 only if the service has sources that the kernel does not have.
     pub credit_bits: Bounded<0, 256>,
 }
 
-impl Default for KernelPoolSection {
-    fn default() -> Self {
-        Self {
-            feed: false,
-            interval_s: Bounded::clamped(60),
-            credit_bits: Bounded::clamped(0),
-        }
-    }
-}
-
 /// `[kernel_module]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelModuleSection {
     /// The file that carries the seeds of the kernel module over a reboot; empty: none.
     pub seed_file: PathBuf,
     /// The seconds between two saves. The seeds are also saved at the start and at the end.
-    pub save_interval_s: Bounded<1, 86_400>,
-}
-
-impl Default for KernelModuleSection {
-    fn default() -> Self {
-        Self {
-            seed_file: PathBuf::new(),
-            save_interval_s: Bounded::clamped(600),
-        }
-    }
+    pub save_interval_s: Bounded<1, 86_400, 600>,
 }
 
 /// `[log]`: takes effect when the file is read again.

@@ -2,16 +2,16 @@
 
 use core::fmt;
 use core::str::FromStr;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use wellspring::{Mode, Prf};
 
 /// A whole number from `LEAST` to `MOST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Bounded<const LEAST: u64, const MOST: u64>(u64);
+pub struct Bounded<const LEAST: u64, const MOST: u64, const DEFAULT: u64 = LEAST>(u64);
 
-impl<const LEAST: u64, const MOST: u64> Bounded<LEAST, MOST> {
+impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Bounded<LEAST, MOST, DEFAULT> {
     /// The number within its bounds that is nearest to `value`.
     #[must_use]
     pub const fn clamped(value: u64) -> Self {
@@ -31,7 +31,17 @@ impl<const LEAST: u64, const MOST: u64> Bounded<LEAST, MOST> {
     }
 }
 
-impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Bounded<LEAST, MOST> {
+impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Default
+    for Bounded<LEAST, MOST, DEFAULT>
+{
+    fn default() -> Self {
+        Self::clamped(DEFAULT)
+    }
+}
+
+impl<'de, const LEAST: u64, const MOST: u64, const DEFAULT: u64> Deserialize<'de>
+    for Bounded<LEAST, MOST, DEFAULT>
+{
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = i64::deserialize(deserializer)?;
         match u64::try_from(value) {
@@ -60,7 +70,8 @@ pub(super) fn noise_files<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Path
 
 /// Where a socket listens: a path, a loopback address with a port, or a vsock port. Bytes on a network could be read by
 /// others, so no other address is allowed; use a tunnel. No network carries the bytes of vsock.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Address {
     /// A Unix socket, below the runtime folder if it is relative.
     Unix(PathBuf),
@@ -89,6 +100,20 @@ impl fmt::Display for Address {
                 port,
             } => write!(f, "vsock::{port}"),
         }
+    }
+}
+
+impl From<Address> for String {
+    fn from(address: Address) -> Self {
+        address.to_string()
+    }
+}
+
+impl TryFrom<String> for Address {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 
@@ -144,7 +169,8 @@ fn vsock(text: &str) -> Option<Address> {
 }
 
 /// The least level of the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Faults, such as a socket that cannot be opened.
     Error,
@@ -157,85 +183,56 @@ pub enum Level {
     Debug,
 }
 
-impl Level {
-    const ALL: [(&'static str, Self); 4] = [
-        ("error", Self::Error),
-        ("warn", Self::Warn),
-        ("info", Self::Info),
-        ("debug", Self::Debug),
-    ];
+/// The read mode of the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadMode {
+    /// One lock while bytes are made.
+    Canonical,
+    /// One lock while bytes are set aside.
+    Concurrent,
+    /// A lock for each NUMA node.
+    PerNode,
+    /// No lock.
+    #[default]
+    PerThread,
 }
 
-/// A read mode by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ModeName(pub Mode);
-
-impl Default for ModeName {
-    fn default() -> Self {
-        Self(Mode::PerThread)
+impl From<ReadMode> for Mode {
+    fn from(mode: ReadMode) -> Self {
+        match mode {
+            ReadMode::Canonical => Self::Canonical,
+            ReadMode::Concurrent => Self::Concurrent,
+            ReadMode::PerNode => Self::PerNode,
+            ReadMode::PerThread => Self::PerThread,
+        }
     }
 }
 
-/// A pseudo-random function by its name; `auto` for the best on this CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PrfName(pub Option<Prf>);
-
-/// Returns the value with this name, or an error that lists all names.
-fn named<T: Copy>(text: &str, all: &[(&'static str, T)]) -> Result<T, String> {
-    let found = all.iter().find(|(name, _)| *name == text);
-    found.map(|(_, value)| *value).ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        format!("'{text}' is none of: {}", names.join(", "))
-    })
+/// The pseudo-random function of the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PrfName {
+    /// The best on this CPU.
+    #[default]
+    Auto,
+    /// AES-256.
+    Aes256,
+    /// ChaCha20.
+    ChaCha20,
 }
 
-fn name_of<T: PartialEq>(value: &T, all: &[(&'static str, T)]) -> &'static str {
-    let found = all.iter().find(|(_, one)| one == value);
-    found.map_or("", |(name, _)| name)
-}
-
-fn modes() -> Vec<(&'static str, ModeName)> {
-    let modes = Mode::ALL.into_iter();
-    modes.map(|mode| (mode.name(), ModeName(mode))).collect()
-}
-
-const PRFS: [(&str, PrfName); 3] = [
-    ("auto", PrfName(None)),
-    ("aes256", PrfName(Some(Prf::Aes256))),
-    ("chacha20", PrfName(Some(Prf::ChaCha20))),
-];
-
-macro_rules! as_text {
-    ($type:ty, $parse:expr, $name:expr) => {
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                $parse(&text).map_err(de::Error::custom)
-            }
+impl PrfName {
+    /// The function. `None`: the best on this CPU.
+    #[must_use]
+    pub fn prf(self) -> Option<Prf> {
+        match self {
+            Self::Auto => None,
+            Self::Aes256 => Some(Prf::Aes256),
+            Self::ChaCha20 => Some(Prf::ChaCha20),
         }
-
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(&$name(self))
-            }
-        }
-    };
+    }
 }
-
-as_text!(Address, str::parse::<Address>, ToString::to_string);
-as_text!(
-    Level,
-    |text: &str| named(text, &Level::ALL),
-    |level: &Level| name_of(level, &Level::ALL)
-);
-as_text!(
-    ModeName,
-    |text: &str| named(text, &modes()),
-    |mode: &ModeName| mode.0.name()
-);
-as_text!(PrfName, |text: &str| named(text, &PRFS), |prf: &PrfName| {
-    name_of(prf, &PRFS)
-});
 
 #[cfg(test)]
 mod tests {

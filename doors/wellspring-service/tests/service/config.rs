@@ -212,7 +212,7 @@ fn sighup_reads_the_configuration_again_and_drops_no_client() {
     service.wait_for_log("egd: connection ");
     service.folder.configure("[log]\nlevel = \"wrong\"\n");
     service.signal("-HUP");
-    service.wait_for_log("wellspring.toml:5:9: 'wrong' is none of: error, warn, info, debug");
+    service.wait_for_log("wellspring.toml:5:9: unknown variant `wrong`, expected one of `error`, `warn`, `info`, `debug`");
     client.write_all(&[2, 32]).unwrap();
     client.read_exact(&mut bytes).unwrap();
 }
