@@ -1,20 +1,20 @@
 //! The whole command line: the commands, help and version, and errors in one line.
 
-use crate::bench::BenchRequest;
-use crate::bytes::BytesRequest;
-use crate::check::CheckRequest;
+use crate::commands::bench::BenchRequest;
+use crate::commands::bytes::BytesRequest;
+use crate::commands::check::CheckRequest;
+use crate::commands::generation::GenerationRequest;
+use crate::commands::host_service::{ServeRequest, StatusRequest};
+use crate::commands::kernel::KernelRequest;
+use crate::commands::manual::{CompletionsRequest, ManRequest};
+use crate::commands::replay::ReplayRequest;
+use crate::commands::run::RunRequest;
+use crate::commands::seed::SeedRequest;
+use crate::commands::sources::SourcesRequest;
+use crate::commands::stats::StatsRequest;
+use crate::commands::test::TestRequest;
 use crate::failure::Failure;
-use crate::generation::GenerationRequest;
-use crate::host_service::{ServeRequest, StatusRequest};
-use crate::kernel::KernelRequest;
-use crate::manual::{CompletionsRequest, ManRequest};
 use crate::output::Output;
-use crate::randomness::TestRequest;
-use crate::replay::ReplayRequest;
-use crate::run::RunRequest;
-use crate::seed::SeedRequest;
-use crate::sources::SourcesRequest;
-use crate::stats::StatsRequest;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 

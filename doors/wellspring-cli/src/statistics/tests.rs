@@ -4,8 +4,8 @@ use super::*;
 use sha2::{Digest, Sha256};
 use wellspring::pseudo::{Algorithm, Stream};
 
-/// Answers of `tests/known-answers/judge.py`.
-const ANSWERS: &str = include_str!("../../tests/known-answers/judge.txt");
+/// Answers of `tests/known-answers/statistics.py`.
+const ANSWERS: &str = include_str!("../../tests/known-answers/statistics.txt");
 
 /// The inputs of that program.
 fn input(name: &str, length: usize) -> Vec<u8> {
@@ -20,10 +20,10 @@ fn input(name: &str, length: usize) -> Vec<u8> {
     bytes
 }
 
-fn judge(bytes: &[u8]) -> Verdict {
-    let mut judge = Judge::default();
-    judge.update(bytes);
-    judge.verdict()
+fn verdict_of(bytes: &[u8]) -> Verdict {
+    let mut statistics = Statistics::default();
+    statistics.update(bytes);
+    statistics.verdict()
 }
 
 fn is_close(value: f64, expected: f64, error: f64) -> bool {
@@ -77,7 +77,7 @@ fn values_are_those_of_an_independent_program() {
     for line in ANSWERS.lines() {
         if let Some(input_line) = line.strip_prefix("input ") {
             let (name, length) = input_line.split_once(' ').unwrap();
-            verdict = Some(judge(&input(name, length.parse().unwrap())));
+            verdict = Some(verdict_of(&input(name, length.parse().unwrap())));
             continue;
         }
         compare(verdict.as_ref().unwrap(), line);
@@ -89,9 +89,9 @@ fn values_are_those_of_an_independent_program() {
 #[test]
 fn pieces_of_any_length_give_the_same_verdict() {
     let bytes = input("good", 30_011);
-    let expected = judge(&bytes);
+    let expected = verdict_of(&bytes);
     for length in [1, 2, 5, 7, 2500, 2504, 4099] {
-        let mut cut = Judge::default();
+        let mut cut = Statistics::default();
         cut.update(&[]);
         bytes.chunks(length).for_each(|piece| cut.update(piece));
         let verdict = cut.verdict();
@@ -115,7 +115,7 @@ fn each_test_finds_the_fault_that_it_is_made_for() {
         bytes
     };
     let fails = |name: &str, bytes: &[u8]| {
-        let verdict = judge(bytes);
+        let verdict = verdict_of(bytes);
         let failed = |test: &Test| test.name == name && test.failed;
         assert!(verdict.tests.iter().any(failed), "{name}");
         assert!(verdict.failed());
@@ -168,7 +168,7 @@ fn each_test_finds_the_fault_that_it_is_made_for() {
 #[test]
 fn few_or_equal_bytes_are_no_reason_to_divide_by_zero() {
     for length in [1, 2, 3, 6, 100, 1000, 2504, 60_000] {
-        let verdict = judge(&vec![0; length]);
+        let verdict = verdict_of(&vec![0; length]);
         // 24 equal bits come once in 8 million runs, 48 never.
         assert_eq!(verdict.failed(), length > 3, "{length}");
         assert_eq!(verdict.entropy, 0.0);
@@ -181,7 +181,7 @@ fn few_or_equal_bytes_are_no_reason_to_divide_by_zero() {
             );
         }
     }
-    let none = Judge::default();
+    let none = Statistics::default();
     assert_eq!(none.bytes(), 0);
 }
 
@@ -197,7 +197,7 @@ fn p_values_of_good_data_are_spread_evenly() {
     let mut bytes = vec![0; 250_000];
     for number in 0..streams {
         Stream::new(Algorithm::ChaCha20, 7, &[number]).fill(&mut bytes);
-        let verdict = judge(&bytes);
+        let verdict = verdict_of(&bytes);
         assert!(!verdict.failed(), "stream {number}");
         for (index, test) in verdict.tests.iter().enumerate() {
             if number == 0 {

@@ -5,7 +5,7 @@ use wellspring::{Backend, Prf};
 use wellspring_cipher::{KEY_BYTES, Keystream};
 use wellspring_replay::{Replay, run_function};
 
-const FREEBSD: &str = include_str!("../../vectors/fortuna-freebsd.txt");
+const FREEBSD: &str = include_str!("../../../vectors/fortuna-freebsd.txt");
 
 /// Two tests for each backend. Those of a backend that this CPU does not run are skipped.
 pub(super) fn checks() -> Vec<Check> {

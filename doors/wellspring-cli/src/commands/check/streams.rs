@@ -10,35 +10,35 @@ use wellspring::pseudo::{Algorithm, Path, Stream};
 const FILES: [(Algorithm, &str); 8] = [
     (
         Algorithm::Xoshiro256PlusPlus,
-        include_str!("../../vectors/pseudo-xoshiro256++.txt"),
+        include_str!("../../../vectors/pseudo-xoshiro256++.txt"),
     ),
     (
         Algorithm::Xoshiro256PlusPlusX16,
-        include_str!("../../vectors/pseudo-xoshiro256++x16.txt"),
+        include_str!("../../../vectors/pseudo-xoshiro256++x16.txt"),
     ),
     (
         Algorithm::Xorshift128Plus,
-        include_str!("../../vectors/pseudo-xorshift128+.txt"),
+        include_str!("../../../vectors/pseudo-xorshift128+.txt"),
     ),
     (
         Algorithm::Philox4x64,
-        include_str!("../../vectors/pseudo-philox4x64-10.txt"),
+        include_str!("../../../vectors/pseudo-philox4x64-10.txt"),
     ),
     (
         Algorithm::ChaCha8,
-        include_str!("../../vectors/pseudo-chacha8.txt"),
+        include_str!("../../../vectors/pseudo-chacha8.txt"),
     ),
     (
         Algorithm::ChaCha12,
-        include_str!("../../vectors/pseudo-chacha12.txt"),
+        include_str!("../../../vectors/pseudo-chacha12.txt"),
     ),
     (
         Algorithm::ChaCha20,
-        include_str!("../../vectors/pseudo-chacha20.txt"),
+        include_str!("../../../vectors/pseudo-chacha20.txt"),
     ),
     (
         Algorithm::Aes256Ctr,
-        include_str!("../../vectors/pseudo-aes256-ctr.txt"),
+        include_str!("../../../vectors/pseudo-aes256-ctr.txt"),
     ),
 ];
 

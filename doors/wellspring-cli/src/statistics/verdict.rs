@@ -3,7 +3,7 @@
 use super::compression::Compression;
 use super::fips::FipsFailures;
 use super::monte_carlo_pi::MonteCarloPi;
-use super::statistics::Judge;
+use super::one_pass::Statistics;
 use statrs::function::erf::erfc;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
 
@@ -77,44 +77,44 @@ impl Verdict {
     }
 }
 
-impl Judge {
+impl Statistics {
     /// The results of the statistics.
     pub(crate) fn verdict(&self) -> Verdict {
         of(self)
     }
 }
 
-pub(super) fn of(judge: &Judge) -> Verdict {
+pub(super) fn of(statistics: &Statistics) -> Verdict {
     Verdict {
-        bytes: judge.bytes(),
+        bytes: statistics.bytes(),
         tests: vec![
-            monobit(judge),
-            runs(judge),
-            fips(judge.fips.failures()),
-            chi_square(judge),
-            mean(judge),
-            serial_correlation(judge),
-            pi(judge),
-            compression(&judge.compression),
+            monobit(statistics),
+            runs(statistics),
+            fips(statistics.fips.failures()),
+            chi_square(statistics),
+            mean(statistics),
+            serial_correlation(statistics),
+            pi(statistics),
+            compression(&statistics.compression),
         ],
-        fips: judge.fips.failures(),
-        entropy: judge.counts.entropy(),
-        most_common_value: judge.counts.min_entropy(),
-        compression: judge.compression.min_entropy(),
+        fips: statistics.fips.failures(),
+        entropy: statistics.counts.entropy(),
+        most_common_value: statistics.counts.min_entropy(),
+        compression: statistics.compression.min_entropy(),
     }
 }
 
 /// The share of ones.
-fn monobit(judge: &Judge) -> Test {
-    let bits = judge.bytes() as f64 * 8.0;
-    let share = judge.counts.ones() as f64 / bits;
+fn monobit(statistics: &Statistics) -> Test {
+    let bits = statistics.bytes() as f64 * 8.0;
+    let share = statistics.counts.ones() as f64 / bits;
     Test::normal("monobit", share, 0.5, 0.5 / bits.sqrt(), true)
 }
 
 /// The number of runs of equal bits. Each bit differs from the one before with a probability of 1/2.
-fn runs(judge: &Judge) -> Test {
-    let pairs = judge.bytes() as f64 * 8.0 - 1.0;
-    let runs = judge.serial.changes() as f64 + 1.0;
+fn runs(statistics: &Statistics) -> Test {
+    let pairs = statistics.bytes() as f64 * 8.0 - 1.0;
+    let runs = statistics.serial.changes() as f64 + 1.0;
     Test::normal("runs", runs, pairs / 2.0 + 1.0, pairs.sqrt() / 2.0, true)
 }
 
@@ -131,34 +131,34 @@ fn fips(failures: FipsFailures) -> Test {
 }
 
 /// Counts that are too equal fail too: random counts are not equal.
-fn chi_square(judge: &Judge) -> Test {
+fn chi_square(statistics: &Statistics) -> Test {
     const DEGREES: f64 = 255.0;
-    let value = judge.counts.chi_square();
+    let value = statistics.counts.chi_square();
     // The function is not defined at 0, where all counts are equal.
     let p_value = if value > 0.0 {
         gamma_ur(DEGREES / 2.0, value / 2.0)
     } else {
         1.0
     };
-    let is_enough = judge.bytes() >= MIN_CHI_SQUARE_BYTES;
+    let is_enough = statistics.bytes() >= MIN_CHI_SQUARE_BYTES;
     let mut test = Test::new("chi-square", value, DEGREES, is_enough.then_some(p_value));
     test.failed = is_enough && p_value.min(1.0 - p_value) < MIN_PROBABILITY / 2.0;
     test
 }
 
-fn mean(judge: &Judge) -> Test {
-    let bytes = judge.bytes() as f64;
-    let (sum, _) = judge.counts.sums();
+fn mean(statistics: &Statistics) -> Test {
+    let bytes = statistics.bytes() as f64;
+    let (sum, _) = statistics.counts.sums();
     // The variance of a random byte is (256^2 - 1) / 12.
     let deviation = (65_535.0 / 12.0 / bytes).sqrt();
     Test::normal("mean", sum as f64 / bytes, 127.5, deviation, true)
 }
 
 /// Pearson's correlation of each byte with the next, as `ent` computes it.
-fn serial_correlation(judge: &Judge) -> Test {
-    let bytes = u128::from(judge.bytes());
-    let (sum, squares) = judge.counts.sums();
-    let products = judge.serial.products();
+fn serial_correlation(statistics: &Statistics) -> Test {
+    let bytes = u128::from(statistics.bytes());
+    let (sum, squares) = statistics.counts.sums();
+    let products = statistics.serial.products();
     // Exact up to here: the differences are small compared with the products.
     let difference = |one: u128, other: u128| {
         if one >= other {
@@ -175,7 +175,7 @@ fn serial_correlation(judge: &Judge) -> Test {
     } else {
         0.0
     };
-    let is_enough = judge.bytes() >= MIN_SERIAL_BYTES;
+    let is_enough = statistics.bytes() >= MIN_SERIAL_BYTES;
     const NAME: &str = "serial correlation";
     if variance == 0.0 {
         // All bytes are equal: the correlation is 0 / 0, and good data never is like that.
@@ -185,8 +185,8 @@ fn serial_correlation(judge: &Judge) -> Test {
     Test::normal(NAME, covariance / variance, expected, deviation, is_enough)
 }
 
-fn pi(judge: &Judge) -> Test {
-    let pi = &judge.monte_carlo_pi;
+fn pi(statistics: &Statistics) -> Test {
+    let pi = &statistics.monte_carlo_pi;
     let points = pi.points() as f64;
     let share = MonteCarloPi::probability_of_inside();
     Test::normal(

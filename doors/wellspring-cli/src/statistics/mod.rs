@@ -17,11 +17,11 @@ mod compression;
 mod counts;
 mod fips;
 mod monte_carlo_pi;
+mod one_pass;
 mod serial;
-mod statistics;
 mod verdict;
 
-pub(crate) use statistics::Judge;
+pub(crate) use one_pass::Statistics;
 pub(crate) use verdict::{MIN_PROBABILITY, Test, Verdict};
 
 #[cfg(test)]

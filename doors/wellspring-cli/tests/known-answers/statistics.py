@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Known answers of `wellspring test`, computed from the definitions and not from this project's code.
 
-Prints the lines of judge.txt beside this file. Needs nothing but Python's standard library; takes some seconds.
+Prints the lines of statistics.txt beside this file. Needs nothing but Python's standard library; takes some seconds.
 
 The inputs: `good` is SHA-256 of the numbers 0, 1, 2, .. as 8 little-endian bytes, joined and cut to N bytes.
 `echo` is `good` with every fifth byte replaced by the byte before it.

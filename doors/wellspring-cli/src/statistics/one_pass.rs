@@ -8,7 +8,7 @@ use super::serial::Serial;
 
 /// The statistics of the bytes so far.
 #[derive(Default)]
-pub(crate) struct Judge {
+pub(crate) struct Statistics {
     pub(super) counts: Counts,
     pub(super) fips: Fips,
     pub(super) serial: Serial,
@@ -16,7 +16,7 @@ pub(crate) struct Judge {
     pub(super) compression: Compression,
 }
 
-impl Judge {
+impl Statistics {
     /// Adds the next bytes. It does not matter how the bytes are cut into pieces.
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         self.counts.update(bytes);

@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::judge::{Judge, MIN_PROBABILITY, Test, Verdict};
 use crate::output::Output;
 use crate::size::Size;
+use crate::statistics::{MIN_PROBABILITY, Statistics, Test, Verdict};
 use crate::table::table;
 use clap::Args;
 use serde_json::{Value, json};
@@ -56,20 +56,20 @@ pub(crate) fn run(request: &TestRequest) -> Result<(), Failure> {
     let name = input.name().to_string();
     // Before the work: a closed output makes it useless.
     let mut output = Output::standard()?;
-    let mut judge = Judge::default();
+    let mut statistics = Statistics::default();
     let mut piece = vec![0; PIECE_BYTES];
     loop {
         match input.read(&mut piece) {
             Ok(0) => break,
-            Ok(length) => judge.update(&piece[..length]),
+            Ok(length) => statistics.update(&piece[..length]),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(Input::refuse(&name, error)),
         }
     }
-    if judge.bytes() == 0 {
+    if statistics.bytes() == 0 {
         return Err(Input::refuse(&name, "there are no bytes to test"));
     }
-    let verdict = judge.verdict();
+    let verdict = statistics.verdict();
     output.print(&if request.json {
         format!("{}\n", object(&verdict))
     } else {

@@ -48,7 +48,7 @@ pub(super) fn find(library: &Library) -> Result<PathBuf, Failure> {
 
 /// Makes the configuration for OpenSSL, the same as the installed one but with the path of this provider.
 pub(super) fn configuration(provider: &Path) -> Result<SharedFile, Failure> {
-    let text = include_str!("../../openssl.cnf.in");
+    let text = include_str!("../../../openssl.cnf.in");
     let text = text.replace("@module@", &provider.to_string_lossy());
     let file = SharedFile::new("wellspring-openssl.cnf")?;
     let write = |bytes| rustix::io::write(file.file(), bytes).map_err(Failure::work);

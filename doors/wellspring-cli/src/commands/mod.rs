@@ -1,0 +1,31 @@
+//! The commands, each with its arguments in a struct beside its `run`.
+//!
+//! ```text
+//! bytes          bytes [SIZE]
+//! replay         replay FILE...
+//! check          check: self-tests by name
+//! stats          stats: the state of an engine
+//! sources        sources list, record, replay, watch: noise and its health
+//! test           test FILE: statistical tests of bytes from anywhere
+//! seed           seed show FILE, seed save FILE
+//! generation     generation show, bump, serve
+//! bench          bench: measurements on this machine
+//! run            run -- PROGRAM: installed programs draw on wellspring
+//! host_service   serve, status: the program wellspringd
+//! kernel         kernel save FILE, kernel restore FILE: the seeds of the kernel module
+//! manual         completions SHELL, man
+//! ```
+
+pub(crate) mod bench;
+pub(crate) mod bytes;
+pub(crate) mod check;
+pub(crate) mod generation;
+pub(crate) mod host_service;
+pub(crate) mod kernel;
+pub(crate) mod manual;
+pub(crate) mod replay;
+pub(crate) mod run;
+pub(crate) mod seed;
+pub(crate) mod sources;
+pub(crate) mod stats;
+pub(crate) mod test;
