@@ -118,8 +118,7 @@ pub(crate) fn rig(command: &str, words: impl Iterator<Item = String>) -> Result<
 /// The stated Rust version: no newer function of the standard library by clippy's lint, and a build with that version
 /// where it is installed.
 pub(crate) fn msrv() -> Result<(), String> {
-    let text = std::fs::read_to_string(root().join("Cargo.toml")).map_err(|e| e.to_string())?;
-    let version = stated_version(&text).ok_or("Cargo.toml states no rust-version")?;
+    let version = env!("CARGO_PKG_RUST_VERSION");
     let lint = "clippy --workspace --locked -- -D clippy::incompatible_msrv";
     run(cargo().args(lint.split(' ')))?;
     let words = "check --workspace --locked --target-dir target/msrv";
@@ -146,12 +145,6 @@ fn installed(list: &str, version: &str) -> Option<String> {
     names.find(|name| is_of(name)).map(str::to_owned)
 }
 
-/// The `rust-version` in a manifest.
-fn stated_version(manifest: &str) -> Option<&str> {
-    let mut lines = manifest.lines();
-    lines.find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'))
-}
-
 /// Packages of all crates that are published, built from what is in them. Nothing is uploaded.
 ///
 /// Cargo unpacks them in its home, under the hash of the target folder's path, and keeps what it
@@ -168,18 +161,7 @@ pub(crate) fn publish(words: impl Iterator<Item = String>) -> Result<(), String>
     let since_1970 = since_1970.map_err(|_| "the clock is before 1970")?;
     let folder = folder.join(since_1970.as_nanos().to_string());
     let fixed = "publish --workspace --dry-run --locked --target-dir";
-    run(cargo().args(fixed.split(' ')).arg(folder).args(words))?;
-    let manifest = std::fs::read_to_string(root().join("Cargo.toml"));
-    let manifest = manifest.map_err(|error| format!("Cargo.toml: {error}"))?;
-    if !manifest
-        .lines()
-        .any(|line| line.starts_with("repository = "))
-    {
-        println!(
-            "Before a release: the project needs a public address. Cargo.toml says where it goes."
-        );
-    }
-    Ok(())
+    run(cargo().args(fixed.split(' ')).arg(folder).args(words))
 }
 
 /// Licences, sources and duplicates of all dependencies; and known vulnerabilities, unless the database is out of reach or
@@ -247,41 +229,43 @@ pub(crate) fn miri() -> Result<(), String> {
     Ok(())
 }
 
-/// Memory errors in the crates that have unsafe code, and in the engine.
+/// Memory errors in the crates that have unsafe code, and in the engine. The engine keeps its memory until the process ends,
+/// so leaks are not looked for.
 pub(crate) fn asan() -> Result<(), String> {
     if !succeeds(cargo_of("nightly").arg("--version")) {
         return skip("there is no nightly toolchain, which AddressSanitizer needs");
     }
-    // The engine keeps its memory until the process ends, so leaks are not looked for.
     let mut cargo = cargo_of("nightly");
-    cargo
-        .env("RUSTFLAGS", "-Zsanitizer=address")
-        .env("ASAN_OPTIONS", "detect_leaks=0");
-    let words = "test --locked --target-dir target/asan --lib";
-    cargo.args(words.split(' ')).args(["--target", TARGET]);
-    run(cargo.args(unsafe_packages()))
+    cargo.env("ASAN_OPTIONS", "detect_leaks=0");
+    sanitize(
+        cargo,
+        "-Zsanitizer=address",
+        "test --target-dir target/asan",
+    )
 }
 
-/// Data races. The standard library is built with the same sanitizer, or every lock in it would look like a race.
+/// Data races. The standard library is built with the same sanitizer, or every lock in it would look like a race. By the C
+/// library, ThreadSanitizer sees that memory was unmapped before another thread maps it again.
 pub(crate) fn tsan() -> Result<(), String> {
-    if !succeeds(cargo_of("nightly").arg("--version")) || !has_nightly_source() {
+    if !has_nightly_source() {
         return skip(
             "the nightly toolchain has no rust-src, from which ThreadSanitizer's library is built",
         );
     }
-    let mut cargo = cargo_of("nightly");
-    // By the C library, ThreadSanitizer sees that memory was unmapped before another thread maps it again.
-    cargo.env("RUSTFLAGS", "-Zsanitizer=thread --cfg rustix_use_libc");
-    let words = "test --locked -Zbuild-std --target-dir target/tsan --lib";
-    cargo.args(words.split(' ')).args(["--target", TARGET]);
-    run(cargo.args(unsafe_packages()))
+    let flags = "-Zsanitizer=thread --cfg rustix_use_libc";
+    sanitize(
+        cargo_of("nightly"),
+        flags,
+        "test -Zbuild-std --target-dir target/tsan",
+    )
 }
 
-fn unsafe_packages() -> impl Iterator<Item = &'static str> {
-    let packages = ["wellspring-cipher", "wellspring-os", "wellspring"];
-    packages
-        .into_iter()
-        .flat_map(|package| ["--package", package])
+fn sanitize(mut cargo: Command, flags: &str, words: &str) -> Result<(), String> {
+    let fixed =
+        "--locked --lib --package wellspring-cipher --package wellspring-os --package wellspring";
+    cargo.env("RUSTFLAGS", flags);
+    cargo.args(words.split(' ')).args(fixed.split(' '));
+    run(cargo.args(["--target", TARGET]))
 }
 
 /// Whether the nightly toolchain has the source of the standard library.
@@ -305,14 +289,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stated_version_is_read_from_the_manifest() {
-        let manifest = "[package]\n# rust-version\nrust-version = \"1.89\"\n";
-        assert_eq!(stated_version(manifest), Some("1.89"));
+    fn an_installed_version_is_found_under_each_of_its_names() {
         let list = "stable-x86_64 (active)\n1.8.0-x86_64\n1.89.0-x86_64\n";
         assert_eq!(installed(list, "1.89").as_deref(), Some("1.89.0-x86_64"));
         assert_eq!(installed(list, "1.88"), None);
-        assert_eq!(stated_version("[package]\n"), None);
-        let own = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
-        assert!(stated_version(&own).is_some());
     }
 }

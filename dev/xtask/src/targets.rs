@@ -3,7 +3,6 @@
 //! Nothing is linked or run, so the standard library of a target is enough. A target without one is skipped.
 
 use crate::chores::{cargo, root, skip};
-use std::env;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,73 +10,49 @@ use std::process::Command;
 const LINUX_ALONE: &str = "wellspring runs on Linux; other operating systems are not supported";
 const WIDE_ATOMICS: &str = "wellspring needs a processor with 64-bit atomic operations";
 
-/// Packages that are checked together.
-type Packages = &'static [&'static str];
-const ALL: Packages = &["wellspring", "wellspring-cli", "wellspring-c"];
-/// Those that ask nothing of an operating system.
-const PURE: Packages = &["wellspring-cipher", "wellspring-core", "wellspring-pseudo"];
+/// The packages that a user names.
+const ALL: [&str; 3] = ["wellspring", "wellspring-cli", "wellspring-c"];
+/// The packages that ask nothing of an operating system.
+const PURE: [&str; 3] = ["wellspring-cipher", "wellspring-core", "wellspring-pseudo"];
 
-/// Packages on a target, and the one error that is expected, or none.
-struct Case {
-    target: &'static str,
-    packages: Packages,
-    error: Option<&'static str>,
-}
-
-const fn compiles(target: &'static str, packages: Packages) -> Case {
-    Case {
-        target,
-        packages,
-        error: None,
-    }
-}
-
-const fn fails(target: &'static str, error: &'static str) -> Case {
-    Case {
-        target,
-        packages: ALL,
-        error: Some(error),
-    }
-}
-
-/// 32-bit x86; the 64-bit processors that `cross` emulates; one without 64-bit atomics; other systems.
-const CASES: [Case; 12] = [
-    compiles("i686-unknown-linux-gnu", ALL),
-    compiles("aarch64-unknown-linux-gnu", ALL),
-    compiles("s390x-unknown-linux-gnu", ALL),
-    compiles("riscv64gc-unknown-linux-gnu", ALL),
-    compiles("powerpc-unknown-linux-gnu", PURE),
-    fails("powerpc-unknown-linux-gnu", WIDE_ATOMICS),
-    compiles("x86_64-unknown-freebsd", PURE),
-    fails("x86_64-unknown-freebsd", LINUX_ALONE),
-    compiles("aarch64-apple-darwin", PURE),
-    fails("aarch64-apple-darwin", LINUX_ALONE),
-    compiles("x86_64-pc-windows-gnu", PURE),
-    fails("x86_64-pc-windows-gnu", LINUX_ALONE),
+/// Targets, and the one error of all packages there, or none. Where there is one, the pure packages compile.
+const TARGETS: [(&str, Option<&str>); 8] = [
+    // 32-bit x86, and the 64-bit processors that `cross` emulates.
+    ("i686-unknown-linux-gnu", None),
+    ("aarch64-unknown-linux-gnu", None),
+    ("s390x-unknown-linux-gnu", None),
+    ("riscv64gc-unknown-linux-gnu", None),
+    ("powerpc-unknown-linux-gnu", Some(WIDE_ATOMICS)),
+    ("x86_64-unknown-freebsd", Some(LINUX_ALONE)),
+    ("aarch64-apple-darwin", Some(LINUX_ALONE)),
+    ("x86_64-pc-windows-gnu", Some(LINUX_ALONE)),
 ];
 
-/// Checks every case whose target has a standard library here.
+/// Checks every target that has a standard library here.
 pub(crate) fn targets() -> Result<(), String> {
-    let mut missing: Vec<&str> = Vec::new();
-    let mut faults = Vec::new();
-    for case in &CASES {
-        let (target, packages) = (case.target, case.packages.join(", "));
+    let (mut missing, mut faults) = (Vec::new(), Vec::new());
+    for (target, error) in TARGETS {
         if !has_library(target) {
             missing.push(target);
             continue;
         }
-        match verdict(case.error, &check(case)?) {
-            Ok(said) => println!("ok {target}: {packages}: {said}"),
-            Err(fault) => {
-                println!("FAILED {target}: {packages}: {fault}");
-                faults.push(target);
+        let pure = error.map(|_| (&PURE, None));
+        for (packages, error) in pure.into_iter().chain([(&ALL, error)]) {
+            let names = packages.join(", ");
+            match verdict(error, &check(target, packages)?) {
+                Ok(said) => println!("ok {target}: {names}: {said}"),
+                Err(fault) => {
+                    println!("FAILED {target}: {names}: {fault}");
+                    faults.push(target);
+                }
             }
         }
     }
-    missing.dedup();
     if !missing.is_empty() {
-        let names = missing.join(" ");
-        skip(&format!("not installed: rustup target add {names}"))?;
+        skip(&format!(
+            "not installed: rustup target add {}",
+            missing.join(" ")
+        ))?;
     }
     if faults.is_empty() {
         return Ok(());
@@ -87,51 +62,38 @@ pub(crate) fn targets() -> Result<(), String> {
 
 /// Whether the compiler that cargo uses has a standard library for the target.
 fn has_library(target: &str) -> bool {
-    let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    let output = rustc
-        .args(["--print", "target-libdir", "--target", target])
-        .current_dir(root())
-        .output();
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--print", "target-libdir", "--target", target]);
+    let output = rustc.current_dir(root()).output();
     let folder = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     folder.is_ok_and(|folder| !folder.is_empty() && Path::new(&folder).is_dir())
 }
 
-/// How a check ended, and what the compiler printed.
-struct Ended {
-    is_ok: bool,
-    text: String,
-}
-
-fn check(case: &Case) -> Result<Ended, String> {
+/// Checks packages. Returns what the compiler printed, with its status before it.
+fn check(target: &str, packages: &[&str]) -> Result<(bool, String), String> {
     let mut cargo = cargo();
     let words = "check --locked --message-format short --target-dir target/targets --target";
-    cargo.args(words.split(' ')).arg(case.target);
-    cargo.args(case.packages.iter().flat_map(|name| ["--package", name]));
+    cargo.args(words.split(' ')).arg(target);
+    cargo.args(packages.iter().flat_map(|name| ["--package", name]));
     let output = cargo.output().map_err(|e| format!("{cargo:?}: {e}"))?;
-    Ok(Ended {
-        is_ok: output.status.success(),
-        text: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok((output.status.success(), text))
 }
 
-/// Compares what was printed with what is expected. Returns a note.
-fn verdict(expected: Option<&str>, ended: &Ended) -> Result<String, String> {
-    let errors = errors(&ended.text);
-    match (expected, &*errors) {
-        (None, []) if ended.is_ok => Ok("compiles".into()),
-        (Some(sentence), [one]) if *one == sentence => Ok(format!("one error: {sentence}")),
-        _ => Err(format!("expected {expected:?}, got:\n{}", ended.text)),
-    }
-}
-
-/// The texts of the compiler's errors: those that name a place. Cargo's own lines name none.
-fn errors(text: &str) -> Vec<&str> {
+/// Compares what was printed with what is expected. Returns a note. Errors of the compiler name a place; cargo's own lines
+/// name none.
+fn verdict(expected: Option<&str>, (is_ok, text): &(bool, String)) -> Result<String, String> {
     let errors = text.lines().filter_map(|line| {
         let (place, error) = line.split_once(": error")?;
         let (_, error) = error.split_once(": ")?;
         place.contains(".rs:").then_some(error)
     });
-    errors.collect()
+    let errors: Vec<&str> = errors.collect();
+    match (expected, &*errors) {
+        (None, []) if *is_ok => Ok("compiles".into()),
+        (Some(sentence), [one]) if *one == sentence => Ok(format!("one error: {sentence}")),
+        _ => Err(format!("expected {expected:?}, got:\n{text}")),
+    }
 }
 
 #[cfg(test)]
@@ -144,21 +106,14 @@ mod tests {
 
     #[test]
     fn one_sentence_passes_and_a_second_error_does_not() {
-        let ended = |text: &str| Ended {
-            is_ok: false,
-            text: text.to_owned(),
-        };
-        assert!(verdict(Some(LINUX_ALONE), &ended(FAILED)).is_ok());
-        assert!(verdict(Some(WIDE_ATOMICS), &ended(FAILED)).is_err());
-        assert!(verdict(None, &ended(FAILED)).is_err());
+        let failed = |text: &str| (false, text.to_owned());
+        assert!(verdict(Some(LINUX_ALONE), &failed(FAILED)).is_ok());
+        assert!(verdict(Some(WIDE_ATOMICS), &failed(FAILED)).is_err());
+        assert!(verdict(None, &failed(FAILED)).is_err());
         let two = format!("{FAILED}crates/x/src/os.rs:5:1: error[E0432]: unresolved import\n");
-        assert_eq!(errors(&two)[1], "unresolved import");
-        assert!(verdict(Some(LINUX_ALONE), &ended(&two)).is_err());
-        assert!(verdict(None, &ended("error: no such package")).is_err());
-        let compiled = Ended {
-            is_ok: true,
-            text: "    Finished\n".into(),
-        };
+        assert!(verdict(Some(LINUX_ALONE), &failed(&two)).is_err());
+        assert!(verdict(None, &failed("error: no such package")).is_err());
+        let compiled = (true, "    Finished\n".into());
         assert!(verdict(None, &compiled).is_ok());
         assert!(verdict(Some(LINUX_ALONE), &compiled).is_err());
     }

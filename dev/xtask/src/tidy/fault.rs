@@ -6,14 +6,12 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     PlainWords,
-    RetiredName,
     FileLength,
     LineLength,
     WhiteSpace,
     Promise,
     LocalPath,
     UnsafeAddress,
-    MatchOnBool,
     CName,
     Link,
     Circle,

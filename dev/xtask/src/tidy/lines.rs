@@ -103,12 +103,6 @@ fn check_rust(path: &str, line: &str, fault: &mut impl FnMut(Rule, &str)) {
             "unsafe outside of the crates that may have it",
         );
     }
-    if ["true =>", "false =>"]
-        .iter()
-        .any(|arm| code.starts_with(arm))
-    {
-        fault(Rule::MatchOnBool, "a `match` on a bool: write `if`");
-    }
 }
 
 fn check_c(line: &str, fault: &mut impl FnMut(Rule, &str)) {
@@ -210,15 +204,6 @@ mod tests {
             rules("crates/wellspring/src/x.rs", "// unsafe { is explained }\n"),
             []
         );
-    }
-
-    #[test]
-    fn a_match_on_a_bool_is_found() {
-        assert_eq!(
-            rules("src/x.rs", "        true => 1,\n"),
-            [Rule::MatchOnBool]
-        );
-        assert_eq!(rules("src/x.rs", "        (true, false) => 1,\n"), []);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `tidy`: the house rules that a program can check.
 //!
 //! ```text
-//! words     plain words: no old-fashioned turns, no retired names
-//! lines     length, white space, promises, paths of one machine, unsafe, `match` on a bool, names of C functions
+//! words     plain words: no old-fashioned turns
+//! lines     length, white space, promises, paths of one machine, unsafe, names of C functions
 //! links     links in Markdown lead to files and headings that exist
 //! circles   no files of a crate or of the kernel module that need each other
 //! packages  packages that are published are complete; no two systemd units have the same name

@@ -118,21 +118,13 @@ mod tests {
         assert_eq!(notes(GOOD, &beside[1..]), 1);
         assert_eq!(notes(GOOD, &beside[..2]), 1);
         for field in FIELDS {
-            assert!(
-                notes(&GOOD.replace(&format!("\n{field}"), "\n#"), &beside) > 0,
-                "{field}"
-            );
+            let without = GOOD.replace(&format!("\n{field}"), "\n#");
+            assert!(notes(&without, &beside) > 0, "{field}");
         }
-        assert_eq!(notes(&GOOD.replace("Internal", "Good"), &beside), 1);
-        assert_eq!(
-            notes(
-                &GOOD
-                    .replace("Internal", "Good")
-                    .replace("spring-x", "spring"),
-                &beside
-            ),
-            0
-        );
+        let undescribed = GOOD.replace("Internal", "Good");
+        assert_eq!(notes(&undescribed, &beside), 1);
+        let public = undescribed.replace("spring-x", "spring");
+        assert_eq!(notes(&public, &beside), 0);
         assert_eq!(notes("[package]\npublish = false\n", &[]), 0);
     }
 }

@@ -67,33 +67,6 @@ const TURNS: [(&str, &str); 51] = [
     ("what can be said", "statistics of"),
 ];
 
-/// Names that were replaced. Case counts. A longer name that contains one is another name.
-const RETIRED: [(&str, &str); 23] = [
-    ("part_from_copies", "diverge_from_clones"),
-    ("Tether", "HarvesterHandle"),
-    ("Reins", "Control"),
-    ("Nest", "ThreadStates"),
-    ("Bell", "Waker"),
-    ("Standing::", "SourceHealth::"),
-    ("InUse", "Active"),
-    ("Ruling", "Outcome"),
-    ("Keeper", "SeedStore"),
-    ("watched.rs", "clone_epoch.rs"),
-    ("DEAF_MS", "MIN_POLL_MS"),
-    ("PATIENCE_MS", "LATE_AFTER_MS"),
-    ("lazy_from_ms", "inline_harvest_from_ms"),
-    ("at_hand", "try_with"),
-    ("rows.rs", "source_entry.rs"),
-    ("keep.rs", "store.rs"),
-    ("standing.rs", "state.rs"),
-    ("draw_on_all", "draw_on_fast_sources"),
-    ("Outlet", "SeedTarget"),
-    ("circle.rs", "monte_carlo_pi.rs"),
-    ("pump.rs", "workers.rs"),
-    ("climb_down", "exit_parts"),
-    ("WS_HUNGRY_BITS", "WS_SERVED_FIRST_BELOW_BITS"),
-];
-
 /// Words that a doc comment must not begin with, since its reader then has to guess the subject.
 const OPENINGS: [(&str, &str); 3] = [
     ("What ", "its subject and a verb: 'The ..', 'Returns ..'"),
@@ -120,12 +93,6 @@ pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
             if is_here {
                 let note = format!("'{turn}' is hard to read: say {plain}");
                 faults.push(Fault::new(path, number, Rule::PlainWords, note));
-            }
-        }
-        for (name, new) in RETIRED {
-            if has_name(line, name) {
-                let note = format!("'{name}' is now {new}");
-                faults.push(Fault::new(path, number, Rule::RetiredName, note));
             }
         }
         before = last_words(&words);
@@ -170,16 +137,6 @@ fn last_words(words: &str) -> String {
     let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
     let last = &words[words.len().saturating_sub(3)..];
     last.iter().flat_map(|word| [*word, " "]).collect()
-}
-
-/// Whether the line has this name, and not as a part of a longer one.
-fn has_name(line: &str, name: &str) -> bool {
-    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    line.match_indices(name).any(|(start, _)| {
-        let before = line[..start].chars().next_back();
-        let after = line[start + name.len()..].chars().next();
-        !is_part(before) && (name.ends_with(':') || !is_part(after))
-    })
 }
 
 #[cfg(test)]
@@ -233,15 +190,6 @@ mod tests {
             let text = format!("/// A line.\n/// {opening}it has.\n// {opening}it has.\n");
             assert!(lines("x.rs", &text).is_empty(), "{opening}");
         }
-    }
-
-    #[test]
-    fn every_retired_name_is_found_and_longer_names_pass() {
-        for (name, _) in RETIRED {
-            let found = lines("x.rs", &format!("let x = {name} (1);\n"));
-            assert!(found.contains(&1), "{name}");
-        }
-        assert!(lines("x.rs", "struct Nested; fn try_at_hand() {}").is_empty());
     }
 
     #[test]
