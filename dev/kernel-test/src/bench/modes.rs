@@ -1,60 +1,39 @@
-//! The module's mode, set for a while.
+//! The subjects of the measurement: the system's device, and the module's in each of its modes.
 
 use crate::open::Failure;
 use std::fs;
 
+/// `/dev/urandom`, and the modes of `/dev/wellspring`, in the order of the columns.
+pub(super) const SUBJECTS: [&str; 5] = [
+    "/dev/urandom",
+    "canonical",
+    "concurrent",
+    "per-node",
+    "per-cpu",
+];
+
 /// The parameter of the module.
 const PARAMETER: &str = "/sys/module/wellspring/parameters/mode";
 
-/// A device or a mode that is measured. The first is the system's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
-    /// `/dev/urandom`.
-    Urandom,
-    /// `/dev/wellspring` in this mode.
-    Mode(&'static str),
-}
-
-impl Subject {
-    /// All, in the order of the columns.
-    pub(super) const ALL: [Subject; 5] = [
-        Subject::Urandom,
-        Subject::Mode("canonical"),
-        Subject::Mode("concurrent"),
-        Subject::Mode("per-node"),
-        Subject::Mode("per-cpu"),
-    ];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Subject::Urandom => "/dev/urandom",
-            Subject::Mode(name) => name,
-        }
-    }
-}
-
-/// Puts the mode that it found back when it is dropped.
+/// Sets modes, and puts the mode that it found back when it is dropped.
 pub(super) struct ModeGuard {
     former: String,
 }
 
 impl ModeGuard {
     pub(super) fn new() -> Result<Self, Failure> {
-        let former = fs::read_to_string(PARAMETER).map_err(fault)?;
+        let former = fs::read_to_string(PARAMETER);
+        let former = former.map_err(|error| Failure::work(PARAMETER, error))?;
         let guard = Self {
             former: former.trim().to_owned(),
         };
         // Before anything is measured: only root may set it.
-        fs::write(PARAMETER, &guard.former).map_err(fault)?;
+        guard.set(&guard.former)?;
         Ok(guard)
     }
 
-    /// Sets the mode that a subject is read in.
-    pub(super) fn set(&self, subject: Subject) -> Result<(), Failure> {
-        match subject {
-            Subject::Urandom => Ok(()),
-            Subject::Mode(name) => fs::write(PARAMETER, name).map_err(fault),
-        }
+    pub(super) fn set(&self, mode: &str) -> Result<(), Failure> {
+        fs::write(PARAMETER, mode).map_err(|error| Failure::work(PARAMETER, error))
     }
 }
 
@@ -62,8 +41,4 @@ impl Drop for ModeGuard {
     fn drop(&mut self) {
         let _ = fs::write(PARAMETER, &self.former);
     }
-}
-
-fn fault(error: std::io::Error) -> Failure {
-    Failure::work(PARAMETER, error)
 }

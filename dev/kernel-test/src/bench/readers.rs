@@ -1,7 +1,7 @@
 //! Threads that read a device file.
 
 use super::locks::Locks;
-use super::modes::{ModeGuard, Subject};
+use super::modes::{ModeGuard, SUBJECTS};
 use super::pace::{Pace, median};
 use crate::open::{DEVICE, Failure};
 use rustix::fs::{Mode, OFlags, open};
@@ -11,123 +11,94 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most readers.
-pub(super) const MOST_READERS: usize = 8;
+/// A reader for each, on this CPU if it is named.
+pub(super) type Group = Vec<Option<usize>>;
 
-/// The bytes of a read. The module makes them in pieces of a page.
-const READ_BYTES: usize = 16384;
-
-/// The reads of one reader.
-#[derive(Clone, Copy)]
-pub(super) struct Reading {
-    pub(super) reads: u64,
-    pub(super) seconds: f64,
-}
-
-/// A case: a subject with so many readers.
-#[derive(Clone, Copy, Debug)]
+/// A subject with a group of readers.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
-    /// The mean over the readers, in MB/s; the median over the rounds.
-    pub(super) each_mb_s: f64,
-    /// The fastest reader less the slowest, as a share of the mean; the median over the rounds.
-    pub(super) spread: f64,
-    /// Of all rounds. `None` for the system's device, or where debugfs cannot be read.
-    pub(super) locks: Option<LocksPerRead>,
-}
-
-/// How often a read took the lock of a node, and how often that was not free.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LocksPerRead {
-    pub(super) taken: f64,
-    pub(super) contended: f64,
-}
-
-/// For 1, 2, .. readers, the cells of all subjects.
-pub(super) type Grid = Vec<Vec<Cell>>;
-
-/// The samples of one case.
-#[derive(Clone, Default)]
-pub(super) struct Samples {
+    /// The reads of a reader in a second, the mean over the readers: one for each round.
     means: Vec<f64>,
+    /// The fastest reader less the slowest, as a share of the mean: one for each round.
     spreads: Vec<f64>,
+    /// Of all readers in all rounds.
     reads: u64,
+    /// The locks in all rounds. `None` for the system's device, or where debugfs cannot be read.
     locks: Option<Locks>,
 }
 
-impl Samples {
-    fn add(&mut self, readings: &[Reading], read_bytes: usize, locks: Option<Locks>) {
-        let mb_s =
-            |reading: &Reading| reading.reads as f64 * read_bytes as f64 / 1e6 / reading.seconds;
-        let speeds: Vec<f64> = readings.iter().map(mb_s).collect();
+impl Cell {
+    /// The reads of one reader in a second.
+    pub(super) fn each_per_s(&self) -> f64 {
+        median(&self.means)
+    }
+
+    pub(super) fn spread(&self) -> f64 {
+        median(&self.spreads)
+    }
+
+    /// How often 1000 reads took the lock of a node, and how often that was not free.
+    pub(super) fn locks_of_1000_reads(&self) -> Option<(f64, f64)> {
+        let share = |count: u64| 1000.0 * count as f64 / self.reads.max(1) as f64;
+        let locks = self.locks?;
+        Some((share(locks.taken), share(locks.contended)))
+    }
+
+    /// Adds a round: the reads of each reader, and its seconds.
+    fn add(&mut self, readings: &[(u64, f64)], locks: Option<Locks>) {
+        let speeds: Vec<f64> = readings
+            .iter()
+            .map(|(reads, s)| *reads as f64 / s)
+            .collect();
         let mean = speeds.iter().sum::<f64>() / speeds.len() as f64;
         let fastest = speeds.iter().copied().fold(0.0, f64::max);
         let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
         self.means.push(mean);
         self.spreads.push((fastest - slowest) / mean);
-        self.reads += readings.iter().map(|reading| reading.reads).sum::<u64>();
+        self.reads += readings.iter().map(|(reads, _)| reads).sum::<u64>();
         if let Some(locks) = locks {
             let sum = self.locks.get_or_insert_default();
             sum.taken += locks.taken;
             sum.contended += locks.contended;
         }
     }
-
-    pub(super) fn cell(&self) -> Cell {
-        let reads = self.reads.max(1) as f64;
-        Cell {
-            each_mb_s: median(&self.means),
-            spread: median(&self.spreads),
-            locks: self.locks.map(|locks| LocksPerRead {
-                taken: locks.taken as f64 / reads,
-                contended: locks.contended as f64 / reads,
-            }),
-        }
-    }
 }
 
-/// 1 to 8 readers, wherever the scheduler puts them.
-pub(super) fn measure(pace: Pace, mode: &ModeGuard) -> Result<Grid, Failure> {
-    let mut samples = vec![vec![Samples::default(); Subject::ALL.len()]; MOST_READERS];
+/// Measures each group of readers with each subject. A row for each group.
+pub(super) fn measure(
+    groups: &[Group],
+    read_bytes: usize,
+    pace: Pace,
+    mode: &ModeGuard,
+) -> Result<Vec<[Cell; SUBJECTS.len()]>, Failure> {
+    let mut rows = vec![SUBJECTS.map(|_| Cell::default()); groups.len()];
     for _ in 0..pace.rounds {
-        for (count, row) in (1..).zip(&mut samples) {
-            let anywhere = vec![None; count];
-            for (&subject, case) in Subject::ALL.iter().zip(row) {
-                sample(subject, &anywhere, READ_BYTES, pace.slice, mode, case)?;
+        for (group, row) in groups.iter().zip(&mut rows) {
+            for (subject, cell) in SUBJECTS.iter().zip(row) {
+                if subject.starts_with('/') {
+                    cell.add(&read_for(subject, group, read_bytes, pace.slice)?, None);
+                    continue;
+                }
+                mode.set(subject)?;
+                let before = Locks::now();
+                let readings = read_for(DEVICE, group, read_bytes, pace.slice)?;
+                let locks = before.and_then(|before| Some(Locks::now()?.since(before)));
+                cell.add(&readings, locks);
             }
         }
     }
-    let row = |row: &Vec<Samples>| row.iter().map(Samples::cell).collect();
-    Ok(samples.iter().map(row).collect())
+    Ok(rows)
 }
 
-/// One turn of a case.
-pub(super) fn sample(
-    subject: Subject,
-    cpus: &[Option<usize>],
-    read_bytes: usize,
-    time: Duration,
-    mode: &ModeGuard,
-    samples: &mut Samples,
-) -> Result<(), Failure> {
-    mode.set(subject)?;
-    let is_ours = subject != Subject::Urandom;
-    let path = if is_ours { DEVICE } else { subject.name() };
-    let before = Locks::now().filter(|_| is_ours);
-    let readings = read_for(path, cpus, read_bytes, time)?;
-    let locks = before.and_then(|before| Some(Locks::now()?.since(before)));
-    samples.add(&readings, read_bytes, locks);
-    Ok(())
-}
-
-/// A thread for each of `cpus`, on it if it is named. They read a file until the time is over.
+/// Has a group read a file until the time is over. Returns the reads of each reader, and its seconds.
 fn read_for(
     path: &str,
-    cpus: &[Option<usize>],
+    group: &Group,
     read_bytes: usize,
     time: Duration,
-) -> Result<Vec<Reading>, Failure> {
-    let (start, is_over) = (Barrier::new(cpus.len() + 1), AtomicBool::new(false));
-    let reader = |cpu: Option<usize>| -> rustix::io::Result<Reading> {
+) -> Result<Vec<(u64, f64)>, Failure> {
+    let (start, is_over) = (Barrier::new(group.len() + 1), AtomicBool::new(false));
+    let reader = |cpu: Option<usize>| -> rustix::io::Result<(u64, f64)> {
         let prepared = prepare(path, cpu);
         // Also if that failed: the others wait here.
         start.wait();
@@ -138,19 +109,15 @@ fn read_for(
             rustix::io::read(&file, &mut bytes)?;
             reads += 1;
         }
-        let seconds = since.elapsed().as_secs_f64();
-        Ok(Reading { reads, seconds })
+        Ok((reads, since.elapsed().as_secs_f64()))
     };
-    let readings: Result<Vec<Reading>, _> = thread::scope(|scope| {
-        let readers: Vec<_> = cpus
-            .iter()
-            .map(|&cpu| scope.spawn(move || reader(cpu)))
-            .collect();
+    let readings: Result<Vec<_>, _> = thread::scope(|scope| {
+        let spawn = |&cpu: &Option<usize>| scope.spawn(move || reader(cpu));
+        let readers: Vec<_> = group.iter().map(spawn).collect();
         start.wait();
         thread::sleep(time);
         is_over.store(true, Ordering::Relaxed);
-        let join = |reader: thread::ScopedJoinHandle<'_, _>| reader.join();
-        let joined = readers.into_iter().map(join);
+        let joined = readers.into_iter().map(|reader| reader.join());
         joined
             .map(|reading| reading.unwrap_or(Err(rustix::io::Errno::IO)))
             .collect()
@@ -174,24 +141,19 @@ mod tests {
     #[test]
     fn each_reader_reads_and_the_cell_has_their_mean_and_spread() {
         let time = Duration::from_millis(1);
-        let readings = read_for("/dev/zero", &[None, None, Some(0)], 32, time).unwrap();
+        let readings = read_for("/dev/zero", &vec![None, None, Some(0)], 32, time).unwrap();
         assert_eq!(readings.len(), 3);
-        assert!(readings.iter().all(|reading| reading.reads > 0));
-        assert!(read_for("/nonexistent", &[None, None], 32, time).is_err());
+        assert!(readings.iter().all(|(reads, _)| *reads > 0));
+        assert!(read_for("/nonexistent", &vec![None, None], 32, time).is_err());
 
-        let reading = |reads| Reading {
-            reads,
-            seconds: 2.0,
-        };
-        let mut samples = Samples::default();
+        let mut cell = Cell::default();
         let locks = Locks {
             taken: 8,
             contended: 2,
         };
-        samples.add(&[reading(1), reading(3)], 1_000_000, Some(locks));
-        let cell = samples.cell();
-        assert_eq!((cell.each_mb_s, cell.spread), (1.0, 1.0));
-        let locks = cell.locks.unwrap();
-        assert_eq!((locks.taken, locks.contended), (2.0, 0.5));
+        cell.add(&[(1, 2.0), (3, 2.0)], Some(locks));
+        assert_eq!((cell.each_per_s(), cell.spread()), (1.0, 1.0));
+        assert_eq!(cell.locks_of_1000_reads(), Some((2000.0, 500.0)));
+        assert_eq!(Cell::default().locks_of_1000_reads(), None);
     }
 }

@@ -1,38 +1,36 @@
 //! Requests inside the kernel, and a loop that writes blocks. The module of the tests measures them.
 
-use super::modes::{ModeGuard, Subject};
+use super::modes::ModeGuard;
 use super::pace::{Pace, median};
 use crate::ioctl::{self, Measure};
 use crate::open::{Failure, TEST_DEVICE};
 use rustix::fd::OwnedFd;
 
-/// The kinds, with their numbers in `kernel/tests/uapi.h`.
-const KINDS: [&str; 6] = [
-    "16 bytes for a task",
-    "16 bytes for a task, by a worker",
-    "16 bytes for a softirq",
-    "16 bytes for a softirq, by a worker",
-    "blocks with two secret numbers each",
-    "blocks with two pseudo numbers each",
+/// The kinds, with their numbers in `kernel/tests/uapi.h`, and the bytes of each.
+const KINDS: [(&str, f64); 6] = [
+    ("16 bytes for a task", 16.0),
+    ("16 bytes for a task, by a worker", 16.0),
+    ("16 bytes for a softirq", 16.0),
+    ("16 bytes for a softirq, by a worker", 16.0),
+    ("blocks with two secret numbers each", 4096.0),
+    ("blocks with two pseudo numbers each", 4096.0),
 ];
-
-/// The first kind that writes blocks.
-const FIRST_OF_BLOCKS: usize = 4;
 
 /// The figures of one kind.
 pub(super) struct Row {
     pub(super) name: &'static str,
     /// Of a request, or of a block with its numbers.
     pub(super) each_ns: f64,
+    pub(super) mb_s: f64,
     /// Context switches of a request.
     pub(super) switches: f64,
-    /// The share of a block's time that its numbers take. `None` for requests.
-    pub(super) share: Option<f64>,
+    /// The share of the time that numbers take, of which only the blocks have any.
+    pub(super) share: f64,
 }
 
 /// Measures all kinds, in the mode per-cpu.
 pub(super) fn measure(tests: &OwnedFd, pace: Pace, mode: &ModeGuard) -> Result<Vec<Row>, Failure> {
-    mode.set(Subject::Mode("per-cpu"))?;
+    mode.set("per-cpu")?;
     let mut samples = [const { Vec::new() }; KINDS.len()];
     for _ in 0..pace.rounds {
         for (kind, samples) in (0..).zip(&mut samples) {
@@ -50,22 +48,21 @@ pub(super) fn measure(tests: &OwnedFd, pace: Pace, mode: &ModeGuard) -> Result<V
             samples.push(measure);
         }
     }
-    let rows = KINDS.iter().zip(&samples).enumerate();
-    Ok(rows
-        .map(|(kind, (name, samples))| row(name, samples, kind >= FIRST_OF_BLOCKS))
-        .collect())
+    Ok(KINDS.into_iter().zip(&samples).map(row).collect())
 }
 
-fn row(name: &'static str, samples: &[Measure], writes_blocks: bool) -> Row {
+fn row(((name, bytes), samples): ((&'static str, f64), &Vec<Measure>)) -> Row {
     let medians = |figure: fn(&Measure) -> f64| {
         let figures: Vec<f64> = samples.iter().map(figure).collect();
         median(&figures)
     };
+    let each_ns = medians(|sample| sample.ns as f64 / f64::from(sample.count));
     Row {
         name,
-        each_ns: medians(|sample| sample.ns as f64 / f64::from(sample.count)),
+        each_ns,
+        mb_s: bytes * 1e3 / each_ns,
         switches: medians(|sample| sample.switches as f64 / f64::from(sample.count)),
-        share: writes_blocks.then(|| medians(|sample| sample.numbers_ns as f64 / sample.ns as f64)),
+        share: medians(|sample| sample.numbers_ns as f64 / sample.ns as f64),
     }
 }
 
@@ -82,10 +79,9 @@ mod tests {
             switches: 10,
             ..Measure::default()
         };
-        let samples = [sample(100), sample(1000), sample(50)];
-        let blocks = row("x", &samples, true);
+        let samples = vec![sample(100), sample(1000), sample(50)];
+        let blocks = row((("x", 16.0), &samples));
         assert_eq!((blocks.each_ns, blocks.switches), (10.0, 1.0));
-        assert_eq!(blocks.share, Some(0.05));
-        assert_eq!(row("x", &samples, false).share, None);
+        assert_eq!((blocks.mb_s, blocks.share), (1600.0, 0.05));
     }
 }
