@@ -291,3 +291,18 @@ fn a_source_that_panics_ends_neither_the_harvester_nor_a_reader() {
     assert!(read_until(&engine, || stats(&engine).alive));
     assert_eq!(source().last_error, Some(SourceError::Panicked));
 }
+
+#[test]
+fn the_thread_goes_on_at_the_slowest_pace() {
+    for pace_ms in [u64::MAX / 2 + 1, u64::MAX] {
+        let slow = Arc::new(Witness::new(Speed::Slow { interval_ms: 1 }));
+        let sources: [Arc<dyn Source>; 1] = [slow.clone()];
+        let harvester = Harvester::default().pace_ms(pace_ms).idle_pace_ms(pace_ms);
+        let builder = Engine::builder().sources(sources).seed(&[7; 32]);
+        let engine = builder.harvester(harvester).build().unwrap();
+        // A sum of times that overflows ends the thread in the first round, or makes each draw a round.
+        let draws = || slow.draws().1;
+        assert!(read_until(&engine, || draws() >= 3), "{pace_ms}");
+        assert_eq!(stats(&engine).rounds, 1, "{pace_ms}");
+    }
+}

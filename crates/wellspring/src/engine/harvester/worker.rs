@@ -196,9 +196,10 @@ impl<E: Harvests> Worker<E> {
             self.pace_ms = if round.is_read {
                 self.harvester.pace_ms
             } else {
-                (2 * self.pace_ms).min(self.harvester.idle_pace_ms)
+                let slower_ms = self.pace_ms.saturating_mul(2);
+                slower_ms.min(self.harvester.idle_pace_ms)
             };
-            self.draw_due_ms = now_ms + self.pace_ms;
+            self.draw_due_ms = now_ms.saturating_add(self.pace_ms);
         }
         self.round_due_ms = if round.is_flooded && round.is_read {
             now_ms + FLOOD_PACE_MS
