@@ -104,7 +104,8 @@ impl Buffer {
 
     #[allow(clippy::mut_from_ref, reason = "as of bytes")]
     fn typed<T: Number>(&self, name: &str) -> PyResult<&mut [T]> {
-        if !self.memory.buf_ptr().cast::<T>().is_aligned() {
+        let is_empty = self.memory.len_bytes() == 0;
+        if !is_empty && !self.memory.buf_ptr().cast::<T>().is_aligned() {
             return Err(PyValueError::new_err(format!("{name} is not aligned")));
         }
         Ok(self.slice())

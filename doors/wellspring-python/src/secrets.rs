@@ -90,6 +90,7 @@ pub(crate) fn randbelow<'py>(
     py: Python<'py>,
     n: &Bound<'py, PyInt>,
 ) -> PyResult<Bound<'py, PyInt>> {
+    let n = &exactly(n)?;
     if n.le(0)? {
         return Err(PyValueError::new_err("Upper bound must be positive."));
     }
@@ -103,6 +104,15 @@ pub(crate) fn randbelow<'py>(
             return Ok(candidate);
         }
     }
+}
+
+/// The number itself. A class that inherits from int can answer comparisons otherwise, and the draws would never end.
+fn exactly<'py>(n: &Bound<'py, PyInt>) -> PyResult<Bound<'py, PyInt>> {
+    if n.is_exact_instance_of::<PyInt>() {
+        return Ok(n.clone());
+    }
+    let number = n.py().get_type::<PyInt>().call_method1("__add__", (n, 0))?;
+    Ok(number.cast_into()?)
 }
 
 /// A multiple of 2^-53 from 0 to 1, without 1.

@@ -344,3 +344,34 @@ def test_collections_are_no_memory():
             E.fill(out)
         with pytest.raises(TypeError, match=r"\bout\b"):
             E.random(out=out)
+
+
+def test_an_empty_array_takes_no_elements_wherever_its_memory_is():
+    # The module array gives an odd address.
+    for kind in ("d", "f"):
+        E.random(out=array.array(kind))
+    for kind in ("b", "h", "i", "q"):
+        E.integers(5, out=array.array(kind))
+
+
+def test_an_integer_that_lies_about_itself_is_taken_for_its_value():
+    program = """
+from wellspring import secrets
+class Lies(int):
+    def __le__(self, other): return False
+    def __gt__(self, other): return False
+    def __lt__(self, other): return True
+    def __index__(self): return -1
+    def bit_length(self): return 3
+assert 0 <= secrets.randbelow(Lies(10)) < 10
+assert 0 <= secrets.randbelow(Lies(1 << 80)) < 1 << 80
+assert max(secrets.randbelow(Lies(1 << 80)) for _ in range(100)) > 1 << 70
+for number in (0, -5):
+    try:
+        secrets.randbelow(Lies(number))
+    except ValueError:
+        continue
+    raise SystemExit(f"{number} is a bound")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
