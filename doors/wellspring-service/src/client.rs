@@ -4,12 +4,15 @@ use crate::config::{Address, Config};
 use serde_json::Value;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wellspring_os::trusted_file::check_listener;
 use wellspring_os::unix_socket::connect_within;
 
 /// The longest wait for an answer. A service that works answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The most bytes of an answer. With 50 users and 50 connections it has some 30,000.
+const MAX_BYTES: usize = 1 << 22;
 
 /// The status of the service that this configuration describes.
 ///
@@ -61,11 +64,20 @@ fn get(config: &Config, address: &Address) -> io::Result<Vec<u8>> {
     }
 }
 
+/// Another user may listen at an address of TCP, and answer without end.
 fn ask(mut stream: impl Read + Write) -> io::Result<Vec<u8>> {
     stream.write_all(b"GET /status.json HTTP/1.1\r\n\r\n")?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)?;
-    let is_good = answer.starts_with(b"HTTP/1.1 200 ");
+    let until = Instant::now() + TIMEOUT;
+    let (mut answer, mut part) = (Vec::new(), [0; 4096]);
+    let mut is_good = true;
+    while is_good {
+        match stream.read(&mut part)? {
+            0 => break,
+            length => answer.extend_from_slice(&part[..length]),
+        }
+        is_good = answer.len() <= MAX_BYTES && Instant::now() < until;
+    }
+    is_good &= answer.starts_with(b"HTTP/1.1 200 ");
     let body = answer.windows(4).position(|four| four == b"\r\n\r\n");
     match body {
         Some(end) if is_good => Ok(answer.split_off(end + 4)),
@@ -75,6 +87,29 @@ fn ask(mut stream: impl Read + Write) -> io::Result<Vec<u8>> {
         )),
     }
 }
+
+/// The tables of the text: a key of the status, the title of its first column, and the keys of its columns.
+const TABLES: [(&str, &str, &str); 7] = [
+    ("openings", "opening", "name place open fault"),
+    (
+        "doors",
+        "door",
+        "name bytes requests p99_ns open_now refused hostile",
+    ),
+    ("nodes", "credit_bits", "credit_bits reseeds fetches"),
+    (
+        "sources",
+        "source",
+        "name state health used_bytes credited_bits errors last_error",
+    ),
+    ("users", "user", "user bytes requests connections"),
+    (
+        "connections",
+        "number",
+        "number door user process open_for_s bytes requests faulty_requests",
+    ),
+    ("notices", "ago_s", "ago_s words"),
+];
 
 /// The status as text for people.
 #[must_use]
@@ -99,65 +134,21 @@ pub fn text(status: &Value) -> String {
         plain(&status["mode"]),
         plain(&status["backend"]),
     );
-    let tables: [(&str, &str, &[&str]); 7] = [
-        ("openings", "opening", &["name", "place", "open", "fault"]),
-        (
-            "doors",
-            "door",
-            &[
-                "name", "bytes", "requests", "p99_ns", "open_now", "refused", "hostile",
-            ],
-        ),
-        ("nodes", "", &["credit_bits", "reseeds", "fetches"]),
-        (
-            "sources",
-            "source",
-            &[
-                "name",
-                "state",
-                "health",
-                "used_bytes",
-                "credited_bits",
-                "errors",
-                "last_error",
-            ],
-        ),
-        ("users", "", &["user", "bytes", "requests", "connections"]),
-        (
-            "connections",
-            "",
-            &[
-                "number",
-                "door",
-                "user",
-                "process",
-                "open_for_s",
-                "bytes",
-                "requests",
-                "faulty_requests",
-            ],
-        ),
-        ("notices", "", &["ago_s", "words"]),
-    ];
     text += &pools(status);
-    for (key, first, columns) in tables {
+    for (key, first, columns) in TABLES {
         let rows = rows(status, key);
         if rows.is_empty() {
             continue;
         }
-        let head = columns.iter().enumerate().map(|(place, column)| {
-            let name = if place == 0 && !first.is_empty() {
-                first
-            } else {
-                column
-            };
-            name.replace('_', " ")
-        });
-        let mut cells = vec![head.collect::<Vec<String>>()];
-        cells.extend(
-            rows.iter()
-                .map(|row| columns.iter().map(|column| plain(&row[column])).collect()),
-        );
+        let head = core::iter::once(first).chain(columns.split(' ').skip(1));
+        let mut cells = vec![head.map(|name| name.replace('_', " ")).collect()];
+        let row = |row: &Value| {
+            columns
+                .split(' ')
+                .map(|column| plain(&row[column]))
+                .collect()
+        };
+        cells.extend(rows.iter().map(row));
         text += &format!("\n{}", table(&cells));
     }
     text
@@ -181,9 +172,10 @@ fn rows<'a>(status: &'a Value, key: &str) -> &'a [Value] {
     status[key].as_array().map_or(&[], Vec::as_slice)
 }
 
+/// A value without quotes, and without characters that a terminal obeys.
 fn plain(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text.replace(char::is_control, "?"),
         Value::Null => "-".into(),
         other => other.to_string(),
     }
@@ -215,6 +207,33 @@ fn table(rows: &[Vec<String>]) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    /// Sends this again and again.
+    struct Endless(&'static [u8]);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            (&*self.0).read(buffer)
+        }
+    }
+
+    impl Write for Endless {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_answer_without_end_and_one_that_commands_the_terminal_do_no_harm() {
+        let fault = ask(Endless(b"HTTP/1.1 200 OK\r\n\r\n")).unwrap_err();
+        assert_eq!(fault.kind(), io::ErrorKind::InvalidData);
+        let status = json!({"problems": ["\u{1b}[2J\u{9b}2J\nno problem"]});
+        assert!(text(&status).starts_with("! ?[2J?2J?no problem\n"));
+    }
 
     #[test]
     fn problems_come_first_and_missing_values_are_dashes() {
