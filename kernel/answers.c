@@ -133,17 +133,14 @@ static void read_generator(struct ws_generator *generator, bool concurrent,
 {
 	struct ws_reservation reservation;
 
-	if (concurrent) {
-		ws_generator_reserve(generator, bytes, &reservation);
-		ws_reservation_generate(&reservation, destination, bytes);
-		return;
-	}
 	do {
-		size_t made = ws_generator_read_chunk(generator, destination,
-						      bytes);
+		size_t step = concurrent ? bytes :
+			      ws_canonical_bytes(generator->cipher, bytes);
 
-		destination += made;
-		bytes -= made;
+		ws_generator_reserve(generator, step, &reservation);
+		ws_reservation_generate(&reservation, destination, step);
+		destination += step;
+		bytes -= step;
 	} while (bytes);
 }
 

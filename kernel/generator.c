@@ -13,6 +13,9 @@
 #include "keystream.h"
 #include "testing.h"
 
+/* The most output of a canonical read under one key. */
+#define CANONICAL_BYTES 4096
+
 /* FS&K 9.4.1, InitializeGenerator: "Set the key K and counter C to zero." */
 void ws_generator_init(struct ws_generator *generator, enum ws_cipher cipher)
 {
@@ -39,33 +42,20 @@ void ws_generator_reseed(struct ws_generator *generator, const void *seed,
 }
 WS_EXPORT_FOR_TEST(ws_generator_reseed);
 
+/* FreeBSD's page. With AES a partial last block is a step by itself. */
+size_t ws_canonical_bytes(enum ws_cipher cipher, size_t bytes)
+{
+	if (cipher == WS_AES256 && bytes >= ws_block_bytes(WS_AES256))
+		bytes = round_down(bytes, ws_block_bytes(WS_AES256));
+	return min_t(size_t, bytes, CANONICAL_BYTES);
+}
+WS_EXPORT_FOR_TEST(ws_canonical_bytes);
+
 /*
  * FS&K 9.4.4, PseudoRandomData: "Compute the output. Switch to a new key to avoid
- * later compromises of this output: K = GenerateBlocks(G, 2)." With AES a partial
- * last block is a chunk by itself.
- */
-size_t ws_generator_read_chunk(struct ws_generator *generator,
-			       void *destination, size_t bytes)
-{
-	struct ws_keystream keystream;
-	size_t chunk = bytes;
-
-	if (generator->cipher == WS_AES256 && chunk >= ws_block_bytes(WS_AES256))
-		chunk = round_down(chunk, ws_block_bytes(WS_AES256));
-	chunk = min_t(size_t, chunk, WS_CHUNK_BYTES);
-	ws_keystream_init(&keystream, generator->cipher, generator->key,
-			  &generator->counter);
-	ws_keystream_fill(&keystream, destination, chunk);
-	ws_keystream_fill(&keystream, generator->key, WS_KEY_BYTES);
-	generator->counter = keystream.counter;
-	ws_keystream_wipe(&keystream);
-	return chunk;
-}
-WS_EXPORT_FOR_TEST(ws_generator_read_chunk);
-
-/*
- * FreeBSD's random_fortuna_read_concurrent: copy K and C, step C over all blocks that
- * the request will use, and take the new K from the keystream after them.
+ * later compromises of this output: K = GenerateBlocks(G, 2)." In the order of FreeBSD's
+ * random_fortuna_read_concurrent, which makes the same bytes: copy K and C, step C over
+ * all blocks that the request will use, and take the new K from the keystream after them.
  */
 void ws_generator_reserve(struct ws_generator *generator, size_t bytes,
 			  struct ws_reservation *reservation)

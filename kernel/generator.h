@@ -10,8 +10,6 @@
 
 /* The most output under one AES key: 2^20 bytes (FS&K 9.4). */
 #define WS_KEY_LIMIT_BYTES (1 << 20)
-/* The most output of one step of a canonical read. */
-#define WS_CHUNK_BYTES 4096
 
 struct ws_generator {
 	enum ws_cipher cipher;
@@ -37,12 +35,11 @@ static inline bool ws_generator_is_seeded(const struct ws_generator *generator)
 void ws_generator_reseed(struct ws_generator *generator, const void *seed,
 			 size_t bytes);
 /*
- * One step of a canonical read: makes the first bytes of @bytes, at most
- * WS_CHUNK_BYTES, rekeys, and returns how many it made. Called until all are made; a
- * read of 0 bytes calls it once.
+ * A canonical read takes a new key after at most 4096 bytes. So it is a row of
+ * reservations: this is the length of the next one, when @bytes are wanted still. A read
+ * of 0 bytes reserves once.
  */
-size_t ws_generator_read_chunk(struct ws_generator *generator,
-			       void *destination, size_t bytes);
+size_t ws_canonical_bytes(enum ws_cipher cipher, size_t bytes);
 /* Sets @bytes of output aside, to be made later without the generator. */
 void ws_generator_reserve(struct ws_generator *generator, size_t bytes,
 			  struct ws_reservation *reservation);

@@ -7,8 +7,7 @@
  * takes the hash of each CPU, 32 bytes, or leaves it for the next round if a writer
  * holds the lock. Nothing is lost, no sample of a source is displaced, and a flood costs
  * the collector no more than 32 bytes per CPU and round. They make no reseed due. The
- * lock is held for one page of data at most, about 20 us, and only writers on the same
- * CPU want it.
+ * lock is held for STEP_BYTES, and only writers on the same CPU want it.
  */
 #include <linux/minmax.h>
 #include <linux/percpu.h>
@@ -20,8 +19,8 @@
 #include "simd.h"
 #include "testing.h"
 
-/* The most data that is hashed in one hold of the lock. */
-#define STEP_BYTES 4096
+/* The most data that is hashed in one hold of the lock, with softirqs off. */
+#define STEP_BYTES 512
 
 struct mixer {
 	spinlock_t lock;	/* for what follows; filled is read without it */

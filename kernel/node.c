@@ -4,8 +4,7 @@
  *
  * The lock is raw and taken with interrupts off, because a read may come from a hard
  * interrupt. It is held to hash in a posted seed, to copy K and C, and to make a new
- * K. Output is made outside; only a canonical read makes it under the lock, at most
- * WS_CHUNK_BYTES.
+ * K. All output is made outside.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -144,23 +143,6 @@ int ws_node_reserve(struct ws_node *node, size_t bytes,
 	}
 	unlock_node(node, flags);
 	return error;
-}
-
-ssize_t ws_node_read_chunk(struct ws_node *node, void *destination,
-			   size_t bytes)
-{
-	unsigned long flags = lock_node(node);
-	ssize_t made = -EAGAIN;
-
-	receive_locked(node);
-	if (is_seeded(node)) {
-		made = ws_generator_read_chunk(&node->generator, destination,
-					       bytes);
-		node->reservations++;
-		spend_credit(node, made);
-	}
-	unlock_node(node, flags);
-	return made;
 }
 
 void ws_node_reseed(struct ws_node *node, const void *seed, size_t bytes,

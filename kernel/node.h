@@ -72,9 +72,6 @@ bool ws_node_is_served_first(const struct ws_node *node);
 /* 0, or -EAGAIN before the first credited seed. */
 int ws_node_reserve(struct ws_node *node, size_t bytes,
 		    struct ws_reservation *reservation);
-/* A step of a canonical read: the bytes made, or -EAGAIN. */
-ssize_t ws_node_read_chunk(struct ws_node *node, void *destination,
-			   size_t bytes);
 /* Hashes a seed into the generator at once, without the mailbox. */
 void ws_node_reseed(struct ws_node *node, const void *seed, size_t bytes,
 		    u32 credit_bits);

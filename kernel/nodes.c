@@ -68,16 +68,6 @@ int ws_nodes_reserve(bool root, size_t bytes,
 	return error;
 }
 
-ssize_t ws_nodes_read_chunk(void *destination, size_t bytes)
-{
-	ssize_t made;
-
-	rcu_read_lock();
-	made = ws_node_read_chunk(ws_nodes_root(), destination, bytes);
-	rcu_read_unlock();
-	return made;
-}
-
 int ws_nodes_check(unsigned int number)
 {
 	struct ws_node *node;

@@ -28,8 +28,6 @@ struct ws_node *ws_nodes_get(unsigned int number);
  */
 int ws_nodes_reserve(bool root, size_t bytes,
 		     struct ws_reservation *reservation);
-/* A step of a canonical read on node 0: the bytes made, or -EAGAIN. */
-ssize_t ws_nodes_read_chunk(void *destination, size_t bytes);
 
 /* 0; -ENODATA if this number has no node now; -ENXIO past the last number. */
 int ws_nodes_check(unsigned int number);

@@ -8,6 +8,7 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 
+#include "backend.h"
 #include "nodes.h"
 #include "phase.h"
 #include "read.h"
@@ -56,7 +57,7 @@ static const struct kernel_param_ops mode_ops = {
 };
 module_param_cb(mode, &mode_ops, NULL, 0644);
 MODULE_PARM_DESC(mode,
-		 "canonical: output is made under the root's lock; concurrent: outside it; "
+		 "canonical: the root's lock for each 4096 bytes; concurrent: for each read; "
 		 "per-node: on the node of the reader's CPU; per-cpu: from its tap (default)");
 
 /* FreeBSD's knob: 0 is canonical, 1 is any other mode. */
@@ -89,19 +90,6 @@ module_param_cb(concurrent_read, &concurrent_read_ops, NULL, 0644);
 MODULE_PARM_DESC(concurrent_read,
 		 "0: mode=canonical; 1: mode=concurrent, or no change if the mode is not canonical");
 
-static int read_canonical(u8 *destination, size_t bytes)
-{
-	do {
-		ssize_t made = ws_nodes_read_chunk(destination, bytes);
-
-		if (made < 0)
-			return made;
-		destination += made;
-		bytes -= made;
-	} while (bytes);
-	return 0;
-}
-
 static int read_reserved(bool root, void *destination, size_t bytes)
 {
 	struct ws_reservation reservation;
@@ -110,6 +98,20 @@ static int read_reserved(bool root, void *destination, size_t bytes)
 	if (!error)
 		ws_reservation_generate(&reservation, destination, bytes);
 	return error;
+}
+
+static int read_canonical(u8 *destination, size_t bytes)
+{
+	do {
+		size_t step = ws_canonical_bytes(ws_cipher, bytes);
+		int error = read_reserved(true, destination, step);
+
+		if (error)
+			return error;
+		destination += step;
+		bytes -= step;
+	} while (bytes);
+	return 0;
 }
 
 int ws_read(enum ws_mode mode, void *destination, size_t bytes)

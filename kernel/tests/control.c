@@ -16,7 +16,7 @@ static const struct test *const groups[] = {
 	hotplug_tests, writers_tests, early_tests,
 	queues_tests,  orders_tests,
 	health_tests,  secrets_tests, nmi_tests, rdrand_tests,
-	registers_tests,
+	registers_tests, interrupts_tests,
 };
 
 /* One test at a time: they load all CPUs and count what happens. */

@@ -106,23 +106,27 @@ static long replay_reseed(struct replay *replay)
 	return 0;
 }
 
-static void read_canonical(struct ws_generator *generator, u8 *bytes,
-			   size_t length)
+static void read_generator(struct ws_generator *generator, bool concurrent,
+			   u8 *destination, size_t bytes)
 {
-	do {
-		size_t made = ws_generator_read_chunk(generator, bytes, length);
+	struct ws_reservation reservation;
 
-		bytes += made;
-		length -= made;
+	do {
+		size_t step = concurrent ? bytes :
+			      ws_canonical_bytes(generator->cipher, bytes);
+
+		ws_generator_reserve(generator, step, &reservation);
+		ws_reservation_generate(&reservation, destination, step);
+		destination += step;
+		bytes -= step;
 		cond_resched();
-	} while (length);
+	} while (bytes);
 }
 
 static long replay_read(struct replay *replay,
 			const struct wellspring_replay_read __user *argument)
 {
 	struct wellspring_replay_read request;
-	struct ws_reservation reservation;
 	long error = 0;
 	u8 *bytes;
 
@@ -134,12 +138,7 @@ static long replay_read(struct replay *replay,
 	bytes = vmalloc(request.bytes + 1);
 	if (!bytes)
 		return -ENOMEM;
-	if (replay->concurrent) {
-		ws_generator_reserve(&replay->generator, request.bytes, &reservation);
-		ws_reservation_generate(&reservation, bytes, request.bytes);
-	} else {
-		read_canonical(&replay->generator, bytes, request.bytes);
-	}
+	read_generator(&replay->generator, replay->concurrent, bytes, request.bytes);
 	if (copy_to_user(u64_to_user_ptr(request.destination), bytes,
 			 request.bytes))
 		error = -EFAULT;

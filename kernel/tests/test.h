@@ -61,6 +61,7 @@ extern const struct test writers_tests[];
 extern const struct test secrets_tests[];
 extern const struct test nmi_tests[];
 extern const struct test rdrand_tests[];
+extern const struct test interrupts_tests[];
 
 /* Frees what these tests keep for the search. */
 void secrets_exit(void);
