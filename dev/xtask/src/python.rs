@@ -82,8 +82,8 @@ fn environment(interpreter: &str, name: &str) -> Result<PathBuf, String> {
 
 fn pip(environment: &Path, words: &[&str]) -> Command {
     let mut pip = Command::new(environment.join("bin/pip"));
-    pip.args(words)
-        .args(["--quiet", "--disable-pip-version-check"]);
+    pip.args(["--quiet", "--disable-pip-version-check"])
+        .args(words);
     // The native part is built in a target folder that stays.
     pip.env("CARGO_TARGET_DIR", root().join("target/python"));
     pip
