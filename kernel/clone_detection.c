@@ -18,7 +18,7 @@
 #include "doors.h"
 #include "nodes.h"
 
-static const char domain[] = "wellspring stir";
+static const char domain[] = "wellspring node stir";
 
 /*
  * The kernel's own generator is ahead of us: it mixes in the new id of the machine

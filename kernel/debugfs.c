@@ -7,7 +7,7 @@
 #include <linux/seq_file.h>
 
 #include "backend.h"
-#include "collector.h"
+#include "harvester.h"
 #include "doors.h"
 #include "generation.h"
 #include "nodes.h"
@@ -20,19 +20,19 @@
 
 static int state_show(struct seq_file *file, void *unused)
 {
-	struct ws_collector_statistics collector;
+	struct ws_harvester_statistics harvester;
 
-	ws_collector_statistics(&collector);
+	ws_harvester_statistics(&harvester);
 	seq_printf(file, "phase %s\n", ws_phase_name(ws_phase()));
 	seq_printf(file, "generation %llu\n", ws_generation());
 	seq_printf(file, "mode %s\n", ws_mode_name(ws_mode()));
 	seq_printf(file, "cipher %s\n", ws_cipher_name(ws_cipher));
 	seq_printf(file, "backend %s\n",
 		   ws_backend_name(ws_cipher, ws_best_backend(ws_cipher)));
-	seq_printf(file, "collector_rounds %llu\n", collector.rounds);
-	seq_printf(file, "reseeds %llu\n", collector.reseeds);
-	seq_printf(file, "reseeds_held_back %llu\n", collector.held_back);
-	seq_printf(file, "first_pool_bytes %u\n", collector.first_pool_bytes);
+	seq_printf(file, "harvester_rounds %llu\n", harvester.rounds);
+	seq_printf(file, "reseeds %llu\n", harvester.reseeds);
+	seq_printf(file, "reseeds_held_back %llu\n", harvester.held_back);
+	seq_printf(file, "first_pool_bytes %u\n", harvester.first_pool_bytes);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(state);

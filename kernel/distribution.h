@@ -31,7 +31,7 @@ bool ws_distribution_has_room(void);
 /* The pools' lock is held. */
 
 /*
- * In a round of the collector, while there is room: gives a seed to the root, and another
+ * In a round of the harvester, while there is room: gives a seed to the root, and another
  * one to the node whose turn it is, and bumps the generation. Waits for no lock.
  */
 void ws_distribution_deliver(const struct ws_seed *seed);

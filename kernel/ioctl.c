@@ -10,7 +10,7 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "collector.h"
+#include "harvester.h"
 #include "ioctl.h"
 #include "nodes.h"
 #include "phase.h"

@@ -14,7 +14,7 @@
 
 #include "answers.h"
 #include "backend.h"
-#include "collector.h"
+#include "harvester.h"
 #include "doors.h"
 #include "memory.h"
 #include "mix.h"
@@ -46,7 +46,7 @@ static const struct part {
 	{ ws_mix_init, ws_mix_exit },
 	{ ws_topology_init, ws_topology_exit },
 	{ ws_sources_init },
-	{ ws_collector_init, ws_collector_exit },
+	{ ws_harvester_init, ws_harvester_exit },
 	{ ws_timing_init, ws_timing_exit },
 	{ ws_clone_detection_init, ws_clone_detection_exit },
 	{ ws_device_init, ws_device_exit },

@@ -3,10 +3,10 @@
  * Data that users and other modules write, on its way to the pools.
  *
  * Anyone may write as much and as fast as they like. So a writer never touches the
- * pools: it hashes its data into a state of its CPU. Once in a round the collector
+ * pools: it hashes its data into a state of its CPU. Once in a round the harvester
  * takes the hash of each CPU, 32 bytes, or leaves it for the next round if a writer
  * holds the lock. Nothing is lost, no sample of a source is displaced, and a flood costs
- * the collector no more than 32 bytes per CPU and round. They make no reseed due. The
+ * the harvester no more than 32 bytes per CPU and round. They make no reseed due. The
  * lock is held for STEP_BYTES, and only writers on the same CPU want it.
  */
 #include <linux/minmax.h>

@@ -8,7 +8,7 @@
 #include "compat.h"
 
 /*
- * Hashes data into what this CPU gathers for the next round of the collector. No
+ * Hashes data into what this CPU gathers for the next round of the harvester. No
  * credit, no loss. Task or softirq, with interrupts on.
  */
 void ws_mix(const void *data, size_t bytes);

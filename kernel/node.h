@@ -25,7 +25,7 @@ struct ws_mailbox {
 	struct ws_seed seed;
 };
 
-/* The reader's cache lines come first, the collector's after them. */
+/* The reader's cache lines come first, the harvester's after them. */
 struct ws_node {
 	raw_spinlock_t lock;
 	unsigned int number;	/* 0 is the root */
@@ -59,7 +59,7 @@ struct ws_node_statistics {
 void ws_node_init(struct ws_node *node, unsigned int number, int numa_node);
 
 /*
- * One caller at a time, the collector. Puts a seed into the mailbox and has the node take
+ * One caller at a time, the harvester. Puts a seed into the mailbox and has the node take
  * it, unless a reader holds the lock: the next reader then empties the mailbox. False, and
  * nothing is posted, if the mailbox is still full.
  */

@@ -4,7 +4,7 @@
  *
  * Node 0 says Early, under its lock, when it takes its first credited seed: often in
  * a reader, which may be a hard interrupt and must not wake anyone. So the waking is a
- * call of its own, made by the collector's thread and by ioctls.
+ * call of its own, made by the harvester and by ioctls.
  */
 #include <linux/atomic.h>
 #include <linux/sched.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Fortuna's accumulator: 32 pools that fill equally fast, and of which pool i is
- * emptied by every 2^i-th reseed. It takes no lock: collector.c owns the only one.
+ * emptied by every 2^i-th reseed. It takes no lock: harvester.c owns the only one.
  */
 #ifndef WELLSPRING_POOL_H
 #define WELLSPRING_POOL_H

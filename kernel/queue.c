@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The queues of each CPU: its CPU alone pushes, the collector alone pops, so there is no
+ * The queues of each CPU: its CPU alone pushes, the harvester alone pops, so there is no
  * lock. An interrupt that comes in the middle of a push, and pushes for the same source,
  * finds the queue busy.
  */

@@ -2,7 +2,7 @@
 /*
  * Sources that send samples by themselves: when interrupts come, when tasks are
  * switched, and what hwrng yields. Each hook pushes to a queue of its CPU: at most
- * WS_QUEUE_EVENTS per source, CPU and round of the collector. A push to a full queue costs 4
+ * WS_QUEUE_EVENTS per source, CPU and round of the harvester. A push to a full queue costs 4
  * loads.
  *
  * The noise of a timing event is its cycle counter, low 32 bits. Its data says only

@@ -8,24 +8,24 @@
 
 #include "test.h"
 
-int collector_init(struct collector *collector, u32 capacity)
+int value_set_init(struct value_set *set, u32 capacity)
 {
-	collector->values = vzalloc(array_size(capacity, 16));
-	collector->capacity = capacity;
-	collector->count = 0;
-	return collector->values ? 0 : -ENOMEM;
+	set->values = vzalloc(array_size(capacity, 16));
+	set->capacity = capacity;
+	set->count = 0;
+	return set->values ? 0 : -ENOMEM;
 }
 
-void collector_exit(struct collector *collector)
+void value_set_exit(struct value_set *set)
 {
-	vfree(collector->values);
+	vfree(set->values);
 }
 
-bool collector_add(struct collector *collector, const void *value)
+bool value_set_add(struct value_set *set, const void *value)
 {
-	if (collector->count == collector->capacity)
+	if (set->count == set->capacity)
 		return false;
-	memcpy(collector->values[collector->count++], value, 16);
+	memcpy(set->values[set->count++], value, 16);
 	return true;
 }
 
@@ -34,7 +34,7 @@ static int compare(const void *one, const void *other)
 	return memcmp(one, other, 16);
 }
 
-long collectors_repeats(struct collector *collectors, unsigned int count)
+long value_sets_repeats(struct value_set *sets, unsigned int count)
 {
 	static const u64 zeros[2];
 	u64 (*all)[2];
@@ -43,14 +43,14 @@ long collectors_repeats(struct collector *collectors, unsigned int count)
 	long repeats = 0;
 
 	for (one = 0; one < count; one++)
-		total += collectors[one].count;
+		total += sets[one].count;
 	all = vmalloc(array_size(total + 1, 16));
 	if (!all)
 		return -ENOMEM;
 	for (total = 0, one = 0; one < count; one++) {
-		memcpy(all[total], collectors[one].values,
-		       (size_t)collectors[one].count * 16);
-		total += collectors[one].count;
+		memcpy(all[total], sets[one].values,
+		       (size_t)sets[one].count * 16);
+		total += sets[one].count;
 	}
 	sort(all, total, 16, compare, NULL);
 	for (index = 0; index < total; index++)

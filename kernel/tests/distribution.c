@@ -14,21 +14,21 @@
 
 #define DRAINED 1	/* the node whose credit is used up */
 
-/* Without any timing events 64 rounds of the collector bring pool 0 its 64 bytes. */
+/* Without any timing events 64 rounds of the harvester bring pool 0 its 64 bytes. */
 #define MOST_ROUNDS 200
 /* By then a node that is served first is full. */
 #define MOST_RESEEDS 1000
 
-/* One reseed of the collector, which is no order. False if there was none. */
+/* One reseed of the harvester, which is no order. False if there was none. */
 static bool reseed_once(void)
 {
-	struct ws_collector_statistics before, after;
+	struct ws_harvester_statistics before, after;
 	unsigned int round;
 
-	ws_collector_statistics(&before);
+	ws_harvester_statistics(&before);
 	for (round = 0; round < MOST_ROUNDS; round++) {
-		ws_collector_round();
-		ws_collector_statistics(&after);
+		ws_harvester_round();
+		ws_harvester_statistics(&after);
 		if (after.reseeds != before.reseeds)
 			return true;
 	}
@@ -105,10 +105,10 @@ static int distribution_low_credit_first(struct report *report)
 	if (ws_nodes_count() < 3)
 		return skipped(report, "this machine has %u nodes",
 			       ws_nodes_count());
-	ws_collector_park(true);
+	ws_harvester_park(true);
 	wrong = fill_all() ? "a node is missing" :
 			     serve_low_credit(&served, &rounds);
-	ws_collector_park(false);
+	ws_harvester_park(false);
 	if (!wrong && rounds > 2 * served)
 		wrong = "others were served more often";
 	if (wrong)
@@ -120,7 +120,7 @@ static int distribution_low_credit_first(struct report *report)
 
 /*
  * Each node's seeds in @rounds reseeds, while all readers are on node @busy and use up its
- * credit. No task reads elsewhere, so the collector alone empties the mailboxes there.
+ * credit. No task reads elsewhere, so the harvester alone empties the mailboxes there.
  */
 static bool count_turns(unsigned int busy, unsigned int rounds, u64 *least, u64 *most)
 {
@@ -154,14 +154,14 @@ static int distribution_round_robin(struct report *report)
 
 	if (numbers < 3)
 		return skipped(report, "this machine has %u nodes", numbers);
-	ws_collector_park(true);
+	ws_harvester_park(true);
 	for (busy = 0; busy < numbers && counted; busy++) {
 		counted = !fill_all() && count_turns(busy, rounds, &least, &most);
 		/* Every second reseed is a turn, whichever node is low on credit. */
 		if (least < 4 || most > least + 1)
 			break;
 	}
-	ws_collector_park(false);
+	ws_harvester_park(false);
 	if (!counted)
 		return failed(report, "a node is missing, or no reseed");
 	if (busy < numbers)
@@ -185,18 +185,18 @@ static u64 reseeds_wanted;
 
 static bool has_reseeded(void *unused)
 {
-	struct ws_collector_statistics now;
+	struct ws_harvester_statistics now;
 
 	/* No look at the nodes: that takes their locks. */
-	ws_collector_statistics(&now);
+	ws_harvester_statistics(&now);
 	return now.reseeds >= reseeds_wanted;
 }
 
-/* The collector's thread feeds nodes without readers. */
+/* The harvester feeds nodes without readers. */
 static int distribution_idle_nodes(struct report *report)
 {
 	unsigned int numbers = ws_nodes_count(), number, reseeds = 7 * (numbers - 1);
-	struct ws_collector_statistics before;
+	struct ws_harvester_statistics before;
 	struct ws_node_statistics node = {};
 	u64 seeds[WS_MAX_NODES], least = U64_MAX;
 	struct workers workers;
@@ -205,7 +205,7 @@ static int distribution_idle_nodes(struct report *report)
 		return skipped(report, "this machine has %u nodes", numbers);
 	for (number = 0; number < numbers; number++)
 		seeds[number] = reseeds_of(number);
-	ws_collector_statistics(&before);
+	ws_harvester_statistics(&before);
 	reseeds_wanted = before.reseeds + reseeds;
 	if (workers_start(&workers, 1, read_there, &node.numa_node))
 		return failed(report, "no workers");
@@ -300,27 +300,27 @@ static int draw_and_look(unsigned int number, u8 *bytes, size_t length)
  */
 static int nodes_distinct(struct report *report)
 {
-	struct collector collector;
+	struct value_set set;
 	unsigned int number, offset, count = 0;
 	struct ws_node_statistics node;
 	u8 bytes[256];
 	int other = -1;
 	long repeats;
 
-	if (collector_init(&collector, WS_MAX_NODES * 16))
+	if (value_set_init(&set, WS_MAX_NODES * 16))
 		return failed(report, "no memory");
-	ws_collector_park(true);
+	ws_harvester_park(true);
 	for (number = 0; other < 0 && number < ws_nodes_count(); number++) {
 		if (!ws_nodes_statistics(number, &node))
 			continue;
 		count++;
 		other = draw_and_look(number, bytes, sizeof(bytes));
 		for (offset = 0; offset < sizeof(bytes); offset += 16)
-			collector_add(&collector, bytes + offset);
+			value_set_add(&set, bytes + offset);
 	}
-	ws_collector_park(false);
-	repeats = collectors_repeats(&collector, 1);
-	collector_exit(&collector);
+	ws_harvester_park(false);
+	repeats = value_sets_repeats(&set, 1);
+	value_set_exit(&set);
 	if (other >= 0)
 		return failed(report, "node %d was drawn on for node %u", other,
 			      number - 1);

@@ -85,8 +85,8 @@ static const char *small_steps(struct waiter *waiter)
 	reseeds = root_reseeds();
 	for (step = 1; step < 16; step++) {
 		ws_credit(8);
-		/* The collector's rounds do not take them either. */
-		ws_collector_round();
+		/* The harvester's rounds do not take them either. */
+		ws_harvester_round();
 		wrong = wrong ?: reads_are_wrong(-EAGAIN, 0);
 	}
 	if (!wrong && ws_phase() != WS_EARLY)
@@ -118,10 +118,10 @@ static int early_phases(struct report *report)
 		return failed(report, "no thread");
 
 	wrong = reads_are_wrong(-EAGAIN, -EAGAIN);
-	ws_collector_park(true);
+	ws_harvester_park(true);
 	if (!wrong)
 		wrong = small_steps(&waiter);
-	ws_collector_park(false);
+	ws_harvester_park(false);
 	if ((ws_credit(1) || ws_phase() != WS_READY) && !wrong)
 		wrong = "the phase with 128 bits after the early seed";
 	/* Releases the waiter in any case. */

@@ -11,8 +11,8 @@ state=/sys/kernel/debug/wellspring/state
 insmod "$1/wellspring.ko" withhold_credit=1 && insmod "$1/wellspring_test.ko" || exit 1
 head -c 32 /dev/wellspring >/tmp/early-bytes &
 reader=$!
-# Some rounds of the collector, which find no credit.
-until [ "$(sed -n 's/^collector_rounds //p' $state)" -ge 5 ]; do sleep 0.1; done
+# Some rounds of the harvester, which find no credit.
+until [ "$(sed -n 's/^harvester_rounds //p' $state)" -ge 5 ]; do sleep 0.1; done
 status=0
 grep -q '^phase empty$' $state || { echo "FAILED early/device: $(grep phase $state)"; status=1; }
 [ ! -s /tmp/early-bytes ] || { echo "FAILED early/device: a read did not wait"; status=1; }

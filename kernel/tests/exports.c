@@ -53,21 +53,21 @@ static const char *check_lengths(int (*get)(void *, size_t), u8 *bytes)
 /* A megabyte in pieces and a megabyte in one read, in units of 16 bytes. */
 static long count_repeats(int (*get)(void *, size_t), u8 *bytes)
 {
-	struct collector collector;
+	struct value_set set;
 	size_t offset;
 	long found;
 
-	if (collector_init(&collector, MOST_BYTES / 8))
+	if (value_set_init(&set, MOST_BYTES / 8))
 		return -ENOMEM;
 	for (offset = 0; offset < 1 << 19; offset += 16) {
 		get(bytes, 16);
-		collector_add(&collector, bytes);
+		value_set_add(&set, bytes);
 	}
 	get(bytes, 1 << 20);
 	for (offset = 0; offset < 1 << 20; offset += 16)
-		collector_add(&collector, bytes + offset);
-	found = collectors_repeats(&collector, 1);
-	collector_exit(&collector);
+		value_set_add(&set, bytes + offset);
+	found = value_sets_repeats(&set, 1);
+	value_set_exit(&set);
 	return found;
 }
 
@@ -264,7 +264,7 @@ static int exports_modes(struct report *report)
 	if (!here.bytes)
 		return failed(report, "no memory");
 	/* A seed would bump the generation, and the tap would take a key from the node. */
-	ws_collector_park(true);
+	ws_harvester_park(true);
 	cpus_read_lock();
 	for_each_online_node(numa_node) {
 		int cpu = cpumask_first_and(cpumask_of_node(numa_node),
@@ -276,7 +276,7 @@ static int exports_modes(struct report *report)
 		count++;
 	}
 	cpus_read_unlock();
-	ws_collector_park(false);
+	ws_harvester_park(false);
 	kfree(here.bytes);
 	if (verdict != WELLSPRING_TEST_OK)
 		return verdict;

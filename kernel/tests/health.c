@@ -78,7 +78,7 @@ static void push(const u8 *sample)
 	ws_queue_push(WS_SOURCE_HWRNG, sample, WS_EVENT_BYTES, 0);
 }
 
-static void push_and_collect(unsigned int events, bool constant)
+static void push_and_harvest(unsigned int events, bool constant)
 {
 	u8 sample[WS_EVENT_BYTES] = {};
 
@@ -99,7 +99,7 @@ static bool feed_good_samples(void)
 
 	for (pushed = 0; pushed < 2 * WS_HEALTH_FORGET_SAMPLES / WS_EVENT_BYTES;
 	     pushed += WS_QUEUE_EVENTS / 2)
-		push_and_collect(WS_QUEUE_EVENTS / 2, false);
+		push_and_harvest(WS_QUEUE_EVENTS / 2, false);
 	return hwrng_health(&events) == WS_HEALTH_ACTIVE;
 }
 
@@ -108,10 +108,10 @@ static int health_raw_samples(struct report *report)
 	u64 before, after;
 
 	/* 64 samples: one failure, and not yet the next. */
-	push_and_collect(2, true);
+	push_and_harvest(2, true);
 	if (hwrng_health(&before) != WS_HEALTH_QUARANTINED)
 		return failed(report, "a stuck hwrng is used");
-	push_and_collect(1, false);
+	push_and_harvest(1, false);
 	hwrng_health(&after);
 	if (after != before)
 		return failed(report, "samples of a quarantined source are used");

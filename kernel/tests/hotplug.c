@@ -16,14 +16,14 @@
 #define ATTEMPTS 30
 #define VALUES (1 << 18)
 
-static struct collector values;
+static struct value_set values;
 static DEFINE_SPINLOCK(values_lock);
 static u32 errors;
 
 static void keep_value(const u8 *bytes)
 {
 	spin_lock(&values_lock);
-	collector_add(&values, bytes);
+	value_set_add(&values, bytes);
 	spin_unlock(&values_lock);
 }
 
@@ -89,11 +89,11 @@ static int hotplug_cpus(struct report *report)
 	if (!IS_ENABLED(CONFIG_HOTPLUG_CPU) || !last)
 		return skipped(report, "no CPU can go");
 	errors = 0;
-	if (collector_init(&values, VALUES))
+	if (value_set_init(&values, VALUES))
 		return failed(report, "no memory");
 	error = workers_start(&workers, 1, read_some, NULL);
 	if (error) {
-		collector_exit(&values);
+		value_set_exit(&values);
 		return failed(report, "error %d", error);
 	}
 	/* The reader of a CPU that goes moves to another CPU, and goes on there. */
@@ -101,14 +101,14 @@ static int hotplug_cpus(struct report *report)
 	     round < CYCLES && verdict == WELLSPRING_TEST_OK; round++)
 		verdict = cycle_cpu(report, last - round % min(last, 2));
 	workers_stop(&workers);
-	repeats = collectors_repeats(&values, 1);
+	repeats = value_sets_repeats(&values, 1);
 	if (verdict == WELLSPRING_TEST_OK && (repeats || errors))
 		verdict = failed(report, "%ld values came twice, errors: %u",
 				 repeats, errors);
 	if (verdict == WELLSPRING_TEST_OK)
 		verdict = passed(report, "%u times off and on, %u values", CYCLES,
 				 values.count);
-	collector_exit(&values);
+	value_set_exit(&values);
 	return verdict;
 }
 
@@ -144,7 +144,7 @@ static int hotplug_nodes(struct report *report)
 	if (count < 2)
 		return skipped(report, "this machine has one node");
 	errors = 0;
-	if (collector_init(&values, VALUES))
+	if (value_set_init(&values, VALUES))
 		return failed(report, "no memory");
 	error = workers_start(&workers, 1, read_node, NULL);
 	for (round = 0; !error && !wrong && round < CYCLES; round++) {
@@ -166,8 +166,8 @@ static int hotplug_nodes(struct report *report)
 	}
 	if (workers.count)
 		workers_stop(&workers);
-	repeats = collectors_repeats(&values, 1);
-	collector_exit(&values);
+	repeats = value_sets_repeats(&values, 1);
+	value_set_exit(&values);
 	if (error || errors || repeats || wrong)
 		return failed(report, "error %d, %u, %ld values came twice, %s",
 			      error, errors, repeats, wrong ?: "");
@@ -227,7 +227,7 @@ static int hotplug_all_cpus(struct report *report)
 	errors = 0;
 	if (!alloc_cpumask_var(&cpus, GFP_KERNEL))
 		return failed(report, "no memory");
-	if (collector_init(&values, VALUES)) {
+	if (value_set_init(&values, VALUES)) {
 		free_cpumask_var(cpus);
 		return failed(report, "no memory");
 	}
@@ -236,10 +236,10 @@ static int hotplug_all_cpus(struct report *report)
 		"no workers" : cycle_all(numa_node, cpus);
 	if (workers.count)
 		workers_stop(&workers);
-	repeats = collectors_repeats(&values, 1);
+	repeats = value_sets_repeats(&values, 1);
 	if (!wrong && (repeats || errors))
 		wrong = "a read failed, or a value came twice";
-	collector_exit(&values);
+	value_set_exit(&values);
 	free_cpumask_var(cpus);
 	if (wrong)
 		return failed(report, "%s; %ld values, errors %u", wrong,

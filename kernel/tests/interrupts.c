@@ -93,13 +93,13 @@ static int interrupts_writes(struct report *report)
 
 	if (!bytes)
 		return failed(report, "no memory");
-	ws_collector_park(true);
+	ws_harvester_park(true);
 	migrate_disable();
 	ws_simd_statistics(smp_processor_id(), &before);
 	ws_mix(bytes, WRITE_BYTES);
 	ws_simd_statistics(smp_processor_id(), &after);
 	migrate_enable();
-	ws_collector_park(false);
+	ws_harvester_park(false);
 	kfree(bytes);
 	steps = after.sections[WS_TASK] - before.sections[WS_TASK] +
 		after.refusals[WS_TASK] - before.refusals[WS_TASK];

@@ -20,7 +20,7 @@
 #define TIME_MS 1500
 
 struct reader {
-	struct collector values[WS_CONTEXTS];
+	struct value_set values[WS_CONTEXTS];
 	/* Set by the task: it is in the middle of a read. */
 	bool inside;
 	u32 hits[WS_CONTEXTS];
@@ -50,7 +50,7 @@ static void read_here(struct readers *readers, int cpu, size_t bytes)
 	if (readers->get(destination, bytes))
 		reader->errors++;
 	for (offset = 0; offset < bytes; offset += 16)
-		collector_add(&reader->values[context], destination + offset);
+		value_set_add(&reader->values[context], destination + offset);
 }
 
 /* Multiples of 16, so that repeated bytes are whole values. */
@@ -87,7 +87,7 @@ static void readers_exit(struct readers *readers)
 		if (!readers->of_cpu[cpu])
 			continue;
 		for (context = 0; context < WS_CONTEXTS; context++)
-			collector_exit(&readers->of_cpu[cpu]->values[context]);
+			value_set_exit(&readers->of_cpu[cpu]->values[context]);
 		vfree(readers->of_cpu[cpu]);
 	}
 	kfree(readers->of_cpu);
@@ -106,7 +106,7 @@ static int readers_init(struct readers *readers)
 
 		readers->of_cpu[cpu] = reader;
 		for (context = 0; reader && context < WS_CONTEXTS; context++)
-			error |= collector_init(&reader->values[context], VALUES);
+			error |= value_set_init(&reader->values[context], VALUES);
 		if (error || !reader) {
 			readers_exit(readers);
 			return -ENOMEM;
@@ -133,7 +133,7 @@ static bool both_interrupted(void *argument)
 static int judge_nested(struct report *report, struct readers *readers)
 {
 	u32 counts[WS_CONTEXTS] = {}, hits[WS_CONTEXTS] = {}, errors = 0;
-	struct collector *all;
+	struct value_set *all;
 	unsigned int context, count = 0;
 	long repeats;
 	int cpu;
@@ -151,7 +151,7 @@ static int judge_nested(struct report *report, struct readers *readers)
 			hits[context] += reader->hits[context];
 		}
 	}
-	repeats = collectors_repeats(all, count);
+	repeats = value_sets_repeats(all, count);
 	kfree(all);
 	if (errors || repeats)
 		return failed(report, "%ld values came twice, %u errors", repeats,

@@ -5,7 +5,7 @@
  *
  * Someone outside sends the NMIs, such as the monitor of an emulator, and says so with
  * expects_nmi=1 when this module is loaded. They may come to one CPU alone, so each CPU
- * has its own collectors.
+ * has its own sets.
  */
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -30,8 +30,8 @@ static atomic_t nmis, not_refused;
 
 /* Of each CPU: pseudo bytes that NMIs and that tasks got. */
 struct per_cpu_values {
-	struct collector in_nmis;
-	struct collector in_tasks;
+	struct value_set in_nmis;
+	struct value_set in_tasks;
 };
 
 static struct per_cpu_values *values_of_cpu;
@@ -45,21 +45,21 @@ static int nmi_reads(unsigned int type, struct pt_regs *registers)
 	    memchr_inv(bytes, 0, sizeof(bytes)))
 		atomic_inc(&not_refused);
 	wellspring_get_pseudo_bytes(bytes, sizeof(bytes));
-	collector_add(&values_of_cpu[smp_processor_id()].in_nmis, bytes);
+	value_set_add(&values_of_cpu[smp_processor_id()].in_nmis, bytes);
 	atomic_inc(&nmis);
 	return NMI_HANDLED;
 }
 
-/* When the collector is full, calls go on, so that NMIs still find calls to interrupt. */
+/* When the set is full, calls go on, so that NMIs still find calls to interrupt. */
 static void read_until_stopped(struct worker *worker)
 {
-	struct collector *mine = &values_of_cpu[worker->cpu].in_tasks;
+	struct value_set *mine = &values_of_cpu[worker->cpu].in_tasks;
 	unsigned int again;
 	u8 bytes[16];
 
 	for (again = 0; again < 1000; again++) {
 		wellspring_get_pseudo_bytes(bytes, sizeof(bytes));
-		collector_add(mine, bytes);
+		value_set_add(mine, bytes);
 	}
 	if (wellspring_get_bytes(bytes, sizeof(bytes)))
 		atomic_inc(&not_refused);
@@ -82,10 +82,10 @@ static int judge_nmis(struct report *report, int error)
 		return failed(report, "error %d after %d NMIs", error, atomic_read(&nmis));
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
 		struct per_cpu_values *own = &values_of_cpu[cpu];
-		struct collector both[2] = { own->in_nmis, own->in_tasks };
+		struct value_set both[2] = { own->in_nmis, own->in_tasks };
 
 		values += both[0].count + both[1].count;
-		repeats += collectors_repeats(both, 2);
+		repeats += value_sets_repeats(both, 2);
 	}
 	if (repeats)
 		return failed(report, "%ld of %u pseudo values came twice", repeats, values);
@@ -98,8 +98,8 @@ static void free_values(void)
 	unsigned int cpu;
 
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		collector_exit(&values_of_cpu[cpu].in_nmis);
-		collector_exit(&values_of_cpu[cpu].in_tasks);
+		value_set_exit(&values_of_cpu[cpu].in_nmis);
+		value_set_exit(&values_of_cpu[cpu].in_tasks);
 	}
 	kfree(values_of_cpu);
 }
@@ -112,8 +112,8 @@ static int alloc_values(void)
 	if (!values_of_cpu)
 		return -ENOMEM;
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
-		if (collector_init(&values_of_cpu[cpu].in_nmis, MOST_IN_NMIS) ||
-		    collector_init(&values_of_cpu[cpu].in_tasks, MOST_IN_TASKS)) {
+		if (value_set_init(&values_of_cpu[cpu].in_nmis, MOST_IN_NMIS) ||
+		    value_set_init(&values_of_cpu[cpu].in_tasks, MOST_IN_TASKS)) {
 			free_values();
 			return -ENOMEM;
 		}

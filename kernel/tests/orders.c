@@ -90,7 +90,7 @@ static int orders_all_nodes(struct report *report)
 
 	if (!before)
 		return failed(report, "no memory");
-	ws_collector_park(true);
+	ws_harvester_park(true);
 	for (kind = 0; !error && whole == kind * ORDERS && kind < ARRAY_SIZE(orders);
 	     kind++) {
 		for (order = 0; !error && order < ORDERS; order++) {
@@ -102,7 +102,7 @@ static int orders_all_nodes(struct report *report)
 			most = max(most, left_out);
 		}
 	}
-	ws_collector_park(false);
+	ws_harvester_park(false);
 	kfree(before);
 	kind--;
 	if (error)
@@ -152,7 +152,7 @@ static int orders_before_bump(struct report *report)
 
 	if (!watch)
 		return failed(report, "no memory");
-	ws_collector_park(true);
+	ws_harvester_park(true);
 	take_counts(&watch->base);
 	error = workers_start(&workers, 1, look_at_nodes, watch);
 	looked = !error && wait_until(has_looked, watch);
@@ -162,7 +162,7 @@ static int orders_before_bump(struct report *report)
 	}
 	if (workers.count)
 		workers_stop(&workers);
-	ws_collector_park(false);
+	ws_harvester_park(false);
 	if (error || !looked)
 		verdict = failed(report, "error %d, %llu looks", error, watch->looks);
 	else if (watch->early)

@@ -28,7 +28,7 @@ static int queues_apart(struct report *report)
 	u32 event;
 
 	get_random_bytes(sample, sizeof(sample));
-	ws_collector_park(true);
+	ws_harvester_park(true);
 	/* Drains all queues. */
 	ws_reseed();
 	local_irq_save(flags);
@@ -40,7 +40,7 @@ static int queues_apart(struct report *report)
 	switches = dropped(WS_SOURCE_SCHEDULER) - switches;
 	samples = dropped(WS_SOURCE_HWRNG) - samples;
 	local_irq_restore(flags);
-	ws_collector_park(false);
+	ws_harvester_park(false);
 	if (switches < WS_QUEUE_EVENTS)
 		return failed(report, "a full queue dropped %llu events", switches);
 	if (samples)

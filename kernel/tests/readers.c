@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Many readers and the collector, in each mode: which locks the reads took, and whether
+ * Many readers and the harvester, in each mode: which locks the reads took, and whether
  * reseeds went on. How fair the kernel's spinlock is cannot be judged in an emulator with
  * more CPUs than the host, so the shares of the readers are printed and not judged.
  */
@@ -24,7 +24,7 @@ struct counts {
 	u64 wait_ns;
 	u64 deeper;
 	u64 generation;
-	struct ws_collector_statistics collector;
+	struct ws_harvester_statistics harvester;
 };
 
 struct crowd {
@@ -49,14 +49,14 @@ static void read_on(struct worker *worker)
 	}
 }
 
-/* The collector made rounds, and reseeded, in spite of the readers. */
-static bool collector_goes_on(void *argument)
+/* The harvester made rounds, and reseeded, in spite of the readers. */
+static bool harvester_goes_on(void *argument)
 {
 	const struct crowd *crowd = argument;
-	const struct ws_collector_statistics *before = &crowd->before->collector;
-	struct ws_collector_statistics now;
+	const struct ws_harvester_statistics *before = &crowd->before->harvester;
+	struct ws_harvester_statistics now;
 
-	ws_collector_statistics(&now);
+	ws_harvester_statistics(&now);
 	return now.rounds - before->rounds >= LEAST_ROUNDS &&
 	       now.reseeds != before->reseeds;
 }
@@ -70,7 +70,7 @@ static void take_counts(struct counts *counts)
 	int cpu;
 
 	memset(counts, 0, sizeof(*counts));
-	ws_collector_statistics(&counts->collector);
+	ws_harvester_statistics(&counts->harvester);
 	counts->generation = ws_generation();
 	for (number = 0; number < ws_nodes_count(); number++) {
 		if (!ws_nodes_statistics(number, &node))
@@ -138,7 +138,7 @@ static int run_readers(struct report *report, enum ws_mode mode)
 	take_counts(before);
 	crowd.before = before;
 	error = workers_run(READERS_PER_CPU, read_on, &crowd, TIME_MS,
-			    collector_goes_on);
+			    harvester_goes_on);
 	take_counts(after);
 	for (index = 0; index < count; index++) {
 		least = min(least, crowd.reads[index]);
@@ -149,9 +149,9 @@ static int run_readers(struct report *report, enum ws_mode mode)
 	if (error == -ETIMEDOUT)
 		verdict = failed(report, "in minutes: least reads %llu, %llu rounds, %llu reseeds",
 				 least,
-				 after->collector.rounds - before->collector.rounds,
-				 after->collector.reseeds -
-					 before->collector.reseeds);
+				 after->harvester.rounds - before->harvester.rounds,
+				 after->harvester.reseeds -
+					 before->harvester.reseeds);
 	else if (error || crowd.errors)
 		verdict = failed(report, "error %d in a read", error);
 	else if (wrong)
@@ -160,14 +160,14 @@ static int run_readers(struct report *report, enum ws_mode mode)
 		verdict = passed(report,
 				 "%u readers, %llu reads, least/most %llu%%; "
 				 "%llu locks taken, %llu waits of %llu us; "
-				 "%llu rounds of the collector, %llu reseeds",
+				 "%llu rounds of the harvester, %llu reseeds",
 				 count, total, least * 100 / most,
 				 after->all_reservations - before->all_reservations,
 				 after->waits - before->waits,
 				 (after->wait_ns - before->wait_ns) / 1000,
-				 after->collector.rounds - before->collector.rounds,
-				 after->collector.reseeds -
-					 before->collector.reseeds);
+				 after->harvester.rounds - before->harvester.rounds,
+				 after->harvester.reseeds -
+					 before->harvester.reseeds);
 	kfree(before);
 	kfree(crowd.reads);
 	return verdict;

@@ -14,7 +14,7 @@ trace_resume() {
 }
 
 # Prints the verdict of the test $1: after a resume the generation changes before any task
-# runs again, that is during the resume of the core: one CPU, not even the collector.
+# runs again, that is during the resume of the core: one CPU, not even the harvester.
 judge_resume() {
 	echo 0 >$tracing/events/enable
 	awk '/suspend_resume: syscore_resume\[.*begin/ { core = 1 }

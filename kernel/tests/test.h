@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 #include "../backend.h"
-#include "../collector.h"
+#include "../harvester.h"
 #include "../compat.h"
 #include "../generation.h"
 #include "../generator.h"
@@ -78,22 +78,22 @@ long measure(struct wellspring_test_measure __user *argument);
 
 /*
  * 16-byte values by the thousands, and whether one comes twice (distinct.c). Values
- * may be added from any context, each collector from one at a time.
+ * may be added from any context, each set from one at a time.
  */
-struct collector {
+struct value_set {
 	u64 (*values)[2];
 	u32 capacity;
 	u32 count;
 };
 
-int collector_init(struct collector *collector, u32 capacity);
-void collector_exit(struct collector *collector);
+int value_set_init(struct value_set *set, u32 capacity);
+void value_set_exit(struct value_set *set);
 /* False when it is full. */
-bool collector_add(struct collector *collector, const void *value);
+bool value_set_add(struct value_set *set, const void *value);
 /*
- * Sorts all values of several collectors together. How many came twice, or were
+ * Sorts all values of several sets together. How many came twice, or were
  * zero; a negative errno if there was no memory.
  */
-long collectors_repeats(struct collector *collectors, unsigned int count);
+long value_sets_repeats(struct value_set *sets, unsigned int count);
 
 #endif

@@ -19,7 +19,7 @@ static void write_event(struct worker *worker)
 }
 
 struct counts {
-	struct ws_collector_statistics collector;
+	struct ws_harvester_statistics harvester;
 	struct ws_source_statistics sources[WS_SOURCES];
 };
 
@@ -27,7 +27,7 @@ static void take_counts(struct counts *counts)
 {
 	enum ws_source source;
 
-	ws_collector_statistics(&counts->collector);
+	ws_harvester_statistics(&counts->harvester);
 	for (source = 0; source < WS_SOURCES; source++)
 		ws_source_statistics(source, &counts->sources[source]);
 }
@@ -39,7 +39,7 @@ struct flood {
 
 static u64 rounds_in(const struct flood *flood)
 {
-	return flood->after.collector.rounds - flood->before.collector.rounds;
+	return flood->after.harvester.rounds - flood->before.harvester.rounds;
 }
 
 static u64 events_in(const struct flood *flood, enum ws_source source)
@@ -62,7 +62,7 @@ static bool rounds_are_made(void *argument)
  */
 static u64 reseeds_by_sources(const struct flood *flood)
 {
-	u64 bytes = flood->before.collector.first_pool_bytes;
+	u64 bytes = flood->before.harvester.first_pool_bytes;
 	enum ws_source source;
 
 	for (source = 0; source < WS_SOURCES; source++) {
@@ -80,20 +80,20 @@ static u64 reseeds_by_sources(const struct flood *flood)
 static const char *flood_is_wrong(const struct flood *flood)
 {
 	if (rounds_in(flood) < ROUNDS)
-		return "the collector stands still";
+		return "the harvester stands still";
 	if (!events_in(flood, WS_SOURCE_MIX))
 		return "nothing of it was mixed";
 	/* In turn the system, with two events, and the processor, with one. */
 	if (events_in(flood, WS_SOURCE_SYSTEM) < rounds_in(flood) / 2 * 2 - 2)
 		return "samples of the system were lost";
-	if (flood->after.collector.reseeds - flood->before.collector.reseeds >
+	if (flood->after.harvester.reseeds - flood->before.harvester.reseeds >
 	    reseeds_by_sources(flood))
 		return "it caused reseeds";
 	return NULL;
 }
 
 /*
- * Writers on all CPUs: the collector goes on, the sources lose no sample, and what was
+ * Writers on all CPUs: the harvester goes on, the sources lose no sample, and what was
  * written makes no reseed due. Loaded with timing=off (flood.sh), the last of these is
  * 3 reseeds in 40 rounds at most.
  */
@@ -117,7 +117,7 @@ static int writers_flood(struct report *report)
 	wait_until(rounds_are_made, flood);
 	workers_stop(&workers);
 	wrong = flood_is_wrong(flood);
-	reseeds = flood->after.collector.reseeds - flood->before.collector.reseeds;
+	reseeds = flood->after.harvester.reseeds - flood->before.harvester.reseeds;
 	passed(report,
 	       "%u writers: %llu mixed events, %llu events of the system in %llu rounds, %llu reseeds, by sources at most %llu%s%s",
 	       workers.count, events_in(flood, WS_SOURCE_MIX),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The collector.
+ * The harvester.
  *
  * The thread never waits for a reader: it posts seeds to mailboxes, and takes a node's
  * lock only if it is free. For the pools it waits its turn: only operators hold them
  * besides, for one order each.
  *
- * Samples that the collector draws go straight to the pools. Queues are for hooks, which
+ * Samples that the harvester draws go straight to the pools. Queues are for hooks, which
  * cannot take the pools' lock. mix.c keeps what users write apart.
  */
 #include <linux/jiffies.h>
@@ -18,7 +18,7 @@
 #include <linux/timex.h>
 
 #include "clock.h"
-#include "collector.h"
+#include "harvester.h"
 #include "distribution.h"
 #include "memory.h"
 #include "mix.h"
@@ -176,7 +176,7 @@ int ws_restore(unsigned int number, const u8 *saved, u32 credit_bits)
 }
 WS_EXPORT_FOR_TEST(ws_restore);
 
-static void collect(void)
+static void harvest(void)
 {
 	WRITE_ONCE(rounds, rounds + 1);
 	mutex_lock(&pools_lock);
@@ -224,7 +224,7 @@ static unsigned int next_pause_ms(unsigned int pause_ms)
  * kernel without readers of random bytes might never initialise its pool, and we
  * would get no credit.
  */
-static int collector_thread(void *unused)
+static int harvester_thread(void *unused)
 {
 	unsigned int pause_ms = WS_RESEED_INTERVAL_MS;
 
@@ -235,7 +235,7 @@ static int collector_thread(void *unused)
 			kthread_parkme();
 			continue;
 		}
-		collect();
+		harvest();
 		pause_ms = next_pause_ms(pause_ms);
 		/* In this order: an order to stop or park ends the pause that follows. */
 		set_current_state(TASK_INTERRUPTIBLE);
@@ -246,10 +246,10 @@ static int collector_thread(void *unused)
 	return 0;
 }
 
-void ws_collector_statistics(struct ws_collector_statistics *statistics)
+void ws_harvester_statistics(struct ws_harvester_statistics *statistics)
 {
 	mutex_lock(&pools_lock);
-	*statistics = (struct ws_collector_statistics) {
+	*statistics = (struct ws_harvester_statistics) {
 		.rounds = READ_ONCE(rounds),
 		.reseeds = accumulator.reseeds,
 		.held_back = held_back,
@@ -257,35 +257,35 @@ void ws_collector_statistics(struct ws_collector_statistics *statistics)
 	};
 	mutex_unlock(&pools_lock);
 }
-WS_EXPORT_FOR_TEST(ws_collector_statistics);
+WS_EXPORT_FOR_TEST(ws_harvester_statistics);
 
 #ifdef WELLSPRING_TESTS
-void ws_collector_park(bool park)
+void ws_harvester_park(bool park)
 {
 	if (park)
 		kthread_park(thread);
 	else
 		kthread_unpark(thread);
 }
-WS_EXPORT_FOR_TEST(ws_collector_park);
+WS_EXPORT_FOR_TEST(ws_harvester_park);
 
-void ws_collector_round(void)
+void ws_harvester_round(void)
 {
 	mutex_lock(&pools_lock);
 	accumulator.reseeded = false;
 	mutex_unlock(&pools_lock);
-	collect();
+	harvest();
 }
-WS_EXPORT_FOR_TEST(ws_collector_round);
+WS_EXPORT_FOR_TEST(ws_harvester_round);
 #endif
 
-int ws_collector_init(void)
+int ws_harvester_init(void)
 {
 	ws_accumulator_init(&accumulator);
 	/* Usually this seeds every node. Otherwise the thread goes on. */
 	ws_reseed();
 	thread = ws_step_fails() ? ERR_PTR(-ENOMEM) :
-		 kthread_run(collector_thread, NULL, "wellspring");
+		 kthread_run(harvester_thread, NULL, "wellspring");
 	if (IS_ERR(thread)) {
 		memzero_explicit(&accumulator, sizeof(accumulator));
 		return PTR_ERR(thread);
@@ -293,7 +293,7 @@ int ws_collector_init(void)
 	return 0;
 }
 
-void ws_collector_exit(void)
+void ws_harvester_exit(void)
 {
 	kthread_stop(thread);
 	memzero_explicit(&accumulator, sizeof(accumulator));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The collector: owns the pools, and a thread that draws on sources, drains the queues
+ * The harvester: owns the pools, and a thread that draws on sources, drains the queues
  * into the pools, and delivers seeds when a reseed is due.
  */
-#ifndef WELLSPRING_COLLECTOR_H
-#define WELLSPRING_COLLECTOR_H
+#ifndef WELLSPRING_HARVESTER_H
+#define WELLSPRING_HARVESTER_H
 
 #include "source.h"
 
-struct ws_collector_statistics {
+struct ws_harvester_statistics {
 	u64 rounds;		/* of the thread */
 	u64 reseeds;		/* seeds taken from the pools */
 	u64 held_back;		/* reseeds put off: a reader of node 0 had not taken the last seed */
@@ -34,13 +34,13 @@ int ws_credit(u32 credit_bits);
 int ws_restore(unsigned int number, const u8 *saved, u32 credit_bits);
 
 /* For tests: no round of the thread begins until it is called with false. */
-void ws_collector_park(bool park);
+void ws_harvester_park(bool park);
 /* For tests, while it is parked: a round that does not wait for its pace. */
-void ws_collector_round(void);
+void ws_harvester_round(void);
 
-void ws_collector_statistics(struct ws_collector_statistics *statistics);
+void ws_harvester_statistics(struct ws_harvester_statistics *statistics);
 
-int ws_collector_init(void);
-void ws_collector_exit(void);
+int ws_harvester_init(void);
+void ws_harvester_exit(void);
 
 #endif

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Makes kernel/answers-table.h, the answers that the kernel module checks when it is loaded, from the files in vectors/.
+
+    python3 vectors/make-kernel-answers.py            writes it
+    python3 vectors/make-kernel-answers.py --check    exit status 1 if it differs, or if the module and the crates separate
+                                                      the seeds of nodes by different strings
+
+Keystreams come from the ciphers of model.py. Needs Python 3.9 alone.
+"""
+
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+from model import CIPHERS, Generator, check_ciphers, fields_of, unhex
+
+ROOT = Path(__file__).parent.parent
+TABLE = ROOT / "kernel/answers-table.h"
+VECTOR, READS = "min-seed", 17
+NAMES = {"aes": "WS_AES256", "chacha": "WS_CHACHA20"}
+# 20 blocks before each carry, so that it falls into a run of the widest backend.
+COUNTERS = [1] + [2**bits - 20 for bits in (32, 64, 128)]
+STREAM_BYTES = 5000
+DOMAIN = re.compile(r'"(wellspring (?:node|seed chain)[a-z ]*)"')
+
+
+def array(kind, name, rows):
+    return "".join([f"static const {kind} {name}[] = {{\n", *(f"\t{row},\n" for row in rows), "};\n\n"])
+
+
+def streams():
+    """SHA-256 of the first 5000 bytes under the key 00 01 .. 1f."""
+    for name, cipher in CIPHERS.items():
+        for counter in COUNTERS:
+            output = Generator(cipher, bytes(range(32)), counter).blocks(STREAM_BYTES)
+            high, low = divmod(counter, 2**64)
+            yield f'{{ {NAMES[name]}, {{ {low:#x}, {high:#x} }},\n\t  "{hashlib.sha256(output).hexdigest()}" }}'
+
+
+def fortuna():
+    """FreeBSD's events, lengths, and for each way to read: the key after the reads, SHA-256 of their bytes."""
+    answers, events, lengths = [], [], []
+    name, cipher, concurrent = None, None, None
+    for line in (ROOT / "vectors/fortuna-freebsd.txt").read_text().splitlines():
+        word, *rest = line.split() or [""]
+        fields = fields_of(rest)
+        if word == "begin" and fields["name"].endswith("/" + VECTOR):
+            name, cipher, concurrent = fields["name"], fields["cipher"], fields["concurrent"]
+            events, lengths, output = [], [], b""
+        elif name and word == "ev":
+            data = ", ".join(f"{byte:#04x}" for byte in unhex(fields["data"]))
+            events.append(f'{{ 0x{fields["ctr"]}, {fields["size"]}, {{ {data + " " if data else ""}}} }}')
+        elif name and word == "read" and len(lengths) < READS:
+            lengths.append(fields["n"])
+            output += unhex(fields["out"])
+        elif name and word == "after" and len(lengths) == READS:
+            flag = "true" if concurrent == "1" else "false"
+            answers.append(f'{{ {NAMES[cipher]}, {flag},\n\t  "{fields["K"]}",\n'
+                           f'\t  "{hashlib.sha256(output).hexdigest()}" }}')
+            name = None
+    return answers, events, lengths
+
+
+def pseudo(word, index):
+    """Line `index` of this kind in the vectors of xorshift128+, as words."""
+    lines = (ROOT / "vectors/pseudo-xorshift128+.txt").read_text().splitlines()
+    fields = fields_of([line for line in lines if line.startswith(word + " ")][index].split()[1:])
+    return {key: [f"0x{part}" for part in value.split(",")] for key, value in fields.items()}
+
+
+def table():
+    check_ciphers()
+    answers, events, lengths = fortuna()
+    words, jump = pseudo("words", 3), pseudo("jump", 4)
+    defines = {"STREAM_BYTES": STREAM_BYTES, "WORDS": len(words["out"])}
+    return "".join([
+        "/* SPDX-License-Identifier: GPL-2.0 OR MIT */\n",
+        "/* Made by vectors/make-kernel-answers.py: change that, not this. For answers.c. */\n\n",
+        *(f"#define {name} {value}\n" for name, value in defines.items()), "\n",
+        array("struct stream_answer", "stream_answers", streams()),
+        array("struct fortuna_answer", "fortuna_answers", answers),
+        array("struct fortuna_event", "events", events),
+        f"static const u16 read_lengths[] = {{\n\t{', '.join(lengths)}\n}};\n\n",
+        f"static const struct ws_pseudo first_state = {{ {{ {', '.join(words['state'])} }} }};\n",
+        f"static const u64 last_word = {words['out'][-1]};\n",
+        f"static const struct ws_pseudo before_jump = {{ {{ {', '.join(jump['state'])} }} }};\n",
+        f"static const struct ws_pseudo after_jump = {{ {{ {', '.join(jump['after'])} }} }};\n",
+    ])
+
+
+def domains(folder, suffix):
+    files = (file for file in (ROOT / folder).rglob("*" + suffix) if "tests" not in file.parts)
+    return {domain for file in files for domain in DOMAIN.findall(file.read_text())}
+
+
+def main():
+    if sys.argv[1:] != ["--check"]:
+        TABLE.write_text(table())
+        return 0
+    module, crates = domains("kernel", ".c"), domains("crates/wellspring-core/src", ".rs")
+    if TABLE.read_text() != table():
+        print(f"{TABLE.relative_to(ROOT)} is not what vectors/make-kernel-answers.py makes")
+    elif not module or module != crates:
+        print(f"strings of the module alone: {module - crates}; of the crates alone: {crates - module}")
+    else:
+        print(f"the module's answers are those of vectors/; {len(module)} strings as in the crates")
+        return 0
+    return 1
+
+
+sys.exit(main())
