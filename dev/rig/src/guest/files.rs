@@ -1,12 +1,13 @@
 //! The files that every guest has: busybox, and an init that runs commands from the serial line.
 
-use super::cache::Cache;
-use super::initramfs::Initramfs;
+use super::cache::{Cache, run};
 use super::outcome::{Result, at};
 use super::packages::Apt;
 use super::shell::END;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Mounts what programs expect, then runs each line of the serial line in one shell. Standard error goes to the
 /// serial line too, so an answer includes its errors.
@@ -29,64 +30,78 @@ while read -r line; do
 done
 "#;
 
-/// The files of a guest.
-#[derive(Clone)]
+/// The files of a guest, in a folder of this machine.
 pub(crate) struct Files {
-    initramfs: Initramfs,
+    folder: PathBuf,
+    busybox: PathBuf,
 }
 
 impl Files {
     /// Busybox and the init.
-    pub(crate) fn fetch(cache: &Cache) -> Result<Self> {
+    pub(crate) fn new(cache: &Cache, name: &str) -> Result<Self> {
         debug_assert!(INIT.contains(END));
-        let busybox = busybox(cache)?;
-        let mut initramfs = Initramfs::new();
-        for folder in ["bin", "dev", "proc", "sys", "tmp", "run", "mnt"] {
-            initramfs.folder(folder);
+        let files = Self {
+            folder: cache.fresh(&format!("files-{name}"))?,
+            busybox: busybox(cache)?,
+        };
+        for folder in ["dev", "proc", "sys", "tmp", "run", "mnt"] {
+            files.make(folder)?;
         }
-        initramfs.copy("bin/busybox", &busybox)?;
-        initramfs.link("bin/sh", "busybox");
-        initramfs.program("init", INIT.as_bytes());
-        Ok(Self { initramfs })
+        let files = files.copy("bin/busybox", &busybox(cache)?)?;
+        symlink("busybox", files.folder.join("bin/sh")).map_err(at("bin/sh"))?;
+        files.program("init", INIT.as_bytes())
+    }
+
+    fn make(&self, path: &str) -> Result {
+        let folder = self.folder.join(path);
+        fs::create_dir_all(&folder).map_err(at(folder.display()))
+    }
+
+    /// A file that can be run.
+    fn program(self, path: &str, bytes: &[u8]) -> Result<Self> {
+        let file = self.folder.join(path);
+        self.make(path.rsplit_once('/').map_or("", |(folder, _)| folder))?;
+        fs::write(&file, bytes).map_err(at(file.display()))?;
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&file, executable).map_err(at(file.display()))?;
+        Ok(self)
     }
 
     /// Copies a file of this machine to a path of the guest.
-    pub(crate) fn copy(mut self, path: &str, from: &Path) -> Result<Self> {
-        self.initramfs.copy(path, from)?;
-        Ok(self)
+    pub(crate) fn copy(self, path: &str, from: &Path) -> Result<Self> {
+        let bytes = fs::read(from).map_err(at(from.display()))?;
+        self.program(path, &bytes)
     }
 
     /// Copies these files to a folder of the guest. They keep their names.
-    pub(crate) fn collect(mut self, path: &str, from: &[PathBuf]) -> Result<Self> {
-        self.initramfs.folder(path);
-        for file in from {
+    pub(crate) fn collect(self, path: &str, from: &[PathBuf]) -> Result<Self> {
+        from.iter().try_fold(self, |files, file| {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            self.initramfs.copy(&format!("{path}/{name}"), file)?;
-        }
-        Ok(self)
+            files.copy(&format!("{path}/{name}"), file)
+        })
     }
 
     /// Adds a folder of the guest with these contents. The names begin with 00-, 01-, .. in this order.
-    pub(crate) fn contents(mut self, path: &str, files: &[(String, Vec<u8>)]) -> Self {
-        self.initramfs.folder(path);
-        for (number, (name, bytes)) in files.iter().enumerate() {
-            self.initramfs
-                .program(&format!("{path}/{number:02}-{name}"), bytes);
-        }
-        self
+    pub(crate) fn contents(self, path: &str, contents: &[(String, Vec<u8>)]) -> Result<Self> {
+        self.make(path)?;
+        let mut numbered = (0..).zip(contents);
+        numbered.try_fold(self, |files, (number, (name, bytes))| {
+            files.program(&format!("{path}/{number:02}-{name}"), bytes)
+        })
     }
 
     /// Adds a script to the guest's `/bin`.
-    pub(crate) fn script(mut self, name: &str, text: &str) -> Self {
-        self.initramfs
-            .program(&format!("bin/{name}"), text.as_bytes());
-        self
+    pub(crate) fn script(self, name: &str, text: &str) -> Result<Self> {
+        self.program(&format!("bin/{name}"), text.as_bytes())
     }
 
-    /// Writes the archive.
-    pub(crate) fn write(self, path: PathBuf) -> Result<PathBuf> {
-        fs::write(&path, self.initramfs.finish()).map_err(at(path.display()))?;
-        Ok(path)
+    /// Writes the archive that the kernel unpacks at its start. All in it belongs to root.
+    pub(crate) fn write(&self, archive: PathBuf) -> Result<PathBuf> {
+        let script = "cd \"$2\" && find . | \"$0\" cpio -o -H newc -R 0:0 >\"$1\"";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).arg(&self.busybox);
+        run(shell.arg(&archive).arg(&self.folder))?;
+        Ok(archive)
     }
 }
 

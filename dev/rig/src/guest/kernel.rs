@@ -4,7 +4,7 @@ use super::cache::{Cache, entry, run};
 use super::chroot::Chroot;
 use super::compiler::{Compiler, clang};
 use super::files::busybox;
-use super::modules::Modules;
+use super::modules::in_load_order;
 use super::outcome::{Result, Stop, at, failed};
 use super::own::{self, Own};
 use super::packages::Apt;
@@ -73,22 +73,16 @@ impl Kernel {
         })
     }
 
-    /// The distribution's modules that `modules` need, in the order to load them.
-    pub(crate) fn needed_by(
+    /// The distribution's modules that `ours` need, and those called `names` with all that they need, in the order to load
+    /// them.
+    pub(crate) fn modules(
         &self,
         cache: &Cache,
-        modules: &[PathBuf],
+        ours: &[PathBuf],
+        names: &[&str],
     ) -> Result<Vec<(String, Vec<u8>)>> {
         match &self.modules {
-            Some(folder) => Modules::below(folder, busybox(cache)?)?.needed_by(modules),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// The distribution's modules with these names and all that they need, in the order to load them.
-    pub(crate) fn modules(&self, cache: &Cache, names: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
-        match &self.modules {
-            Some(folder) => Modules::below(folder, busybox(cache)?)?.named(names),
+            Some(folder) => in_load_order(folder, &busybox(cache)?, ours, names),
             None => Ok(Vec::new()),
         }
     }

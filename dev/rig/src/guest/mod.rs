@@ -10,7 +10,6 @@
 //! kernel      kernels, their headers, and modules built for them
 //! modules     which of the distribution's modules a module needs
 //! own         the kernels that we build: two check locks, memory and data races, one checks nothing
-//! initramfs   the guest's files, as a cpio archive
 //! files       the files that every guest has: busybox, and a shell that takes commands
 //! command     the programs of this project, linked statically for the guest
 //! vm          the virtual machine: CPUs, nodes, disks, and QEMU's arguments for them
@@ -30,7 +29,6 @@ mod command;
 mod compiler;
 mod console;
 mod files;
-mod initramfs;
 mod kernel;
 mod modules;
 mod outcome;

@@ -1,129 +1,77 @@
-//! Finds the distribution's modules that a module needs. The guest has no depmod and no modprobe.
+//! Finds the distribution's modules that a module needs, by busybox's depmod. The guest has no modprobe.
 
-use super::cache::{entry, run_bytes};
-use super::outcome::{Result, at, failed};
-use std::collections::HashMap;
+use super::cache::{entry, run, run_bytes};
+use super::outcome::{Result, at};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The distribution's modules for a kernel.
-pub(super) struct Modules {
-    by_name: HashMap<String, PathBuf>,
-    busybox: PathBuf,
+/// The names and contents of the distribution's modules that `ours` need, and of those called `names` with all that they
+/// need, in the order to load them. A name that is not among the distribution's is taken for built in. `folder` is as the
+/// unpacked packages of a kernel leave it.
+pub(super) fn in_load_order(
+    folder: &Path,
+    busybox: &Path,
+    ours: &[PathBuf],
+    names: &[&str],
+) -> Result<Vec<(String, Vec<u8>)>> {
+    // Newer packages install them in the second folder.
+    let mut bases = [folder.to_owned(), folder.join("usr")].into_iter();
+    let Some(base) = bases.find(|base| base.join("lib/modules").exists()) else {
+        return Ok(Vec::new());
+    };
+    let tree = entry(&base.join("lib/modules"), "", "")?;
+    let version = tree.file_name().unwrap_or_default();
+    let extra = tree.join("extra");
+    let _ = fs::remove_dir_all(&extra);
+    fs::create_dir(&extra).map_err(at(extra.display()))?;
+    for module in ours {
+        let name = module.file_name().unwrap_or_default();
+        fs::copy(module, extra.join(name)).map_err(at(module.display()))?;
+    }
+    let mut depmod = Command::new(busybox);
+    run(depmod.args(["depmod", "-b"]).arg(&base).arg(version))?;
+    let list = tree.join("modules.dep");
+    let list = fs::read_to_string(&list).map_err(at(list.display()))?;
+    let read = |path: &str| {
+        let file = tree.join(path);
+        let bytes = if path.ends_with(".xz") {
+            run_bytes(Command::new(busybox).arg("xzcat").arg(&file))
+        } else {
+            fs::read(&file).map_err(at(file.display()))
+        };
+        Ok((name_of(path), bytes?))
+    };
+    wanted(&list, names).into_iter().map(read).collect()
 }
 
-impl Modules {
-    /// Those below `folder`, which is as unpacked packages leave it.
-    pub(super) fn below(folder: &Path, busybox: PathBuf) -> Result<Self> {
-        let mut by_name = HashMap::new();
-        for modules in ["lib/modules", "usr/lib/modules"] {
-            if let Ok(modules) = entry(&folder.join(modules), "", "") {
-                collect(&modules.join("kernel"), &mut by_name)?;
+/// The paths in depmod's list that modules in `extra` need, and those of `names` with all that they need, in the order to
+/// load them. The list has all that a module needs, the last to be loaded first.
+fn wanted<'a>(list: &'a str, names: &[&str]) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for (module, needs) in list.lines().filter_map(|line| line.split_once(':')) {
+        let is_named = names.contains(&&*name_of(module));
+        if !is_named && !module.starts_with("extra/") {
+            continue;
+        }
+        let needs = needs
+            .split_whitespace()
+            .rev()
+            .chain(is_named.then_some(module));
+        for path in needs.filter(|path| !path.starts_with("extra/")) {
+            if !found.contains(&path) {
+                found.push(path);
             }
         }
-        Ok(Self { by_name, busybox })
     }
-
-    /// The names and contents of all that `modules` need and that are not among them, in the order to load them.
-    pub(super) fn needed_by(&self, modules: &[PathBuf]) -> Result<Vec<(String, Vec<u8>)>> {
-        let own: Vec<String> = modules.iter().filter_map(|path| name_of(path)).collect();
-        let mut loaded = Vec::new();
-        for module in modules {
-            let bytes = fs::read(module).map_err(at(module.display()))?;
-            self.add_needs(&bytes, &own, &mut loaded)?;
-        }
-        Ok(loaded)
-    }
-
-    /// The names and contents of these modules and of all that they need, in the order to load them. One that is
-    /// not among the distribution's is taken for built in.
-    pub(super) fn named(&self, names: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
-        let mut loaded = Vec::new();
-        for name in names {
-            let is_loaded = loaded.iter().any(|(other, _)| other == name);
-            let Some(path) = self.by_name.get(*name).filter(|_| !is_loaded) else {
-                continue;
-            };
-            let bytes = self.read(path)?;
-            self.add_needs(&bytes, &[], &mut loaded)?;
-            loaded.push(((*name).to_owned(), bytes));
-        }
-        Ok(loaded)
-    }
-
-    fn add_needs(
-        &self,
-        module: &[u8],
-        own: &[String],
-        loaded: &mut Vec<(String, Vec<u8>)>,
-    ) -> Result {
-        for name in needs(module) {
-            if own.contains(&name) || loaded.iter().any(|(other, _)| *other == name) {
-                continue;
-            }
-            let Some(path) = self.by_name.get(&name) else {
-                return failed(format!("no module {name} among the distribution's"));
-            };
-            let bytes = self.read(path)?;
-            self.add_needs(&bytes, own, loaded)?;
-            loaded.push((name, bytes));
-        }
-        Ok(())
-    }
-
-    fn read(&self, path: &Path) -> Result<Vec<u8>> {
-        if path.extension().is_some_and(|extension| extension == "xz") {
-            return run_bytes(Command::new(&self.busybox).arg("xzcat").arg(path));
-        }
-        fs::read(path).map_err(at(path.display()))
-    }
-}
-
-fn collect(folder: &Path, by_name: &mut HashMap<String, PathBuf>) -> Result {
-    for entry in fs::read_dir(folder)
-        .map_err(at(folder.display()))?
-        .flatten()
-    {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, by_name)?;
-        } else if let Some(name) = name_of(&path) {
-            by_name.insert(name, path);
-        }
-    }
-    Ok(())
+    found
 }
 
 /// The name of the module in a file: `-` in the file's is `_` in the module's.
-fn name_of(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?;
-    let name = name
-        .strip_suffix(".xz")
-        .unwrap_or(name)
-        .strip_suffix(".ko")?;
-    Some(name.replace('-', "_"))
-}
-
-/// The names after `depends=` in a module's section `.modinfo`, whose strings end with zeros.
-fn needs(module: &[u8]) -> Vec<String> {
-    const FIELD: &[u8] = b"\0depends=";
-    let Some(start) = module
-        .windows(FIELD.len())
-        .position(|window| window == FIELD)
-    else {
-        return Vec::new();
-    };
-    let text = module[start + FIELD.len()..]
-        .split(|&byte| byte == 0)
-        .next()
-        .unwrap_or_default();
-    let names = String::from_utf8_lossy(text);
-    names
-        .split(',')
-        .filter(|name| !name.is_empty())
-        .map(|name| name.replace('-', "_"))
-        .collect()
+fn name_of(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name.strip_suffix(".xz").unwrap_or(name);
+    name.strip_suffix(".ko").unwrap_or(name).replace('-', "_")
 }
 
 #[cfg(test)]
@@ -131,23 +79,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn needs_are_read_from_the_information_of_a_module() {
-        let module =
-            b"\x7fELF..\0license=Dual MIT/GPL\0depends=chacha-x86_64,libaes\0retpoline=Y\0";
-        assert_eq!(needs(module), ["chacha_x86_64", "libaes"]);
-        assert!(needs(b"\0license=GPL\0depends=\0name=x\0").is_empty());
-        assert!(needs(b"nothing").is_empty());
-    }
-
-    #[test]
-    fn a_name_is_the_same_in_every_spelling_of_its_file() {
-        for file in [
-            "/lib/chacha-x86_64.ko.xz",
-            "chacha-x86_64.ko",
-            "chacha_x86_64.ko",
-        ] {
-            assert_eq!(name_of(Path::new(file)).as_deref(), Some("chacha_x86_64"));
-        }
-        assert_eq!(name_of(Path::new("modules.order")), None);
+    fn what_ours_and_the_named_need_is_loaded_once_and_in_order() {
+        let list = "\
+extra/tests.ko: extra/wellspring.ko kernel/crypto/chacha-x86_64.ko.xz kernel/lib/libchacha.ko
+extra/wellspring.ko: kernel/crypto/chacha-x86_64.ko.xz kernel/lib/libchacha.ko
+kernel/crypto/chacha-x86_64.ko.xz: kernel/lib/libchacha.ko
+kernel/drivers/nvme.ko: kernel/drivers/nvme-core.ko
+kernel/lib/libchacha.ko:
+";
+        let ours = [
+            "kernel/lib/libchacha.ko",
+            "kernel/crypto/chacha-x86_64.ko.xz",
+        ];
+        assert_eq!(wanted(list, &[]), ours);
+        let nvme = ["kernel/drivers/nvme-core.ko", "kernel/drivers/nvme.ko"];
+        assert_eq!(wanted(list, &["nvme", "built_in"]), [ours, nvme].concat());
+        assert_eq!(name_of(ours[1]), "chacha_x86_64");
     }
 }

@@ -165,14 +165,14 @@ impl Rig<'_> {
     /// The files of the guest.
     fn initramfs(&self, kernel: &Kernel, modules: &[PathBuf]) -> Result<PathBuf> {
         let Self { cache, root, .. } = self;
-        let mut files = Files::fetch(cache)?
+        let mut files = Files::new(cache, &kernel.name)?
             .copy("bin/kernel-test", &self.program)?
             .collect("modules", modules)?
-            .contents("needed", &kernel.needed_by(cache, modules)?)
-            .contents("disk-driver", &kernel.modules(cache, &["nvme"])?)
-            .script("reload", tests::RELOAD)
-            .script("functions", memory::FUNCTIONS)
-            .script("wait-for-notice", events::WAIT_FOR_NOTICE);
+            .contents("needed", &kernel.modules(cache, modules, &[])?)?
+            .contents("disk-driver", &kernel.modules(cache, &[], &["nvme"])?)?
+            .script("reload", tests::RELOAD)?
+            .script("functions", memory::FUNCTIONS)?
+            .script("wait-for-notice", events::WAIT_FOR_NOTICE)?;
         for script in SCRIPTS {
             files = files.copy(
                 &format!("bin/{script}"),

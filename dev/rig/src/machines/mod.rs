@@ -33,8 +33,8 @@ pub(crate) fn run(root: &Path) -> Result {
     );
     let folder = cache.fresh("rig")?;
     let programs = Programs::build(root)?;
-    let files = Files::fetch(&cache)?.copy("bin/wellspring", &programs.wellspring)?;
-    let initramfs = files.clone().write(folder.join("initramfs"))?;
+    let files = Files::new(&cache, "machines")?.copy("bin/wellspring", &programs.wellspring)?;
+    let initramfs = files.write(folder.join("initramfs"))?;
     let setup = MachineSetup {
         qemu,
         initramfs,

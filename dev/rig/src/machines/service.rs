@@ -62,14 +62,14 @@ pub(super) fn add_rows(
     } = *inputs;
     let modules = kernel.build(cache, &root.join("kernel"), Compiler::Gcc)?;
     let module = modules.join("wellspring.ko");
-    let needed = kernel.modules(cache, &NEEDED)?;
-    let of_module = kernel.needed_by(cache, std::slice::from_ref(&module))?;
+    let needed = kernel.modules(cache, &[], &NEEDED)?;
+    let of_module = kernel.modules(cache, std::slice::from_ref(&module), &[])?;
     let initramfs = files
         .copy("bin/wellspringd", &programs.wellspringd)?
         .copy("bin/draw", &programs.draw)?
         .copy("wellspring.ko", &module)?
-        .contents("needed", &needed)
-        .contents("module-needs", &of_module)
+        .contents("needed", &needed)?
+        .contents("module-needs", &of_module)?
         .write(setup.folder.join("service-initramfs"))?;
     let kernel = &kernel.image;
     let host = HostService::start(&programs.wellspringd)?;
