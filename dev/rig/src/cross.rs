@@ -16,27 +16,17 @@ struct Target {
     name: &'static str,
     /// Debian's name of it.
     architecture: &'static str,
-    /// Its name in the package of the C library.
-    library: &'static str,
+}
+
+const fn target(name: &'static str, architecture: &'static str) -> Target {
+    Target { name, architecture }
 }
 
 /// aarch64 is the most common one after x86-64; s390x is big-endian; riscv64 has neither AES nor vectors in its base.
 const TARGETS: [Target; 3] = [
-    Target {
-        name: "aarch64",
-        architecture: "arm64",
-        library: "arm64",
-    },
-    Target {
-        name: "s390x",
-        architecture: "s390x",
-        library: "s390x",
-    },
-    Target {
-        name: "riscv64",
-        architecture: "riscv64",
-        library: "riscv64",
-    },
+    target("aarch64", "arm64"),
+    target("s390x", "s390x"),
+    target("riscv64", "riscv64"),
 ];
 
 /// The packages whose tests compare with known answers and run under emulation without exception. Tests of the
@@ -82,17 +72,9 @@ impl Target {
     }
 
     /// QEMU with the fullest CPU model it has, and the folder with the target's C library.
-    fn emulator(self) -> Vec<String> {
-        let name = self.name;
-        [
-            &format!("qemu-{name}"),
-            "-cpu",
-            "max",
-            "-L",
-            &format!("/usr/{name}-linux-gnu"),
-        ]
-        .map(str::to_owned)
-        .to_vec()
+    fn emulator(self) -> [String; 5] {
+        let (name, library) = (self.name, format!("/usr/{}-linux-gnu", self.name));
+        [&format!("qemu-{name}"), "-cpu", "max", "-L", &library].map(str::to_owned)
     }
 }
 
@@ -143,13 +125,8 @@ fn installation() -> String {
     let mut packages = String::from("rustc cargo gcc libc6-dev qemu-user");
     let mut libraries = String::new();
     let mut architectures = String::new();
-    for target in TARGETS {
-        let Target {
-            name,
-            architecture,
-            library,
-        } = target;
-        packages += &format!(" gcc-{name}-linux-gnu libc6-dev-{library}-cross");
+    for Target { name, architecture } in TARGETS {
+        packages += &format!(" gcc-{name}-linux-gnu libc6-dev-{architecture}-cross");
         libraries += &format!(" libstd-rust-dev:{architecture}");
         architectures += &format!("dpkg --add-architecture {architecture}\n");
     }
@@ -239,12 +216,8 @@ fn count_passed(text: &str) -> Result<usize> {
     let counts = text
         .lines()
         .filter_map(|line| line.trim().strip_prefix("test result: ok. "));
+    let counts = counts.map(|rest| rest.split(' ').next()?.parse::<usize>().ok());
     counts
-        .map(|rest| {
-            rest.split(' ')
-                .next()
-                .and_then(|count| count.parse::<usize>().ok())
-        })
         .sum::<Option<usize>>()
         .ok_or_else(|| Stop::Failed(format!("cargo test printed no counts: {text}")))
 }

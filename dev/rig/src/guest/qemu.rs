@@ -5,6 +5,7 @@ use super::outcome::{Result, Stop, at};
 use super::packages::Apt;
 use super::running::Guest;
 use super::vm::{Sockets, Vm, arguments};
+use std::env;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -55,20 +56,10 @@ impl Qemu {
     fn boot(&self, vm: &Vm) -> Result<Guest> {
         let sockets = Sockets::new()?;
         let mut command = Command::new(self.folder.join("usr/bin/qemu-system-x86_64"));
-        for library in ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"]
-            .map(|folder| self.folder.join(folder))
-        {
-            let known = command
-                .get_envs()
-                .find(|(name, _)| *name == "LD_LIBRARY_PATH")
-                .and_then(|(_, value)| value);
-            let mut path = known.map(|known| known.to_owned()).unwrap_or_default();
-            if !path.is_empty() {
-                path.push(":");
-            }
-            path.push(library);
-            command.env("LD_LIBRARY_PATH", path);
-        }
+        let libraries = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"];
+        let libraries = libraries.map(|folder| self.folder.join(folder));
+        let path = env::join_paths(libraries).map_err(|error| Stop::Failed(error.to_string()))?;
+        command.env("LD_LIBRARY_PATH", path);
         for folder in ["usr/share/qemu", "usr/share/seabios"] {
             command.arg("-L").arg(self.folder.join(folder));
         }

@@ -42,41 +42,45 @@ impl Release {
         Release::Plain,
     ];
 
+    /// Its name on the command line, the suites of its packages, and the package that depends on the newest, less
+    /// "linux-image-" or "linux-headers-".
+    const fn facts(self) -> (&'static str, &'static [&'static str], &'static str) {
+        const CLOUD: &str = "cloud-amd64";
+        const RT: &str = "rt-amd64";
+        match self {
+            Release::V6_1 => ("6.1", &["bookworm", "bookworm-security"], CLOUD),
+            Release::V6_1Rt => ("6.1-rt", &["bookworm", "bookworm-security"], RT),
+            Release::V6_12 => ("6.12", &["bookworm-security"], "6.12-cloud-amd64"),
+            Release::V6_12Rt => ("6.12-rt", &["bookworm-security"], "6.12-rt-amd64"),
+            Release::V6_12Backports => ("6.12-backports", &["bookworm-backports"], CLOUD),
+            Release::V7_2 => ("7.2", &["sid"], CLOUD),
+            Release::V7_3 => ("7.3", &["trixie-backports"], CLOUD),
+            Release::Debug => ("debug", &["bookworm-backports"], CLOUD),
+            Release::Kcsan => ("kcsan", &["bookworm-backports"], CLOUD),
+            Release::Plain => ("plain", &["bookworm-backports"], CLOUD),
+        }
+    }
+
     /// Its name on the command line.
     pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Release::V6_1 => "6.1",
-            Release::V6_1Rt => "6.1-rt",
-            Release::V6_12 => "6.12",
-            Release::V6_12Rt => "6.12-rt",
-            Release::V6_12Backports => "6.12-backports",
-            Release::V7_2 => "7.2",
-            Release::V7_3 => "7.3",
-            Release::Debug => "debug",
-            Release::Kcsan => "kcsan",
-            Release::Plain => "plain",
-        }
+        self.facts().0
     }
 
     /// The suites of its packages.
     pub(super) const fn suites(self) -> &'static [&'static str] {
-        match self {
-            Release::V6_1 | Release::V6_1Rt => &["bookworm", "bookworm-security"],
-            Release::V6_12 | Release::V6_12Rt => &["bookworm-security"],
-            Release::V6_12Backports | Release::Debug | Release::Kcsan | Release::Plain => {
-                &["bookworm-backports"]
-            }
-            Release::V7_3 => &["trixie-backports"],
-            Release::V7_2 => &["sid"],
-        }
+        self.facts().1
     }
 
     /// The end of the names of the packages that depend on the newest: those of an image and of headers.
     pub(super) const fn newest(self) -> &'static str {
+        self.facts().2
+    }
+
+    /// The end of its packages' names.
+    pub(super) const fn flavour(self) -> &'static str {
         match self {
-            Release::V6_12 => "6.12-cloud-amd64",
-            Release::V6_12Rt => "6.12-rt-amd64",
-            _ => self.flavour(),
+            Release::V6_1Rt | Release::V6_12Rt => "rt-amd64",
+            _ => "cloud-amd64",
         }
     }
 
@@ -87,14 +91,6 @@ impl Release {
             Release::V7_3 => Some(("trixie", &["gcc", "make", "libelf1t64"])),
             Release::V7_2 => Some(("sid", &["gcc-16", "make", "libelf1t64"])),
             _ => None,
-        }
-    }
-
-    /// The end of its packages' names.
-    pub(super) const fn flavour(self) -> &'static str {
-        match self {
-            Release::V6_1Rt | Release::V6_12Rt => "rt-amd64",
-            _ => "cloud-amd64",
         }
     }
 

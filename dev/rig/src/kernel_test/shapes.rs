@@ -53,86 +53,37 @@ pub(super) enum Drill {
     Failures,
 }
 
+/// A machine with even memory and the fullest CPU.
+const fn shape(name: &'static str, nodes: usize, cpus: usize, drill: Drill) -> Shape {
+    Shape {
+        name,
+        nodes,
+        cpus,
+        cpu: MAX,
+        layout: Layout::Even,
+        drill,
+    }
+}
+
 pub(super) const SHAPES: [Shape; 10] = [
-    Shape {
-        name: "4 nodes, 8 CPUs",
-        nodes: 4,
-        cpus: 8,
-        cpu: MAX,
-        layout: Layout::Even,
-        drill: Drill::Tests,
-    },
-    Shape {
-        name: "1 node, 4 CPUs",
-        nodes: 1,
-        cpus: 4,
-        cpu: MAX,
-        layout: Layout::Even,
-        drill: Drill::Tests,
-    },
+    shape("4 nodes, 8 CPUs", 4, 8, Drill::Tests),
+    shape("1 node, 4 CPUs", 1, 4, Drill::Tests),
     // Neither AES nor AVX.
     Shape {
-        name: "4 nodes, qemu64",
-        nodes: 4,
-        cpus: 8,
         cpu: "qemu64",
-        layout: Layout::Even,
-        drill: Drill::Tests,
+        ..shape("4 nodes, qemu64", 4, 8, Drill::Tests)
     },
     Shape {
-        name: "memory apart from CPUs",
-        nodes: 2,
-        cpus: 4,
-        cpu: MAX,
         layout: Layout::Apart,
-        drill: Drill::Tests,
+        ..shape("memory apart from CPUs", 2, 4, Drill::Tests)
     },
+    shape("clones and NMIs", 2, 4, Drill::Events),
+    shape("resume from disk", 2, 4, Drill::Hibernation),
     Shape {
-        name: "clones and NMIs",
-        nodes: 2,
-        cpus: 4,
-        cpu: MAX,
-        layout: Layout::Even,
-        drill: Drill::Events,
-    },
-    Shape {
-        name: "resume from disk",
-        nodes: 2,
-        cpus: 4,
-        cpu: MAX,
-        layout: Layout::Even,
-        drill: Drill::Hibernation,
-    },
-    Shape {
-        name: "memory comes and goes",
-        nodes: 2,
-        cpus: 4,
-        cpu: MAX,
         layout: Layout::Plugged,
-        drill: Drill::Memory,
+        ..shape("memory comes and goes", 2, 4, Drill::Memory)
     },
-    Shape {
-        name: "secrets left behind",
-        nodes: 2,
-        cpus: 4,
-        cpu: MAX,
-        layout: Layout::Even,
-        drill: Drill::Secrets,
-    },
-    Shape {
-        name: "instructions and cache lines",
-        nodes: 2,
-        cpus: 4,
-        cpu: MAX,
-        layout: Layout::Even,
-        drill: Drill::Counts,
-    },
-    Shape {
-        name: "failed allocations",
-        nodes: 1,
-        cpus: 2,
-        cpu: MAX,
-        layout: Layout::Even,
-        drill: Drill::Failures,
-    },
+    shape("secrets left behind", 2, 4, Drill::Secrets),
+    shape("instructions and cache lines", 2, 4, Drill::Counts),
+    shape("failed allocations", 1, 2, Drill::Failures),
 ];
