@@ -22,6 +22,10 @@
 //!
 //! Nothing is installed and nothing of the host system is changed. Emulation says nothing about speed. It has NUMA
 //! nodes, CPUs, interrupts and snapshots, and these are what the tests need.
+//!
+//! Tried on 2026-11-24, and not used: virtme-ng needs kmod on the host and mounts the host's files by 9P or virtiofs.
+//! Debian's cloud kernels have no 9P, and a machine with either cannot be saved. mmdebstrap makes the same systems as
+//! debootstrap and apt, from as many lines.
 
 mod cache;
 mod chroot;
