@@ -170,10 +170,11 @@ unsafe extern "C" fn yes(_: *mut c_void) -> c_int {
 /// None needed; OpenSSL's type.
 unsafe extern "C" fn unlock(_: *mut c_void) {}
 
-static GETTABLE: [Param; 4] = [
+static GETTABLE: [Param; 5] = [
     asks(c"state", abi::INTEGER),
     asks(c"strength", abi::UNSIGNED_INTEGER),
     asks(c"max_request", abi::UNSIGNED_INTEGER),
+    asks(c"reseed_counter", abi::UNSIGNED_INTEGER),
     crate::parameter::END,
 ];
 
@@ -193,6 +194,9 @@ unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Param) -> c_i
         b"state" => Some(Answer::Number(context.state.load(Ordering::Acquire) as u64)),
         b"strength" => Some(Answer::Number(u64::from(STRENGTH_BITS))),
         b"max_request" => Some(Answer::Number(MAX_REQUEST_BYTES as u64)),
+        b"reseed_counter" => Engine::try_process()
+            .ok()
+            .map(|engine| Answer::Number(engine.generation())),
         _ => None,
     };
     // SAFETY: the same contract.

@@ -69,6 +69,11 @@ fn threads_load_the_provider_and_let_it_go() {
 }
 
 #[test]
+fn each_request_with_prediction_resistance_is_a_reseed() {
+    step(CONTEXTS, "prediction_resistance", 1);
+}
+
+#[test]
 fn null_pointers_absurd_lengths_and_strengths_give_an_error_and_no_harm() {
     step(CONTEXTS, "bad_input", 1);
 }

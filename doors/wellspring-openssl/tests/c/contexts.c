@@ -1,6 +1,8 @@
 /* The provider through OpenSSL's own functions: the first argument names a step. */
 #include "check.h"
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/params.h>
 #include <pthread.h>
 
 enum { THREADS = 8, ROUNDS = 20 };
@@ -74,9 +76,40 @@ static void bad_input(void) {
     check_all_differ(records, 2);
 }
 
+static unsigned int reseeds(EVP_RAND_CTX *generator) {
+    unsigned int count = 0;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_DRBG_PARAM_RESEED_COUNTER, &count), OSSL_PARAM_construct_end()};
+    CHECK(EVP_RAND_CTX_get_params(generator, params) == 1);
+    return count;
+}
+
+/* A reseed for each request with prediction resistance and for each order; by itself the engine waits 100 ms. */
+static void prediction_resistance(void) {
+    EVP_RAND *algorithm = EVP_RAND_fetch(NULL, "WELLSPRING", "provider=wellspring");
+    CHECK(algorithm != NULL);
+    EVP_RAND_CTX *generator = EVP_RAND_CTX_new(algorithm, NULL);
+    EVP_RAND_free(algorithm);
+    CHECK(generator != NULL && EVP_RAND_instantiate(generator, 256, 0, NULL, 0, NULL) == 1);
+    for (int i = 0; i < 100; i++) {
+        const unsigned int before = reseeds(generator);
+        unsigned char bytes[16];
+        if (i % 2) {
+            CHECK(EVP_RAND_generate(generator, bytes, sizeof bytes, 256, 1, NULL, 0) == 1);
+        } else {
+            CHECK(EVP_RAND_reseed(generator, 1, NULL, 0, NULL, 0) == 1);
+        }
+        CHECK(reseeds(generator) > before);
+    }
+    EVP_RAND_CTX_free(generator);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "loads") == 0) {
         loads();
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "prediction_resistance") == 0) {
+        prediction_resistance();
         return 0;
     }
     if (argc > 1 && strcmp(argv[1], "bad_input") == 0) {
