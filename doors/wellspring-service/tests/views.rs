@@ -195,6 +195,10 @@ fn every_expression_of_the_dashboard_names_metrics_that_exist() {
     let text = std::fs::read_to_string(path).unwrap();
     let dashboard: serde_json::Value = serde_json::from_str(&text).unwrap();
     let metrics = look::metrics(&Driver::new(WORKS).state);
+    let without_help = metrics
+        .lines()
+        .find(|line| line.starts_with("# HELP") && line.ends_with(' '));
+    assert_eq!(without_help, None);
     let exists = |name: &str| {
         let base = ["_bucket", "_count", "_sum"]
             .iter()

@@ -3,13 +3,12 @@
 //! ```text
 //! problems  problems that an operator should solve, in sentences
 //! status    everything as JSON
-//! metrics   counters for Prometheus; exposition: their text format
+//! metrics   counters for Prometheus
 //! charts    the drawings of the page
 //! page      the live page
 //! ```
 
 mod charts;
-mod exposition;
 mod metrics;
 mod page;
 mod problems;
