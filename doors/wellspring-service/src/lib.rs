@@ -10,10 +10,10 @@
 //! descriptors  those that are kept back for root and for the service itself
 //! heartbeats   which threads go round their loops
 //! sources      the sources as an operator sees them
-//! notices      events; history: the counters of the last two minutes
+//! notices      the last events
 //! doors        the doors, and which of them are open; family: the family of a socket
 //! state        all of these, and the engine; admission: lets a connection in
-//! look         status, metrics and the live page, made of the state
+//! look         status and metrics, made of the state
 //! listener     a socket that accepts connections
 //! event_loop   waits for events, accepts connections, lets some wait (pauses): for the two below
 //! sockets      EGD, the bulk protocol, HTTP
@@ -45,7 +45,6 @@ pub mod family;
 pub mod files;
 pub mod guests;
 pub mod heartbeats;
-pub mod history;
 pub mod kernel_module;
 pub mod kernel_pool;
 pub mod listener;

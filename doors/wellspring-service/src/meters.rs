@@ -51,16 +51,6 @@ impl LatencyCounts {
         self.classes.iter().sum()
     }
 
-    /// The counts since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let class = |class: usize| self.classes[class].saturating_sub(earlier.classes[class]);
-        Self {
-            classes: core::array::from_fn(class),
-            sum_ns: self.sum_ns.saturating_sub(earlier.sum_ns),
-        }
-    }
-
     /// The upper bound of a class, in nanoseconds: at least `per_mille` of 1000 requests are in this class or a lower
     /// one. `None` without requests.
     #[must_use]
@@ -122,14 +112,14 @@ mod tests {
 
     #[test]
     fn a_latency_lies_in_the_class_of_the_next_power_of_two() {
-        let latencies = Latencies::default();
         for (ns, class) in [(0, 0), (1, 0), (1024, 0), (1025, 1), (2048, 1), (2049, 2)] {
-            let before = latencies.counts();
+            let latencies = Latencies::default();
             latencies.count(Duration::from_nanos(ns));
-            let counts = latencies.counts().since(&before);
+            let counts = latencies.counts();
             assert_eq!(counts.classes[class], 1, "{ns} ns");
             assert_eq!(counts.quantile_ns(500), Some(1024 << class), "{ns} ns");
         }
+        let latencies = Latencies::default();
         latencies.count(Duration::from_secs(3600));
         assert_eq!(latencies.counts().classes[CLASSES], 1);
     }

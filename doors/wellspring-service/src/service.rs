@@ -86,7 +86,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         stuck: Vec::new(),
         state: state.clone(),
     };
-    state.sample();
+    state.note_generation();
     let threads = config.service.threads.get() as usize;
     let workers = Workers::start(&state, opened.listeners, threads)
         .map_err(|error| format!("no threads for sockets: {error}"))?;
@@ -266,7 +266,7 @@ impl Service {
     }
 
     fn tick(&mut self, now: Instant) {
-        self.state.sample();
+        self.state.note_generation();
         self.look_at_sources();
         self.look_at_files();
         if let Some(guests) = &self.guests {

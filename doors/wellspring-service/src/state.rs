@@ -2,10 +2,8 @@
 
 use crate::connections::Connections;
 use crate::descriptors::Descriptors;
-use crate::doors::{Door, Doors};
+use crate::doors::Doors;
 use crate::heartbeats::Heartbeats;
-use crate::history::{History, Sample};
-use crate::meters::{LatencyCounts, get};
 use crate::notices::Notices;
 use crate::users::Users;
 use core::sync::atomic::AtomicU64;
@@ -32,10 +30,8 @@ pub struct State {
     pub clone_notices: AtomicU64,
     /// The last events.
     pub notices: Notices,
-    /// The counters of the last two minutes.
-    pub history: History,
     started: Instant,
-    /// The generation at the last sample, and the time of the first sample that saw it.
+    /// The generation that was last seen, and the time when it was first seen.
     generation: Mutex<(u64, Instant)>,
 }
 
@@ -53,7 +49,6 @@ impl State {
             heartbeats: Heartbeats::default(),
             clone_notices: AtomicU64::new(0),
             notices: Notices::default(),
-            history: History::default(),
             started: Instant::now(),
             generation,
         }
@@ -78,35 +73,19 @@ impl State {
         self.engine.try_fill(&mut [0]).is_ok()
     }
 
-    /// Adds a sample to the history. Called once a second.
-    pub fn sample(&self) {
-        let meters = Door::ALL.map(|door| self.doors.meter(door));
-        let mut latencies = LatencyCounts::default();
-        for meter in meters {
-            let counts = meter.latencies.counts();
-            latencies.sum_ns += counts.sum_ns;
-            for (sum, count) in latencies.classes.iter_mut().zip(counts.classes) {
-                *sum += count;
-            }
-        }
-        let stats = self.engine.stats();
+    /// Notes the generation. Called once a second.
+    pub fn note_generation(&self) {
+        let now = self.engine.generation();
         let mut generation = self
             .generation
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if generation.0 != stats.generation {
-            *generation = (stats.generation, Instant::now());
+        if generation.0 != now {
+            *generation = (now, Instant::now());
         }
-        drop(generation);
-        self.history.add(Sample {
-            at: Instant::now(),
-            bytes: meters.map(|meter| get(&meter.bytes)),
-            latencies,
-            fetches: stats.nodes.iter().map(|node| node.fetches).collect(),
-        });
     }
 
-    /// The time since a sample first saw the generation: since the last reseed, to about a second.
+    /// The time since the generation was first seen: since the last reseed, to about a second.
     #[must_use]
     pub fn seed_age(&self) -> Duration {
         let generation = self

@@ -94,9 +94,11 @@ impl Driver {
         let metrics = look::metrics(&self.state);
         let line = format!("wellspring_source_state{{source=\"driven\",state=\"{name}\"}} 1\n");
         assert!(metrics.contains(&line), "{metrics}");
-        let page = look::document(&self.state, "/live").unwrap();
+        let page = look::document(&self.state, "/").unwrap();
         let page = String::from_utf8(page.body).unwrap();
-        assert!(page.contains(&format!(">{name}<")), "{page}");
+        let row = page.lines().find(|line| line.starts_with("driven "));
+        let shown = row.and_then(|row| row.split_whitespace().nth(1));
+        assert_eq!(shown, Some(name), "{page}");
     }
 
     fn look(&self, watch: &mut SourceWatch) -> Vec<(bool, String)> {

@@ -11,7 +11,7 @@ use std::process::Command;
 /// The program.
 const PROGRAM: &str = "wellspringd";
 
-/// Run the host service: device files, sockets, metrics and a live page
+/// Run the host service: device files, sockets, metrics and a status page
 ///
 /// It needs no configuration, shows what it opens, and ends at Ctrl-C. The program wellspringd does the work; it is in
 /// a package of its own.

@@ -1,22 +1,20 @@
-//! The views of the service: status, metrics and the live page.
+//! The views of the service: its status for people and for programs, and metrics.
 //!
 //! ```text
 //! problems  problems that an operator should solve, in sentences
-//! status    everything as JSON
+//! status    everything as JSON; text: the same for people
 //! metrics   counters for Prometheus
-//! charts    the drawings of the page
-//! page      the live page
 //! ```
 
-mod charts;
 mod metrics;
-mod page;
 mod problems;
 mod status;
+mod text;
 
 pub use metrics::metrics;
 pub use problems::problems;
 pub use status::status;
+pub use text::text;
 
 use crate::document::Document;
 use crate::state::State;
@@ -24,15 +22,14 @@ use crate::state::State;
 /// The document at `path`.
 #[must_use]
 pub fn document(state: &State, path: &str) -> Option<Document> {
-    let (media_type, text) = match path {
-        "/" => ("text/html; charset=utf-8", page::page(state)),
-        "/live" => ("text/html; charset=utf-8", page::live(state)),
+    let (media_type, body) = match path {
+        "/" => ("text/plain; charset=utf-8", text(&status(state))),
         "/status.json" => ("application/json", status(state).to_string()),
         "/metrics" => ("text/plain; version=0.0.4; charset=utf-8", metrics(state)),
         _ => return None,
     };
     Some(Document {
         media_type,
-        body: text.into_bytes(),
+        body: body.into_bytes(),
     })
 }

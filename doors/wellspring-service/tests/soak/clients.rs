@@ -230,7 +230,7 @@ fn pseudo(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
 }
 
 fn web(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
-    for path in ["/status.json", "/metrics", "/live", "/"] {
+    for path in ["/status.json", "/metrics", "/"] {
         let mut stream = socket(target, "web.sock")?;
         let began = Instant::now();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
