@@ -2,7 +2,7 @@
 
 use crate::connections::ConnectionMeter;
 use crate::doors::Door;
-use crate::family::Family;
+use crate::listener::Family;
 use crate::meters::{add, subtract};
 use crate::state::State;
 use crate::users::{Peer, Refusal, UserMeter};

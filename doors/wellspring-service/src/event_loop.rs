@@ -42,6 +42,24 @@ pub(crate) enum Wake {
     PauseEnd(usize, u64),
 }
 
+/// The event that a connection waits for after its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// One of these events.
+    Event(EventFlags),
+    /// Its next turn.
+    Turn,
+    /// The end of this time.
+    Pause(Duration),
+    /// None: close it.
+    End,
+    /// None: close it, because of what came in.
+    HostileEnd,
+}
+
+/// The time until the next try of a request that waits for the first seed.
+pub(crate) const SEED_POLL: Duration = Duration::from_millis(5);
+
 /// The descriptors that a thread waits for.
 pub(crate) struct EventLoop {
     /// The descriptor of epoll.

@@ -6,12 +6,12 @@
 //! log          lines on stderr
 //! meters       the counters of a door
 //! share        a share of bytes a second
-//! users        the users that draw, and their limits; connections: the open connections
+//! users        the users that draw, and their limits; connections: the open connections; turns: the order of users
 //! descriptors  those that are kept back for root and for the service itself
 //! heartbeats   which threads go round their loops
 //! sources      the sources as an operator sees them
 //! notices      the last events
-//! doors        the doors, and which of them are open; family: the family of a socket
+//! doors        the doors, and which of them are open
 //! state        all of these, and the engine; admission: lets a connection in
 //! look         status and metrics, made of the state
 //! listener     a socket that accepts connections
@@ -37,11 +37,9 @@ pub mod config;
 pub mod config_reader;
 pub mod connections;
 pub mod descriptors;
-pub mod document;
 pub mod doors;
 pub mod enclosure;
 mod event_loop;
-pub mod family;
 pub mod files;
 pub mod guests;
 pub mod heartbeats;
@@ -62,5 +60,6 @@ pub mod sockets;
 pub mod sources;
 pub mod state;
 mod systemd;
+mod turns;
 pub mod users;
 mod wipe;

@@ -3,7 +3,6 @@
 //! ```text
 //! nodes         the files by name and number
 //! buffer        memory for an answer
-//! turns         whose read is answered next
 //! reads         answers reads: at once, in turns, or when their user has a share again
 //! random_files  the handlers of all requests
 //! mount         the mount point, and why it cannot be one
@@ -19,7 +18,6 @@ mod mount;
 mod nodes;
 mod random_files;
 mod reads;
-mod turns;
 
 pub use guardian::{Guardian, unmount_at_end};
 pub use mount::MountFault;

@@ -6,6 +6,7 @@ use crate::doors::Door;
 use crate::meters::{add, subtract};
 use crate::process::panics::ends_process;
 use crate::state::State;
+use crate::users::Peer;
 use fuser::{
     Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     IoctlFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
@@ -249,7 +250,7 @@ impl Filesystem for RandomFiles {
             Err(error) => return reply.error(error),
         };
         let read = Read {
-            user: request.uid(),
+            peer: Peer::User(request.uid()),
             door,
             length: size.min(MAX_READ_BYTES) as usize,
             is_impatient: flags.0 & libc::O_NONBLOCK != 0,

@@ -5,10 +5,10 @@
 //! is, until none waits. One thread always stays with the kernel's queue, so a short read waits for short work alone.
 
 use super::buffer::Buffer;
-use super::turns::Turns;
 use crate::doors::Door;
 use crate::meters::add;
 use crate::state::State;
+use crate::turns::Turns;
 use crate::users::Peer;
 use core::cell::RefCell;
 use fuser::{Errno, ReplyData};
@@ -32,7 +32,7 @@ thread_local! {
 /// A read that was taken from the kernel.
 #[derive(Debug)]
 pub(super) struct Read {
-    pub(super) user: u32,
+    pub(super) peer: Peer,
     pub(super) door: Door,
     pub(super) length: usize,
     /// Whether the program opened the file with O_NONBLOCK.
@@ -91,12 +91,12 @@ impl Reads {
 
     fn answer_in_turns(&self, state: &State, began: Instant, read: Read) {
         let mut line = self.line();
-        line.turns.add(read.user, (began, read));
+        line.turns.add(read.peer, (began, read));
         if line.threads == self.most_threads {
             return;
         }
         line.threads += 1;
-        while let Some((began, read)) = line.turns.next() {
+        while let Some((began, read)) = line.turns.take() {
             drop(line);
             answer(state, began, read);
             line = self.line();
@@ -158,10 +158,12 @@ impl Reads {
 
 /// Takes the bytes of a read from the share of its user. Returns the time to wait if there are too few.
 fn wait(state: &State, read: &Read) -> Duration {
-    let peer = Peer::User(read.user);
-    let meter = state.users.meter(peer);
+    let meter = state.users.meter(read.peer);
     let bytes = read.length as u64;
-    Duration::from_nanos(state.users.reserve(peer, &meter, bytes, state.now_ns()))
+    let wait_ns = state
+        .users
+        .reserve(read.peer, &meter, bytes, state.now_ns());
+    Duration::from_nanos(wait_ns)
 }
 
 /// Makes the bytes, and counts them.
@@ -173,7 +175,7 @@ fn answer(state: &State, began: Instant, read: Read) {
         if fill(state, door, scratch.bytes_mut()).is_ok() {
             meter.latencies.count(began.elapsed());
             add(&meter.bytes, length as u64);
-            let user = state.users.meter(Peer::User(read.user));
+            let user = state.users.meter(read.peer);
             add(&user.bytes, length as u64);
             add(&user.requests, 1);
             read.reply.data(scratch.bytes());

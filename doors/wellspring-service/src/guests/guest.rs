@@ -2,12 +2,14 @@
 
 use super::calls::GuestCalls;
 use super::device::Device;
-use super::request::{BrokenRing, MAX_REQUEST_BYTES, Outcome, serve_next};
+use super::request::{BrokenRing, Outcome, serve_next};
 use crate::admission::Admission;
+use crate::event_loop::{SEED_POLL, Wants};
 use crate::meters::add;
 use crate::share::Share;
 use crate::state::State;
-use crate::wipe::wipe;
+use crate::wipe::Scratch;
+use rustix::event::epoll::EventFlags;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
@@ -24,9 +26,6 @@ const TURN_MESSAGES: usize = 8;
 const TURN_REQUESTS: usize = 16;
 const TURN_BYTES: usize = 64 * 1024;
 
-/// The time until the next try of a request that waits for the first seed.
-const SEED_POLL: Duration = Duration::from_millis(5);
-
 /// The length of the head of a message: its kind, its flags, and the length of the rest, 4 bytes each.
 const HEAD_BYTES: usize = 12;
 
@@ -34,33 +33,8 @@ const HEAD_BYTES: usize = 12;
 /// one more answer, so that no answer has to wait for room.
 const MAX_UNREAD_BYTES: i32 = 32 * 1024;
 
-/// The event that a guest waits for after its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wants {
-    /// Its next message or request.
-    Event,
-    /// Its next turn.
-    Turn,
-    /// The end of this time.
-    Pause(Duration),
-    /// Nothing: close the connection.
-    End,
-    /// Nothing: close it, because of what came in.
-    HostileEnd,
-}
-
-/// The buffer in which the worker makes bytes. It is wiped after every request.
-pub(super) struct Scratch(Vec<u8>);
-
-impl Scratch {
-    pub(super) fn new() -> Self {
-        Self(vec![0; MAX_REQUEST_BYTES])
-    }
-
-    pub(super) fn wipe(&mut self) {
-        wipe(&mut self.0);
-    }
-}
+/// A guest without work waits for its next message or request.
+const MESSAGE: Wants = Wants::Event(EventFlags::IN);
 
 /// One guest.
 pub(super) struct Guest {
@@ -107,7 +81,7 @@ impl Guest {
             match self.has_message() {
                 Ok(true) => {}
                 Ok(false) => {
-                    wants = Wants::Event;
+                    wants = MESSAGE;
                     break;
                 }
                 Err(end) => return end,
@@ -125,7 +99,7 @@ impl Guest {
             return wants;
         }
         match self.serve(state, scratch, calls, woke) {
-            Ok(Wants::Event) => wants,
+            Ok(Wants::Event(_)) => wants,
             Ok(other) => other,
             Err(BrokenRing) => Wants::HostileEnd,
         }
@@ -176,7 +150,7 @@ impl Guest {
     ) -> Result<Wants, BrokenRing> {
         let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         if !device.is_running() {
-            return Ok(Wants::Event);
+            return Ok(MESSAGE);
         }
         let before = device.queue.next_used();
         let wants = self.requests(&mut device, state, scratch, woke);
@@ -220,7 +194,7 @@ impl Guest {
             let outcome = served.ok_or(BrokenRing)??;
             device.memory.touch(touched).map_err(|_| BrokenRing)?;
             match outcome {
-                Outcome::Idle => return Ok(Wants::Event),
+                Outcome::Idle => return Ok(MESSAGE),
                 Outcome::Wait(wait_ns) => return Ok(Wants::Pause(Duration::from_nanos(wait_ns))),
                 Outcome::NotSeeded => return Ok(Wants::Pause(SEED_POLL)),
                 Outcome::Faulty => {

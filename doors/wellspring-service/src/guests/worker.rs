@@ -2,12 +2,14 @@
 
 use super::calls::GuestCalls;
 use super::device::Device;
-use super::guest::{Guest, Scratch, Wants};
+use super::guest::Guest;
 use super::inbox::{Arrival, Inbox};
-use crate::event_loop::{EventLoop, Wake};
+use super::request::MAX_REQUEST_BYTES;
+use crate::event_loop::{EventLoop, Wake, Wants};
 use crate::heartbeats::Heartbeat;
 use crate::process::panics::isolated;
 use crate::state::State;
+use crate::wipe::Scratch;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::collections::VecDeque;
 use std::io;
@@ -60,7 +62,7 @@ impl Worker {
             free: Vec::new(),
             inbox,
             turns: VecDeque::new(),
-            scratch: Scratch::new(),
+            scratch: Scratch::new(MAX_REQUEST_BYTES),
             calls,
         })
     }
@@ -153,7 +155,7 @@ impl Worker {
             Wants::HostileEnd
         });
         match wants {
-            Wants::Event => {}
+            Wants::Event(_) => {}
             Wants::Turn => self.queue(place),
             Wants::Pause(time) => {
                 let at = Instant::now() + time;

@@ -16,8 +16,16 @@ pub use problems::problems;
 pub use status::status;
 pub use text::text;
 
-use crate::document::Document;
 use crate::state::State;
+
+/// A document that the web sockets send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Its media type.
+    pub media_type: &'static str,
+    /// Its bytes.
+    pub body: Vec<u8>,
+}
 
 /// The document at `path`.
 #[must_use]

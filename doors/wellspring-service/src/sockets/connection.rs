@@ -4,10 +4,12 @@ use super::session::{Answer, Facts, Head, Step};
 use super::{bulk, egd, http};
 use crate::admission::Admission;
 use crate::doors::Door;
+use crate::event_loop::{SEED_POLL, Wants};
 use crate::look;
 use crate::meters::add;
 use crate::state::State;
-use crate::wipe::wipe;
+use crate::wipe::{Scratch, wipe};
+use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::os::fd::OwnedFd;
@@ -54,21 +56,8 @@ impl Turn {
     }
 }
 
-/// The time until the next try of a request that waits for the first seed.
-const SEED_POLL: Duration = Duration::from_millis(5);
-
-/// The buffer in which a worker makes bytes before it sends them. It is wiped after every use.
-pub(super) struct Scratch(pub(super) Vec<u8>);
-
-impl Scratch {
-    pub(super) fn new() -> Self {
-        Self(vec![0; Head::SHORT_BYTES + SENT_AT_ONCE])
-    }
-
-    pub(super) fn wipe(&mut self) {
-        wipe(&mut self.0);
-    }
-}
+/// The longest part of an answer that is made at once.
+pub(super) const SCRATCH_BYTES: usize = Head::SHORT_BYTES + SENT_AT_ONCE;
 
 /// A connection.
 pub(super) struct Connection {
@@ -79,23 +68,6 @@ pub(super) struct Connection {
     /// The answer that is not sent to its end, and how many bytes of its head are sent.
     answer: Option<(Answer, usize)>,
     is_hostile: bool,
-}
-
-/// The event that a connection waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wants {
-    /// More requests.
-    Input,
-    /// Room to send.
-    Room,
-    /// Its next turn.
-    Turn,
-    /// The end of this time.
-    Pause(Duration),
-    /// None: close it.
-    End,
-    /// None: close it, because its input was no request.
-    HostileEnd,
 }
 
 impl Connection {
@@ -213,7 +185,7 @@ impl Connection {
                     // A connection that waits keeps no buffer: there may be 1000 of them.
                     self.input.shrink_to_fit();
                 }
-                Err(Wants::Input)
+                Err(Wants::Event(EventFlags::IN))
             }
             Err(Errno::INTR) => Ok(()),
             Err(_) => Err(Wants::End),
@@ -259,14 +231,14 @@ impl Connection {
                     of_random,
                 );
                 if sent < length {
-                    return Err(Wants::Room);
+                    return Err(Wants::Event(EventFlags::OUT));
                 }
                 if answer.random > 0 || *head_sent < answer.head.bytes().len() {
                     return Ok(());
                 }
                 self.end_answer()
             }
-            Err(Errno::AGAIN) => Err(Wants::Room),
+            Err(Errno::AGAIN) => Err(Wants::Event(EventFlags::OUT)),
             Err(Errno::INTR) => Ok(()),
             Err(_) => Err(self.end()),
         }

@@ -6,7 +6,6 @@
 //! bulk        the framed protocol
 //! http        documents
 //! connection  one connection: input, answers, its turn
-//! turns       the order of the turns: by user
 //! worker      a thread that serves connections, by epoll
 //! ```
 //!
@@ -19,7 +18,6 @@ mod connection;
 pub mod egd;
 pub mod http;
 pub mod session;
-mod turns;
 mod worker;
 
 use crate::listener::Listener;

@@ -1,13 +1,14 @@
 //! A thread that serves sockets. All workers accept from the same listeners; each serves the connections it accepted.
 
-use super::connection::{Connection, Scratch, TURN_BYTES, Turn, Wants};
-use super::turns::Turns;
+use super::connection::{Connection, SCRATCH_BYTES, TURN_BYTES, Turn};
 use crate::admission::Admission;
-use crate::event_loop::{EventLoop, Wake};
+use crate::event_loop::{EventLoop, Wake, Wants};
 use crate::heartbeats::Heartbeat;
 use crate::listener::Listener;
 use crate::process::panics::isolated;
 use crate::state::State;
+use crate::turns::Turns;
+use crate::wipe::Scratch;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -41,7 +42,7 @@ pub(super) struct Worker {
     events: EventLoop,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
-    turns: Turns,
+    turns: Turns<usize>,
     scratch: Scratch,
 }
 
@@ -59,8 +60,8 @@ impl Worker {
             events: EventLoop::new(listeners, EventFlags::EXCLUSIVE, end, heartbeat)?,
             slots: Vec::new(),
             free: Vec::new(),
-            turns: Turns::new(),
-            scratch: Scratch::new(),
+            turns: Turns::default(),
+            scratch: Scratch::new(SCRATCH_BYTES),
         })
     }
 
@@ -167,8 +168,7 @@ impl Worker {
             Wants::HostileEnd
         });
         match wants {
-            Wants::Input => slot.waits = Waits::For(EventFlags::IN),
-            Wants::Room => slot.waits = Waits::For(EventFlags::OUT),
+            Wants::Event(events) => slot.waits = Waits::For(events),
             Wants::Turn => self.queue(place, Instant::now()),
             // No client waits for the end of this pause.
             Wants::Pause(_) if slot.is_gone => self.remove(place, false),
