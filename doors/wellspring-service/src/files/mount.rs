@@ -3,12 +3,12 @@
 use super::random_files::{MAX_READ_BYTES, RandomFiles};
 use core::fmt;
 use fuser::{Config, MountOption, Session, SessionACL};
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// The source that the mount table shows.
@@ -122,13 +122,26 @@ impl Mounted {
 /// The uppermost mount at `path`.
 pub(super) fn mounted_at(path: &Path) -> io::Result<Option<Mounted>> {
     let path = std::path::absolute(path)?;
-    // Resolves the parent alone: the folder itself cannot be resolved if its file system is dead.
-    let path = match (path.parent().map(Path::canonicalize), path.file_name()) {
-        (Some(Ok(parent)), Some(name)) => parent.join(name),
-        _ => path,
+    let mount = match mount_of(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        mount => mount?,
     };
+    if path.parent().map(mount_of).transpose()?.as_ref() == Some(&mount) {
+        return Ok(None);
+    }
     let table = fs::read("/proc/self/mountinfo")?;
-    Ok(find(&table, &path))
+    Ok(find(&String::from_utf8_lossy(&table), &mount))
+}
+
+/// The number of the mount in which the file at `path` is. It is not asked of the file system, which may be dead.
+fn mount_of(path: &Path) -> io::Result<String> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = open(path, flags, Mode::empty())?;
+    let facts = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()))?;
+    let number = facts.lines().find_map(|line| line.strip_prefix("mnt_id:"));
+    number
+        .map(|number| number.trim().to_owned())
+        .ok_or(ErrorKind::Unsupported.into())
 }
 
 /// The device number of what programs find at `path`, as in the table. It is not asked of the file system: that would wait
@@ -138,47 +151,16 @@ pub(super) fn device_at(path: &Path) -> Result<String, Errno> {
     Ok(format!("{}:{}", found.stx_dev_major, found.stx_dev_minor))
 }
 
-/// The last line of the table for `path`: see proc(5) for its fields.
-fn find(table: &[u8], path: &Path) -> Option<Mounted> {
-    let lines = table.split(|byte| *byte == b'\n');
-    let mut found = None;
-    for line in lines {
-        let mut fields = line.split(|byte| *byte == b' ');
-        let device = fields.nth(2);
-        let point = fields.nth(1).map(unescaped);
-        if point.as_deref() != Some(path.as_os_str().as_bytes()) {
-            continue;
-        }
-        let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
-        let text =
-            |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
-        found = Some(Mounted {
-            device: text(device),
-            kind: text(rest.next()),
-            source: text(rest.next()),
-        });
-    }
-    found
-}
-
-/// A field without its escapes: a space is `\040`.
-fn unescaped(field: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let [byte, tail @ ..] = rest {
-        rest = tail;
-        let escape = match (byte, tail) {
-            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..]) => {
-                Some((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'))
-            }
-            _ => None,
-        };
-        if escape.is_some() {
-            rest = &tail[3..];
-        }
-        plain.push(escape.unwrap_or(*byte));
-    }
-    plain
+/// The mount of this number in the table: see proc(5) for its fields.
+fn find(table: &str, mount: &str) -> Option<Mounted> {
+    let is_this = |line: &&str| line.split(' ').next() == Some(mount);
+    let (place, system) = table.lines().find(is_this)?.split_once(" - ")?;
+    let mut system = system.split(' ').map(str::to_owned);
+    Some(Mounted {
+        device: place.split(' ').nth(2)?.into(),
+        kind: system.next()?,
+        source: system.next()?,
+    })
 }
 
 #[cfg(test)]
@@ -186,16 +168,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_uppermost_mount_is_found_and_spaces_in_names_are_understood() {
-        let table = b"36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/root rw\n\
-            37 36 0:57 / /mnt\\0402 rw,nosuid - fuse wellspring rw\n\
-            38 36 0:58 / /mnt rw - tmpfs x rw\n";
-        let found = find(table, Path::new("/mnt 2")).unwrap();
+    fn a_mount_is_found_by_its_number_and_a_folder_in_another_mount_is_none() {
+        let table = "36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/root rw\n\
+            37 36 0:57 / /mnt\\0402 rw,nosuid - fuse wellspring rw\n";
+        let found = find(table, "37").unwrap();
         assert!(found.is_ours());
         assert_eq!(found.device, "0:57");
-        let other = find(table, Path::new("/mnt")).unwrap();
+        let other = find(table, "36").unwrap();
         assert!(!other.is_ours());
-        assert_eq!(other.kind, "tmpfs");
-        assert!(find(table, Path::new("/mnt2")).is_none());
+        assert_eq!(other.kind, "ext3");
+        assert!(find(table, "3").is_none());
+        let proc = mounted_at(Path::new("/proc")).unwrap();
+        assert_eq!(proc.unwrap().kind, "proc");
+        assert!(mounted_at(Path::new("/proc/self")).unwrap().is_none());
+        assert!(mounted_at(Path::new("/absent")).unwrap().is_none());
     }
 }

@@ -131,7 +131,7 @@ fn play(mark: &str) {
     // SAFETY: a system call. Without it /proc would not show this program its own memory.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1) };
     assert_eq!(changed, [0, 0]);
-    let prepared = way(Path::new(words.next().unwrap()));
+    let prepared = way.prepare(Path::new(words.next().unwrap()));
     println!("prepared");
     io::stdin().read_line(&mut String::new()).unwrap();
     match prepared.and_then(|take| take()) {

@@ -28,188 +28,74 @@ pub(crate) use Outcome::{Either, Refused, Served};
 
 /// Takes the bytes, after all programs have opened and mapped the file.
 pub(crate) type Take = Box<dyn FnOnce() -> io::Result<Vec<u8>>>;
-pub(crate) type Way = fn(&Path) -> io::Result<Take>;
 
-pub(crate) const WAYS: &[(&str, Way, Outcome)] = &[
-    ("read", |path| take(path, OFlags::empty(), read), Served),
-    ("readv", |path| take(path, OFlags::empty(), readv), Served),
-    (
-        "read, direct",
-        |path| take(path, OFlags::DIRECT, read),
-        Served,
-    ),
-    (
-        "pread far behind the size",
-        |path| take(path, OFlags::empty(), pread),
-        Served,
-    ),
-    (
-        "preadv2",
-        |path| take(path, OFlags::empty(), |file| preadv2(file, 0)),
-        Served,
-    ),
-    (
-        "preadv2, high priority",
-        |path| take(path, OFlags::empty(), |file| preadv2(file, 1)),
-        Either,
-    ),
-    (
-        "preadv2, no wait",
-        |path| take(path, OFlags::empty(), |file| preadv2(file, 8)),
-        Either,
-    ),
-    (
-        "preadv2, not cached",
-        |path| take(path, OFlags::empty(), |file| preadv2(file, 0x80)),
-        Either,
-    ),
-    (
-        "asynchronous read",
-        |path| take(path, OFlags::empty(), asynchronous),
-        Served,
-    ),
-    (
-        "asynchronous read, direct",
-        |path| take(path, OFlags::DIRECT, asynchronous),
-        Served,
-    ),
-    (
-        "io_uring",
-        |path| take(path, OFlags::empty(), uring::read),
-        Either,
-    ),
-    (
-        "io_uring, direct",
-        |path| take(path, OFlags::DIRECT, uring::read),
-        Either,
-    ),
-    (
-        "sendfile",
-        |path| take(path, OFlags::empty(), sendfile),
-        Refused,
-    ),
-    (
-        "sendfile, direct",
-        |path| take(path, OFlags::DIRECT, sendfile),
-        Either,
-    ),
-    (
-        "splice",
-        |path| take(path, OFlags::empty(), splice),
-        Refused,
-    ),
-    (
-        "splice, direct",
-        |path| take(path, OFlags::DIRECT, splice),
-        Either,
-    ),
-    (
-        "copy_file_range",
-        |path| take(path, OFlags::empty(), copy_range),
-        Refused,
-    ),
-    (
-        "copy_file_range in the folder",
-        |path| take(path, OFlags::empty(), copy_beside),
-        Refused,
-    ),
-    (
-        "clone, as cp --reflink",
-        |path| take(path, OFlags::empty(), clone),
-        Refused,
-    ),
-    (
-        "mmap",
-        |path| map(path, MapFlags::PRIVATE, ProtFlags::READ, touch),
-        Refused,
-    ),
-    (
-        "mmap, shared",
-        |path| map(path, MapFlags::SHARED, ProtFlags::READ, touch),
-        Refused,
-    ),
-    (
-        "mmap, to write",
-        |path| {
-            map(
-                path,
-                MapFlags::PRIVATE,
-                ProtFlags::READ | ProtFlags::WRITE,
-                touch,
-            )
-        },
-        Refused,
-    ),
-    (
-        "mmap, to execute",
-        |path| {
-            map(
-                path,
-                MapFlags::PRIVATE,
-                ProtFlags::READ | ProtFlags::EXEC,
-                touch,
-            )
-        },
-        Refused,
-    ),
-    (
-        "mmap, read ahead",
-        |path| {
-            map(
-                path,
-                MapFlags::PRIVATE,
-                ProtFlags::READ,
-                read_ahead_and_touch,
-            )
-        },
-        Refused,
-    ),
-    (
-        "mmap, read by the kernel",
-        |path| map(path, MapFlags::PRIVATE, ProtFlags::READ, write_out),
-        Refused,
-    ),
-    (
-        "mmap, read as a process",
-        |path| map(path, MapFlags::PRIVATE, ProtFlags::READ, read_process),
-        Refused,
-    ),
-    (
-        "mmap, read by /proc",
-        |path| map(path, MapFlags::PRIVATE, ProtFlags::READ, read_proc),
-        Refused,
-    ),
-    (
-        "readahead and splice",
-        |path| {
-            take(path, OFlags::empty(), |file| {
-                readahead(file);
-                splice(file)
-            })
-        },
-        Refused,
-    ),
-    (
-        "fadvise and sendfile",
-        |path| {
-            take(path, OFlags::empty(), |file| {
-                fadvise(file);
-                sendfile(file)
-            })
-        },
-        Refused,
-    ),
-    ("exec", exec, Refused),
-];
-
-fn take(
-    path: &Path,
-    flags: OFlags,
-    take: impl FnOnce(&File) -> io::Result<Vec<u8>> + 'static,
-) -> io::Result<Take> {
-    let file = File::from(open(path, OFlags::RDONLY | flags, Mode::empty())?);
-    Ok(Box::new(move || take(&file)))
+/// A way to the bytes.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// By the file, opened with these flags.
+    File(OFlags, fn(&File) -> io::Result<Vec<u8>>),
+    /// By memory into which it is mapped.
+    Memory(MapFlags, ProtFlags, fn(&Page) -> io::Result<Vec<u8>>),
+    /// As a program.
+    Exec,
 }
+
+impl Way {
+    /// Opens and maps the file.
+    pub(crate) fn prepare(self, path: &Path) -> io::Result<Take> {
+        match self {
+            Self::File(flags, take) => {
+                let file = File::from(open(path, OFlags::RDONLY | flags, Mode::empty())?);
+                Ok(Box::new(move || take(&file)))
+            }
+            Self::Memory(flags, protection, take) => map(path, flags, protection, take),
+            Self::Exec => {
+                let mut command = Command::new(path);
+                Ok(Box::new(move || command.output().map(|_| vec![1; WANTED])))
+            }
+        }
+    }
+}
+
+const NONE: OFlags = OFlags::empty();
+const DIRECT: OFlags = OFlags::DIRECT;
+const PRIVATE: MapFlags = MapFlags::PRIVATE;
+const READ: ProtFlags = ProtFlags::READ;
+use Way::{Exec, File as By, Memory};
+
+#[rustfmt::skip]
+pub(crate) const WAYS: &[(&str, Way, Outcome)] = &[
+    ("read", By(NONE, read), Served),
+    ("readv", By(NONE, readv), Served),
+    ("read, direct", By(DIRECT, read), Served),
+    ("pread far behind the size", By(NONE, pread), Served),
+    ("preadv2", By(NONE, |file| preadv2(file, 0)), Served),
+    ("preadv2, high priority", By(NONE, |file| preadv2(file, 1)), Either),
+    ("preadv2, no wait", By(NONE, |file| preadv2(file, 8)), Either),
+    ("preadv2, not cached", By(NONE, |file| preadv2(file, 0x80)), Either),
+    ("asynchronous read", By(NONE, asynchronous), Served),
+    ("asynchronous read, direct", By(DIRECT, asynchronous), Served),
+    ("io_uring", By(NONE, uring::read), Either),
+    ("io_uring, direct", By(DIRECT, uring::read), Either),
+    ("sendfile", By(NONE, sendfile), Refused),
+    ("sendfile, direct", By(DIRECT, sendfile), Either),
+    ("splice", By(NONE, splice), Refused),
+    ("splice, direct", By(DIRECT, splice), Either),
+    ("copy_file_range", By(NONE, copy_range), Refused),
+    ("copy_file_range in the folder", By(NONE, copy_beside), Refused),
+    ("clone, as cp --reflink", By(NONE, clone), Refused),
+    ("mmap", Memory(PRIVATE, READ, touch), Refused),
+    ("mmap, shared", Memory(MapFlags::SHARED, READ, touch), Refused),
+    ("mmap, to write", Memory(PRIVATE, READ.union(ProtFlags::WRITE), touch), Refused),
+    ("mmap, to execute", Memory(PRIVATE, READ.union(ProtFlags::EXEC), touch), Refused),
+    ("mmap, read ahead", Memory(PRIVATE, READ, read_ahead_and_touch), Refused),
+    ("mmap, read by the kernel", Memory(PRIVATE, READ, write_out), Refused),
+    ("mmap, read as a process", Memory(PRIVATE, READ, read_process), Refused),
+    ("mmap, read by /proc", Memory(PRIVATE, READ, read_proc), Refused),
+    ("readahead and splice", By(NONE, |file| { readahead(file); splice(file) }), Refused),
+    ("fadvise and sendfile", By(NONE, |file| { fadvise(file); sendfile(file) }), Refused),
+    ("exec", Exec, Refused),
+];
 
 fn read(mut file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; WANTED];
@@ -313,11 +199,6 @@ fn readahead(file: &File) {
 
 fn fadvise(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, Advice::WillNeed);
-}
-
-fn exec(path: &Path) -> io::Result<Take> {
-    let mut command = Command::new(path);
-    Ok(Box::new(move || command.output().map(|_| vec![1; WANTED])))
 }
 
 /// A page of the file in memory.
