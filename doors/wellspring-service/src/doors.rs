@@ -84,6 +84,25 @@ impl Doors {
         &self.meters[door as usize]
     }
 
+    /// Notes and logs whether something could be opened, and returns it. If it could not, the service opens the others.
+    pub fn tried<T, E: fmt::Display>(
+        &self,
+        name: &'static str,
+        place: impl fmt::Display,
+        result: Result<T, E>,
+    ) -> Option<T> {
+        match result {
+            Ok(opened) => {
+                self.opened(name, place);
+                Some(opened)
+            }
+            Err(error) => {
+                self.failed(name, place, error);
+                None
+            }
+        }
+    }
+
     /// Notes that something is open, and logs it.
     pub fn opened(&self, name: &'static str, place: impl fmt::Display) {
         self.note(name, &place, None);

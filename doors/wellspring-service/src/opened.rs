@@ -60,7 +60,11 @@ pub(crate) fn open(path: Option<&Path>, config: &Config, doors: &Doors) -> Opene
         reader,
         guests: listeners.extract_if(.., is_for_guests).collect(),
         page: open_page(config, doors),
-        files: guardian.and_then(|guardian| open_files(config, doors, guardian)),
+        files: guardian.and_then(|guardian| {
+            let threads = config.files.threads.get() as usize;
+            let files = MountedFiles::mount(mount, threads, guardian);
+            doors.tried("files", mount.display(), files)
+        }),
         pool: open_pool(config, doors),
         module: open_module(config, doors),
         sources: open_sources(config, doors),
@@ -100,13 +104,8 @@ fn activated(doors: &Doors) -> Vec<Listener> {
             );
             continue;
         };
-        match Listener::activated(door, socket) {
-            Ok(listener) => {
-                doors.opened(door.name(), "from systemd");
-                listeners.push(listener);
-            }
-            Err(error) => doors.failed(door.name(), "from systemd", error),
-        }
+        let listener = Listener::activated(door, socket);
+        listeners.extend(doors.tried(door.name(), "from systemd", listener));
     }
     listeners
 }
@@ -127,46 +126,16 @@ fn open_sockets<D: SocketDefaults>(
             config::Address::Unix(path) => config::Address::Unix(config.runtime_path(path)),
             config::Address::Tcp(_) | config::Address::Vsock { .. } => address.clone(),
         };
-        match Listener::open(door, &address, section.mode.get() as u32) {
-            Ok(listener) => {
-                doors.opened(door.name(), &address);
-                listeners.push(listener);
-            }
-            Err(error) => doors.failed(door.name(), &address, error),
-        }
+        let listener = Listener::open(door, &address, section.mode.get() as u32);
+        listeners.extend(doors.tried(door.name(), &address, listener));
     }
 }
 
 fn open_page(config: &Config, doors: &Doors) -> Page {
     let path = config.runtime_path(&config.page.path);
-    if config.page.serve {
-        match Page::open(&path) {
-            Ok(page) => {
-                doors.opened("page", path.display());
-                return page;
-            }
-            Err(error) => doors.failed("page", path.display(), error),
-        }
-    }
-    Page::without_file()
-}
-
-fn open_files(
-    config: &Config,
-    doors: &Doors,
-    guardian: io::Result<Guardian>,
-) -> Option<MountedFiles> {
-    let path = &config.files.mount;
-    match MountedFiles::mount(path, config.files.threads.get() as usize, guardian) {
-        Ok(files) => {
-            doors.opened("files", path.display());
-            Some(files)
-        }
-        Err(fault) => {
-            doors.failed("files", path.display(), fault);
-            None
-        }
-    }
+    let page = config.page.serve.then(|| Page::open(&path));
+    page.and_then(|page| doors.tried("page", path.display(), page))
+        .unwrap_or_else(Page::without_file)
 }
 
 /// The sources of every engine, and the noise files. These are credited nothing: the service cannot know what is in them.
@@ -178,33 +147,18 @@ fn open_sources(config: &Config, doors: &Doors) -> Vec<Arc<dyn Source>> {
         }
     }
     for path in &config.engine.noise_files {
-        match NoiseFile::open(path, MinEntropy::NONE) {
-            Ok(file) => {
-                doors.opened("noise", path.display());
-                sources.push(Arc::new(file));
-            }
-            Err(error) => doors.failed("noise", path.display(), error),
-        }
+        let file = NoiseFile::open(path, MinEntropy::NONE);
+        let file = doors.tried("noise", path.display(), file);
+        sources.extend(file.map(|file| Arc::new(file) as Arc<dyn Source>));
     }
     sources
 }
 
 fn open_pool(config: &Config, doors: &Doors) -> Option<KernelPool> {
     let section = &config.kernel_pool;
-    if !section.feed {
-        return None;
-    }
     let interval = Duration::from_secs(section.interval_s.get());
-    match KernelPool::open(interval, section.credit_bits.get()) {
-        Ok(pool) => {
-            doors.opened("kernel-pool", kernel_pool::PATH);
-            Some(pool)
-        }
-        Err(error) => {
-            doors.failed("kernel-pool", kernel_pool::PATH, error);
-            None
-        }
-    }
+    let open = || KernelPool::open(interval, section.credit_bits.get());
+    doors.tried("kernel-pool", kernel_pool::PATH, section.feed.then(open)?)
 }
 
 fn open_module(config: &Config, doors: &Doors) -> Option<OpenModule> {
@@ -214,16 +168,8 @@ fn open_module(config: &Config, doors: &Doors) -> Option<OpenModule> {
         return None;
     }
     let interval = Duration::from_secs(section.save_interval_s.get());
-    match OpenModule::open(path.clone(), interval) {
-        Ok(module) => {
-            doors.opened(kernel_module::NAME, path.display());
-            Some(module)
-        }
-        Err(error) => {
-            doors.failed(kernel_module::NAME, path.display(), error);
-            None
-        }
-    }
+    let module = OpenModule::open(path.clone(), interval);
+    doors.tried(kernel_module::NAME, path.display(), module)
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use crate::meters::{add, get, subtract};
 use crate::share::Share;
 use core::cmp::Reverse;
 use core::fmt;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::AtomicU64;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 /// The other end of a connection, as the kernel names it (SO_PEERCRED, or the address of vsock).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,15 +47,6 @@ pub struct UserMeter {
     share: Share,
 }
 
-/// The limits in force; SIGHUP replaces them.
-#[derive(Debug)]
-struct Limits {
-    connections: AtomicU64,
-    connections_per_user: AtomicU64,
-    bytes_per_second_per_user: AtomicU64,
-    bytes_per_second_per_guest: AtomicU64,
-}
-
 /// Users without a connection are remembered up to this number. One person can have 65,536 user numbers (subuid(5)), and
 /// vsock has 2^32 numbers of machines.
 const REMEMBERED: usize = 1024;
@@ -63,7 +54,8 @@ const REMEMBERED: usize = 1024;
 /// The users that are connected, and those that drew most.
 #[derive(Debug)]
 pub struct Users {
-    limits: Limits,
+    /// Those in force; SIGHUP replaces them.
+    limits: RwLock<LimitsSection>,
     connections: AtomicU64,
     by_peer: Mutex<BTreeMap<Peer, Arc<UserMeter>>>,
 }
@@ -83,30 +75,20 @@ impl Users {
     /// A table without users, with these limits.
     #[must_use]
     pub fn new(limits: &LimitsSection) -> Self {
-        let users = Self {
-            limits: Limits {
-                connections: AtomicU64::new(0),
-                connections_per_user: AtomicU64::new(0),
-                bytes_per_second_per_user: AtomicU64::new(0),
-                bytes_per_second_per_guest: AtomicU64::new(0),
-            },
+        Self {
+            limits: RwLock::new(limits.clone()),
             connections: AtomicU64::new(0),
             by_peer: Mutex::default(),
-        };
-        users.set_limits(limits);
-        users
+        }
     }
 
     /// Replaces the limits. Open connections stay open.
     pub fn set_limits(&self, limits: &LimitsSection) {
-        let to = &self.limits;
-        to.connections.store(limits.connections.get(), Relaxed);
-        let per_user = limits.connections_per_user.get();
-        to.connections_per_user.store(per_user, Relaxed);
-        let rate = limits.bytes_per_second_per_user;
-        to.bytes_per_second_per_user.store(rate, Relaxed);
-        let rate = limits.bytes_per_second_per_guest.get();
-        to.bytes_per_second_per_guest.store(rate, Relaxed);
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits.clone();
+    }
+
+    fn limits(&self) -> RwLockReadGuard<'_, LimitsSection> {
+        self.limits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The meter of a user.
@@ -149,10 +131,11 @@ impl Users {
         let mut by_peer = self.lock();
         let meter = meter(&mut by_peer, peer);
         if peer != Peer::ROOT {
-            if get(&self.connections) >= get(&self.limits.connections) {
+            let limits = self.limits();
+            if get(&self.connections) >= limits.connections.get() {
                 return Err(Refusal::TooMany);
             }
-            if get(&meter.connections) >= get(&self.limits.connections_per_user) {
+            if get(&meter.connections) >= limits.connections_per_user.get() {
                 return Err(Refusal::TooManyOfUser);
             }
         }
@@ -171,8 +154,8 @@ impl Users {
     /// nanoseconds. If that is not 0, nothing was taken.
     #[must_use]
     pub fn reserve(&self, peer: Peer, meter: &UserMeter, bytes: u64, now_ns: u64) -> u64 {
-        let rate = get(&self.limits.bytes_per_second_per_user);
-        if rate == 0 || peer == Peer::ROOT {
+        let rate = self.limits().bytes_per_second_per_user;
+        if peer == Peer::ROOT {
             return 0;
         }
         meter.share.reserve(rate, bytes, now_ns)
@@ -181,7 +164,7 @@ impl Users {
     /// The most bytes a second for one guest; 0: no limit.
     #[must_use]
     pub fn guest_rate(&self) -> u64 {
-        get(&self.limits.bytes_per_second_per_guest)
+        self.limits().bytes_per_second_per_guest.get()
     }
 }
 

@@ -68,9 +68,10 @@ impl MountedFiles {
         let files = RandomFiles::new(state.clone(), reads.clone());
         // One more than may answer long reads.
         let session = mount::mount(path, files, threads + 1)?;
-        let mut guardian = guardian.map_err(MountFault::Guardian)?;
+        let no_guardian = |error| format!("no process to unmount with: {error}");
+        let mut guardian = guardian.map_err(no_guardian)?;
         // From here on the guardian alone unmounts, so that one code serves a clean end and `kill -9`.
-        guardian.guard().map_err(MountFault::Guardian)?;
+        guardian.guard().map_err(no_guardian)?;
         Ok(Self {
             session,
             guardian,

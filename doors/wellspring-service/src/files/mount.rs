@@ -1,7 +1,6 @@
 //! The mount point, and why it cannot be one.
 
 use super::random_files::{MAX_READ_BYTES, RandomFiles};
-use core::fmt;
 use fuser::{Config, MountOption, Session, SessionACL};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
@@ -14,40 +13,16 @@ use std::path::Path;
 /// The source that the mount table shows.
 const SOURCE: &str = "wellspring";
 
-/// The reason why the files cannot be mounted.
-#[derive(Debug)]
-pub enum MountFault {
-    /// There is no `/dev/fuse`.
-    NoFuse,
-    /// This process may not mount.
-    NotPermitted,
-    /// Another file system is mounted there; this is its kind.
-    Occupied(String),
-    /// The mount point is no folder, or cannot be made or looked at.
-    Folder(io::Error),
-    /// There are files in the folder, which the mount would hide.
-    NotEmpty,
-    /// The kernel refused.
-    Refused(io::Error),
-    /// The process that unmounts could not be started.
-    Guardian(io::Error),
+/// The reason why the files cannot be mounted, in a line.
+pub type MountFault = String;
+
+fn at_mount_point(error: io::Error) -> MountFault {
+    format!("the mount point: {error}")
 }
 
-impl fmt::Display for MountFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoFuse => f.write_str("there is no /dev/fuse: load the kernel module fuse"),
-            Self::NotPermitted => f.write_str("mounting needs root (CAP_SYS_ADMIN)"),
-            Self::Occupied(kind) => write!(f, "the mount point is in use: {kind} is mounted there"),
-            Self::Folder(error) => write!(f, "the mount point: {error}"),
-            Self::NotEmpty => f.write_str("the mount point has files in it, which would be hidden"),
-            Self::Refused(error) => write!(f, "the kernel refused to mount: {error}"),
-            Self::Guardian(error) => write!(f, "no process to unmount with: {error}"),
-        }
-    }
+fn refused(error: io::Error) -> MountFault {
+    format!("the kernel refused to mount: {error}")
 }
-
-impl core::error::Error for MountFault {}
 
 /// Mounts the files.
 pub(super) fn mount(
@@ -56,7 +31,7 @@ pub(super) fn mount(
     threads: usize,
 ) -> Result<Session<RandomFiles>, MountFault> {
     if !Path::new("/dev/fuse").exists() {
-        return Err(MountFault::NoFuse);
+        return Err("there is no /dev/fuse: load the kernel module fuse".into());
     }
     clear(path)?;
     let mut config = Config::default();
@@ -72,34 +47,39 @@ pub(super) fn mount(
     config.acl = SessionACL::All;
     // All threads wait on one descriptor: with one for each, two readers were 20 % slower.
     config.n_threads = Some(threads);
-    Session::new(files, path, &config).map_err(|error| match error.kind() {
-        ErrorKind::PermissionDenied => MountFault::NotPermitted,
-        _ if !rustix::process::geteuid().is_root() => MountFault::NotPermitted,
-        _ => MountFault::Refused(error),
+    Session::new(files, path, &config).map_err(|error| {
+        let is_root = rustix::process::geteuid().is_root();
+        if error.kind() == ErrorKind::PermissionDenied || !is_root {
+            return "mounting needs root (CAP_SYS_ADMIN)".into();
+        }
+        refused(error)
     })
 }
 
 /// Makes the folder if its parent is there, and removes what a dead service left mounted.
 fn clear(path: &Path) -> Result<(), MountFault> {
-    if let Some(found) = mounted_at(path).map_err(MountFault::Folder)? {
+    if let Some(found) = mounted_at(path).map_err(at_mount_point)? {
         let is_dead =
             fs::read_dir(path).is_err_and(|error| error.kind() == ErrorKind::NotConnected);
         if !found.is_ours() || !is_dead {
-            return Err(MountFault::Occupied(found.kind));
+            let kind = found.kind;
+            return Err(format!(
+                "the mount point is in use: {kind} is mounted there"
+            ));
         }
         tracing::warn!("{}: unmounted what a dead service left", path.display());
         let unmounted = unmount(path, UnmountFlags::DETACH);
-        unmounted.map_err(|error| MountFault::Refused(error.into()))?;
+        unmounted.map_err(|error| refused(error.into()))?;
     }
     match fs::create_dir(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            return Err(MountFault::Folder(error));
+            return Err(at_mount_point(error));
         }
         _ => {}
     }
-    let mut entries = fs::read_dir(path).map_err(MountFault::Folder)?;
+    let mut entries = fs::read_dir(path).map_err(at_mount_point)?;
     if entries.next().is_some() {
-        return Err(MountFault::NotEmpty);
+        return Err("the mount point has files in it, which would be hidden".into());
     }
     Ok(())
 }

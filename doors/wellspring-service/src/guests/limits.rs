@@ -5,22 +5,18 @@
 
 use crate::config::GuestsSection;
 use crate::descriptors::Descriptors;
-use crate::meters::get;
 use crate::users::Peer;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// The memory of guests is counted in bytes, and configured in GiB.
 const GIB: u64 = 1 << 30;
 
 /// The limits in force; SIGHUP replaces them. Guests that are connected stay.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct GuestLimits {
-    connections: AtomicU64,
-    connections_per_user: AtomicU64,
-    bytes: AtomicU64,
-    bytes_per_user: AtomicU64,
+    section: RwLock<GuestsSection>,
     all: Taken,
     by_user: Mutex<BTreeMap<Peer, Arc<Taken>>>,
 }
@@ -51,27 +47,32 @@ fn take_both(user: (&AtomicU64, u64), all: (&AtomicU64, u64), more: u64) -> bool
 }
 
 impl GuestLimits {
-    /// Limits of these values, as far as the descriptors of the process allow them.
+    /// Limits of these values.
     pub(crate) fn new(section: &GuestsSection) -> Self {
-        let limits = Self::default();
-        limits.set(section);
-        limits
+        Self {
+            section: RwLock::new(section.clone()),
+            all: Taken::default(),
+            by_user: Mutex::default(),
+        }
     }
 
     /// Replaces the limits.
     pub(crate) fn set(&self, section: &GuestsSection) {
-        let connections = section
-            .connections
-            .get()
-            .min(Descriptors::of_process().guests);
-        let per_user = section.connections_per_user.get();
-        self.connections.store(connections, Relaxed);
-        // One user leaves half of them to the others, also where few descriptors allow few.
-        let per_user = per_user.min(connections.div_ceil(2));
-        self.connections_per_user.store(per_user, Relaxed);
-        self.bytes.store(section.memory_gib.get() * GIB, Relaxed);
-        let per_user = section.memory_per_user_gib.get() * GIB;
-        self.bytes_per_user.store(per_user, Relaxed);
+        *self.section.write().unwrap_or_else(PoisonError::into_inner) = section.clone();
+    }
+
+    fn section(&self) -> RwLockReadGuard<'_, GuestsSection> {
+        self.section.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The most connections of all users, as far as the descriptors of the process allow them, and of one user: who leaves
+    /// half of them to the others, also where few descriptors allow few.
+    fn connections(&self) -> (u64, u64) {
+        let section = self.section();
+        let all = section.connections.get();
+        let all = all.min(Descriptors::of_process().guests);
+        let of_user = section.connections_per_user.get();
+        (all, of_user.min(all.div_ceil(2)))
     }
 
     /// Counts a guest of a user. `None`: a limit is reached. Root has none.
@@ -82,9 +83,9 @@ impl GuestLimits {
         drop(by_user);
         let is_limited = peer != Peer::User(0);
         if is_limited {
-            let of_user = (&user.connections, get(&self.connections_per_user));
-            let of_all = (&self.all.connections, get(&self.connections));
-            if !take_both(of_user, of_all, 1) {
+            let (all, of_user) = self.connections();
+            let all = (&self.all.connections, all);
+            if !take_both((&user.connections, of_user), all, 1) {
                 return None;
             }
         }
@@ -108,8 +109,9 @@ impl Pass {
     /// Counts bytes of the guest's memory. `None`: a limit is reached.
     pub(super) fn take(self: &Arc<Self>, bytes: u64) -> Option<Part> {
         let limits = &self.limits;
-        let of_user = (&self.user.bytes, get(&limits.bytes_per_user));
-        let of_all = (&limits.all.bytes, get(&limits.bytes));
+        let section = limits.section();
+        let of_user = (&self.user.bytes, section.memory_per_user_gib.get() * GIB);
+        let of_all = (&limits.all.bytes, section.memory_gib.get() * GIB);
         let is_free = !self.is_limited || take_both(of_user, of_all, bytes);
         is_free.then(|| Part {
             pass: self.clone(),
@@ -147,6 +149,7 @@ impl Drop for Part {
 mod tests {
     use super::*;
     use crate::config::Bounded;
+    use crate::meters::get;
 
     fn limits() -> Arc<GuestLimits> {
         Arc::new(GuestLimits::new(&GuestsSection {
