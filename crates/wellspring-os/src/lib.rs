@@ -11,13 +11,15 @@
 //! thread_exit   releases slots when a thread ends or the library is unloaded
 //! thread_state  a state per thread and nesting depth
 //! owned         a state that a value owns
+//! fork_stamp    a number that a fork changes
+//! thread_words  four words per thread without a secret, which no child and no handler repeats
 //! inheritance   a secret that fork(3) takes from a parent to its child
 //! sandbox       reads without a system call
 //! system_calls  whether this process may still make them
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
 //! door_counters the bytes that programs drew through each door, on such a page
-//! clone_epoch   a sum of words on such pages, which changes when this machine was cloned
+//! clone_words   words on such pages, whose sum changes when this machine was cloned
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
 //! kernel_messages  the kernel's messages about devices
 //! vsock         sockets between a virtual machine and its host
@@ -66,9 +68,10 @@ macro_rules! cfg_if {
 
 cfg_if! {
     if #[cfg(all(target_os = "linux", target_has_atomic = "64"))] {
-        pub mod clone_epoch;
+        pub mod clone_words;
         pub mod cpu;
         pub mod door_counters;
+        mod fork_stamp;
         pub mod inheritance;
         pub mod kernel_messages;
         pub mod kernel_module;
@@ -88,6 +91,7 @@ cfg_if! {
         mod thread_exit;
         mod system_calls;
         pub mod thread_state;
+        pub mod thread_words;
         pub mod trusted_file;
         pub mod unix_socket;
         pub mod vdso;

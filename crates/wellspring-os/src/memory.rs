@@ -127,6 +127,10 @@ impl Pages {
         });
     }
 
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
     /// Keeps the mapping until the process ends.
     pub(crate) fn leak(self) -> NonNull<u8> {
         let start = self.start;

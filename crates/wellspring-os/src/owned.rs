@@ -1,7 +1,7 @@
 //! A state that a value owns.
 
 use crate::signals::Blocked;
-use crate::slots::{self, Header, Kind, Request, Slot};
+use crate::slots::{self, Header, Kind, Place, Request, Slot};
 use crate::thread::STALE;
 use crate::thread_state::{Epoch, ThreadStates};
 use crate::vdso::VdsoRandom;
@@ -17,6 +17,30 @@ pub struct OwnedState<T> {
     current: u64,
     owner: u64,
     state: PhantomData<T>,
+}
+
+/// A read of a current state that a value owns.
+pub struct OwnedRead<'a, T> {
+    slot: Place,
+    owned: &'a mut OwnedState<T>,
+}
+
+impl<T> OwnedRead<'_, T> {
+    /// The state. In a child that was forked since the last read it may be `T::ZERO`, from which nothing must be taken.
+    #[inline(always)]
+    pub fn state(&mut self) -> &mut T {
+        // SAFETY: in bounds and aligned, as `OwnedState::new` asserts; zeros, which it starts as, and which a fork makes of
+        // it, are a `T`. No other code uses it: nothing but its owner takes its slot again or releases it, and that is
+        // borrowed.
+        unsafe { &mut *self.slot.states().cast::<T>() }
+    }
+
+    /// Ends the read, and returns the epoch in which the state was current. `None` if the process forked under the read.
+    #[inline(always)]
+    pub fn end(self) -> Option<Epoch> {
+        compiler_fence(Ordering::SeqCst);
+        self.slot.is_ours().then(|| self.owned.epoch())
+    }
 }
 
 impl<T: Zeroed> OwnedState<T> {
@@ -39,25 +63,19 @@ impl<T: Zeroed> OwnedState<T> {
         }
     }
 
-    /// A hot path, like [`ThreadStates::try_current`]: runs `read` on the state if it was made current in the epoch
-    /// that `threads` are in. In a child `read` may find `T::ZERO`, and must take nothing from it.
+    /// A hot path, like [`ThreadStates::try_current`]: begins a read of the state, if that was made current in the epoch
+    /// that `threads` are in.
     #[inline(always)]
-    pub fn try_current<O: Zeroed, I: Zeroed, R>(
+    pub fn try_current<O: Zeroed, I: Zeroed>(
         &mut self,
         threads: &ThreadStates<O, I>,
-        read: impl FnOnce(&mut T) -> R,
-    ) -> Option<R> {
+    ) -> Option<OwnedRead<'_, T>> {
         // Epoch numbers are unique. So `threads` are those of `new`.
-        if !threads.is_in(self.current) {
-            return None;
-        }
-        // SAFETY: it has a slot, since `mark_current` marks no other state, and it keeps the slot.
-        let place = unsafe { self.slot.place_of_some() };
-        // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, and which a fork makes of it, are a
-        // `T`. No other code uses it: nothing but this value takes its slot again or releases it, and we are borrowed.
-        let result = read(unsafe { &mut *place.states().cast::<T>() });
-        compiler_fence(Ordering::SeqCst);
-        place.is_ours().then_some(result)
+        threads.is_in(self.epoch()).then(|| OwnedRead {
+            // SAFETY: it has a slot, since `mark_current` marks no other state, and it keeps the slot.
+            slot: unsafe { self.slot.place_of_some() },
+            owned: self,
+        })
     }
 
     /// Like [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current), after [`with`](Self::with) returned
@@ -69,10 +87,15 @@ impl<T: Zeroed> OwnedState<T> {
         self.current = number.unwrap_or(STALE);
     }
 
-    /// Whether the state was last marked with an epoch. It may be out of date since.
+    /// Says that the next read is to take the long way.
+    pub fn mark_stale(&mut self) {
+        self.current = STALE;
+    }
+
+    /// Whether the last read made the state current. It may be out of date since.
     #[must_use]
     #[inline(always)]
-    pub fn is_marked(&self) -> bool {
+    pub fn was_current(&self) -> bool {
         self.current != STALE
     }
 
@@ -80,7 +103,7 @@ impl<T: Zeroed> OwnedState<T> {
     #[inline(always)]
     fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
         let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
-        // SAFETY: as in `try_current`; the slot is one, since it is ours.
+        // SAFETY: as in `OwnedRead::state`; the slot is one, since it is ours.
         let result = read(unsafe { &mut *place.states().cast::<T>() });
         compiler_fence(Ordering::SeqCst);
         place.is_ours().then_some(result)
@@ -107,6 +130,15 @@ impl<T: Zeroed> OwnedState<T> {
 }
 
 impl<T> OwnedState<T> {
+    /// The epoch in which the state was made current.
+    #[inline(always)]
+    fn epoch(&self) -> Epoch {
+        Epoch {
+            number: self.current,
+            owner: self.owner,
+        }
+    }
+
     /// Acquires a slot, if there is none or a fork took it: then the same one again, erased.
     #[cold]
     fn acquire(&mut self, node: u32) -> Option<()> {

@@ -1,6 +1,6 @@
 //! The switch after which reads make no system call, for a process that forbids them (seccomp).
 
-use crate::{os, system_calls, vdso};
+use crate::{fork_stamp, os, system_calls, vdso};
 
 /// Stops all system calls of reads: from now on, in this process and in every child, no part of this crate that a read
 /// uses makes one. A process calls it before it forbids them all (seccomp). It cannot be undone.
@@ -19,6 +19,8 @@ use crate::{os, system_calls, vdso};
 pub fn prepare() {
     // The first call of each looks up the vDSO's functions and may open a file, so call both now.
     let (now_ms, _) = (os::now_ms(), os::current_cpu());
+    // A generator of `thread_words` that is first used later finds the page mapped.
+    let _ = fork_stamp::get_or_make();
     system_calls::forbid((!vdso::has_clock()).then_some(now_ms));
 }
 

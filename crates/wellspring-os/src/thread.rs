@@ -12,14 +12,19 @@ pub(crate) const ENTRIES: usize = 16;
 
 /// The value of [`Local::epoch`] if the first entry's state is not current.
 pub(crate) const STALE: u64 = 0;
+/// Its value in a child that was forked under an outermost read on the hot path: the first entry's state may hold what that
+/// read wrote after the fork had wiped it, and is erased before its next use.
+pub(crate) const FORKED: u64 = 1;
 /// Its value during an outermost read.
 pub(crate) const BUSY: u64 = u64::MAX;
+/// The first number of an epoch.
+pub(crate) const FIRST_EPOCH: u64 = FORKED + 1;
 
 /// The data of one thread. The fields of the hot path come first, on one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Local {
-    /// One of three values: [`BUSY`] during an outermost read; [`STALE`]; else the epoch in which the outermost state
-    /// of the first entry was made current. If it equals the epoch of some
+    /// [`BUSY`] during an outermost read; [`STALE`]; [`FORKED`]; else the epoch in which the outermost state of the first
+    /// entry was made current. If it equals the epoch of some
     /// [`ThreadStates`](crate::thread_state::ThreadStates), then no read runs, the first entry belongs to these states,
     /// and they have not changed since.
     pub(crate) epoch: Cell<u64>,
@@ -107,8 +112,8 @@ impl CurrentThread {
     /// may be out of date since. During a read: `true`.
     #[must_use]
     #[inline(always)]
-    pub fn is_marked(self) -> bool {
-        self.local().epoch.get() != STALE
+    pub fn was_current(self) -> bool {
+        self.local().epoch.get() > FORKED
     }
 
     #[inline(always)]
@@ -147,24 +152,30 @@ impl Entry {
     }
 }
 
-/// The mark of the outermost level on the hot path, until it ends, by a panic too. It stays in two registers,
-/// because its address is not taken, unlike that of [`Level`].
-pub(crate) struct Mark<'a> {
+/// An outermost read on the hot path, until it ends, by a panic too. It stays in two registers, because its address is
+/// not taken, unlike that of [`DepthGuard`].
+pub(crate) struct ReadGuard<'a> {
     local: &'a Local,
     epoch: u64,
 }
 
-impl<'a> Mark<'a> {
-    /// Marks the level. Call it while no read runs; `epoch` is the present value of the thread's epoch.
+impl<'a> ReadGuard<'a> {
+    /// Begins a read. Call it while none runs; `epoch` is the present value of the thread's epoch.
     #[inline(always)]
     pub(crate) fn new(local: &'a Local, epoch: u64) -> Self {
         local.epoch.set(BUSY);
         compiler_fence(Ordering::SeqCst);
         Self { local, epoch }
     }
+
+    /// Ends the read, under which the process forked, in the child.
+    #[inline(always)]
+    pub(crate) fn end_after_fork(mut self) {
+        self.epoch = FORKED;
+    }
 }
 
-impl Drop for Mark<'_> {
+impl Drop for ReadGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
@@ -172,16 +183,16 @@ impl Drop for Mark<'_> {
     }
 }
 
-/// The mark of all levels that are deeper than the present one, until it is dropped: no read begins at them.
-pub(crate) struct Deeper<'a> {
+/// Takes all depths below the present one, until it is dropped: no read begins at them.
+pub(crate) struct DeeperGuard<'a> {
     local: &'a Local,
     before: usize,
 }
 
-impl<'a> Deeper<'a> {
-    /// Marks them. `None` if `level` is not the deepest one at work.
-    pub(crate) fn mark(local: &'a Local, level: usize) -> Option<Self> {
-        if local.depth() != level + 1 {
+impl<'a> DeeperGuard<'a> {
+    /// `None` if `depth` is not the deepest one at work.
+    pub(crate) fn new(local: &'a Local, depth: usize) -> Option<Self> {
+        if local.depth() != depth + 1 {
             return None;
         }
         let before = local.nested.replace(DEPTHS - 1);
@@ -190,71 +201,69 @@ impl<'a> Deeper<'a> {
     }
 }
 
-impl Drop for Deeper<'_> {
+impl Drop for DeeperGuard<'_> {
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
         self.local.nested.set(self.before);
     }
 }
 
-/// One level of nesting, from its mark until it ends, by a panic too.
-pub(crate) struct Level<'a> {
+/// A read at its depth of nesting, until it ends, by a panic too.
+pub(crate) struct DepthGuard<'a> {
     local: &'a Local,
-    pub(crate) number: usize,
-    /// The value of [`Local::epoch`] after the outermost level.
+    pub(crate) depth: usize,
+    /// The value of [`Local::epoch`] after the outermost read.
     epoch: Cell<u64>,
 }
 
-impl<'a> Level<'a> {
-    /// The outermost level, which is marked already; afterwards the state is stale.
-    pub(crate) fn marked(local: &'a Local) -> Self {
-        Self {
-            local,
-            number: 0,
-            epoch: Cell::new(STALE),
-        }
-    }
-
-    /// Marks the next level, if it is below `limit`. Inlined, for a reason that is beside `ThreadStates::mine`.
+impl<'a> DepthGuard<'a> {
+    /// Takes the next depth, if it is below `limit`. Inlined, as `slot_of` is, and for the same reason.
     #[inline(always)]
     pub(crate) fn next(local: &'a Local, limit: usize) -> Option<Self> {
         let epoch = local.epoch.get();
-        if epoch != BUSY {
-            // A handler that was left by siglongjmp may have left its mark.
+        let depth = if epoch == BUSY {
+            1 + local.nested.get()
+        } else {
+            // A handler that was left by siglongjmp may have left its depth.
             local.nested.set(0);
-            local.epoch.set(BUSY);
-            compiler_fence(Ordering::SeqCst);
-            let level = Self::marked(local);
-            level.end_in(epoch);
-            return Some(level);
-        }
-        let number = 1 + local.nested.get();
-        if number >= limit {
+            0
+        };
+        if depth >= limit {
             return None;
         }
-        local.nested.set(number);
+        if depth == 0 {
+            local.epoch.set(BUSY);
+        } else {
+            local.nested.set(depth);
+        }
         compiler_fence(Ordering::SeqCst);
         Some(Self {
             local,
-            number,
-            epoch: Cell::new(STALE),
+            depth,
+            epoch: Cell::new(epoch),
         })
     }
 
-    /// Sets the thread's epoch for the time after this level, if it is the outermost.
+    /// Whether this is an outermost read, after one under which the process forked: see [`FORKED`].
+    #[inline(always)]
+    pub(crate) fn follows_fork(&self) -> bool {
+        self.epoch.get() == FORKED
+    }
+
+    /// Sets the thread's epoch for the time after this read, if it is an outermost one.
     pub(crate) fn end_in(&self, epoch: u64) {
         self.epoch.set(epoch);
     }
 }
 
-impl Drop for Level<'_> {
+impl Drop for DepthGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
-        if self.number == 0 {
+        if self.depth == 0 {
             self.local.epoch.set(self.epoch.get());
         } else {
-            self.local.nested.set(self.number - 1);
+            self.local.nested.set(self.depth - 1);
         }
     }
 }

@@ -5,6 +5,7 @@ mod common;
 use common::{Counters, exit_status, next, value};
 use core::cell::Cell;
 use wellspring_os::owned::OwnedState;
+use wellspring_os::thread_state::CurrentThread;
 
 /// Adds one and marks the state as current.
 fn make_current(states: &Counters) -> u64 {
@@ -28,13 +29,9 @@ fn count(states: &Counters) -> Option<u64> {
 }
 
 fn try_current<R>(states: &Counters, read: impl FnOnce(&mut u64) -> R) -> Option<R> {
-    match states.try_current(read) {
-        Ok(result) => Some(result),
-        Err(miss) => {
-            states.settle(miss);
-            None
-        }
-    }
+    let mut current = states.try_current(CurrentThread::find())?;
+    let result = read(current.state());
+    current.end().map(|_| result)
 }
 
 #[test]
@@ -73,8 +70,8 @@ fn an_epoch_of_other_states_marks_nothing() {
     let mut owned = OwnedState::<u64>::new(&states);
     owned.with(|| 0, |_, _| ());
     owned.mark_current(other.epoch());
-    assert_eq!(owned.try_current(&states, |_| ()), None);
-    assert_eq!(owned.try_current(&other, |_| ()), None);
+    assert!(owned.try_current(&states).is_none());
+    assert!(owned.try_current(&other).is_none());
 }
 
 #[test]
@@ -116,7 +113,15 @@ fn the_first_states_of_a_thread_stay_current_beside_others_until_they_lose_their
 }
 
 #[test]
-fn a_fork_under_the_hot_path_is_noticed_and_what_it_wrote_is_erased() {
+fn a_fork_under_the_hot_path_is_noticed_and_the_next_read_erases_what_it_wrote() {
+    fork_under_the_hot_path(|_| ());
+    // As a handler in the child does, which acquires the slot again while the interrupted read goes on.
+    fork_under_the_hot_path(|states| _ = next(states));
+    let other = Counters::new();
+    fork_under_the_hot_path(|_| _ = next(&other));
+}
+
+fn fork_under_the_hot_path(in_child: impl Fn(&Counters)) {
     const SECRET: u64 = 0x5eed_5eed_5eed_5eed;
     let states = Counters::new();
     make_current(&states);
@@ -126,13 +131,17 @@ fn a_fork_under_the_hot_path_is_noticed_and_what_it_wrote_is_erased() {
         // SAFETY: the child ends with _exit below.
         pid.set(unsafe { libc::fork() });
         if pid.get() == 0 {
+            in_child(&states);
             *value = SECRET;
         }
     });
     if pid.get() == 0 {
+        let is_noticed = result.is_none() && count(&states).is_none();
+        in_child(&Counters::new());
+        let is_erased = next(&states) == Some(1);
         // SAFETY: the memory of a slot is never unmapped.
         let left = unsafe { core::ptr::read_volatile(place.get()) };
-        let is_right = result.is_none() && left == 0 && count(&states).is_none();
+        let is_right = is_noticed && is_erased && left == 1;
         // SAFETY: ends the child.
         unsafe { libc::_exit(i32::from(!is_right)) };
     }
@@ -146,12 +155,16 @@ fn a_child_finds_its_current_state_wiped() {
     let mut owned = OwnedState::<u64>::new(&states);
     owned.with(|| 0, |value, _| *value = 7);
     owned.mark_current(states.epoch());
-    assert_eq!(owned.try_current(&states, |value| *value), Some(7));
+    assert_eq!(
+        owned.try_current(&states).map(|mut read| *read.state()),
+        Some(7)
+    );
     let code = common::in_child(|| {
         let is_wiped = try_current(&states, |value| assert_eq!(*value, 0)).is_none();
-        let owned_is_wiped = owned
-            .try_current(&states, |value| assert_eq!(*value, 0))
-            .is_none();
+        let owned_is_wiped = owned.try_current(&states).is_none_or(|mut read| {
+            assert_eq!(*read.state(), 0);
+            read.end().is_none()
+        });
         i32::from(!is_wiped || !owned_is_wiped || next(&states) != Some(1))
     });
     assert_eq!(code, 0);

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wellspring_os::thread_state::{State, ThreadStates};
+use wellspring_os::thread_state::{CurrentThread, State, ThreadStates};
 
 /// A model of a tap: what it hands out is `key + left`, for a key that no other gets.
 type Tap = [u64; 2];
@@ -35,10 +35,11 @@ fn take(tap: &mut Tap) -> Option<u64> {
 }
 
 fn read(taps: &Taps) -> u64 {
-    match taps.try_current(take) {
-        Ok(Some(value)) => return value,
-        Ok(None) => {}
-        Err(miss) => taps.settle(miss),
+    if let Some(mut current) = taps.try_current(CurrentThread::find()) {
+        let taken = take(current.state());
+        if let (Some(_), Some(value)) = (current.end(), taken) {
+            return value;
+        }
     }
     let epoch = taps.epoch();
     let value = taps.try_with(
@@ -207,9 +208,11 @@ fn a_child_forked_at_any_instruction_reads_other_values() {
 
 /// Reads the mark of `states`; a state without one gets it.
 fn mark_of(states: &Taps, mark: u64) -> u64 {
-    match states.try_current(|state| state[0]) {
-        Ok(found) => return found,
-        Err(miss) => states.settle(miss),
+    if let Some(mut current) = states.try_current(CurrentThread::find()) {
+        let found = current.state()[0];
+        if current.end().is_some() {
+            return found;
+        }
     }
     let epoch = states.epoch();
     let found = states.try_with(

@@ -1,16 +1,15 @@
 //! The engine of the process, and the functions that read from it.
 
-use crate::engine::{Engine, Harvester, Parts, Stats};
+use crate::engine::{Engine, EngineInner, Harvester, Registers, Stats};
 use crate::error::Error;
 use wellspring_os::inheritance::{self, SECRET_BYTES};
 use wellspring_os::once_box::{OnceBox, OnceRef};
-use wellspring_os::thread_state::Miss;
-use wellspring_pseudo::Xoshiro256PlusPlus;
+use wellspring_os::thread_state::CurrentThread;
 
 static ENGINE: OnceBox<Engine> = OnceBox::new();
 
-/// The parts of that engine, after the first read: the hot path loads one address less than by way of the engine.
-static PARTS: OnceRef<Parts> = OnceRef::new();
+/// The same without its handle, after the first read: the hot path loads one address less.
+static INNER: OnceRef<EngineInner> = OnceRef::new();
 
 /// The engine of the process, made with the defaults by the first caller.
 ///
@@ -28,19 +27,19 @@ pub(crate) fn engine() -> &'static Engine {
     })
 }
 
-/// The parts of the engine of the process, at its first read.
+/// The same at the first read of the process.
 #[cold]
-fn first_parts() -> &'static Parts {
-    let parts = engine().parts();
-    PARTS.set(parts);
-    parts
+fn first_inner() -> &'static EngineInner {
+    let inner = engine().inner();
+    INNER.set(inner);
+    inner
 }
 
 /// Draws what a child gets from this process. `false` if there is no seed to draw from.
 fn draw_for_child(secret: &mut [u8; SECRET_BYTES]) -> bool {
     ENGINE
         .get()
-        .is_some_and(|engine| engine.parts().draw_for_child(secret))
+        .is_some_and(|engine| engine.inner().draw_for_child(secret))
 }
 
 impl Engine {
@@ -77,11 +76,11 @@ pub fn fill(destination: &mut [u8]) {
     #[cold]
     #[inline(never)]
     fn fill_first(destination: &mut [u8]) {
-        first_parts().fill(destination);
+        first_inner().fill(CurrentThread::find(), destination);
     }
 
-    match PARTS.get() {
-        Some(parts) => parts.fill(destination),
+    match INNER.get() {
+        Some(inner) => inner.fill(CurrentThread::find(), destination),
         None => fill_first(destination),
     }
 }
@@ -93,28 +92,12 @@ pub(crate) fn number<const N: usize>() -> [u8; N] {
     #[cold]
     #[inline(never)]
     fn first_number<const N: usize>() -> [u8; N] {
-        first_parts().number_when_ready(Miss::NONE)
+        first_inner().read(CurrentThread::find(), Registers)
     }
 
-    match PARTS.get() {
-        Some(parts) => parts.number(),
+    match INNER.get() {
+        Some(inner) => inner.read(CurrentThread::find(), Registers),
         None => first_number(),
-    }
-}
-
-/// Runs `draw` on the calling thread's generator of the statistical tier.
-#[inline(always)]
-pub(crate) fn pseudo<R>(draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
-    /// As `fill_first`.
-    #[cold]
-    #[inline(never)]
-    fn first_pseudo<R>(draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
-        first_parts().pseudo(draw)
-    }
-
-    match PARTS.get() {
-        Some(parts) => parts.pseudo(draw),
-        None => first_pseudo(draw),
     }
 }
 

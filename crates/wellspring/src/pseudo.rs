@@ -6,8 +6,8 @@
 //!
 //! [`u64()`](fn@u64) and [`fill`] draw on a xoshiro256++ (Blackman and Vigna, 2021) of the calling thread, without a
 //! lock, an atomic instruction or a barrier. It is seeded from the thread's tap, so that threads and child processes
-//! differ. A signal handler has its own generator at its own depth, and never returns the number of the call that it
-//! interrupted. A long fill comes from sixteen such generators in lanes, seeded for it from the thread's, at
+//! differ. A signal handler that interrupts such a call draws on a generator of its own, and never returns the number of
+//! the call that it interrupted. A long fill comes from sixteen such generators in lanes, seeded for it from the thread's, at
 //! the widest registers of the CPU.
 //!
 //! [`Stream`] is for numbers that can be repeated: a seed and a path name a stream of bytes, the same on any machine,
@@ -29,6 +29,7 @@ use crate::global;
 use crate::numbers::numbers;
 use core::convert::Infallible;
 use rand_core::TryRng;
+use wellspring_os::thread_words::Words;
 
 pub use wellspring_pseudo::{
     Algorithm, MAX_DEPTH, Path, PathError, SeedSequence, Stream, UnknownAlgorithm, Width,
@@ -80,7 +81,7 @@ impl TryRng for PseudoRng {
 
     #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(global::pseudo(Xoshiro256PlusPlus::next_u64))
+        Ok(with_generator(Xoshiro256PlusPlus::next_u64))
     }
 
     #[inline]
@@ -90,11 +91,57 @@ impl TryRng for PseudoRng {
     }
 }
 
+/// Runs `draw` on the calling thread's generator.
+#[inline(always)]
+fn with_generator<R>(mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+    match draw_stored(&mut draw) {
+        Some(result) => result,
+        None => draw_seeded(&mut draw),
+    }
+}
+
+/// Runs `draw` on the generator that this thread has. `None` if it has none in this process, in a signal handler that
+/// interrupted another draw, and in a child that was forked under this one.
+#[inline(always)]
+fn draw_stored<R>(draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> Option<R> {
+    let mut stored = Words::take()?;
+    let words = stored.load();
+    // That generator has no state of zeros. One word tells: where it alone is zero, once in 2^64 draws, the thread gets
+    // another generator.
+    if words[0] == 0 {
+        return None;
+    }
+    let mut generator = Xoshiro256PlusPlus::from_words(words)?;
+    let result = draw(&mut generator);
+    stored.store(generator.words());
+    stored.end().then_some(result)
+}
+
+/// Runs `draw` on a new generator, seeded from the thread's tap, which the thread keeps; for this call alone in a signal
+/// handler that interrupted another draw.
+#[cold]
+#[inline(never)]
+fn draw_seeded<R>(draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
+    loop {
+        let mut stored = Words::take_to_store();
+        let words = [(); 4].map(|()| u64::from_le_bytes(global::number()));
+        let Some(mut generator) = Xoshiro256PlusPlus::from_words(words) else {
+            continue;
+        };
+        let result = draw(&mut generator);
+        stored.store(generator.words());
+        // A fork in between, by a signal handler, would give parent and child the same generator.
+        if stored.end() {
+            return result;
+        }
+    }
+}
+
 /// Fills `destination`, of any length, from the calling thread's generator.
 #[inline]
 pub fn fill(destination: &mut [u8]) {
     if destination.len() < BULK_BYTES {
-        global::pseudo(|generator| generator.fill(destination));
+        with_generator(|generator| generator.fill(destination));
     } else {
         fill_in_bulk(destination);
     }
@@ -103,7 +150,7 @@ pub fn fill(destination: &mut [u8]) {
 /// Not inlined, so that a short fill has neither lanes on its stack nor a generator that must stay in memory.
 #[inline(never)]
 fn fill_in_bulk(destination: &mut [u8]) {
-    global::pseudo(|seeder| Xoshiro256PlusPlusX16::seeded_by(seeder).fill(destination));
+    with_generator(|seeder| Xoshiro256PlusPlusX16::seeded_by(seeder).fill(destination));
 }
 
 #[cfg(test)]
@@ -122,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_thread_continues_its_own_generator() {
-        let first = global::pseudo(|generator| generator.words());
+        let first = with_generator(|generator| generator.words());
         let step = u64();
         let mut same = Xoshiro256PlusPlus::from_words(first).unwrap();
         assert_eq!(step, same.next_u64());
@@ -135,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_long_fill_comes_from_lanes_that_the_thread_seeds() {
-        let words = global::pseudo(|generator| generator.words());
+        let words = with_generator(|generator| generator.words());
         let mut same = Xoshiro256PlusPlus::from_words(words).unwrap();
         for length in [BULK_BYTES - 1, BULK_BYTES, 5003] {
             let (mut bytes, mut expected) = (vec![0; length], vec![0; length]);

@@ -1,13 +1,12 @@
 //! The two generators with rand_core's traits: a handle to the process's engine, and an owned tap.
 
-use crate::engine::{Bytes, Engine, Fill, OwnedTap};
+use crate::engine::{Engine, OwnedTap, Registers};
 use crate::error::Error;
 use crate::global;
 use crate::numbers::numbers;
 use core::convert::Infallible;
 use core::fmt;
 use rand_core::{TryCryptoRng, TryRng};
-use wellspring_core::tap::SHORT_BYTES;
 
 /// An owned generator: a tap that is not tied to a thread.
 ///
@@ -30,7 +29,7 @@ impl LocalRng {
     #[must_use]
     pub fn new(engine: Engine) -> Self {
         Self {
-            tap: engine.parts().new_owned_tap(),
+            tap: engine.inner().new_owned_tap(),
             engine,
         }
     }
@@ -38,34 +37,13 @@ impl LocalRng {
     /// Fills `destination`, of any length. Waits until the engine is seeded with 128 bits.
     #[inline(always)]
     pub fn fill(&mut self, destination: &mut [u8]) {
-        if destination.len() > SHORT_BYTES {
-            return self.fill_long(destination);
-        }
-        let parts = self.engine.parts();
-        let taken = parts.take_owned(&mut self.tap, Fill(&mut *destination));
-        if taken.is_none() {
-            parts.read_owned_when_ready(&mut self.tap, destination);
-        }
-    }
-
-    /// Not inlined, for the reason of `Engine::fill_long`.
-    #[inline(never)]
-    fn fill_long(&mut self, destination: &mut [u8]) {
-        let parts = self.engine.parts();
-        let taken = parts.take_owned(&mut self.tap, Fill(&mut *destination));
-        if taken.is_none() {
-            parts.read_owned_when_ready(&mut self.tap, destination);
-        }
+        self.engine.inner().fill(&mut self.tap, destination);
     }
 
     /// A number, in a register: as [`fill`](Self::fill).
     #[inline(always)]
     fn number<const N: usize>(&mut self) -> [u8; N] {
-        let parts = self.engine.parts();
-        match parts.take_owned(&mut self.tap, Bytes) {
-            Some(bytes) => bytes,
-            None => parts.owned_number_when_ready(&mut self.tap),
-        }
+        self.engine.inner().read(&mut self.tap, Registers)
     }
 
     /// Fills `destination`, of any length. Does not wait.
@@ -75,12 +53,7 @@ impl LocalRng {
     /// [`Error::NotSeeded`]; `destination` is then untouched.
     #[inline(always)]
     pub fn try_fill(&mut self, destination: &mut [u8]) -> Result<(), Error> {
-        let parts = self.engine.parts();
-        let taken = parts.take_owned(&mut self.tap, Fill(&mut *destination));
-        if taken.is_some() {
-            return Ok(());
-        }
-        parts.read_owned(&mut self.tap, destination)
+        self.engine.inner().try_fill(&mut self.tap, destination)
     }
 
     /// `N` random bytes, as good as those of [`fill`](Self::fill).

@@ -55,7 +55,7 @@ fn array<const N: usize>() -> [u8; N] {
     }
 
     match known() {
-        Some((engine, thread)) => engine.bytes_on(thread),
+        Some((engine, thread)) => engine.bytes_with_thread(thread),
         None => array_first(),
     }
 }
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn ws_fill(destination: *mut c_void, length: usize) -> c_i
     // SAFETY: the same contract.
     let filled = unsafe { bytes(destination, length) }.and_then(|bytes| match known() {
         Some((engine, thread)) => {
-            engine.fill_on(thread, bytes);
+            engine.fill_with_thread(thread, bytes);
             Ok(())
         }
         None => fill_first(bytes),
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn ws_fill(destination: *mut c_void, length: usize) -> c_i
 pub unsafe extern "C" fn ws_try_fill(destination: *mut c_void, length: usize) -> c_int {
     // SAFETY: the same contract.
     let filled = unsafe { bytes(destination, length) }.and_then(|bytes| match known() {
-        Some((engine, thread)) => engine.try_fill_on(thread, bytes).map_err(number),
+        Some((engine, thread)) => engine.try_fill_with_thread(thread, bytes).map_err(number),
         None => try_fill_first(bytes),
     });
     of(filled)

@@ -165,18 +165,6 @@ impl Slot {
         }
     }
 
-    /// The slot as it was held under the serial of `place`, which is the same memory.
-    pub(crate) fn under(self, place: Place) -> Self {
-        if self.header == Some(place.header) {
-            Self {
-                serial: place.serial,
-                ..self
-            }
-        } else {
-            Self::NONE
-        }
-    }
-
     /// Whether the slot is held under this serial, or was when a fork wiped it.
     pub(crate) fn is_ours_or_lost(&self) -> bool {
         self.holder()

@@ -1,6 +1,6 @@
 //! When a state is current.
 
-use crate::thread::STALE;
+use crate::thread::FIRST_EPOCH;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(not(loom))]
@@ -12,28 +12,18 @@ pub(super) use loom::sync::atomic::AtomicU64 as AtomicEpoch;
 /// [`ThreadStates`](super::ThreadStates).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Of which states. Those of others must not be marked with it.
-    pub(super) owner: u64,
+    pub(crate) owner: u64,
 }
 
 /// The number of a new epoch, which no other has. In ordinary memory: a child goes on from where its parent was.
 pub(super) fn next_epoch() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(STALE + 1);
+    static NEXT: AtomicU64 = AtomicU64::new(FIRST_EPOCH);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Epoch {
-    /// No epoch: a state that is marked with it is not current.
-    #[must_use]
-    #[inline(always)]
-    pub fn none(self) -> Self {
-        Self {
-            number: STALE,
-            ..self
-        }
-    }
-
     /// Its number, if it is of the states of `owner`.
     #[inline(always)]
     pub(crate) fn of(self, owner: u64) -> Option<u64> {

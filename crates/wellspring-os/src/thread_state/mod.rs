@@ -1,22 +1,24 @@
 //! A state for every thread at every nesting depth.
 //!
 //! A read that interrupts a read on the same thread (in a signal handler) is one level deeper and has a state of its
-//! own, so that the interrupted read's state never changes under it. The depth is marked before a state is looked at,
-//! and the mark is cleared after the last change to the state. So the marks are right at every instruction boundary. A
-//! handler that is left by siglongjmp leaves the mark of the read it interrupted: that state is never used again.
+//! own, so that the interrupted read's state never changes under it. A read takes its depth before it looks at a state,
+//! and gives it back after its last change to the state. So depths are right at every instruction boundary. A handler
+//! that is left by siglongjmp leaves the depth of the read it interrupted taken: that state is never used again.
 
+mod current_read;
 mod epoch;
 mod state_ref;
 mod state_slots;
 
 pub use crate::slots::DEPTHS;
 pub use crate::thread::CurrentThread;
+pub use current_read::CurrentRead;
 pub use epoch::Epoch;
 pub use state_ref::{State, StateRef};
 
 use crate::signals::Blocked;
-use crate::slots::{self, Header, Kind, Place, Slot};
-use crate::thread::{Level, Local, Mark, local};
+use crate::slots::{self, Header, Kind, Slot};
+use crate::thread::{DepthGuard, Local, ReadGuard, STALE, local};
 use crate::thread_exit;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
@@ -25,24 +27,13 @@ use epoch::{AtomicEpoch, next_epoch};
 use state_ref::States;
 use state_slots::{StateSlots, slot_of};
 
-/// Why the hot path gave nothing, for [`ThreadStates::settle`]. Apart from the hot path, which would otherwise have to
-/// keep its caller's registers over a call.
-#[derive(Debug)]
-#[must_use = "the thread may count as reading until it is settled"]
-pub struct Miss(Option<Place>);
-
-impl Miss {
-    /// The state was not current: nothing was done.
-    pub const NONE: Self = Self(None);
-}
-
 /// States for every thread: an `O` for the outermost depth, an `I` for each deeper one.
 ///
 /// `ZERO` is a state that was never used: what a thread starts with, and what it finds in a child process.
 ///
 /// # The hot path
 ///
-/// [`try_current`](Self::try_current) reads from an outermost state that an earlier read has made *current*, by
+/// [`try_current`](Self::try_current) begins a read of an outermost state that an earlier read has made *current*, by
 /// [`StateRef::mark_current`], in the [`Epoch`] that the states are still in. All that must send a read the long way
 /// begins a new epoch with [`begin_epoch`](Self::begin_epoch): a reseed, a notice of a clone. A thread's epoch is
 /// compared with that of the states, once. Epochs are numbers that no two states share, so the comparison fails as
@@ -104,16 +95,19 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     #[must_use]
     #[inline(always)]
     pub fn epoch(&self) -> Epoch {
-        Epoch {
-            number: self.epoch.load(Ordering::Acquire),
-            owner: self.owner,
-        }
+        self.epoch_of(self.epoch.load(Ordering::Acquire))
     }
 
-    /// Whether the present epoch has this number.
     #[inline(always)]
-    pub(crate) fn is_in(&self, number: u64) -> bool {
-        self.epoch.load(Ordering::Relaxed) == number
+    fn epoch_of(&self, number: u64) -> Epoch {
+        let owner = self.owner;
+        Epoch { number, owner }
+    }
+
+    /// Whether this epoch is the present one. Epochs are numbers that no two states share.
+    #[inline(always)]
+    pub fn is_in(&self, epoch: Epoch) -> bool {
+        self.epoch.load(Ordering::Relaxed) == epoch.number
     }
 
     /// Begins a new epoch: no state is current any more. To be called after what makes the states out of date.
@@ -124,72 +118,28 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         self.epoch.swap(next_epoch(), Ordering::AcqRel);
     }
 
-    /// The hot path: runs `read` on this thread's outermost state, if that is current and no read is at work on this
-    /// thread.
-    ///
-    /// `Err`: it is not, or the process forked under `read` (in a signal handler): whatever `read` did is then to be
-    /// done again by way of [`try_with`](Self::try_with), after [`settle`](Self::settle). In a child `read` may find
-    /// `O::ZERO`, and must take nothing from it.
+    /// The hot path: begins a read of the outermost state of `thread`. `None` if that is not current, or if a read is at
+    /// work on this thread.
     #[inline(always)]
-    pub fn try_current<R>(&self, read: impl FnOnce(&mut O) -> R) -> Result<R, Miss> {
-        self.try_current_on(CurrentThread::find(), read)
-    }
-
-    /// Like [`try_current`](Self::try_current), on a thread that the caller has found.
-    ///
-    /// # Errors
-    ///
-    /// Like [`try_current`](Self::try_current).
-    #[inline(always)]
-    pub fn try_current_on<R>(
-        &self,
-        thread: CurrentThread,
-        read: impl FnOnce(&mut O) -> R,
-    ) -> Result<R, Miss> {
+    pub fn try_current(&self, thread: CurrentThread) -> Option<CurrentRead<'_, O>> {
         let local = thread.local();
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        if local.epoch.get() != epoch {
-            return Err(Miss::NONE);
+        let number = self.epoch.load(Ordering::Relaxed);
+        if local.epoch.get() != number {
+            return None;
         }
-        let mark = Mark::new(local, epoch);
+        let guard = ReadGuard::new(local, number);
         // The first entry is of these states: no handler gives it to others while they live, also not one that runs
-        // between the comparison and the mark. A handler in a forked child may take the slot again under another
+        // between the comparison and the guard. A handler in a forked child may take the slot again under another
         // serial; so the serial is loaded before the state is looked at.
         // SAFETY: it has a slot, since it was made current.
-        let place = unsafe { local.entries[0].slot.get().place_of_some() };
+        let slot = unsafe { local.entries[0].slot.get().place_of_some() };
         compiler_fence(Ordering::SeqCst);
-        // SAFETY: in bounds and aligned, as `new` asserts; zeros, which it starts as, are an `O`. No other code uses
-        // it: the slot is this thread's, and the level is marked.
-        let result = read(unsafe { &mut *place.states().cast::<O>() });
-        compiler_fence(Ordering::SeqCst);
-        if place.is_ours() {
-            return Ok(result);
-        }
-        core::mem::forget(mark);
-        Err(Miss(Some(place)))
-    }
-
-    /// Ends an outermost read on the hot path under which the process forked, in the child: erases what it wrote. Until
-    /// then its thread counts as reading.
-    pub fn settle(&self, miss: Miss) {
-        if let Some(place) = miss.0 {
-            self.start_over_outermost(place);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn start_over_outermost(&self, place: Place) {
-        let local = local();
-        // A read at a deeper level is at work: the caller is in it, and was to settle before. The mark stays, as that of
-        // a read that a handler left: the outermost state is not used any more.
-        if local.depth() != 1 {
-            return;
-        }
-        let level = Level::marked(local);
-        // The first entry still names the same memory: no handler replaces an entry whose slot a fork took.
-        let slot = local.entries[0].slot.get().under(place);
-        self.start_over(local, slot, &level, &|| 0);
+        Some(CurrentRead {
+            guard,
+            slot,
+            epoch: self.epoch_of(number),
+            states: PhantomData,
+        })
     }
 
     /// Runs `read` on this thread's state at its present depth.
@@ -208,33 +158,31 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         mut read: impl FnMut(&mut StateRef<'_, O, I>) -> R,
     ) -> Option<R> {
         let local = local();
-        let level = Level::next(local, DEPTHS)?;
+        let guard = DepthGuard::next(local, DEPTHS)?;
         let mut slot = match slot_of(local, self.owner) {
             Some(slot) => slot,
-            None => self.slots().acquire(local, &level, node(), Slot::NONE)?,
+            None => self.slots().acquire(local, &guard, node(), Slot::NONE)?,
         };
+        if guard.follows_fork() {
+            self.erase_after_fork(local, slot, &guard);
+        }
         if !local.exit_is_armed.get() {
-            thread_exit::arm(local, level.number);
+            thread_exit::arm(local, guard.depth);
         }
         loop {
-            let mut state = StateRef {
-                slot,
-                depth: level.number,
-                current: None,
-                states: PhantomData,
-            };
+            let mut state = self.state_ref(slot, &guard);
             let result = read(&mut state);
-            if let Some(number) = state.current.and_then(|epoch| epoch.of(self.owner))
+            if let Some(number) = state.marked
                 && local.entries[0].slot.get().is_same_place(&slot)
             {
-                level.end_in(number);
+                guard.end_in(number);
             }
             // Last: a fork after this look is one after the read.
             compiler_fence(Ordering::SeqCst);
             if slot.is_ours() {
                 return Some(result);
             }
-            slot = self.start_over(local, slot, &level, &node)?;
+            slot = self.start_over(local, slot, &guard, &node)?;
         }
     }
 
@@ -247,24 +195,35 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         &self,
         local: &Local,
         slot: Slot,
-        level: &Level<'_>,
+        guard: &DepthGuard<'_>,
         node: &dyn Fn() -> u32,
     ) -> Option<Slot> {
-        let found = self.slots().find_again(local, slot, level, node)?;
+        let found = self.slots().find_again(local, slot, guard, node)?;
         if found.is_same_place(&slot) {
-            let mut state = StateRef::<O, I> {
-                slot: found,
-                depth: level.number,
-                current: None,
-                states: PhantomData,
-            };
-            match state.state() {
-                State::Outermost(state) => *state = O::ZERO,
-                State::Nested(state) => *state = I::ZERO,
-            }
-            compiler_fence(Ordering::SeqCst);
+            self.state_ref(found, guard).erase();
         }
         Some(found)
+    }
+
+    /// In a child that was forked under a read on the hot path: erases what that read wrote, if it was one of these
+    /// states. A handler may have acquired the slot before, and so erased it, while that read still went on.
+    #[cold]
+    #[inline(never)]
+    fn erase_after_fork(&self, local: &Local, slot: Slot, guard: &DepthGuard<'_>) {
+        if local.entries[0].slot.get().is_same_place(&slot) {
+            self.state_ref(slot, guard).erase();
+            guard.end_in(STALE);
+        }
+    }
+
+    fn state_ref(&self, slot: Slot, guard: &DepthGuard<'_>) -> StateRef<'_, O, I> {
+        StateRef {
+            slot,
+            depth: guard.depth,
+            owner: self.owner,
+            marked: None,
+            states: PhantomData,
+        }
     }
 
     fn slots(&self) -> StateSlots {

@@ -3,10 +3,11 @@
 use super::Epoch;
 use crate::signals::Blocked;
 use crate::slots::{DEPTHS, Slot};
-use crate::thread::{Deeper, local};
+use crate::thread::{DeeperGuard, STALE, local};
 use crate::vdso::VdsoRandom;
 use crate::zeroed::Zeroed;
 use core::marker::PhantomData;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The states of a thread: one for the outermost depth, where almost all reads are, and smaller ones for the
 /// depths of signal handlers.
@@ -20,8 +21,9 @@ pub(super) struct States<O, I> {
 pub struct StateRef<'a, O, I> {
     pub(super) slot: Slot,
     pub(super) depth: usize,
-    /// The epoch in which it was made current.
-    pub(super) current: Option<Epoch>,
+    pub(super) owner: u64,
+    /// The thread's epoch after this read, if it was marked.
+    pub(super) marked: Option<u64>,
     pub(super) states: PhantomData<&'a mut (O, I)>,
 }
 
@@ -38,7 +40,7 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
     pub fn state(&mut self) -> State<'_, O, I> {
         let states = self.slot.states().cast::<States<O, I>>();
         // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; zeros, which it starts as, are a state. No
-        // other code uses it: the slot is this thread's, and the depth is marked.
+        // other code uses it: the slot is this thread's, and its depth is taken.
         unsafe {
             match self.depth {
                 0 => State::Outermost(&mut (*states).outermost),
@@ -65,7 +67,7 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
     ) -> R {
         let states = self.slot.states().cast::<States<O, I>>();
         let deeper = if signals.stops_handlers() {
-            Deeper::mark(local(), self.depth)
+            DeeperGuard::new(local(), self.depth)
         } else {
             None
         };
@@ -92,9 +94,27 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
     /// [`try_current`](super::ThreadStates::try_current) until the next one begins. Ask for the epoch before what makes
     /// the state current. At other depths, and with an epoch of other states, this does nothing.
     pub fn mark_current(&mut self, epoch: Epoch) {
-        if self.depth == 0 {
-            self.current = Some(epoch);
+        if self.depth == 0
+            && let Some(number) = epoch.of(self.owner)
+        {
+            self.marked = Some(number);
         }
+    }
+
+    /// Says that the next read is to take the long way, even if the outermost state was current before.
+    pub fn mark_stale(&mut self) {
+        if self.depth == 0 {
+            self.marked = Some(STALE);
+        }
+    }
+
+    /// Makes the state one that was never used.
+    pub(super) fn erase(&mut self) {
+        match self.state() {
+            State::Outermost(state) => *state = O::ZERO,
+            State::Nested(state) => *state = I::ZERO,
+        }
+        compiler_fence(Ordering::SeqCst);
     }
 
     /// The state, and the operating system's output to be mixed into it.

@@ -3,7 +3,7 @@
 
 use crate::signals::Blocked;
 use crate::slots::{self, Kind, Request, Slot};
-use crate::thread::{ENTRIES, Entry, Level, Local, STALE};
+use crate::thread::{DepthGuard, ENTRIES, Entry, Local, STALE};
 use core::ptr;
 
 /// This thread's slot for the states of `owner`.
@@ -40,14 +40,14 @@ impl StateSlots {
         self,
         local: &Local,
         before: Slot,
-        level: &Level<'_>,
+        guard: &DepthGuard<'_>,
         node: &dyn Fn() -> u32,
     ) -> Option<Slot> {
-        level.end_in(STALE);
+        guard.end_in(STALE);
         // A handler in the child may have taken the slot again, under another serial. Else it is still lost, and
         // only this read takes it: all of it is erased then.
         let found = self.find(local);
-        let found = found.or_else(|| self.acquire(local, level, node(), before));
+        let found = found.or_else(|| self.acquire(local, guard, node(), before));
         if !found.is_some_and(|found| found.is_same_place(&before)) {
             let _signals = Blocked::new();
             slots::release(before);
@@ -67,7 +67,7 @@ impl StateSlots {
     pub(super) fn acquire(
         self,
         local: &Local,
-        level: &Level<'_>,
+        guard: &DepthGuard<'_>,
         node: u32,
         lost: Slot,
     ) -> Option<Slot> {
@@ -80,9 +80,9 @@ impl StateSlots {
         if local.is_leaving.get() {
             return None;
         }
-        let entry = self.entry(local, level.number)?;
+        let entry = self.entry(local, guard.depth)?;
         if ptr::eq(entry, &local.entries[0]) {
-            level.end_in(STALE);
+            guard.end_in(STALE);
         }
         let before = entry.slot.get();
         let lost = if entry.owner.get() == self.owner {

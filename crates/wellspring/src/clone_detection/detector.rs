@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::borrow::Cow;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use wellspring_os::clone_epoch::CloneEpoch;
+use wellspring_os::clone_words::CloneWords;
 use wellspring_os::sandbox;
 use wellspring_os::shared_page::SharedPage;
 use wellspring_os::signals::Blocked;
@@ -41,7 +41,7 @@ impl Default for WatchedPaths {
 /// The signs that an engine watches. In ordinary memory: parent and child watch the same page of another process.
 #[derive(Debug)]
 pub(crate) struct CloneDetector {
-    epoch: CloneEpoch,
+    words: CloneWords,
     paths: WatchedPaths,
     suspend: SuspendDetector,
     looked_ms: AtomicU64,
@@ -77,7 +77,7 @@ impl CloneDetector {
     /// Watches nothing yet: [`start`](Self::start) it where it stays.
     pub(crate) fn new(paths: WatchedPaths) -> Self {
         Self {
-            epoch: CloneEpoch::new(),
+            words: CloneWords::new(),
             paths,
             suspend: SuspendDetector::new(),
             looked_ms: AtomicU64::new(0),
@@ -89,13 +89,13 @@ impl CloneDetector {
     /// Watches what is there now. All that happened before is handled: a new engine has made nothing yet.
     pub(crate) fn start(&self, now_ms: u64) {
         self.look_for_pages(now_ms);
-        self.epoch.mark_handled(self.epoch.current());
+        self.words.set_handled(self.words.sum());
     }
 
-    /// The sum of the watched words, and the sum that the engine has handled.
+    /// The watched words, and their sum that the engine has handled.
     #[inline(always)]
-    pub(crate) fn epoch(&self) -> &CloneEpoch {
-        &self.epoch
+    pub(crate) fn words(&self) -> &CloneWords {
+        &self.words
     }
 
     /// Looks at the clocks, and once a minute for pages that were not there before. Returns whether the machine was
@@ -147,13 +147,13 @@ impl CloneDetector {
         self.looked_ms.store(now_ms, Ordering::Relaxed);
         if let Ok((page, inode)) = page::map(&self.paths.page)
             && inode != self.page_inode.load(Ordering::Relaxed)
-            && self.epoch.watch(PAGE, page, CLONES_OFFSET).is_ok()
+            && self.words.watch(PAGE, page, CLONES_OFFSET).is_ok()
         {
             self.page_inode.store(inode, Ordering::Relaxed);
         }
         if self.has_vmclock.load(Ordering::Relaxed) == 0
             && let Some((page, offset)) = self.map_vmclock()
-            && self.epoch.watch(VMCLOCK, page, offset).is_ok()
+            && self.words.watch(VMCLOCK, page, offset).is_ok()
         {
             self.has_vmclock.store(1, Ordering::Relaxed);
         }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     fn is_handled(detector: &CloneDetector) -> bool {
-        detector.epoch().current() == detector.epoch().handled()
+        detector.words().sum() == detector.words().handled()
     }
 
     #[test]
@@ -193,16 +193,16 @@ mod tests {
         detector.look(60_000);
         assert!(!is_handled(&detector));
         assert_eq!(detector.stats().page, PageState::Watched);
-        detector.epoch().mark_handled(detector.epoch().current());
+        detector.words().set_handled(detector.words().sum());
         first.bump();
         assert!(!is_handled(&detector));
-        detector.epoch().mark_handled(detector.epoch().current());
+        detector.words().set_handled(detector.words().sum());
         drop(first);
         std::fs::remove_file(&path).unwrap();
         let second = GenerationPage::create(&path).unwrap();
         detector.look(120_000);
         assert!(!is_handled(&detector));
-        detector.epoch().mark_handled(detector.epoch().current());
+        detector.words().set_handled(detector.words().sum());
         second.bump();
         assert!(!is_handled(&detector));
         std::fs::remove_file(&path).unwrap();

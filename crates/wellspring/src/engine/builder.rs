@@ -3,8 +3,8 @@
 use super::Engine;
 use super::collector::Collector;
 use super::harvester::{Harvester, HarvesterHandle, Running};
+use super::inner::{EngineInner, EngineSeedFile, NEVER_SAVED};
 use super::nodes::Nodes;
-use super::parts::{EngineSeedFile, NEVER_SAVED, OtherRead, Parts};
 use super::source_entry::SourceEntry;
 use super::taps::Taps;
 use super::tasks;
@@ -28,7 +28,7 @@ use wellspring_sources::{Cpu, Os};
 use zeroize::Zeroizing;
 
 type StartSeedFile = fn(PathBuf, Option<Identity>, &Nodes) -> EngineSeedFile;
-type StartHarvester = fn(&Arc<Parts>, Harvester) -> Result<Option<Running>, Error>;
+type StartHarvester = fn(&Arc<EngineInner>, Harvester) -> Result<Option<Running>, Error>;
 
 /// The choices for an [`Engine`]; [`build`](Self::build) makes it.
 ///
@@ -37,7 +37,6 @@ type StartHarvester = fn(&Arc<Parts>, Harvester) -> Result<Option<Running>, Erro
 #[must_use]
 pub struct EngineBuilder {
     mode: Mode,
-    other_read: Option<OtherRead>,
     backend: Option<Backend>,
     topology: Option<Topology>,
     sources: Option<Vec<SourceEntry>>,
@@ -62,7 +61,6 @@ impl EngineBuilder {
     fn new() -> Self {
         Self {
             mode: Mode::PerThread,
-            other_read: None,
             backend: None,
             topology: None,
             sources: None,
@@ -78,7 +76,6 @@ impl EngineBuilder {
     /// The read mode. Default: [`Mode::PerThread`].
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
-        self.other_read = Parts::other_read(mode);
         self
     }
 
@@ -197,22 +194,22 @@ impl EngineBuilder {
     /// harvester.
     pub fn build(mut self) -> Result<Engine, Error> {
         let harvester = self.harvester.take();
-        let parts = self.make()?;
-        parts.clones.start(os::now_ms());
+        let inner = self.make()?;
+        inner.clones.start(os::now_ms());
         let harvester = match harvester {
-            Some((harvester, start)) => start(&parts, harvester)?,
+            Some((harvester, start)) => start(&inner, harvester)?,
             None => None,
         };
         Ok(Engine {
             _harvester: harvester,
-            parts,
+            inner,
         })
     }
 
     /// The parts, before they do anything. Not inlined: they take 2 KiB of stack on their way, and the first read of a
     /// process promises to take less than 4 KiB. `&mut`, so that the settings are dropped in one place, by `build`.
     #[inline(never)]
-    fn make(&mut self) -> Result<Arc<Parts>, Error> {
+    fn make(&mut self) -> Result<Arc<EngineInner>, Error> {
         let sources = self.sources.get_or_insert_with(self.default_sources);
         let topology = match self.mode {
             // These modes read from the root alone, which is node 0.
@@ -234,9 +231,8 @@ impl EngineBuilder {
         if self.seed.is_some() || seed_file.is_some() {
             stack::erase_below();
         }
-        Ok(Arc::new(Parts {
+        Ok(Arc::new(EngineInner {
             mode: self.mode,
-            other_read: self.other_read,
             taps,
             nodes,
             collector,
@@ -258,19 +254,22 @@ fn start_seed_file(path: PathBuf, identity: Option<Identity>, nodes: &Nodes) -> 
     }
     EngineSeedFile {
         store,
-        save_at_end: Parts::save_seed_at_end,
+        save_at_end: EngineInner::save_seed_at_end,
         saved_generation: AtomicU64::new(NEVER_SAVED),
     }
 }
 
 #[inline]
-fn start_harvester(parts: &Arc<Parts>, harvester: Harvester) -> Result<Option<Running>, Error> {
-    let tasks = if parts.seed_file.is_some() {
+fn start_harvester(
+    inner: &Arc<EngineInner>,
+    harvester: Harvester,
+) -> Result<Option<Running>, Error> {
+    let tasks = if inner.seed_file.is_some() {
         tasks::with_seed_file()
     } else {
         tasks::of_process()
     };
-    let handle = HarvesterHandle::start(parts, &parts.harvester, harvester, tasks)?;
+    let handle = HarvesterHandle::start(inner, &inner.harvester, harvester, tasks)?;
     Ok(handle.map(|handle| Arc::new(handle) as Running))
 }
 

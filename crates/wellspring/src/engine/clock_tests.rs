@@ -8,7 +8,7 @@ use wellspring_os::os;
 /// Before the copy was made, the clock showed ten years more, and the engine harvested then.
 fn let_the_clock_go_back(engine: &Engine) {
     let then_ms = os::now_ms() + 10 * 365 * 24 * 3600 * 1000;
-    engine.parts.harvest_inline(Due {
+    engine.inner.harvest_inline(Due {
         now_ms: then_ms,
         clock_went_back: false,
     });
@@ -25,7 +25,7 @@ fn read(engine: &Engine) -> Vec<u8> {
 fn a_clock_that_goes_back_makes_a_harvest_due_at_once() {
     let engine = Engine::builder().build().unwrap();
     read(&engine);
-    let collector = &engine.parts.collector;
+    let collector = &engine.inner.collector;
     let far_ms = os::now_ms() + 3_600_000;
     collector.schedule_inline_harvest(os::now_ms(), far_ms);
     assert!(collector.inline_harvest_due().is_none(), "the time runs on");

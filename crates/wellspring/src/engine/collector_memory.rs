@@ -31,12 +31,12 @@ pub(super) const MIXED_EVENTS: usize = 64;
 /// Wiped on fork.
 #[repr(C)]
 pub(super) struct CollectorMemory {
-    /// From this time on a reader makes the next slice of an inline harvest.
+    /// From this time on a reader makes the next step of an inline harvest.
     pub(super) inline_from_ms: AtomicU64,
     /// When that time was set. A clock that shows less went back.
     pub(super) scheduled_ms: AtomicU64,
-    /// The slices so far, which tell what the next one does.
-    pub(super) inline_slices: AtomicU64,
+    /// The steps so far, which tell what the next one does.
+    pub(super) inline_steps: AtomicU64,
     /// When a reseed was last made, or tried because it was overdue.
     pub(super) reseeded_ms: AtomicU64,
     /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
@@ -54,7 +54,7 @@ impl Zeroed for CollectorMemory {
     const ZERO: Self = Self {
         inline_from_ms: AtomicU64::new(0),
         scheduled_ms: AtomicU64::new(0),
-        inline_slices: AtomicU64::new(0),
+        inline_steps: AtomicU64::new(0),
         reseeded_ms: AtomicU64::new(0),
         drawing_thread: AtomicU64::new(0),
         fast_sources_insufficient: AtomicU32::new(0),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! builder       the settings of an engine, and how it is built
-//! parts         the engine itself: the parts below, and all work that needs more than one of them
+//! inner         the engine itself: the parts below, and all work that needs more than one of them
 //! phase         how far it is seeded
 //! nodes         one generator for each NUMA node
 //! source_entry  one source: its health, its next pool, its counts
@@ -12,16 +12,13 @@
 //! inherited     the secret that a child process has from its parent
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
 //! taps          a key and a buffer for each thread and nesting depth
-//! hot_path      ready bytes of a tap, and where a read goes that finds none
-//! on_thread     reads on a thread that the caller has found
-//! modes         the read modes that work on nodes
-//! other_modes   the reads of the modes other than the default
+//! read          every read, from the call to the bytes
 //! harvester     a thread that gathers noise, so that no reader has to
 //! tasks         the other tasks of that thread: notices of clones, the seed file
 //! stats         statistics of an engine, without a secret
 //! ```
 //!
-//! Each part has its own state and knows only the parts that it uses. [`parts::Parts`] alone sees all of them.
+//! Each part has its own state and knows only the parts that it uses. [`inner::EngineInner`] alone sees all of them.
 
 mod builder;
 #[cfg(test)]
@@ -29,18 +26,15 @@ mod clock_tests;
 mod collector;
 mod collector_memory;
 mod harvester;
-mod hot_path;
 mod inherited;
 mod inline_harvest;
-mod modes;
+mod inner;
 mod nodes;
 #[cfg(test)]
 mod noise_tests;
-mod on_thread;
-mod other_modes;
-mod parts;
 mod phase;
 mod pool_meters;
+mod read;
 mod samples;
 #[cfg(test)]
 mod slice_tests;
@@ -51,10 +45,11 @@ mod tasks;
 
 pub use builder::EngineBuilder;
 pub use harvester::{Harvester, HarvesterStats};
-pub(crate) use parts::Parts;
+pub(crate) use inner::EngineInner;
 pub use phase::Phase;
+pub(crate) use read::Registers;
 pub use stats::{NodeStats, PoolStats, SourceStats, Stats};
-pub(crate) use taps::{Bytes, Fill, OwnedTap};
+pub(crate) use taps::OwnedTap;
 
 use crate::error::Error;
 use crate::mode::Mode;
@@ -62,10 +57,11 @@ use crate::numbers::numbers;
 use crate::seed_file::SeedFileError;
 use core::fmt;
 use harvester::{HarvesterHandle, Running};
+use read::Unseeded;
 use std::sync::Arc;
 use wellspring_core::{Backend, Prf};
 use wellspring_os::signals::Blocked;
-use wellspring_os::thread_state::Miss;
+use wellspring_os::thread_state::CurrentThread;
 
 /// An engine. Its clones share it.
 ///
@@ -101,21 +97,21 @@ use wellspring_os::thread_state::Miss;
 /// interrupts any other method must return.
 #[derive(Clone)]
 pub struct Engine {
-    /// Declared first: its drop joins the thread before `parts` is dropped.
+    /// Declared first: its drop joins the thread before `inner` is dropped.
     _harvester: Option<Running>,
-    parts: Arc<Parts>,
+    inner: Arc<EngineInner>,
 }
 
 impl Engine {
-    pub(crate) fn parts(&self) -> &Parts {
-        &self.parts
+    pub(crate) fn inner(&self) -> &EngineInner {
+        &self.inner
     }
 
     /// Starts a harvester that lasts as long as the process, unless one runs.
     #[inline]
     pub(crate) fn start_harvester(&self, harvester: Harvester) -> Result<(), Error> {
         let tasks = tasks::of_process();
-        HarvesterHandle::start(&self.parts, &self.parts.harvester, harvester, tasks)
+        HarvesterHandle::start(&self.inner, &self.inner.harvester, harvester, tasks)
             .map(core::mem::forget)
     }
 
@@ -130,13 +126,13 @@ impl Engine {
     /// for itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
-        self.parts.fill(destination);
+        self.fill_with_thread(CurrentThread::find(), destination);
     }
 
     /// A number, in a register: as [`fill`](Self::fill).
     #[inline(always)]
     pub(crate) fn number<const N: usize>(&self) -> [u8; N] {
-        self.parts.number()
+        self.bytes_with_thread(CurrentThread::find())
     }
 
     /// Fills `destination`, of any length. Does not wait.
@@ -147,10 +143,38 @@ impl Engine {
     /// then untouched.
     #[inline(always)]
     pub fn try_fill(&self, destination: &mut [u8]) -> Result<(), Error> {
-        match self.parts.take(Fill(&mut *destination)) {
-            Ok(()) => Ok(()),
-            Err(miss) => self.parts.read(miss, destination),
-        }
+        self.try_fill_with_thread(CurrentThread::find(), destination)
+    }
+
+    /// Like [`fill`](Self::fill), on a thread that the caller has found: for the C library, which finds its thread sooner
+    /// than `thread_local!` does in a shared library.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn fill_with_thread(&self, thread: CurrentThread, destination: &mut [u8]) {
+        self.inner.fill(thread, destination);
+    }
+
+    /// Like [`try_fill`](Self::try_fill), on a thread that the caller has found.
+    ///
+    /// # Errors
+    ///
+    /// Like [`try_fill`](Self::try_fill).
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn try_fill_with_thread(
+        &self,
+        thread: CurrentThread,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        self.inner.try_fill(thread, destination)
+    }
+
+    /// `N` bytes as [`fill`](Self::fill) gives them, in registers, on a thread that the caller has found.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    pub fn bytes_with_thread<const N: usize>(&self, thread: CurrentThread) -> [u8; N] {
+        self.inner.read(thread, Registers)
     }
 
     /// Like [`try_fill`](Self::try_fill), but makes a guard, and drops it at the end, unless the bytes are ready in memory.
@@ -170,18 +194,19 @@ impl Engine {
         #[cold]
         #[inline(never)]
         fn read_guarded<G>(
-            engine: &Engine,
-            miss: Miss,
+            engine: &EngineInner,
+            thread: CurrentThread,
             destination: &mut [u8],
             guard: impl FnOnce() -> G,
         ) -> Result<(), Error> {
             let _guard = guard();
-            engine.parts.read(miss, destination)
+            engine.read_slowly(thread, destination, Unseeded::Fail)
         }
 
-        match self.parts.take(Fill(&mut *destination)) {
-            Ok(()) => Ok(()),
-            Err(miss) => read_guarded(self, miss, destination, guard),
+        let mut thread = CurrentThread::find();
+        match self.inner.take(&mut thread, &mut &mut *destination) {
+            Some(()) => Ok(()),
+            None => read_guarded(&self.inner, thread, destination, guard),
         }
     }
 
@@ -192,7 +217,7 @@ impl Engine {
     ///
     /// [`Error::NotSeeded`] in [`Phase::Empty`]; [`Error::SourceReadsEngine`]. `destination` is then untouched.
     pub fn fill_early(&self, destination: &mut [u8]) -> Result<(), Error> {
-        self.parts.read_early(destination)
+        self.inner.read_early(destination)
     }
 
     numbers!([&self,] => &mut &*self, "as good as those of [`fill`](Self::fill)");
@@ -215,7 +240,7 @@ impl Engine {
     /// waits: further data is dropped, and so is data that comes while another thread is in the middle of this call;
     /// [`Stats::mixes_dropped`](crate::Stats::mixes_dropped) counts that.
     pub fn mix(&self, data: &[u8]) {
-        self.parts.collector.mix(data, Blocked::try_first);
+        self.inner.collector.mix(data, Blocked::try_first);
     }
 
     /// Draws on all fast sources, reseeds every node, and moves every tap to a fresh key at its next read. Returns the new
@@ -233,7 +258,7 @@ impl Engine {
     ///
     /// [`Error::SourceReadsEngine`] if a fast source of this engine calls it. The generation has moved.
     pub fn reseed(&self) -> Result<u64, Error> {
-        self.parts.reseed()
+        self.inner.reseed()
     }
 
     /// Separates this process from all copies of it and of its machine: reseeds every node with the output of the
@@ -245,7 +270,7 @@ impl Engine {
     /// goes back, and with a harvester when the kernel sends its notice. After
     /// this call a deterministic engine is no longer deterministic.
     pub fn diverge_from_clones(&self) -> u64 {
-        self.parts.diverge()
+        self.inner.diverge()
     }
 
     /// Prepares this process for a sandbox that forbids system calls, as strict seccomp(2) does. Afterwards, and in all
@@ -276,7 +301,7 @@ impl Engine {
     ///
     /// [`Error::NotSeeded`]; nothing is changed then.
     pub fn prepare_for_sandbox(&self) -> Result<(), Error> {
-        self.parts.prepare_for_sandbox()
+        self.inner.prepare_for_sandbox()
     }
 
     /// Writes the [seed file](crate::seed_file) now, from fresh output of every node. An engine does so by itself when
@@ -287,26 +312,26 @@ impl Engine {
     /// The reason why the file was not written. The old file is unchanged.
     #[inline]
     pub fn save_seed(&self) -> Result<(), SeedFileError> {
-        self.parts.save_seed()
+        self.inner.save_seed()
     }
 
     /// The generation: 1 at first. Each reseed and each divergence from clones adds 1, and so does a call of
     /// [`reseed`](Self::reseed) that failed because the sources yielded nothing.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.parts.taps.generation()
+        self.inner.taps.generation()
     }
 
     /// Starts a source again that its health tests quarantined or disabled: its next 1024 samples are a start-up test.
     /// For an operator who knows what was wrong. Returns whether there is a source of this name.
     pub fn restart_source(&self, name: &str) -> bool {
-        self.parts.collector.restart_source(name)
+        self.inner.collector.restart_source(name)
     }
 
     /// The read mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
-        self.parts.mode
+        self.inner.mode
     }
 
     /// The pseudo-random function.
@@ -318,14 +343,14 @@ impl Engine {
     /// The implementation of the function that this engine runs.
     #[must_use]
     pub fn backend(&self) -> Backend {
-        self.parts.nodes.backend()
+        self.inner.nodes.backend()
     }
 
     /// Statistics of the engine. They contain no secret. Allocates.
     #[must_use]
     #[inline]
     pub fn stats(&self) -> Stats {
-        self.parts.stats()
+        self.inner.stats()
     }
 }
 

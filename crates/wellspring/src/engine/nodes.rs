@@ -79,6 +79,12 @@ pub(super) struct ForkStamp {
     serial: u64,
 }
 
+/// An engine that seeds itself when a read finds no seed.
+pub(super) trait SeedEngine {
+    /// Draws and reseeds until the engine has reached the phase `need`.
+    fn seed_engine(&self, need: Phase, signals: &Blocked) -> Result<(), Error>;
+}
+
 /// All nodes of an engine. Node 0 is Fortuna's generator, the root.
 pub(super) struct Nodes {
     topology: Topology,
@@ -87,17 +93,12 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    #[inline(never)]
     pub(super) fn new(topology: Topology, backend: Backend) -> Result<Self, Error> {
-        // By a loop: to collect results takes 1 KB of every program.
-        let mut memory = Vec::with_capacity(topology.nodes());
-        for node in 0..topology.nodes() {
-            memory.push(Wiped::new(topology.system_node(node))?);
-        }
+        let memory = (0..topology.nodes()).map(|node| Wiped::new(topology.system_node(node)));
         Ok(Self {
+            memory: memory.collect::<Result<_, _>>()?,
             topology,
             backend,
-            memory,
         })
     }
 
@@ -115,7 +116,6 @@ impl Nodes {
     }
 
     /// The node that serves the CPU of this thread.
-    #[inline(never)]
     pub(super) fn local(&self) -> usize {
         if self.memory.len() == 1 {
             return 0;
@@ -192,12 +192,90 @@ impl Nodes {
         Ok((ForkStamp { number: 0, serial }, rest))
     }
 
-    /// The stamp of node 0.
-    pub(super) fn stamp(&self) -> ForkStamp {
-        let signals = Blocked::new();
-        let _node = self.memory[0].node.lock(&signals);
-        let serial = self.memory[0].serial();
-        ForkStamp { number: 0, serial }
+    /// Fills `destination` like random(4) with concurrent_read=1, on one node: the lock is held to set the output aside, not
+    /// to make it.
+    pub(super) fn read_reserved(
+        &self,
+        number: usize,
+        need: Phase,
+        engine: &impl SeedEngine,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        loop {
+            let stamp = {
+                // Wiped in place at the end of this block: `drop` would move it and leave the key here.
+                let mut reservation = Reservation::ZERO;
+                let stamp = loop {
+                    let signals = Blocked::new();
+                    let bytes = destination.len();
+                    match self.reserve(number, need, bytes, &signals, &mut reservation) {
+                        Some(stamp) => break stamp,
+                        None => engine.seed_engine(need, &signals)?,
+                    }
+                };
+                reservation.generate(self.backend, destination);
+                stamp
+            };
+            // The last fork check: a fork between it and the return to the caller would repeat these bytes.
+            if self.is_same_process(stamp) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes keys for taps, while signals are blocked: no handler can fork in between.
+    pub(super) fn fetch_keys(
+        &self,
+        number: usize,
+        engine: &impl SeedEngine,
+        keys: &mut [u8],
+        signals: &Blocked,
+    ) -> Result<(), Error> {
+        let mut reservation = Reservation::ZERO;
+        let need = Phase::Ready;
+        while self
+            .reserve(number, need, keys.len(), signals, &mut reservation)
+            .is_none()
+        {
+            engine.seed_engine(need, signals)?;
+        }
+        reservation.generate(self.backend, keys);
+        Ok(())
+    }
+
+    /// Fills `destination` like random(4) with concurrent_read=0: the lock of node 0 is held while a chunk of at most 4096
+    /// bytes is made.
+    pub(super) fn read_canonical(
+        &self,
+        engine: &impl SeedEngine,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        'from_the_start: loop {
+            let mut first_stamp = None;
+            let mut rest = &mut *destination;
+            loop {
+                let signals = Blocked::new();
+                match self.read_chunk(Phase::Ready, &signals, rest) {
+                    Ok((stamp, next)) => {
+                        if *first_stamp.get_or_insert(stamp) != stamp {
+                            continue 'from_the_start;
+                        }
+                        rest = next;
+                    }
+                    Err(same) => {
+                        engine.seed_engine(Phase::Ready, &signals)?;
+                        rest = same;
+                        continue;
+                    }
+                }
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            if first_stamp.is_some_and(|stamp| self.is_same_process(stamp)) {
+                return Ok(());
+            }
+        }
     }
 
     /// Whether no fork happened since the stamp was given.
@@ -279,84 +357,4 @@ impl Nodes {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use wellspring_core::Prf;
-
-    fn nodes(count: usize) -> Nodes {
-        let topology = Topology::even(count, count).unwrap();
-        Nodes::new(topology, Backend::detect(Prf::ChaCha20)).unwrap()
-    }
-
-    fn seed(credit_bits: u32) -> Seed {
-        let mut seed = Seed::ZERO;
-        seed.set(&[7; 32], credit_bits);
-        seed
-    }
-
-    fn first_bytes(nodes: &Nodes, number: usize, need: Phase) -> Option<[u8; 32]> {
-        let (signals, mut reservation) = (Blocked::new(), Reservation::ZERO);
-        nodes.reserve(number, need, 32, &signals, &mut reservation)?;
-        let mut bytes = [0; 32];
-        reservation.generate(nodes.backend(), &mut bytes);
-        Some(bytes)
-    }
-
-    #[test]
-    fn below_128_bits_node_0_serves_early_readers_and_no_others() {
-        let nodes = nodes(2);
-        assert_eq!(first_bytes(&nodes, 0, Phase::Early), None);
-        nodes.mix_into_root(&seed(127));
-        assert_eq!(nodes.phase(), Phase::Early);
-        assert_eq!(first_bytes(&nodes, 1, Phase::Ready), None);
-        assert!(first_bytes(&nodes, 1, Phase::Early).is_some());
-        assert_eq!(nodes.stats()[1].fetches, 0, "node 0 served it");
-        nodes.mix_into_root(&seed(128));
-        assert_eq!(nodes.phase(), Phase::Ready);
-        assert!(first_bytes(&nodes, 1, Phase::Ready).is_some());
-        assert_eq!(nodes.stats()[1].fetches, 1);
-    }
-
-    #[test]
-    fn seeds_with_less_than_128_bits_each_make_no_engine_ready() {
-        for credit_bits in [0, 8, 127] {
-            let nodes = nodes(1);
-            for _ in 0..100 {
-                nodes.mix_into_root(&seed(credit_bits));
-            }
-            assert_eq!(nodes.phase(), Phase::Early, "{credit_bits}");
-        }
-    }
-
-    #[test]
-    fn room_is_made_for_a_seed_of_an_idle_node_and_not_beside_a_reader() {
-        let (nodes, signals) = (nodes(2), Blocked::new());
-        nodes.mix_into_root(&seed(256));
-        for number in 0..2 {
-            let inlet = nodes.inlet(number);
-            let _ = inlet.post(&seed(0));
-            let reseeds = nodes.stats()[number].reseeds;
-            let reader = nodes.memory[number].node.lock(&signals);
-            assert!(!nodes.make_room(number, &signals));
-            drop(reader);
-            assert!(nodes.make_room(number, &signals));
-            assert_eq!(nodes.stats()[number].reseeds, reseeds + 1);
-            assert!(inlet.post(&seed(0)));
-        }
-    }
-
-    #[test]
-    fn copies_with_other_entropy_differ_on_every_node() {
-        let make = |entropy: u8| {
-            let nodes = nodes(3);
-            nodes.mix_into_root(&seed(256));
-            nodes.stir_all(&[entropy; 32], &Blocked::new());
-            [0, 1, 2].map(|number| first_bytes(&nodes, number, Phase::Ready).unwrap())
-        };
-        let (one, same, other) = (make(1), make(1), make(2));
-        assert_eq!(one, same);
-        for number in 0..3 {
-            assert_ne!(one[number], other[number]);
-        }
-    }
-}
+mod tests;

@@ -63,7 +63,7 @@ impl Subject {
         let topology = Topology::even(nodes, nodes).unwrap();
         let engine = builder.topology(topology).seed(&[7; 32]).build().unwrap();
         let now_ms = os::now_ms();
-        engine.parts.collector.note_reseed(now_ms);
+        engine.inner.collector.note_reseed(now_ms);
         let subject = Self {
             engine,
             sources,
@@ -74,19 +74,19 @@ impl Subject {
     }
 
     fn let_reads_be(&self) {
-        let collector = &self.engine.parts.collector;
+        let collector = &self.engine.inner.collector;
         collector.schedule_inline_harvest(0, u64::MAX - RESEED_INTERVAL_MS);
     }
 
     /// 100 ms of harvests.
     fn harvest(&mut self, by: Harvest) {
         self.now_ms += RESEED_INTERVAL_MS;
-        let (parts, now_ms) = (&self.engine.parts, self.now_ms);
+        let (inner, now_ms) = (&self.engine.inner, self.now_ms);
         match by {
             Harvest::Inline => {
                 for _ in 0..6 {
-                    parts.collector.schedule_inline_harvest(now_ms, now_ms);
-                    parts.harvest_inline(Due {
+                    inner.collector.schedule_inline_harvest(now_ms, now_ms);
+                    inner.harvest_inline(Due {
                         now_ms,
                         clock_went_back: false,
                     });
@@ -94,7 +94,7 @@ impl Subject {
                 self.let_reads_be();
             }
             Harvest::ByHarvester => {
-                parts.round(now_ms, true);
+                inner.round(now_ms, true);
             }
         }
     }
@@ -102,7 +102,7 @@ impl Subject {
     /// 32 bytes of a node.
     fn read_node(&self, number: usize) -> [u8; 32] {
         let (signals, mut reservation) = (Blocked::new(), Reservation::ZERO);
-        let nodes = &self.engine.parts.nodes;
+        let nodes = &self.engine.inner.nodes;
         let need = Phase::Ready;
         let read = nodes.reserve(number, need, 32, &signals, &mut reservation);
         assert!(read.is_some(), "the engine was given a seed");
@@ -185,9 +185,9 @@ fn mixing_alone_never_makes_a_reseed() {
         // Past the minute after which a reseed is overdue.
         for _ in 0..2000 {
             (0..MIXED_EVENTS).for_each(|number| subject.engine.mix(&[number as u8; 32]));
-            let waiting = subject.engine.parts.collector.memory.mixed.len();
+            let waiting = subject.engine.inner.collector.memory.mixed.len();
             subject.harvest(by);
-            drained += waiting - subject.engine.parts.collector.memory.mixed.len();
+            drained += waiting - subject.engine.inner.collector.memory.mixed.len();
             subject.read_node(0);
         }
         assert!(drained >= 2000, "{by:?}: it goes to the pools");

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::collector_memory::Due;
+use super::inline_harvest::HarvestedStep;
 use crate::error::Error;
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -46,7 +47,7 @@ fn engine() -> Result<(Engine, [Arc<Counts>; 3], u64), Error> {
         counts.most_bytes.store(0, Ordering::Relaxed);
     }
     let reseeded_ms = engine
-        .parts
+        .inner
         .collector
         .memory
         .reseeded_ms
@@ -56,10 +57,10 @@ fn engine() -> Result<(Engine, [Arc<Counts>; 3], u64), Error> {
 
 fn harvest(engine: &Engine, now_ms: u64) {
     engine
-        .parts
+        .inner
         .collector
         .schedule_inline_harvest(now_ms, now_ms);
-    engine.parts.harvest_inline(Due {
+    engine.inner.harvest_inline(Due {
         now_ms,
         clock_went_back: false,
     });
@@ -97,7 +98,7 @@ fn a_slice_draws_on_one_source_at_most_and_a_round_on_two() {
 fn a_round_takes_four_events_of_mixed_data_and_the_next_rounds_the_rest() {
     const EVENTS: usize = 10;
     let (engine, _, now_ms) = engine().unwrap();
-    let waiting = || engine.parts.collector.memory.mixed.len();
+    let waiting = || engine.inner.collector.memory.mixed.len();
     (0..EVENTS).for_each(|_| engine.mix(&[1; 32]));
     let pooled = pooled_bytes(&engine);
     let left = [(); 3].map(|()| {
@@ -151,8 +152,8 @@ fn a_reseed_by_order_admits_the_sample_that_waits() {
 
 /// The number of slices so far.
 fn slices(engine: &Engine) -> u64 {
-    let memory = &engine.parts.collector.memory;
-    memory.inline_slices.load(Ordering::Relaxed)
+    let memory = &engine.inner.collector.memory;
+    memory.inline_steps.load(Ordering::Relaxed)
 }
 
 /// Lets a slice be due from now on, and makes two reads, the first after `prepare`. Returns how many slices each made.
@@ -163,7 +164,7 @@ fn slices_of_two_reads(
     mut prepare: impl FnMut(),
     mut read: impl FnMut(),
 ) -> [u64; 2] {
-    let collector = &engine.parts.collector;
+    let collector = &engine.inner.collector;
     loop {
         prepare();
         let now_ms = os::now_ms();
@@ -175,7 +176,7 @@ fn slices_of_two_reads(
             now_ms: os::now_ms(),
             clock_went_back: false,
         };
-        let is_undisturbed = after_one != before || collector.may_leave_slice(due);
+        let is_undisturbed = after_one != before || collector.may_leave_step(due);
         read();
         if is_undisturbed && os::now_ms() == now_ms {
             return [after_one - before, slices(engine) - after_one];
@@ -186,19 +187,19 @@ fn slices_of_two_reads(
 #[test]
 fn a_read_that_fetches_a_key_or_fills_a_buffer_leaves_the_slice_to_the_next() {
     let (engine, ..) = engine().unwrap();
-    let collector = &engine.parts.collector;
+    let collector = &engine.inner.collector;
     let not_due = || collector.schedule_inline_harvest(os::now_ms(), os::now_ms() + 3_600_000);
     let mut byte = [0; 1];
     let announce = || {
         not_due();
         engine.fill(&mut [0; 1]);
-        engine.parts.taps.announce();
+        engine.inner.taps.announce();
     };
     let found = slices_of_two_reads(&engine, announce, || engine.fill(&mut byte));
     assert_eq!(found, [0, 1], "a key");
     let fill = || {
         not_due();
-        engine.parts.taps.announce();
+        engine.inner.taps.announce();
         // Of 512 bytes that follow a key, one is left.
         (0..2).for_each(|_| engine.fill(&mut [0; 1]));
         engine.fill(&mut [0; 509]);
@@ -210,7 +211,7 @@ fn a_read_that_fetches_a_key_or_fills_a_buffer_leaves_the_slice_to_the_next() {
     let announce = || {
         not_due();
         rng.borrow_mut().fill(&mut [0; 1]);
-        engine.parts.taps.announce();
+        engine.inner.taps.announce();
     };
     let found = slices_of_two_reads(&engine, announce, || rng.borrow_mut().fill(&mut byte));
     assert_eq!(found, [0, 1], "a key of a LocalRng");
@@ -219,7 +220,7 @@ fn a_read_that_fetches_a_key_or_fills_a_buffer_leaves_the_slice_to_the_next() {
 #[test]
 fn the_first_read_of_a_thread_makes_the_slice_that_is_due() {
     let (engine, _, now_ms) = engine().unwrap();
-    let collector = &engine.parts.collector;
+    let collector = &engine.inner.collector;
     for _ in 0..10 {
         let before = slices(&engine);
         collector.schedule_inline_harvest(now_ms, now_ms);
@@ -233,7 +234,7 @@ fn the_first_read_of_a_thread_makes_the_slice_that_is_due() {
 #[test]
 fn a_slice_is_left_to_the_next_read_for_four_milliseconds() {
     let (engine, _, now_ms) = engine().unwrap();
-    let collector = &engine.parts.collector;
+    let collector = &engine.inner.collector;
     let leaves = |after_ms: u64| {
         collector.schedule_inline_harvest(now_ms, now_ms);
         let before = slices(&engine);
@@ -241,9 +242,9 @@ fn a_slice_is_left_to_the_next_read_for_four_milliseconds() {
             now_ms: now_ms + after_ms,
             clock_went_back: false,
         };
-        let work = engine.parts.harvest_or_leave(due, true);
-        assert_eq!(work.leaves_slice, slices(&engine) == before);
-        work.leaves_slice
+        let leaves = engine.inner.harvest_or_leave(due, true) == HarvestedStep::LeftToNextRead;
+        assert_eq!(leaves, slices(&engine) == before);
+        leaves
     };
     assert!(leaves(0));
     assert!(leaves(3));
@@ -253,19 +254,19 @@ fn a_slice_is_left_to_the_next_read_for_four_milliseconds() {
         now_ms,
         clock_went_back: true,
     };
-    let work = engine.parts.harvest_or_leave(due, true);
-    assert!(!work.leaves_slice, "the clock went back");
+    let step = engine.inner.harvest_or_leave(due, true);
+    assert_eq!(step, HarvestedStep::Made, "the clock went back");
 }
 
 #[test]
 fn of_two_readers_one_makes_the_slice() {
     let (engine, _, now_ms) = engine().unwrap();
-    let collector = &engine.parts.collector;
+    let collector = &engine.inner.collector;
     let due = Due {
         now_ms,
         clock_went_back: false,
     };
     collector.schedule_inline_harvest(now_ms, now_ms);
-    assert!(collector.take_slice(due).is_some());
-    assert_eq!(collector.take_slice(due), None);
+    assert!(collector.take_step(due).is_some());
+    assert_eq!(collector.take_step(due), None);
 }

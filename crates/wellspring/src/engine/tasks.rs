@@ -2,7 +2,7 @@
 //! file.
 
 use super::harvester::{BackgroundTask, HarvesterStatus, Harvests, Round};
-use super::parts::Parts;
+use super::inner::EngineInner;
 use super::phase::Phase;
 use crate::clone_detection::CloneEvents;
 use crate::seed_file::SAVE_INTERVAL_MS;
@@ -17,13 +17,13 @@ const RETRY_MS: u64 = 10_000;
 
 /// The tasks of the engine of the process.
 #[inline]
-pub(super) fn of_process() -> Vec<Box<dyn BackgroundTask<Parts>>> {
+pub(super) fn of_process() -> Vec<Box<dyn BackgroundTask<EngineInner>>> {
     vec![Box::new(ListenForClones(CloneEvents::new()))]
 }
 
 /// The tasks of an engine with a seed file.
 #[inline]
-pub(super) fn with_seed_file() -> Vec<Box<dyn BackgroundTask<Parts>>> {
+pub(super) fn with_seed_file() -> Vec<Box<dyn BackgroundTask<EngineInner>>> {
     let mut tasks = of_process();
     tasks.push(Box::new(SaveSeed { next_ms: None }));
     tasks
@@ -32,12 +32,12 @@ pub(super) fn with_seed_file() -> Vec<Box<dyn BackgroundTask<Parts>>> {
 /// Listens for notices of clones.
 struct ListenForClones(CloneEvents);
 
-impl BackgroundTask<Parts> for ListenForClones {
+impl BackgroundTask<EngineInner> for ListenForClones {
     fn wakes(&self) -> Vec<BorrowedFd<'_>> {
         self.0.wakes().collect()
     }
 
-    fn run(&mut self, engine: &Parts, now_ms: u64) -> u64 {
+    fn run(&mut self, engine: &EngineInner, now_ms: u64) -> u64 {
         // One divergence answers all waiting notices.
         if std::iter::from_fn(|| self.0.next_event()).count() > 0 {
             engine.diverge();
@@ -52,8 +52,8 @@ struct SaveSeed {
     next_ms: Option<u64>,
 }
 
-impl BackgroundTask<Parts> for SaveSeed {
-    fn run(&mut self, engine: &Parts, now_ms: u64) -> u64 {
+impl BackgroundTask<EngineInner> for SaveSeed {
+    fn run(&mut self, engine: &EngineInner, now_ms: u64) -> u64 {
         let Some(seed_file) = &engine.seed_file else {
             return u64::MAX;
         };
@@ -77,7 +77,7 @@ impl BackgroundTask<Parts> for SaveSeed {
     }
 }
 
-impl Harvests for Parts {
+impl Harvests for EngineInner {
     fn status(&self) -> Option<&HarvesterStatus> {
         self.harvester.get().map(|status| &**status)
     }

@@ -20,7 +20,7 @@ const MIN_POLL_MS: u64 = 10;
 /// The resolution of the clock, about.
 const TICK_MS: u64 = 4;
 
-/// The work of an engine that the thread needs. `Parts` is its only implementation; the trait keeps this file
+/// The work of an engine that the thread needs. `EngineInner` is its only implementation; the trait keeps this file
 /// independent of it.
 pub(in super::super) trait Harvests: Send + Sync + 'static {
     /// The statistics that the thread writes about itself.

@@ -1,13 +1,11 @@
 //! The taps: a key and a buffer for each thread and nesting depth, and for each [`LocalRng`](crate::LocalRng).
 //!
 //! ```text
-//! storage        the memory of a tap: of a thread at a nesting depth, or of an owner
-//! thread_pseudo  the threads' generators of the statistical tier, stored beside the taps
+//! storage  the memory of a tap: of a thread at a nesting depth, or of an owner
 //! ```
 //!
-//! A small read takes bytes that are ready: [`Taps::take`]. Every other read follows one algorithm, whatever stores its
-//! tap. [`Taps::read`] fetches keys if the tap is not of this generation, then reads; its caller then marks the tap as
-//! current.
+//! A small read takes bytes that are ready. Every other read follows one algorithm, whatever stores its tap: [`Taps::read`]
+//! fetches keys if the tap is not of this generation, then reads; its caller then marks the tap as current.
 //!
 //! # Why one comparison is enough on the hot path
 //!
@@ -23,62 +21,43 @@
 //! - **A nested read**, in a signal handler: during a read the thread's taps are marked with a number that no epoch
 //!   has.
 //! - **Another engine**: no two engines are ever in the same epoch.
-//! - **Another mode**: its reads put no bytes into a tap. A statistical read does mark the tap as current, but has
-//!   first erased the bytes of an older generation.
+//! - **Another mode**: its reads put no bytes into a tap.
 
 mod storage;
-mod thread_pseudo;
 
 pub(crate) use storage::OwnedTap;
+pub(super) use storage::OwnedTapStorage;
 use storage::{NestedTap, OutermostTap, TapStorage};
 
 use crate::error::Error;
 use wellspring_core::generation::{Generation, NEVER};
-use wellspring_core::tap::{FRESH_BYTES, Refill, Tap};
+use wellspring_core::tap::{FRESH_BYTES, Refill};
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_os::cpu::{self, Instruction};
+use wellspring_os::owned::OwnedState;
 use wellspring_os::sandbox;
 use wellspring_os::signals::Blocked;
-use wellspring_os::thread_state::{CurrentThread, DEPTHS, Epoch, Miss, ThreadStates};
+use wellspring_os::thread_state::{DEPTHS, Epoch, ThreadStates};
 use wellspring_os::vdso::VdsoRandom;
 use zeroize::Zeroize;
 
-/// Fetches keys from the node of this CPU.
-pub(super) type FetchKeys<'a> = &'a dyn Fn(&mut [u8], &Blocked) -> Result<(), Error>;
+/// Where taps get their keys.
+pub(crate) trait KeySupply {
+    /// The NUMA node in whose memory a new tap is wanted.
+    fn node(&self) -> u32;
 
-/// The work that a read off the hot path does for later reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Work {
-    pub(super) refill: Refill,
-    /// The next read has a slice of a harvest to make: the tap is not marked as current, so that it takes this way too.
-    pub(super) leaves_slice: bool,
-}
-
-impl Work {
-    pub(super) const ALL: Self = Self {
-        refill: Refill::Whole,
-        leaves_slice: false,
-    };
-
-    /// The epoch to mark the tap with.
-    #[inline(always)]
-    fn epoch(self, present: Epoch) -> Epoch {
-        if self.leaves_slice {
-            present.none()
-        } else {
-            present
-        }
-    }
+    /// Fetches keys from the node of this CPU.
+    fn fetch_keys(&self, keys: &mut [u8], signals: &Blocked) -> Result<(), Error>;
 }
 
 /// The taps of an engine.
-pub(super) struct Taps {
+pub(crate) struct Taps {
     backend: Backend,
     /// Whether fresh entropy is mixed into every key. False in an engine without sources, which is deterministic.
     mixes_entropy: bool,
     /// In ordinary memory, so a child process goes on with its parent's number; the child's wiped taps have none.
     generation: Generation,
-    threads: ThreadStates<OutermostTap, NestedTap>,
+    pub(super) threads: ThreadStates<OutermostTap, NestedTap>,
 }
 
 impl Taps {
@@ -96,6 +75,18 @@ impl Taps {
         self.generation.current()
     }
 
+    /// The epoch that the taps are in.
+    #[inline(always)]
+    pub(super) fn epoch(&self) -> Epoch {
+        self.threads.epoch()
+    }
+
+    /// Whether the taps are still in an epoch.
+    #[inline(always)]
+    pub(super) fn is_in(&self, epoch: Epoch) -> bool {
+        self.threads.is_in(epoch)
+    }
+
     /// Makes every tap fetch a fresh key at its next read. Returns the new generation. Call it when the nodes already
     /// give keys of the new seed: a key fetched before then would count as new.
     pub(super) fn announce(&self) -> u64 {
@@ -111,89 +102,19 @@ impl Taps {
 
     /// Makes a tap that belongs to its owner, not to a thread.
     pub(super) fn new_owned(&self) -> OwnedTap {
-        OwnedTap::new(&self.threads)
-    }
-
-    /// The hot path: takes ready bytes from the thread's outermost tap, if that is current.
-    #[inline(always)]
-    pub(super) fn take<T: Take>(&self, take: T) -> Result<T::Taken, Miss> {
-        self.take_on(CurrentThread::find(), take)
-    }
-
-    /// Like [`take`](Self::take), on a thread that the caller has found.
-    #[inline(always)]
-    pub(super) fn take_on<T: Take>(
-        &self,
-        thread: CurrentThread,
-        take: T,
-    ) -> Result<T::Taken, Miss> {
-        let take = |state: &mut OutermostTap| take.take_from(&mut state.tap);
-        self.threads.try_current_on(thread, take)?.ok_or(Miss::NONE)
-    }
-
-    /// Call it after a miss, before any other read. If the process forked during the read that missed, this erases, in
-    /// the child, what that read wrote to the tap.
-    #[inline(always)]
-    pub(super) fn settle(&self, miss: Miss) {
-        self.threads.settle(miss);
-    }
-
-    /// The hot path of an owned tap.
-    #[inline(always)]
-    pub(super) fn take_owned<T: Take>(&self, owned: &mut OwnedTap, take: T) -> Option<T::Taken> {
-        owned.try_current(&self.threads, |tap| take.take_from(tap))?
-    }
-
-    /// Reads from the tap of this thread at its present depth.
-    ///
-    /// Returns `None` if the thread has no tap: the read is nested deeper than 4 levels, the system has no memory,
-    /// or the thread is ending.
-    #[inline(always)]
-    pub(super) fn read_thread(
-        &self,
-        node: impl Fn() -> u32,
-        fetch: FetchKeys<'_>,
-        work: Work,
-        destination: &mut [u8],
-    ) -> Option<Result<(), Error>> {
-        let epoch = work.epoch(self.threads.epoch());
-        self.threads.try_with(node, |state| {
-            self.read(state, fetch, work.refill, destination)?;
-            state.mark_current(epoch);
-            Ok(())
-        })
-    }
-
-    /// Reads from an owned tap. Returns `None` if the system has no memory for it.
-    #[inline(always)]
-    pub(super) fn read_owned(
-        &self,
-        owned: &mut OwnedTap,
-        node: impl Fn() -> u32,
-        fetch: FetchKeys<'_>,
-        work: Work,
-        destination: &mut [u8],
-    ) -> Option<Result<(), Error>> {
-        let epoch = work.epoch(self.threads.epoch());
-        let read = owned.with(node, |storage| {
-            self.read(storage, fetch, work.refill, destination)
-        })?;
-        if read.is_ok() {
-            owned.mark_current(epoch);
-        }
-        Some(read)
+        OwnedState::new(&self.threads)
     }
 
     /// Reads from any tap. The caller loads the epoch before, and afterwards marks the tap with that epoch.
-    fn read(
+    pub(super) fn read(
         &self,
         storage: &mut impl TapStorage,
-        fetch: FetchKeys<'_>,
+        supply: &impl KeySupply,
         mut refill: Refill,
         destination: &mut [u8],
     ) -> Result<(), Error> {
         if !storage.is_current(self.generation.current()) {
-            self.rekey(storage, fetch)?;
+            self.rekey(storage, supply)?;
             refill = Refill::Short;
         }
         let mixes = self.mixes_entropy;
@@ -206,7 +127,7 @@ impl Taps {
     /// Fetches keys for this depth and all deeper ones, so that the tap of a signal handler has a key.
     #[cold]
     #[inline(never)]
-    fn rekey(&self, storage: &mut impl TapStorage, fetch: FetchKeys<'_>) -> Result<(), Error> {
+    fn rekey(&self, storage: &mut impl TapStorage, supply: &impl KeySupply) -> Result<(), Error> {
         // Signals are blocked: no handler may find a tap half rekeyed, or fork while keys are on the stack.
         let Some(signals) = Blocked::try_first() else {
             // This is a signal handler in a process without system calls, and the interrupted code may hold the lock of
@@ -222,47 +143,12 @@ impl Taps {
         let generation = self.generation.current();
         let mut keys = [[0; KEY_BYTES]; DEPTHS];
         let wanted = &mut keys[..storage.depths()];
-        let fetched = fetch(wanted.as_flattened_mut(), &signals);
+        let fetched = supply.fetch_keys(wanted.as_flattened_mut(), &signals);
         if fetched.is_ok() {
             storage.rekey(wanted, generation, &signals);
         }
         keys.as_flattened_mut().zeroize();
         fetched
-    }
-}
-
-/// A way to take ready bytes: the hot path makes it with a tap of any size.
-pub(crate) trait Take {
-    type Taken;
-
-    /// Takes the bytes. Returns `None` if fewer are ready.
-    fn take_from<const BUFFER_BYTES: usize>(
-        self,
-        tap: &mut Tap<BUFFER_BYTES>,
-    ) -> Option<Self::Taken>;
-}
-
-/// Takes as many bytes as the caller's memory holds, and writes them there.
-pub(crate) struct Fill<'a>(pub(crate) &'a mut [u8]);
-
-impl Take for Fill<'_> {
-    type Taken = ();
-
-    #[inline(always)]
-    fn take_from<const BUFFER_BYTES: usize>(self, tap: &mut Tap<BUFFER_BYTES>) -> Option<()> {
-        tap.take(self.0).then_some(())
-    }
-}
-
-/// Takes `N` bytes, in registers.
-pub(crate) struct Bytes<const N: usize>;
-
-impl<const N: usize> Take for Bytes<N> {
-    type Taken = [u8; N];
-
-    #[inline(always)]
-    fn take_from<const BUFFER_BYTES: usize>(self, tap: &mut Tap<BUFFER_BYTES>) -> Option<[u8; N]> {
-        tap.take_bytes()
     }
 }
 

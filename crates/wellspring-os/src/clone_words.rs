@@ -16,15 +16,15 @@ static STILL: Still = Still { _zeros: [0; 8] };
 /// Up to two words that others change, and the sum of them that was last acted upon.
 ///
 /// A read that must not be repeated in a clone loads [`handled`](Self::handled) first, then makes its bytes, and then
-/// compares [`current`](Self::current). Code that acts on a change does so *before* it calls
-/// [`mark_handled`](Self::mark_handled): a reader that sees the new number then sees what was done.
+/// compares [`sum`](Self::sum). Code that acts on a change does so *before* it calls
+/// [`set_handled`](Self::set_handled): a reader that sees the new number then sees what was done.
 ///
 /// There is no lock: a child that was forked while another thread was in [`watch`](Self::watch) can watch as well.
 #[derive(Debug)]
-pub struct CloneEpoch {
+pub struct CloneWords {
     words: [Word; 2],
     handled: AtomicU64,
-    is_watching: AtomicBool,
+    are_watched: AtomicBool,
 }
 
 /// A word, and the page that it is on.
@@ -81,22 +81,22 @@ impl Drop for Word {
     }
 }
 
-impl CloneEpoch {
+impl CloneWords {
     /// Nothing is watched yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {
             words: [const { Word::new() }; 2],
             handled: AtomicU64::new(0),
-            is_watching: AtomicBool::new(false),
+            are_watched: AtomicBool::new(false),
         }
     }
 
-    /// Whether a word is watched. If none is, [`current`](Self::current) never changes, and no read has to ask for it.
+    /// Whether a word is watched. If none is, [`sum`](Self::sum) never changes, and no read has to ask for it.
     #[must_use]
     #[inline(always)]
-    pub fn is_watching(&self) -> bool {
-        self.is_watching.load(Ordering::Relaxed)
+    pub fn are_watched(&self) -> bool {
+        self.are_watched.load(Ordering::Relaxed)
     }
 
     /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of the one watched before.
@@ -111,7 +111,7 @@ impl CloneEpoch {
     pub fn watch(&self, number: usize, page: SharedPage, offset: usize) -> Result<(), OsError> {
         assert!(SharedPage::has_word(offset));
         self.words[number].watch(page, offset)?;
-        self.is_watching.store(true, Ordering::Relaxed);
+        self.are_watched.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -126,19 +126,19 @@ impl CloneEpoch {
     /// machine may be taken between any two instructions.
     #[must_use]
     #[inline(always)]
-    pub fn current(&self) -> u64 {
+    pub fn sum(&self) -> u64 {
         compiler_fence(Ordering::SeqCst);
         self.words[0].load().wrapping_add(self.words[1].load())
     }
 
     /// Says that `sum` was acted upon.
     #[inline]
-    pub fn mark_handled(&self, sum: u64) {
+    pub fn set_handled(&self, sum: u64) {
         self.handled.store(sum, Ordering::Release);
     }
 }
 
-impl Default for CloneEpoch {
+impl Default for CloneWords {
     fn default() -> Self {
         Self::new()
     }
@@ -153,7 +153,7 @@ mod tests {
 
     /// A file of one page, and the mapping by which it is written.
     fn page(name: &str) -> (PathBuf, SharedPageMut) {
-        let name = format!("wellspring-epoch-{name}-{}", std::process::id());
+        let name = format!("wellspring-words-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, [0; PAGE_BYTES]).unwrap();
         let file = OpenOptions::new().read(true).write(true).open(&path);
@@ -163,17 +163,17 @@ mod tests {
     #[test]
     fn what_another_mapping_stores_is_seen_at_once() {
         let (path, writer) = page("seen");
-        let epoch = CloneEpoch::new();
-        assert_eq!(epoch.current(), epoch.handled());
-        assert!(!epoch.is_watching());
+        let words = CloneWords::new();
+        assert_eq!(words.sum(), words.handled());
+        assert!(!words.are_watched());
         let mapped = SharedPage::map(File::open(&path).unwrap()).unwrap();
-        epoch.watch(0, mapped, 64).unwrap();
-        assert!(epoch.is_watching());
-        assert_eq!(epoch.current(), epoch.handled());
+        words.watch(0, mapped, 64).unwrap();
+        assert!(words.are_watched());
+        assert_eq!(words.sum(), words.handled());
         writer.store(64, 7);
-        assert_eq!((epoch.current(), epoch.handled()), (7, 0));
-        epoch.mark_handled(7);
-        assert_eq!(epoch.current(), epoch.handled());
+        assert_eq!((words.sum(), words.handled()), (7, 0));
+        words.set_handled(7);
+        assert_eq!(words.sum(), words.handled());
         std::fs::remove_file(path).unwrap();
     }
 
@@ -181,14 +181,14 @@ mod tests {
     fn the_hundredth_page_is_watched_and_the_other_word_still_is() {
         let (path, writer) = page("hundred");
         let map = || SharedPage::map(File::open(&path).unwrap()).unwrap();
-        let epoch = CloneEpoch::new();
-        epoch.watch(1, map(), 8).unwrap();
+        let words = CloneWords::new();
+        words.watch(1, map(), 8).unwrap();
         for _ in 0..100 {
-            epoch.watch(0, map(), 64).unwrap();
+            words.watch(0, map(), 64).unwrap();
         }
         writer.store(64, 5);
         writer.store(8, 1000);
-        assert_eq!(epoch.current(), 1005);
+        assert_eq!(words.sum(), 1005);
         std::fs::remove_file(path).unwrap();
     }
 }

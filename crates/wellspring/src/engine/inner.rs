@@ -1,0 +1,192 @@
+//! The engine itself: its parts, and all work that needs more than one of them.
+//!
+//! ```text
+//! read    take -> taps;  else read -> (harvest inline) -> taps -> modes -> nodes
+//! noise   collector -> inlets of the nodes -> generation
+//! copies  clones -> every node -> generation -> clones
+//! ```
+
+use super::collector::{Collector, SeedTarget};
+use super::harvester::HarvesterStatus;
+use super::nodes::Nodes;
+use super::phase::Phase;
+use super::stats::Stats;
+use super::taps::{OwnedTap, Taps};
+use crate::clone_detection::CloneDetector;
+use crate::error::Error;
+use crate::fresh_entropy::FreshEntropy;
+use crate::mode::Mode;
+use crate::seed_file::{SeedFileError, SeedStore};
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+use wellspring_core::KEY_BYTES;
+use wellspring_core::generator::Reservation;
+use wellspring_core::seed_file::FULL_CREDIT_BITS;
+use wellspring_os::locked_memory::unlocked_bytes;
+use wellspring_os::memory::Wiped;
+use wellspring_os::os;
+use wellspring_os::signals::Blocked;
+use wellspring_os::stack;
+use zeroize::Zeroizing;
+
+/// Shared by the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s.
+pub(crate) struct EngineInner {
+    pub(super) mode: Mode,
+    pub(super) taps: Taps,
+    pub(super) nodes: Nodes,
+    pub(super) collector: Collector,
+    pub(super) clones: CloneDetector,
+    pub(super) harvester: OnceLock<Wiped<HarvesterStatus>>,
+    pub(super) seed_file: Option<EngineSeedFile>,
+}
+
+/// The seed file of an engine.
+pub(super) struct EngineSeedFile {
+    pub(super) store: Box<SeedStore>,
+    /// Called when the engine is dropped. By a pointer, so that programs without a seed file are linked without this.
+    pub(super) save_at_end: fn(&EngineInner),
+    /// The generation of the engine at its last save; [`NEVER_SAVED`] before the first.
+    pub(super) saved_generation: AtomicU64,
+}
+
+/// No generation is as large.
+pub(super) const NEVER_SAVED: u64 = u64::MAX;
+
+impl EngineInner {
+    /// A tap that belongs to its holder.
+    pub(crate) fn new_owned_tap(&self) -> OwnedTap {
+        self.taps.new_owned()
+    }
+
+    /// Reseeds every node with data that is different in each copy, then moves every tap to a fresh key. Returns the
+    /// new generation.
+    ///
+    /// A new generation alone is not enough: a copy has the same nodes and would draw the same keys from them.
+    pub(super) fn diverge(&self) -> u64 {
+        match Blocked::try_first() {
+            Some(signals) => self.diverge_blocked(&signals),
+            // In a handler of a process without system calls. What it interrupted may hold a node.
+            None => self.taps.announce(),
+        }
+    }
+
+    #[inline(never)]
+    fn diverge_blocked(&self, signals: &Blocked) -> u64 {
+        let mut entropy = FreshEntropy::EMPTY;
+        let entropy = entropy.gather();
+        self.nodes.stir_all(entropy, signals);
+        self.collector.mix(entropy, || ());
+        let generation = self.taps.announce();
+        stack::erase_below();
+        generation
+    }
+
+    /// Looks for signs of a copy, and once a minute for pages that were not there before. Diverges on a sign.
+    pub(super) fn look_for_clones(&self, now_ms: u64, clock_went_back: bool) {
+        if self.clones.look(now_ms) || clock_went_back {
+            self.diverge();
+        }
+        self.handle_clones();
+    }
+
+    /// Draws on all fast sources and reseeds every node, then moves every tap to a fresh key. Returns the new generation.
+    /// If the fast sources yield too little, the generation moves, too: taps then take fresh keys from the present nodes.
+    pub(super) fn reseed(&self) -> Result<u64, Error> {
+        let reseeded = self.collector.reseed(self.seed_target());
+        let generation = self.taps.announce();
+        stack::erase_below();
+        reseeded.map(|()| generation)
+    }
+
+    /// Writes the seed file from a fresh secret of every node.
+    #[inline]
+    pub(super) fn save_seed(&self) -> Result<(), SeedFileError> {
+        let seed_file = self.seed_file.as_ref().ok_or(SeedFileError::Absent)?;
+        if self.nodes.phase() != Phase::Ready {
+            // The present file may have more credit.
+            return Err(SeedFileError::NotSeeded);
+        }
+        // Loaded first: a reseed during the save is not a part of it.
+        let generation = self.taps.generation();
+        let mut secrets = Zeroizing::new(vec![[0; KEY_BYTES]; self.nodes.in_use()]);
+        let mut reservation = Reservation::ZERO;
+        for (number, secret) in secrets.iter_mut().enumerate() {
+            let signals = Blocked::new();
+            let bytes = secret.len();
+            self.nodes
+                .reserve(number, Phase::Ready, bytes, &signals, &mut reservation)
+                .ok_or(SeedFileError::NotSeeded)?;
+            reservation.generate(self.nodes.backend(), secret);
+        }
+        let saved = seed_file.store.save(&secrets, FULL_CREDIT_BITS);
+        stack::erase_below();
+        if saved.is_ok() {
+            let saved_generation = &seed_file.saved_generation;
+            saved_generation.store(generation, Ordering::Relaxed);
+        }
+        saved
+    }
+
+    /// Writes the seed file, unless this is a child process, or the engine has not reseeded since it wrote the file.
+    #[inline]
+    pub(super) fn save_seed_at_end(&self) {
+        let is_wanted = |file: &EngineSeedFile| {
+            let saved_generation = file.saved_generation.load(Ordering::Relaxed);
+            file.store.is_ours() && saved_generation != self.taps.generation()
+        };
+        if self.seed_file.as_ref().is_some_and(is_wanted) {
+            // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
+            let _ = self.save_seed();
+        }
+    }
+
+    #[inline]
+    pub(super) fn stats(&self) -> Stats {
+        let now_ms = os::now_ms();
+        Stats {
+            mode: self.mode,
+            backend: self.nodes.backend(),
+            phase: self.nodes.phase(),
+            generation: self.taps.generation(),
+            taps: self.taps.count(),
+            nodes: self.nodes.stats(),
+            pools: self.collector.pool_meters.stats(),
+            sources: self.collector.stats(now_ms),
+            harvester: self.harvester.get().and_then(|status| status.stats(now_ms)),
+            clone_detection: self.clones.stats(),
+            events_dropped: self.collector.events_dropped(),
+            mixes_dropped: self.collector.mixes_dropped(),
+            unlocked_bytes: unlocked_bytes() as u64,
+            seed_file: self.seed_file.as_ref().map(|file| file.store.stats()),
+        }
+    }
+
+    pub(super) fn seed_target(&self) -> SeedTarget<'_> {
+        SeedTarget {
+            nodes: &self.nodes,
+            taps: &self.taps,
+        }
+    }
+
+    /// Diverges if a watched word changed. Returns the sum of the words that is handled now.
+    #[inline(always)]
+    pub(super) fn handle_clones(&self) -> u64 {
+        let words = self.clones.words();
+        let sum = words.sum();
+        if sum != words.handled() {
+            // Several threads may diverge at the same time. That costs a few reseeds more, and needs no lock.
+            self.diverge();
+            words.set_handled(sum);
+        }
+        sum
+    }
+}
+
+impl Drop for EngineInner {
+    /// Writes the seed file, if the engine has one and this is not a child process.
+    fn drop(&mut self) {
+        if let Some(seed_file) = &self.seed_file {
+            (seed_file.save_at_end)(self);
+        }
+    }
+}
