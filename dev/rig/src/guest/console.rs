@@ -1,6 +1,6 @@
 //! Decides which lines of the kernel's log tell of trouble.
 
-use super::outcome::{Result, Stop};
+use super::outcome::{Result, Stop, failed};
 
 /// Texts that a kernel prints after an error. Upper and lower case matter.
 const TROUBLE: [&str; 34] = [
@@ -49,7 +49,7 @@ const HARMLESS: [&str; 2] = ["Spectre", "Unprivileged eBPF"];
 const OURS: &str = "[wellspring";
 
 /// Whether a line of the kernel's log tells of trouble.
-pub(super) fn is_trouble(line: &str) -> bool {
+fn is_trouble(line: &str) -> bool {
     TROUBLE.iter().any(|words| line.contains(words))
         && !HARMLESS.iter().any(|words| line.contains(words))
 }
@@ -126,17 +126,25 @@ fn first_trouble(lines: &[String], excuses: &[Excuse]) -> Option<usize> {
     })
 }
 
-/// The lines that tell of trouble, each with the lines after it that explain it.
-pub(super) fn troubles<'a>(lines: &'a [String], excuses: &[Excuse]) -> Vec<&'a str> {
+/// The first line that tells of trouble, and those after it that explain it.
+fn troubles<'a>(lines: &'a [String], excuses: &[Excuse]) -> &'a [String] {
     // A report of lockdep has about 120 lines, the last of which tell who asked.
     const EXPLANATION: usize = 160;
     let first = first_trouble(lines, excuses);
-    let explained = |first: usize| &lines[first..lines.len().min(first + EXPLANATION)];
-    first
-        .map_or(&[][..], explained)
-        .iter()
-        .map(String::as_str)
-        .collect()
+    first.map_or(&[], |first| {
+        &lines[first..lines.len().min(first + EXPLANATION)]
+    })
+}
+
+/// Fails with the first trouble in these lines.
+pub(super) fn no_trouble(lines: &[String], excuses: &[Excuse]) -> Result {
+    match troubles(lines, excuses) {
+        [] => Ok(()),
+        lines => failed(format!(
+            "the kernel reports trouble:\n  {}",
+            lines.join("\n  ")
+        )),
+    }
 }
 
 /// A line without terminal control codes. The firmware prints them before everything else.
@@ -161,7 +169,6 @@ pub(super) fn without_control_codes(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::failed;
 
     /// The second line is of a kernel 6.12, the first is made.
     #[test]
@@ -244,11 +251,11 @@ mod tests {
         ];
         let both = [warning(kernel), warning(ours)].concat();
         assert_eq!(troubles(&both[..4], &excuses), [""; 0]);
-        assert_eq!(troubles(&both, &excuses), both[5..]);
-        assert_eq!(troubles(&both, &[]), both[1..]);
+        assert_eq!(troubles(&both, &excuses), &both[5..]);
+        assert_eq!(troubles(&both, &[]), &both[1..]);
         assert_eq!(count_excused(&both, &excuses), 1);
         let hidden = [&both[..2], &["[    9.1] BUG: KASAN: x".into()][..]].concat();
-        assert_eq!(troubles(&hidden, &excuses), hidden[2..]);
+        assert_eq!(troubles(&hidden, &excuses), &hidden[2..]);
         let allocation = [
             "[    9.2] insmod: vmalloc error: size 4096, page order 0, failed to allocate pages",
             "[    9.2] Call Trace:",
@@ -257,8 +264,8 @@ mod tests {
         ]
         .map(String::from);
         assert_eq!(troubles(&allocation[..3], &excuses), [""; 0]);
-        assert_eq!(troubles(&allocation, &excuses), allocation[3..]);
-        assert_eq!(troubles(&allocation, &excuses[..1]), allocation[1..]);
+        assert_eq!(troubles(&allocation, &excuses), &allocation[3..]);
+        assert_eq!(troubles(&allocation, &excuses[..1]), &allocation[1..]);
     }
 
     /// As KCSAN of a kernel 6.12 printed it, shortened: the timer interrupted our function.

@@ -1,6 +1,6 @@
 //! A running virtual machine: commands for it, snapshots, and the judgement of its kernel's log.
 
-use super::console::{Excuse, count_excused, troubles, without_control_codes};
+use super::console::{Excuse, count_excused, no_trouble, without_control_codes};
 use super::outcome::{Result, Stop, at, failed};
 use super::shell::{Answer, Line};
 use super::vm::Sockets;
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -178,27 +178,19 @@ impl Guest {
 
     /// How many reports on the console were excused.
     pub(crate) fn count_excused(&self) -> usize {
-        let lines = self.console.lock().unwrap_or_else(PoisonError::into_inner);
-        count_excused(&lines, self.excuses)
+        count_excused(&self.console(), self.excuses)
     }
 
     /// Fails if the kernel's log or console shows trouble so far.
     pub(crate) fn judge(&mut self) -> Result {
-        let mut lines: Vec<String> = self.run("dmesg")?.text.lines().map(String::from).collect();
-        lines.extend(
-            self.console
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .iter()
-                .cloned(),
-        );
-        match troubles(&lines, self.excuses)[..] {
-            [] => Ok(()),
-            ref lines => failed(format!(
-                "the kernel reports trouble:\n  {}",
-                lines.join("\n  ")
-            )),
-        }
+        let log = self.run("dmesg")?.text;
+        let mut lines: Vec<String> = log.lines().map(String::from).collect();
+        lines.extend_from_slice(&self.console());
+        no_trouble(&lines, self.excuses)
+    }
+
+    fn console(&self) -> MutexGuard<'_, Vec<String>> {
+        self.console.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Judges the log, powers off, and judges the console again.
@@ -220,14 +212,7 @@ impl Guest {
         for reader in self.readers.drain(..) {
             let _ = reader.join();
         }
-        let lines = self.console.lock().unwrap_or_else(PoisonError::into_inner);
-        match troubles(&lines, self.excuses)[..] {
-            [] => Ok(()),
-            ref lines => failed(format!(
-                "the kernel reports trouble:\n  {}",
-                lines.join("\n  ")
-            )),
-        }
+        no_trouble(&self.console(), self.excuses)
     }
 }
 

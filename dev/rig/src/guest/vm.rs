@@ -107,107 +107,83 @@ fn numa_nodes(vm: &Vm) -> Vec<Node> {
     (0..nodes).map(node).collect()
 }
 
+/// The kernel's own arguments. The console shows warnings and worse. `dmesg` gives the rest: the buffer of 4 MiB holds a whole
+/// run. The kernel's timer check counts ticks in a loop and fails when QEMU gets too little CPU time. Its watchdogs take a
+/// CPU for dead that got no turn for 20 to 30 s: here they wait for minutes. A kernel that had a fault ends, and QEMU with
+/// it: a test that waits for what the fault prevented would take half an hour.
+const COMMAND_LINE: &str = "console=ttyS0 panic=-1 oops=panic quiet loglevel=5 log_buf_len=4M no_timer_check \
+    watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 \
+    sysctl.kernel.hung_task_timeout_secs=900 memhp_default_state=offline";
+
 /// The arguments for QEMU.
 pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
-    let Vm {
-        nodes,
-        cpus,
-        memory_mib,
-        ..
-    } = vm;
-    let mut arguments: Vec<String> = Vec::new();
-    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
-    add(&[
-        "-accel",
-        "tcg,thread=multi",
-        "-nographic",
-        "-nodefaults",
-        "-no-reboot",
-    ]);
+    let (nodes, cpus, memory_mib) = (vm.nodes, vm.cpus, vm.memory_mib);
     let more = match vm.layout {
         Layout::Plugged => ",slots=4,maxmem=8G",
         Layout::Even | Layout::Apart => "",
     };
-    add(&["-cpu", vm.cpu, "-m", &format!("{memory_mib}M{more}")]);
-    add(&[
-        "-smp",
-        &format!("{cpus},sockets={nodes},cores={},threads=1", cpus / nodes),
-    ]);
-    for (number, node) in numa_nodes(vm).into_iter().enumerate() {
-        let mut words = format!("node,nodeid={number}");
-        if node.memory_mib > 0 {
-            let size = node.memory_mib;
-            let backend = if vm.shares_memory {
-                "memory-backend-memfd,share=on"
-            } else {
-                "memory-backend-ram"
-            };
-            add(&[
-                "-object",
-                &format!("{backend},id=memory{number},size={size}M"),
-            ]);
-            words += &format!(",memdev=memory{number}");
-        }
-        if let Some(last) = node
-            .cpus
-            .end
-            .checked_sub(1)
-            .filter(|_| !node.cpus.is_empty())
-        {
-            words += &format!(",cpus={}-{last}", node.cpus.start);
-        }
-        add(&["-numa", &words]);
-    }
-    add(&[
-        "-kernel",
-        &vm.kernel.to_string_lossy(),
-        "-initrd",
-        &vm.initramfs.to_string_lossy(),
-    ]);
-    // The console shows warnings and worse. `dmesg` gives the rest: the buffer of 4 MiB holds a whole run. The
-    // kernel's timer check counts ticks in a loop and fails when QEMU gets too little CPU time. Its watchdogs take a CPU
-    // for dead that got no turn for 20 to 30 s: here they wait for minutes. A kernel that had a fault ends, and QEMU
-    // with it: a test that waits for what the fault prevented would take half an hour.
-    let words = "console=ttyS0 panic=-1 oops=panic quiet loglevel=5 log_buf_len=4M no_timer_check \
-                 watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 \
-                 workqueue.watchdog_thresh=300 sysctl.kernel.hung_task_timeout_secs=900 memhp_default_state=offline";
-    add(&["-append", words]);
-    add(&["-serial", "stdio"]);
+    // None of these has a space in it.
+    let fixed = format!(
+        "-accel tcg,thread=multi -nographic -nodefaults -no-reboot -cpu {} -m {memory_mib}M{more} \
+         -smp {cpus},sockets={nodes},cores={},threads=1{} \
+         -serial stdio -serial chardev:shell -mon chardev=monitor,mode=readline",
+        vm.cpu,
+        cpus / nodes,
+        numa_arguments(vm)
+    );
+    let mut arguments: Vec<String> = fixed.split_whitespace().map(String::from).collect();
+    let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+    add("-kernel", vm.kernel.display().to_string());
+    add("-initrd", vm.initramfs.display().to_string());
+    add("-append", COMMAND_LINE.into());
     for (name, path) in [("shell", &sockets.shell), ("monitor", &sockets.monitor)] {
-        add(&[
+        let path = path.display();
+        add(
             "-chardev",
-            &format!("socket,id={name},path={},server=on,wait=on", path.display()),
-        ]);
+            format!("socket,id={name},path={path},server=on,wait=on"),
+        );
     }
-    add(&[
-        "-serial",
-        "chardev:shell",
-        "-mon",
-        "chardev=monitor,mode=readline",
-    ]);
     if let Some(disk) = vm.disk {
-        add(&[
-            "-drive",
-            &format!("if=none,id=disk,format=raw,file={}", disk.display()),
-        ]);
-        add(&["-device", "nvme,drive=disk,serial=1"]);
+        let disk = disk.display();
+        add("-drive", format!("if=none,id=disk,format=raw,file={disk}"));
+        add("-device", "nvme,drive=disk,serial=1".into());
     }
     if let Some(uuid) = vm.uuid {
-        add(&["-uuid", uuid]);
+        add("-uuid", uuid.into());
     }
     if vm.notices {
-        add(&["-device", "vmgenid,guid=auto"]);
-    }
-    for device in vm.devices {
-        add(&[device]);
+        add("-device", "vmgenid,guid=auto".into());
     }
     if let Some(plugin) = vm.plugin {
-        add(&["-plugin", plugin]);
+        add("-plugin", plugin.into());
     }
     if let Some(state) = vm.state {
-        add(&["-incoming", &format!("file:{}", state.display())]);
+        add("-incoming", format!("file:{}", state.display()));
     }
+    arguments.extend_from_slice(vm.devices);
     arguments
+}
+
+/// The nodes, each with its memory and CPUs, as arguments with a space before each.
+fn numa_arguments(vm: &Vm) -> String {
+    let backend = if vm.shares_memory {
+        "memory-backend-memfd,share=on"
+    } else {
+        "memory-backend-ram"
+    };
+    let mut text = String::new();
+    for (number, Node { memory_mib, cpus }) in numa_nodes(vm).into_iter().enumerate() {
+        let mut node = format!("node,nodeid={number}");
+        if memory_mib > 0 {
+            text += &format!(" -object {backend},id=memory{number},size={memory_mib}M");
+            node += &format!(",memdev=memory{number}");
+        }
+        if !cpus.is_empty() {
+            node += &format!(",cpus={}-{}", cpus.start, cpus.end - 1);
+        }
+        text += &format!(" -numa {node}");
+    }
+    text
 }
 
 /// The sockets of QEMU's serial line and monitor, in a folder that is removed on drop.
