@@ -53,7 +53,7 @@ pub(crate) use console::{Excuse, unless_half_patched};
 pub(crate) use files::Files;
 pub(crate) use kernel::Kernel;
 pub(crate) use outcome::{Result, Stop, at, failed, verdict};
-pub(crate) use qemu::Qemu;
+pub(crate) use qemu::{Qemu, qemu_user};
 pub(crate) use release::Release;
 pub(crate) use running::{Event, Guest};
 pub(crate) use shell::Answer;

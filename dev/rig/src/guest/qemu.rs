@@ -72,3 +72,11 @@ impl Qemu {
         Guest::attach(child, sockets, vm.state.is_some())
     }
 }
+
+/// Fetches QEMU's programs for other processors, which are linked statically. Returns their folder.
+pub(crate) fn qemu_user(cache: &Cache) -> Result<PathBuf> {
+    let folder = cache.once("qemu-user", |folder| {
+        Apt::new(folder, &["bookworm-backports"])?.unpack(["qemu-user"], folder)
+    })?;
+    Ok(folder.join("usr/bin"))
+}
