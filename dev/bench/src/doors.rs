@@ -4,20 +4,23 @@
 //! Both sides run in this process, in turns; Python in two processes, in turns. The libraries are those of
 //! `target/release`, which `cargo xtask bench` builds first. What is missing has no row.
 
-use crate::targets::Target;
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
-use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::Duration;
 use wellspring_bench::format::{digits, duration};
+use wellspring_bench::generator::{Generate, Generator, Request};
 use wellspring_bench::statistics::{median, median_ratio};
 use wellspring_bench::table::Table;
+use wellspring_bench::throughput::{self, Case, Pace};
 
-const ROUNDS: usize = 301;
-/// A turn takes about 0.1 ms: it is seldom interrupted, also on a busy machine.
-const TURN_NS: f64 = 1e5;
+/// Short turns: they are seldom interrupted, also on a busy machine.
+const PACE: Pace = Pace {
+    rounds: 101,
+    slice: Duration::from_millis(1),
+};
 
 const RAND_SMALL: &str = "RAND_bytes, 16 bytes";
 const RAND_LARGE: &str = "RAND_bytes, 1 MiB";
@@ -28,24 +31,23 @@ const PYTHON_FLOOR: &str = "Python os.urandom(32), beside os.urandom(0)";
 const C_NUMBER: &str = "ws_u64, beside the Rust call";
 const C_OWNED: &str = "ws_rng_u64, beside the Rust call";
 
+/// How many times faster than what they replace these are to be at least.
+pub(crate) const WANTED: [(&str, f64); 4] = [
+    (RAND_SMALL, 3.0),
+    (RAND_LARGE, 2.0),
+    (ARC4RANDOM, 15.0),
+    (GETRANDOM, 15.0),
+];
+/// How many times the time of the Rust call these may take.
+pub(crate) const WANTED_COST: [(&str, f64); 2] = [(C_NUMBER, 1.5), (C_OWNED, 1.5)];
+
 /// A door, and what it replaces.
 pub(crate) struct Row {
-    what: &'static str,
+    pub(crate) what: &'static str,
     door_ns: f64,
     other_ns: f64,
     /// The time of the other over that of the door.
-    ratio: f64,
-}
-
-impl Row {
-    fn new(what: &'static str, door: &[f64], other: &[f64]) -> Self {
-        Self {
-            what,
-            door_ns: median(door),
-            other_ns: median(other),
-            ratio: median_ratio(other, door),
-        }
-    }
+    pub(crate) ratio: f64,
 }
 
 /// Measures every door whose library is there.
@@ -79,60 +81,56 @@ pub(crate) fn json(rows: &[Row]) -> Value {
     rows.iter().map(row).collect()
 }
 
-/// The figures that are wanted.
-pub(crate) fn targets(rows: &[Row]) -> Vec<Target> {
-    let ratio = |what: &str| {
-        rows.iter()
-            .find(|row| row.what == what)
-            .map(|row| row.ratio)
-    };
-    let faster = |what: &str, other: &str, wanted| {
-        Target::at_least(format!("{what}, over {other}"), wanted, ratio(what))
-    };
-    let cost = |what: &str, wanted| {
-        let found = ratio(what).map(|ratio| 1.0 / ratio);
-        Target::at_most(what, wanted, "x", found)
-    };
-    vec![
-        faster(RAND_SMALL, "OpenSSL's default", 3.0),
-        faster(RAND_LARGE, "OpenSSL's default", 2.0),
-        faster(ARC4RANDOM, "the C library", 15.0),
-        faster(GETRANDOM, "the C library", 15.0),
-        cost(C_NUMBER, 1.5),
-        cost(C_OWNED, 1.5),
-    ]
+/// A function that fills memory.
+struct Filling<F>(F);
+
+impl<F: FnMut(&mut [u8])> Generate for Filling<F> {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        (self.0)(destination);
+    }
+}
+
+/// A function that returns a number.
+struct Number<F>(F);
+
+impl<F: FnMut() -> u64> Generate for Number<F> {
+    fn fill(&mut self, _: &mut [u8]) {
+        unreachable!("it is measured with single numbers");
+    }
+
+    #[inline(always)]
+    fn word(&mut self) -> u64 {
+        (self.0)()
+    }
 }
 
 /// Times both in turns.
-fn compare(what: &'static str, mut door: impl FnMut(), mut other: impl FnMut()) -> Row {
-    let (mut door_ns, mut other_ns) = (Vec::new(), Vec::new());
-    let (door_calls, other_calls) = (calls_in_turn(&mut door), calls_in_turn(&mut other));
-    for _ in 0..ROUNDS {
-        door_ns.push(time(door_calls, &mut door));
-        other_ns.push(time(other_calls, &mut other));
-    }
-    Row::new(what, &door_ns, &other_ns)
-}
-
-/// How many calls take the time of a turn. The shortest of three measurements: the first call may make an engine, and
-/// any may be interrupted.
-fn calls_in_turn(call: &mut impl FnMut()) -> u32 {
-    let mut calls = 1;
-    loop {
-        let shortest = (0..3).map(|_| time(calls, call)).fold(f64::MAX, f64::min);
-        if shortest * f64::from(calls) >= TURN_NS {
-            return calls;
-        }
-        calls *= 2;
+fn compare(what: &'static str, door: &Generator, other: &Generator) -> Row {
+    let case = |generator| Case {
+        generator,
+        request: generator.requests[0],
+        threads: 1,
+    };
+    let found = throughput::run(&[case(door), case(other)], PACE, &ProgressBar::hidden());
+    Row {
+        what,
+        door_ns: found[0].ns_per_request(),
+        other_ns: found[1].ns_per_request(),
+        ratio: found[0].over(&found[1]),
     }
 }
 
-fn time(calls: u32, call: &mut impl FnMut()) -> f64 {
-    let start = Instant::now();
-    for _ in 0..calls {
-        call();
-    }
-    start.elapsed().as_nanos() as f64 / f64::from(calls)
+/// A generator of one request, of the function that `make` makes.
+fn filling<F: FnMut(&mut [u8]) + 'static>(
+    bytes: usize,
+    make: impl Fn() -> F + Send + Sync + 'static,
+) -> Generator {
+    Generator::new("", &[Request::Fill(bytes)], move || Filling(make()))
+}
+
+fn number<F: FnMut() -> u64 + 'static>(make: impl Fn() -> F + Send + Sync + 'static) -> Generator {
+    Generator::new("", &[Request::Word], move || Number(make()))
 }
 
 fn built(name: &str) -> Option<PathBuf> {
@@ -201,17 +199,18 @@ fn openssl() -> Option<Vec<Row>> {
     if loaded != 1 {
         return None;
     }
-    let row = |what, size: usize| {
-        let draw = |context: *mut c_void| {
-            let mut buffer = vec![0; size];
-            move || {
-                // SAFETY: a context, and a buffer of this size.
-                let result = unsafe { bytes(context, black_box(buffer.as_mut_ptr()), size, 0) };
+    let draw = |context: *mut c_void, size| {
+        let address = context.expose_provenance();
+        filling(size, move || {
+            let context = std::ptr::with_exposed_provenance_mut(address);
+            move |buffer| {
+                // SAFETY: a context, which is never freed and serves any thread, and a buffer of this size.
+                let result = unsafe { bytes(context, buffer.as_mut_ptr(), buffer.len(), 0) };
                 assert_eq!(result, 1, "OpenSSL's generator does not fail");
             }
-        };
-        compare(what, draw(ours), draw(default))
+        })
     };
+    let row = |what, size| compare(what, &draw(ours, size), &draw(default, size));
     Some(vec![row(RAND_SMALL, 16), row(RAND_LARGE, 1 << 20)])
 }
 
@@ -228,23 +227,25 @@ fn preload() -> Option<Vec<Row>> {
         )
     };
     let draw = |getrandom: Getrandom| {
-        let mut buffer = [0u8; 32];
-        move || {
-            // SAFETY: a buffer of this size.
-            let count = unsafe { getrandom(black_box(buffer.as_mut_ptr()).cast(), 32, 0) };
-            assert_eq!(count, 32, "getrandom(2) does not fail");
-        }
+        filling(32, move || {
+            move |buffer| {
+                // SAFETY: a buffer of this size.
+                let count = unsafe { getrandom(buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+                assert_eq!(count, 32, "getrandom(2) does not fail");
+            }
+        })
     };
-    let mut rows = vec![compare(GETRANDOM, draw(ours), draw(getrandom))];
+    let mut rows = vec![compare(GETRANDOM, &draw(ours), &draw(getrandom))];
     let libc = Library::open(Path::new("libc.so.6"))?;
     // SAFETY: as above. The C library has it since glibc 2.36.
     if let Some(other) = unsafe { libc.function::<Fill>("arc4random_buf") } {
         let draw = |fill: Fill| {
-            let mut buffer = [0u8; 32];
-            // SAFETY: a buffer of this size.
-            move || unsafe { fill(black_box(buffer.as_mut_ptr()).cast(), 32) }
+            filling(32, move || {
+                // SAFETY: a buffer of this size.
+                move |buffer| unsafe { fill(buffer.as_mut_ptr().cast(), buffer.len()) }
+            })
         };
-        rows.push(compare(ARC4RANDOM, draw(fill), draw(other)));
+        rows.push(compare(ARC4RANDOM, &draw(fill), &draw(other)));
     }
     Some(rows)
 }
@@ -283,45 +284,71 @@ fn python() -> Option<Vec<Row>> {
         floor.push(nothing);
         other.push(run(false)?[0]);
     }
-    Some(vec![
-        Row::new(PYTHON, &door, &other),
-        Row::new(PYTHON_FLOOR, &door, &floor),
-    ])
+    let row = |what, other: &[f64]| Row {
+        what,
+        door_ns: median(&door),
+        other_ns: median(other),
+        ratio: median_ratio(other, &door),
+    };
+    Some(vec![row(PYTHON, &other), row(PYTHON_FLOOR, &floor)])
+}
+
+type DrawOf = unsafe extern "C" fn(*mut c_void) -> u64;
+type Free = unsafe extern "C" fn(*mut c_void);
+
+/// A generator of the C library.
+struct OwnedRng {
+    rng: *mut c_void,
+    draw_of: DrawOf,
+    free: Free,
+}
+
+impl OwnedRng {
+    #[inline(always)]
+    fn draw(&self) -> u64 {
+        // SAFETY: the generator is this struct's alone, and no other thread has the struct: it holds a pointer.
+        unsafe { (self.draw_of)(self.rng) }
+    }
+}
+
+impl Drop for OwnedRng {
+    fn drop(&mut self) {
+        // SAFETY: ws_rng_new made it, and drop is its last use.
+        unsafe { (self.free)(self.rng) }
+    }
 }
 
 /// The C library's calls for a number, beside the Rust calls that they make.
 fn c_library() -> Option<Vec<Row>> {
-    type Number = extern "C" fn() -> u64;
-    type NumberOf = unsafe extern "C" fn(*mut c_void) -> u64;
+    type Draw = extern "C" fn() -> u64;
     type New = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
     let library = Library::open(&built("libwellspring_c.so")?)?;
     // SAFETY: the types are those of wellspring.h.
-    let (number, number_of, new) = unsafe {
+    let (draw, draw_of, new, free) = unsafe {
         (
-            library.function::<Number>("ws_u64")?,
-            library.function::<NumberOf>("ws_rng_u64")?,
+            library.function::<Draw>("ws_u64")?,
+            library.function::<DrawOf>("ws_rng_u64")?,
             library.function::<New>("ws_rng_new")?,
+            library.function::<Free>("ws_rng_free")?,
         )
     };
-    let mut owned = std::ptr::null_mut();
-    // SAFETY: a place for a pointer.
-    assert_eq!(unsafe { new(&raw mut owned) }, 0, "there is memory");
-    let mut local = wellspring::LocalRng::default();
-    let rust = || {
-        black_box(wellspring::u64());
+    let owned = move || {
+        let mut rng = std::ptr::null_mut();
+        // SAFETY: a place for a pointer.
+        assert_eq!(unsafe { new(&raw mut rng) }, 0, "there is memory");
+        let owned = OwnedRng { rng, draw_of, free };
+        move || owned.draw()
     };
-    let c = || {
-        black_box(number());
-    };
-    let c_owned = || {
-        // SAFETY: a generator that only this thread has.
-        black_box(unsafe { number_of(owned) });
-    };
-    let rust_owned = || {
-        black_box(local.u64());
+    let local = || {
+        let mut local = wellspring::LocalRng::default();
+        move || local.u64()
     };
     Some(vec![
-        compare(C_NUMBER, c, rust),
-        compare(C_OWNED, c_owned, rust_owned),
+        compare(
+            C_NUMBER,
+            &number(move || move || draw()),
+            &number(|| wellspring::u64),
+        ),
+        compare(C_OWNED, &number(owned), &number(local)),
     ])
 }

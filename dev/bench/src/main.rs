@@ -1,40 +1,104 @@
 //! wellspring beside the generators of other projects, and a gate on speed:
 //! `cargo xtask bench`.
 //!
-//! Outside the workspace, because the peers need a C library, a C compiler, Go and Python.
+//! Outside the workspace, because the peers need a C library and a C compiler.
 //!
 //! ```text
-//! arguments  the command line
-//! peers      the generators of other projects
-//! many       many threads, many engines
-//! doors      the doors for existing programs, beside what they replace
-//! targets    the figures that the project wants to reach
-//! readme     the table and the picture of the README
-//! gate       has wellspring become slower?
+//! peers       the generators of other projects
+//! many        many threads, many engines
+//! doors       the doors for existing programs, beside what they replace
+//! limits      the figures that the project wants to reach
+//! regression  has wellspring become slower?
 //! ```
 
-mod arguments;
 mod doors;
-mod gate;
+mod limits;
 mod many;
 mod peers;
-mod readme;
-mod targets;
+mod regression;
 
-use arguments::{Arguments, Task, USAGE};
-use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
+use clap::{Args, Parser};
+use peers::names;
+use regression::Effort;
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use wellspring_bench::{Options, Progress, first_byte, json as figures, page, run, text};
+use wellspring::Mode;
+use wellspring_bench::generator::Request;
+use wellspring_bench::generators::name;
+use wellspring_bench::table::Table;
+use wellspring_bench::{Options, Part, Report, first_byte, run, tables};
+
+/// Prints the time to the first byte, and nothing else: how this program starts itself.
+const FIRST_BYTE: &str = "--first-byte";
+
+/// Measures wellspring beside the generators of other projects
+#[derive(Parser)]
+#[command(name = "cargo xtask bench")]
+struct Arguments {
+    #[command(flatten)]
+    task: Task,
+
+    /// Take seconds; the figures are less exact
+    #[arg(long)]
+    quick: bool,
+
+    /// Measure one part: throughput, latency, harvest or footprint
+    #[arg(long, value_name = "PART", value_parser = part)]
+    only: Option<Part>,
+
+    /// Write all figures to FILE as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// The job of this run. Without one it measures, with the peers.
+#[derive(Args)]
+#[group(multiple = false)]
+struct Task {
+    /// Measure, and print the README's table in Markdown
+    #[arg(long)]
+    readme: bool,
+
+    /// Measure the doors for existing programs, beside what they replace
+    #[arg(long)]
+    doors: bool,
+
+    /// Measure many threads and engines, each at two sizes: time and memory
+    #[arg(long)]
+    many: bool,
+
+    /// Fail if wellspring lost more than 10 % against dev/bench/baseline.json; with --quick 35 %
+    #[arg(long)]
+    check: bool,
+
+    /// Fail if a ratio is under half of what the project wants; for busy machines
+    #[arg(long)]
+    check_wanted: bool,
+
+    /// The same as --check against another binary of this program; both take turns
+    #[arg(long, value_name = "BINARY")]
+    against: Option<PathBuf>,
+
+    /// Write the ratios of this machine into dev/bench/baseline.json
+    #[arg(long)]
+    save_baseline: bool,
+
+    /// Print the ratios of the gate on one line: how --against starts both programs
+    #[arg(long, hide = true)]
+    ratios: bool,
+
+    #[arg(long, hide = true)]
+    first_byte: bool,
+}
+
+fn part(text: &str) -> Result<Part, String> {
+    let named = Part::ALL.into_iter().find(|part| part.name() == text);
+    named.ok_or_else(|| "there is no such part".into())
+}
 
 fn main() -> ExitCode {
-    let Some(arguments) = Arguments::parse(std::env::args_os().skip(1)) else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
-    match work(&arguments) {
+    match work(&Arguments::parse()) {
         Ok(text) => {
             print!("{text}");
             ExitCode::SUCCESS
@@ -48,63 +112,44 @@ fn main() -> ExitCode {
 
 fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
     let effort = if arguments.quick {
-        gate::Effort::QUICK
+        Effort::QUICK
     } else {
-        gate::Effort::FULL
+        Effort::FULL
     };
     let baseline = Path::new(env!("CARGO_MANIFEST_DIR")).join("baseline.json");
-    match &arguments.task {
-        Task::FirstByte => Ok(format!("{}\n", first_byte().as_nanos())),
-        Task::Ratios => Ok(gate::line(&gate::measure(gate::Effort::QUICK)) + "\n"),
-        Task::Check => gate::against_baseline(&baseline, effort),
-        Task::CheckWanted => gate::against_wanted(),
-        Task::Against(old) => gate::against_binary(old, effort),
-        Task::SaveBaseline => gate::save(&baseline, effort),
-        Task::Many => Ok(many::run().text()),
-        Task::Doors => Ok(doors::table(&doors::run()).text()),
-        Task::Measure => measure(arguments),
+    let task = &arguments.task;
+    match &task.against {
+        Some(old) => regression::against_binary(old, effort),
+        None if task.check => regression::against_baseline(&baseline, effort),
+        None if task.check_wanted => regression::against_wanted(),
+        None if task.save_baseline => regression::save(&baseline, effort),
+        None if task.ratios => Ok(regression::line()),
+        None if task.first_byte => Ok(format!("{}\n", first_byte().as_nanos())),
+        None if task.many => Ok(many::run().text()),
+        None if task.doors => Ok(doors::table(&doors::run()).text()),
+        None => measure(arguments),
     }
 }
 
 fn measure(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
-    let mut bar = Bar(ProgressBar::hidden());
-    let report = run(&options(arguments)?, peers::all(), &mut bar);
-    bar.0.finish_and_clear();
+    let report = run(&options(arguments)?, peers::all());
     let doors = match arguments.only {
-        None => doors::run(),
-        Some(_) => Vec::new(),
+        None if !arguments.task.readme => doors::run(),
+        _ => Vec::new(),
     };
-    let targets = targets::table(&report, doors::targets(&doors));
-    let mut page = wellspring_bench::page(&report);
-    let mut figures = figures::report(&report);
-    let mut output = text(&report);
-    if arguments.only.is_none() {
-        let doors_table = doors::table(&doors);
-        output += &doors_table.text();
-        page.tables.push(doors_table);
-        figures["doors"] = doors::json(&doors);
-    }
-    output += &targets.text();
-    page.tables.push(targets);
-    if let Some(picture) = &arguments.readme {
-        if let Some(folder) = picture.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        std::fs::write(picture, readme::svg(&report))?;
-        output = readme::markdown(&report);
-    }
-    write(arguments, &figures, &page)?;
-    Ok(output)
-}
-
-fn write(arguments: &Arguments, figures: &Value, page: &page::Page) -> Result<(), Box<dyn Error>> {
     if let Some(file) = &arguments.json {
-        std::fs::write(file, format!("{:#}\n", json!(figures)))?;
+        let mut figures = report.json();
+        figures["doors"] = doors::json(&doors);
+        std::fs::write(file, format!("{figures:#}\n"))?;
     }
-    if let Some(file) = &arguments.report {
-        std::fs::write(file, page.html())?;
+    if arguments.task.readme {
+        return Ok(readme(&report));
     }
-    Ok(())
+    let mut output = tables::text(&report);
+    if !doors.is_empty() {
+        output += &doors::table(&doors).text();
+    }
+    Ok(output + &limits::table(&report, &doors).text())
 }
 
 fn options(arguments: &Arguments) -> Result<Options, Box<dyn Error>> {
@@ -115,22 +160,77 @@ fn options(arguments: &Arguments) -> Result<Options, Box<dyn Error>> {
     };
     options.only = arguments.only;
     let this = std::env::current_exe()?;
-    options.first_byte_command = Some(vec![this.into(), arguments::FIRST_BYTE.into()]);
+    options.first_byte_command = Some(vec![this.into(), FIRST_BYTE.into()]);
     Ok(options)
 }
 
-/// The bar on stderr, if that is a terminal.
-struct Bar(ProgressBar);
+/// The table of the README in Markdown, with what it was measured on; a dash for what this machine does not have.
+fn readme(report: &Report) -> String {
+    let ours = Mode::PerThread.name();
+    let rows = [
+        ("wellspring", ours),
+        (names::RAND, names::RAND),
+        (names::OPENSSL_RAND, names::OPENSSL_RAND),
+        ("getrandom, vDSO", name::VDSO),
+        (name::GETRANDOM, name::GETRANDOM),
+    ];
+    let fills = [32, 256, 4096, 1 << 20].map(Request::Fill);
+    let mut table = Table::new(
+        "",
+        &["one thread", "u64", "32 B", "256 B", "4 KiB", "1 MiB"],
+    );
+    for (title, of) in rows {
+        // The u64 of wellspring is the function of the crate's root.
+        let of_word = if of == ours { name::GLOBAL } else { of };
+        let cells = [(of_word, Request::Word)].into_iter();
+        let cells = cells.chain(fills.map(|request| (of, request)));
+        let cell = |(name, request)| {
+            report
+                .find(name, request, 1)
+                .map_or("-".into(), tables::cost)
+        };
+        table
+            .rows
+            .push([title.into()].into_iter().chain(cells.map(cell)).collect());
+    }
+    let host = &report.host;
+    format!(
+        "{}\n{}. {}.\n",
+        table.markdown(),
+        host.machine(),
+        host.stamp()
+    )
+}
 
-impl Progress for Bar {
-    fn begin(&mut self, steps: usize) {
-        let style = ProgressStyle::with_template("[{bar:30}] {pos} of {len}, ETA {eta}  {msg}");
-        let style = style.expect("the template is fixed").progress_chars("=> ");
-        self.0 = ProgressBar::new(steps as u64).with_style(style);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Option<Arguments> {
+        let words = ["bench"].into_iter().chain(line.split_whitespace());
+        Arguments::try_parse_from(words).ok()
     }
 
-    fn step(&mut self, what: &str) {
-        self.0.set_message(what.to_string());
-        self.0.inc(1);
+    #[test]
+    fn each_task_has_its_word_and_an_unknown_word_or_a_second_task_is_refused() {
+        Arguments::command().debug_assert();
+        assert!(parse("--quick --check").unwrap().task.check);
+        assert!(parse("--check-wanted").unwrap().task.check_wanted);
+        let old = parse("--against old").unwrap().task.against;
+        assert_eq!(old, Some("old".into()));
+        assert!(parse("--many").unwrap().task.many);
+        assert!(parse("--doors").unwrap().task.doors);
+        assert!(parse("--only latency").unwrap().only == Some(Part::Latency));
+        assert!(parse("").is_some());
+        for wrong in [
+            "--against",
+            "--only nonsense",
+            "--fast",
+            "check",
+            "--many --doors",
+        ] {
+            assert!(parse(wrong).is_none(), "{wrong}");
+        }
     }
 }

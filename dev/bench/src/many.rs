@@ -11,6 +11,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 use wellspring::Engine;
 use wellspring_bench::format::{digits, duration};
+use wellspring_bench::statistics::quantile;
 use wellspring_bench::table::Table;
 
 /// Threads alive at the same time.
@@ -30,8 +31,8 @@ struct Found {
     time: Duration,
     /// Of one, in bytes; `None` where the system does not say.
     bytes: Option<f64>,
-    /// The time of the first read, in nanoseconds, of the median one and of one in a thousand.
-    first_read_ns: Option<[f64; 2]>,
+    /// The time of each first read, in nanoseconds.
+    reads_ns: Vec<f64>,
 }
 
 impl Found {
@@ -42,19 +43,17 @@ impl Found {
 
 /// Measures all cases. A case that the system has no threads or memory for has an error in its place.
 pub(crate) fn run() -> Table {
-    let mut table = Table::new(
-        "Many threads, many engines",
-        &[
-            "",
-            "number",
-            "CPU time",
-            "each",
-            "growth",
-            "memory each",
-            "first read",
-            "p99.9",
-        ],
-    );
+    let head = [
+        "",
+        "number",
+        "CPU time",
+        "each",
+        "growth",
+        "memory each",
+        "first read",
+        "p99.9",
+    ];
+    let mut table = Table::new("Many threads, many engines", &head);
     type Case = (&'static str, [usize; 2], fn(usize) -> io::Result<Found>);
     let cases: [Case; 4] = [
         ("threads alive, a tap each", ALIVE, |count| {
@@ -67,19 +66,17 @@ pub(crate) fn run() -> Table {
         ("engines, a read each", ENGINES, engines),
     ];
     for (name, counts, measure) in cases {
-        let mut before = None;
+        let mut smaller_ns = None;
         for count in counts {
+            let mut row = vec![name.into(), count.to_string()];
             match measure(count) {
                 Ok(found) => {
-                    table.rows.push(row(name, &found, before));
-                    before = Some(found.ns_each());
+                    row.extend(cells(&found, smaller_ns));
+                    smaller_ns = Some(found.ns_each());
                 }
-                Err(error) => {
-                    table
-                        .rows
-                        .push(vec![name.into(), count.to_string(), error.to_string()])
-                }
+                Err(error) => row.push(error.to_string()),
             }
+            table.rows.push(row);
         }
     }
     table
@@ -87,56 +84,62 @@ pub(crate) fn run() -> Table {
         .note("first read: of a thread or an engine, the median and one in a thousand, as its own clock shows it.")
 }
 
-fn row(name: &str, found: &Found, smaller_ns: Option<f64>) -> Vec<String> {
-    let time = |place: usize| {
-        found
-            .first_read_ns
-            .map_or("-".into(), |ns| duration(ns[place]))
-    };
-    vec![
-        name.into(),
-        found.count.to_string(),
+fn cells(found: &Found, smaller_ns: Option<f64>) -> [String; 6] {
+    let or_dash = |cell: Option<String>| cell.unwrap_or("-".into());
+    let read = |share| or_dash(quantile(&found.reads_ns, share).map(duration));
+    let each = found.ns_each();
+    [
         duration(found.time.as_nanos() as f64),
-        duration(found.ns_each()),
-        smaller_ns.map_or("-".into(), |ns| digits(found.ns_each() / ns)),
-        found
-            .bytes
-            .map_or("-".into(), |bytes| format!("{} B", digits(bytes))),
-        time(0),
-        time(1),
+        duration(each),
+        or_dash(smaller_ns.map(|ns| digits(each / ns))),
+        or_dash(found.bytes.map(|bytes| format!("{} B", digits(bytes)))),
+        read(0.5),
+        read(0.999),
     ]
+}
+
+/// Runs `work`, which makes `count` threads or engines, reads, and returns the times of the reads and, if they then still
+/// live, the memory of the process.
+fn measure(
+    count: usize,
+    work: impl FnOnce() -> io::Result<(Vec<f64>, Option<f64>)>,
+) -> io::Result<Found> {
+    let (before, start) = (resident_bytes(), cpu_time()?);
+    let (reads_ns, after) = work()?;
+    let time = cpu_time()?.saturating_sub(start);
+    let grown = after.or_else(resident_bytes).zip(before);
+    Ok(Found {
+        count,
+        time,
+        bytes: grown.map(|(after, before)| (after - before).max(0.0) / count as f64),
+        reads_ns,
+    })
 }
 
 /// Threads that all live until the last one has begun and, if they read, has read.
 fn alive(count: usize, reads: bool) -> io::Result<Found> {
     let engine = engine()?;
     let (arrived, gate) = (AtomicUsize::new(0), RwLock::new(()));
-    let before = resident_bytes();
-    let start = cpu_time()?;
-    std::thread::scope(|scope| {
-        let closed = gate.write();
-        let work = || {
-            let read = reads.then(|| time_read(&engine));
-            arrived.fetch_add(1, Ordering::Relaxed);
-            drop(gate.read());
-            read
-        };
-        let spawn = |_| builder().spawn_scoped(scope, work);
-        // Where one cannot be spawned, the guard of the gate is dropped, and the others end.
-        let threads = (0..count).map(spawn).collect::<io::Result<Vec<_>>>()?;
-        while arrived.load(Ordering::Relaxed) < count {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let time = cpu_time()?.saturating_sub(start);
-        let after = resident_bytes();
-        drop(closed);
-        let reads = threads.into_iter().map(|thread| thread.join());
-        let reads = reads.filter_map(|read| read.expect("a reader does not panic"));
-        Ok(Found {
-            count,
-            time,
-            bytes: each(before, after, count),
-            first_read_ns: quantiles(reads.collect()),
+    let work = || {
+        let read = reads.then(|| time_read(&engine));
+        arrived.fetch_add(1, Ordering::Relaxed);
+        drop(gate.read());
+        read
+    };
+    measure(count, || {
+        std::thread::scope(|scope| {
+            let closed = gate.write();
+            // Where one cannot be spawned, the guard of the gate is dropped, and the others end.
+            let spawn = |_| builder().spawn_scoped(scope, work);
+            let threads = (0..count).map(spawn).collect::<io::Result<Vec<_>>>()?;
+            while arrived.load(Ordering::Relaxed) < count {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let memory = resident_bytes();
+            drop(closed);
+            let reads = threads.into_iter().map(|thread| thread.join());
+            let reads = reads.filter_map(|read| read.expect("a reader does not panic"));
+            Ok((reads.collect(), memory))
         })
     })
 }
@@ -144,41 +147,30 @@ fn alive(count: usize, reads: bool) -> io::Result<Found> {
 /// Threads of which one lives at a time.
 fn short(count: usize) -> io::Result<Found> {
     let engine = engine()?;
-    let before = resident_bytes();
-    let start = cpu_time()?;
     let read = |_| {
         std::thread::scope(|scope| {
             let thread = builder().spawn_scoped(scope, || time_read(&engine))?;
             Ok(thread.join().expect("a reader does not panic"))
         })
     };
-    let reads = (0..count).map(read).collect::<io::Result<Vec<_>>>()?;
-    Ok(Found {
-        count,
-        time: cpu_time()?.saturating_sub(start),
-        bytes: each(before, resident_bytes(), count),
-        first_read_ns: quantiles(reads),
+    measure(count, || {
+        Ok(((0..count).map(read).collect::<io::Result<_>>()?, None))
     })
 }
 
 /// Engines that all live until the last one has read. The time is that of making, reading and dropping them.
 fn engines(count: usize) -> io::Result<Found> {
-    let before = resident_bytes();
-    let start = cpu_time()?;
-    let mut engines = Vec::with_capacity(count);
-    let mut reads = Vec::with_capacity(count);
-    for _ in 0..count {
-        let built = Engine::builder().build().map_err(io::Error::other)?;
-        reads.push(time_read(&built));
-        engines.push(built);
-    }
-    let after = resident_bytes();
-    drop(engines);
-    Ok(Found {
-        count,
-        time: cpu_time()?.saturating_sub(start),
-        bytes: each(before, after, count),
-        first_read_ns: quantiles(reads),
+    measure(count, || {
+        let make = |_| Engine::builder().build().map_err(io::Error::other);
+        let read = |engine| {
+            let engine: Engine = engine?;
+            Ok((time_read(&engine), engine))
+        };
+        let made = (0..count).map(make).map(read);
+        let (reads, engines): (_, Vec<Engine>) = made.collect::<io::Result<_>>()?;
+        let memory = resident_bytes();
+        drop(engines);
+        Ok((reads, memory))
     })
 }
 
@@ -198,21 +190,6 @@ fn time_read(engine: &Engine) -> f64 {
     let start = Instant::now();
     engine.fill(black_box(&mut [0; 32]));
     start.elapsed().as_nanos() as f64
-}
-
-/// The median and one in a thousand; `None` of nothing.
-fn quantiles(mut figures: Vec<f64>) -> Option<[f64; 2]> {
-    figures.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        figures
-            .get((figures.len() as f64 * share) as usize)
-            .copied()
-    };
-    Some([at(0.5)?, at(0.999)?])
-}
-
-fn each(before: Option<f64>, after: Option<f64>, count: usize) -> Option<f64> {
-    Some((after? - before?).max(0.0) / count as f64)
 }
 
 /// Returns the time that this process was on a CPU, ended threads included, in steps of 10 ms.
@@ -252,7 +229,8 @@ mod tests {
             (engines, true),
         ] {
             let found = measure(20).unwrap();
-            assert_eq!((found.count, found.first_read_ns.is_some()), (20, reads));
+            assert_eq!(found.count, 20);
+            assert_eq!(found.reads_ns.len(), if reads { 20 } else { 0 });
             assert!(found.ns_each() >= 0.0);
         }
     }
@@ -265,12 +243,5 @@ mod tests {
             sum = black_box(sum.wrapping_add(1));
         }
         assert!(cpu_time().unwrap() > start);
-    }
-
-    #[test]
-    fn quantiles_are_those_of_the_figures() {
-        let figures = (0..1000).rev().map(f64::from).collect();
-        assert_eq!(quantiles(figures), Some([500.0, 999.0]));
-        assert_eq!(quantiles(Vec::new()), None);
     }
 }

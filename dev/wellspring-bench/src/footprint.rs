@@ -1,14 +1,14 @@
 //! The time to the first byte, and the memory of a tap.
 
+use crate::generators;
 use crate::statistics::median;
-use crate::subjects;
 use std::ffi::OsString;
 use std::process::Command;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use wellspring::Mode;
 
-/// Engines or processes started for the first byte.
+/// Processes started for the first byte.
 const STARTS: usize = 21;
 /// Threads held at once to measure the memory of a tap. With 64, memory that they share hardly counts.
 const THREADS: usize = 64;
@@ -16,10 +16,8 @@ const THREADS: usize = 64;
 /// The time to the first byte, and the memory for each thread.
 #[derive(Clone, Debug)]
 pub struct Footprint {
-    /// The engine's own time to its first 32 bytes, in microseconds: the median.
-    pub first_byte_us: f64,
-    /// Whether every start was a fresh process; if not, a fresh engine in this one.
-    pub in_fresh_processes: bool,
+    /// The time of a fresh process to its first 32 bytes, in microseconds: the median. `None` without a command.
+    pub first_byte_us: Option<f64>,
     /// Locked memory for each thread that has read, in bytes; `None` where the system does not say.
     pub tap_bytes: Option<f64>,
 }
@@ -35,17 +33,14 @@ pub fn first_byte() -> Duration {
 
 /// To be run before anything else has used and given back taps.
 pub(crate) fn run(first_byte_command: Option<&[OsString]>) -> Footprint {
-    let tap_bytes = tap_bytes();
-    let of_processes = first_byte_command.and_then(in_processes);
     Footprint {
-        in_fresh_processes: of_processes.is_some(),
-        first_byte_us: of_processes.unwrap_or_else(in_engines),
-        tap_bytes,
+        tap_bytes: tap_bytes(),
+        first_byte_us: first_byte_command.and_then(first_byte_us),
     }
 }
 
 /// `None` when the command does not do what it should.
-fn in_processes(command: &[OsString]) -> Option<f64> {
+fn first_byte_us(command: &[OsString]) -> Option<f64> {
     let (program, arguments) = command.split_first()?;
     let start = || {
         let output = Command::new(program).args(arguments).output().ok()?;
@@ -56,19 +51,9 @@ fn in_processes(command: &[OsString]) -> Option<f64> {
     Some(median(&samples?))
 }
 
-fn in_engines() -> f64 {
-    let start = |_| {
-        let start = Instant::now();
-        let engine = subjects::engine(Mode::PerThread);
-        engine.fill(std::hint::black_box(&mut [0; 32]));
-        start.elapsed().as_nanos() as f64 / 1e3
-    };
-    median(&(0..STARTS).map(start).collect::<Vec<_>>())
-}
-
 /// The growth of locked memory while many threads hold taps.
 fn tap_bytes() -> Option<f64> {
-    let engine = subjects::engine(Mode::PerThread);
+    let engine = generators::engine(Mode::PerThread);
     // The memory that the engine itself locks.
     engine.fill(&mut [0; 32]);
     let before = secret_bytes(&engine)?;
@@ -104,10 +89,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tap_weighs_something_and_a_first_byte_takes_some_time() {
+    fn a_tap_weighs_something_and_without_a_command_there_is_no_first_byte() {
         let footprint = run(None);
-        assert!(footprint.first_byte_us > 0.0);
-        assert!(!footprint.in_fresh_processes);
+        assert_eq!(footprint.first_byte_us, None);
         assert!(
             footprint.tap_bytes.is_none_or(|bytes| bytes > 1000.0),
             "{footprint:?}"
@@ -117,9 +101,9 @@ mod tests {
     #[test]
     fn a_command_that_prints_no_number_is_not_believed() {
         let command = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        assert_eq!(in_processes(&command(&["echo", "12000"])), Some(12.0));
-        assert_eq!(in_processes(&command(&["echo", "nonsense"])), None);
-        assert_eq!(in_processes(&command(&["/does/not/exist"])), None);
-        assert_eq!(in_processes(&[]), None);
+        assert_eq!(first_byte_us(&command(&["echo", "12000"])), Some(12.0));
+        assert_eq!(first_byte_us(&command(&["echo", "nonsense"])), None);
+        assert_eq!(first_byte_us(&command(&["/does/not/exist"])), None);
+        assert_eq!(first_byte_us(&[]), None);
     }
 }

@@ -1,108 +1,146 @@
-//! Feeding the pools and reseeding on one thread: alone, and beside readers on the others.
+//! The work of the harvester's thread while readers run on every CPU.
+//!
+//! A feeder offers 4800 events a second, more than the harvester's usual rounds could take. The thread moves them to the
+//! pools and reseeds when that is due. Readers and harvester share the CPUs, so there are two figures. The share of the
+//! events that were moved before the queue of mixed data was full depends on the scheduler too: a thread that shares two
+//! CPUs with two readers waits for its turn. Events moved in a second of the thread's CPU time do not depend on it. That
+//! figure falls if the thread waits for a reader or both write to one cache line.
 
-use crate::contender::{Runner, Work};
-use crate::progress::Progress;
-use crate::statistics::median;
-use crate::subjects;
-use crate::throughput::Pace;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::generator::{Request, Runner};
+use crate::generators;
+use crate::statistics::{median, median_ratio};
+use indicatif::ProgressBar;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use wellspring::{Engine, Mode};
+use wellspring::{Engine, Harvester, HarvesterStats, Mode};
 
 /// The length of a read: a mode that makes its output under a lock holds it for microseconds.
-pub const READ_BYTES: usize = 65_536;
+const READ_BYTES: usize = 65_536;
 
-/// Events of 32 bytes that a step of the harvester offers before it reseeds, and so empties the queue of mixed data.
-const EVENTS: usize = 8;
+/// Events offered at once.
+const EVENTS: u64 = 24;
 
-/// Steps timed together.
-const PORTION: usize = 8;
+/// The time to the next offer: 4800 events a second.
+const BETWEEN_OFFERS: Duration = Duration::from_millis(5);
 
-/// The harvest side of a mode.
+const SLICE: Duration = Duration::from_millis(200);
+
+/// The harvester of a mode.
 #[derive(Clone, Debug)]
-pub struct HarvestLoss {
+pub struct Harvest {
     /// The mode.
     pub mode: Mode,
     /// How many readers ran.
     pub readers: usize,
-    /// Steps of the harvester (8 events offered, one reseed) per second, alone.
-    pub alone_per_second: f64,
-    /// The same beside readers.
-    pub loaded_per_second: f64,
-    /// Events that the queue gave up in the whole run, as a share of those offered.
-    pub dropped_share: f64,
+    /// The share of the offered events that the thread moved to the pools in time, alone.
+    pub moved_share_alone: f64,
+    /// The share of that which remains beside readers: the median of the rounds' ratios.
+    pub kept_share: f64,
+    /// Events moved in a second of the thread's time on a CPU, alone.
+    pub events_per_cpu_second_alone: f64,
+    /// The share of that which remains beside readers.
+    pub kept_cpu_share: f64,
+    /// The share of a CPU that the thread takes beside readers.
+    pub cpu_share: f64,
 }
 
-impl HarvestLoss {
-    /// The speed of the harvester beside readers, compared with its speed alone.
-    #[must_use]
-    pub fn kept_share(&self) -> f64 {
-        self.loaded_per_second / self.alone_per_second
-    }
-}
-
-pub(crate) fn steps(rounds: usize) -> usize {
-    Mode::ALL.len() * rounds
-}
-
-/// Measures every mode, with as many readers as leave the harvester a CPU, but at least one.
-pub(crate) fn run(cpus: usize, pace: Pace, progress: &mut dyn Progress) -> Vec<HarvestLoss> {
-    let readers = (cpus - 1).max(1);
-    let engines = Mode::ALL.map(subjects::engine);
+/// Measures every mode, with a reader on each CPU.
+pub(crate) fn run(cpus: usize, rounds: usize, bar: &ProgressBar) -> Vec<Harvest> {
+    bar.set_length((rounds * Mode::ALL.len()) as u64);
+    // No thread reads an engine between its turns; without this its harvester would slow down.
+    let harvester = Harvester::default().idle_pace_ms(100);
+    let engines = Mode::ALL.map(|mode| {
+        let builder = Engine::builder().mode(mode);
+        let engine = builder.harvester(harvester.clone()).build();
+        engine.expect("there is memory and a thread for an engine")
+    });
     let mut alone = vec![Vec::new(); engines.len()];
     let mut loaded = alone.clone();
-    let mut offered = vec![0; engines.len()];
-    for _ in 0..pace.rounds {
+    for _ in 0..rounds {
         for (place, engine) in engines.iter().enumerate() {
-            for (readers, rates) in [(0, &mut alone), (readers, &mut loaded)] {
-                let (steps, per_second) = measure(engine, readers, pace.slice);
-                rates[place].push(per_second);
-                offered[place] += steps * EVENTS;
-            }
-            progress.step("harvest");
+            alone[place].push(measure(engine, 0));
+            loaded[place].push(measure(engine, cpus));
+            bar.set_message("harvester");
+            bar.inc(1);
         }
     }
-    let summary = |(place, engine): (usize, &Engine)| HarvestLoss {
-        mode: engine.mode(),
-        readers,
-        alone_per_second: median(&alone[place]),
-        loaded_per_second: median(&loaded[place]),
-        dropped_share: engine.stats().mixes_dropped as f64 / offered[place] as f64,
+    let summary = |(place, engine): (usize, &Engine)| {
+        let of = |slices: &[Slice], figure: fn(&Slice) -> f64| -> Vec<f64> {
+            slices.iter().map(figure).collect()
+        };
+        let (alone, loaded) = (&alone[place], &loaded[place]);
+        let kept = |figure| median_ratio(&of(loaded, figure), &of(alone, figure));
+        Harvest {
+            mode: engine.mode(),
+            readers: cpus,
+            moved_share_alone: median(&of(alone, Slice::moved_share)),
+            kept_share: kept(Slice::moved_share),
+            events_per_cpu_second_alone: median(&of(alone, Slice::per_cpu_second)),
+            kept_cpu_share: kept(Slice::per_cpu_second),
+            cpu_share: median(&of(loaded, |slice| slice.cpu_time_s / slice.time_s)),
+        }
     };
     engines.iter().enumerate().map(summary).collect()
 }
 
-/// The harvester's steps in a slice beside `readers` readers, and the steps per second of the middle portion,
-/// which leaves out those in which the harvester was off its CPU.
-fn measure(engine: &Engine, readers: usize, slice: Duration) -> (usize, f64) {
-    let stop = AtomicBool::new(false);
+/// The work of the thread in a slice of time.
+#[derive(Clone, Debug)]
+struct Slice {
+    offered: f64,
+    events: f64,
+    time_s: f64,
+    cpu_time_s: f64,
+}
+
+impl Slice {
+    fn moved_share(&self) -> f64 {
+        self.events / self.offered.max(1.0)
+    }
+
+    fn per_cpu_second(&self) -> f64 {
+        self.events / self.cpu_time_s.max(1e-6)
+    }
+}
+
+fn measure(engine: &Engine, readers: usize) -> Slice {
+    let (stop, offered) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for _ in 0..readers {
             scope.spawn(|| {
                 let mut buffer = vec![0; READ_BYTES];
+                let mut reader = generators::reader(engine);
                 while !stop.load(Ordering::Relaxed) {
-                    subjects::reader(engine).run(Work::Fill(READ_BYTES), 8, &mut buffer);
+                    reader.run(Request::Fill(READ_BYTES), 8, &mut buffer);
                 }
             });
         }
-        let end = Instant::now() + slice;
-        let mut portions = Vec::new();
-        while portions.is_empty() || Instant::now() < end {
-            let start = Instant::now();
-            (0..PORTION).for_each(|_| step(engine));
-            portions.push(start.elapsed().as_secs_f64());
-        }
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                (0..EVENTS).for_each(|event| engine.mix(&[event as u8; 32]));
+                offered.fetch_add(EVENTS, Ordering::Relaxed);
+                // A reader, so that the harvester does not take the engine for an idle one.
+                let _ = engine.u64();
+                std::thread::sleep(BETWEEN_OFFERS);
+            }
+        });
+        // Until the harvester has found its pace.
+        std::thread::sleep(SLICE);
+        let (before, start) = (stats(engine), Instant::now());
+        let offered_before = offered.load(Ordering::Relaxed);
+        std::thread::sleep(SLICE);
+        let (after, elapsed) = (stats(engine), start.elapsed());
         stop.store(true, Ordering::Relaxed);
-        (PORTION * portions.len(), PORTION as f64 / median(&portions))
+        Slice {
+            offered: (offered.load(Ordering::Relaxed) - offered_before) as f64,
+            events: (after.events - before.events) as f64,
+            time_s: elapsed.as_secs_f64(),
+            cpu_time_s: (after.cpu_time_us - before.cpu_time_us) as f64 / 1e6,
+        }
     })
 }
 
-fn step(engine: &Engine) {
-    for event in 0..EVENTS {
-        engine.mix(&[event as u8; 32]);
-    }
-    // Fails only if the sources yield nothing; the queue is emptied in any case.
-    let _ = engine.reseed();
+fn stats(engine: &Engine) -> HarvesterStats {
+    engine.stats().harvester.expect("it was started with one")
 }
 
 #[cfg(test)]
@@ -110,16 +148,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_harvester_makes_steps_in_every_mode_beside_readers() {
-        let pace = Pace {
-            rounds: 1,
-            slice: Duration::from_millis(20),
-        };
-        let losses = run(2, pace, &mut ());
-        assert_eq!(losses.len(), 4);
-        for loss in losses {
-            assert!(loss.loaded_per_second > 0.0, "{}", loss.mode);
-            assert!((0.0..=1.0).contains(&loss.dropped_share), "{}", loss.mode);
+    fn the_harvester_moves_events_beside_readers_on_every_cpu() {
+        let cpus = std::thread::available_parallelism().map_or(1, Into::into);
+        for one in run(cpus, 1, &ProgressBar::hidden()) {
+            println!("{one:?}");
+            assert!(one.moved_share_alone > 0.0, "{}", one.mode);
+            assert!(
+                one.kept_share > 0.0 && one.events_per_cpu_second_alone > 0.0,
+                "{}",
+                one.mode
+            );
         }
     }
 }

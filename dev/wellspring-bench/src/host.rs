@@ -1,6 +1,7 @@
 //! The machine, the date and the version of a measurement.
 
 use std::time::SystemTime;
+use wellspring::clone_detection::PageState;
 use wellspring::{Backend, Engine, Prf};
 
 /// The machine, the choices that the engine made on it, and the run's date and version.
@@ -16,6 +17,9 @@ pub struct Host {
     pub backend: &'static str,
     /// The best ChaCha20 backend.
     pub chacha20_backend: &'static str,
+    /// Whether reads compare a word of a generation page, which takes some of their time: `watched`, `absent` or
+    /// `refused`.
+    pub generation_page: &'static str,
     /// The load average of one minute when the run began. Above 0.5, other programs disturb the figures.
     pub load: Option<f64>,
     /// When the run began, in UTC: `2026-11-22T06:10:00Z`.
@@ -42,6 +46,7 @@ impl Host {
             system: format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
             backend: Engine::process().backend().name(),
             chacha20_backend: Backend::detect(Prf::ChaCha20).name(),
+            generation_page: page_state(Engine::process()),
             load: read("/proc/loadavg")
                 .split(' ')
                 .next()
@@ -61,13 +66,13 @@ impl Host {
         format!("wellspring {}{commit}, {}", self.version, self.date)
     }
 
-    /// CPU, system and backend: a line of every report.
+    /// CPU, system, backend and generation page: a line of every report.
     #[must_use]
     pub fn machine(&self) -> String {
         let plural = if self.cpus == 1 { "CPU" } else { "CPUs" };
         format!(
-            "{}, {} {plural} usable, {}, backend {}",
-            self.cpu, self.cpus, self.system, self.backend
+            "{}, {} {plural} usable, {}, backend {}, generation page {}",
+            self.cpu, self.cpus, self.system, self.backend, self.generation_page
         )
     }
 }
@@ -75,4 +80,31 @@ impl Host {
 /// How many CPUs this process may use.
 pub(crate) fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn page_state(engine: &Engine) -> &'static str {
+    match engine.stats().clone_detection.page {
+        PageState::Watched => "watched",
+        PageState::Refused(_) => "refused",
+        _ => "absent",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wellspring::clone_detection::GenerationPage;
+
+    #[test]
+    fn a_generation_page_that_reads_compare_is_told_from_one_that_is_not_there() {
+        let path = std::env::temp_dir().join(format!("bench-page-{}", std::process::id()));
+        let state = || {
+            let engine = Engine::builder().generation_page(&path).build();
+            page_state(&engine.expect("there is memory for an engine"))
+        };
+        assert_eq!(state(), "absent");
+        let _page = GenerationPage::create(&path).unwrap();
+        assert_eq!(state(), "watched");
+        std::fs::remove_file(&path).unwrap();
+    }
 }

@@ -1,12 +1,12 @@
 //! The cost of single calls: the distribution, not the mean.
 
-use crate::clock::Clock;
-use crate::contender::{Contender, Family, Runner};
-use crate::herd;
-use crate::histogram::Histogram;
-use crate::progress::Progress;
-use crate::subjects::{self, Nothing, SystemCall, name};
+use crate::generator::{Generate, Generator, Runner, time_ns};
+use crate::generators;
+use crate::many_readers;
+use crate::statistics::histogram;
 use crate::throughput::Pace;
+use hdrhistogram::Histogram;
+use indicatif::ProgressBar;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
@@ -22,16 +22,16 @@ pub const AFTER_RESEED: &str = "first read after a reseed";
 /// The same loop without the reseed: these reads alternate with those after a reseed, and take bytes that are ready.
 pub const WITHOUT_RESEED: &str = "the same loop without a reseed";
 /// The same, of many threads at once on one engine.
-pub const OF_A_HERD: &str = "first read after a reseed, 64 threads";
+pub const OF_ONE_ENGINE: &str = "first read after a reseed, 64 threads";
 /// The same, of many threads at once, each with its own engine: what the machine adds without a queue.
-pub const OF_NO_HERD: &str = "first read after a reseed, 64 engines";
+pub const OF_MANY_ENGINES: &str = "first read after a reseed, 64 engines";
 /// Reads that drew on a source.
 pub const HARVESTING: &str = "a read that harvests";
 
 /// Reads after a reseed, as many as a p99.9 takes: a second on a quiet machine.
 const RESEEDS: u64 = 11_000;
-/// Reads of a herd after a reseed, as many as a p99.9 takes: two seconds on a quiet machine.
-const HERD_READS: u64 = 12_000;
+/// Reads of many threads after a reseed, as many as a p99.9 takes: two seconds on a quiet machine.
+const FIRST_READS: u64 = 12_000;
 /// Reads that harvest: two seconds on a quiet machine.
 const HARVESTS: u64 = 40;
 /// The most time for either, so that a busy machine does not delay the run without end.
@@ -40,130 +40,121 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Calls timed between two looks at the time.
 const PORTION: u64 = 2000;
 
-/// The distribution of one kind of call.
+/// The distribution of one kind of call, the clock included, in nanoseconds. A quantile beyond which there were fewer than
+/// ten calls is `None`.
 #[derive(Clone, Debug)]
 pub struct Latency {
-    /// The contender's name.
+    /// The generator's name, or what the read found.
     pub name: String,
     /// On how many threads at once.
     pub threads: usize,
     /// How many calls were timed.
     pub calls: u64,
-    /// Nanoseconds by nines: at place `n` the latency that a share of 10^(-n/4) of the calls exceeds. As far
-    /// as there were ten calls beyond.
-    pub by_quarter_nines: Vec<f64>,
-    /// The longest, in nanoseconds.
+    /// Half of the calls take no longer.
+    pub median_ns: f64,
+    /// 90, 99, 99.9 and 99.99 % of the calls take no longer.
+    pub nines_ns: [Option<f64>; 4],
+    /// The longest.
     pub max_ns: f64,
 }
 
 impl Latency {
-    fn new(name: &str, threads: usize, histogram: &Histogram, clock: &Clock) -> Self {
-        let calls = histogram.total();
-        let exceeding = |place: usize| 10_f64.powf(-(place as f64) / 4.0);
-        let places = (1..=24).take_while(|&place| exceeding(place) * calls as f64 >= 10.0);
-        let at = |place| clock.ns(histogram.quantile(1.0 - exceeding(place)));
-        let median = clock.ns(histogram.quantile(0.5));
+    fn new(name: &str, threads: usize, histogram: &Histogram<u64>) -> Self {
+        let calls = histogram.len();
+        let at = |share| histogram.value_at_quantile(share) as f64;
+        let nines = |nines| {
+            let part = 10_u64.pow(nines);
+            (calls >= 10 * part).then(|| at(1.0 - 1.0 / part as f64))
+        };
         Self {
             name: name.into(),
             threads,
             calls,
-            // Place 0 would be the shortest call; the middle one says more.
-            by_quarter_nines: std::iter::once(median).chain(places.map(at)).collect(),
-            max_ns: clock.ns(histogram.max()),
+            median_ns: at(0.5),
+            nines_ns: [1, 2, 3, 4].map(nines),
+            max_ns: histogram.max() as f64,
         }
     }
 
-    /// The median, in nanoseconds.
+    /// The time that 99.9 % of the calls keep within.
     #[must_use]
-    pub fn median_ns(&self) -> f64 {
-        self.by_quarter_nines[0]
-    }
-
-    /// The latency that all but 10^-`nines` of the calls keep within; `None` where too few were timed.
-    #[must_use]
-    pub fn nines_ns(&self, nines: usize) -> Option<f64> {
-        self.by_quarter_nines.get(4 * nines).copied()
+    pub fn p99_9_ns(&self) -> Option<f64> {
+        self.nines_ns[2]
     }
 }
 
-/// The contenders of this part.
-fn contenders() -> Vec<Contender> {
-    let mut contenders: Vec<Contender> = Mode::ALL
-        .into_iter()
-        .map(|mode| subjects::mode(mode, &[]))
-        .collect();
-    contenders.push(Contender::new(name::GETRANDOM, Family::System, &[], || {
-        SystemCall
-    }));
-    contenders.push(Contender::new(EMPTY, Family::Limit, &[], || Nothing));
-    contenders
+/// A loop that reads nothing: what a latency consists of before anything is read.
+struct Nothing;
+
+impl Generate for Nothing {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        black_box(destination);
+    }
 }
 
-/// How many steps [`run`] will take.
-pub(crate) fn steps(threads: &[usize], rounds: usize) -> usize {
-    6 * threads.len() * rounds + 5
-}
+/// How many kinds of reads there are that all threads make in turn.
+pub(crate) const KINDS: usize = Mode::ALL.len() + 2;
 
 /// Times 32-byte reads on each number of threads, all taking turns, and then the reads that are rare.
-pub(crate) fn run(threads: &[usize], pace: Pace, progress: &mut dyn Progress) -> Vec<Latency> {
-    let clock = Clock::calibrate();
-    let contenders = contenders();
-    let mut cases: Vec<(&Contender, usize, Histogram)> = threads
-        .iter()
-        .flat_map(|&threads| {
-            contenders
-                .iter()
-                .map(move |contender| (contender, threads, Histogram::new()))
-        })
-        .collect();
+pub(crate) fn run(threads: &[usize], pace: Pace, bar: &ProgressBar) -> Vec<Latency> {
+    let mut kinds: Vec<Generator> = Mode::ALL.map(|one| generators::mode(one, &[])).into();
+    kinds.push(generators::system_call(&[]));
+    kinds.push(Generator::new(EMPTY, &[], || Nothing));
+    let of_threads = |&threads| kinds.iter().map(move |kind| (kind, threads, histogram()));
+    let mut cases: Vec<_> = threads.iter().flat_map(of_threads).collect();
+    bar.set_length((cases.len() * pace.rounds + 3) as u64);
     for _ in 0..pace.rounds {
-        for (contender, threads, histogram) in &mut cases {
-            turn(contender, *threads, pace.slice, &clock, histogram);
-            progress.step(&contender.name);
+        for (kind, threads, histogram) in &mut cases {
+            turn(kind, *threads, pace.slice, histogram);
+            bar.set_message(kind.name.clone());
+            bar.inc(1);
         }
     }
-    let summary = |(contender, threads, histogram): &(&Contender, usize, Histogram)| {
-        Latency::new(&contender.name, *threads, histogram, &clock)
+    let summary = |(kind, threads, histogram): &(&Generator, usize, _)| {
+        Latency::new(&kind.name, *threads, histogram)
     };
     let mut latencies: Vec<Latency> = cases.iter().map(summary).collect();
-    let herd = herd::measure(&clock, HERD_READS, PATIENCE);
-    let [with_reseed, without_reseed] = after_reseed(&clock);
-    for (name, threads, rare) in [
-        (AFTER_RESEED, 1, with_reseed),
-        (WITHOUT_RESEED, 1, without_reseed),
-        (OF_A_HERD, herd::THREADS, herd.shared.histogram),
-        (OF_NO_HERD, herd::THREADS, herd.alone.histogram),
-        (HARVESTING, 1, harvesting(&clock)),
-    ] {
-        latencies.push(Latency::new(name, threads, &rare, &clock));
-        progress.step(name);
-    }
+    let mut add = |name, threads, histogram: &Histogram<u64>| {
+        latencies.push(Latency::new(name, threads, histogram));
+    };
+    let [with_reseed, without_reseed] = after_reseed();
+    add(AFTER_RESEED, 1, &with_reseed);
+    add(WITHOUT_RESEED, 1, &without_reseed);
+    bar.inc(1);
+    let many = many_readers::measure(FIRST_READS, PATIENCE);
+    add(OF_ONE_ENGINE, many_readers::THREADS, &many.shared.histogram);
+    add(
+        OF_MANY_ENGINES,
+        many_readers::THREADS,
+        &many.alone.histogram,
+    );
+    bar.inc(1);
+    add(HARVESTING, 1, &harvesting());
+    bar.inc(1);
     latencies
 }
 
-fn turn(
-    contender: &Contender,
-    threads: usize,
-    slice: Duration,
-    clock: &Clock,
-    histogram: &mut Histogram,
-) {
+fn turn(kind: &Generator, threads: usize, slice: Duration, found: &mut Histogram<u64>) {
     let start = Barrier::new(threads);
     let work = || {
-        let mut runner: Box<dyn Runner> = contender.runner();
-        let (mut warm_up, mut counted) = (Histogram::new(), Histogram::new());
-        runner.time_calls(clock, PORTION, &mut warm_up);
+        let mut runner: Box<dyn Runner> = kind.runner();
+        let mut counted = histogram();
+        // Warms up: caches, and the thread's tap.
+        runner.time_calls(PORTION, &mut counted);
+        counted.reset();
         start.wait();
         let end = Instant::now() + slice;
         while Instant::now() < end {
-            runner.time_calls(clock, PORTION, &mut counted);
+            runner.time_calls(PORTION, &mut counted);
         }
         counted
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         for thread in threads {
-            histogram.merge(&thread.join().expect("a contender does not panic"));
+            let counted = thread.join().expect("a generator does not panic");
+            found.add(counted).expect("all have the same bounds");
         }
     });
 }
@@ -171,56 +162,51 @@ fn turn(
 /// A read that finds another generation: it fetches keys for all depths from the node, which first takes
 /// the seed from its mailbox, and fills a part of its buffer. Then the same read after a wait as long as the reseed
 /// took, which shows what the machine adds: interrupts, other programs, cold caches.
-fn after_reseed(clock: &Clock) -> [Histogram; 2] {
-    let engine = subjects::engine(Mode::PerThread);
-    let mut histograms = [Histogram::new(), Histogram::new()];
+fn after_reseed() -> [Histogram<u64>; 2] {
+    let engine = generators::engine(Mode::PerThread);
+    let mut histograms = [histogram(), histogram()];
     let mut key = [0; 32];
     engine.fill(&mut key);
     let end = Instant::now() + 2 * PATIENCE;
-    while histograms[1].total() < RESEEDS && Instant::now() < end {
-        let mut reseed_ticks = 0;
+    while histograms[1].len() < RESEEDS && Instant::now() < end {
+        let mut reseed_ns = 0;
         for (is_reseeded, histogram) in [true, false].into_iter().zip(&mut histograms) {
-            let before = clock.ticks();
             if is_reseeded {
-                // Without a source there is nothing to reseed with, but the generation moves in any case.
-                let _ = engine.reseed();
-                reseed_ticks = clock.ticks().wrapping_sub(before);
+                reseed_ns = time_ns(|| {
+                    // Without a source there is nothing to reseed with, but the generation moves in any case.
+                    let _ = engine.reseed();
+                });
             } else {
-                while clock.ticks().wrapping_sub(before) < reseed_ticks {
+                let end = Instant::now() + Duration::from_nanos(reseed_ns);
+                while Instant::now() < end {
                     std::hint::spin_loop();
                 }
             }
-            let start = clock.ticks();
-            engine.fill(black_box(&mut key));
-            histogram.add(clock.ticks().wrapping_sub(start));
+            histogram.saturating_record(time_ns(|| engine.fill(black_box(&mut key))));
         }
     }
     histograms
 }
 
 /// A read that finds the harvest due and draws on a source, which happens at most twenty times a second.
-fn harvesting(clock: &Clock) -> Histogram {
+fn harvesting() -> Histogram<u64> {
     let draws = Arc::new(AtomicU64::new(0));
     let sources: [Arc<dyn Source>; 2] = [
         Arc::new(Counted(Os, draws.clone())),
         Arc::new(Counted(Cpu::default(), draws.clone())),
     ];
-    let engine = Engine::builder()
-        .sources(sources)
-        .build()
-        .expect("there was memory for others");
-    let mut histogram = Histogram::new();
+    let engine = Engine::builder().sources(sources).build();
+    let engine = engine.expect("there was memory for others");
+    let mut histogram = histogram();
     let mut key = [0; 32];
     engine.fill(&mut key);
     let end = Instant::now() + PATIENCE;
-    while histogram.total() < HARVESTS && Instant::now() < end {
+    while histogram.len() < HARVESTS && Instant::now() < end {
         for _ in 0..PORTION {
             let before = draws.load(Ordering::Relaxed);
-            let start = clock.ticks();
-            engine.fill(black_box(&mut key));
-            let ticks = clock.ticks().wrapping_sub(start);
+            let ns = time_ns(|| engine.fill(black_box(&mut key)));
             if draws.load(Ordering::Relaxed) != before {
-                histogram.add(ticks);
+                histogram.saturating_record(ns);
             }
         }
     }
@@ -255,14 +241,13 @@ mod tests {
 
     #[test]
     fn percentiles_go_as_far_as_there_were_calls_to_tell() {
-        let clock = Clock::calibrate();
-        let mut histogram = Histogram::new();
-        (1..=10_000).for_each(|ticks| histogram.add(ticks));
-        let latency = Latency::new("x", 1, &histogram, &clock);
-        let p99 = latency.nines_ns(2).unwrap() / clock.ns(9900);
+        let mut histogram = histogram();
+        (1..=10_000).for_each(|ns| histogram.saturating_record(ns));
+        let latency = Latency::new("x", 1, &histogram);
+        let p99 = latency.nines_ns[1].unwrap() / 9900.0;
         assert!((0.98..1.02).contains(&p99), "{p99}");
-        assert!(latency.nines_ns(3).is_some());
-        assert!(latency.nines_ns(4).is_none());
+        assert!(latency.p99_9_ns().is_some());
+        assert!(latency.nines_ns[3].is_none());
     }
 
     #[test]
@@ -271,15 +256,15 @@ mod tests {
             rounds: 2,
             slice: Duration::from_millis(15),
         };
-        let latencies = run(&[1, 2], pace, &mut ());
-        assert_eq!(latencies.len(), 17);
+        let latencies = run(&[1, 2], pace, &ProgressBar::hidden());
+        assert_eq!(latencies.len(), 2 * KINDS + 5);
         for latency in latencies
             .iter()
             .filter(|latency| latency.name != HARVESTING)
         {
             assert!(latency.calls > 0, "{}", latency.name);
             assert!(
-                latency.median_ns() > 0.0 && latency.median_ns() <= latency.max_ns,
+                latency.median_ns > 0.0 && latency.median_ns <= latency.max_ns,
                 "{}",
                 latency.name
             );

@@ -1,140 +1,201 @@
-//! A run: every section that the options ask for, one after the other.
+//! A run: every part that the options ask for, one after the other.
 
-use crate::contender::{Contender, Work};
-use crate::host::{self, Host};
-use crate::options::{Options, Section};
-use crate::progress::Progress;
+use crate::generator::{Generator, Request, Threads};
+use crate::host::{Host, cpus};
 use crate::report::Report;
 use crate::throughput::{self, Case, Pace};
-use crate::{blocks, footprint, harvest, harvester, latency, subjects};
+use crate::{footprint, generators, harvest, latency};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::ffi::OsString;
 use std::time::Duration;
 
-/// Runs what `options` ask for, with `peers` beside the engine and the operating system.
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All generators, by size and threads.
+    Throughput,
+    /// Percentiles of single calls.
+    Latency,
+    /// The harvester beside readers.
+    Harvest,
+    /// The first byte and the memory of a tap.
+    Footprint,
+}
+
+impl Part {
+    /// All parts.
+    pub const ALL: [Part; 4] = [
+        Part::Throughput,
+        Part::Latency,
+        Part::Harvest,
+        Part::Footprint,
+    ];
+
+    /// The name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Part::Throughput => "throughput",
+            Part::Latency => "latency",
+            Part::Harvest => "harvest",
+            Part::Footprint => "footprint",
+        }
+    }
+}
+
+/// The selection of measurements.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// About how long throughput and latency may take together.
+    pub time: Duration,
+    /// How often each case has its turn.
+    pub rounds: usize,
+    /// The numbers of threads, the first of which is 1.
+    pub threads: Vec<usize>,
+    /// One part alone.
+    pub only: Option<Part>,
+    /// A command that does nothing but print the nanoseconds of [`first_byte`](crate::first_byte), for the
+    /// first byte of a fresh process. Without one it is not measured.
+    pub first_byte_command: Option<Vec<OsString>>,
+}
+
+impl Options {
+    /// Some ten seconds, for a first impression.
+    #[must_use]
+    pub fn quick() -> Self {
+        Self {
+            time: Duration::from_secs(6),
+            rounds: 5,
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for Options {
+    /// Some forty seconds, on 1, 2, 4 ... threads up to the CPUs there are.
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(36),
+            rounds: 9,
+            threads: doublings(cpus()),
+            only: None,
+            first_byte_command: None,
+        }
+    }
+}
+
+/// 1, 2, 4 ... and `last`.
+fn doublings(last: usize) -> Vec<usize> {
+    let powers = (0..)
+        .map(|power| 1 << power)
+        .take_while(|&threads| threads < last);
+    powers.chain([last]).collect()
+}
+
+/// Runs what `options` ask for, with `peers` beside the engine and the operating system. A bar on stderr shows how far it
+/// is, if that is a terminal.
 ///
 /// # Panics
 ///
 /// When the system has no memory that is wiped on fork: then there is no engine to measure.
 #[must_use]
-pub fn run(options: &Options, peers: Vec<Contender>, progress: &mut dyn Progress) -> Report {
+pub fn run(options: &Options, peers: Vec<Generator>) -> Report {
+    let wants = |part| options.only.is_none_or(|only| only == part);
     // Before any other part has used taps and given them back.
-    let footprint = options
-        .includes(Section::Footprint)
-        .then(|| footprint::run(options.first_byte_command.as_deref()));
+    let footprint =
+        wants(Part::Footprint).then(|| footprint::run(options.first_byte_command.as_deref()));
     let host = Host::this();
-    let contenders: Vec<Contender> = subjects::standard().into_iter().chain(peers).collect();
-    let cases = if options.includes(Section::Throughput) {
-        cases(&contenders, &options.threads)
-    } else {
-        Vec::new()
-    };
-    let ends = *options.threads.last().unwrap_or(&1);
-    let latency_threads = if ends > 1 { vec![1, ends] } else { vec![1] };
-    let rounds = options.rounds;
-    let steps = |section, steps: usize| if options.includes(section) { steps } else { 0 };
-    progress.begin(
-        cases.len() * rounds
-            + steps(Section::Latency, latency::steps(&latency_threads, rounds))
-            + steps(
-                Section::Harvest,
-                harvest::steps(rounds) + harvester::steps(),
-            )
-            + steps(Section::Blocks, blocks::steps(rounds)),
-    );
-    let pace = |share: f64, turns: usize| Pace {
-        rounds,
-        slice: slice(options, share, turns),
-    };
-    let shares = Shares::of(options);
-    Report {
-        rounds,
-        measurements: throughput::run(&cases, pace(shares.throughput, cases.len()), progress),
-        latencies: if options.includes(Section::Latency) {
-            latency::run(
-                &latency_threads,
-                pace(shares.latency, 6 * latency_threads.len()),
-                progress,
-            )
-        } else {
-            Vec::new()
-        },
-        harvest: if options.includes(Section::Harvest) {
-            harvest::run(host::cpus(), pace(shares.harvest, 8), progress)
-        } else {
-            Vec::new()
-        },
-        harvester: if options.includes(Section::Harvest) {
-            harvester::run(host::cpus(), harvester::ROUNDS, progress)
-        } else {
-            Vec::new()
-        },
-        blocks: if options.includes(Section::Blocks) {
-            blocks::run(pace(shares.blocks, 3), progress)
-        } else {
-            Vec::new()
-        },
-        footprint,
-        host,
+    let cpus = host.cpus;
+    let mut report = Report::new(host, options.rounds);
+    report.footprint = footprint;
+    let bar = bar();
+    if wants(Part::Throughput) {
+        let generators: Vec<Generator> = generators::standard().into_iter().chain(peers).collect();
+        let cases = cases(&generators, &options.threads);
+        let pace = pace(options, 0.85, cases.len());
+        report.throughput = throughput::run(&cases, pace, &bar);
+        let place = |name: &str| generators.iter().position(|one| one.name == name);
+        report.throughput.sort_by_key(|one| place(&one.name));
+    }
+    if wants(Part::Latency) {
+        bar.reset();
+        let most = *options.threads.last().unwrap_or(&1);
+        let threads = if most > 1 { vec![1, most] } else { vec![1] };
+        let pace = pace(options, 0.15, latency::KINDS * threads.len());
+        report.latency = latency::run(&threads, pace, &bar);
+    }
+    if wants(Part::Harvest) {
+        bar.reset();
+        report.harvest = harvest::run(cpus, options.rounds / 3, &bar);
+    }
+    bar.finish_and_clear();
+    report
+}
+
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("[{bar:30}] {pos} of {len}, ETA {eta}  {msg}");
+    let style = style.expect("the template is fixed").progress_chars("=> ");
+    ProgressBar::new(0).with_style(style)
+}
+
+/// Turns of a length with which all turns of all rounds take their share of the time. A sixth of it is spent on warming
+/// up.
+fn pace(options: &Options, share: f64, turns: usize) -> Pace {
+    let share = if options.only.is_some() { 1.0 } else { share };
+    let slice = options.time.mul_f64(share * 0.85) / (turns * options.rounds).max(1) as u32;
+    Pace {
+        rounds: options.rounds,
+        slice: slice.clamp(Duration::from_millis(1), Duration::from_millis(100)),
     }
 }
 
-/// How the time is shared out.
-struct Shares {
-    throughput: f64,
-    latency: f64,
-    harvest: f64,
-    blocks: f64,
-}
-
-impl Shares {
-    fn of(options: &Options) -> Self {
-        if options.only.is_some() {
-            return Self {
-                throughput: 1.0,
-                latency: 1.0,
-                harvest: 1.0,
-                blocks: 1.0,
-            };
-        }
-        Self {
-            throughput: 0.74,
-            latency: 0.12,
-            harvest: 0.1,
-            blocks: 0.04,
+/// Generators one after the other, so that those that are compared run close together.
+fn cases<'a>(generators: &'a [Generator], threads: &[usize]) -> Vec<Case<'a>> {
+    let mut requests: Vec<Request> = Vec::new();
+    for request in generators.iter().flat_map(|one| &one.requests) {
+        if !requests.contains(request) {
+            requests.push(*request);
         }
     }
-}
-
-/// The length of a turn, so that all turns of all rounds take their share of the time. A sixth of it is
-/// spent on warming up.
-fn slice(options: &Options, share: f64, turns: usize) -> Duration {
-    let turns = (turns * options.rounds).max(1);
-    let slice = options.time.mul_f64(share * 0.85) / turns as u32;
-    slice.clamp(Duration::from_millis(1), Duration::from_millis(100))
-}
-
-/// Contenders one after the other, so that those that are compared run close together.
-fn cases<'a>(contenders: &'a [Contender], threads: &[usize]) -> Vec<Case<'a>> {
-    let mut works: Vec<Work> = Vec::new();
-    for work in contenders.iter().flat_map(|contender| &contender.works) {
-        if !works.contains(work) {
-            works.push(*work);
-        }
-    }
-    let mut cases = Vec::new();
-    for work in works {
-        for contender in contenders
+    let of_request = |request| {
+        let serving = move |one: &&Generator| one.requests.contains(&request);
+        generators
             .iter()
-            .filter(|contender| contender.works.contains(&work))
-        {
-            let threads = threads
-                .iter()
-                .filter(|&&threads| threads == 1 || contender.scales);
-            cases.extend(threads.map(|&threads| Case {
-                contender,
-                work,
-                threads,
-            }));
-        }
+            .filter(serving)
+            .flat_map(move |generator| {
+                let is_wanted = |&&count: &&usize| count == 1 || generator.threads != Threads::One;
+                let threads = threads.iter().filter(is_wanted);
+                threads.map(move |&threads| Case {
+                    generator,
+                    request,
+                    threads,
+                })
+            })
+    };
+    requests.into_iter().flat_map(of_request).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_double_up_to_the_cpus() {
+        assert_eq!(doublings(1), [1]);
+        assert_eq!(doublings(2), [1, 2]);
+        assert_eq!(doublings(12), [1, 2, 4, 8, 12]);
     }
-    cases
+
+    #[test]
+    fn only_generators_for_threads_are_measured_on_several() {
+        let generators = generators::standard();
+        let cases = cases(&generators, &[1, 2]);
+        for case in &cases {
+            let scales = case.generator.threads != Threads::One;
+            assert!(case.threads == 1 || scales, "{}", case.generator.name);
+        }
+        let of_two = cases.iter().filter(|case| case.threads == 2).count();
+        // Four modes at five sizes, and getrandom(2) at these and a u64.
+        assert_eq!(of_two, 4 * 5 + 6);
+    }
 }

@@ -5,7 +5,7 @@
 pub struct Table {
     /// The title.
     pub title: String,
-    /// The names of the columns; all empty for a table without a head.
+    /// The names of the columns.
     pub head: Vec<String>,
     /// The rows; the first cell names the row.
     pub rows: Vec<Vec<String>>,
@@ -31,18 +31,10 @@ impl Table {
         self
     }
 
-    /// Whether its columns have names.
-    #[must_use]
-    pub fn has_head(&self) -> bool {
-        self.head.iter().any(|cell| !cell.is_empty())
-    }
-
     /// For a terminal: each column as wide as its widest cell, names to the left, figures to the right.
     #[must_use]
     pub fn text(&self) -> String {
-        let has_head = self.has_head();
-        let head = has_head.then_some(&self.head);
-        let lines: Vec<&Vec<String>> = head.into_iter().chain(&self.rows).collect();
+        let lines: Vec<&Vec<String>> = [&self.head].into_iter().chain(&self.rows).collect();
         let columns = lines.iter().map(|line| line.len()).max().unwrap_or(0);
         let width = |column: usize| {
             let cells = lines.iter().filter_map(|line| line.get(column));
@@ -54,7 +46,6 @@ impl Table {
             let cells = line.iter().zip(&widths).enumerate();
             let cells = cells.map(|(column, (cell, width))| match column {
                 0 => format!("  {cell:width$}"),
-                _ if !has_head => format!("  {cell}"),
                 _ => format!("  {cell:>width$}"),
             });
             text += cells.collect::<String>().trim_end();

@@ -1,146 +1,108 @@
-//! The tables of a report, for the terminal and the page alike.
+//! A report for people: a table for each topic.
 
-use crate::blocks::PUBLISHED_FACTOR;
-use crate::contender::{Family, Work};
 use crate::format::{digits, duration, percent, rate};
-use crate::latency::{EMPTY, Latency};
+use crate::generator::Request;
+use crate::generators::name;
+use crate::latency::EMPTY;
 use crate::report::Report;
+use crate::statistics::quantile;
 use crate::table::Table;
 use crate::throughput::Measurement;
+use wellspring::Mode;
 
-/// Every table that has rows.
+/// `report` for a terminal: what a key costs, the machine, then every table that has rows.
 #[must_use]
-pub fn of(report: &Report) -> Vec<Table> {
-    let all = [
-        machine(report),
-        throughput(report),
-        costs(report),
-        scaling(report),
+pub fn text(report: &Report) -> String {
+    let host = &report.host;
+    let lines = headline(report).into_iter();
+    let lines = lines.chain([host.stamp(), host.machine(), circumstances(report)]);
+    let lines: String = lines.map(|line| line + "\n").collect();
+    let tables = [
+        one_thread(report),
+        threads(report),
         latency(report),
         harvest(report),
-        harvester(report),
-        blocks(report),
     ];
-    all.into_iter()
-        .filter(|table| !table.rows.is_empty())
-        .collect()
+    let tables = tables.iter().filter(|table| !table.rows.is_empty());
+    format!("{lines}\n{}", tables.map(Table::text).collect::<String>())
 }
 
-fn machine(report: &Report) -> Table {
-    let host = &report.host;
-    let mut table = Table::new("Machine", &["", ""]);
-    let mut row = |name: &str, value: String| table.rows.push(vec![name.into(), value]);
-    row("CPU", format!("{}, {} usable", host.cpu, host.cpus));
-    row("system", host.system.clone());
-    row(
-        "backends",
-        format!("{}, {}", host.backend, host.chacha20_backend),
+/// The cost of a key beside the system call, if that was measured.
+fn headline(report: &Report) -> Option<String> {
+    let key = Request::Fill(32);
+    let ours = report.find(Mode::PerThread.name(), key, 1)?;
+    let ratio = report.times(&ours.name, name::GETRANDOM, key)?;
+    let than = match ratio {
+        1.05.. => format!("{} times faster than", digits(ratio)),
+        0.95.. => "as fast as".into(),
+        _ => format!("{} times slower than", digits(1.0 / ratio)),
+    };
+    let cost = duration(ours.ns_per_request());
+    Some(format!("A 32-byte key takes {cost}, {than} getrandom(2)."))
+}
+
+fn circumstances(report: &Report) -> String {
+    let mut parts = vec![format!("medians of {} interleaved rounds", report.rounds)];
+    if let Some(load) = report.host.load {
+        parts.push(format!("load {load:.2} at the start"));
+    }
+    let footprint = report.footprint.as_ref();
+    let first_byte = footprint.and_then(|one| one.first_byte_us);
+    parts.extend(
+        first_byte.map(|us| format!("first byte of a process after {}", duration(us * 1e3))),
     );
-    if let Some(load) = host.load {
-        row("load at the start", format!("{load:.2}"));
+    let tap = footprint.and_then(|one| one.tap_bytes);
+    parts.extend(tap.map(|bytes| format!("{bytes:.0} B of locked memory a thread")));
+    parts.join(", ")
+}
+
+/// The cost of a small read, and the speed of a long one.
+#[must_use]
+pub fn cost(one: &Measurement) -> String {
+    if one.request.bytes() < 4096 {
+        duration(one.ns_per_request())
+    } else {
+        rate(one.bytes_per_second())
     }
-    row("rounds", report.rounds.to_string());
-    if let Some(footprint) = &report.footprint {
-        let of = if footprint.in_fresh_processes {
-            "process"
-        } else {
-            "engine"
-        };
-        let first_byte = duration(footprint.first_byte_us * 1e3);
-        row(
-            "first byte",
-            format!("{first_byte} after the start of a fresh {of}"),
-        );
-        if let Some(bytes) = footprint.tap_bytes {
-            row("memory of a tap", format!("{bytes:.0} B"));
+}
+
+/// Small reads by their time and long ones by their speed, on one thread.
+fn one_thread(report: &Report) -> Table {
+    let measured = || report.throughput.iter().filter(|one| one.threads == 1);
+    let mut requests: Vec<Request> = measured().map(|one| one.request).collect();
+    requests.sort_by_key(|request| request.bytes());
+    requests.dedup();
+    let mut names: Vec<&str> = Vec::new();
+    for one in measured() {
+        if !names.contains(&one.name.as_str()) {
+            names.push(&one.name);
         }
     }
-    table
-}
-
-/// The works measured on one thread, small to large.
-fn works(report: &Report) -> Vec<Work> {
-    let mut works: Vec<Work> = report.measurements.iter().map(|one| one.work).collect();
-    works.sort_by_key(|work| work.bytes());
-    works.dedup();
-    works
-}
-
-/// Measurements by contender, in the order of families.
-fn contenders(report: &Report) -> Vec<&str> {
-    let mut names = Vec::new();
-    for family in Family::ALL {
-        for one in report
-            .measurements
+    let heads: Vec<String> = requests.iter().map(|request| request.name()).collect();
+    let heads = [""].into_iter().chain(heads.iter().map(String::as_str));
+    let mut table = Table::new("Reads, one thread", &heads.collect::<Vec<_>>());
+    for name in names {
+        let cells = requests
             .iter()
-            .filter(|one| one.family == family)
-        {
-            if !names.contains(&one.name.as_str()) {
-                names.push(one.name.as_str());
-            }
-        }
+            .map(|&request| report.find(name, request, 1));
+        let cells = cells.map(|one| one.map_or(String::new(), cost));
+        table
+            .rows
+            .push([name.to_owned()].into_iter().chain(cells).collect());
     }
-    names
-}
-
-fn by_work(
-    report: &Report,
-    title: &str,
-    works: &[Work],
-    cell: impl Fn(&Measurement) -> String,
-) -> Table {
-    let names: Vec<String> = works.iter().map(|work| work.name()).collect();
-    let head: Vec<&str> = std::iter::once("")
-        .chain(names.iter().map(String::as_str))
-        .collect();
-    let mut table = Table::new(title, &head);
-    for name in contenders(report) {
-        let found: Vec<Option<&Measurement>> = works
-            .iter()
-            .map(|&work| report.find(name, work, 1))
-            .collect();
-        if found.iter().any(Option::is_some) {
-            let cells = found.iter().map(|one| one.map_or(String::new(), &cell));
-            table
-                .rows
-                .push(std::iter::once(name.to_string()).chain(cells).collect());
-        }
-    }
+    let spreads: Vec<f64> = measured().map(Measurement::spread).collect();
+    let [usual, worst] = [0.5, 1.0].map(|share| quantile(&spreads, share).unwrap_or(0.0));
     table
-}
-
-fn throughput(report: &Report) -> Table {
-    let works: Vec<Work> = works(report)
-        .into_iter()
-        .filter(|work| work.bytes() >= 256)
-        .collect();
-    by_work(report, "Throughput, one thread", &works, |one| {
-        format!(
-            "{} ±{:.0}%",
-            rate(one.bytes_per_second()),
-            one.spread() * 100.0
-        )
-    })
-    .note("Medians of the rounds; ± covers the middle half of the rounds. Of each round the median of its portions counts,")
-    .note("which leaves out the portions in which another program had the CPU.")
-}
-
-fn costs(report: &Report) -> Table {
-    let works: Vec<Work> = works(report)
-        .into_iter()
-        .filter(|work| work.bytes() <= 256)
-        .collect();
-    by_work(report, "Cost of a small read, one thread", &works, |one| {
-        format!(
-            "{} ±{:.0}%",
-            duration(one.ns_per_request()),
-            one.spread() * 100.0
-        )
-    })
+        .note(format!(
+            "The middle half of the rounds lies within {} of a figure, at worst within {}. Of each round the median of its",
+            percent(usual),
+            percent(worst)
+        ))
+        .note("portions counts, which leaves out those in which another program had the CPU.")
 }
 
 /// Each number of threads against one, and how equal the shares were.
-fn scaling(report: &Report) -> Table {
+fn threads(report: &Report) -> Table {
     let head = [
         "",
         "size",
@@ -149,24 +111,22 @@ fn scaling(report: &Report) -> Table {
         "over one thread",
         "unequal by",
     ];
-    let mut table = Table::new("Scaling and fairness", &head)
+    let mut table = Table::new("Reads, several threads", &head)
         .note("Modes with a lock, and getrandom(2): over whole turns, waiting included. Others: the median portion of a turn.")
         .note("Unequal by: the standard deviation of the threads' throughput as a share of their mean.");
-    for many in report.measurements.iter().filter(|one| one.threads > 1) {
-        let Some(one) = report.find(&many.name, many.work, 1) else {
+    for many in report.throughput.iter().filter(|one| one.threads > 1) {
+        let Some(one) = report.find(&many.name, many.request, 1) else {
             continue;
         };
         table.rows.push(vec![
             many.name.clone(),
-            many.work.name(),
+            many.request.name(),
             many.threads.to_string(),
             rate(many.bytes_per_second()),
-            format!("{}x", digits(report.scaling(many, one))),
+            format!("{}x", digits(many.over(one))),
             percent(many.unfairness()),
         ]);
     }
-    let place = |row: &Vec<String>| contenders(report).iter().position(|name| *name == row[0]);
-    table.rows.sort_by_key(place);
     table
 }
 
@@ -177,24 +137,22 @@ fn latency(report: &Report) -> Table {
     let mut table = Table::new("Latency of a 32-byte read, with the cost of the clock", &head).note(format!(
         "'{EMPTY}' reads nothing: its median is the cost of the clock; its slow calls are interrupts and other programs."
     ));
-    for one in report.latencies.iter().filter(|one| one.calls > 0) {
-        let nines = |nines| one.nines_ns(nines).map_or(String::new(), duration);
-        table.rows.push(vec![
+    for one in report.latency.iter().filter(|one| one.calls > 0) {
+        let nines = one.nines_ns.map(|ns| ns.map_or(String::new(), duration));
+        let cells = [
             one.name.clone(),
             one.threads.to_string(),
-            duration(Latency::median_ns(one)),
-            nines(1),
-            nines(2),
-            nines(3),
-            nines(4),
-            duration(one.max_ns),
-            one.calls.to_string(),
-        ]);
+            duration(one.median_ns),
+        ];
+        let ends = [duration(one.max_ns), one.calls.to_string()];
+        table
+            .rows
+            .push(cells.into_iter().chain(nines).chain(ends).collect());
     }
     table
 }
 
-fn harvester(report: &Report) -> Table {
+fn harvest(report: &Report) -> Table {
     let head = [
         "",
         "moved alone",
@@ -204,99 +162,154 @@ fn harvester(report: &Report) -> Table {
         "of a CPU",
     ];
     let mut table = Table::new("The harvester's thread while readers run", &head);
-    for loss in &report.harvester {
+    for one in &report.harvest {
         table.rows.push(vec![
-            loss.mode.to_string(),
-            percent(loss.alone_share),
-            percent(loss.kept_share),
-            digits(loss.alone_per_cpu_second),
-            percent(loss.kept_cpu_share),
-            percent(loss.cpu_share),
+            one.mode.to_string(),
+            percent(one.moved_share_alone),
+            percent(one.kept_share),
+            digits(one.events_per_cpu_second_alone),
+            percent(one.kept_cpu_share),
+            percent(one.cpu_share),
         ]);
     }
-    match report.harvester.first() {
-        None => table,
-        Some(loss) => table.note(format!(
-            "The share of 4800 events a second that it moves to the pools in time (this depends on the scheduler as \
-             well), and events in a second of its CPU time. {} reader(s) of 64 KiB on {} CPUs.",
-            loss.readers, report.host.cpus
-        )),
-    }
-}
-
-fn harvest(report: &Report) -> Table {
-    let head = [
-        "",
-        "steps/s alone",
-        "steps/s beside readers",
-        "kept",
-        "events dropped",
-    ];
-    let mut table = Table::new("Feeding and reseeding while readers run", &head);
-    for loss in &report.harvest {
-        table.rows.push(vec![
-            loss.mode.to_string(),
-            digits(loss.alone_per_second),
-            digits(loss.loaded_per_second),
-            percent(loss.kept_share()),
-            percent(loss.dropped_share),
-        ]);
-    }
-    match report.harvest.first() {
-        None => table,
-        Some(loss) => table.note(format!(
-            "A step offers 8 events and reseeds. {} reader(s) of 64 KiB on {} CPUs.",
-            loss.readers, report.host.cpus
-        )),
-    }
-}
-
-fn blocks(report: &Report) -> Table {
-    let head = ["numbers from", "a block of 4 KiB", "share of its 2 numbers"];
-    let mut table = Table::new("Random numbers in a loop that writes blocks", &head);
-    for with in &report.blocks {
-        table.rows.push(vec![
-            with.source.into(),
-            duration(with.block_ns),
-            percent(with.share),
-        ]);
-    }
-    match report.blocks.as_slice() {
-        [system, pseudo] => table.note(format!(
-            "Factor {}; published for ZFS: {} (3.16 % to 0.06 %), where a block also has checksums and a disk.",
-            digits(system.share / pseudo.share),
-            digits(PUBLISHED_FACTOR),
-        )),
-        _ => table,
-    }
+    let readers = report.harvest.first().map_or(0, |one| one.readers);
+    table
+        .note("Moved: the share of 4800 events a second that reaches the pools in time; it depends on the scheduler as well.")
+        .note(format!(
+            "Beside {readers} readers of 64 KiB on {} CPUs.",
+            report.host.cpus
+        ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::footprint::Footprint;
+    use crate::harvest::Harvest;
+    use crate::host::Host;
+    use crate::latency::Latency;
+    use crate::throughput::Speed;
+    use serde_json::Value;
 
-    #[test]
-    fn every_section_of_a_report_has_its_table() {
-        let text: String = of(&sample::report()).iter().map(Table::text).collect();
-        for title in [
-            "Machine",
-            "Throughput",
-            "small read",
-            "Scaling",
-            "Latency",
-            "Feeding",
-            "harvester",
-            "writes blocks",
-        ] {
-            assert!(text.contains(title), "{title}");
+    fn measured(name: &str, bytes: usize, threads: usize, rate: f64) -> Measurement {
+        let speed = Speed {
+            mean: rate,
+            usual: rate,
+        };
+        Measurement {
+            name: name.into(),
+            request: Request::Fill(bytes),
+            threads,
+            waits: false,
+            rounds: vec![vec![speed; threads]; 3],
         }
-        assert!(!text.contains("NaN") && !text.contains("inf"));
+    }
+
+    /// A report with made-up figures.
+    fn report(ours: f64, theirs: f64) -> Report {
+        let mut host = Host::this();
+        host.date = "2026-01-02T03:04:05Z".into();
+        host.version = "1.2.3";
+        host.commit = Some("0123456789ab");
+        Report {
+            throughput: vec![
+                measured("per-thread", 32, 1, ours),
+                measured("per-thread", 32, 2, ours),
+                measured(name::GETRANDOM, 32, 1, theirs),
+                measured("per-thread", 1 << 20, 1, 1e4),
+            ],
+            latency: vec![Latency {
+                name: "per-thread".into(),
+                threads: 1,
+                calls: 10_000,
+                median_ns: 20.0,
+                nines_ns: [Some(30.0), Some(40.0), Some(50.0), None],
+                max_ns: 5000.0,
+            }],
+            harvest: vec![Harvest {
+                mode: Mode::PerThread,
+                readers: 2,
+                moved_share_alone: f64::NAN,
+                kept_share: 0.99,
+                events_per_cpu_second_alone: 1.5e6,
+                kept_cpu_share: 0.8,
+                cpu_share: 0.004,
+            }],
+            footprint: Some(Footprint {
+                first_byte_us: Some(60.0),
+                tap_bytes: None,
+            }),
+            ..Report::new(host, 3)
+        }
     }
 
     #[test]
-    fn the_targets_of_the_project_are_in_no_report_of_a_user() {
-        let text: String = of(&sample::report()).iter().map(Table::text).collect();
-        assert!(!text.to_lowercase().contains("target"));
+    fn the_first_sentence_says_how_many_times_faster_or_slower() {
+        for (ours, theirs, words) in [
+            (
+                4.4e8,
+                1e7,
+                "A 32-byte key takes 2.27 ns, 44.0 times faster than getrandom(2).",
+            ),
+            (
+                1e7,
+                1.01e7,
+                "A 32-byte key takes 100 ns, as fast as getrandom(2).",
+            ),
+            (
+                1e7,
+                2.5e7,
+                "A 32-byte key takes 100 ns, 2.50 times slower than getrandom(2).",
+            ),
+        ] {
+            let text = text(&report(ours, theirs));
+            assert_eq!(text.lines().next(), Some(words), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_text_names_date_version_and_commit_and_has_a_table_for_every_part() {
+        let text = text(&report(4.4e8, 1e7));
+        for part in [
+            "wellspring 1.2.3, commit 0123456789ab, 2026-01-02T03:04:05Z",
+            "generation page",
+            "first byte of a process after 60.0 us",
+            "Reads, one thread",
+            "10.5 GB/s",
+            "Reads, several threads",
+            "2.00x",
+            "Latency",
+            "harvester",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(
+            !text.contains("NaN") && !text.to_lowercase().contains("target"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_part_that_was_not_run_has_no_table() {
+        let text = text(&Report::new(Host::this(), 3));
+        assert!(text.starts_with("wellspring "), "{text}");
+        assert!(
+            !text.contains("Reads") && !text.contains("Latency"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn json_that_is_read_back_has_every_part_and_null_for_a_figure_that_is_no_number() {
+        let text = report(4.4e8, 1e7).json().to_string();
+        let read: Value = serde_json::from_str(&text).expect("it is JSON");
+        for list in ["throughput", "latency", "harvest"] {
+            assert!(!read[list].as_array().unwrap().is_empty(), "{list}");
+        }
+        assert!(read["host"]["generation_page"].is_string());
+        assert_eq!(read["footprint"]["first_byte_us"], 60.0);
+        assert_eq!(read["latency"][0]["p99_9_ns"], 50.0);
+        assert!(read["latency"][0]["p99_99_ns"].is_null());
+        assert!(read["harvest"][0]["moved_share_alone"].is_null());
     }
 }

@@ -1,9 +1,9 @@
 //! Throughput: all cases in turn, in short slices, round after round. What slows the machine for a while slows all
 //! cases alike.
 
-use crate::contender::{Contender, Family, Runner, Work};
-use crate::progress::Progress;
+use crate::generator::{Generator, Request, Threads};
 use crate::statistics::{coefficient_of_variation, median, median_ratio, spread};
+use indicatif::ProgressBar;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,12 @@ pub struct Pace {
     pub slice: Duration,
 }
 
-/// A contender, its request, and the number of threads.
+/// A generator, its request, and the number of threads.
 pub struct Case<'a> {
-    /// The contender.
-    pub contender: &'a Contender,
+    /// The generator.
+    pub generator: &'a Generator,
     /// The request.
-    pub work: Work,
+    pub request: Request,
     /// On how many threads at once.
     pub threads: usize,
 }
@@ -29,14 +29,14 @@ pub struct Case<'a> {
 /// The results of a case.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The contender's name.
+    /// The generator's name.
     pub name: String,
-    /// The contender's group.
-    pub family: Family,
     /// The request.
-    pub work: Work,
+    pub request: Request,
     /// On how many threads at once.
     pub threads: usize,
+    /// Whether these threads wait for each other.
+    pub waits: bool,
     /// For each round the pace of each thread.
     pub rounds: Vec<Vec<Speed>>,
 }
@@ -59,36 +59,24 @@ impl Measurement {
     /// each would look fast.
     #[must_use]
     pub fn totals(&self) -> Vec<f64> {
-        if self.waits() {
+        if self.waits {
             self.means()
         } else {
             self.sums(|speed| speed.usual)
         }
     }
 
-    /// Whether it is wellspring's.
+    /// How many times the throughput of `other` this one's is, in bytes: the median of the rounds' ratios, by the same
+    /// kind of speed on both sides.
     #[must_use]
-    pub fn is_ours(&self) -> bool {
-        matches!(
-            self.family,
-            Family::Mode | Family::Handle | Family::Helper | Family::Backend
-        ) || self.name.starts_with("pseudo")
-    }
-
-    /// Whether its threads wait for each other: several do, on a lock of the engine's or the kernel's.
-    fn waits(&self) -> bool {
-        let behind_a_lock = ["canonical", "concurrent", "per-node", "getrandom(2)"];
-        self.threads > 1 && behind_a_lock.contains(&self.name.as_str())
-    }
-
-    /// This one's throughput over `one`'s: the median of the rounds' ratios, by the same kind of speed on both sides.
-    #[must_use]
-    pub fn over(&self, one: &Measurement) -> f64 {
-        if self.waits() {
-            median_ratio(&self.means(), &one.means())
-        } else {
-            median_ratio(&self.totals(), &one.totals())
-        }
+    pub fn over(&self, other: &Measurement) -> f64 {
+        let scale = self.request.bytes() as f64 / other.request.bytes() as f64;
+        scale
+            * if self.waits {
+                median_ratio(&self.means(), &other.means())
+            } else {
+                median_ratio(&self.totals(), &other.totals())
+            }
     }
 
     /// For each round the mean speeds of all threads together.
@@ -105,7 +93,7 @@ impl Measurement {
     /// All threads together: the median of bytes per second.
     #[must_use]
     pub fn bytes_per_second(&self) -> f64 {
-        median(&self.totals()) * self.work.bytes() as f64
+        median(&self.totals()) * self.request.bytes() as f64
     }
 
     /// The time of one request in its thread, in nanoseconds: the median.
@@ -134,27 +122,29 @@ impl Measurement {
     }
 }
 
-/// Runs all cases; one step of progress for each turn.
+/// Runs all cases; `bar` goes a step for each turn.
 ///
 /// # Panics
 ///
-/// If a contender panics.
+/// If a generator panics.
 #[must_use]
-pub fn run(cases: &[Case<'_>], pace: Pace, progress: &mut dyn Progress) -> Vec<Measurement> {
+pub fn run(cases: &[Case<'_>], pace: Pace, bar: &ProgressBar) -> Vec<Measurement> {
+    bar.set_length((pace.rounds * cases.len()) as u64);
     let mut measurements: Vec<Measurement> = cases
         .iter()
         .map(|case| Measurement {
-            name: case.contender.name.clone(),
-            family: case.contender.family,
-            work: case.work,
+            name: case.generator.name.clone(),
+            request: case.request,
             threads: case.threads,
+            waits: case.threads > 1 && case.generator.threads == Threads::Waiting,
             rounds: Vec::with_capacity(pace.rounds),
         })
         .collect();
     for _ in 0..pace.rounds {
         for (case, measurement) in cases.iter().zip(&mut measurements) {
             measurement.rounds.push(turn(case, pace.slice));
-            progress.step(&case.contender.name);
+            bar.set_message(case.generator.name.clone());
+            bar.inc(1);
         }
     }
     measurements
@@ -164,17 +154,18 @@ pub fn run(cases: &[Case<'_>], pace: Pace, progress: &mut dyn Progress) -> Vec<M
 fn turn(case: &Case<'_>, slice: Duration) -> Vec<Speed> {
     let start = Barrier::new(case.threads);
     let work = || {
-        let mut runner = case.contender.runner();
-        let mut buffer = vec![0; case.work.bytes()];
-        let requests = portion(&mut *runner, case.work, slice, &mut buffer);
+        let mut runner = case.generator.runner();
+        let mut buffer = vec![0; case.request.bytes()];
+        let mut run = |count| runner.run(case.request, count, &mut buffer);
+        let portion = portion(slice, &mut run);
         start.wait();
-        speed(&mut *runner, case.work, slice, requests, &mut buffer)
+        speed(slice, portion, &mut run)
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..case.threads).map(|_| scope.spawn(work)).collect();
         let speeds = threads.into_iter().map(|thread| thread.join());
         speeds
-            .map(|speed| speed.expect("a contender does not panic"))
+            .map(|speed| speed.expect("a generator does not panic"))
             .collect()
     })
 }
@@ -183,32 +174,25 @@ fn turn(case: &Case<'_>, slice: Duration) -> Vec<Speed> {
 ///
 /// Portions bound the time that one thread is at work after the others ended their slice, when it would see
 /// less contention than it should.
-fn portion(runner: &mut dyn Runner, work: Work, slice: Duration, buffer: &mut [u8]) -> u64 {
+fn portion(slice: Duration, run: &mut impl FnMut(u64) -> Duration) -> u64 {
     let wanted_ns = slice.as_nanos() as f64 / 16.0;
-    runner.run(work, 1, buffer);
-    let mut requests = 1;
+    run(1);
+    let mut count = 1;
     loop {
-        let ns = runner.run(work, requests, buffer).as_nanos() as f64;
+        let ns = run(count).as_nanos() as f64;
         if ns >= wanted_ns / 8.0 {
-            let scaled = requests as f64 * wanted_ns / ns;
-            return (scaled as u64).max(1);
+            return ((count as f64 * wanted_ns / ns) as u64).max(1);
         }
-        requests *= 4;
+        count *= 4;
     }
 }
 
 /// The speed over a slice, portion by portion.
-fn speed(
-    runner: &mut dyn Runner,
-    work: Work,
-    slice: Duration,
-    portion: u64,
-    buffer: &mut [u8],
-) -> Speed {
+fn speed(slice: Duration, portion: u64, run: &mut impl FnMut(u64) -> Duration) -> Speed {
     let end = Instant::now() + slice;
     let mut seconds = Vec::with_capacity(64);
     while seconds.is_empty() || Instant::now() < end {
-        seconds.push(runner.run(work, portion, buffer).as_secs_f64());
+        seconds.push(run(portion).as_secs_f64());
     }
     let requests = (portion * seconds.len() as u64) as f64;
     Speed {
@@ -220,9 +204,9 @@ fn speed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
-    use crate::histogram::Histogram;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use crate::generator::Runner;
+    use hdrhistogram::Histogram;
+    use std::sync::{Arc, Mutex};
 
     /// Reports a known time for each request, and takes none.
     struct Told {
@@ -233,7 +217,7 @@ mod tests {
     }
 
     impl Runner for Told {
-        fn run(&mut self, _: Work, requests: u64, _: &mut [u8]) -> Duration {
+        fn run(&mut self, _: Request, requests: u64, _: &mut [u8]) -> Duration {
             self.portions += 1;
             let stumbles = requests > 1 && self.portions.is_multiple_of(10);
             let stumble = if stumbles {
@@ -244,7 +228,7 @@ mod tests {
             self.request.mul_f64(requests as f64) + stumble
         }
 
-        fn time_calls(&mut self, _: &Clock, _: u64, _: &mut Histogram) {}
+        fn time_calls(&mut self, _: u64, _: &mut Histogram<u64>) {}
     }
 
     const PACE: Pace = Pace {
@@ -252,27 +236,31 @@ mod tests {
         slice: Duration::from_millis(5),
     };
 
-    fn told(name: &str, us: u64, stumble_us: u64) -> Contender {
+    fn told(name: &str, us: u64, stumble_us: u64) -> Generator {
         let make = move || Told {
             request: Duration::from_micros(us),
             stumble: Duration::from_micros(stumble_us),
             portions: 0,
         };
-        Contender::new(name, Family::Peer, &[Work::Fill(64)], make).on_threads()
+        Generator::new(name, &[Request::Fill(64)], make).on(Threads::Independent)
     }
 
-    fn case(contender: &Contender, threads: usize) -> Case<'_> {
+    fn case(generator: &Generator, threads: usize) -> Case<'_> {
         Case {
-            contender,
-            work: contender.works[0],
+            generator,
+            request: generator.requests[0],
             threads,
         }
     }
 
+    fn measure(cases: &[Case<'_>]) -> Vec<Measurement> {
+        run(cases, PACE, &ProgressBar::hidden())
+    }
+
     #[test]
     fn a_request_of_known_length_is_measured_as_such_on_any_number_of_threads() {
-        let contender = told("two microseconds", 2, 0);
-        let measured = run(&[case(&contender, 1), case(&contender, 3)], PACE, &mut ());
+        let generator = told("two microseconds", 2, 0);
+        let measured = measure(&[case(&generator, 1), case(&generator, 3)]);
         for (measurement, threads) in measured.iter().zip([1.0, 3.0]) {
             let us = measurement.ns_per_request() / 1e3;
             assert!((us - 2.0).abs() < 0.01, "{us}");
@@ -284,26 +272,49 @@ mod tests {
 
     #[test]
     fn a_slow_portion_slows_the_mean_and_not_the_usual_speed() {
-        let contender = told("stumbler", 2, 500_000);
-        let speed = run(&[case(&contender, 1)], PACE, &mut ())[0].rounds[0][0];
+        let generator = told("stumbler", 2, 500_000);
+        let speed = measure(&[case(&generator, 1)])[0].rounds[0][0];
         assert!((speed.usual / 5e5 - 1.0).abs() < 0.01, "{speed:?}");
         assert!(speed.usual > 1.5 * speed.mean, "{speed:?}");
     }
 
     #[test]
     fn all_cases_take_their_turn_in_every_round() {
-        static TURNS: AtomicUsize = AtomicUsize::new(0);
-        struct Order;
-        impl Progress for Order {
-            fn begin(&mut self, _: usize) {}
-            fn step(&mut self, what: &str) {
-                let turn = TURNS.fetch_add(1, Ordering::Relaxed);
-                assert_eq!(what, ["first", "second"][turn % 2]);
-            }
-        }
-        let (first, second) = (told("first", 1, 0), told("second", 1, 0));
-        let measured = run(&[case(&first, 1), case(&second, 2)], PACE, &mut Order);
-        assert_eq!(TURNS.load(Ordering::Relaxed), 6);
+        let turns = Arc::new(Mutex::new(Vec::new()));
+        let noted = |name: &'static str| {
+            let turns = turns.clone();
+            let make = move || {
+                turns.lock().unwrap().push(name);
+                Told {
+                    request: Duration::from_micros(1),
+                    stumble: Duration::ZERO,
+                    portions: 0,
+                }
+            };
+            Generator::new(name, &[Request::Fill(64)], make).on(Threads::Independent)
+        };
+        let (first, second) = (noted("first"), noted("second"));
+        let measured = measure(&[case(&first, 1), case(&second, 2)]);
+        // The second one has two threads.
+        assert_eq!(
+            *turns.lock().unwrap(),
+            ["first", "second", "second"].repeat(3)
+        );
         assert!(measured[1].rounds.iter().all(|threads| threads.len() == 2));
+    }
+
+    #[test]
+    fn a_ratio_counts_bytes_and_threads_that_wait_count_with_their_waiting() {
+        let measured = |bytes, waits, mean, usual| Measurement {
+            name: String::new(),
+            request: Request::Fill(bytes),
+            threads: 1,
+            waits,
+            rounds: vec![vec![Speed { mean, usual }]; 3],
+        };
+        let plain = measured(32, false, 1.0, 10.0);
+        assert_eq!(measured(64, false, 2.0, 10.0).over(&plain), 2.0);
+        assert_eq!(measured(32, true, 2.0, 10.0).over(&plain), 2.0);
+        assert_eq!(measured(32, false, 2.0, 10.0).over(&plain), 1.0);
     }
 }

@@ -178,7 +178,7 @@ fn a_missing_file_is_bad_input_in_every_command() {
         "generation serve --page",
         "bytes 1 --output",
         "sources record jitter --bytes 1 --output",
-        "bench --quick --report",
+        "bench --quick --json",
     ] {
         is_refused(
             &format!("{command} /no/such/folder/file"),

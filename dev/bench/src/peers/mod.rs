@@ -1,20 +1,18 @@
 //! Generators of other projects.
 
-mod helper;
-pub(crate) mod name;
+pub(crate) mod names;
 mod native;
 #[cfg(feature = "c-libraries")]
 mod openssl;
 
-use wellspring_bench::contender::Contender;
+use wellspring_bench::generator::Generator;
 
 pub(crate) use native::peers as native;
 
 /// All peers that this machine has.
-pub(crate) fn all() -> Vec<Contender> {
-    let mut peers = native::peers();
+pub(crate) fn all() -> Vec<Generator> {
+    let peers = native::peers();
     #[cfg(feature = "c-libraries")]
-    peers.extend(openssl::peers());
-    peers.extend(helper::peers());
+    let peers = peers.into_iter().chain(openssl::peers()).collect();
     peers
 }

@@ -1,18 +1,18 @@
 //! Rust's generators, as their users would call them.
 
-use super::name;
+use super::names;
 use aes::Aes256;
 use chacha20::ChaCha20Rng;
 use ctr::cipher::{KeyIvInit, StreamCipher};
 use rand::{Rng, make_rng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use wellspring_bench::contender::{Contender, Family, Subject, Work};
-use wellspring_bench::subjects::SIZES;
+use wellspring_bench::generator::{Generate, Generator, Request, Threads};
+use wellspring_bench::generators::SIZES;
 
 /// Anything with rand_core's trait.
 struct Standard<R>(R);
 
-impl<R: Rng> Subject for Standard<R> {
+impl<R: Rng> Generate for Standard<R> {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
         self.0.fill_bytes(destination);
@@ -27,7 +27,7 @@ impl<R: Rng> Subject for Standard<R> {
 /// `rand::rng()` anew for each call, as most callers write it.
 struct ThreadLocal;
 
-impl Subject for ThreadLocal {
+impl Generate for ThreadLocal {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
         rand::rng().fill_bytes(destination);
@@ -41,7 +41,7 @@ impl Subject for ThreadLocal {
 
 struct AesCtr(ctr::Ctr128BE<Aes256>);
 
-impl Subject for AesCtr {
+impl Generate for AesCtr {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
         self.0.write_keystream(destination);
@@ -52,7 +52,7 @@ impl Subject for AesCtr {
 struct AwsLc;
 
 #[cfg(feature = "c-libraries")]
-impl Subject for AwsLc {
+impl Generate for AwsLc {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
         aws_lc_rs::rand::fill(destination).expect("AWS-LC's generator does not fail");
@@ -61,7 +61,7 @@ impl Subject for AwsLc {
 
 struct Fastrand;
 
-impl Subject for Fastrand {
+impl Generate for Fastrand {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
         fastrand::fill(destination);
@@ -73,21 +73,19 @@ impl Subject for Fastrand {
     }
 }
 
-pub(crate) fn peers() -> Vec<Contender> {
-    let fills: Vec<Work> = SIZES.map(Work::Fill).to_vec();
-    let all: Vec<Work> = [&[Work::Word], fills.as_slice()].concat();
-    let peer = Family::Peer;
-    let statistical = Family::Statistical;
+pub(crate) fn peers() -> Vec<Generator> {
+    let fills: Vec<Request> = SIZES.map(Request::Fill).to_vec();
+    let all: Vec<Request> = [&[Request::Word], fills.as_slice()].concat();
     let aes = || AesCtr(ctr::Ctr128BE::new(&[0x42; 32].into(), &[0; 16].into()));
     let chacha20 = || Standard(make_rng::<ChaCha20Rng>());
     let xoshiro = || Standard(make_rng::<Xoshiro256PlusPlus>());
     vec![
-        Contender::new(name::RAND, peer, &all, || ThreadLocal).on_threads(),
-        Contender::new(name::CHACHA20, peer, &all, chacha20),
-        Contender::new(name::AES_CTR, peer, &fills, aes),
+        Generator::new(names::RAND, &all, || ThreadLocal).on(Threads::Independent),
+        Generator::new(names::CHACHA20, &all, chacha20),
+        Generator::new(names::AES_CTR, &fills, aes),
         #[cfg(feature = "c-libraries")]
-        Contender::new(name::AWS_LC, peer, &fills, || AwsLc),
-        Contender::new(name::FASTRAND, statistical, &all, || Fastrand),
-        Contender::new(name::XOSHIRO, statistical, &all, xoshiro),
+        Generator::new(names::AWS_LC, &fills, || AwsLc),
+        Generator::new(names::FASTRAND, &all, || Fastrand),
+        Generator::new(names::XOSHIRO, &all, xoshiro),
     ]
 }

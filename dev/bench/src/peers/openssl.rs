@@ -1,20 +1,20 @@
 //! The system's OpenSSL.
 
-use super::name;
+use super::names;
 use openssl_sys::{
     EVP_CIPHER, EVP_CIPHER_CTX, EVP_CIPHER_CTX_free, EVP_CIPHER_CTX_new, EVP_EncryptInit_ex,
     EVP_EncryptUpdate, EVP_aes_256_ctr, EVP_chacha20, RAND_bytes,
 };
 use std::ptr;
-use wellspring_bench::contender::{Contender, Family, Subject, Work};
-use wellspring_bench::subjects::SIZES;
+use wellspring_bench::generator::{Generate, Generator, Request};
+use wellspring_bench::generators::SIZES;
 
 struct Rand;
 
-impl Subject for Rand {
+impl Generate for Rand {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
-        // SAFETY: the pointer and the length are those of one writable slice; no work here has more than 1 MiB.
+        // SAFETY: the pointer and the length are those of one writable slice; no request here has more than 1 MiB.
         let answer = unsafe { RAND_bytes(destination.as_mut_ptr(), destination.len() as i32) };
         assert_eq!(answer, 1, "OpenSSL's generator does not fail");
     }
@@ -49,7 +49,7 @@ impl Cipher {
     }
 }
 
-impl Subject for Cipher {
+impl Generate for Cipher {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
         let input = &self.zeros[..destination.len()];
@@ -77,16 +77,13 @@ impl Drop for Cipher {
     }
 }
 
-pub(super) fn peers() -> Vec<Contender> {
-    let fills: Vec<Work> = SIZES.map(Work::Fill).to_vec();
-    let all: Vec<Work> = [&[Work::Word], fills.as_slice()].concat();
-    let peer = Family::Peer;
+pub(super) fn peers() -> Vec<Generator> {
+    let fills: Vec<Request> = SIZES.map(Request::Fill).to_vec();
+    let all: Vec<Request> = [&[Request::Word], fills.as_slice()].concat();
     vec![
-        Contender::new(name::OPENSSL_RAND, peer, &all, || Rand),
-        Contender::new(name::OPENSSL_AES, peer, &fills, || {
-            Cipher::new(EVP_aes_256_ctr)
-        }),
-        Contender::new(name::OPENSSL_CHACHA20, peer, &fills, || {
+        Generator::new(names::OPENSSL_RAND, &all, || Rand),
+        Generator::new(names::OPENSSL_AES, &fills, || Cipher::new(EVP_aes_256_ctr)),
+        Generator::new(names::OPENSSL_CHACHA20, &fills, || {
             Cipher::new(EVP_chacha20)
         }),
     ]

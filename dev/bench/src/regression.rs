@@ -1,4 +1,4 @@
-//! The gate: has wellspring become slower?
+//! The gate on speed: has wellspring become slower?
 //!
 //! Every case is measured beside a yardstick that no change of wellspring moves: a peer of a fixed version, in the same
 //! rounds. The ratio of both cancels what the machine does to both.
@@ -10,34 +10,22 @@
 //!
 //! A loss counts if it is seen in each of three tries, so that one disturbance is no alarm.
 
-use crate::peers::{self, name as peer};
+use crate::limits::{OF_GATE, what};
+use crate::peers;
+use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use wellspring::{Backend, Mode};
-use wellspring_bench::contender::{Contender, Work};
+use wellspring::Backend;
+use wellspring_bench::generator::Generator;
+use wellspring_bench::generators;
 use wellspring_bench::host::Host;
 use wellspring_bench::statistics::median;
-use wellspring_bench::subjects::{self, name};
 use wellspring_bench::throughput::{self, Case, Pace};
 
 type Ratios = Vec<(String, f64)>;
-
-/// A case of wellspring, its yardstick, the work of both, and the ratio that the project wants on AVX-512 and VAES.
-const CASES: [(&str, &str, Work, f64); 9] = [
-    (name::GLOBAL, peer::RAND, Work::Word, 1.7),
-    (name::OWNED, peer::RAND, Work::Word, 2.0),
-    (OURS, peer::RAND, Work::Fill(32), 2.0),
-    (OURS, peer::RAND, Work::Fill(256), 3.5),
-    (OURS, peer::RAND, Work::Fill(4096), 2.7),
-    (OURS, peer::AES_CTR, Work::Fill(1 << 20), 2.4),
-    (name::CHACHA20, peer::CHACHA20, Work::Fill(1 << 20), 3.0),
-    (name::PSEUDO, peer::XOSHIRO, Work::Word, 0.62),
-    (name::PSEUDO, peer::FASTRAND, Work::Fill(1 << 20), 4.0),
-];
-const OURS: &str = Mode::PerThread.name();
 
 /// How often a loss must be seen.
 const TRIES: usize = 3;
@@ -49,7 +37,7 @@ const TURNS: usize = 7;
 pub(crate) struct Effort {
     pace: Pace,
     /// The loss that fails, as a share.
-    pub(crate) margin: f64,
+    margin: f64,
 }
 
 impl Effort {
@@ -70,53 +58,45 @@ impl Effort {
         margin: 0.35,
     };
     /// One second a try; fails below half of the figure.
-    pub(crate) const HALF: Self = Self {
+    const HALF: Self = Self {
         margin: 0.5,
         ..Self::QUICK
     };
 }
 
 /// The throughput of each case over its yardstick: the median of the rounds' ratios.
-pub(crate) fn measure(effort: Effort) -> Ratios {
-    let contenders: Vec<Contender> = subjects::standard()
-        .into_iter()
-        .chain(peers::native())
-        .collect();
+fn measure(effort: Effort) -> Ratios {
+    let standard = generators::standard().into_iter();
+    let generators: Vec<Generator> = standard.chain(peers::native()).collect();
     let find = |name: &str| {
-        contenders
-            .iter()
-            .find(|one| one.name == name)
-            .expect("every name of CASES is built in")
+        let found = generators.iter().find(|one| one.name == name);
+        found.expect("every name of OF_GATE is built in")
     };
-    let cases = CASES.iter().flat_map(|&(ours, yardstick, work, _)| {
+    let cases = OF_GATE.iter().flat_map(|&(ours, yardstick, request, _)| {
         [ours, yardstick].map(|name| Case {
-            contender: find(name),
-            work,
+            generator: find(name),
+            request,
             threads: 1,
         })
     });
-    let measured = throughput::run(&cases.collect::<Vec<_>>(), effort.pace, &mut ());
+    let cases: Vec<Case<'_>> = cases.collect();
+    let measured = throughput::run(&cases, effort.pace, &ProgressBar::hidden());
     let pairs = measured.chunks(2).map(|pair| {
-        let what = what(&pair[0].name, pair[0].work, &pair[1].name);
+        let what = what(&pair[0].name, pair[0].request, &pair[1].name);
         (what, pair[0].over(&pair[1]))
     });
     pairs.collect()
 }
 
-/// The name of a case.
-fn what(ours: &str, work: Work, yardstick: &str) -> String {
-    format!("{ours}, {}, over {yardstick}", work.name())
-}
-
 /// The ratios that the project wants.
 fn wanted() -> Ratios {
-    let wanted = |&(ours, yardstick, work, ratio)| (what(ours, work, yardstick), ratio);
-    CASES.iter().map(wanted).collect()
+    let wanted = |&(ours, yardstick, request, ratio)| (what(ours, request, yardstick), ratio);
+    OF_GATE.iter().map(wanted).collect()
 }
 
-/// One line of JSON, for [`against`].
-pub(crate) fn line(ratios: &Ratios) -> String {
-    json(ratios).to_string()
+/// The ratios on one line of JSON, for [`against_binary`].
+pub(crate) fn line() -> String {
+    format!("{}\n", json(&measure(Effort::QUICK)))
 }
 
 fn json(ratios: &Ratios) -> Value {
@@ -188,19 +168,6 @@ pub(crate) fn against_baseline(path: &Path, effort: Effort) -> Result<String, Bo
 fn origin(of: &Value) -> String {
     let field = |name: &str| of[name].as_str().unwrap_or("unknown").to_owned();
     format!("as on {}, commit {}", field("date"), field("commit"))
-}
-
-/// The commit of the tree that has `path`, or "unknown".
-fn commit(path: &Path) -> String {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut git = Command::new("git");
-    git.arg("-C")
-        .arg(folder)
-        .args(["rev-parse", "--short", "HEAD"]);
-    let output = git.output().ok().filter(|output| output.status.success());
-    output.map_or("unknown".into(), |output| {
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
-    })
 }
 
 /// The backend and the maker of the CPU, which decide about the ratios more than anything else.
@@ -275,7 +242,7 @@ pub(crate) fn save(path: &Path, effort: Effort) -> Result<String, Box<dyn Error>
         .collect();
     let machine = machine(&host);
     baseline[&machine] = json!({
-        "commit": commit(path),
+        "commit": host.commit.unwrap_or("unknown"),
         "cpu": host.cpu,
         "date": host.date,
         "ratios": json(&medians(&tries)),

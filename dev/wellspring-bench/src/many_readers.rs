@@ -8,28 +8,29 @@
 //! on its own engine as well. No other thread wants the lock of that engine; what such a read takes is not caused by a
 //! queue.
 
-use crate::clock::Clock;
-use crate::histogram::Histogram;
+use crate::generator::time_ns;
+use crate::statistics::histogram;
+use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Harvester};
 use wellspring_os::os::{ContextSwitches, context_switches};
 
-/// The threads of the herd.
+/// The threads.
 pub const THREADS: usize = 64;
 
-/// The reads of a thread before it lets the next one run, so that every thread of the herd runs every few 100 us.
+/// The reads of a thread before it lets the next one run, so that every thread runs every few 100 us.
 const READS_IN_TURN: usize = 32;
 
 /// The time between two reseeds.
 const BETWEEN_RESEEDS: Duration = Duration::from_millis(10);
 
 /// The first reads after a reseed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Reads {
     /// Those that counted.
-    pub histogram: Histogram,
+    pub histogram: Histogram<u64>,
     /// How many of them slept.
     pub slept: u64,
     /// How many more did not count, because the scheduler took their thread off its CPU.
@@ -37,39 +38,55 @@ pub struct Reads {
 }
 
 impl Reads {
-    fn time(&mut self, engine: &Engine, clock: &Clock) {
-        let mut key = [0; 32];
-        let before = context_switches();
-        let start = clock.ticks();
-        engine.fill(black_box(&mut key));
-        let ticks = clock.ticks().wrapping_sub(start);
-        self.count(ticks, before, context_switches());
+    fn none() -> Self {
+        Self {
+            histogram: histogram(),
+            slept: 0,
+            excluded: 0,
+        }
     }
 
-    fn count(&mut self, ticks: u64, before: ContextSwitches, after: ContextSwitches) {
+    fn time(&mut self, engine: &Engine) {
+        let mut key = [0; 32];
+        let before = context_switches();
+        let ns = time_ns(|| engine.fill(black_box(&mut key)));
+        self.count(ns, before, context_switches());
+    }
+
+    fn count(&mut self, ns: u64, before: ContextSwitches, after: ContextSwitches) {
         let slept = after.voluntary != before.voluntary;
         if !slept && after.involuntary != before.involuntary {
             self.excluded += 1;
             return;
         }
         self.slept += u64::from(slept);
-        self.histogram.add(ticks);
+        self.histogram.saturating_record(ns);
     }
 
     fn merge(&mut self, other: &Self) {
-        self.histogram.merge(&other.histogram);
+        let added = self.histogram.add(&other.histogram);
+        added.expect("all have the same bounds");
         self.slept += other.slept;
         self.excluded += other.excluded;
     }
 }
 
 /// The latencies that were found.
-#[derive(Clone, Debug, Default)]
-pub struct Herd {
+#[derive(Clone, Debug)]
+pub struct FirstReads {
     /// The latencies of an engine that all threads share.
     pub shared: Reads,
     /// The latencies of an engine for each thread.
     pub alone: Reads,
+}
+
+impl FirstReads {
+    fn none() -> Self {
+        Self {
+            shared: Reads::none(),
+            alone: Reads::none(),
+        }
+    }
 }
 
 /// Has [`THREADS`] threads read from one engine, which is reseeded every 10 ms, until `calls` first reads were timed,
@@ -79,13 +96,13 @@ pub struct Herd {
 ///
 /// When the system has no memory or thread for an engine.
 #[must_use]
-pub fn measure(clock: &Clock, calls: u64, patience: Duration) -> Herd {
+pub fn measure(calls: u64, patience: Duration) -> FirstReads {
     // With a harvester, so that no read harvests.
     let engine = Engine::builder().harvester(Harvester::default()).build();
     let engine = engine.expect("there is memory and a thread for an engine");
     let (stop, timed) = (AtomicBool::new(false), AtomicU64::new(0));
     let reader = || {
-        let mut found = Herd::default();
+        let mut found = FirstReads::none();
         let own = Engine::builder().sources([]).seed(&[7; 32]).build();
         let own = own.expect("there was memory for others");
         let mut key = [0; 32];
@@ -100,17 +117,17 @@ pub fn measure(clock: &Clock, calls: u64, patience: Duration) -> Herd {
                     continue;
                 }
                 generation = now;
-                found.shared.time(&engine, clock);
+                found.shared.time(&engine);
                 // Without a source there is nothing to reseed with, but the generation moves in any case.
                 let _ = own.reseed();
-                found.alone.time(&own, clock);
+                found.alone.time(&own);
                 timed.fetch_add(1, Ordering::Relaxed);
             }
             std::thread::yield_now();
         }
         found
     };
-    let mut herd = Herd::default();
+    let mut all = FirstReads::none();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(reader)).collect();
         let end = Instant::now() + patience;
@@ -121,11 +138,11 @@ pub fn measure(clock: &Clock, calls: u64, patience: Duration) -> Herd {
         stop.store(true, Ordering::Relaxed);
         for thread in threads {
             let found = thread.join().expect("a reader does not panic");
-            herd.shared.merge(&found.shared);
-            herd.alone.merge(&found.alone);
+            all.shared.merge(&found.shared);
+            all.alone.merge(&found.alone);
         }
     });
-    herd
+    all
 }
 
 #[cfg(test)]
@@ -134,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_read_that_slept_counts_and_one_that_was_preempted_does_not() {
-        let mut reads = Reads::default();
+        let mut reads = Reads::none();
         let switches = |voluntary, involuntary| ContextSwitches {
             voluntary,
             involuntary,
@@ -142,26 +159,25 @@ mod tests {
         for (voluntary, involuntary) in [(5, 7), (5, 8), (6, 7), (6, 8)] {
             reads.count(10, switches(5, 7), switches(voluntary, involuntary));
         }
-        let counts = (reads.histogram.total(), reads.slept, reads.excluded);
+        let counts = (reads.histogram.len(), reads.slept, reads.excluded);
         assert_eq!(counts, (3, 2, 1));
     }
 
     #[test]
     fn threads_find_the_new_generation_and_time_their_reads() {
-        let clock = Clock::calibrate();
-        let herd = measure(&clock, 500, Duration::from_secs(20));
-        let us = |reads: &Reads, share| clock.ns(reads.histogram.quantile(share)) / 1000.0;
-        for (name, reads) in [("shared", &herd.shared), ("alone", &herd.alone)] {
-            let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| us(reads, share));
+        let found = measure(500, Duration::from_secs(20));
+        for (name, reads) in [("shared", &found.shared), ("alone", &found.alone)] {
+            let us = |share| reads.histogram.value_at_quantile(share) as f64 / 1000.0;
+            let [p50, p99, p999] = [0.5, 0.99, 0.999].map(us);
             println!(
                 "{name}: {} reads, {} slept, {} excluded: {p50:.1} {p99:.1} {p999:.1} us",
-                reads.histogram.total(),
+                reads.histogram.len(),
                 reads.slept,
                 reads.excluded
             );
         }
-        for reads in [&herd.shared, &herd.alone] {
-            assert!(reads.histogram.total() + reads.excluded > 0);
+        for reads in [&found.shared, &found.alone] {
+            assert!(reads.histogram.len() + reads.excluded > 0);
         }
     }
 }

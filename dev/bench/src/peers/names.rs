@@ -1,4 +1,4 @@
-//! The names that targets, the README's table and the gate look for.
+//! The names that limits, the README's table and the gate look for.
 
 /// `rand::rng()`.
 pub(crate) const RAND: &str = "rand::rng()";

@@ -1,0 +1,232 @@
+//! The figures that the project wants to reach, as ratios within one run where possible.
+
+use crate::doors::{self, Row};
+use crate::peers::names as peer;
+use wellspring::Mode;
+use wellspring_bench::Report;
+use wellspring_bench::format::{digits, duration};
+use wellspring_bench::generator::Request::{self, Fill, Word};
+use wellspring_bench::generators::{CACHED_BYTES, SIZES, name};
+use wellspring_bench::latency::{AFTER_RESEED, HARVESTING, OF_ONE_ENGINE, WITHOUT_RESEED};
+use wellspring_bench::table::Table;
+
+const OURS: &str = Mode::PerThread.name();
+const MIB: Request = Fill(1 << 20);
+const KEY: Request = Fill(32);
+
+/// A generator of wellspring, the one that it is compared with, the request of both, and the ratio of their throughput
+/// that is wanted at least.
+pub(crate) type Ratio = (&'static str, &'static str, Request, f64);
+
+/// Those that the gate watches, as wanted on AVX-512 and VAES.
+pub(crate) const OF_GATE: [Ratio; 9] = [
+    (name::GLOBAL, peer::RAND, Word, 1.7),
+    (name::OWNED, peer::RAND, Word, 2.0),
+    (OURS, peer::RAND, KEY, 2.0),
+    (OURS, peer::RAND, Fill(256), 3.5),
+    (OURS, peer::RAND, Fill(4096), 2.7),
+    (OURS, peer::AES_CTR, MIB, 2.4),
+    (name::CHACHA20, peer::CHACHA20, MIB, 3.0),
+    (name::PSEUDO, peer::XOSHIRO, Word, 0.62),
+    (name::PSEUDO, peer::FASTRAND, MIB, 4.0),
+];
+
+/// Those that need a C library, or the system's speed.
+const OTHERS: [Ratio; 7] = [
+    (OURS, name::GETRANDOM, MIB, 28.0),
+    (OURS, peer::RAND, MIB, 5.5),
+    (OURS, peer::AWS_LC, MIB, 2.4),
+    (OURS, peer::OPENSSL_AES, MIB, 1.9),
+    (OURS, name::VDSO, KEY, 12.0),
+    (name::CHACHA20, peer::OPENSSL_CHACHA20, MIB, 1.0),
+    (name::PSEUDO, name::GETRANDOM, Word, 150.0),
+];
+
+/// A figure that the project wants to reach, and that of this run; `None` if it did not measure that.
+struct Limit {
+    what: String,
+    /// Whether the figure is to be this at least; if not, at most.
+    is_least: bool,
+    wanted: f64,
+    unit: &'static str,
+    found: Option<f64>,
+}
+
+impl Limit {
+    fn at_least(what: impl Into<String>, wanted: f64, found: Option<f64>) -> Self {
+        Self {
+            what: what.into(),
+            is_least: true,
+            wanted,
+            unit: "x",
+            found,
+        }
+    }
+
+    fn at_most(what: &str, wanted: f64, unit: &'static str, found: Option<f64>) -> Self {
+        Self {
+            is_least: false,
+            unit,
+            ..Self::at_least(what, wanted, found)
+        }
+    }
+
+    /// Whether it was reached; `None` if this run cannot tell.
+    fn is_met(&self) -> Option<bool> {
+        let is_met = |found| (found >= self.wanted) == self.is_least || found == self.wanted;
+        self.found.map(is_met)
+    }
+}
+
+/// The name of a ratio.
+pub(crate) fn what(ours: &str, request: Request, other: &str) -> String {
+    format!("{ours}, {}, over {other}", request.name())
+}
+
+fn ratios(report: &Report) -> Vec<Limit> {
+    let limit = |&(ours, other, request, wanted): &Ratio| {
+        let what = what(ours, request, other);
+        Limit::at_least(what, wanted, report.times(ours, other, request))
+    };
+    let in_cache = || {
+        let backend = report.find(report.host.backend, Fill(CACHED_BYTES), 1)?;
+        Some(report.find(OURS, MIB, 1)?.over(backend))
+    };
+    let mut limits: Vec<Limit> = OF_GATE.iter().chain(&OTHERS).map(limit).collect();
+    limits.push(Limit::at_least(
+        "1 MiB, over the bare backend looping in L1",
+        0.95,
+        in_cache(),
+    ));
+    limits
+}
+
+fn scaling(report: &Report) -> Vec<Limit> {
+    let doubled = |mode: Mode, bytes, wanted| {
+        let at = |threads| report.find(mode.name(), Fill(bytes), threads);
+        let found = at(2).and_then(|two| Some(two.over(at(1)?)));
+        let what = format!("{mode}, {}, two threads over one", Fill(bytes).name());
+        Limit::at_least(what, wanted, found)
+    };
+    let per_thread = SIZES.map(|bytes| doubled(Mode::PerThread, bytes, 1.9));
+    let concurrent = doubled(Mode::Concurrent, 65_536, 1.8);
+    per_thread.into_iter().chain([concurrent]).collect()
+}
+
+/// First bytes, weight, and the reads that have more to do than others.
+fn edges(report: &Report) -> Vec<Limit> {
+    let latency = |name: &str| {
+        let mut found = report.latency.iter();
+        found.find(|one| one.name == name && one.calls > 0)
+    };
+    let p99_9 = |name: &str| latency(name)?.p99_9_ns();
+    let footprint = report.footprint.as_ref();
+    let first_byte = footprint.and_then(|one| one.first_byte_us);
+    let tap = footprint.and_then(|one| one.tap_bytes);
+    let word = report.find(name::PSEUDO, Word, 1);
+    let of_reseed = p99_9(AFTER_RESEED).zip(p99_9(WITHOUT_RESEED));
+    let ns = |what: &str, wanted, found| Limit::at_most(what, wanted, "ns", found);
+    vec![
+        ns("pseudo::u64()", 1.5, word.map(|one| one.ns_per_request())),
+        ns(
+            "first byte, in a fresh process",
+            200_000.0,
+            first_byte.map(|us| us * 1e3),
+        ),
+        Limit::at_most("a thread's tap", 8192.0, "B", tap),
+        ns("32 bytes with refills, p99.9", 2000.0, p99_9(OURS)),
+        ns(
+            "first read after a reseed, p99.9, beyond the same loop without one",
+            2000.0,
+            of_reseed.map(|(with, without)| with - without),
+        ),
+        ns(
+            "first read after a reseed, 64 threads, p99.9",
+            10_000.0,
+            p99_9(OF_ONE_ENGINE),
+        ),
+        ns(
+            "a read that harvests, median",
+            2000.0,
+            latency(HARVESTING).map(|one| one.median_ns),
+        ),
+    ]
+}
+
+/// The speed of the harvester beside readers on every CPU, compared with its speed alone.
+fn harvest(report: &Report) -> Vec<Limit> {
+    let limit = |mode: Mode| {
+        let found = report.harvest.iter().find(|one| one.mode == mode);
+        let what = format!("harvester beside readers, {mode}, in its own time");
+        Limit::at_least(what, 0.95, found.map(|one| one.kept_cpu_share))
+    };
+    let modes = [Mode::PerThread, Mode::PerNode, Mode::Concurrent];
+    modes.map(limit).into()
+}
+
+fn doors(rows: &[Row]) -> Vec<Limit> {
+    let ratio = |what: &str| {
+        let row = rows.iter().find(|row| row.what == what);
+        row.map(|row| row.ratio)
+    };
+    let faster = doors::WANTED.map(|(what, wanted)| Limit::at_least(what, wanted, ratio(what)));
+    let cost = doors::WANTED_COST.map(|(what, wanted)| {
+        Limit::at_most(what, wanted, "x", ratio(what).map(|ratio| 1.0 / ratio))
+    });
+    faster.into_iter().chain(cost).collect()
+}
+
+/// All limits with what this run found.
+pub(crate) fn table(report: &Report, rows: &[Row]) -> Table {
+    let mut table = Table::new("Limits", &["", "wanted", "found", ""]);
+    let parts = [
+        ratios(report),
+        scaling(report),
+        edges(report),
+        harvest(report),
+        doors(rows),
+    ];
+    for limit in parts.into_iter().flatten() {
+        let sign = if limit.is_least { ">=" } else { "<=" };
+        let verdict = match limit.is_met() {
+            Some(true) => "met",
+            Some(false) => "NOT MET",
+            None => "not measured",
+        };
+        let figure = |value| figure(value, limit.unit);
+        table.rows.push(vec![
+            limit.what.clone(),
+            format!("{sign} {}", figure(limit.wanted)),
+            limit.found.map_or("-".into(), figure),
+            verdict.into(),
+        ]);
+    }
+    table.note("Ratios are medians of the rounds' ratios. Not measured: another part, or a peer that is missing.")
+}
+
+fn figure(value: f64, unit: &str) -> String {
+    match unit {
+        "x" => format!("{}x", digits(value)),
+        "ns" => duration(value),
+        unit => format!("{} {unit}", digits(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_met_on_its_good_side_and_open_without_a_figure() {
+        let at_least = |found| Limit::at_least("x", 2.0, found).is_met();
+        let at_most = |found| Limit::at_most("x", 2.0, "ns", found).is_met();
+        assert_eq!(
+            [at_least(Some(1.9)), at_least(Some(2.0)), at_least(None)],
+            [Some(false), Some(true), None]
+        );
+        assert_eq!(
+            [at_most(Some(2.1)), at_most(Some(2.0)), at_most(None)],
+            [Some(false), Some(true), None]
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! The engine, the operating system, and what bounds them.
+
+use crate::generator::{Generate, Generator, Request, Runner, Threads};
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::hint::black_box;
+use wellspring::{Backend, Engine, LocalRng, Mode, Prf, pseudo};
+use wellspring_cipher::Keystream;
+use wellspring_os::owned::OwnedState;
+use wellspring_os::thread_state::ThreadStates;
+
+/// The sizes measured: a key, a small message, a page, a pipe buffer, a bulk read.
+pub const SIZES: [usize; 5] = [32, 256, 4096, 65_536, 1 << 20];
+
+/// Fits into the first-level cache of every machine of the last twenty years.
+pub const CACHED_BYTES: usize = 16_384;
+
+/// The names that limits and tables look for.
+pub mod name {
+    /// The function of the crate's root.
+    pub const GLOBAL: &str = "wellspring::u64()";
+    /// An owned generator.
+    pub const OWNED: &str = "owned LocalRng";
+    /// The engine on ChaCha20.
+    pub const CHACHA20: &str = "per-thread, chacha20";
+    /// The statistical tier.
+    pub const PSEUDO: &str = "pseudo";
+    /// The system call.
+    pub const GETRANDOM: &str = "getrandom(2)";
+    /// The same without one.
+    pub const VDSO: &str = "vDSO getrandom";
+    /// The limit of the memory.
+    pub const MEMSET: &str = "memset";
+}
+
+struct Read(Engine);
+
+impl Generate for Read {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        self.0.fill(destination);
+    }
+}
+
+struct Global;
+
+impl Generate for Global {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        wellspring::fill(destination);
+    }
+
+    #[inline(always)]
+    fn word(&mut self) -> u64 {
+        wellspring::u64()
+    }
+}
+
+struct Handle(LocalRng);
+
+impl Generate for Handle {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        self.0.fill(destination);
+    }
+
+    #[inline(always)]
+    fn word(&mut self) -> u64 {
+        self.0.u64()
+    }
+}
+
+struct Pseudo;
+
+impl Generate for Pseudo {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        pseudo::fill(destination);
+    }
+
+    #[inline(always)]
+    fn word(&mut self) -> u64 {
+        pseudo::u64()
+    }
+}
+
+/// A keystream that goes on under one key.
+struct Bare(Keystream);
+
+impl Generate for Bare {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        self.0.fill(destination);
+    }
+}
+
+/// getrandom(2), as a C program would call it.
+pub(crate) struct SystemCall;
+
+impl Generate for SystemCall {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        let mut done = 0;
+        while done < destination.len() {
+            // A signal cuts a long request short.
+            done += getrandom(&mut destination[done..], GetRandomFlags::empty()).unwrap_or(0);
+        }
+    }
+}
+
+/// The backend's function in user space, by way of the engine's own states for it: about 1 ns is theirs.
+struct Vdso(OwnedState<u64>);
+
+impl Vdso {
+    fn new() -> Self {
+        Self(OwnedState::new(&ThreadStates::<u64, u64>::new()))
+    }
+
+    fn try_fill(&mut self, destination: &mut [u8]) -> bool {
+        self.0.with(|| 0, |_, mut fresh| fresh.fill(destination)) == Some(true)
+    }
+}
+
+impl Generate for Vdso {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        assert!(self.try_fill(destination), "the vDSO answered a moment ago");
+    }
+}
+
+struct Memset;
+
+impl Generate for Memset {
+    #[inline(always)]
+    fn fill(&mut self, destination: &mut [u8]) {
+        destination.fill(black_box(0x5a));
+    }
+}
+
+/// An engine in a mode, on the default function.
+///
+/// # Panics
+///
+/// When the system has no memory that is wiped on fork: then there is no engine to measure.
+#[must_use]
+pub fn engine(mode: Mode) -> Engine {
+    Engine::builder()
+        .mode(mode)
+        .build()
+        .expect("the system has memory for an engine")
+}
+
+/// A reader on `engine`.
+pub(crate) fn reader(engine: &Engine) -> impl Runner {
+    Read(engine.clone())
+}
+
+/// A mode of the engine.
+///
+/// # Panics
+///
+/// When the system has no memory for an engine.
+#[must_use]
+pub fn mode(mode: Mode, requests: &[Request]) -> Generator {
+    let engine = engine(mode);
+    let threads = if mode == Mode::PerThread {
+        Threads::Independent
+    } else {
+        Threads::Waiting
+    };
+    Generator::new(mode.name(), requests, move || Read(engine.clone())).on(threads)
+}
+
+/// getrandom(2).
+pub(crate) fn system_call(requests: &[Request]) -> Generator {
+    Generator::new(name::GETRANDOM, requests, || SystemCall).on(Threads::Waiting)
+}
+
+/// Everything that is measured without peers, in the order of tables.
+///
+/// # Panics
+///
+/// When the system has no memory for an engine.
+#[must_use]
+pub fn standard() -> Vec<Generator> {
+    let fills: Vec<Request> = SIZES.map(Request::Fill).to_vec();
+    let all: Vec<Request> = [&[Request::Word], fills.as_slice()].concat();
+    let small = [Request::Word, Request::Fill(32), Request::Fill(4096)];
+    let of_vdso = [&small[..], &[Request::Fill(256)]].concat();
+    let chacha20 = Engine::builder().prf(Prf::ChaCha20).build();
+    let chacha20 = chacha20.expect("there was memory for others");
+    let mut generators: Vec<Generator> = Mode::ALL.map(|one| mode(one, &fills)).into();
+    generators.extend([
+        Generator::new(name::GLOBAL, &[Request::Word], || Global),
+        Generator::new(name::OWNED, &small, || Handle(LocalRng::default())),
+        Generator::new(name::CHACHA20, &fills, move || Read(chacha20.clone())),
+        Generator::new(name::PSEUDO, &all, || Pseudo),
+        system_call(&all),
+    ]);
+    if Vdso::new().try_fill(&mut [0; 32]) {
+        generators.push(Generator::new(name::VDSO, &of_vdso, Vdso::new));
+    }
+    generators.push(Generator::new(name::MEMSET, &fills, || Memset));
+    let backends = Backend::ALL.iter().copied();
+    // In the cache and out of it.
+    let bare = [CACHED_BYTES, 1 << 20].map(Request::Fill);
+    generators.extend(backends.filter(|one| one.is_available()).map(|backend| {
+        let make = move || Bare(Keystream::new(backend, &[0x42; 32], 0));
+        Generator::new(backend.name(), &bare, make)
+    }));
+    generators
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_generators_share_a_name() {
+        let generators = standard();
+        let names: HashSet<&str> = generators
+            .iter()
+            .map(|generator| generator.name.as_str())
+            .collect();
+        assert_eq!(names.len(), generators.len());
+    }
+
+    #[test]
+    fn every_generator_serves_the_requests_it_is_measured_with() {
+        for generator in standard()
+            .iter()
+            .filter(|generator| generator.name != name::MEMSET)
+        {
+            for &request in &generator.requests {
+                let mut buffer = vec![0; request.bytes()];
+                generator.runner().run(request, 2, &mut buffer);
+                if let Request::Fill(bytes) = request {
+                    let tail = &buffer[bytes - 32..];
+                    assert_ne!(tail, [0; 32], "{} {}", generator.name, request.name());
+                }
+            }
+        }
+    }
+}
