@@ -98,25 +98,38 @@ fn cells(found: &Found, smaller_ns: Option<f64>) -> [String; 6] {
     ]
 }
 
-/// Runs `work`, which makes `count` threads or engines, reads, and returns the times of the reads and, if they then still
-/// live, the memory of the process.
+/// The time of the process on a CPU, and its memory.
+struct Usage {
+    time: Duration,
+    bytes: Option<f64>,
+}
+
+impl Usage {
+    fn now() -> io::Result<Self> {
+        Ok(Self {
+            time: cpu_time()?,
+            bytes: resident_bytes(),
+        })
+    }
+}
+
+/// Runs `work`, which makes `count` threads or engines, and returns the times of their reads and the usage that counts.
 fn measure(
     count: usize,
-    work: impl FnOnce() -> io::Result<(Vec<f64>, Option<f64>)>,
+    work: impl FnOnce() -> io::Result<(Vec<f64>, Usage)>,
 ) -> io::Result<Found> {
-    let (before, start) = (resident_bytes(), cpu_time()?);
+    let before = Usage::now()?;
     let (reads_ns, after) = work()?;
-    let time = cpu_time()?.saturating_sub(start);
-    let grown = after.or_else(resident_bytes).zip(before);
+    let grown = after.bytes.zip(before.bytes);
     Ok(Found {
         count,
-        time,
+        time: after.time.saturating_sub(before.time),
         bytes: grown.map(|(after, before)| (after - before).max(0.0) / count as f64),
         reads_ns,
     })
 }
 
-/// Threads that all live until the last one has begun and, if they read, has read.
+/// Threads that all live until the last one has begun and, if they read, has read. Their ends do not count.
 fn alive(count: usize, reads: bool) -> io::Result<Found> {
     let engine = engine()?;
     let (arrived, gate) = (AtomicUsize::new(0), RwLock::new(()));
@@ -135,11 +148,11 @@ fn alive(count: usize, reads: bool) -> io::Result<Found> {
             while arrived.load(Ordering::Relaxed) < count {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            let memory = resident_bytes();
+            let usage = Usage::now()?;
             drop(closed);
             let reads = threads.into_iter().map(|thread| thread.join());
             let reads = reads.filter_map(|read| read.expect("a reader does not panic"));
-            Ok((reads.collect(), memory))
+            Ok((reads.collect(), usage))
         })
     })
 }
@@ -154,7 +167,8 @@ fn short(count: usize) -> io::Result<Found> {
         })
     };
     measure(count, || {
-        Ok(((0..count).map(read).collect::<io::Result<_>>()?, None))
+        let reads = (0..count).map(read).collect::<io::Result<_>>()?;
+        Ok((reads, Usage::now()?))
     })
 }
 
@@ -168,9 +182,10 @@ fn engines(count: usize) -> io::Result<Found> {
         };
         let made = (0..count).map(make).map(read);
         let (reads, engines): (_, Vec<Engine>) = made.collect::<io::Result<_>>()?;
-        let memory = resident_bytes();
+        let bytes = resident_bytes();
         drop(engines);
-        Ok((reads, memory))
+        let time = cpu_time()?;
+        Ok((reads, Usage { time, bytes }))
     })
 }
 
