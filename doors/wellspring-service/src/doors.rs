@@ -17,7 +17,7 @@ pub enum Door {
     Egd,
     /// The sockets for the bulk protocol.
     Bulk,
-    /// The sockets for status, metrics and the live page.
+    /// The sockets for status and metrics.
     Web,
     /// The sockets for virtual machines: virtio-rng by vhost-user.
     VhostUser,

@@ -13,7 +13,7 @@ use wellspring_service::{client, config_reader, files, look, service};
 
 /// Random numbers for a whole host
 ///
-/// Device files, sockets, metrics and a live page, from one engine. It needs no configuration; where there is
+/// Device files, sockets, metrics and a status page, from one engine. It needs no configuration; where there is
 /// /etc/wellspring/wellspring.toml, with conf.d/*.toml beside it, it follows that. It stays in the foreground, logs to
 /// stderr, and ends at SIGTERM or Ctrl-C. SIGHUP: reads the configuration again. SIGUSR1: all processes take new keys.
 #[derive(Parser)]

@@ -33,7 +33,7 @@ pub struct Config {
     pub egd: SocketSection<EgdDefaults>,
     /// The sockets for the bulk protocol.
     pub bulk: SocketSection<BulkDefaults>,
-    /// The sockets for status, metrics and the live page.
+    /// The sockets for status and metrics.
     pub web: SocketSection<WebDefaults>,
     /// The sockets for virtual machines.
     pub vhost_user: SocketSection<VhostUserDefaults>,
