@@ -4,7 +4,7 @@ use crate::doors::{self, Row};
 use crate::peers::names as peer;
 use wellspring::Mode;
 use wellspring_bench::Report;
-use wellspring_bench::format::{digits, duration};
+use wellspring_bench::format::figure;
 use wellspring_bench::generator::Request::{self, Fill, Word};
 use wellspring_bench::generators::{CACHED_BYTES, SIZES, name};
 use wellspring_bench::latency::{AFTER_RESEED, HARVESTING, OF_ONE_ENGINE, WITHOUT_RESEED};
@@ -202,14 +202,6 @@ pub(crate) fn table(report: &Report, rows: &[Row]) -> Table {
         ]);
     }
     table.note("Ratios are medians of the rounds' ratios. Not measured: another part, or a peer that is missing.")
-}
-
-fn figure(value: f64, unit: &str) -> String {
-    match unit {
-        "x" => format!("{}x", digits(value)),
-        "ns" => duration(value),
-        unit => format!("{} {unit}", digits(value)),
-    }
 }
 
 #[cfg(test)]

@@ -21,13 +21,12 @@ pub fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0))
 }
 
-/// A figure of a target in its unit.
+/// A figure in its unit; `x` is that of ratios.
 #[must_use]
 pub fn figure(value: f64, unit: &str) -> String {
     match unit {
         "x" => format!("{}x", digits(value)),
         "ns" => duration(value),
-        "us" => duration(value * 1e3),
         unit => format!("{} {unit}", digits(value)),
     }
 }
@@ -68,7 +67,6 @@ mod tests {
         assert_eq!(rate(391e6), "391 MB/s");
         assert_eq!(percent(0.0316), "3.16 %");
         assert_eq!(figure(27.96, "x"), "28.0x");
-        assert_eq!(figure(150.0, "us"), "150 us");
         assert_eq!(digits(f64::NAN), "-");
     }
 }

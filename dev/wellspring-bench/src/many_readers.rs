@@ -37,15 +37,17 @@ pub struct Reads {
     pub excluded: u64,
 }
 
-impl Reads {
-    fn none() -> Self {
+impl Default for Reads {
+    fn default() -> Self {
         Self {
             histogram: histogram(),
             slept: 0,
             excluded: 0,
         }
     }
+}
 
+impl Reads {
     fn time(&mut self, engine: &Engine) {
         let mut key = [0; 32];
         let before = context_switches();
@@ -72,21 +74,12 @@ impl Reads {
 }
 
 /// The latencies that were found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FirstReads {
     /// The latencies of an engine that all threads share.
     pub shared: Reads,
     /// The latencies of an engine for each thread.
     pub alone: Reads,
-}
-
-impl FirstReads {
-    fn none() -> Self {
-        Self {
-            shared: Reads::none(),
-            alone: Reads::none(),
-        }
-    }
 }
 
 /// Has [`THREADS`] threads read from one engine, which is reseeded every 10 ms, until `calls` first reads were timed,
@@ -102,7 +95,7 @@ pub fn measure(calls: u64, patience: Duration) -> FirstReads {
     let engine = engine.expect("there is memory and a thread for an engine");
     let (stop, timed) = (AtomicBool::new(false), AtomicU64::new(0));
     let reader = || {
-        let mut found = FirstReads::none();
+        let mut found = FirstReads::default();
         let own = Engine::builder().sources([]).seed(&[7; 32]).build();
         let own = own.expect("there was memory for others");
         let mut key = [0; 32];
@@ -127,7 +120,7 @@ pub fn measure(calls: u64, patience: Duration) -> FirstReads {
         }
         found
     };
-    let mut all = FirstReads::none();
+    let mut all = FirstReads::default();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(reader)).collect();
         let end = Instant::now() + patience;
@@ -151,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_read_that_slept_counts_and_one_that_was_preempted_does_not() {
-        let mut reads = Reads::none();
+        let mut reads = Reads::default();
         let switches = |voluntary, involuntary| ContextSwitches {
             voluntary,
             involuntary,
