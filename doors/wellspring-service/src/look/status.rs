@@ -29,7 +29,12 @@ pub fn status(state: &State) -> Value {
         "dropped_events": stats.events_dropped,
         "dropped_mixes": stats.mixes_dropped,
         "not_locked_bytes": stats.unlocked_bytes,
-        "openings": openings(state),
+        "openings": state.doors.openings().iter().map(|opening| json!({
+            "name": opening.name,
+            "place": opening.place,
+            "open": opening.fault.is_none(),
+            "fault": opening.fault,
+        })).collect::<Vec<_>>(),
         "doors": Door::ALL.map(|door| door_status(state, door)),
         "nodes": stats.nodes.iter().map(|node| json!({
             "credit_bits": node.credit_bits,
@@ -61,23 +66,28 @@ pub fn status(state: &State) -> Value {
             "cpu_time_us": harvester.cpu_time_us,
             "since_last_round_ms": harvester.last_round_ms_ago,
         })),
-        "users": users(state),
-        "connections": connections(state),
-        "notices": notices(state),
+        "users": state.users.greatest(LISTED).iter().map(|(peer, meter)| json!({
+            "user": peer.to_string(),
+            "bytes": get(&meter.bytes),
+            "requests": get(&meter.requests),
+            "connections": get(&meter.connections),
+        })).collect::<Vec<_>>(),
+        "connections": state.connections.greatest(LISTED).iter().map(|(number, meter)| json!({
+            "number": number,
+            "door": meter.door.name(),
+            "user": meter.peer.to_string(),
+            "process": meter.process,
+            "open_for_s": meter.since.elapsed().as_secs(),
+            "bytes": get(&meter.bytes),
+            "requests": get(&meter.requests),
+            "faulty_requests": get(&meter.faulty),
+        })).collect::<Vec<_>>(),
+        "notices": state.notices.last().iter().map(|notice| json!({
+            "ago_s": notice.ago_s(),
+            "fault": notice.is_fault,
+            "words": notice.words,
+        })).collect::<Vec<_>>(),
     })
-}
-
-fn openings(state: &State) -> Vec<Value> {
-    let openings = state.doors.openings();
-    let value = |opening: &crate::doors::Opening| {
-        json!({
-            "name": opening.name,
-            "place": opening.place,
-            "open": opening.fault.is_none(),
-            "fault": opening.fault,
-        })
-    };
-    openings.iter().map(value).collect()
 }
 
 fn door_status(state: &State, door: Door) -> Value {
@@ -95,46 +105,4 @@ fn door_status(state: &State, door: Door) -> Value {
         "refused": get(&meter.refused),
         "hostile": get(&meter.hostile),
     })
-}
-
-fn users(state: &State) -> Vec<Value> {
-    let users = state.users.greatest(LISTED);
-    let value = |(peer, meter): &(crate::users::Peer, std::sync::Arc<crate::users::UserMeter>)| {
-        json!({
-            "user": peer.to_string(),
-            "bytes": get(&meter.bytes),
-            "requests": get(&meter.requests),
-            "connections": get(&meter.connections),
-        })
-    };
-    users.iter().map(value).collect()
-}
-
-fn connections(state: &State) -> Vec<Value> {
-    let connections = state.connections.greatest(LISTED);
-    let values = connections.iter().map(|(number, meter)| {
-        json!({
-            "number": number,
-            "door": meter.door.name(),
-            "user": meter.peer.to_string(),
-            "process": meter.process,
-            "open_for_s": meter.since.elapsed().as_secs(),
-            "bytes": get(&meter.bytes),
-            "requests": get(&meter.requests),
-            "faulty_requests": get(&meter.faulty),
-        })
-    });
-    values.collect()
-}
-
-fn notices(state: &State) -> Vec<Value> {
-    let notices = state.notices.last();
-    let value = |notice: &crate::notices::Notice| {
-        json!({
-            "ago_s": notice.ago_s(),
-            "fault": notice.is_fault,
-            "words": notice.words,
-        })
-    };
-    notices.iter().map(value).collect()
 }
