@@ -13,7 +13,7 @@
 //! notices      the last events
 //! doors        the doors, and which of them are open
 //! state        all of these, and the engine; admission: lets a connection in
-//! look         status and metrics, made of the state
+//! status       status and metrics, made of the state
 //! listener     a socket that accepts connections
 //! event_loop   waits for events, accepts connections, lets some wait (pauses): for the two below
 //! sockets      EGD, the bulk protocol, HTTP
@@ -47,7 +47,6 @@ pub mod kernel_module;
 pub mod kernel_pool;
 pub mod listener;
 pub mod log;
-pub mod look;
 pub mod meters;
 pub mod notices;
 mod opened;
@@ -59,6 +58,7 @@ pub mod share;
 pub mod sockets;
 pub mod sources;
 pub mod state;
+pub mod status;
 mod systemd;
 mod turns;
 pub mod users;

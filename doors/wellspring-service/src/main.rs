@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use wellspring_service::config::{self, Config};
-use wellspring_service::{client, config_reader, files, look, service};
+use wellspring_service::{client, config_reader, files, service, status};
 
 /// Random numbers for a whole host
 ///
@@ -154,7 +154,7 @@ fn status(config: &Config, request: &StatusRequest) -> Result<(), String> {
         let text = if request.json {
             format!("{status}\n")
         } else {
-            look::text(&status)
+            status::text(&status)
         };
         if !request.watch {
             return print(&text);

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use wellspring::{Engine, MinEntropy, Source, SourceError};
 use wellspring_service::config::LimitsSection;
 use wellspring_service::doors::Doors;
-use wellspring_service::look;
 use wellspring_service::sources::SourceWatch;
 use wellspring_service::state::State;
+use wellspring_service::status;
 use wellspring_service::users::Users;
 
 const WORKS: u32 = 0;
@@ -83,18 +83,18 @@ impl Driver {
 
     /// Fails unless status, page and metrics all show this state, and the status has a problem with these words.
     fn shows(&self, name: &str, problem: Option<&str>) {
-        let status = look::status(&self.state);
+        let status = status::json(&self.state);
         assert_eq!(status["sources"][0]["state"], name, "{status}");
-        let problems = look::problems(&self.state);
+        let problems = status::problems(&self.state);
         let found = problems.iter().find(|line| line.contains("driven"));
         match problem {
             None => assert_eq!(found, None),
             Some(words) => assert!(found.is_some_and(|line| line.contains(words)), "{found:?}"),
         }
-        let metrics = look::metrics(&self.state);
+        let metrics = status::metrics(&self.state);
         let line = format!("wellspring_source_state{{source=\"driven\",state=\"{name}\"}} 1\n");
         assert!(metrics.contains(&line), "{metrics}");
-        let page = look::document(&self.state, "/").unwrap();
+        let page = status::document(&self.state, "/").unwrap();
         let page = String::from_utf8(page.body).unwrap();
         let row = page.lines().find(|line| line.starts_with("driven "));
         let shown = row.and_then(|row| row.split_whitespace().nth(1));
@@ -137,7 +137,7 @@ fn a_source_that_repeats_a_byte_is_quarantined_and_shown_after_one_draw() {
     assert!(driver.look(&mut watch).is_empty());
     driver.does(IS_STUCK);
     driver.draw();
-    let state = look::status(&driver.state)["sources"][0]["state"].clone();
+    let state = status::json(&driver.state)["sources"][0]["state"].clone();
     assert!(state == "quarantined" || state == "disabled", "{state}");
     driver.shows(state.as_str().unwrap(), Some("health test"));
     assert!(matches!(&driver.look(&mut watch)[..], [(true, _)]));
@@ -149,14 +149,14 @@ fn a_draw_that_does_not_end_is_shown_while_it_hangs() {
     std::thread::scope(|scope| {
         scope.spawn(|| driver.draw());
         let until = Instant::now() + Duration::from_secs(60);
-        while !look::problems(&driver.state)
+        while !status::problems(&driver.state)
             .iter()
             .any(|line| line.contains("driven hangs"))
         {
             assert!(
                 Instant::now() < until,
                 "{:?}",
-                look::problems(&driver.state)
+                status::problems(&driver.state)
             );
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -173,12 +173,12 @@ fn what_outsiders_mixed_in_and_the_engine_dropped_is_shown_apart_from_samples() 
     while driver.state.engine.stats().mixes_dropped == 0 {
         driver.state.engine.mix(&[7; 4096]);
     }
-    let status = look::status(&driver.state);
+    let status = status::json(&driver.state);
     let dropped = driver.state.engine.stats().mixes_dropped;
     assert_eq!(status["dropped_mixes"], dropped);
     assert_eq!(status["dropped_events"], 0);
     let line = format!("wellspring_dropped_mixes_total {dropped}\n");
-    assert!(look::metrics(&driver.state).contains(&line));
+    assert!(status::metrics(&driver.state).contains(&line));
 }
 
 /// The names of metrics in an expression.
@@ -196,7 +196,7 @@ fn every_expression_of_the_dashboard_names_metrics_that_exist() {
     );
     let text = std::fs::read_to_string(path).unwrap();
     let dashboard: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let metrics = look::metrics(&Driver::new(WORKS).state);
+    let metrics = status::metrics(&Driver::new(WORKS).state);
     let without_help = metrics
         .lines()
         .find(|line| line.starts_with("# HELP") && line.ends_with(' '));

@@ -5,9 +5,9 @@ use super::{bulk, egd, http};
 use crate::admission::Admission;
 use crate::doors::Door;
 use crate::event_loop::{SEED_POLL, Wants};
-use crate::look;
 use crate::meters::add;
 use crate::state::State;
+use crate::status;
 use crate::wipe::{Scratch, wipe};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
@@ -121,7 +121,7 @@ impl Connection {
         let step = match self.admission.meter.door {
             Door::Egd => egd::next(&self.input, facts),
             Door::Bulk => bulk::next(&self.input, facts),
-            _ => http::next(&self.input, |path| look::document(state, path)),
+            _ => http::next(&self.input, |path| status::document(state, path)),
         };
         let meter = state.doors.meter(self.admission.meter.door);
         match step {

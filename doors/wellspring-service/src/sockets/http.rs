@@ -2,7 +2,7 @@
 //! connection.
 
 use super::session::{Answer, Head, Step};
-use crate::look::Document;
+use crate::status::Document;
 
 /// The longest head of a request.
 pub const MAX_REQUEST_BYTES: usize = 8192;

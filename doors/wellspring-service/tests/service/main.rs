@@ -17,7 +17,7 @@
 //! hostile_front_ends  what a hostile front end can send, one row a case; guest_floods: floods of guests beside root
 //! stall    a front end whose files never answer
 //! scale    64 guests beside 1000 clients
-//! look     status, metrics, the page in a browser
+//! status   status and metrics, as JSON, text and for Prometheus
 //! killed_early  a service that is killed in the middle of its start
 //! taken_over  what an attacker tries who has taken over the service; attempts: the things to try
 //! impostors  other users who would play the service to its clients
@@ -48,7 +48,6 @@ mod hostile_front_ends;
 mod hypervisor;
 mod impostors;
 mod killed_early;
-mod look;
 mod manners;
 mod page;
 mod programs;
@@ -57,6 +56,7 @@ mod scale;
 mod shares;
 mod sockets;
 mod stall;
+mod status;
 mod stuck;
 mod taken_over;
 mod uring;

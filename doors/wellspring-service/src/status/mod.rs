@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! problems  problems that an operator should solve, in sentences
-//! status    everything as JSON; text: the same for people
+//! json      everything as JSON; text: the same for people
 //! metrics   counters for Prometheus
 //! ```
 
+mod json;
 mod metrics;
 mod problems;
-mod status;
 mod text;
 
+pub use json::json;
 pub use metrics::metrics;
 pub use problems::problems;
-pub use status::status;
 pub use text::text;
 
 use crate::state::State;
@@ -31,8 +31,8 @@ pub struct Document {
 #[must_use]
 pub fn document(state: &State, path: &str) -> Option<Document> {
     let (media_type, body) = match path {
-        "/" => ("text/plain; charset=utf-8", text(&status(state))),
-        "/status.json" => ("application/json", status(state).to_string()),
+        "/" => ("text/plain; charset=utf-8", text(&json(state))),
+        "/status.json" => ("application/json", json(state).to_string()),
         "/metrics" => ("text/plain; version=0.0.4; charset=utf-8", metrics(state)),
         _ => return None,
     };

@@ -5,16 +5,16 @@ use crate::doors::Door;
 use crate::meters::get;
 use crate::sources::SourceState;
 use crate::state::State;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The connections and the users that are listed: those that have drawn most.
 const LISTED: usize = 50;
 
 /// The whole status.
 #[must_use]
-pub fn status(state: &State) -> Value {
+pub fn json(state: &State) -> Value {
     let stats = state.engine.stats();
-    json!({
+    serde_json::json!({
         "version": env!("CARGO_PKG_VERSION"),
         "process": std::process::id(),
         "uptime_s": state.started().elapsed().as_secs(),
@@ -29,23 +29,23 @@ pub fn status(state: &State) -> Value {
         "dropped_events": stats.events_dropped,
         "dropped_mixes": stats.mixes_dropped,
         "not_locked_bytes": stats.unlocked_bytes,
-        "openings": state.doors.openings().iter().map(|opening| json!({
+        "openings": state.doors.openings().iter().map(|opening| serde_json::json!({
             "name": opening.name,
             "place": opening.place,
             "open": opening.fault.is_none(),
             "fault": opening.fault,
         })).collect::<Vec<_>>(),
         "doors": Door::ALL.map(|door| door_status(state, door)),
-        "nodes": stats.nodes.iter().map(|node| json!({
+        "nodes": stats.nodes.iter().map(|node| serde_json::json!({
             "credit_bits": node.credit_bits,
             "reseeds": node.reseeds,
             "fetches": node.fetches,
         })).collect::<Vec<_>>(),
-        "pools": stats.pools.iter().map(|pool| json!({
+        "pools": stats.pools.iter().map(|pool| serde_json::json!({
             "bytes": pool.bytes,
             "credit_bits": pool.credit_bits,
         })).collect::<Vec<_>>(),
-        "sources": stats.sources.iter().map(|source| json!({
+        "sources": stats.sources.iter().map(|source| serde_json::json!({
             "name": source.name,
             "state": SourceState::of(source).name(),
             "health": source.health.name(),
@@ -59,20 +59,20 @@ pub fn status(state: &State) -> Value {
             "errors": source.errors,
             "last_error": source.last_error.map(|error| error.to_string()),
         })).collect::<Vec<_>>(),
-        "harvester": stats.harvester.map(|harvester| json!({
+        "harvester": stats.harvester.map(|harvester| serde_json::json!({
             "alive": harvester.alive,
             "rounds": harvester.rounds,
             "events": harvester.events,
             "cpu_time_us": harvester.cpu_time_us,
             "since_last_round_ms": harvester.last_round_ms_ago,
         })),
-        "users": state.users.greatest(LISTED).iter().map(|(peer, meter)| json!({
+        "users": state.users.greatest(LISTED).iter().map(|(peer, meter)| serde_json::json!({
             "user": peer.to_string(),
             "bytes": get(&meter.bytes),
             "requests": get(&meter.requests),
             "connections": get(&meter.connections),
         })).collect::<Vec<_>>(),
-        "connections": state.connections.greatest(LISTED).iter().map(|(number, meter)| json!({
+        "connections": state.connections.greatest(LISTED).iter().map(|(number, meter)| serde_json::json!({
             "number": number,
             "door": meter.door.name(),
             "user": meter.peer.to_string(),
@@ -82,7 +82,7 @@ pub fn status(state: &State) -> Value {
             "requests": get(&meter.requests),
             "faulty_requests": get(&meter.faulty),
         })).collect::<Vec<_>>(),
-        "notices": state.notices.last().iter().map(|notice| json!({
+        "notices": state.notices.last().iter().map(|notice| serde_json::json!({
             "ago_s": notice.ago_s(),
             "fault": notice.is_fault,
             "words": notice.words,
@@ -93,7 +93,7 @@ pub fn status(state: &State) -> Value {
 fn door_status(state: &State, door: Door) -> Value {
     let meter = state.doors.meter(door);
     let latencies = meter.latencies.counts();
-    json!({
+    serde_json::json!({
         "name": door.name(),
         "bytes": get(&meter.bytes),
         "requests": latencies.requests(),
