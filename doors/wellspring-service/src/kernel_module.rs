@@ -83,11 +83,11 @@ fn run(state: &State, mut module: OpenModule, ends: &Receiver<()>) {
         Ok(restored) => {
             let (nodes, found) = (restored.nodes, restored.found);
             let words = format!("{nodes} nodes of the kernel module got a seed: {found}");
-            state.notices.add(found.is_fault(), words);
+            state.event_log.add(found.is_fault(), words);
         }
         Err(error) => {
             let words = format!("the kernel module got no seed: {error}");
-            state.notices.add(true, words);
+            state.event_log.add(true, words);
         }
     }
     loop {

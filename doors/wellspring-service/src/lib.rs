@@ -5,24 +5,24 @@
 //! config_reader  a process that reads it again
 //! log          lines on stderr
 //! meters       the counters of a door
-//! share        a share of bytes a second
+//! rate_limit   a limit of bytes a second
 //! users        the users that draw, and their limits; connections: the open connections; turns: the order of users
 //! descriptors  those that are kept back for root and for the service itself
 //! heartbeats   which threads go round their loops
 //! sources      the sources as an operator sees them
-//! notices      the last events
+//! event_log    the last events
 //! doors        the doors, and which of them are open
 //! state        all of these, and the engine; admission: lets a connection in
 //! status       status and metrics, made of the state
 //! listener     a socket that accepts connections
 //! event_loop   waits for events, accepts connections, lets some wait (pauses): for the two below
 //! sockets      EGD, the bulk protocol, HTTP
-//! guests       virtio-rng for virtual machines, by vhost-user
+//! vhost_user_rng  virtio-rng for virtual machines, by vhost-user
 //! files        the device files
 //! page         the generation page; kernel_pool: the kernel's pool; kernel_module: the seeds of our kernel module
 //! systemd      messages to systemd
 //! process      signals, bounds, privileges, sandbox
-//! opened       opens what the configuration asks for
+//! startup      opens what the configuration asks for
 //! enclosure    gives up privileges, and closes the sandbox
 //! service      the service from its start to its end
 //! wipe         wipes many bytes at once
@@ -39,27 +39,27 @@ pub mod connections;
 pub mod descriptors;
 pub mod doors;
 pub mod enclosure;
+pub mod event_log;
 mod event_loop;
 pub mod files;
-pub mod guests;
 pub mod heartbeats;
 pub mod kernel_module;
 pub mod kernel_pool;
 pub mod listener;
 pub mod log;
 pub mod meters;
-pub mod notices;
-mod opened;
 pub mod page;
 mod pauses;
 pub mod process;
+pub mod rate_limit;
 pub mod service;
-pub mod share;
 pub mod sockets;
 pub mod sources;
+mod startup;
 pub mod state;
 pub mod status;
 mod systemd;
 mod turns;
 pub mod users;
+pub mod vhost_user_rng;
 mod wipe;

@@ -8,22 +8,22 @@ use crate::config_reader::ConfigReader;
 use crate::doors::Doors;
 use crate::enclosure::{enclose, user};
 use crate::files::{MountedFiles, ServedFiles};
-use crate::guests::Guests;
 use crate::kernel_module::KernelSeeds;
 use crate::kernel_pool::KernelPool;
 use crate::listener::Listener;
 use crate::log;
 use crate::meters::add;
-use crate::opened::open;
 use crate::page::Page;
 use crate::process::bounds;
 use crate::process::privileges::User;
 use crate::process::signals::{Order, Signals};
 use crate::sockets::Workers;
 use crate::sources::SourceWatch;
+use crate::startup::open;
 use crate::state::State;
 use crate::systemd::Supervisor;
 use crate::users::Users;
+use crate::vhost_user_rng::Guests;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sd_notify::NotifyState;
 use std::fs;
@@ -262,7 +262,7 @@ impl Service {
     fn diverge(&self, words: &str) {
         self.state.engine.diverge_from_clones();
         add(&self.state.clone_notices, 1);
-        self.state.notices.add(false, words.into());
+        self.state.event_log.add(false, words.into());
     }
 
     fn tick(&mut self, now: Instant) {
@@ -280,7 +280,7 @@ impl Service {
             Some(Ok(true)) => tracing::debug!("the kernel's pool was fed"),
             Some(Err(error)) => {
                 let words = format!("the kernel's pool was not fed: {error}");
-                self.state.notices.add(true, words);
+                self.state.event_log.add(true, words);
             }
             _ => {}
         }
@@ -297,7 +297,7 @@ impl Service {
         let stuck = self.state.heartbeats.look();
         for name in stuck.iter().filter(|name| !self.stuck.contains(name)) {
             let words = format!("the thread {name} is stuck: its connections are not served");
-            self.state.notices.add(true, words);
+            self.state.event_log.add(true, words);
         }
         self.stuck = stuck;
         self.stuck.is_empty()
@@ -317,7 +317,7 @@ impl Service {
     fn look_at_sources(&mut self) {
         let sources = self.state.engine.stats().sources;
         for (is_fault, words) in self.sources.changes(&sources) {
-            self.state.notices.add(is_fault, words);
+            self.state.event_log.add(is_fault, words);
         }
     }
 
@@ -331,7 +331,7 @@ impl Service {
                 for section in self.config.needs_restart(&new) {
                     let words =
                         format!("[{section}] has changed: that takes effect at the next start");
-                    self.state.notices.add(false, words);
+                    self.state.event_log.add(false, words);
                 }
                 self.state.users.set_limits(&new.limits);
                 if let Some(guests) = &self.guests {
@@ -339,12 +339,12 @@ impl Service {
                 }
                 log::set_level(new.log.level);
                 self.state
-                    .notices
+                    .event_log
                     .add(false, "the configuration was read again".into());
             }
             Err(fault) => {
                 let words = format!("the configuration stays as it was: {fault}");
-                self.state.notices.add(true, words);
+                self.state.event_log.add(true, words);
             }
         }
         self.tell(&[NotifyState::Ready]);

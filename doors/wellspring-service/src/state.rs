@@ -3,8 +3,8 @@
 use crate::connections::Connections;
 use crate::descriptors::Descriptors;
 use crate::doors::Doors;
+use crate::event_log::EventLog;
 use crate::heartbeats::Heartbeats;
-use crate::notices::Notices;
 use crate::users::Users;
 use core::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -29,7 +29,7 @@ pub struct State {
     /// Clones, restores, suspends, and orders to take new keys, since the start.
     pub clone_notices: AtomicU64,
     /// The last events.
-    pub notices: Notices,
+    pub event_log: EventLog,
     started: Instant,
     /// The generation that was last seen, and the time when it was first seen.
     generation: Mutex<(u64, Instant)>,
@@ -48,7 +48,7 @@ impl State {
             descriptors: Descriptors::of_process(),
             heartbeats: Heartbeats::default(),
             clone_notices: AtomicU64::new(0),
-            notices: Notices::default(),
+            event_log: EventLog::default(),
             started: Instant::now(),
             generation,
         }

@@ -2,7 +2,7 @@
 
 use crate::config::LimitsSection;
 use crate::meters::{add, get, subtract};
-use crate::share::Share;
+use crate::rate_limit::RateLimit;
 use core::cmp::Reverse;
 use core::fmt;
 use core::sync::atomic::AtomicU64;
@@ -44,7 +44,7 @@ pub struct UserMeter {
     pub requests: AtomicU64,
     /// Connections now.
     pub connections: AtomicU64,
-    share: Share,
+    limit: RateLimit,
 }
 
 /// Users without a connection are remembered up to this number. One person can have 65,536 user numbers (subuid(5)), and
@@ -158,7 +158,7 @@ impl Users {
         if peer == Peer::ROOT {
             return 0;
         }
-        meter.share.reserve(rate, bytes, now_ns)
+        meter.limit.reserve(rate, bytes, now_ns)
     }
 
     /// The most bytes a second for one guest; 0: no limit.

@@ -82,7 +82,7 @@ pub fn json(state: &State) -> Value {
             "requests": get(&meter.requests),
             "faulty_requests": get(&meter.faulty),
         })).collect::<Vec<_>>(),
-        "notices": state.notices.last().iter().map(|notice| serde_json::json!({
+        "notices": state.event_log.last().iter().map(|notice| serde_json::json!({
             "ago_s": notice.ago_s(),
             "fault": notice.is_fault,
             "words": notice.words,

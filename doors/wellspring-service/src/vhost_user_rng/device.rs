@@ -1,7 +1,7 @@
 //! The virtio device of one guest: what the messages of vhost-user set.
 
 use super::limits::Pass;
-use super::memory::{MAX_REGIONS, Memory, Place};
+use super::memory::{MAX_REGIONS, Memory, RegionPlace};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -184,7 +184,7 @@ impl VhostUserBackendReqHandlerMut for Device {
         // What is replaced counts no more, and is not mapped twice.
         self.memory = Memory::default();
         for (region, file) in regions.iter().zip(files) {
-            let place = Place {
+            let place = RegionPlace {
                 guest: region.guest_phys_addr,
                 user: region.user_addr,
                 bytes: region.memory_size,
@@ -290,7 +290,7 @@ impl VhostUserBackendReqHandlerMut for Device {
         file: File,
         _postcopy: Option<bool>,
     ) -> Result<Option<Base>> {
-        let place = Place {
+        let place = RegionPlace {
             guest: region.guest_phys_addr,
             user: region.user_addr,
             bytes: region.memory_size,

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use wellspring_os::os::now_with_sleep_ns;
 
-/// The number of notices that are kept.
+/// The number of events that are kept.
 const KEPT: usize = 64;
 
 /// An event.
 #[derive(Clone, Debug)]
-pub struct Notice {
+pub struct LoggedEvent {
     /// The time of the event, in nanoseconds since boot: the wall clock may be set, and an age must not jump.
     pub at_ns: u64,
     /// Whether an operator should look at it.
@@ -18,7 +18,7 @@ pub struct Notice {
     pub words: String,
 }
 
-impl Notice {
+impl LoggedEvent {
     /// The seconds since the event, with the time for which the machine slept.
     #[must_use]
     pub fn ago_s(&self) -> u64 {
@@ -26,11 +26,11 @@ impl Notice {
     }
 }
 
-/// The last notices.
+/// The last events.
 #[derive(Debug, Default)]
-pub struct Notices(Mutex<VecDeque<Notice>>);
+pub struct EventLog(Mutex<VecDeque<LoggedEvent>>);
 
-impl Notices {
+impl EventLog {
     /// Notes an event, and logs it.
     pub fn add(&self, is_fault: bool, words: String) {
         if is_fault {
@@ -42,7 +42,7 @@ impl Notices {
         if kept.len() == KEPT {
             kept.pop_front();
         }
-        kept.push_back(Notice {
+        kept.push_back(LoggedEvent {
             at_ns: now_with_sleep_ns(),
             is_fault,
             words,
@@ -51,7 +51,7 @@ impl Notices {
 
     /// The last ones, the newest first.
     #[must_use]
-    pub fn last(&self) -> Vec<Notice> {
+    pub fn last(&self) -> Vec<LoggedEvent> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().rev().cloned().collect()
     }

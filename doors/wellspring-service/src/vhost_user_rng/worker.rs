@@ -1,9 +1,9 @@
 //! The thread that serves the guests of one user, each in its turn.
 
-use super::calls::GuestCalls;
 use super::device::Device;
 use super::guest::Guest;
 use super::inbox::{Arrival, Inbox};
+use super::notify::GuestCalls;
 use super::request::MAX_REQUEST_BYTES;
 use crate::event_loop::{EventLoop, Wake, Wants};
 use crate::heartbeats::Heartbeat;

@@ -5,7 +5,7 @@
 //! mapping   a region of a guest's memory, mapped
 //! sigbus    a guest's memory that is cut off under us: zeros in place of a signal
 //! memory    the regions of one guest
-//! calls     calls to guests, and a way out of a call that waits
+//! notify    calls to guests, and a way out of a call that waits
 //! request   one request: a chain of descriptors, and the bytes for it
 //! device    the virtio device: what the messages of vhost-user set
 //! guest     one connection: its messages, its requests, its turn
@@ -22,13 +22,13 @@
 //! other fault ends the connection.
 
 mod acceptor;
-mod calls;
 mod device;
 mod guest;
 mod inbox;
 mod limits;
 mod mapping;
 mod memory;
+mod notify;
 pub mod request;
 mod sigbus;
 mod threads;

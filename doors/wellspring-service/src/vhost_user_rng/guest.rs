@@ -1,12 +1,12 @@
 //! One guest: its messages, its requests, and its turn.
 
-use super::calls::GuestCalls;
 use super::device::Device;
+use super::notify::GuestCalls;
 use super::request::{BrokenRing, Outcome, serve_next};
 use crate::admission::Admission;
 use crate::event_loop::{SEED_POLL, Wants};
 use crate::meters::add;
-use crate::share::Share;
+use crate::rate_limit::RateLimit;
 use crate::state::State;
 use crate::wipe::Scratch;
 use rustix::event::epoll::EventFlags;
@@ -42,7 +42,7 @@ pub(super) struct Guest {
     messages: BackendReqHandler<Mutex<Device>>,
     device: Arc<Mutex<Device>>,
     pub(super) admission: Admission,
-    share: Share,
+    limit: RateLimit,
 }
 
 impl Guest {
@@ -58,7 +58,7 @@ impl Guest {
             stream,
             device,
             admission,
-            share: Share::default(),
+            limit: RateLimit::default(),
         })
     }
 
@@ -182,7 +182,7 @@ impl Guest {
                 let now_ns = state.now_ns();
                 let peer = self.admission.meter.peer;
                 match users.reserve(peer, &self.admission.user, bytes, now_ns) {
-                    0 => self.share.reserve(users.guest_rate(), bytes, now_ns),
+                    0 => self.limit.reserve(users.guest_rate(), bytes, now_ns),
                     wait_ns => wait_ns,
                 }
             };

@@ -1,7 +1,7 @@
 //! The threads of the users who have guests.
 
-use super::calls::GuestCalls;
 use super::inbox::{Arrival, Inbox};
+use super::notify::GuestCalls;
 use super::worker::Worker;
 use crate::process::panics::ends_process;
 use crate::state::State;

@@ -1,19 +1,19 @@
-//! A share of bytes a second.
+//! A limit of bytes a second.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A share may be drawn in advance for this time.
+/// Bytes may be drawn in advance for this time.
 const BURST_NS: u64 = 1_000_000_000;
 
-/// The part of its share that one user or guest has drawn.
+/// The bytes that one user or guest has drawn, against its limit.
 #[derive(Debug, Default)]
-pub struct Share {
+pub struct RateLimit {
     /// The time until which the bytes drawn so far use it up, in nanoseconds of the service's clock.
     used_until_ns: AtomicU64,
 }
 
-impl Share {
-    /// Takes `bytes` at `now_ns` from a share of `rate` bytes a second; 0: it has no limit. Returns the time to wait
+impl RateLimit {
+    /// Takes `bytes` at `now_ns` of `rate` bytes a second; 0: there is no limit. Returns the time to wait
     /// first, in nanoseconds. If that is not 0, nothing was taken.
     #[must_use]
     pub fn reserve(&self, rate: u64, bytes: u64, now_ns: u64) -> u64 {

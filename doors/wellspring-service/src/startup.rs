@@ -184,7 +184,7 @@ mod tests {
     /// In a program of its own, whose descriptor 3 is a socket as systemd gives it.
     #[test]
     fn a_descriptor_from_systemd_is_taken_once() {
-        const NAME: &str = "opened::tests::a_descriptor_from_systemd_is_taken_once";
+        const NAME: &str = "startup::tests::a_descriptor_from_systemd_is_taken_once";
         const MARK: &str = "WELLSPRING_TAKES_DESCRIPTORS";
         let doors = Doors::default();
         if var_os(MARK).is_some() {

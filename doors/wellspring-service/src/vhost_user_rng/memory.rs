@@ -20,7 +20,7 @@ const MAX_TOUCHED: usize = 256;
 
 /// Where a region is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct RegionPlace {
     /// The address that the guest uses.
     pub(super) guest: u64,
     /// The address that the other end uses.
@@ -40,7 +40,7 @@ pub(super) struct Memory {
     /// The pages that requests have touched since the regions were mapped, at most: a page counts each time.
     touched: usize,
     /// Dropped last: memory counts until it is unmapped.
-    parts: Vec<(Place, Part)>,
+    parts: Vec<(RegionPlace, Part)>,
 }
 
 impl Memory {
@@ -54,7 +54,12 @@ impl Memory {
     /// # Errors
     ///
     /// It cannot be mapped, overlaps another one, or is beyond a limit.
-    pub(super) fn add(&mut self, place: Place, file: &File, pass: &Arc<Pass>) -> io::Result<()> {
+    pub(super) fn add(
+        &mut self,
+        place: RegionPlace,
+        file: &File,
+        pass: &Arc<Pass>,
+    ) -> io::Result<()> {
         let total: u64 = self.parts.iter().map(|(place, _)| place.bytes).sum();
         let is_too_much = place.bytes > MAX_GUEST_BYTES - total.min(MAX_GUEST_BYTES);
         if self.parts.len() == MAX_REGIONS || is_too_much {
@@ -124,7 +129,7 @@ impl Memory {
 /// A view with one more region, which points into this mapping.
 fn with_region(
     view: &GuestMemoryMmap,
-    place: Place,
+    place: RegionPlace,
     mapping: &Mapping,
 ) -> io::Result<GuestMemoryMmap> {
     let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
