@@ -1,7 +1,7 @@
 //! A number of this process: a fork of any kind changes it.
 
 use crate::memory::Pages;
-use crate::sandbox;
+use crate::system_calls;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// The number where there is none yet. A fork wipes the number to this as well.
@@ -31,7 +31,7 @@ pub(crate) fn get_or_make() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(NONE + 1);
 
     if core::ptr::eq(place(), &raw const NO_PAGE) {
-        if sandbox::is_prepared() {
+        if system_calls::are_forbidden() {
             return NONE;
         }
         let Ok(page) = Pages::map(4096) else {

@@ -265,8 +265,8 @@ impl EngineInner {
 
     /// Makes any read.
     ///
-    /// The functions that it calls are inlined, so that few instructions follow the last fork check: a fork in them, by a signal handler,
-    /// gives parent and child the same bytes.
+    /// The functions that it calls are inlined, so that few instructions follow the last fork check: a fork in them, by a
+    /// signal handler, gives parent and child the same bytes.
     #[cold]
     #[inline(never)]
     pub(crate) fn read_slowly<H: TapHandle>(
