@@ -1,234 +1,75 @@
-//! The implementations of the two functions, and the choice among them.
+//! An implementation of a function, as a table of data.
 
-use crate::Prf;
-use crate::portable;
-use crate::schedule::{self, Expansion, Fill};
-#[cfg(target_arch = "x86_64")]
-use crate::x86::features::Features;
-use core::fmt;
+use crate::features::Features;
+use crate::schedule::Schedule;
+use crate::{KEY_BYTES, Prf};
 use core::hash::{Hash, Hasher};
+use core::{fmt, ptr};
 
-/// An implementation of a [`Prf`]: one of the constants below.
-///
-/// The backends named after instructions exist on x86-64 only. A program is linked with the backends that it names, and
-/// with those that a function of this type chooses from.
+/// An implementation of a [`Prf`]: one of those in [`Backend::ALL`].
 #[derive(Clone, Copy)]
-pub struct Backend(&'static Implementation);
+pub struct Backend(pub(crate) &'static Implementation);
 
-/// Equal for equal backends only; the compiler may give one of them several addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    #[cfg(target_arch = "x86_64")]
-    Aes256Vaes512,
-    #[cfg(target_arch = "x86_64")]
-    Aes256Vaes256,
-    #[cfg(target_arch = "x86_64")]
-    Aes256Ni,
-    Aes256Portable,
-    #[cfg(target_arch = "x86_64")]
-    ChaCha20Avx512,
-    #[cfg(target_arch = "x86_64")]
-    ChaCha20Avx2,
-    #[cfg(target_arch = "x86_64")]
-    ChaCha20Sse2,
-    ChaCha20Portable,
+/// The data of a backend. Each has a file of its own in the folder of its machine, with one static of this type.
+///
+/// No branch and no address depends on the key. The functions are `#[inline(never)]`: a wipe of the stack covers the frames
+/// below its own. The vector registers hold neither key nor keystream after a call; the
+/// stack may, and is wiped by the caller.
+pub(crate) struct Implementation {
+    /// In reports, `function-instructions`.
+    pub(crate) name: &'static str,
+    pub(crate) prf: Prf,
+    /// These must be there for `expand`, `fill` and `bulk`.
+    pub(crate) features: Features,
+    pub(crate) expand: Expand,
+    /// How much of the stack `expand` takes in optimised code.
+    pub(crate) expand_stack_bytes: usize,
+    pub(crate) fill: Fill,
+    /// How much of the stack `fill` takes in optimised code; 0 if what it stores there is no secret.
+    pub(crate) fill_stack_bytes: usize,
+    /// A faster `fill` for numbers that are not secret.
+    pub(crate) bulk: Option<Bulk>,
 }
 
-struct Implementation {
-    kind: Kind,
-    expansion: Expansion,
-    /// With 20 rounds for ChaCha.
-    fill: Fill,
+/// Sets up a key. Safe where the CPU has the features of the backend.
+pub(crate) type Expand = unsafe fn(&[u8; KEY_BYTES]) -> Schedule;
+
+/// Overwrites a destination with the blocks from a counter on: (schedule, rounds of ChaCha, counter, destination). The
+/// low half of the counter does not wrap before the last block. AES-256 has 14 rounds and ignores the number.
+///
+/// Safe where the CPU has the features of the backend.
+pub(crate) type Fill = unsafe fn(&Schedule, usize, u128, &mut [u8]);
+
+/// Like [`Fill`], but makes floats and returns the bytes that it filled.
+pub(crate) type FillFloats = unsafe fn(&Schedule, usize, u128, &mut [u8]) -> usize;
+
+/// Functions for long requests of [`SeekableKeystream`](crate::SeekableKeystream), which take more of the stack.
+pub(crate) struct Bulk {
+    /// The shortest request for `fill` and the functions for floats.
+    pub(crate) from_bytes: usize,
+    pub(crate) fill: Fill,
+    pub(crate) fill_f32: FillFloats,
+    pub(crate) fill_f64: FillFloats,
+    pub(crate) stack_bytes: usize,
 }
 
-#[allow(
-    non_upper_case_globals,
-    reason = "they are used as the variants of an enum are"
-)]
 impl Backend {
-    /// AES-256 on VAES and AVX-512 (F, BW, DQ, VL): 32 blocks in flight.
-    #[cfg(target_arch = "x86_64")]
-    pub const Aes256Vaes512: Backend = Backend(&Implementation {
-        kind: Kind::Aes256Vaes512,
-        expansion: Expansion::RoundKeys,
-        fill: schedule::aes256_vaes512,
-    });
-    /// AES-256 on VAES and AVX2: 16 blocks in flight.
-    #[cfg(target_arch = "x86_64")]
-    pub const Aes256Vaes256: Backend = Backend(&Implementation {
-        kind: Kind::Aes256Vaes256,
-        expansion: Expansion::RoundKeys,
-        fill: schedule::aes256_vaes256,
-    });
-    /// AES-256 on AES-NI: 8 blocks in flight.
-    #[cfg(target_arch = "x86_64")]
-    pub const Aes256Ni: Backend = Backend(&Implementation {
-        kind: Kind::Aes256Ni,
-        expansion: Expansion::RoundKeys,
-        fill: schedule::aes256_ni,
-    });
-    /// AES-256 in plain Rust, bitsliced, on every machine, in constant time: 4 blocks at a time.
-    pub const Aes256Portable: Backend = Backend(&Implementation {
-        kind: Kind::Aes256Portable,
-        expansion: Expansion::Bitsliced(portable::Aes256::new),
-        fill: schedule::aes256_portable,
-    });
-    /// ChaCha20 on AVX-512 (F, BW, DQ, VL): 16 blocks at a time.
-    #[cfg(target_arch = "x86_64")]
-    pub const ChaCha20Avx512: Backend = Backend(&Implementation {
-        kind: Kind::ChaCha20Avx512,
-        expansion: Expansion::ChaCha20,
-        fill: schedule::chacha20_on_avx512::<20>,
-    });
-    /// ChaCha20 on AVX2: 8 blocks at a time.
-    #[cfg(target_arch = "x86_64")]
-    pub const ChaCha20Avx2: Backend = Backend(&Implementation {
-        kind: Kind::ChaCha20Avx2,
-        expansion: Expansion::ChaCha20,
-        fill: schedule::chacha20_on_avx2::<20>,
-    });
-    /// ChaCha20 on SSE2, which every x86-64 CPU has: 4 blocks at a time.
-    #[cfg(target_arch = "x86_64")]
-    pub const ChaCha20Sse2: Backend = Backend(&Implementation {
-        kind: Kind::ChaCha20Sse2,
-        expansion: Expansion::ChaCha20,
-        fill: schedule::chacha20_on_sse2::<20>,
-    });
-    /// ChaCha20 in plain Rust, on every machine, in constant time: one block at a time.
-    pub const ChaCha20Portable: Backend = Backend(&Implementation {
-        kind: Kind::ChaCha20Portable,
-        expansion: Expansion::ChaCha20,
-        fill: schedule::chacha20_portable::<20>,
-    });
-
-    /// Every backend, the best of each function first.
-    pub const ALL: &[Backend] = &[
-        #[cfg(target_arch = "x86_64")]
-        Backend::Aes256Vaes512,
-        #[cfg(target_arch = "x86_64")]
-        Backend::Aes256Vaes256,
-        #[cfg(target_arch = "x86_64")]
-        Backend::Aes256Ni,
-        Backend::Aes256Portable,
-        #[cfg(target_arch = "x86_64")]
-        Backend::ChaCha20Avx512,
-        #[cfg(target_arch = "x86_64")]
-        Backend::ChaCha20Avx2,
-        #[cfg(target_arch = "x86_64")]
-        Backend::ChaCha20Sse2,
-        Backend::ChaCha20Portable,
-    ];
-
-    /// The best backend of `prf` that this CPU runs.
-    #[must_use]
-    pub fn detect(prf: Prf) -> Backend {
-        let of_prf = |backend: &&Backend| backend.prf() == prf;
-        Self::first_available(Backend::ALL.iter().filter(of_prf))
-    }
-
-    /// The best backend for a program that asks for no function: AES-256 where the CPU has instructions for it, elsewhere
-    /// ChaCha20, which is fast and constant in time without any.
-    ///
-    /// A CPU with AVX2 has instructions for AES too, unless a hypervisor hides them. So the backends of ChaCha20 for wider
-    /// registers are not among the choices, and not in a program that calls this function alone.
-    #[must_use]
-    pub fn best() -> Backend {
-        const CHOICES: &[Backend] = &[
-            #[cfg(target_arch = "x86_64")]
-            Backend::Aes256Vaes512,
-            #[cfg(target_arch = "x86_64")]
-            Backend::Aes256Vaes256,
-            #[cfg(target_arch = "x86_64")]
-            Backend::Aes256Ni,
-            #[cfg(target_arch = "x86_64")]
-            Backend::ChaCha20Sse2,
-            // Miri runs no instructions of x86-64; every CPU of that kind has SSE2.
-            #[cfg(any(miri, not(target_arch = "x86_64")))]
-            Backend::ChaCha20Portable,
-        ];
-        Self::first_available(CHOICES.iter())
-    }
-
-    fn first_available<'a>(backends: impl Iterator<Item = &'a Backend>) -> Backend {
-        let mut available = backends.filter(|backend| backend.is_available());
-        let best = available.next();
-        *best.expect("one is available everywhere")
-    }
-
     /// The function this backend implements.
     #[must_use]
     pub const fn prf(self) -> Prf {
-        match self.0.kind {
-            #[cfg(target_arch = "x86_64")]
-            Kind::Aes256Vaes512 | Kind::Aes256Vaes256 | Kind::Aes256Ni => Prf::Aes256,
-            Kind::Aes256Portable => Prf::Aes256,
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Avx512 | Kind::ChaCha20Avx2 | Kind::ChaCha20Sse2 => Prf::ChaCha20,
-            Kind::ChaCha20Portable => Prf::ChaCha20,
-        }
+        self.0.prf
     }
 
     /// The name in reports, `function-instructions`.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self.0.kind {
-            #[cfg(target_arch = "x86_64")]
-            Kind::Aes256Vaes512 => "aes256-vaes512",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Aes256Vaes256 => "aes256-vaes256",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Aes256Ni => "aes256-ni",
-            Kind::Aes256Portable => "aes256-portable",
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Avx512 => "chacha20-avx512",
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Avx2 => "chacha20-avx2",
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Sse2 => "chacha20-sse2",
-            Kind::ChaCha20Portable => "chacha20-portable",
-        }
-    }
-
-    /// Whether this CPU and its operating system run the backend's instructions.
-    ///
-    /// CPUID is asked once in a process; later answers cost one load.
-    #[must_use]
-    pub fn is_available(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        let runs = |features| Features::of_this_machine().contain(features);
-        match self.0.kind {
-            #[cfg(target_arch = "x86_64")]
-            Kind::Aes256Vaes512 => runs(Features::AES.and(Features::VAES).and(Features::AVX512)),
-            #[cfg(target_arch = "x86_64")]
-            Kind::Aes256Vaes256 => runs(Features::AES.and(Features::VAES).and(Features::AVX2)),
-            #[cfg(target_arch = "x86_64")]
-            Kind::Aes256Ni => runs(Features::AES),
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Avx512 => runs(Features::AVX512),
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Avx2 => runs(Features::AVX2),
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Sse2 => !cfg!(miri),
-            Kind::Aes256Portable | Kind::ChaCha20Portable => true,
-        }
-    }
-
-    pub(crate) fn kind(self) -> Kind {
-        self.0.kind
-    }
-
-    pub(crate) fn expansion(self) -> Expansion {
-        self.0.expansion
-    }
-
-    pub(crate) fn fill(self) -> Fill {
-        self.0.fill
+        self.0.name
     }
 }
 
 impl PartialEq for Backend {
     fn eq(&self, other: &Self) -> bool {
-        self.kind() == other.kind()
+        ptr::eq(self.0, other.0)
     }
 }
 
@@ -236,13 +77,13 @@ impl Eq for Backend {}
 
 impl Hash for Backend {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.kind().hash(state);
+        ptr::hash(self.0, state);
     }
 }
 
 impl fmt::Debug for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind().fmt(f)
+        f.write_str(self.name())
     }
 }
 

@@ -1,11 +1,13 @@
 //! The keystream of a key and a counter.
 
-use crate::backend::Kind;
-use crate::schedule::{self, Expansion, Schedule};
-#[cfg(target_arch = "x86_64")]
-use crate::x86::aes_schedule::RoundKeys;
-use crate::{Backend, KEY_BYTES, chacha20_key::ChaCha20Key, stack};
+use crate::backend::Fill;
+use crate::runs::fill_in_runs;
+use crate::schedule::Schedule;
+use crate::{Backend, KEY_BYTES, Prf, stack};
 use core::fmt;
+
+/// The rounds of ChaCha20.
+const ROUNDS: usize = 20;
 
 /// The keystream of one key, from a counter on.
 ///
@@ -39,42 +41,14 @@ impl Keystream {
     #[must_use]
     pub fn new(backend: Backend, key: &[u8; KEY_BYTES], counter: u128) -> Self {
         assert!(backend.is_available(), "this CPU does not run the backend");
-        let _copies = stack::WipeAfterSetUp(backend);
+        let _copies = stack::EraseAfterSetUp(backend.0.expand_stack_bytes);
         Self::set_up(backend, key, counter)
     }
 
     #[inline(never)]
     fn set_up(backend: Backend, key: &[u8; KEY_BYTES], counter: u128) -> Self {
-        match backend.expansion() {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the backend is available; all that work on round keys include AES-NI and SSSE3.
-            Expansion::RoundKeys => unsafe { Self::with_round_keys(backend, key, counter) },
-            Expansion::Bitsliced(expand) => {
-                Self::from_schedule(backend, counter, || Schedule::Bitsliced(expand(key)))
-            }
-            Expansion::ChaCha20 => Self::from_schedule(backend, counter, || {
-                Schedule::ChaCha20(ChaCha20Key::new(key))
-            }),
-        }
-    }
-
-    /// Compiled once for each schedule: a small schedule then takes little of the stack.
-    #[inline(never)]
-    fn from_schedule(backend: Backend, counter: u128, schedule: impl FnOnce() -> Schedule) -> Self {
-        let schedule = schedule();
-        Self {
-            backend,
-            counter,
-            schedule,
-        }
-    }
-
-    /// AES is enabled here, so that `expand` is inlined and the round keys go from registers to their place.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(never)]
-    #[target_feature(enable = "aes,ssse3")]
-    fn with_round_keys(backend: Backend, key: &[u8; KEY_BYTES], counter: u128) -> Self {
-        let schedule = Schedule::RoundKeys(RoundKeys::expand(key));
+        // SAFETY: `new` has asserted that the backend is available.
+        let schedule = unsafe { (backend.0.expand)(key) };
         Self {
             backend,
             counter,
@@ -87,69 +61,65 @@ impl Keystream {
     ///
     /// There is no limit of length: callers limit how much they take from one key.
     pub fn fill(&mut self, destination: &mut [u8]) {
-        self.generate(destination);
-        stack::wipe_after_fill(self.backend);
+        self.counter = self.generate(self.backend.0.fill, ROUNDS, self.counter, destination);
+        stack::erase_stack_of(self.backend.0.fill_stack_bytes);
     }
 
-    #[inline(never)]
-    fn generate(&mut self, destination: &mut [u8]) {
-        self.backend.fill()(&self.schedule, &mut self.counter, destination);
-    }
-
-    /// Overwrites `destination` with the blocks from `first_block` on, with `ROUNDS` rounds of
-    /// ChaCha. The counter of this keystream does not change.
-    pub(crate) fn fill_from<const ROUNDS: usize>(&self, first_block: u128, destination: &mut [u8]) {
-        self.generate_from::<ROUNDS>(first_block, destination);
-        stack::wipe_after_seekable_fill(self.backend, destination.len());
-    }
-
-    #[inline(never)]
-    fn generate_from<const ROUNDS: usize>(&self, mut block: u128, destination: &mut [u8]) {
-        let fill: schedule::Fill = match self.backend.kind() {
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Avx512 => schedule::seekable_chacha_on_avx512::<ROUNDS>,
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Avx2 => schedule::chacha20_on_avx2::<ROUNDS>,
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Sse2 => schedule::chacha20_on_sse2::<ROUNDS>,
-            Kind::ChaCha20Portable => schedule::chacha20_portable::<ROUNDS>,
-            // AES-256 has a fixed number of rounds.
-            _ => self.backend.fill(),
+    /// Returns the counter of the next block.
+    #[inline]
+    fn generate(&self, fill: Fill, rounds: usize, first: u128, destination: &mut [u8]) -> u128 {
+        const AES_BLOCK_BYTES: usize = Prf::Aes256.block_bytes();
+        const CHACHA_BLOCK_BYTES: usize = Prf::ChaCha20.block_bytes();
+        let fill = |first, run: &mut [u8]| {
+            // SAFETY: `new` has asserted that the backend is available.
+            unsafe { fill(&self.schedule, rounds, first, run) }
         };
-        fill(&self.schedule, &mut block, destination);
-    }
-
-    /// Overwrites the start of `destination` with floats of `FLOAT_BITS` bits, made of the words of the blocks from
-    /// `first_block` on. Returns the bytes that it filled: 0 where the backend does not make floats.
-    pub(crate) fn fill_floats_from<const ROUNDS: usize, const FLOAT_BITS: usize>(
-        &self,
-        first_block: u128,
-        destination: &mut [u8],
-    ) -> usize {
-        let filled = self.floats_from::<ROUNDS, FLOAT_BITS>(first_block, destination);
-        stack::wipe_after_seekable_fill(self.backend, filled);
-        filled
-    }
-
-    #[inline(never)]
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        allow(unused_variables, reason = "no backend makes floats")
-    )]
-    fn floats_from<const ROUNDS: usize, const FLOAT_BITS: usize>(
-        &self,
-        first_block: u128,
-        destination: &mut [u8],
-    ) -> usize {
-        match self.backend.kind() {
-            #[cfg(target_arch = "x86_64")]
-            Kind::ChaCha20Avx512 => schedule::chacha_floats_on_avx512::<ROUNDS, FLOAT_BITS>(
-                &self.schedule,
-                first_block,
-                destination,
-            ),
-            _ => 0,
+        match self.backend.prf() {
+            Prf::Aes256 => fill_in_runs::<AES_BLOCK_BYTES>(first, destination, fill),
+            Prf::ChaCha20 => fill_in_runs::<CHACHA_BLOCK_BYTES>(first, destination, fill),
         }
+    }
+
+    /// Overwrites `destination` with the blocks from `first` on, with `rounds` rounds of ChaCha. The counter of this
+    /// keystream does not change.
+    pub(crate) fn fill_from(&self, rounds: usize, first: u128, destination: &mut [u8]) {
+        let backend = self.backend.0;
+        match &backend.bulk {
+            Some(bulk) if destination.len() >= bulk.from_bytes => {
+                self.generate(bulk.fill, rounds, first, destination);
+                stack::erase_stack_of(bulk.stack_bytes);
+            }
+            _ => {
+                self.generate(backend.fill, rounds, first, destination);
+                stack::erase_stack_of(backend.fill_stack_bytes);
+            }
+        }
+    }
+
+    /// Overwrites the start of `destination` with floats of `float_bytes`, 4 or 8, made of the words of the blocks from
+    /// `first` on. The low half of the counter must not wrap before the last block. Returns the bytes that it filled: 0
+    /// where the backend does not make floats, and for short requests.
+    pub(crate) fn fill_floats_from(
+        &self,
+        float_bytes: usize,
+        rounds: usize,
+        first: u128,
+        destination: &mut [u8],
+    ) -> usize {
+        let Some(bulk) = &self.backend.0.bulk else {
+            return 0;
+        };
+        if destination.len() < bulk.from_bytes {
+            return 0;
+        }
+        let fill = match float_bytes {
+            4 => bulk.fill_f32,
+            _ => bulk.fill_f64,
+        };
+        // SAFETY: `new` has asserted that the backend is available.
+        let filled = unsafe { fill(&self.schedule, rounds, first, destination) };
+        stack::erase_stack_of(bulk.stack_bytes);
+        filled
     }
 
     /// The counter of the next block.

@@ -6,17 +6,18 @@
 //!
 //! ```text
 //! prf        the two functions: Prf, block length, name
-//! schedule   the key in the form that a backend needs, and the work of each backend
-//! backend    the implementations of a function, and which of them this CPU runs
-//! chacha20_key  the key of all ChaCha20 backends, wiped on drop
+//! features   what a CPU must have
+//! schedule   the key in the form that a backend needs, wiped on drop
+//! backend    an implementation of a function, as a table of data
+//! choice     which implementations there are, and which of them this CPU runs
+//! runs       the carry from the low half of the counter to the high half
+//! stack      wipes what the backends leave on the stack
 //! keystream  a key and a counter: one call by a pointer for each fill
 //! seekable   the same at any block number, with 8, 12 or 20 rounds, for numbers that are not secret
-//! runs       the carry from the low half of the counter to the high half, for all backends of x86-64
-//! stack      wipes what the backends leave on the stack and in registers
 //! sha256     the hash of pools and seeds, in place
-//! portable   backends in plain Rust, for every machine
-//! x86        backends for x86-64
 //! width      compiles safe code of other crates for several register widths
+//! portable   implementations in plain Rust, for every machine
+//! machine    implementations for one kind of machine, a folder each, and what the crate asks of it
 //! ```
 //!
 //! All backends of a function give the same bytes for every key, counter and length. Tests and
@@ -28,23 +29,22 @@
 #![no_std]
 
 mod backend;
-mod chacha20_key;
+mod choice;
+mod features;
 mod keystream;
+mod machine;
 mod portable;
 mod prf;
-#[cfg(target_arch = "x86_64")]
 mod runs;
 mod schedule;
 mod seekable;
 pub mod sha256;
 mod stack;
 mod width;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
 pub use backend::Backend;
 pub use keystream::Keystream;
 pub use prf::{KEY_BYTES, Prf, UnknownPrf};
 pub use seekable::{SeekableFunction, SeekableKeystream, Uniform};
 pub use stack::erase_stack;
-pub use width::{Width, Work};
+pub use width::{SimdTask, Width};

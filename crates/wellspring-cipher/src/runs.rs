@@ -1,4 +1,4 @@
-//! The carry from the low half of the counter to the high half, for all backends of x86-64.
+//! The carry from the low half of the counter to the high half, for all backends.
 
 /// Fills `destination` in runs within which the low 64 bits of the counter do not wrap.
 ///
@@ -6,33 +6,27 @@
 /// low half alone: the one wrap in 2^64 blocks always falls between two runs. Lanes past the end of
 /// a run may wrap; they must not be stored.
 ///
-/// Every run but the last consists of whole blocks. At the end the counter is that of the next block.
+/// Every run but the last consists of whole blocks. Returns the counter of the next block.
 #[inline]
-pub(crate) fn fill_in_runs(
-    counter: &mut u128,
-    block_bytes: usize,
+pub(crate) fn fill_in_runs<const BLOCK_BYTES: usize>(
+    first: u128,
     destination: &mut [u8],
     mut fill: impl FnMut(u128, &mut [u8]),
-) {
-    let mut rest = destination;
-    while !rest.is_empty() {
-        let bytes = bytes_until_wrap(*counter as u64, block_bytes).min(rest.len());
-        let (run, after) = rest.split_at_mut(bytes);
-        fill(*counter, run);
-        *counter = counter.wrapping_add(bytes.div_ceil(block_bytes) as u128);
-        rest = after;
+) -> u128 {
+    let blocks = destination.len().div_ceil(BLOCK_BYTES) as u64;
+    let next = first.wrapping_add(blocks.into());
+    // 0 stands for 2^64, and no destination has so many blocks.
+    let until_wrap = (first as u64).wrapping_neg();
+    if until_wrap == 0 || blocks <= until_wrap {
+        if blocks > 0 {
+            fill(first, destination);
+        }
+    } else {
+        let (before, after) = destination.split_at_mut(until_wrap as usize * BLOCK_BYTES);
+        fill(first, before);
+        fill(first.wrapping_add(until_wrap.into()), after);
     }
-}
-
-/// The bytes of the blocks from `low` to the wrap, or `usize::MAX` if they are more.
-#[inline]
-fn bytes_until_wrap(low: u64, block_bytes: usize) -> usize {
-    // From 0 there are 2^64 blocks, a number that does not fit in 64 bits: one is added below.
-    let blocks = low.wrapping_neg().wrapping_sub(1);
-    usize::try_from(blocks)
-        .unwrap_or(usize::MAX)
-        .saturating_add(1)
-        .saturating_mul(block_bytes)
+    next
 }
 
 #[cfg(test)]
@@ -42,13 +36,13 @@ mod tests {
     extern crate std;
     use std::vec::Vec;
 
-    fn runs(mut counter: u128, bytes: usize) -> (Vec<(u128, usize)>, u128) {
+    fn runs(first: u128, bytes: usize) -> (Vec<(u128, usize)>, u128) {
         let mut runs = Vec::new();
         let mut destination = [0; 400];
-        fill_in_runs(&mut counter, 16, &mut destination[..bytes], |first, run| {
+        let next = fill_in_runs::<16>(first, &mut destination[..bytes], |first, run| {
             runs.push((first, run.len()));
         });
-        (runs, counter)
+        (runs, next)
     }
 
     #[test]

@@ -39,6 +39,15 @@ impl SeekableFunction {
             Self::ChaCha8 | Self::ChaCha12 | Self::ChaCha20 => Prf::ChaCha20,
         }
     }
+
+    /// The rounds of ChaCha. AES-256 takes no notice of them.
+    const fn rounds(self) -> usize {
+        match self {
+            Self::ChaCha8 => 8,
+            Self::ChaCha12 => 12,
+            Self::Aes256 | Self::ChaCha20 => 20,
+        }
+    }
 }
 
 /// The keystream of one key, read at any block number through a shared reference.
@@ -89,14 +98,8 @@ impl SeekableKeystream {
     /// Overwrites `destination` with the blocks from number `first_block` on, the last of them in
     /// part. Block 0 follows block 2^128 - 1.
     pub fn fill(&self, first_block: u128, destination: &mut [u8]) {
-        let keystream = &self.keystream;
-        match self.function {
-            SeekableFunction::ChaCha8 => keystream.fill_from::<8>(first_block, destination),
-            SeekableFunction::ChaCha12 => keystream.fill_from::<12>(first_block, destination),
-            SeekableFunction::Aes256 | SeekableFunction::ChaCha20 => {
-                keystream.fill_from::<20>(first_block, destination);
-            }
-        }
+        let rounds = self.function.rounds();
+        self.keystream.fill_from(rounds, first_block, destination);
     }
 
     /// Overwrites the start of `numbers` with uniform floats in [0, 1), made of the words of the blocks from `first_block` on,
@@ -111,27 +114,15 @@ impl SeekableKeystream {
         if (first_block as u64).checked_add(bytes).is_none() {
             return 0;
         }
-        T::fill(self, first_block, numbers)
-    }
-
-    fn fill_floats<const FLOAT_BITS: usize>(
-        &self,
-        first_block: u128,
-        destination: &mut [u8],
-    ) -> usize {
-        let keystream = &self.keystream;
-        match self.function {
-            SeekableFunction::Aes256 => 0,
-            SeekableFunction::ChaCha8 => {
-                keystream.fill_floats_from::<8, FLOAT_BITS>(first_block, destination)
-            }
-            SeekableFunction::ChaCha12 => {
-                keystream.fill_floats_from::<12, FLOAT_BITS>(first_block, destination)
-            }
-            SeekableFunction::ChaCha20 => {
-                keystream.fill_floats_from::<20, FLOAT_BITS>(first_block, destination)
-            }
-        }
+        let (start, bytes) = (numbers.as_mut_ptr(), size_of_val(numbers));
+        // SAFETY: the same memory, which is not used by another name until this slice is gone. Bytes ask for no alignment,
+        // and `T` is one of two floats, of which any bits are a value.
+        let destination = unsafe { slice::from_raw_parts_mut(start.cast(), bytes) };
+        let rounds = self.function.rounds();
+        let filled =
+            self.keystream
+                .fill_floats_from(size_of::<T>(), rounds, first_block, destination);
+        filled / size_of::<T>()
     }
 
     /// The function that makes the blocks.
@@ -156,29 +147,8 @@ impl Uniform for f32 {}
 impl Uniform for f64 {}
 
 mod private {
-    use super::SeekableKeystream;
-
     /// Private, so that other crates cannot implement it.
-    pub trait Sealed: Sized {
-        /// See [`SeekableKeystream::fill_uniform`].
-        fn fill(keystream: &SeekableKeystream, first_block: u128, numbers: &mut [Self]) -> usize;
-    }
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
 }
-
-macro_rules! uniform {
-    ($float:ident) => {
-        impl private::Sealed for $float {
-            fn fill(keystream: &SeekableKeystream, first: u128, numbers: &mut [Self]) -> usize {
-                const BITS: usize = 8 * size_of::<$float>();
-                let (start, bytes) = (numbers.as_mut_ptr(), size_of_val(numbers));
-                // SAFETY: the same memory, which is not used by another name until this slice is gone. Bytes ask for no
-                // alignment, and any bits are a float.
-                let bytes = unsafe { slice::from_raw_parts_mut(start.cast(), bytes) };
-                keystream.fill_floats::<BITS>(first, bytes) / size_of::<Self>()
-            }
-        }
-    };
-}
-
-uniform!(f32);
-uniform!(f64);

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::panic::catch_unwind;
-use wellspring_cipher::{Width, Work};
+use wellspring_cipher::{SimdTask, Width};
 
 /// Work whose result says that it was done, and on what.
 struct Sum<'a>(&'a [u64]);
 
-impl Work for Sum<'_> {
+impl SimdTask for Sum<'_> {
     type Output = u64;
 
     #[inline(always)]

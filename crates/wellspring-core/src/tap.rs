@@ -3,7 +3,7 @@
 use crate::generation::NEVER;
 use crate::wipe;
 use core::sync::atomic::{Ordering, compiler_fence};
-use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Width, Work};
+use wellspring_cipher::{Backend, KEY_BYTES, Keystream, SimdTask, Width};
 use zeroize::Zeroize;
 
 /// The most output that one tap key makes: 2^20 bytes, Fortuna's limit.
@@ -274,7 +274,7 @@ struct HandOutLong<'a> {
     taken: &'a mut [u8],
 }
 
-impl Work for HandOutLong<'_> {
+impl SimdTask for HandOutLong<'_> {
     type Output = Option<()>;
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use rand_core::{TryRng, utils};
-use wellspring_cipher::{Width, Work};
+use wellspring_cipher::{SimdTask, Width};
 
 use crate::rng_trait::infallible_rng;
 use crate::xoshiro256plusplus::{LONG_JUMP, Xoshiro256PlusPlus, distance, output, step};
@@ -157,7 +157,7 @@ struct FillRows<'a> {
     rows: &'a mut [[u8; ROW_BYTES]],
 }
 
-impl Work for FillRows<'_> {
+impl SimdTask for FillRows<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -10,8 +10,22 @@
 //! are none, so there are four forms of the round. The round keys are moved alike when they are made.
 
 use super::sbox::{COMPLEMENT, State, substitute};
-use crate::KEY_BYTES;
-use zeroize::{ZeroizeOnDrop, optimization_barrier};
+use crate::backend::Implementation;
+use crate::features::Features;
+use crate::schedule::{Row, Schedule};
+use crate::{KEY_BYTES, Prf};
+
+pub(crate) static BACKEND: Implementation = Implementation {
+    name: "aes256-portable",
+    prf: Prf::Aes256,
+    features: Features::NONE,
+    expand,
+    // Its largest frame is 1.1 KiB on x86-64: three forms of the round keys.
+    expand_stack_bytes: 4096,
+    fill,
+    fill_stack_bytes: 2048,
+    bulk: None,
+};
 
 const ROUNDS: usize = 14;
 const BLOCK_BYTES: usize = 16;
@@ -23,82 +37,79 @@ const FIRST_BLOCK: u64 = 0x1111_1111_1111_1111;
 /// The columns of a round key, the rows of a column from the lowest byte up.
 type RoundKey = [u32; 4];
 
-/// The round keys, 256 bytes, wiped on drop.
+/// Four round keys in bitsliced form: the words of a [`State`], two in a row.
+type Keys = [Row; 4];
+
+/// Makes the schedule: 256 bytes.
 ///
 /// Four round keys are bitsliced together as if they were four blocks: round key 4 `g` + `b` is "block"
 /// `b` of state `g`. It is spread over all four blocks when it is used, so that the keys take
 /// a quarter of the memory. The last place is empty.
-pub(crate) struct Aes256([State; 4]);
-
-impl Aes256 {
-    #[inline(never)]
-    pub(crate) fn new(key: &[u8; KEY_BYTES]) -> Self {
-        let mut keys = expand(key);
-        for (round, key) in keys.iter_mut().enumerate().take(ROUNDS + 1).skip(1) {
-            // The last round key is added to a state whose rows are in place again.
-            if round < ROUNDS {
-                *key = without_shift_rows(*key, round);
-            }
-            // Adds the constant that `substitute` omits; MixColumns leaves equal bytes as they are.
-            *key = key.map(|column| column ^ u32::from_ne_bytes([COMPLEMENT; 4]));
+#[inline(never)]
+fn expand(key: &[u8; KEY_BYTES]) -> Schedule {
+    let mut keys = round_keys(key);
+    for (round, key) in keys.iter_mut().enumerate().take(ROUNDS + 1).skip(1) {
+        // The last round key is added to a state whose rows are in place again.
+        if round < ROUNDS {
+            *key = without_shift_rows(*key, round);
         }
-        let mut states = [[0; 8]; 4];
-        for (state, keys) in states.iter_mut().zip(keys.as_chunks().0) {
-            *state = slice(keys);
-        }
-        Self(states)
+        // Adds the constant that `substitute` omits; MixColumns leaves equal bytes as they are.
+        *key = key.map(|column| column ^ u32::from_ne_bytes([COMPLEMENT; 4]));
     }
-
-    #[inline(never)]
-    pub(crate) fn fill(&self, counter: &mut u128, destination: &mut [u8]) {
-        let (batches, rest) = destination.as_chunks_mut();
-        for batch in batches {
-            self.batch(*counter, batch);
-            *counter = counter.wrapping_add(BATCH_BLOCKS as u128);
-        }
-        if !rest.is_empty() {
-            let mut batch = [0; BATCH_BLOCKS * BLOCK_BYTES];
-            self.batch(*counter, &mut batch);
-            rest.copy_from_slice(&batch[..rest.len()]);
-            *counter = counter.wrapping_add(rest.len().div_ceil(BLOCK_BYTES) as u128);
+    let mut rows = [0; 16];
+    for (rows, keys) in rows
+        .as_chunks_mut::<4>()
+        .0
+        .iter_mut()
+        .zip(keys.as_chunks().0)
+    {
+        for (row, [low, high]) in rows.iter_mut().zip(slice(keys).as_chunks().0) {
+            *row = Row::from(*high) << 64 | Row::from(*low);
         }
     }
+    Schedule::Aes256(rows)
+}
 
-    /// Encrypts four counters, the first of them `counter`.
-    fn batch(&self, counter: u128, destination: &mut [u8; BATCH_BLOCKS * BLOCK_BYTES]) {
-        let [keys0, keys1, keys2, keys3] = &self.0;
-        let mut blocks = [[0; 4]; BATCH_BLOCKS];
-        for (block, step) in blocks.iter_mut().zip(0..) {
-            *block = columns(counter.wrapping_add(step));
-        }
-        let mut state = slice(&blocks);
-        add_round_key::<0>(&mut state, keys0);
-        for [now, next] in [[keys0, keys1], [keys1, keys2], [keys2, keys3]] {
-            four_rounds(&mut state, now, next);
-        }
-        round::<1>(&mut state, keys3);
-        substitute(&mut state);
-        shift_rows_twice(&mut state);
-        add_round_key::<2>(&mut state, keys3);
-        let (places, _) = destination.as_chunks_mut();
-        for (place, block) in places.iter_mut().zip(unslice(state)) {
-            *place = from_columns(block).to_le_bytes();
-        }
+#[inline(never)]
+fn fill(schedule: &Schedule, _: usize, mut counter: u128, destination: &mut [u8]) {
+    let keys = schedule.aes256();
+    let (batches, rest) = destination.as_chunks_mut();
+    for place in batches {
+        batch(keys, counter, place);
+        counter = counter.wrapping_add(BATCH_BLOCKS as u128);
+    }
+    if !rest.is_empty() {
+        let mut last = [0; BATCH_BLOCKS * BLOCK_BYTES];
+        batch(keys, counter, &mut last);
+        rest.copy_from_slice(&last[..rest.len()]);
     }
 }
 
-impl Drop for Aes256 {
-    fn drop(&mut self) {
-        self.0 = [[0; 8]; 4];
-        optimization_barrier(self);
+/// Encrypts four counters, the first of them `counter`.
+fn batch(keys: &[Row; 16], counter: u128, destination: &mut [u8; BATCH_BLOCKS * BLOCK_BYTES]) {
+    let (keys, _) = keys.as_chunks();
+    let mut blocks = [[0; 4]; BATCH_BLOCKS];
+    for (block, step) in blocks.iter_mut().zip(0..) {
+        *block = columns(counter.wrapping_add(step));
+    }
+    let mut state = slice(&blocks);
+    add_round_key::<0>(&mut state, &keys[0]);
+    for (now, next) in keys.iter().zip(&keys[1..]) {
+        four_rounds(&mut state, now, next);
+    }
+    round::<1>(&mut state, &keys[3]);
+    substitute(&mut state);
+    shift_rows_twice(&mut state);
+    add_round_key::<2>(&mut state, &keys[3]);
+    let (places, _) = destination.as_chunks_mut();
+    for (place, block) in places.iter_mut().zip(unslice(state)) {
+        *place = from_columns(block).to_le_bytes();
     }
 }
-
-impl ZeroizeOnDrop for Aes256 {}
 
 /// Four rounds, after which the state lacks no ShiftRows. Not inlined: the loop around it would be written out.
 #[inline(never)]
-fn four_rounds(state: &mut State, now: &State, next: &State) {
+fn four_rounds(state: &mut State, now: &Keys, next: &Keys) {
     round::<1>(state, now);
     round::<2>(state, now);
     round::<3>(state, now);
@@ -108,7 +119,7 @@ fn four_rounds(state: &mut State, now: &State, next: &State) {
 /// A round but the last. `NUMBER` is the number of the round modulo 4: how many ShiftRows the state
 /// lacks after it, and which of the four round keys in `keys` is its own.
 #[inline(always)]
-fn round<const NUMBER: u32>(state: &mut State, keys: &State) {
+fn round<const NUMBER: u32>(state: &mut State, keys: &Keys) {
     substitute(state);
     mix_columns::<NUMBER>(state);
     add_round_key::<NUMBER>(state, keys);
@@ -116,9 +127,11 @@ fn round<const NUMBER: u32>(state: &mut State, keys: &State) {
 
 /// Adds round key `NUMBER` of the four to all blocks.
 #[inline(always)]
-fn add_round_key<const NUMBER: u32>(state: &mut State, keys: &State) {
-    for (word, keys) in state.iter_mut().zip(keys) {
-        *word ^= (keys >> NUMBER & FIRST_BLOCK) * 0b1111;
+fn add_round_key<const NUMBER: u32>(state: &mut State, keys: &Keys) {
+    for (words, row) in state.as_chunks_mut().0.iter_mut().zip(keys) {
+        let [first, second] = words;
+        *first ^= (*row as u64 >> NUMBER & FIRST_BLOCK) * 0b1111;
+        *second ^= ((*row >> 64) as u64 >> NUMBER & FIRST_BLOCK) * 0b1111;
     }
 }
 
@@ -253,7 +266,7 @@ fn from_columns(columns: RoundKey) -> u128 {
 }
 
 /// The key schedule (FIPS 197, 5.2), with an unused round key at the end.
-fn expand(key: &[u8; KEY_BYTES]) -> [RoundKey; 16] {
+fn round_keys(key: &[u8; KEY_BYTES]) -> [RoundKey; 16] {
     let mut words = [0; 64];
     for (word, bytes) in words.iter_mut().zip(key.as_chunks().0) {
         *word = u32::from_le_bytes(*bytes);

@@ -1,22 +1,20 @@
 //! SHA-256 (FIPS 180-4) that works in place: its state never moves.
 //!
 //! ```text
-//! mod        the struct: buffer, padding, wiping
-//! constants  what FIPS 180-4 chose
-//! portable   the compression function in plain Rust
-//! ../x86/sha_ni  the same by the SHA instructions of x86-64
+//! mod          the struct: buffer, padding, wiping
+//! compression  the table that an implementation of the compression function is
+//! constants    what FIPS 180-4 chose
 //! ```
 //!
 //! Written for entropy pools and seeds: a pool is in locked memory that a fork wipes, and nothing of
 //! it may be copied elsewhere. The usual crates return the digest and the emptied state by value, and
 //! leave the message schedule on the stack.
 
+pub(crate) mod compression;
 pub(crate) mod constants;
-mod portable;
 
-#[cfg(target_arch = "x86_64")]
-use crate::x86::{features::Features, sha_ni};
-use crate::{erase_stack, stack};
+use crate::{machine, stack};
+pub use compression::Compression;
 use constants::{BLOCK_BYTES, INITIAL_STATE};
 use core::fmt;
 use zeroize::{ZeroizeOnDrop, optimization_barrier};
@@ -26,74 +24,6 @@ pub const DIGEST_BYTES: usize = 32;
 
 /// The last block holds up to 55 bytes of the message: one byte starts the padding, 8 hold the length.
 const LENGTH_AT: usize = BLOCK_BYTES - 8;
-
-/// The implementations of the compression function. All give the same digests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Compression {
-    /// The SHA instructions of x86-64 (SHA-NI), with SSSE3 and SSE4.1.
-    #[cfg(target_arch = "x86_64")]
-    ShaNi,
-    /// Plain Rust, on every machine, in constant time.
-    Portable,
-}
-
-impl Compression {
-    /// Every implementation, the fastest first.
-    pub const ALL: &[Compression] = &[
-        #[cfg(target_arch = "x86_64")]
-        Compression::ShaNi,
-        Compression::Portable,
-    ];
-
-    /// The fastest that this CPU runs.
-    #[inline]
-    #[must_use]
-    pub fn detect() -> Compression {
-        #[cfg(target_arch = "x86_64")]
-        if Compression::ShaNi.is_available() {
-            return Compression::ShaNi;
-        }
-        Compression::Portable
-    }
-
-    /// Whether this CPU runs it. CPUID is asked once in a process; later answers cost one load.
-    #[inline]
-    #[must_use]
-    pub fn is_available(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Compression::ShaNi => Features::of_this_machine().contain(Features::SHA),
-            Compression::Portable => true,
-        }
-    }
-
-    /// The name in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Compression::ShaNi => "sha256-ni",
-            Compression::Portable => "sha256-portable",
-        }
-    }
-
-    /// Compresses `blocks` into `state`. The caller has seen that this CPU runs the implementation.
-    fn compress(self, state: &mut [u32; 8], blocks: &[[u8; BLOCK_BYTES]]) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `update_by` and `finish_into_by` have asserted that it is available.
-            Compression::ShaNi => unsafe { sha_ni::compress(state, blocks) },
-            Compression::Portable => portable::compress(state, blocks),
-        }
-    }
-}
-
-impl fmt::Display for Compression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// A SHA-256 computation in place: 104 bytes, wiped on drop.
 ///
@@ -198,11 +128,15 @@ impl Sha256 {
             if buffered + now.len() < BLOCK_BYTES {
                 return;
             }
-            compression.compress(&mut self.state, core::slice::from_ref(&self.block));
+            compress(
+                compression,
+                &mut self.state,
+                core::slice::from_ref(&self.block),
+            );
             rest = after;
         }
         let (blocks, tail) = rest.as_chunks();
-        compression.compress(&mut self.state, blocks);
+        compress(compression, &mut self.state, blocks);
         self.block[..tail.len()].copy_from_slice(tail);
     }
 
@@ -216,12 +150,20 @@ impl Sha256 {
         self.block[buffered] = 0x80;
         self.block[buffered + 1..].fill(0);
         if buffered >= LENGTH_AT {
-            compression.compress(&mut self.state, core::slice::from_ref(&self.block));
+            compress(
+                compression,
+                &mut self.state,
+                core::slice::from_ref(&self.block),
+            );
             self.block.fill(0);
         }
         let bits = self.length.wrapping_mul(8);
         self.block[LENGTH_AT..].copy_from_slice(&bits.to_be_bytes());
-        compression.compress(&mut self.state, core::slice::from_ref(&self.block));
+        compress(
+            compression,
+            &mut self.state,
+            core::slice::from_ref(&self.block),
+        );
         for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(self.state) {
             *bytes = word.to_be_bytes();
         }
@@ -233,7 +175,7 @@ impl Sha256 {
     }
 
     #[inline(never)]
-    extern "C" fn clear(&mut self) {
+    fn clear(&mut self) {
         self.length = 0;
         self.state = [0; 8];
         self.block = [0; BLOCK_BYTES];
@@ -241,18 +183,17 @@ impl Sha256 {
     }
 }
 
+/// Compresses `blocks` into `state`.
+fn compress(compression: Compression, state: &mut [u32; 8], blocks: &[[u8; BLOCK_BYTES]]) {
+    // SAFETY: `update_by` and `finish_into_by` have asserted that it is available.
+    unsafe { (compression.0.compress)(state, blocks) }
+}
+
 /// Wipes what `absorb` and `pad` leave below the caller's frame, and the registers.
-///
-/// The SHA instructions keep all in registers: 256 bytes are for what a memory copy may use. The portable
-/// code has the 64 bytes of the schedule and some spilled variables on the stack, 0.3 KiB in all.
 #[inline(always)]
 fn wipe(compression: Compression) {
-    match compression {
-        #[cfg(target_arch = "x86_64")]
-        Compression::ShaNi => erase_stack::<256>(),
-        Compression::Portable => erase_stack::<1024>(),
-    }
-    stack::wipe_all_registers();
+    stack::erase_stack_of(compression.0.stack_bytes);
+    machine::wipe_all_registers();
 }
 
 impl Default for Sha256 {

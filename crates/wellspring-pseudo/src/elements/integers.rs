@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use wellspring_cipher::Work;
+use wellspring_cipher::SimdTask;
 
 use super::arrays::{ElementError, Elements, Kind};
 use super::retries::Retries;
@@ -120,7 +120,7 @@ struct Convert<'a, const WORD_BYTES: usize, T, F, R> {
     again: R,
 }
 
-impl<const WORD_BYTES: usize, T, F, R> Work for Convert<'_, WORD_BYTES, T, F, R>
+impl<const WORD_BYTES: usize, T, F, R> SimdTask for Convert<'_, WORD_BYTES, T, F, R>
 where
     T: Integer,
     F: Fn([u8; WORD_BYTES]) -> (u64, bool),

@@ -1,6 +1,6 @@
 //! Uniform floats in [0, 1).
 
-use wellspring_cipher::{Uniform, Width, Work};
+use wellspring_cipher::{SimdTask, Uniform, Width};
 
 use super::arrays::{ElementError, Elements, STREAM_ROW, check_range};
 
@@ -79,7 +79,7 @@ pub(super) struct Convert<'a, const WORD_BYTES: usize, T, F> {
     pub(super) convert: F,
 }
 
-impl<const WORD_BYTES: usize, T, F> Work for Convert<'_, WORD_BYTES, T, F>
+impl<const WORD_BYTES: usize, T, F> SimdTask for Convert<'_, WORD_BYTES, T, F>
 where
     F: Fn([u8; WORD_BYTES]) -> T,
 {

@@ -5,7 +5,7 @@
 //! layer and a place in it: 998 of 1000 places lie under the density for certain, and one word is
 //! enough. The others go on with words of their own ([`Retries`]).
 
-use wellspring_cipher::Work;
+use wellspring_cipher::SimdTask;
 
 use super::arrays::{ElementError, Elements, Kind};
 use super::math::{exp, ln, sqrt};
@@ -175,7 +175,7 @@ struct Convert<'a, D, T, F> {
     density: core::marker::PhantomData<D>,
 }
 
-impl<D: Density, T: Float, F: FnMut(usize, u64) -> f64> Work for Convert<'_, D, T, F> {
+impl<D: Density, T: Float, F: FnMut(usize, u64) -> f64> SimdTask for Convert<'_, D, T, F> {
     type Output = ();
 
     #[inline(always)]

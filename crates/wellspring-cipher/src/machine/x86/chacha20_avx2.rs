@@ -1,9 +1,15 @@
 //! ChaCha20 on AVX2: batches of eight blocks.
 
-use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
-use super::reread::reread;
+use super::features;
 use super::ymm::*;
-use crate::chacha20_key::ChaCha20Key;
+use crate::Prf;
+use crate::backend::Implementation;
+use crate::machine::vectors::chacha20_rounds::{
+    CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds, initial_columns,
+};
+use crate::machine::vectors::reread::reread;
+use crate::portable::chacha20::expand;
+use crate::schedule::{Row, Schedule};
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
@@ -12,7 +18,16 @@ use core::arch::x86_64::{
     _mm256_unpacklo_epi32 as unpack_low_32, _mm256_unpacklo_epi64 as unpack_low_64,
 };
 
-const MOST_GROUPS: usize = 4;
+pub(crate) static BACKEND: Implementation = Implementation {
+    name: "chacha20-avx2",
+    prf: Prf::ChaCha20,
+    features: features::AVX2,
+    expand,
+    expand_stack_bytes: 256,
+    fill,
+    fill_stack_bytes: 2048,
+    bulk: None,
+};
 
 chacha20_rounds!("avx2");
 

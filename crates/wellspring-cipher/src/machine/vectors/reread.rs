@@ -1,4 +1,4 @@
-//! Keeps keys off the stack, and loops as they are.
+//! Keeps keys off the stack.
 
 use core::arch::asm;
 
@@ -8,23 +8,11 @@ use core::arch::asm;
 /// and spill the keys to the stack, where nothing wipes them. Reading them again for each batch
 /// costs a load that broadcasts for free beside eight instructions of a round.
 #[inline]
-pub(super) fn reread<T>(secret: &T) -> &T {
+pub(crate) fn reread<T>(secret: &T) -> &T {
     let mut place: *const T = secret;
     // SAFETY: no instruction at all; the pointer comes out as it went in, with its provenance.
     unsafe {
         asm!("/* {0} */", inout(reg) place, options(readonly, nostack, preserves_flags));
         &*place
-    }
-}
-
-/// The same slice. The compiler must not know its length: it would write out a loop over it. Where [`reread`] is in the
-/// loop, it does not write out parts of it either.
-#[inline]
-pub(super) fn of_unknown_length<T>(slice: &[T]) -> &[T] {
-    let mut length = slice.len();
-    // SAFETY: no instruction at all; the length comes out as it went in.
-    unsafe {
-        asm!("/* {0} */", inout(reg) length, options(pure, nomem, nostack, preserves_flags));
-        core::slice::from_raw_parts(slice.as_ptr(), length)
     }
 }

@@ -1,26 +1,27 @@
 //! Loads, stores and counters in 512-bit registers (AVX-512 F and BW): four lanes of 128 bits.
 
+use crate::schedule::Row;
 use core::arch::asm;
 pub(super) use core::arch::x86_64::__m512i as Vector;
 use core::arch::x86_64::{
-    _mm_loadu_si128, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_set_epi64,
-    _mm512_storeu_si512,
+    _mm_load_si128, _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_mask_storeu_epi8,
+    _mm512_set_epi64, _mm512_storeu_si512,
 };
 pub(super) use core::arch::x86_64::{
-    _mm512_add_epi64 as add_low, _mm512_broadcast_i32x4 as broadcast, _mm512_setzero_si512 as zero,
-    _mm512_xor_si512 as xor,
+    _mm512_add_epi64 as add_low, _mm512_setzero_si512 as zero, _mm512_xor_si512 as xor,
 };
+use core::ptr;
 
 /// Bytes of a register.
 pub(super) const VECTOR_BYTES: usize = size_of::<Vector>();
 
-/// The same 16 bytes in every lane.
+/// The same row in every lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn every_lane(bytes: &[u8; 16]) -> Vector {
-    // SAFETY: 16 bytes can be read, and the load asks for no alignment.
-    let vector = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
-    broadcast(vector)
+pub(super) fn every_lane(row: &Row) -> Vector {
+    // SAFETY: 16 bytes can be read, and a `u128` of x86-64 is aligned to 16 bytes.
+    let lane = unsafe { _mm_load_si128(ptr::from_ref(row).cast()) };
+    _mm512_broadcast_i32x4(lane)
 }
 
 /// Consecutive counters, the first of them `counter`, whose low half must not wrap.
@@ -69,7 +70,7 @@ pub(super) fn store_part(vector: Vector, destination: &mut [u8]) {
 /// Sets the vector registers to zero: they held keystream and round keys.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(crate) fn wipe_registers() {
+pub(super) fn wipe_registers() {
     // SAFETY: touches no memory, and every register it writes is declared.
     unsafe {
         asm!(

@@ -1,9 +1,15 @@
 //! ChaCha20 on AVX-512: batches of sixteen blocks, rotations in one instruction.
 
-use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
-use super::reread::reread;
+use super::features;
 use super::zmm::*;
-use crate::chacha20_key::ChaCha20Key;
+use crate::Prf;
+use crate::backend::{Bulk, Implementation};
+use crate::machine::vectors::chacha20_rounds::{
+    CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds, initial_columns,
+};
+use crate::machine::vectors::reread::reread;
+use crate::portable::chacha20::expand;
+use crate::schedule::{Row, Schedule};
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
@@ -12,12 +18,32 @@ use core::arch::x86_64::{
     _mm512_unpacklo_epi32 as unpack_low_32, _mm512_unpacklo_epi64 as unpack_low_64,
 };
 
-const MOST_GROUPS: usize = 4;
+pub(crate) static BACKEND: Implementation = Implementation {
+    name: "chacha20-avx512",
+    prf: Prf::ChaCha20,
+    features: features::AVX512,
+    expand,
+    expand_stack_bytes: 256,
+    fill,
+    fill_stack_bytes: 0,
+    bulk: Some(Bulk {
+        // Without optimisation its vectors take 10 KiB and more.
+        stack_bytes: if cfg!(debug_assertions) {
+            16 << 10
+        } else {
+            2048
+        },
+        from_bytes: OVERLAPPED_FROM_BYTES,
+        fill: fill_overlapped,
+        fill_f32: fill_floats::<32>,
+        fill_f64: fill_floats::<64>,
+    }),
+};
 
 chacha20_rounds!("avx512f,avx512bw");
 
 /// Two batches: from here on the stack is used.
-pub(crate) const OVERLAPPED_FROM_BYTES: usize = 2 * BATCH_BYTES;
+const OVERLAPPED_FROM_BYTES: usize = 2 * BATCH_BYTES;
 
 /// A batch as its rounds leave it: register r has word r of every block.
 #[repr(align(64))]
@@ -33,33 +59,23 @@ const WORDS: usize = 0;
 /// time with 8 rounds.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 #[inline(never)]
-pub(crate) fn fill_overlapped<const ROUNDS: usize>(
-    key: &ChaCha20Key,
-    counter: u128,
-    destination: &mut [u8],
-) {
-    if destination.len() < OVERLAPPED_FROM_BYTES {
-        return fill::<ROUNDS>(key, counter, destination);
-    }
+fn fill_overlapped(schedule: &Schedule, rounds: usize, counter: u128, destination: &mut [u8]) {
     let (batches, rest) = destination.as_chunks_mut();
-    let counter = overlapped::<ROUNDS, WORDS>(key, counter, batches);
-    fill::<ROUNDS>(key, counter, rest);
+    let counter = overlapped::<WORDS>(schedule.chacha20(), rounds, counter, batches);
+    fill(schedule, rounds, counter, rest);
 }
 
-/// Fills the whole batches of `destination` with floats of `FLOAT_BITS` bits, if they are at least two. Returns the bytes
-/// that it filled.
+/// Fills the whole batches of `destination` with floats of `FLOAT_BITS` bits. Returns the bytes that it filled.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 #[inline(never)]
-pub(crate) fn fill_floats<const ROUNDS: usize, const FLOAT_BITS: usize>(
-    key: &ChaCha20Key,
+fn fill_floats<const FLOAT_BITS: usize>(
+    schedule: &Schedule,
+    rounds: usize,
     counter: u128,
     destination: &mut [u8],
 ) -> usize {
-    if destination.len() < OVERLAPPED_FROM_BYTES {
-        return 0;
-    }
     let (batches, _) = destination.as_chunks_mut();
-    overlapped::<ROUNDS, FLOAT_BITS>(key, counter, batches);
+    overlapped::<FLOAT_BITS>(schedule.chacha20(), rounds, counter, batches);
     wipe_registers();
     batches.as_flattened().len()
 }
@@ -70,8 +86,9 @@ pub(crate) fn fill_floats<const ROUNDS: usize, const FLOAT_BITS: usize>(
 /// aligned, as the destination seldom is: each of its registers is written and read twice.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-fn overlapped<const ROUNDS: usize, const FLOAT_BITS: usize>(
-    key: &ChaCha20Key,
+fn overlapped<const FLOAT_BITS: usize>(
+    key: &[Row; 2],
+    rounds: usize,
     counter: u128,
     batches: &mut [[u8; BATCH_BYTES]],
 ) -> u128 {
@@ -80,7 +97,7 @@ fn overlapped<const ROUNDS: usize, const FLOAT_BITS: usize>(
     for index in 0..batches.len() {
         // The first batch has none before it: it stores zeros in its own place, which it fills later.
         let before = &mut batches[index.saturating_sub(1)];
-        let mut state = initial_columns(key, counter);
+        let mut state = initial_columns!(key, counter);
         for step in 0..STEPS / 2 {
             quarter_rounds(&mut state);
             order_words(&mut unordered, 2 * step);
@@ -95,12 +112,12 @@ fn overlapped<const ROUNDS: usize, const FLOAT_BITS: usize>(
             store_ordered::<FLOAT_BITS>(&unordered, 2 * step + 1, before);
             keep_order::<FLOAT_BITS>(&mut state[0][0]);
         }
-        for _ in STEPS..ROUNDS / 2 {
+        for _ in STEPS..rounds / 2 {
             quarter_rounds(&mut state);
             diagonal_rounds(&mut state);
         }
         let words = state.as_flattened().iter();
-        let first = initial_columns(key, counter);
+        let first = initial_columns!(key, counter);
         for ((word, first), place) in words.zip(first.as_flattened()).zip(&mut unordered.0) {
             store(add(*word, *first), place);
         }

@@ -1,9 +1,9 @@
-//! Counter-mode generation on AES instructions, for any width of register.
+//! Counter-mode generation on AES instructions, for any machine and width of register.
 
 /// Writes `fill` for one width.
 ///
-/// The file that uses it imports the functions of the width (`xmm`, `ymm` or `zmm`) and two instructions
-/// under the names `round` and `last_round`.
+/// The file that uses it imports `Schedule`, `Row`, `reread`, `ROUNDS` and the functions of the width, such as those of
+/// `x86/zmm.rs`; and two instructions under the names `round` and `last_round`.
 macro_rules! aes_counter_mode {
     ($features:literal) => {
         /// Overwrites `destination` with the encrypted counters from `counter` on; the low half of
@@ -13,7 +13,9 @@ macro_rules! aes_counter_mode {
         /// hide that. After the batches of eight, batches of 4, 2 and 1 serve the rest, so that
         /// few blocks are made and not used; none waits for another, and the CPU overlaps them.
         #[target_feature(enable = $features)]
-        pub(crate) fn fill(keys: &RoundKeys, counter: u128, destination: &mut [u8]) {
+        #[inline(never)]
+        fn fill(schedule: &Schedule, _: usize, counter: u128, destination: &mut [u8]) {
+            let keys = schedule.aes256();
             let mut counters = first_counters(counter);
             let rest = batches::<8>(keys, &mut counters, destination);
             let rest = batches::<4>(keys, &mut counters, rest);
@@ -35,7 +37,7 @@ macro_rules! aes_counter_mode {
         #[inline]
         #[target_feature(enable = $features)]
         fn batches<'a, const N: usize>(
-            keys: &RoundKeys,
+            keys: &[Row; 16],
             counters: &mut Vector,
             destination: &'a mut [u8],
         ) -> &'a mut [u8] {
@@ -55,35 +57,23 @@ macro_rules! aes_counter_mode {
         /// Encrypts `N` registers of counters, the first of them `counters`.
         #[inline]
         #[target_feature(enable = $features)]
-        fn encrypt<const N: usize>(keys: &RoundKeys, counters: Vector) -> [Vector; N] {
-            let keys = &reread(keys).0;
+        fn encrypt<const N: usize>(keys: &[Row; 16], counters: Vector) -> [Vector; N] {
+            let keys = reread(keys);
             let mut states = [counters; N];
             for (index, state) in states.iter_mut().enumerate() {
-                *state = xor(add_low(counters, step(index)), broadcast(keys[0]));
+                *state = xor(add_low(counters, step(index)), every_lane(&keys[0]));
             }
-            let middle = &keys[1..ROUNDS];
-            if N <= 2 {
-                // Written out: a loop takes up to 4 ns more, of the 9 that a key of 32 bytes takes.
-                for key in middle {
-                    for state in &mut states {
-                        *state = round(*state, broadcast(*key));
-                    }
-                }
-            } else {
-                // A loop costs nothing beside four states, and takes 0.3 to 0.9 KB less of every program.
-                for key in of_unknown_length(middle) {
-                    let key = broadcast(*reread(key));
-                    for state in &mut states {
-                        *state = round(*state, key);
-                    }
+            for key in &keys[1..ROUNDS] {
+                for state in &mut states {
+                    *state = round(*state, every_lane(key));
                 }
             }
             for state in &mut states {
-                *state = last_round(*state, broadcast(keys[ROUNDS]));
+                *state = last_round(*state, every_lane(&keys[ROUNDS]));
             }
             states
         }
     };
 }
 
-pub(super) use aes_counter_mode;
+pub(crate) use aes_counter_mode;

@@ -4,13 +4,23 @@
 //! does two rounds on the state in two registers, words A B E F and C D G H. Twelve registers are
 //! enough: nothing goes to the stack.
 
+use super::features;
+use crate::sha256::compression::Implementation;
 use crate::sha256::constants::{BLOCK_BYTES, ROUND_CONSTANTS};
 use core::arch::x86_64::*;
+
+pub(crate) static COMPRESSION: Implementation = Implementation {
+    name: "sha256-ni",
+    features: features::SHA,
+    compress,
+    // It keeps all in registers: this is for what a memory copy may use.
+    stack_bytes: 256,
+};
 
 /// Compresses `blocks` into `state`.
 #[target_feature(enable = "sha,ssse3,sse4.1")]
 #[inline(never)]
-pub(crate) fn compress(state: &mut [u32; 8], blocks: &[[u8; BLOCK_BYTES]]) {
+fn compress(state: &mut [u32; 8], blocks: &[[u8; BLOCK_BYTES]]) {
     let [mut abef, mut cdgh] = load_state(state);
     for block in blocks {
         let before = [abef, cdgh];

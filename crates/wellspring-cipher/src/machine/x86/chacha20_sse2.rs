@@ -1,9 +1,15 @@
 //! ChaCha20 on SSE2: batches of four blocks.
 
-use super::chacha20_rounds::{CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds};
-use super::reread::reread;
+use super::features;
 use super::xmm::*;
-use crate::chacha20_key::ChaCha20Key;
+use crate::Prf;
+use crate::backend::Implementation;
+use crate::machine::vectors::chacha20_rounds::{
+    CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds, initial_columns,
+};
+use crate::machine::vectors::reread::reread;
+use crate::portable::chacha20::expand;
+use crate::schedule::{Row, Schedule};
 use core::arch::x86_64::*;
 use core::arch::x86_64::{
     _mm_add_epi32 as add, _mm_shuffle_epi32 as shuffle, _mm_unpackhi_epi32 as unpack_high_32,
@@ -11,9 +17,16 @@ use core::arch::x86_64::{
     _mm_unpacklo_epi64 as unpack_low_64,
 };
 
-/// Every program has this backend, and few run it: on a CPU without AES instructions. What an engine reads on it are whole
-/// batches and single blocks, but for the keys of a reseed. So a rest is made block by block.
-const MOST_GROUPS: usize = 1;
+pub(crate) static BACKEND: Implementation = Implementation {
+    name: "chacha20-sse2",
+    prf: Prf::ChaCha20,
+    features: features::SSE2,
+    expand,
+    expand_stack_bytes: 256,
+    fill,
+    fill_stack_bytes: 2048,
+    bulk: None,
+};
 
 chacha20_rounds!("sse2");
 

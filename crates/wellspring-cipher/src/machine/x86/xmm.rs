@@ -1,28 +1,23 @@
 //! Loads, stores and counters in 128-bit registers (SSE2), which every x86-64 CPU has.
 
+use crate::schedule::Row;
 use core::arch::asm;
 pub(super) use core::arch::x86_64::__m128i as Vector;
 pub(super) use core::arch::x86_64::{
     _mm_add_epi64 as add_low, _mm_setzero_si128 as zero, _mm_xor_si128 as xor,
 };
-use core::arch::x86_64::{_mm_loadu_si128, _mm_set_epi64x, _mm_storeu_si128};
+use core::arch::x86_64::{_mm_load_si128, _mm_set_epi64x, _mm_storeu_si128};
+use core::ptr;
 
 /// Bytes of a register.
 pub(super) const VECTOR_BYTES: usize = size_of::<Vector>();
 
-/// The same 128 bits in every lane: this width has one lane.
+/// The same row in every lane.
 #[inline]
 #[target_feature(enable = "sse2")]
-pub(super) fn broadcast(lane: Vector) -> Vector {
-    lane
-}
-
-/// The same 16 bytes in every lane.
-#[inline]
-#[target_feature(enable = "sse2")]
-pub(super) fn every_lane(bytes: &[u8; 16]) -> Vector {
-    // SAFETY: 16 bytes can be read, and the load asks for no alignment.
-    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+pub(super) fn every_lane(row: &Row) -> Vector {
+    // SAFETY: 16 bytes can be read, and a `u128` of x86-64 is aligned to 16 bytes.
+    unsafe { _mm_load_si128(ptr::from_ref(row).cast()) }
 }
 
 /// Consecutive counters, the first of them `counter`.

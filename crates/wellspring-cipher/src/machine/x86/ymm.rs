@@ -1,23 +1,26 @@
 //! Loads, stores and counters in 256-bit registers (AVX2): two lanes of 128 bits.
 
+use crate::schedule::Row;
 use core::arch::asm;
 pub(super) use core::arch::x86_64::__m256i as Vector;
-use core::arch::x86_64::{_mm_loadu_si128, _mm256_set_epi64x, _mm256_storeu_si256};
-pub(super) use core::arch::x86_64::{
-    _mm256_add_epi64 as add_low, _mm256_broadcastsi128_si256 as broadcast,
-    _mm256_setzero_si256 as zero, _mm256_xor_si256 as xor,
+use core::arch::x86_64::{
+    _mm_load_si128, _mm256_broadcastsi128_si256, _mm256_set_epi64x, _mm256_storeu_si256,
 };
+pub(super) use core::arch::x86_64::{
+    _mm256_add_epi64 as add_low, _mm256_setzero_si256 as zero, _mm256_xor_si256 as xor,
+};
+use core::ptr;
 
 /// Bytes of a register.
 pub(super) const VECTOR_BYTES: usize = size_of::<Vector>();
 
-/// The same 16 bytes in every lane.
+/// The same row in every lane.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn every_lane(bytes: &[u8; 16]) -> Vector {
-    // SAFETY: 16 bytes can be read, and the load asks for no alignment.
-    let vector = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
-    broadcast(vector)
+pub(super) fn every_lane(row: &Row) -> Vector {
+    // SAFETY: 16 bytes can be read, and a `u128` of x86-64 is aligned to 16 bytes.
+    let lane = unsafe { _mm_load_si128(ptr::from_ref(row).cast()) };
+    _mm256_broadcastsi128_si256(lane)
 }
 
 /// Consecutive counters, the first of them `counter`, whose low half must not wrap.
@@ -61,7 +64,7 @@ pub(super) fn store_part(vector: Vector, destination: &mut [u8]) {
 /// Sets the vector registers to zero: they held keystream and round keys.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(crate) fn wipe_registers() {
+pub(super) fn wipe_registers() {
     // SAFETY: touches no memory, and every register it writes is declared.
     unsafe {
         asm!(

@@ -1,21 +1,40 @@
-//! Generation of ChaCha20 blocks (RFC 8439, 2.3), for any width of register.
+//! Generation of ChaCha blocks (RFC 8439, 2.3), for any machine and width of register.
 //!
 //! The number of rounds is a parameter: 20 for secrets, 8 and 12 for numbers that are not secret.
 
-/// The first row of every state, "expand 32-byte k".
-pub(super) const CONSTANTS: [u8; 16] = *b"expand 32-byte k";
+use crate::schedule::Row;
+
+/// The first row of every state.
+pub(crate) static CONSTANTS: Row = u128::from_le_bytes(*b"expand 32-byte k");
 
 /// The constants with which `shuffle` turns the four words of a lane to the left.
-pub(super) const LEFT_1: i32 = 0b00_11_10_01;
-pub(super) const LEFT_2: i32 = 0b01_00_11_10;
-pub(super) const LEFT_3: i32 = 0b10_01_00_11;
+pub(crate) const LEFT_1: i32 = 0b00_11_10_01;
+pub(crate) const LEFT_2: i32 = 0b01_00_11_10;
+pub(crate) const LEFT_3: i32 = 0b10_01_00_11;
+
+/// The state before the rounds, a register for each word, read from the key each time.
+///
+/// A function that is not inlined would return the key by the stack, where nothing wipes it.
+macro_rules! initial_columns {
+    ($key:expr, $counter:expr) => {{
+        let [upper, lower] = reread($key);
+        let [low, middle] = counter_words($counter as u64);
+        let high = every_word(($counter >> 64) as u32);
+        let highest = every_word(($counter >> 96) as u32);
+        [
+            every_word_of(&CONSTANTS),
+            every_word_of(upper),
+            every_word_of(lower),
+            [low, middle, high, highest],
+        ]
+    }};
+}
 
 /// Writes `fill` for one width.
 ///
-/// The file that uses it imports the functions of the width (`xmm`, `ymm` or `zmm`) and defines those
-/// of ChaCha20: `add`, `rotate_left_16`, `_12`, `_8` and `_7`, `every_word`, `counter_words`,
-/// `shuffle` (of the words of each lane), `unpack_{low,high}_{32,64}` and `transpose_lanes`; and `MOST_GROUPS`, the most
-/// registers for a row: 4, or 1 if the code for 2 and 4 is not worth its size.
+/// The file that uses it imports `Schedule`, `Row`, `reread` and the functions of the width, such as those of `x86/zmm.rs`. It
+/// defines those of ChaCha20: `add`, `rotate_left_16`, `_12`, `_8` and `_7`, `every_word`, `counter_words`,
+/// `shuffle` (of the words of each lane), `unpack_{low,high}_{32,64}` and `transpose_lanes`.
 ///
 /// States are arranged in two ways. In `columns` a register holds one word of many blocks: no
 /// shuffles in the rounds, but batches of a fixed size only. In `rows` each lane of a register
@@ -34,30 +53,23 @@ macro_rules! chacha20_rounds {
         /// Bytes of a batch of columns: a block for each 32-bit word of a register.
         const BATCH_BYTES: usize = VECTOR_BYTES / 4 * BLOCK_BYTES;
 
-        /// Overwrites `destination` with the blocks of `ROUNDS` rounds from `counter` on; the low
+        /// Overwrites `destination` with the blocks of `rounds` rounds from `counter` on; the low
         /// half of the counter must not wrap before the last block.
         #[target_feature(enable = $features)]
         #[inline(never)]
-        pub(crate) fn fill<const ROUNDS: usize>(
-            key: &ChaCha20Key,
-            counter: u128,
-            destination: &mut [u8],
-        ) {
+        fn fill(schedule: &Schedule, rounds: usize, counter: u128, destination: &mut [u8]) {
+            let key = schedule.chacha20();
             let mut counter = counter;
             let (batches, rest) = destination.as_chunks_mut();
             for batch in batches {
-                columns::<ROUNDS>(key, counter, batch);
+                columns(key, rounds, counter, batch);
                 counter = counter.wrapping_add((BATCH_BYTES / BLOCK_BYTES) as u128);
             }
             match rest.len().div_ceil(GROUP_BYTES) {
-                2 if MOST_GROUPS > 1 => rows::<2, ROUNDS>(key, counter, rest),
-                3.. if MOST_GROUPS > 1 => rows::<4, ROUNDS>(key, counter, rest),
-                _ => {
-                    for group in rest.chunks_mut(GROUP_BYTES) {
-                        rows::<1, ROUNDS>(key, counter, group);
-                        counter = counter.wrapping_add(LANES as u128);
-                    }
-                }
+                0 => {}
+                1 => rows::<1>(key, rounds, counter, rest),
+                2 => rows::<2>(key, rounds, counter, rest),
+                _ => rows::<4>(key, rounds, counter, rest),
             }
             wipe_registers();
         }
@@ -91,17 +103,18 @@ macro_rules! chacha20_rounds {
         /// The blocks of a batch, a register for each of the sixteen words.
         #[inline]
         #[target_feature(enable = $features)]
-        fn columns<const ROUNDS: usize>(
-            key: &ChaCha20Key,
+        fn columns(
+            key: &[Row; 2],
+            rounds: usize,
             counter: u128,
             destination: &mut [u8; BATCH_BYTES],
         ) {
-            let mut state = initial_columns(key, counter);
-            for _ in 0..ROUNDS / 2 {
+            let mut state = initial_columns!(key, counter);
+            for _ in 0..rounds / 2 {
                 quarter_rounds(&mut state);
                 diagonal_rounds(&mut state);
             }
-            for (row, first) in state.iter_mut().zip(initial_columns(key, counter)) {
+            for (row, first) in state.iter_mut().zip(initial_columns!(key, counter)) {
                 for (word, first) in row.iter_mut().zip(first) {
                     *word = add(*word, first);
                 }
@@ -121,29 +134,11 @@ macro_rules! chacha20_rounds {
             *state = [a, [b0, b1, b2, b3], [c0, c1, c2, c3], [d0, d1, d2, d3]];
         }
 
-        /// The state before the rounds, read from the key each time.
         #[inline]
         #[target_feature(enable = $features)]
-        fn initial_columns(key: &ChaCha20Key, counter: u128) -> Rows<4> {
-            let [upper, lower] = &reread(key).0;
-            let [low, middle] = counter_words(counter as u64);
-            let [high, highest] = [
-                every_word((counter >> 64) as u32),
-                every_word((counter >> 96) as u32),
-            ];
-            [
-                every_word_of(&CONSTANTS),
-                every_word_of(upper),
-                every_word_of(lower),
-                [low, middle, high, highest],
-            ]
-        }
-
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn every_word_of(row: &[u8; 16]) -> [Vector; 4] {
+        fn every_word_of(row: &Row) -> [Vector; 4] {
             let mut vectors = [zero(); 4];
-            for (vector, word) in vectors.iter_mut().zip(row.as_chunks().0) {
+            for (vector, word) in vectors.iter_mut().zip(row.to_le_bytes().as_chunks().0) {
                 *vector = every_word(u32::from_le_bytes(*word));
             }
             vectors
@@ -183,13 +178,14 @@ macro_rules! chacha20_rounds {
         /// Fills `destination`, at most `GROUPS` times `LANES` blocks, a register for each row.
         #[inline]
         #[target_feature(enable = $features)]
-        fn rows<const GROUPS: usize, const ROUNDS: usize>(
-            key: &ChaCha20Key,
+        fn rows<const GROUPS: usize>(
+            key: &[Row; 2],
+            rounds: usize,
             counter: u128,
             destination: &mut [u8],
         ) {
             let mut state = initial_rows::<GROUPS>(key, counter);
-            for _ in 0..ROUNDS / 2 {
+            for _ in 0..rounds / 2 {
                 quarter_rounds(&mut state);
                 // Row b is the last to be ready: it stays, and the diagonals become columns by
                 // turning the others against it, left by 3, 1 and 2 words; then back.
@@ -223,8 +219,8 @@ macro_rules! chacha20_rounds {
         /// The states before the rounds, read from the key each time.
         #[inline]
         #[target_feature(enable = $features)]
-        fn initial_rows<const GROUPS: usize>(key: &ChaCha20Key, counter: u128) -> Rows<GROUPS> {
-            let [upper, lower] = &reread(key).0;
+        fn initial_rows<const GROUPS: usize>(key: &[Row; 2], counter: u128) -> Rows<GROUPS> {
+            let [upper, lower] = reread(key);
             let mut counters = [first_counters(counter); GROUPS];
             for (group, counters) in counters.iter_mut().enumerate() {
                 *counters = add_low(*counters, step(group));
@@ -251,4 +247,4 @@ macro_rules! chacha20_rounds {
     };
 }
 
-pub(super) use chacha20_rounds;
+pub(crate) use {chacha20_rounds, initial_columns};
