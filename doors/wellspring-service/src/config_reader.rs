@@ -2,12 +2,12 @@
 //! user, and the sandbox keeps it out of the folder of the configuration. A rule of the sandbox for the file alone would
 //! not do, since editors replace a file by a new one.
 
-use crate::config::{Config, load, parse};
+use crate::config::{Config, load};
 use crate::process::privileges::{User, give_up};
 use crate::process::sandbox::{Reach, restrict_calls, restrict_files};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::CapabilitySet;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -21,12 +21,11 @@ const PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// The first byte of an answer: a configuration with all keys, or a fault.
-const CONFIGURATION: u8 = b'+';
-const FAULT: u8 = b'-';
-
 /// The longest answer in bytes: a configuration has some thousands.
-const MAX_BYTES: u32 = 1 << 22;
+const MAX_BYTES: u64 = 1 << 22;
+
+/// An answer, in a line of JSON: the configuration with all keys, or the mistake in it.
+type Answer = Result<Config, String>;
 
 /// The process that reads the configuration. It ends with the service.
 #[derive(Debug)]
@@ -56,20 +55,16 @@ impl ConfigReader {
     ///
     /// The mistake in it, or the reason why the process does not answer.
     pub fn read(&mut self) -> Result<Config, String> {
-        let answer = self.ask().map_err(|error| {
+        self.ask().unwrap_or_else(|error| {
             // The rest of an answer could come later, as that to another question.
             drop(self.0.stdin.take());
-            format!("the process that reads it does not answer: {error}")
-        });
-        match answer? {
-            (CONFIGURATION, text) => {
-                parse(Path::new("-"), &text).map_err(|fault| fault.to_string())
-            }
-            (_, fault) => Err(fault),
-        }
+            Err(format!(
+                "the process that reads it does not answer: {error}"
+            ))
+        })
     }
 
-    fn ask(&mut self) -> io::Result<(u8, String)> {
+    fn ask(&mut self) -> io::Result<Answer> {
         let (Some(question), Some(answer)) = (&mut self.0.stdin, &mut self.0.stdout) else {
             return Err(ErrorKind::BrokenPipe.into());
         };
@@ -78,13 +73,9 @@ impl ConfigReader {
         if poll(&mut polled, Some(&PATIENCE))? == 0 {
             return Err(ErrorKind::TimedOut.into());
         }
-        let mut head = [0; 5];
-        answer.read_exact(&mut head)?;
-        let [kind, length @ ..] = head;
-        let length = u32::from_le_bytes(length).min(MAX_BYTES);
-        let mut text = String::new();
-        answer.take(length.into()).read_to_string(&mut text)?;
-        Ok((kind, text))
+        let mut line = String::new();
+        BufReader::new(answer.take(MAX_BYTES)).read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
     }
 }
 
@@ -113,17 +104,8 @@ pub fn read_again(path: Option<&Path>) -> io::Result<()> {
     let _ = restrict_files(&reach);
     restrict_calls().map_err(io::Error::other)?;
     while questions.read(&mut [0])? == 1 {
-        let text = load(path).map_err(|fault| fault.to_string());
-        let text = text
-            .and_then(|config| toml::to_string_pretty(&config).map_err(|error| error.to_string()));
-        let (kind, text) = match text {
-            Ok(text) => (CONFIGURATION, text),
-            Err(fault) => (FAULT, fault),
-        };
-        let mut answer = vec![kind];
-        answer.extend((text.len() as u32).to_le_bytes());
-        answer.extend(text.bytes());
-        answers.write_all(&answer)?;
+        let answer: Answer = load(path).map_err(|fault| fault.to_string());
+        writeln!(answers, "{}", serde_json::to_string(&answer)?)?;
         answers.flush()?;
     }
     Ok(())

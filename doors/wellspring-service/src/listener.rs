@@ -91,12 +91,16 @@ impl Listener {
         take_descriptors(&socket, false);
         let family = Family::of(&socket)?;
         family.check(door)?;
-        Ok(Self {
+        Ok(Self::new(socket, door, family))
+    }
+
+    fn new(socket: OwnedFd, door: Door, family: Family) -> Self {
+        Self {
             socket,
             door,
             family,
             made: None,
-        })
+        }
     }
 
     /// Opens a socket. A file that a dead process left behind is replaced.
@@ -112,22 +116,13 @@ impl Listener {
                 Family::Tcp.check(door)?;
                 let listener = std::net::TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
-                Ok(Self {
-                    socket: listener.into(),
-                    door,
-                    family: Family::Tcp,
-                    made: None,
-                })
+                Ok(Self::new(listener.into(), door, Family::Tcp))
             }
             Address::Vsock { machine, port } => {
                 Family::Vsock.check(door)?;
                 let machine = machine.unwrap_or(vsock::EVERY_MACHINE);
-                Ok(Self {
-                    socket: vsock::listen(machine, *port)?,
-                    door,
-                    family: Family::Vsock,
-                    made: None,
-                })
+                let socket = vsock::listen(machine, *port)?;
+                Ok(Self::new(socket, door, Family::Vsock))
             }
         }
     }

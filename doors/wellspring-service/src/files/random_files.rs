@@ -59,14 +59,6 @@ impl RandomFiles {
             None => Err(Errno::ENOENT),
         }
     }
-
-    /// Mixes bytes in without credit, like random(4).
-    fn mix(&self, number: INodeNo, data: &[u8]) -> Result<(), Errno> {
-        let (state, door) = self.door(number)?;
-        state.engine.mix(data);
-        add(&state.doors.meter(door).mixed_bytes, data.len() as u64);
-        Ok(())
-    }
 }
 
 impl Filesystem for RandomFiles {
@@ -259,6 +251,7 @@ impl Filesystem for RandomFiles {
         ends_process(|| self.reads.begin(state, read));
     }
 
+    /// Mixes bytes in without credit, like random(4).
     fn write(
         &self,
         _: &Request,
@@ -273,8 +266,12 @@ impl Filesystem for RandomFiles {
     ) {
         // Some writes lock the file, and the others wait for as long as this takes.
         let data = &data[..data.len().min(MAX_MIX_BYTES)];
-        match ends_process(|| self.mix(number, data)) {
-            Ok(()) => reply.written(data.len() as u32),
+        match self.door(number) {
+            Ok((state, door)) => {
+                ends_process(|| state.engine.mix(data));
+                add(&state.doors.meter(door).mixed_bytes, data.len() as u64);
+                reply.written(data.len() as u32);
+            }
             Err(error) => reply.error(error),
         }
     }
