@@ -29,6 +29,14 @@ fn root_is_answered(service: &Service, bystander: &mut Hypervisor) {
     assert_random(&Hypervisor::start(service).draw());
 }
 
+/// The service with a guest of root, and what it holds before a flood.
+fn begin(service: Service) -> (Service, Hypervisor, Held) {
+    let mut bystander = Hypervisor::start(&service);
+    root_is_answered(&service, &mut bystander);
+    let before = Held::by(&service);
+    (service, bystander, before)
+}
+
 /// A front end whose memory has this many regions of this length.
 fn mapped(service: &Service, regions: u64, bytes: u64) -> FrontEnd {
     let end = FrontEnd::new(service);
@@ -57,10 +65,7 @@ fn a_user_who_maps_all_that_it_can_leaves_addresses_to_others_and_gets_its_share
     if !is_root() {
         return;
     }
-    let service = Service::start(FOR_EVERY_USER);
-    let mut bystander = Hypervisor::start(&service);
-    root_is_answered(&service, &mut bystander);
-    let before = Held::by(&service);
+    let (service, mut bystander, before) = begin(Service::start(FOR_EVERY_USER));
     for _ in 0..2 {
         let flood = as_user(65533, || {
             open((0..200).map(|_| mapped(&service, 1, TIB)).collect())
@@ -89,9 +94,7 @@ fn users_with_many_guests_regions_and_connections_leave_descriptors_and_mappings
         folder.configure(FOR_EVERY_USER).display()
     );
     let service = Service::spawn(folder, Command::new("sh").args(["-c", &script]));
-    let mut bystander = Hypervisor::start(&service);
-    root_is_answered(&service, &mut bystander);
-    let before = Held::by(&service);
+    let (service, mut bystander, before) = begin(service);
     let guests: Vec<_> = (65520..65530)
         .flat_map(|user| {
             as_user(user, || {
@@ -116,10 +119,7 @@ fn users_who_connect_and_map_without_end_delay_root_and_stop_nothing() {
     if !is_root() {
         return;
     }
-    let service = Service::start(FOR_EVERY_USER);
-    let mut bystander = Hypervisor::start(&service);
-    root_is_answered(&service, &mut bystander);
-    let before = Held::by(&service);
+    let (service, mut bystander, before) = begin(Service::start(FOR_EVERY_USER));
     let has_ended = AtomicBool::new(false);
     let mut times: Vec<Duration> = Vec::new();
     let mapped_count: usize = std::thread::scope(|scope| {
@@ -167,17 +167,7 @@ fn a_guest_whose_buffers_are_far_apart_costs_few_page_tables() {
     let bytes = (REQUESTS + 1) * u64::from(BUFFERS) * step;
     let mut guest = Hypervisor::with_memory(&service, bytes);
     assert_random(&guest.draw());
-    let kib = || -> usize {
-        let path = format!("/proc/{}/status", service.child.id());
-        let status = std::fs::read_to_string(path).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmPTE:"));
-        line.unwrap()
-            .split_whitespace()
-            .nth(1)
-            .unwrap()
-            .parse()
-            .unwrap()
-    };
+    let kib = || Held::kib(&service, "VmPTE:");
     let before_kib = kib();
     for request in 1..=REQUESTS {
         let place = |number: u16| GUEST + (request * u64::from(BUFFERS) + u64::from(number)) * step;

@@ -18,20 +18,22 @@ impl Held {
         let process = format!("/proc/{}", service.child.id());
         let read = |name: &str| fs::read_to_string(format!("{process}/{name}")).unwrap();
         let count = |name: &str| fs::read_dir(format!("{process}/{name}")).unwrap().count();
-        let status = read("status");
-        let kib = |field: &str| -> usize {
-            let line = status.lines().find(|line| line.starts_with(field)).unwrap();
-            line.split_whitespace().nth(1).unwrap().parse().unwrap()
-        };
         Self {
             descriptors: count("fd"),
             mappings: read("maps").lines().count(),
             threads: count("task"),
             memory_kib: ["RssAnon:", "RssShmem:", "VmPTE:"]
                 .into_iter()
-                .map(kib)
+                .map(|field| Self::kib(service, field))
                 .sum(),
         }
+    }
+
+    /// A field of the service's status in /proc, in KiB.
+    pub(crate) fn kib(service: &Service, field: &str) -> usize {
+        let status = fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with(field)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
     /// Waits until the service has no more than this. Arenas, stacks and caches of the allocator, which stay, are bounded.

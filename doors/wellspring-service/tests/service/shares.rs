@@ -1,6 +1,7 @@
 //! Readers of device files beside each other: shares of users, and what a flood leaves behind.
 
 use super::common::{PATIENCE, has_fuse, is_installed, sh, start_with_files, start_with_files_and};
+use super::held::Held;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read};
 use std::fs;
@@ -140,14 +141,7 @@ fn a_flood_of_readers_leaves_nothing_behind() {
     let (service, mount) = start_with_files();
     let (file, process) = (mount.join("random"), service.child.id());
     let open_now = || fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
-    let resident_kib = || -> u64 {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmRSS"))
-            .unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
-    };
+    let resident_kib = || Held::kib(&service, "VmRSS:");
     let before = (open_now(), resident_kib());
     let flood = Flood::start(
         64,
