@@ -15,7 +15,7 @@
 use crate::event::Event;
 use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node};
 use crate::inlet::{CAPACITY_BITS, Inlet};
-use crate::pool::{Accumulator, Pace};
+use crate::pool::{Accumulator, Trigger};
 use crate::seed::Seed;
 use crate::wipe;
 
@@ -82,14 +82,14 @@ impl Distribution {
     pub fn deliver<'a>(
         &mut self,
         now_ms: u64,
-        pace: Pace,
+        trigger: Trigger,
         nodes: usize,
         inlet: impl Fn(usize) -> &'a Inlet,
         make_room: impl Fn(usize) -> bool,
     ) -> bool {
-        if !self.accumulator.is_due(now_ms, pace)
+        if !self.accumulator.is_due(now_ms, trigger)
             || !make_room(0)
-            || !self.take_seed(now_ms, pace, inlet(0))
+            || !self.take_seed(now_ms, trigger, inlet(0))
         {
             return false;
         }
@@ -106,19 +106,19 @@ impl Distribution {
     /// Returns whether there was a seed. In both cases the caller must let every node take the seed in its mailbox and
     /// then hash in the [chain](Self::chain), before it bumps the generation.
     #[must_use]
-    pub fn order(&mut self, now_ms: u64, pace: Pace, root: &Inlet) -> bool {
+    pub fn order(&mut self, now_ms: u64, trigger: Trigger, root: &Inlet) -> bool {
         self.seed.clear();
         self.seed
             .append_with(0, |digest| finish_twice(&mut self.mixed, digest));
         self.extend_chain();
-        let is_seeded = self.take_seed(now_ms, pace, root);
+        let is_seeded = self.take_seed(now_ms, trigger, root);
         self.seed.clear();
         is_seeded
     }
 
     /// Takes a seed from the pools, if one is due, posts it to node 0, whose mailbox is empty, and extends the chain.
-    fn take_seed(&mut self, now_ms: u64, pace: Pace, root: &Inlet) -> bool {
-        if !self.accumulator.take_seed(now_ms, pace, &mut self.seed) {
+    fn take_seed(&mut self, now_ms: u64, trigger: Trigger, root: &Inlet) -> bool {
+        if !self.accumulator.take_seed(now_ms, trigger, &mut self.seed) {
             return false;
         }
         let posted = root.post(&self.seed);

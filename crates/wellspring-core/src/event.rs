@@ -90,14 +90,7 @@ impl Event {
 }
 
 impl Zeroize for Event {
-    #[inline]
     fn zeroize(&mut self) {
-        self.wipe();
-    }
-}
-
-impl Event {
-    extern "C" fn wipe(&mut self) {
         self.counter.zeroize();
         self.pool.zeroize();
         self.length_bytes.zeroize();

@@ -159,7 +159,7 @@ impl Reservation {
     }
 
     /// Wipes it: nothing is reserved then.
-    pub extern "C" fn clear(&mut self) {
+    pub fn clear(&mut self) {
         wipe(&mut self.key);
         self.counter.zeroize();
     }

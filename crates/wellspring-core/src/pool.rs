@@ -25,11 +25,11 @@ const POOL_CREDIT_BITS: u32 = 8 * DIGEST_BYTES as u32;
 
 /// When a reseed may happen, and of which pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum Trigger {
     /// Fortuna's rule: when pool 0 has 64 bytes and the last reseed is 100 ms ago.
-    Fortuna,
+    Scheduled,
     /// When pool 0 has 64 bytes, without the 100 ms: an operator says so, and no attacker gives that command.
-    Ordered,
+    Forced,
     /// Before an engine is ready: when all pools together have [`READY_BITS`] of credit; and then of all pools, unless
     /// pool 0 alone has as much. Less credit stays in the pools. If each small credit made a seed of its own, an attacker
     /// who reads early could guess them one by one.
@@ -111,14 +111,14 @@ impl Accumulator {
     /// FS&K 9.5.5, RandomData: "if length(P0) >= MinPoolSize and the last reseed is more than 100 ms ago:
     /// we need to reseed. ReseedCnt = ReseedCnt + 1; append the hashes of all the pools we will use: for i
     /// in 0..31, if 2^i divides ReseedCnt: s = s || SHAd-256(P_i), P_i = empty".
-    pub fn take_seed(&mut self, now_ms: u64, pace: Pace, seed: &mut Seed) -> bool {
-        if !self.is_due(now_ms, pace) {
+    pub fn take_seed(&mut self, now_ms: u64, trigger: Trigger, seed: &mut Seed) -> bool {
+        if !self.is_due(now_ms, trigger) {
             return false;
         }
         self.last_reseed_ms = now_ms;
         self.reseeds = self.reseeds.wrapping_add(1);
         seed.clear();
-        let takes_all = pace == Pace::Pooled && self.pools[0].credit_bits < READY_BITS;
+        let takes_all = trigger == Trigger::Pooled && self.pools[0].credit_bits < READY_BITS;
         for (i, pool) in self.pools.iter_mut().enumerate() {
             if !takes_all && !self.reseeds.is_multiple_of(1 << i) {
                 break;
@@ -133,12 +133,12 @@ impl Accumulator {
     /// A clock that goes back makes a reseed due at once: it is the sign of a machine or process that was restored from
     /// a copy, and waiting for the old time could take days.
     #[must_use]
-    pub fn is_due(&self, now_ms: u64, pace: Pace) -> bool {
+    pub fn is_due(&self, now_ms: u64, trigger: Trigger) -> bool {
         let has_bytes = self.pools[0].length_bytes >= MIN_POOL_BYTES;
-        match pace {
-            Pace::Fortuna => has_bytes && self.is_time(now_ms),
-            Pace::Ordered => has_bytes,
-            Pace::Pooled => self.credit_bits() >= READY_BITS,
+        match trigger {
+            Trigger::Scheduled => has_bytes && self.is_time(now_ms),
+            Trigger::Forced => has_bytes,
+            Trigger::Pooled => self.credit_bits() >= READY_BITS,
         }
     }
 

@@ -71,7 +71,7 @@ impl Seed {
     ///
     /// Writes only the bytes that it has, usually 32 or 64: a node's lock is held meanwhile.
     #[inline(never)]
-    pub extern "C" fn clear(&mut self) {
+    pub fn clear(&mut self) {
         let length = self.length();
         self.bytes[..length].zeroize();
         self.length_bytes.zeroize();

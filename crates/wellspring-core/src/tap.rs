@@ -148,25 +148,25 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         mut gather: impl FnMut(&mut [u8; FRESH_BYTES]) -> bool,
         destination: &mut [u8],
     ) {
-        let parts = Parts {
+        let fields = TapFields {
             left_bytes: &mut self.left_bytes,
             counter: &mut self.counter,
             key: &mut self.key,
             buffer: &mut self.buffer,
         };
-        parts.read(backend, refill, &mut gather, destination);
+        fields.read(backend, refill, &mut gather, destination);
     }
 }
 
-/// The parts of a tap with a buffer of any size: what is off the hot path is compiled once.
-struct Parts<'a> {
+/// The fields of a tap with a buffer of any size: what is off the hot path is compiled once.
+struct TapFields<'a> {
     left_bytes: &'a mut u64,
     counter: &'a mut u128,
     key: &'a mut [u8; KEY_BYTES],
     buffer: &'a mut [u8],
 }
 
-impl Parts<'_> {
+impl TapFields<'_> {
     fn read(
         mut self,
         backend: Backend,

@@ -17,7 +17,7 @@ use wellspring_core::health::Health;
 use wellspring_core::inlet::Inlet;
 use wellspring_core::mailbox::Mailbox;
 use wellspring_core::node::Node;
-use wellspring_core::pool::{Accumulator, Pace};
+use wellspring_core::pool::{Accumulator, Trigger};
 use wellspring_core::queue::Queue;
 use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::SeedFile;
@@ -166,7 +166,7 @@ impl Pipeline {
         let inlets = &self.inlets;
         let delivered = self.distribution.deliver(
             now_ms,
-            Pace::Fortuna,
+            Trigger::Scheduled,
             nodes,
             |number| &inlets[number],
             |number| inlets[number].is_empty(),
@@ -209,7 +209,7 @@ const STEPS: &[Step] = &[
     }),
     ("an order", |p, inputs| {
         p.gather(&inputs.noise[64..]);
-        assert!(p.distribution.order(2000, Pace::Ordered, &p.inlets[0]));
+        assert!(p.distribution.order(2000, Trigger::Forced, &p.inlets[0]));
         p.receive(0);
         p.nodes[0].stir(0, p.distribution.chain());
     }),

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Pipeline, event, ready};
-use wellspring_core::pool::Pace;
+use wellspring_core::pool::Trigger;
 
 #[test]
 fn no_reseed_comes_within_100_ms_of_the_last_or_from_a_short_pool() {
@@ -181,13 +181,13 @@ fn credits_of_several_seeds_are_not_added() {
 fn before_it_is_ready_credit_below_128_bits_stays_in_the_pools_and_then_makes_one_seed_of_all() {
     let mut pipeline = Pipeline::new(1);
     for number in 0..16 {
-        assert!(!pipeline.deliver_at(Pace::Pooled, 1), "{number} of 16");
+        assert!(!pipeline.deliver_at(Trigger::Pooled, 1), "{number} of 16");
         // More bytes than a reseed takes, without credit.
         pipeline.gather(0);
         pipeline.distribution.absorb(&event(1, number, &[1; 8], 8));
     }
     assert_eq!(pipeline.distribution.accumulator().reseeds(), 0);
-    assert!(pipeline.deliver_at(Pace::Pooled, 1), "128 bits");
+    assert!(pipeline.deliver_at(Trigger::Pooled, 1), "128 bits");
     assert_eq!(pipeline.receive(), [0]);
     let node = pipeline.nodes[0].borrow();
     assert_eq!((node.credited_bits(), node.is_ready()), (128, true));
@@ -199,7 +199,7 @@ fn before_it_is_ready_credit_below_128_bits_stays_in_the_pools_and_then_makes_on
 fn the_first_seed_is_fortunas_if_pool_0_alone_has_128_bits() {
     let mut pipeline = Pipeline::new(1);
     pipeline.gather(64);
-    assert!(pipeline.deliver_at(Pace::Pooled, 1));
+    assert!(pipeline.deliver_at(Trigger::Pooled, 1));
     let pools = pipeline.distribution.accumulator();
     assert_eq!(pools.fill_of(0), (0, 0));
     assert!((1..32).all(|pool| pools.fill_of(pool) == (2 * 36, 128)));
@@ -210,13 +210,13 @@ fn credit_that_an_early_seed_took_does_not_count() {
     let mut pipeline = Pipeline::new(1);
     pipeline.gather(0);
     pipeline.distribution.absorb(&event(1, 0, &[1; 16], 120));
-    assert!(!pipeline.deliver_at(Pace::Pooled, 1));
+    assert!(!pipeline.deliver_at(Trigger::Pooled, 1));
     assert!(pipeline.deliver(1), "a seed for early readers");
     pipeline.receive();
     pipeline.distribution.absorb(&event(1, 1, &[1; 16], 127));
-    assert!(!pipeline.deliver_at(Pace::Pooled, 1));
+    assert!(!pipeline.deliver_at(Trigger::Pooled, 1));
     pipeline.distribution.absorb(&event(1, 31, &[1; 16], 1));
-    assert!(pipeline.deliver_at(Pace::Pooled, 1));
+    assert!(pipeline.deliver_at(Trigger::Pooled, 1));
     pipeline.receive();
     assert!(pipeline.nodes[0].borrow().is_ready());
 }

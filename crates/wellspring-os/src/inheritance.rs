@@ -15,7 +15,7 @@ use crate::memory::{Wiped, erase};
 use crate::once_box::OnceRef;
 use crate::os::{self, process_number};
 use crate::sandbox;
-use crate::signals::Blocked;
+use crate::signals::SignalsBlocked;
 use crate::zeroed::Zeroed;
 use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -66,7 +66,7 @@ static FORKING: AtomicU32 = AtomicU32::new(0);
 struct OnItsWay {
     secret: UnsafeCell<[u8; SECRET_BYTES]>,
     is_there: Cell<bool>,
-    signals: Cell<Option<Blocked>>,
+    signals: Cell<Option<SignalsBlocked>>,
 }
 
 // SAFETY: only the thread that holds `FORKING` uses it, and its copy in a child.
@@ -109,7 +109,7 @@ pub fn register(draw: Draw) {
 /// `work` made of the old one.
 pub fn with_secret<R>(work: impl FnOnce(&mut [u8; SECRET_BYTES]) -> R) -> Option<R> {
     let registered = REGISTERED.get()?;
-    let signals = Blocked::new();
+    let signals = SignalsBlocked::new();
     let mut inherited = registered.inherited.lock(&signals);
     (inherited.is_there == 1).then(|| work(&mut inherited.secret))
 }
@@ -146,7 +146,7 @@ fn hold() -> bool {
 
 /// Runs before a fork, in the parent: takes the lock and draws the secret.
 extern "C" fn before() {
-    let signals = Blocked::new();
+    let signals = SignalsBlocked::new();
     if !hold() {
         return;
     }
@@ -176,7 +176,7 @@ extern "C" fn in_child() {
         && let Some(registered) = REGISTERED.get()
     {
         registered.inherited.lock_pages();
-        let signals = Blocked::new();
+        let signals = SignalsBlocked::new();
         let mut inherited = registered.inherited.lock(&signals);
         // SAFETY: the child has no other thread.
         inherited.secret = unsafe { *ON_ITS_WAY.secret.get() };

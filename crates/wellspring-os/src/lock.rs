@@ -1,7 +1,7 @@
 //! A lock that a child process never waits for.
 
 use crate::sandbox;
-use crate::signals::Blocked;
+use crate::signals::SignalsBlocked;
 use crate::zeroed::Zeroed;
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -56,7 +56,7 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 impl<T: Send> Lock<T> {
     /// Waits for the lock.
     #[must_use]
-    pub fn lock<'a>(&'a self, signals: &'a Blocked) -> Guard<'a, T> {
+    pub fn lock<'a>(&'a self, signals: &'a SignalsBlocked) -> Guard<'a, T> {
         if !take_free(&self.word) {
             wait(&self.word);
         }
@@ -65,11 +65,11 @@ impl<T: Send> Lock<T> {
 
     /// Takes the lock if it is free.
     #[must_use]
-    pub fn try_lock<'a>(&'a self, signals: &'a Blocked) -> Option<Guard<'a, T>> {
+    pub fn try_lock<'a>(&'a self, signals: &'a SignalsBlocked) -> Option<Guard<'a, T>> {
         take_free(&self.word).then(|| self.guard(signals))
     }
 
-    fn guard<'a>(&'a self, signals: &'a Blocked) -> Guard<'a, T> {
+    fn guard<'a>(&'a self, signals: &'a SignalsBlocked) -> Guard<'a, T> {
         Guard {
             lock: self,
             _signals: signals,
@@ -80,7 +80,7 @@ impl<T: Send> Lock<T> {
 /// The lock is held until this is dropped.
 pub struct Guard<'a, T> {
     lock: &'a Lock<T>,
-    _signals: &'a Blocked,
+    _signals: &'a SignalsBlocked,
 }
 
 impl<T> Deref for Guard<'_, T> {
@@ -115,7 +115,7 @@ fn take_free(word: &AtomicU32) -> bool {
 
 /// Waits for the lock with this word, and takes it.
 #[cold]
-extern "C" fn wait(word: &AtomicU32) {
+fn wait(word: &AtomicU32) {
     for _ in 0..LOOKS {
         core::hint::spin_loop();
         if word.load(Ordering::Relaxed) == FREE && take_free(word) {
@@ -136,7 +136,7 @@ extern "C" fn wait(word: &AtomicU32) {
 }
 
 #[cold]
-extern "C" fn wake(word: &AtomicU32) {
+fn wake(word: &AtomicU32) {
     if !sandbox::is_prepared() {
         let _ = futex::wake(word, futex::Flags::PRIVATE, 1);
     }
@@ -154,18 +154,18 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..20_000 {
-                        *counter.lock(&Blocked::new()) += 1;
+                        *counter.lock(&SignalsBlocked::new()) += 1;
                     }
                 });
             }
         });
-        assert_eq!(*counter.lock(&Blocked::new()), 80_000);
+        assert_eq!(*counter.lock(&SignalsBlocked::new()), 80_000);
     }
 
     #[test]
     fn a_taken_lock_is_not_taken_twice() {
         let lock = Wiped::<Lock<u64>>::new(None).unwrap();
-        let signals = Blocked::new();
+        let signals = SignalsBlocked::new();
         let held = lock.lock(&signals);
         assert!(lock.try_lock(&signals).is_none());
         drop(held);

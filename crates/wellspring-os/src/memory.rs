@@ -140,14 +140,7 @@ impl Pages {
 }
 
 impl Drop for Pages {
-    #[inline]
     fn drop(&mut self) {
-        self.end();
-    }
-}
-
-impl Pages {
-    extern "C" fn end(&mut self) {
         self.count(false);
         // SAFETY: the mapping is ours alone and ends here.
         unsafe {

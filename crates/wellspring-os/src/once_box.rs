@@ -1,6 +1,6 @@
 //! A value made once for a process, without a lock; a reference that is set later.
 
-use crate::signals::Blocked;
+use crate::signals::SignalsBlocked;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -52,14 +52,14 @@ impl<T: Send + Sync> OnceBox<T> {
     #[cold]
     #[inline(never)]
     fn try_make<E>(&self, make: fn() -> Result<T, E>) -> Result<&'static T, E> {
-        let _signals = Blocked::new();
+        let _signals = SignalsBlocked::new();
         make().map(|value| self.publish(value))
     }
 
     #[cold]
     #[inline(never)]
     fn make(&self, make: fn() -> T) -> &'static T {
-        let _signals = Blocked::new();
+        let _signals = SignalsBlocked::new();
         self.publish(make())
     }
 

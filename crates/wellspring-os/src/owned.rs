@@ -1,7 +1,7 @@
 //! A state that a value owns.
 
-use crate::signals::Blocked;
-use crate::slots::{self, Header, Kind, Place, Request, Slot};
+use crate::signals::SignalsBlocked;
+use crate::slots::{self, Header, Kind, Request, Slot, SlotRef};
 use crate::thread::STALE;
 use crate::thread_state::{Epoch, ThreadStates};
 use crate::vdso::VdsoRandom;
@@ -21,7 +21,7 @@ pub struct OwnedState<T> {
 
 /// A read of a current state that a value owns.
 pub struct OwnedRead<'a, T> {
-    slot: Place,
+    slot: SlotRef,
     owned: &'a mut OwnedState<T>,
 }
 
@@ -73,7 +73,7 @@ impl<T: Zeroed> OwnedState<T> {
         // Epoch numbers are unique. So `threads` are those of `new`.
         threads.is_in(self.epoch()).then(|| OwnedRead {
             // SAFETY: it has a slot, since `mark_current` marks no other state, and it keeps the slot.
-            slot: unsafe { self.slot.place_of_some() },
+            slot: unsafe { self.slot.some_ref() },
             owned: self,
         })
     }
@@ -142,7 +142,7 @@ impl<T> OwnedState<T> {
     /// Acquires a slot, if there is none or a fork took it: then the same one again, erased.
     #[cold]
     fn acquire(&mut self, node: u32) -> Option<()> {
-        let _signals = Blocked::new();
+        let _signals = SignalsBlocked::new();
         let request = Request {
             owner: self.owner,
             kind: Kind::Owned,
@@ -158,7 +158,7 @@ impl<T> OwnedState<T> {
     /// Sees to it that `count` more states find memory of that node without a system call. `false`: the system has
     /// none.
     pub fn reserve(node: u32, count: usize) -> bool {
-        let _signals = Blocked::new();
+        let _signals = SignalsBlocked::new();
         slots::reserve(Kind::Owned, node, count)
     }
 }
@@ -167,7 +167,7 @@ impl<T> Drop for OwnedState<T> {
     /// Erases the state.
     fn drop(&mut self) {
         if self.slot.is_ours_or_lost() {
-            let _signals = Blocked::new();
+            let _signals = SignalsBlocked::new();
             slots::release(self.slot);
         }
     }

@@ -5,8 +5,8 @@ use crate::{fork_stamp, os, system_calls, vdso};
 /// Stops all system calls of reads: from now on, in this process and in every child, no part of this crate that a read
 /// uses makes one. A process calls it before it forbids them all (seccomp). It cannot be undone.
 ///
-/// - [`Blocked`](crate::signals::Blocked) marks the thread instead of changing its signal mask. A handler does run
-///   then; [`Blocked::try_new`](crate::signals::Blocked::try_new) tells it that locks may be held.
+/// - [`SignalsBlocked`](crate::signals::SignalsBlocked) marks the thread instead of changing its signal mask. A handler does run
+///   then; [`SignalsBlocked::try_new`](crate::signals::SignalsBlocked::try_new) tells it that locks may be held.
 /// - [`Lock`](crate::lock::Lock) spins while another thread holds it.
 /// - [`VdsoRandom`](crate::vdso::VdsoRandom) yields no bytes: the vDSO makes a system call after each reseed of the
 ///   kernel's own generator, once a minute. [`os_random`](os::os_random) fails with `ENOSYS`.

@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 /// After [`sandbox::prepare`] it makes no system call but marks the thread. Handlers do run then, and
 /// [`try_new`](Self::try_new) tells them.
 #[derive(Debug)]
-pub struct Blocked {
+pub struct SignalsBlocked {
     before: Before,
     /// The mask belongs to this thread.
     _thread: PhantomData<*mut ()>,
@@ -25,7 +25,7 @@ enum Before {
     Mark(usize),
 }
 
-impl Blocked {
+impl SignalsBlocked {
     /// Blocks all signals of this thread.
     #[must_use]
     pub fn new() -> Self {
@@ -54,8 +54,8 @@ impl Blocked {
         (!is_held_below).then(Self::new)
     }
 
-    /// Like [`try_new`](Self::try_new), but for code whose caller holds no [`Blocked`]. Returns `None`, after
-    /// [`sandbox::prepare`], if this thread holds a [`Blocked`] at any depth. This is certain outside of
+    /// Like [`try_new`](Self::try_new), but for code whose caller holds no [`SignalsBlocked`]. Returns `None`, after
+    /// [`sandbox::prepare`], if this thread holds a [`SignalsBlocked`] at any depth. This is certain outside of
     /// [`ThreadStates::try_with`](crate::thread_state::ThreadStates::try_with) as well.
     #[must_use]
     pub fn try_first() -> Option<Self> {
@@ -63,28 +63,21 @@ impl Blocked {
     }
 }
 
-impl Blocked {
+impl SignalsBlocked {
     /// Whether no handler runs: not after [`sandbox::prepare`].
     pub(crate) fn stops_handlers(&self) -> bool {
         matches!(self.before, Before::Mask(_))
     }
 }
 
-impl Default for Blocked {
+impl Default for SignalsBlocked {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Drop for Blocked {
-    #[inline]
+impl Drop for SignalsBlocked {
     fn drop(&mut self) {
-        self.end();
-    }
-}
-
-impl Blocked {
-    extern "C" fn end(&mut self) {
         match self.before {
             Before::Mask(mask) => {
                 set_mask(mask);
@@ -97,7 +90,7 @@ impl Blocked {
 /// Blocks all signals of this thread until it ends: for a thread that the program did not start, and that
 /// must not run the program's handlers.
 ///
-/// Unlike [`Blocked`], by way of libc, which leaves out the signals that it keeps for itself: setuid(3) sends one to
+/// Unlike [`SignalsBlocked`], by way of libc, which leaves out the signals that it keeps for itself: setuid(3) sends one to
 /// every thread and waits until each has answered.
 pub fn block_for_good() {
     // SAFETY: an empty set is a valid value, which sigfillset fills in.
@@ -156,9 +149,9 @@ mod tests {
     #[test]
     fn the_mask_is_as_before_afterwards() {
         let before = blocked();
-        let outer = Blocked::new();
+        let outer = SignalsBlocked::new();
         assert!(blocked().len() > 50);
-        drop(Blocked::new());
+        drop(SignalsBlocked::new());
         assert!(blocked().len() > 50, "still blocked by the outer one");
         drop(outer);
         assert_eq!(blocked(), before);

@@ -10,7 +10,7 @@ pub const ERASED_BYTES: usize = if cfg!(debug_assertions) { 4096 } else { 2048 }
 ///
 /// Those functions must not be inlined into the caller: mark them `#[inline(never)]`.
 #[inline(never)]
-pub extern "C" fn erase_below() {
+pub fn erase_below() {
     let mut frame = core::mem::MaybeUninit::<[u8; ERASED_BYTES]>::uninit();
     // SAFETY: the array is ours to write.
     unsafe { core::ptr::write_bytes(frame.as_mut_ptr().cast::<u8>(), 0, ERASED_BYTES) };

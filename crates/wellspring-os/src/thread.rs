@@ -2,7 +2,6 @@
 
 use crate::slots::{DEPTHS, Slot};
 use core::cell::Cell;
-use core::hint::black_box;
 use core::ptr;
 use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -10,7 +9,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// another, which loses its states. 32 bytes each.
 pub(crate) const ENTRIES: usize = 16;
 
-/// The value of [`Local::epoch`] if the first entry's state is not current.
+/// The value of [`ThreadData::epoch`] if the first entry's state is not current.
 pub(crate) const STALE: u64 = 0;
 /// Its value in a child that was forked under an outermost read on the hot path: the first entry's state may hold what that
 /// read wrote after the fork had wiped it, and is erased before its next use.
@@ -22,7 +21,7 @@ pub(crate) const FIRST_EPOCH: u64 = FORKED + 1;
 
 /// The data of one thread. The fields of the hot path come first, on one cache line.
 #[repr(C, align(64))]
-pub(crate) struct Local {
+pub(crate) struct ThreadData {
     /// [`BUSY`] during an outermost read; [`STALE`]; [`FORKED`]; else the epoch in which the outermost state of the first
     /// entry was made current. If it equals the epoch of some
     /// [`ThreadStates`](crate::thread_state::ThreadStates), then no read runs, the first entry belongs to these states,
@@ -31,7 +30,7 @@ pub(crate) struct Local {
     pub(crate) entries: [Entry; ENTRIES],
     /// The number of unfinished reads that interrupted another read.
     nested: Cell<usize>,
-    /// The depth plus 1 at which [`Blocked`](crate::signals::Blocked) marks the thread; 0 for no mark.
+    /// The depth plus 1 at which [`SignalsBlocked`](crate::signals::SignalsBlocked) marks the thread; 0 for no mark.
     pub(crate) blocked_at: Cell<usize>,
     /// Whether the thread's slots will be released when it ends.
     pub(crate) exit_is_armed: Cell<bool>,
@@ -47,8 +46,8 @@ pub(crate) struct Entry {
 }
 
 thread_local! {
-    static LOCAL: Local = const {
-        Local {
+    static LOCAL: ThreadData = const {
+        ThreadData {
             epoch: Cell::new(STALE),
             entries: [const {
                 Entry {
@@ -68,10 +67,10 @@ thread_local! {
 ///
 /// Returns a reference, because the compiler does not inline a hot path inside `LOCAL.with`.
 #[inline(always)]
-pub(crate) fn local<'a>() -> &'a Local {
+pub(crate) fn local<'a>() -> &'a ThreadData {
     let local = LOCAL.with(ptr::from_ref);
     // SAFETY: it has no destructor and lasts as long as the thread, and this reference never leaves the thread:
-    // a `Local` is not `Sync`, and nothing here keeps one.
+    // a `ThreadData` is not `Sync`, and nothing here keeps one.
     unsafe { &*local }
 }
 
@@ -79,7 +78,7 @@ pub(crate) fn local<'a>() -> &'a Local {
 ///
 /// A shared library finds its thread by a call of the loader. One that can do better keeps the address.
 #[derive(Clone, Copy, Debug)]
-pub struct CurrentThread(*const Local);
+pub struct CurrentThread(*const ThreadData);
 
 impl CurrentThread {
     /// Finds the calling thread.
@@ -117,13 +116,13 @@ impl CurrentThread {
     }
 
     #[inline(always)]
-    pub(crate) fn local<'a>(self) -> &'a Local {
+    pub(crate) fn local<'a>(self) -> &'a ThreadData {
         // SAFETY: as in `local`: the value never leaves the thread.
         unsafe { &*self.0 }
     }
 }
 
-impl Local {
+impl ThreadData {
     /// The number of unfinished reads of the thread. Each runs in a handler that interrupted the one before.
     pub(crate) fn depth(&self) -> usize {
         if self.epoch.get() == BUSY {
@@ -131,11 +130,6 @@ impl Local {
         } else {
             0
         }
-    }
-
-    /// All entries. The compiler does not know how many: it would write out each loop over them 16 times.
-    pub(crate) fn entries(&self) -> &[Entry] {
-        self.entries.get(..black_box(ENTRIES)).unwrap_or(&[])
     }
 
     /// A number that no other running thread has.
@@ -152,46 +146,15 @@ impl Entry {
     }
 }
 
-/// An outermost read on the hot path, until it ends, by a panic too. It stays in two registers, because its address is
-/// not taken, unlike that of [`DepthGuard`].
-pub(crate) struct ReadGuard<'a> {
-    local: &'a Local,
-    epoch: u64,
-}
-
-impl<'a> ReadGuard<'a> {
-    /// Begins a read. Call it while none runs; `epoch` is the present value of the thread's epoch.
-    #[inline(always)]
-    pub(crate) fn new(local: &'a Local, epoch: u64) -> Self {
-        local.epoch.set(BUSY);
-        compiler_fence(Ordering::SeqCst);
-        Self { local, epoch }
-    }
-
-    /// Ends the read, under which the process forked, in the child.
-    #[inline(always)]
-    pub(crate) fn end_after_fork(mut self) {
-        self.epoch = FORKED;
-    }
-}
-
-impl Drop for ReadGuard<'_> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        compiler_fence(Ordering::SeqCst);
-        self.local.epoch.set(self.epoch);
-    }
-}
-
 /// Takes all depths below the present one, until it is dropped: no read begins at them.
 pub(crate) struct DeeperGuard<'a> {
-    local: &'a Local,
+    local: &'a ThreadData,
     before: usize,
 }
 
 impl<'a> DeeperGuard<'a> {
     /// `None` if `depth` is not the deepest one at work.
-    pub(crate) fn new(local: &'a Local, depth: usize) -> Option<Self> {
+    pub(crate) fn new(local: &'a ThreadData, depth: usize) -> Option<Self> {
         if local.depth() != depth + 1 {
             return None;
         }
@@ -210,16 +173,16 @@ impl Drop for DeeperGuard<'_> {
 
 /// A read at its depth of nesting, until it ends, by a panic too.
 pub(crate) struct DepthGuard<'a> {
-    local: &'a Local,
+    local: &'a ThreadData,
     pub(crate) depth: usize,
-    /// The value of [`Local::epoch`] after the outermost read.
+    /// The value of [`ThreadData::epoch`] after the outermost read.
     epoch: Cell<u64>,
 }
 
 impl<'a> DepthGuard<'a> {
     /// Takes the next depth, if it is below `limit`. Inlined, as `slot_of` is, and for the same reason.
     #[inline(always)]
-    pub(crate) fn next(local: &'a Local, limit: usize) -> Option<Self> {
+    pub(crate) fn next(local: &'a ThreadData, limit: usize) -> Option<Self> {
         let epoch = local.epoch.get();
         let depth = if epoch == BUSY {
             1 + local.nested.get()

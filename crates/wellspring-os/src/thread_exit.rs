@@ -4,9 +4,9 @@
 //! still draw. After that the thread gets no slot, because nothing would release it: later reads, in other destructors
 //! and in signal handlers, run without a slot. `slots::sweep` releases the slots of threads that end without this destructor.
 
-use crate::signals::{self, Blocked};
+use crate::signals::{self, SignalsBlocked};
 use crate::slots::{self, Slot};
-use crate::thread::{BUSY, Local, STALE, local};
+use crate::thread::{BUSY, STALE, ThreadData, local};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -42,7 +42,7 @@ pub(crate) fn prepare() {
 ///
 /// Not where that might allocate in a signal handler, which may have interrupted malloc(3): then a later read on the
 /// same thread does it, outside of a handler.
-pub(crate) fn arm(local: &Local, depth: usize) {
+pub(crate) fn arm(local: &ThreadData, depth: usize) {
     let key = KEY.load(Ordering::Acquire);
     if local.exit_is_armed.get() || key == NONE || key == GONE {
         return;
@@ -60,13 +60,13 @@ pub(crate) fn arm(local: &Local, depth: usize) {
 /// The destructor of the key.
 unsafe extern "C" fn leave(_: *mut libc::c_void) {
     let local = local();
-    let _signals = Blocked::new();
+    let _signals = SignalsBlocked::new();
     // A handler after this finds the thread leaving; one before it found its slots.
     local.is_leaving.set(true);
     if local.epoch.get() != BUSY {
         local.epoch.set(STALE);
     }
-    for entry in local.entries() {
+    for entry in &local.entries {
         slots::release(entry.slot.replace(Slot::NONE));
         entry.owner.set(0);
     }
@@ -81,7 +81,7 @@ extern "C" fn unload() {
     }
     // SAFETY: the key is ours, and `arm` sets it no more.
     unsafe { libc::pthread_key_delete(key) };
-    let _signals = Blocked::new();
+    let _signals = SignalsBlocked::new();
     slots::release_everything();
 }
 

@@ -7,7 +7,7 @@ use testkit::filter::{self, Forbidden};
 use wellspring_os::lock::Lock;
 use wellspring_os::memory::Wiped;
 use wellspring_os::owned::OwnedState;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::{cpu, os, sandbox};
 
 /// The only system call that the filter allows: the end of the process.
@@ -44,7 +44,7 @@ fn the_filter_ends_a_process_that_makes_a_system_call() {
         if forbid_system_calls().is_none() {
             return 2;
         }
-        drop(Blocked::new());
+        drop(SignalsBlocked::new());
         0
     });
     assert!(code == 2 || code == 1000 + libc::SIGSYS, "{code}");
@@ -62,7 +62,7 @@ fn reads_and_locks_and_new_states_make_no_system_call() {
         sandbox::prepare();
     };
     in_sandbox(prepare, || {
-        *lock.lock(&Blocked::new()) += 1;
+        *lock.lock(&SignalsBlocked::new()) += 1;
         let mut is_right = next(&known) == Some(2) && next(&new) == Some(1);
         for owned in &mut owned {
             let count = owned.with(
@@ -87,13 +87,13 @@ fn a_handler_learns_that_locks_may_be_held() {
     };
     in_sandbox(prepare, || {
         // The situation of a handler that interrupts a read.
-        let nested = || states.try_with(|| 0, |_| Blocked::try_new().is_some());
+        let nested = || states.try_with(|| 0, |_| SignalsBlocked::try_new().is_some());
         let free = states.try_with(|| 0, |_| nested());
         let held = states.try_with(
             || 0,
             |state| {
-                let signals = Blocked::new();
-                let same_read = Blocked::try_new().is_some();
+                let signals = SignalsBlocked::new();
+                let same_read = SignalsBlocked::try_new().is_some();
                 *value(state) += 1;
                 let answer = (same_read, nested());
                 drop(signals);

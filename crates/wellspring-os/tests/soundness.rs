@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wellspring_os::clone_words::CloneWords;
 use wellspring_os::owned::OwnedState;
 use wellspring_os::shared_page::SharedPage;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::{DEPTHS, State, StateRef, ThreadStates};
 
 type Counters = ThreadStates<u64, u64>;
@@ -56,7 +56,7 @@ fn no_read_begins_at_a_depth_whose_state_is_in_use() {
     let states = Counters::new();
     for depth in 0..DEPTHS {
         descend(&states, depth, &mut |state| {
-            let signals = Blocked::new();
+            let signals = SignalsBlocked::new();
             state.with_states(&signals, |outermost, nested| {
                 assert_eq!(outermost.is_some(), depth == 0);
                 assert_eq!(nested.len(), (DEPTHS - depth).min(DEPTHS - 1));
@@ -81,7 +81,7 @@ fn the_states_of_deeper_reads_at_work_are_not_given_out() {
                 |inner| {
                     let inner = value(inner);
                     *inner = 5;
-                    let signals = Blocked::new();
+                    let signals = SignalsBlocked::new();
                     outer.with_states(&signals, |_, nested| nested.fill(6));
                     assert_eq!(*inner, 5);
                 },
@@ -96,7 +96,7 @@ fn a_panic_on_the_states_of_all_depths_leaves_the_depths_free() {
     let panics = || {
         states.try_with(
             || 0,
-            |state| state.with_states(&Blocked::new(), |_, _| panic!("in a read")),
+            |state| state.with_states(&SignalsBlocked::new(), |_, _| panic!("in a read")),
         )
     };
     let panics = std::panic::AssertUnwindSafe(panics);

@@ -136,7 +136,6 @@ pub fn reseed() -> Result<u64, Error> {
 /// # Errors
 ///
 /// [`Error::Thread`] if the system has no thread for it.
-#[inline]
 pub fn start_harvester(harvester: Harvester) -> Result<(), Error> {
     engine().start_harvester(harvester)
 }
@@ -154,7 +153,6 @@ pub fn generation() -> u64 {
 
 /// Statistics of the process's engine. They contain no secret. Allocates.
 #[must_use]
-#[inline]
 pub fn stats() -> Stats {
     engine().stats()
 }

@@ -5,7 +5,7 @@ use wellspring_core::distribution::Distribution;
 use wellspring_core::generator::Reservation;
 use wellspring_core::inlet::Inlet;
 use wellspring_core::node::Node;
-use wellspring_core::pool::{Pace, RESEED_INTERVAL_MS};
+use wellspring_core::pool::{RESEED_INTERVAL_MS, Trigger};
 use wellspring_core::{Backend, KEY_BYTES, Prf};
 
 pub(crate) struct CoreDriver {
@@ -59,7 +59,7 @@ impl Pipeline for CoreDriver {
         self.now_ms += RESEED_INTERVAL_MS;
         let (inlet, has_room) = (|_| &self.inlet, |_| self.inlet.is_empty());
         self.distribution
-            .deliver(self.now_ms, Pace::Fortuna, 1, inlet, has_room);
+            .deliver(self.now_ms, Trigger::Scheduled, 1, inlet, has_room);
         self.node.receive(&self.inlet);
         Ok(())
     }

@@ -7,7 +7,7 @@ use wellspring_core::distribution::Distribution;
 use wellspring_core::event::Event;
 use wellspring_core::inlet::Inlet;
 use wellspring_core::node::Node;
-use wellspring_core::pool::Pace;
+use wellspring_core::pool::Trigger;
 
 /// The pools and the nodes.
 pub(crate) struct Pipeline {
@@ -47,21 +47,21 @@ impl Pipeline {
     }
 
     pub(crate) fn deliver(&mut self, nodes: usize) -> bool {
-        self.deliver_at(Pace::Fortuna, nodes)
+        self.deliver_at(Trigger::Scheduled, nodes)
     }
 
-    pub(crate) fn deliver_at(&mut self, pace: Pace, nodes: usize) -> bool {
+    pub(crate) fn deliver_at(&mut self, pace: Trigger, nodes: usize) -> bool {
         self.deliver_unless_locked(pace, nodes, |_| false)
     }
 
     /// While a reader holds the lock of a node.
     pub(crate) fn deliver_beside_reader_of(&mut self, locked: usize, nodes: usize) -> bool {
-        self.deliver_unless_locked(Pace::Fortuna, nodes, |number| number == locked)
+        self.deliver_unless_locked(Trigger::Scheduled, nodes, |number| number == locked)
     }
 
     pub(crate) fn deliver_unless_locked(
         &mut self,
-        pace: Pace,
+        pace: Trigger,
         nodes: usize,
         is_locked: impl Fn(usize) -> bool,
     ) -> bool {
@@ -80,7 +80,7 @@ impl Pipeline {
     pub(crate) fn order(&mut self) -> bool {
         self.receive();
         let root = &self.inlets[0];
-        let is_seeded = self.distribution.order(self.now_ms, Pace::Ordered, root);
+        let is_seeded = self.distribution.order(self.now_ms, Trigger::Forced, root);
         self.receive();
         for (number, node) in self.nodes.iter_mut().enumerate() {
             node.get_mut().stir(number, self.distribution.chain());

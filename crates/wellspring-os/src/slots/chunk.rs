@@ -5,8 +5,8 @@
 //! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, usually 8 MiB, counts all of it:
 //! so the first chunks are small, and each is twice as large as the one before it.
 
-use super::holder::{self, FREE, Holder};
-use super::{ACQUIRING, Header, Kind, Slot};
+use super::holder::{self, ACQUIRING, FREE, Holder};
+use super::slot::{Header, Kind, Slot};
 use crate::memory::{self, Pages};
 use crate::sandbox;
 use crate::vdso;

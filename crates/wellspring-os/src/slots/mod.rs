@@ -1,9 +1,11 @@
 //! 8 KiB of secret memory for a thread, 4 KiB for an owned state, identified by a serial number.
 //!
 //! ```text
-//! mod     a slot: acquired, looked at, released
+//! mod     a slot is acquired
+//! slot    its memory, and the serial under which it is held
 //! holder  which thread has a slot, in memory that a fork copies
 //! chunk   8 to 512 slots in one mapping
+//! release slots are given back
 //! sweep   slots of threads that ended without releasing them
 //! ```
 //!
@@ -19,209 +21,20 @@
 
 mod chunk;
 mod holder;
+mod release;
+mod slot;
 mod sweep;
 
 pub(crate) use chunk::unlocked_bytes;
+pub(crate) use release::{count, release, release_all};
+pub use slot::DEPTHS;
+pub(crate) use slot::{Header, Kind, Slot, SlotRef};
 pub(crate) use sweep::{reclaim, release_everything};
 
-use crate::memory::erase;
 use crate::sandbox;
-use crate::vdso;
 use chunk::{chunks, map_chunk, take_free};
-use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use holder::{ACQUIRING, FREE, Holder, LEAVING, Thread};
-
-/// The nesting depths that have a state of their own.
-pub const DEPTHS: usize = 4;
-
-/// The use of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The states of a thread at all depths.
-    Thread,
-    /// A state that a value owns.
-    Owned,
-}
-
-impl Kind {
-    pub(crate) const fn slot_bytes(self) -> usize {
-        match self {
-            Self::Thread => 8192,
-            Self::Owned => 4096,
-        }
-    }
-
-    /// The bytes of a slot for states: all but the header.
-    pub(crate) const fn states_bytes(self) -> usize {
-        self.slot_bytes() - size_of::<Header>()
-    }
-
-    /// How many states of the vDSO's getrandom a slot has.
-    const fn depths(self) -> usize {
-        match self {
-            Self::Thread => DEPTHS,
-            Self::Owned => 1,
-        }
-    }
-}
-
-/// The beginning of a slot; the states follow.
-#[repr(C, align(64))]
-pub(crate) struct Header {
-    serial: AtomicU64,
-    /// The process that acquired it; 0 if it did not ask for its number.
-    process: AtomicU32,
-    /// In a chunk's first slot: whether the chunk is locked in this process, which a child does not inherit.
-    chunk_lock: AtomicU32,
-}
-
-/// The header of [`Slot::NONE`]: its serial is one that no slot has. Never written.
-static NO_HEADER: Header = Header {
-    serial: AtomicU64::new(LEAVING),
-    process: AtomicU32::new(0),
-    chunk_lock: AtomicU32::new(0),
-};
-
-/// A slot and the serial it was acquired under.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
-    /// The beginning of a slot; `None` where there is no slot. Its provenance covers the whole slot.
-    header: Option<NonNull<Header>>,
-    /// Null where there is no slot.
-    holder: *const Holder,
-    serial: u64,
-}
-
-/// The part of a slot that the hot path needs. It fits into two registers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    /// Not null, so that no place takes no third register.
-    header: NonNull<Header>,
-    serial: u64,
-}
-
-impl Place {
-    /// Whether the slot is still held under this serial, and no fork wiped it.
-    #[inline(always)]
-    pub(crate) fn is_ours(self) -> bool {
-        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`.
-        let header = unsafe { self.header.as_ref() };
-        header.serial.load(Ordering::Relaxed) == self.serial
-    }
-
-    /// The address of the states: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
-    #[inline(always)]
-    pub(crate) fn states(self) -> *mut u8 {
-        self.header.as_ptr().wrapping_add(1).cast()
-    }
-}
-
-impl Slot {
-    /// No slot: never held.
-    pub(crate) const NONE: Self = Self {
-        // All zeros: so the data of a thread takes no space in a program's file.
-        header: None,
-        holder: ptr::null(),
-        serial: FREE,
-    };
-
-    #[inline(always)]
-    fn header(&self) -> &'static Header {
-        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`.
-        unsafe { self.place().header.as_ref() }
-    }
-
-    fn holder(&self) -> Option<&'static Holder> {
-        // SAFETY: null or a static.
-        unsafe { self.holder.as_ref() }
-    }
-
-    /// Whether the slot is still held under this serial, and no fork wiped it.
-    #[inline(always)]
-    pub(crate) fn is_ours(&self) -> bool {
-        self.place().is_ours()
-    }
-
-    #[inline(always)]
-    pub(crate) fn place(&self) -> Place {
-        Place {
-            header: self.header.unwrap_or(NonNull::from_ref(&NO_HEADER)),
-            serial: self.serial,
-        }
-    }
-
-    /// Like [`place`](Self::place), without a comparison: for hot paths.
-    ///
-    /// # Safety
-    ///
-    /// This is not [`NONE`](Self::NONE).
-    #[inline(always)]
-    pub(crate) unsafe fn place_of_some(&self) -> Place {
-        Place {
-            // SAFETY: the caller's promise.
-            header: unsafe { self.header.unwrap_unchecked() },
-            serial: self.serial,
-        }
-    }
-
-    /// Whether the slot is held under this serial, or was when a fork wiped it.
-    pub(crate) fn is_ours_or_lost(&self) -> bool {
-        self.holder()
-            .is_some_and(|holder| holder.serial() == self.serial)
-    }
-
-    fn is_of(&self, owner: u64) -> bool {
-        self.holder().is_some_and(|holder| holder.owner() == owner)
-    }
-
-    fn is_of_thread(&self) -> bool {
-        self.holder().is_some_and(|holder| holder.address() != 0)
-    }
-
-    /// Whether this is not [`NONE`](Self::NONE).
-    #[inline(always)]
-    pub(crate) fn is_some(&self) -> bool {
-        self.header.is_some()
-    }
-
-    /// Whether both are the same memory.
-    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
-        self.header == other.header
-    }
-
-    /// The address of the states: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).
-    #[inline(always)]
-    pub(crate) fn states(&self) -> *mut u8 {
-        self.place().states()
-    }
-
-    /// The state of the vDSO's getrandom for a depth, or null.
-    pub(crate) fn vdso_state(&self, depth: usize) -> *mut u8 {
-        let states = self.holder().map_or(ptr::null_mut(), Holder::vdso_states);
-        if states.is_null() {
-            states
-        } else {
-            states.wrapping_add(depth * vdso::stride_bytes())
-        }
-    }
-
-    /// Takes a slot again that a fork wiped.
-    fn retake(self) -> Option<Self> {
-        self.holder()?.pass(self.serial, ACQUIRING).then_some(self)
-    }
-
-    /// Zeroes the states, as far as they were ever used.
-    ///
-    /// # Safety
-    ///
-    /// No other code uses the slot now.
-    unsafe fn erase_states(&self) {
-        let used_bytes = self.holder().map_or(0, Holder::used_bytes);
-        // SAFETY: the states are within the slot, and the caller's promise.
-        unsafe { erase(self.states(), used_bytes) };
-    }
-}
+use core::sync::atomic::{AtomicU64, Ordering};
+use holder::{FREE, Thread};
 
 /// The owner, the use and the NUMA node of a slot to acquire.
 pub(crate) struct Request {
@@ -299,42 +112,4 @@ pub(crate) fn reserve(kind: Kind, node: u32, count: usize) -> bool {
         }
     }
     true
-}
-
-/// Erases a slot and gives it back, if it is still held under its serial, or was when a fork wiped it. Signals are
-/// blocked. Not inlined: callers go through several slots, and none is in a hurry.
-#[inline(never)]
-pub(crate) fn release(slot: Slot) {
-    if let Some(holder) = retire(slot) {
-        holder.give_back();
-        chunk::of(holder).count_free();
-    }
-}
-
-/// The same, but the slot is not free afterwards.
-fn retire(slot: Slot) -> Option<&'static Holder> {
-    let holder = slot.holder()?;
-    holder.pass(slot.serial, LEAVING).then(|| {
-        slot.header().serial.store(FREE, Ordering::Relaxed);
-        // SAFETY: the slot was ours, and no thread acquires it before it is free.
-        unsafe { slot.erase_states() };
-        holder
-    })
-}
-
-/// Releases the slots of all threads for `owner`. No thread may use one of them now or later. The slots of values stay: a
-/// value releases its own, and may be in use.
-pub(crate) fn release_all(owner: u64) {
-    chunk::for_each_held(&mut |slot| {
-        if slot.is_of(owner) && slot.is_of_thread() {
-            release(slot);
-        }
-    });
-}
-
-/// How many slots `owner` has in this process, without those that a fork took.
-pub(crate) fn count(owner: u64) -> usize {
-    let mut count = 0;
-    chunk::for_each_held(&mut |slot| count += usize::from(slot.is_of(owner) && slot.is_ours()));
-    count
 }

@@ -5,8 +5,10 @@
 //! where the key could not be set without allocating. Those slots are found by asking the system whether their thread
 //! is still there: a thread that is gone never touches its slot again.
 
-use super::holder::{self, Holder, thread_number};
-use super::{Slot, chunk, release, retire};
+use super::chunk;
+use super::holder::{self, FREE, Holder, thread_number};
+use super::release::{release, retire};
+use super::slot::Slot;
 use crate::os::process_number;
 use crate::os_error::{OsError, raw_call};
 use crate::sandbox;
@@ -89,7 +91,7 @@ pub(crate) fn release_everything() {
     chunk::for_each_held(&mut |slot| last = last.max(slot.serial));
     chunk::for_each_held(&mut |slot| {
         if slot.serial <= last {
-            slot.header().serial.store(super::FREE, Ordering::Relaxed);
+            slot.header().serial.store(FREE, Ordering::Relaxed);
         }
     });
     fence(Ordering::SeqCst);

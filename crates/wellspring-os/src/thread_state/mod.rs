@@ -5,25 +5,23 @@
 //! and gives it back after its last change to the state. So depths are right at every instruction boundary. A handler
 //! that is left by siglongjmp leaves the depth of the read it interrupted taken: that state is never used again.
 
-mod current_read;
-mod epoch;
+mod current;
 mod state_ref;
 mod state_slots;
 
 pub use crate::slots::DEPTHS;
 pub use crate::thread::CurrentThread;
-pub use current_read::CurrentRead;
-pub use epoch::Epoch;
+pub use current::{CurrentRead, Epoch};
 pub use state_ref::{State, StateRef};
 
-use crate::signals::Blocked;
+use crate::signals::SignalsBlocked;
 use crate::slots::{self, Header, Kind, Slot};
-use crate::thread::{DepthGuard, Local, ReadGuard, STALE, local};
+use crate::thread::{DepthGuard, STALE, ThreadData, local};
 use crate::thread_exit;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
-use epoch::{AtomicEpoch, next_epoch};
+use current::{AtomicEpoch, ReadGuard, next_epoch};
 use state_ref::States;
 use state_slots::{StateSlots, slot_of};
 
@@ -132,7 +130,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         // between the comparison and the guard. A handler in a forked child may take the slot again under another
         // serial; so the serial is loaded before the state is looked at.
         // SAFETY: it has a slot, since it was made current.
-        let slot = unsafe { local.entries[0].slot.get().place_of_some() };
+        let slot = unsafe { local.entries[0].slot.get().some_ref() };
         compiler_fence(Ordering::SeqCst);
         Some(CurrentRead {
             guard,
@@ -193,7 +191,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     #[inline(never)]
     fn start_over(
         &self,
-        local: &Local,
+        local: &ThreadData,
         slot: Slot,
         guard: &DepthGuard<'_>,
         node: &dyn Fn() -> u32,
@@ -209,7 +207,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     /// states. A handler may have acquired the slot before, and so erased it, while that read still went on.
     #[cold]
     #[inline(never)]
-    fn erase_after_fork(&self, local: &Local, slot: Slot, guard: &DepthGuard<'_>) {
+    fn erase_after_fork(&self, local: &ThreadData, slot: Slot, guard: &DepthGuard<'_>) {
         if local.entries[0].slot.get().is_same_place(&slot) {
             self.state_ref(slot, guard).erase();
             guard.end_in(STALE);
@@ -241,7 +239,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     /// How many threads have states. Asks the system which threads are still there: a system call for each.
     #[must_use]
     pub fn count(&self) -> usize {
-        let _signals = Blocked::new();
+        let _signals = SignalsBlocked::new();
         slots::reclaim(local().address());
         slots::count(self.owner)
     }
@@ -249,7 +247,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     /// Sees to it that `threads` more threads find memory of that node for their states without a system call. `false`:
     /// the system has none.
     pub fn reserve(&self, node: u32, threads: usize) -> bool {
-        let _signals = Blocked::new();
+        let _signals = SignalsBlocked::new();
         slots::reserve(Kind::Thread, node, threads)
     }
 }
@@ -263,7 +261,7 @@ impl<O: Zeroed, I: Zeroed> Default for ThreadStates<O, I> {
 impl<O, I> Drop for ThreadStates<O, I> {
     /// Erases every thread's states.
     fn drop(&mut self) {
-        let _signals = Blocked::new();
+        let _signals = SignalsBlocked::new();
         slots::release_all(self.owner);
     }
 }

@@ -1,7 +1,7 @@
 //! The state of a read at its depth.
 
 use super::Epoch;
-use crate::signals::Blocked;
+use crate::signals::SignalsBlocked;
 use crate::slots::{DEPTHS, Slot};
 use crate::thread::{DeeperGuard, STALE, local};
 use crate::vdso::VdsoRandom;
@@ -62,7 +62,7 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
     /// [`sandbox::prepare`](crate::sandbox::prepare), since handlers run then, and in a read within this one.
     pub fn with_states<R>(
         &mut self,
-        signals: &Blocked,
+        signals: &SignalsBlocked,
         work: impl FnOnce(Option<&mut O>, &mut [I]) -> R,
     ) -> R {
         let states = self.slot.states().cast::<States<O, I>>();

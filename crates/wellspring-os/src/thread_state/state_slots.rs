@@ -1,9 +1,9 @@
 //! The slot of a thread's states: found, acquired, and found again after a fork. Compiled once, since no type of a state
 //! is in it.
 
-use crate::signals::Blocked;
+use crate::signals::SignalsBlocked;
 use crate::slots::{self, Kind, Request, Slot};
-use crate::thread::{DepthGuard, ENTRIES, Entry, Local, STALE};
+use crate::thread::{DepthGuard, ENTRIES, Entry, STALE, ThreadData};
 use core::ptr;
 
 /// This thread's slot for the states of `owner`.
@@ -11,7 +11,7 @@ use core::ptr;
 /// Inlined: a slot that a call returns in memory is loaded at once, in another width than it was stored in, which costs
 /// 5 ns. The first entry is that of the engine which the thread read first, usually of the only one.
 #[inline(always)]
-pub(super) fn slot_of(local: &Local, owner: u64) -> Option<Slot> {
+pub(super) fn slot_of(local: &ThreadData, owner: u64) -> Option<Slot> {
     let first = &local.entries[0];
     match first.slot() {
         Some(slot) if first.owner.get() == owner => Some(slot),
@@ -21,10 +21,10 @@ pub(super) fn slot_of(local: &Local, owner: u64) -> Option<Slot> {
 
 /// An entry but the first that has a slot for the states of `owner`.
 #[inline(never)]
-fn other_entry_of(local: &Local, owner: u64) -> Option<&Entry> {
+fn other_entry_of(local: &ThreadData, owner: u64) -> Option<&Entry> {
     // The slot before the owner: no handler replaces the entry of a slot that was found to be ours.
     let is_of_owner = |entry: &&Entry| entry.slot().is_some() && entry.owner.get() == owner;
-    local.entries().iter().skip(1).find(is_of_owner)
+    local.entries.iter().skip(1).find(is_of_owner)
 }
 
 /// The owner of slots for states, and what of a slot they use.
@@ -38,7 +38,7 @@ impl StateSlots {
     /// Finds the slot again that a fork took, in the child. If it is another one, the one before is released.
     pub(super) fn find_again(
         self,
-        local: &Local,
+        local: &ThreadData,
         before: Slot,
         guard: &DepthGuard<'_>,
         node: &dyn Fn() -> u32,
@@ -49,7 +49,7 @@ impl StateSlots {
         let found = self.find(local);
         let found = found.or_else(|| self.acquire(local, guard, node(), before));
         if !found.is_some_and(|found| found.is_same_place(&before)) {
-            let _signals = Blocked::new();
+            let _signals = SignalsBlocked::new();
             slots::release(before);
         }
         found
@@ -57,7 +57,7 @@ impl StateSlots {
 
     /// This thread's slot, off the hot path.
     #[inline(never)]
-    fn find(self, local: &Local) -> Option<Slot> {
+    fn find(self, local: &ThreadData) -> Option<Slot> {
         slot_of(local, self.owner)
     }
 
@@ -66,13 +66,13 @@ impl StateSlots {
     #[inline(never)]
     pub(super) fn acquire(
         self,
-        local: &Local,
+        local: &ThreadData,
         guard: &DepthGuard<'_>,
         node: u32,
         lost: Slot,
     ) -> Option<Slot> {
         // A handler must not see an entry half written.
-        let _signals = Blocked::try_new()?;
+        let _signals = SignalsBlocked::try_new()?;
         // A handler that ran before may have acquired what we want.
         if let Some(slot) = self.find(local) {
             return Some(slot);
@@ -105,8 +105,8 @@ impl StateSlots {
     }
 
     /// The entry for a slot that is about to be acquired: the one that these states had, or one that is free.
-    fn entry(self, local: &Local, depth: usize) -> Option<&Entry> {
-        let entries = || local.entries().iter();
+    fn entry(self, local: &ThreadData, depth: usize) -> Option<&Entry> {
+        let entries = || local.entries.iter();
         let is_own = |entry: &&Entry| entry.owner.get() == self.owner;
         // Not one whose slot a fork took: a read that a handler interrupted may still use it.
         let is_free = |entry: &&Entry| !entry.slot.get().is_ours_or_lost();

@@ -117,7 +117,6 @@ impl TrustedFile {
     /// # Errors
     ///
     /// Every [`FileFault`] except `Busy`.
-    #[inline]
     pub fn open(path: &Path, access: Access) -> Result<Self, FileFault> {
         let (directory, name) = Directory::of(path)?;
         let file = directory.open_file(name, access)?;

@@ -55,7 +55,6 @@ impl FileFault {
 }
 
 impl fmt::Display for FileFault {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Link => "it is a symbolic link",
@@ -184,7 +183,6 @@ impl TrustedFile {
 }
 
 impl AsFd for TrustedFile {
-    #[inline]
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }

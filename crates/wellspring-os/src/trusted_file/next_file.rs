@@ -35,7 +35,6 @@ impl Directory {
     /// # Errors
     ///
     /// [`FileFault::Busy`] after a second; [`FileFault::System`].
-    #[inline]
     pub fn begin_next(&self, name: &OsStr) -> Result<NextFile<'_>, FileFault> {
         let mut next_name = OsString::from(".");
         next_name.push(name);
@@ -71,7 +70,6 @@ impl Directory {
     }
 
     /// Removes a next file that no process has locked. Returns whether it did.
-    #[inline]
     fn remove_stale(&self, next_name: &OsStr) -> Result<bool, FileFault> {
         match open_at(
             self.as_fd(),
@@ -103,7 +101,6 @@ impl NextFile<'_> {
     /// # Errors
     ///
     /// [`FileFault::System`]; with `EFBIG` if the process may not make a file of this length.
-    #[inline]
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), FileFault> {
         self.length += bytes.len() as u64;
         if !os::may_write_file(self.length) {
@@ -127,7 +124,6 @@ impl NextFile<'_> {
     /// # Errors
     ///
     /// [`FileFault::System`]. The present file may then be the old one or the new one.
-    #[inline]
     pub fn replace(mut self, mode: u32) -> Result<(), FileFault> {
         fchmod(&self.file, Mode::from_raw_mode(mode))?;
         fsync(&self.file)?;

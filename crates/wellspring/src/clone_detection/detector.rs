@@ -11,7 +11,7 @@ use std::path::Path;
 use wellspring_os::clone_words::CloneWords;
 use wellspring_os::sandbox;
 use wellspring_os::shared_page::SharedPage;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 
 /// How often an engine looks for a page that was not there before.
 const LOOK_INTERVAL_MS: u64 = 60_000;
@@ -41,7 +41,8 @@ impl Default for WatchedPaths {
 /// The signs that an engine watches. In ordinary memory: parent and child watch the same page of another process.
 #[derive(Debug)]
 pub(crate) struct CloneDetector {
-    words: CloneWords,
+    /// Every read compares them.
+    pub(crate) words: CloneWords,
     paths: WatchedPaths,
     suspend: SuspendDetector,
     looked_ms: AtomicU64,
@@ -92,12 +93,6 @@ impl CloneDetector {
         self.words.set_handled(self.words.sum());
     }
 
-    /// The watched words, and their sum that the engine has handled.
-    #[inline(always)]
-    pub(crate) fn words(&self) -> &CloneWords {
-        &self.words
-    }
-
     /// Looks at the clocks, and once a minute for pages that were not there before. Returns whether the machine was
     /// suspended.
     ///
@@ -111,7 +106,7 @@ impl CloneDetector {
         // In a sandbox to open a file may end the process.
         if now_ms.abs_diff(looked_ms) >= LOOK_INTERVAL_MS && !sandbox::is_prepared() {
             // A handler that is left by siglongjmp would leave a file open.
-            let _signals = Blocked::new();
+            let _signals = SignalsBlocked::new();
             self.look_for_pages(now_ms);
         }
         was_suspended
@@ -178,7 +173,7 @@ mod tests {
     }
 
     fn is_handled(detector: &CloneDetector) -> bool {
-        detector.words().sum() == detector.words().handled()
+        detector.words.sum() == detector.words.handled()
     }
 
     #[test]
@@ -193,16 +188,16 @@ mod tests {
         detector.look(60_000);
         assert!(!is_handled(&detector));
         assert_eq!(detector.stats().page, PageState::Watched);
-        detector.words().set_handled(detector.words().sum());
+        detector.words.set_handled(detector.words.sum());
         first.bump();
         assert!(!is_handled(&detector));
-        detector.words().set_handled(detector.words().sum());
+        detector.words.set_handled(detector.words.sum());
         drop(first);
         std::fs::remove_file(&path).unwrap();
         let second = GenerationPage::create(&path).unwrap();
         detector.look(120_000);
         assert!(!is_handled(&detector));
-        detector.words().set_handled(detector.words().sum());
+        detector.words.set_handled(detector.words.sum());
         second.bump();
         assert!(!is_handled(&detector));
         std::fs::remove_file(&path).unwrap();

@@ -78,7 +78,6 @@ impl GenerationPage {
     /// # Errors
     ///
     /// [`PageError::Held`] while another process serves it; [`PageError::File`].
-    #[inline]
     pub fn create(path: &Path) -> Result<Self, PageError> {
         let _ = path.parent().map(std::fs::create_dir);
         let (directory, name) = Directory::of(path)?;
@@ -119,7 +118,6 @@ impl GenerationPage {
 /// # Errors
 ///
 /// The reason why it cannot be written.
-#[inline]
 pub fn bump(path: &Path) -> Result<u64, PageError> {
     let _ = path.parent().map(std::fs::create_dir);
     Ok(change(&open_or_make(path)?))
@@ -137,7 +135,6 @@ fn change(page: &SharedPageMut) -> u64 {
 /// # Errors
 ///
 /// The reason why an engine does not trust it.
-#[inline]
 pub fn current(path: &Path) -> Result<u64, PageError> {
     map(path).map(|(page, _)| page.word(CLONES_OFFSET))
 }
@@ -155,7 +152,6 @@ pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
 
 /// Maps the page to be written, and makes it if there is none. A file that is no page stays as it is; only a page that
 /// was cut, or an empty file, is replaced.
-#[inline]
 fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
     const TRIES: usize = 10;
     for _ in 0..TRIES {
@@ -174,7 +170,6 @@ fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
 }
 
 /// Whether the file is the beginning of a page, or empty.
-#[inline]
 fn is_cut(path: &Path) -> Result<bool, PageError> {
     let mut start = [0; MAGIC.len()];
     let length = TrustedFile::open(path, Access::Read)?.read(&mut start)?;
@@ -182,7 +177,6 @@ fn is_cut(path: &Path) -> Result<bool, PageError> {
 }
 
 /// Puts a new page at `path`, in one step.
-#[inline]
 fn make(path: &Path) -> Result<(), PageError> {
     // Not the word of a page that was here before: a process that watches that one must see another.
     let (mut entropy, mut number) = (FreshEntropy::EMPTY, [0; 8]);
@@ -197,7 +191,6 @@ fn make(path: &Path) -> Result<(), PageError> {
     Ok(next.replace(PAGE_MODE)?)
 }
 
-#[inline]
 fn lock_name(name: &OsStr) -> OsString {
     let mut lock_name = OsString::from(".");
     lock_name.push(name);
@@ -206,7 +199,6 @@ fn lock_name(name: &OsStr) -> OsString {
 }
 
 /// The process that the lock file names. For the message only: nothing is sent to a stored number.
-#[inline]
 fn holder(directory: &Directory, lock_name: &OsStr) -> u32 {
     let mut buffer = [0; 16];
     let file = directory.open_file(lock_name, Access::Read);

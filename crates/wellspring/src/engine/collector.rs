@@ -24,13 +24,13 @@ use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::{AtomicU64, Ordering};
 use wellspring_core::event::Event;
-use wellspring_core::pool::Pace;
+use wellspring_core::pool::Trigger;
 use wellspring_core::sha256::Sha256;
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
 use wellspring_os::lock::Guard;
 use wellspring_os::memory::Wiped;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::{cpu, os, sandbox, stack};
 use zeroize::Zeroize;
 
@@ -62,9 +62,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Takes the sources, unless it fails: then the caller drops them, whose code for that is in each program already.
-    #[inline(never)]
-    pub(super) fn new(sources: &mut Vec<SourceEntry>, topology: &Topology) -> Result<Self, Error> {
+    pub(super) fn new(sources: Vec<SourceEntry>, topology: &Topology) -> Result<Self, Error> {
         if sources.len() > MAX_SOURCES {
             return Err(Error::TooManySources);
         }
@@ -72,7 +70,7 @@ impl Collector {
         memory.pages_locked.store(1, Ordering::Relaxed);
         Ok(Self {
             pool_meters: Box::default(),
-            sources: core::mem::take(sources),
+            sources,
             dropped_events: AtomicU64::new(0),
             memory,
         })
@@ -105,7 +103,7 @@ impl Collector {
     /// Takes the lock of the pools, unless another thread has it.
     pub(super) fn try_lock<'a>(
         &'a self,
-        signals: &'a Blocked,
+        signals: &'a SignalsBlocked,
     ) -> Option<Guard<'a, CollectorState>> {
         self.memory.state.try_lock(signals)
     }
@@ -123,7 +121,7 @@ impl Collector {
         if !self.is_left_to_harvester(target.nodes) {
             return round;
         }
-        let signals = Blocked::new();
+        let signals = SignalsBlocked::new();
         let Some(mut state) = self.memory.state.try_lock(&signals) else {
             return round;
         };
@@ -162,7 +160,7 @@ impl Collector {
     /// Moves a sample to the pools. The harvester waits for their lock, but not without end: a fast source that never
     /// returns would keep it from its other tasks.
     fn admit_slow(&self, source: usize, sample: &mut [u8]) {
-        let signals = Blocked::new();
+        let signals = SignalsBlocked::new();
         for _ in 0..MAX_LOCK_WAIT_MS {
             if let Some(mut state) = self.memory.state.try_lock(&signals) {
                 return self.samples().admit_slow(&mut state, source, sample);
@@ -189,7 +187,7 @@ impl Collector {
         &self,
         need: Phase,
         target: SeedTarget<'_>,
-        signals: &Blocked,
+        signals: &SignalsBlocked,
     ) -> Result<(), Error> {
         self.refuse_own_sources()?;
         self.lock_pages_in_child(target.nodes);
@@ -206,7 +204,7 @@ impl Collector {
             self.deliver(state, os::now_ms(), target, signals);
             // One seed with little credit, for the first early reader. Later ones would spend credit that a seed needs.
             if need == Phase::Early && target.nodes.phase() == Phase::Empty {
-                self.deliver_at(Pace::Fortuna, state, os::now_ms(), target, signals);
+                self.deliver_at(Trigger::Scheduled, state, os::now_ms(), target, signals);
             }
             target.nodes.phase() >= need
         };
@@ -232,14 +230,14 @@ impl Collector {
     /// also after an error: what was mixed in before has reached the nodes.
     pub(super) fn reseed(&self, target: SeedTarget<'_>) -> Result<(), Error> {
         self.refuse_own_sources()?;
-        let signals = Blocked::new();
+        let signals = SignalsBlocked::new();
         let mut state = self.memory.state.lock(&signals);
         self.take_mixed_before(&mut state);
         let nodes = target.nodes;
         nodes.receive_root(&signals);
-        let pace = match nodes.phase() {
-            Phase::Ready => Pace::Ordered,
-            Phase::Empty | Phase::Early => Pace::Pooled,
+        let trigger = match nodes.phase() {
+            Phase::Ready => Trigger::Forced,
+            Phase::Empty | Phase::Early => Trigger::Pooled,
         };
         for _ in 0..2 {
             // A whole round: noise of every fast source reaches pool 0, and every seed is made of pool 0.
@@ -248,12 +246,12 @@ impl Collector {
                     .draw_on_fast_sources(&mut state, SEEDING_SAMPLE_BYTES);
             }
             let pools = state.distribution.accumulator();
-            if pools.is_due(os::now_ms(), pace) {
+            if pools.is_due(os::now_ms(), trigger) {
                 break;
             }
         }
         let now_ms = os::now_ms();
-        let is_seeded = state.distribution.order(now_ms, pace, nodes.inlet(0));
+        let is_seeded = state.distribution.order(now_ms, trigger, nodes.inlet(0));
         nodes.stir_all(state.distribution.chain(), &signals);
         if !is_seeded {
             return Err(Error::NotSeeded);
@@ -316,7 +314,6 @@ impl Collector {
         source.inspect(|source| source.restart()).is_some()
     }
 
-    #[inline]
     pub(super) fn stats(&self, now_ms: u64) -> Vec<SourceStats> {
         let sources = self.sources.iter();
         sources.map(|source| source.stats(now_ms)).collect()
@@ -354,28 +351,28 @@ impl Collector {
         state: &mut CollectorState,
         now_ms: u64,
         target: SeedTarget<'_>,
-        signals: &Blocked,
+        signals: &SignalsBlocked,
     ) {
-        let pace = match target.nodes.phase() {
-            Phase::Ready => Pace::Fortuna,
-            Phase::Empty | Phase::Early => Pace::Pooled,
+        let trigger = match target.nodes.phase() {
+            Phase::Ready => Trigger::Scheduled,
+            Phase::Empty | Phase::Early => Trigger::Pooled,
         };
-        self.deliver_at(pace, state, now_ms, target, signals);
+        self.deliver_at(trigger, state, now_ms, target, signals);
     }
 
     #[inline(never)]
     fn deliver_at(
         &self,
-        pace: Pace,
+        trigger: Trigger,
         state: &mut CollectorState,
         now_ms: u64,
         target: SeedTarget<'_>,
-        signals: &Blocked,
+        signals: &SignalsBlocked,
     ) {
         let nodes = target.nodes;
         let is_delivered = state.distribution.deliver(
             now_ms,
-            pace,
+            trigger,
             nodes.in_use(),
             |number| nodes.inlet(number),
             |number| nodes.make_room(number, signals),

@@ -22,7 +22,7 @@ use super::collector_memory::{Due, ROUND_DRAWS, SEEDING_SAMPLE_BYTES};
 use super::inner::EngineInner;
 use core::sync::atomic::Ordering;
 use wellspring_core::pool::RESEED_INTERVAL_MS;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::{os, stack};
 
 /// A part of a harvest, for one read.
@@ -97,7 +97,7 @@ impl EngineInner {
         }
         // A look needs no lock, so signals need not be blocked for it, which takes two system calls.
         if step != HarvestStep::Look
-            && let Some(signals) = Blocked::try_first()
+            && let Some(signals) = SignalsBlocked::try_first()
         {
             let target = self.seed_target();
             self.collector
@@ -159,7 +159,7 @@ impl Collector {
         step: HarvestStep,
         now_ms: u64,
         target: SeedTarget<'_>,
-        signals: &Blocked,
+        signals: &SignalsBlocked,
     ) {
         let Some(mut state) = self.try_lock(signals) else {
             return;

@@ -25,7 +25,7 @@ use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_os::locked_memory::unlocked_bytes;
 use wellspring_os::memory::Wiped;
 use wellspring_os::os;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::stack;
 use zeroize::Zeroizing;
 
@@ -63,7 +63,7 @@ impl EngineInner {
     ///
     /// A new generation alone is not enough: a copy has the same nodes and would draw the same keys from them.
     pub(super) fn diverge(&self) -> u64 {
-        match Blocked::try_first() {
+        match SignalsBlocked::try_first() {
             Some(signals) => self.diverge_blocked(&signals),
             // In a handler of a process without system calls. What it interrupted may hold a node.
             None => self.taps.announce(),
@@ -71,7 +71,7 @@ impl EngineInner {
     }
 
     #[inline(never)]
-    fn diverge_blocked(&self, signals: &Blocked) -> u64 {
+    fn diverge_blocked(&self, signals: &SignalsBlocked) -> u64 {
         let mut entropy = FreshEntropy::EMPTY;
         let entropy = entropy.gather();
         self.nodes.stir_all(entropy, signals);
@@ -99,7 +99,6 @@ impl EngineInner {
     }
 
     /// Writes the seed file from a fresh secret of every node.
-    #[inline]
     pub(super) fn save_seed(&self) -> Result<(), SeedFileError> {
         let seed_file = self.seed_file.as_ref().ok_or(SeedFileError::Absent)?;
         if self.nodes.phase() != Phase::Ready {
@@ -111,7 +110,7 @@ impl EngineInner {
         let mut secrets = Zeroizing::new(vec![[0; KEY_BYTES]; self.nodes.in_use()]);
         let mut reservation = Reservation::ZERO;
         for (number, secret) in secrets.iter_mut().enumerate() {
-            let signals = Blocked::new();
+            let signals = SignalsBlocked::new();
             let bytes = secret.len();
             self.nodes
                 .reserve(number, Phase::Ready, bytes, &signals, &mut reservation)
@@ -128,7 +127,6 @@ impl EngineInner {
     }
 
     /// Writes the seed file, unless this is a child process, or the engine has not reseeded since it wrote the file.
-    #[inline]
     pub(super) fn save_seed_at_end(&self) {
         let is_wanted = |file: &EngineSeedFile| {
             let saved_generation = file.saved_generation.load(Ordering::Relaxed);
@@ -140,7 +138,6 @@ impl EngineInner {
         }
     }
 
-    #[inline]
     pub(super) fn stats(&self) -> Stats {
         let now_ms = os::now_ms();
         Stats {
@@ -171,7 +168,7 @@ impl EngineInner {
     /// Diverges if a watched word changed. Returns the sum of the words that is handled now.
     #[inline(always)]
     pub(super) fn handle_clones(&self) -> u64 {
-        let words = self.clones.words();
+        let words = &self.clones.words;
         let sum = words.sum();
         if sum != words.handled() {
             // Several threads may diverge at the same time. That costs a few reseeds more, and needs no lock.

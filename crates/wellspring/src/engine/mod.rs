@@ -36,10 +36,10 @@ mod phase;
 mod pool_meters;
 mod read;
 mod samples;
-#[cfg(test)]
-mod slice_tests;
 mod source_entry;
 mod stats;
+#[cfg(test)]
+mod step_tests;
 mod taps;
 mod tasks;
 
@@ -60,7 +60,7 @@ use harvester::{HarvesterHandle, Running};
 use read::Unseeded;
 use std::sync::Arc;
 use wellspring_core::{Backend, Prf};
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::CurrentThread;
 
 /// An engine. Its clones share it.
@@ -108,7 +108,6 @@ impl Engine {
     }
 
     /// Starts a harvester that lasts as long as the process, unless one runs.
-    #[inline]
     pub(crate) fn start_harvester(&self, harvester: Harvester) -> Result<(), Error> {
         let tasks = tasks::of_process();
         HarvesterHandle::start(&self.inner, &self.inner.harvester, harvester, tasks)
@@ -240,7 +239,7 @@ impl Engine {
     /// waits: further data is dropped, and so is data that comes while another thread is in the middle of this call;
     /// [`Stats::mixes_dropped`](crate::Stats::mixes_dropped) counts that.
     pub fn mix(&self, data: &[u8]) {
-        self.inner.collector.mix(data, Blocked::try_first);
+        self.inner.collector.mix(data, SignalsBlocked::try_first);
     }
 
     /// Draws on all fast sources, reseeds every node, and moves every tap to a fresh key at its next read. Returns the new
@@ -310,7 +309,6 @@ impl Engine {
     /// # Errors
     ///
     /// The reason why the file was not written. The old file is unchanged.
-    #[inline]
     pub fn save_seed(&self) -> Result<(), SeedFileError> {
         self.inner.save_seed()
     }
@@ -348,7 +346,6 @@ impl Engine {
 
     /// Statistics of the engine. They contain no secret. Allocates.
     #[must_use]
-    #[inline]
     pub fn stats(&self) -> Stats {
         self.inner.stats()
     }

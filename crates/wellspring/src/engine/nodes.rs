@@ -13,7 +13,7 @@ use wellspring_core::topology::Topology;
 use wellspring_os::lock::Lock;
 use wellspring_os::memory::Wiped;
 use wellspring_os::os;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::zeroed::Zeroed;
 
 /// A node, in its own pages.
@@ -82,7 +82,7 @@ pub(super) struct ForkStamp {
 /// An engine that seeds itself when a read finds no seed.
 pub(super) trait SeedEngine {
     /// Draws and reseeds until the engine has reached the phase `need`.
-    fn seed_engine(&self, need: Phase, signals: &Blocked) -> Result<(), Error>;
+    fn seed_engine(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error>;
 }
 
 /// All nodes of an engine. Node 0 is Fortuna's generator, the root.
@@ -151,7 +151,7 @@ impl Nodes {
         number: usize,
         need: Phase,
         bytes: usize,
-        signals: &Blocked,
+        signals: &SignalsBlocked,
         reservation: &mut Reservation,
     ) -> Option<ForkStamp> {
         let number = if number < self.in_use() { number } else { 0 };
@@ -177,7 +177,7 @@ impl Nodes {
     pub(super) fn read_chunk<'a>(
         &self,
         need: Phase,
-        signals: &Blocked,
+        signals: &SignalsBlocked,
         destination: &'a mut [u8],
     ) -> Result<(ForkStamp, &'a mut [u8]), &'a mut [u8]> {
         let memory = &self.memory[0];
@@ -206,7 +206,7 @@ impl Nodes {
                 // Wiped in place at the end of this block: `drop` would move it and leave the key here.
                 let mut reservation = Reservation::ZERO;
                 let stamp = loop {
-                    let signals = Blocked::new();
+                    let signals = SignalsBlocked::new();
                     let bytes = destination.len();
                     match self.reserve(number, need, bytes, &signals, &mut reservation) {
                         Some(stamp) => break stamp,
@@ -229,7 +229,7 @@ impl Nodes {
         number: usize,
         engine: &impl SeedEngine,
         keys: &mut [u8],
-        signals: &Blocked,
+        signals: &SignalsBlocked,
     ) -> Result<(), Error> {
         let mut reservation = Reservation::ZERO;
         let need = Phase::Ready;
@@ -254,7 +254,7 @@ impl Nodes {
             let mut first_stamp = None;
             let mut rest = &mut *destination;
             loop {
-                let signals = Blocked::new();
+                let signals = SignalsBlocked::new();
                 match self.read_chunk(Phase::Ready, &signals, rest) {
                     Ok((stamp, next)) => {
                         if *first_stamp.get_or_insert(stamp) != stamp {
@@ -285,7 +285,7 @@ impl Nodes {
     }
 
     /// Lets node 0 take the seed that was posted for it, so that the phase is known.
-    pub(super) fn receive_root(&self, signals: &Blocked) {
+    pub(super) fn receive_root(&self, signals: &SignalsBlocked) {
         let mut node = self.memory[0].node.lock(signals);
         self.receive(0, &mut node.0);
     }
@@ -293,7 +293,7 @@ impl Nodes {
     /// Lets a node take the seed in its mailbox, so that the next one has room. Returns whether it has.
     ///
     /// Does not wait for the lock of the node: a reader that holds it takes that seed as well.
-    pub(super) fn make_room(&self, number: usize, signals: &Blocked) -> bool {
+    pub(super) fn make_room(&self, number: usize, signals: &SignalsBlocked) -> bool {
         let memory = &self.memory[number];
         if !memory.inlet.is_empty()
             && let Some(mut node) = memory.node.try_lock(signals)
@@ -305,7 +305,7 @@ impl Nodes {
 
     /// Gives node 0 a seed, after the one that was posted before.
     pub(super) fn mix_into_root(&self, seed: &Seed) {
-        let signals = Blocked::new();
+        let signals = SignalsBlocked::new();
         self.receive_root(&signals);
         let _ = self.memory[0].inlet.post(seed);
         self.receive_root(&signals);
@@ -315,7 +315,7 @@ impl Nodes {
     /// gives a byte that does not depend on it; the caller then bumps the generation, and taps follow.
     ///
     /// For an order to reseed, and for a moment when a copy of these nodes may exist.
-    pub(super) fn stir_all(&self, entropy: &[u8; 32], signals: &Blocked) {
+    pub(super) fn stir_all(&self, entropy: &[u8; 32], signals: &SignalsBlocked) {
         for (number, memory) in self.memory.iter().enumerate() {
             let mut node = memory.node.lock(signals);
             self.receive(number, &mut node.0);
@@ -328,9 +328,8 @@ impl Nodes {
         self.memory.iter().for_each(Wiped::lock_pages);
     }
 
-    #[inline]
     pub(super) fn stats(&self) -> Vec<NodeStats> {
-        let signals = Blocked::new();
+        let signals = SignalsBlocked::new();
         let stats = |memory: &Wiped<NodeMemory>| NodeStats {
             credit_bits: memory.inlet.credit_bits(),
             reseeds: memory.node.lock(&signals).0.reseeds(),

@@ -12,7 +12,7 @@ use wellspring_core::pool::RESEED_INTERVAL_MS;
 use wellspring_core::source::{MinEntropy, Source, SourceError};
 use wellspring_core::topology::Topology;
 use wellspring_os::os;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 
 /// Yields all that it is asked for, and counts it.
 #[derive(Default)]
@@ -101,7 +101,7 @@ impl Subject {
 
     /// 32 bytes of a node.
     fn read_node(&self, number: usize) -> [u8; 32] {
-        let (signals, mut reservation) = (Blocked::new(), Reservation::ZERO);
+        let (signals, mut reservation) = (SignalsBlocked::new(), Reservation::ZERO);
         let nodes = &self.engine.inner.nodes;
         let need = Phase::Ready;
         let read = nodes.reserve(number, need, 32, &signals, &mut reservation);

@@ -2,7 +2,6 @@
 //! them takes no lock.
 
 use super::stats::PoolStats;
-use core::hint::black_box;
 use core::sync::atomic::{AtomicU32, Ordering};
 use wellspring_core::pool::{Accumulator, POOLS};
 
@@ -20,15 +19,10 @@ pub(super) struct PoolMeters([PoolMeter; POOLS]);
 impl PoolMeters {
     /// Copies the fill of the pools, which have just changed.
     pub(super) fn copy(&self, pools: &Accumulator) {
-        for number in 0..black_box(POOLS) {
-            self.copy_one(pools, number);
-        }
+        (0..POOLS).for_each(|number| self.copy_one(pools, number));
     }
 
     /// Copies the fill of one pool, which has just changed. All of them are on some 60 cache lines.
-    ///
-    /// Not inlined, and the length of the loop above is hidden: the compiler would write it out.
-    #[inline(never)]
     pub(super) fn copy_one(&self, pools: &Accumulator, number: usize) {
         let (bytes, credit_bits) = pools.fill_of(number);
         let meter = &self.0[number];
@@ -36,7 +30,6 @@ impl PoolMeters {
         meter.credit_bits.store(credit_bits, Ordering::Relaxed);
     }
 
-    #[inline]
     pub(super) fn stats(&self) -> Vec<PoolStats> {
         let stats = |meter: &PoolMeter| PoolStats {
             bytes: meter.bytes.load(Ordering::Relaxed),

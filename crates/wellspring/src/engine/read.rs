@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::mode::Mode;
 use wellspring_core::tap::{Refill, SHORT_BYTES, Tap};
 use wellspring_os::inheritance::SECRET_BYTES;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::{CurrentThread, Epoch};
 use wellspring_os::{os, sandbox, stack};
 use zeroize::Zeroizing;
@@ -244,7 +244,7 @@ impl EngineInner {
         sink: &mut S,
     ) -> Option<S::Taken> {
         let (taken, epoch) = handle.take(&self.taps, sink)?;
-        let words = self.clones.words();
+        let words = &self.clones.words;
         if words.are_watched() && (words.sum() != words.handled() || !self.taps.is_in(epoch)) {
             return None;
         }
@@ -299,7 +299,7 @@ impl EngineInner {
         for _ in 0..MAX_READS {
             let handled = self.handle_clones();
             read()?;
-            let words = self.clones.words();
+            let words = &self.clones.words;
             // Where nothing is watched, no word is loaded again: fewer instructions follow the last fork check.
             if !words.are_watched() || words.sum() == handled {
                 break;
@@ -365,7 +365,7 @@ impl KeySupply for EngineInner {
     }
 
     #[inline(never)]
-    fn fetch_keys(&self, keys: &mut [u8], signals: &Blocked) -> Result<(), Error> {
+    fn fetch_keys(&self, keys: &mut [u8], signals: &SignalsBlocked) -> Result<(), Error> {
         let fetched = self
             .nodes
             .fetch_keys(self.nodes.local(), self, keys, signals);
@@ -377,7 +377,7 @@ impl KeySupply for EngineInner {
 impl SeedEngine for EngineInner {
     #[cold]
     #[inline(never)]
-    fn seed_engine(&self, need: Phase, signals: &Blocked) -> Result<(), Error> {
+    fn seed_engine(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error> {
         let seeded = self.collector.seed(need, self.seed_target(), signals);
         stack::erase_below();
         seeded

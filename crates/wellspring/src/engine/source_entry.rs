@@ -188,7 +188,6 @@ impl SourceEntry {
         outcome.action != Action::Discard
     }
 
-    #[inline]
     pub(super) fn stats(&self, now_ms: u64) -> SourceStats {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         SourceStats {

@@ -16,13 +16,11 @@ const LOOK_INTERVAL_MS: u64 = 1000;
 const RETRY_MS: u64 = 10_000;
 
 /// The tasks of the engine of the process.
-#[inline]
 pub(super) fn of_process() -> Vec<Box<dyn BackgroundTask<EngineInner>>> {
     vec![Box::new(ListenForClones(CloneEvents::new()))]
 }
 
 /// The tasks of an engine with a seed file.
-#[inline]
 pub(super) fn with_seed_file() -> Vec<Box<dyn BackgroundTask<EngineInner>>> {
     let mut tasks = of_process();
     tasks.push(Box::new(SaveSeed { next_ms: None }));

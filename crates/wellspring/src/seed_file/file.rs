@@ -18,7 +18,6 @@ pub(super) struct Found {
 }
 
 /// Reads the file. `None` if there is none.
-#[inline]
 pub(super) fn read(path: &Path, identity: &Identity) -> Result<Option<Found>, SeedFileError> {
     let (directory, name) = Directory::of(path)?;
     let file = match directory.open_file(name, Access::Read) {
@@ -38,7 +37,6 @@ pub(super) fn read(path: &Path, identity: &Identity) -> Result<Option<Found>, Se
 
 impl Found {
     /// The credit of the seed where it was found, in bits.
-    #[inline]
     pub(super) fn credit(&self, file: &SeedFile, identity: &Identity) -> Result<u32, Uncredited> {
         match file.judge(&self.file_id, &identity.boot) {
             Ok(_) if self.is_exposed => Err(Uncredited::Exposed),
@@ -47,7 +45,6 @@ impl Found {
     }
 
     /// The digest of the bytes.
-    #[inline]
     pub(super) fn hash_into(&self, digest: &mut [u8; DIGEST_BYTES]) {
         let mut hash = Sha256::ZERO;
         hash.update(&self.bytes);

@@ -66,12 +66,10 @@ impl Identity {
     }
 
     /// The identity of an open file on this machine. A copy of the file has another one.
-    #[inline]
     pub(super) fn file_id(&self, file: BorrowedFd<'_>) -> FileId {
         self.known_file_id(file).unwrap_or(UNKNOWN_FILE)
     }
 
-    #[inline]
     fn known_file_id(&self, file: BorrowedFd<'_>) -> Option<FileId> {
         let machine = self.machine?;
         if fstatfs(file).ok()?.f_type as u64 == OVERLAY {

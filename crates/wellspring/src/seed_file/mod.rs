@@ -57,7 +57,6 @@ pub struct Report {
 /// # Errors
 ///
 /// [`SeedFound::Nothing`] if there is no file, [`SeedFound::Refused`] or [`SeedFound::Damaged`].
-#[inline]
 pub fn inspect(path: &Path, identity: &Identity) -> Result<Report, SeedFound> {
     let found = file::read(path, identity);
     let found = found

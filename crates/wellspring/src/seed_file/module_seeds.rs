@@ -69,7 +69,6 @@ impl From<SeedFileError> for ModuleSeedsError {
     }
 }
 
-#[inline]
 fn of_device(error: OsError) -> ModuleSeedsError {
     match Errno::from_raw_os_error(error.number()) {
         Errno::AGAIN => ModuleSeedsError::NotSeeded,
@@ -97,7 +96,6 @@ impl ModuleSeeds {
     /// # Errors
     ///
     /// [`ModuleSeedsError::Device`]. What is wrong with the file is in the result.
-    #[inline]
     pub fn restore(&mut self) -> Result<Restored, ModuleSeedsError> {
         let mut seed = Seed::ZERO;
         self.store.take(1, &mut seed);
@@ -133,7 +131,6 @@ impl ModuleSeeds {
     /// # Errors
     ///
     /// [`ModuleSeedsError`].
-    #[inline]
     pub fn save(&self) -> Result<usize, ModuleSeedsError> {
         // With room for the most nodes from the start: a vector that grows leaves copies behind.
         let mut fresh = Zeroizing::new(Vec::with_capacity(1024));

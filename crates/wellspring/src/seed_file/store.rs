@@ -36,7 +36,6 @@ pub(crate) struct SeedStore {
 
 impl SeedStore {
     /// Neither reads nor writes the file.
-    #[inline]
     pub(super) fn new(path: PathBuf, identity: Identity) -> Self {
         Self {
             // The program may change its directory later.
@@ -52,7 +51,6 @@ impl SeedStore {
     }
 
     /// Reads the file and replaces it, as [`take`](Self::take) does.
-    #[inline]
     pub(crate) fn start(path: PathBuf, identity: Identity, nodes: usize, seed: &mut Seed) -> Self {
         let mut store = Self::new(path, identity);
         store.take(nodes, seed);
@@ -61,7 +59,6 @@ impl SeedStore {
 
     /// Reads the file and replaces it. Writes to `seed` what is to be mixed into the first node; it stays empty if
     /// there was nothing.
-    #[inline]
     pub(super) fn take(&mut self, nodes: usize, seed: &mut Seed) {
         let mut entropy = FreshEntropy::EMPTY;
         // The same for each node: the successor hashes the number of the node in.
@@ -89,7 +86,6 @@ impl SeedStore {
     }
 
     /// Writes the file from a secret of each node.
-    #[inline]
     pub(crate) fn save(&self, secrets: &[[u8; 32]], credit_bits: u32) -> Result<(), SeedFileError> {
         self.replace(secrets, credit_bits)?;
         Ok(())
@@ -105,7 +101,6 @@ impl SeedStore {
         self.has_credit.load(Ordering::Relaxed)
     }
 
-    #[inline]
     pub(crate) fn stats(&self) -> SeedFileStats {
         SeedFileStats {
             path: self.path.clone(),
@@ -118,7 +113,6 @@ impl SeedStore {
     }
 
     /// Replaces the file by its successor, and returns the old file. Keeps the error for the stats.
-    #[inline]
     fn replace(
         &self,
         fresh: &[[u8; 32]],
@@ -131,7 +125,6 @@ impl SeedStore {
         replaced
     }
 
-    #[inline]
     fn try_replace(
         &self,
         fresh: &[[u8; 32]],
@@ -159,7 +152,6 @@ impl SeedStore {
     }
 
     /// Stores the result for the statistics, and makes a seed of the file with its credit.
-    #[inline]
     fn use_found(&mut self, found: &Found, is_replaced: bool, seed: &mut Seed) {
         let mut material = Zeroizing::new([[0; 32]; 2]);
         let mut credit_bits = 0;

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
 use wellspring_os::memory::Wiped;
 use wellspring_os::os;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 
 /// Virtual memory. A round touches about 10 KiB of it; sources are the code of others.
 const STACK_BYTES: usize = 128 * 1024;
@@ -23,7 +23,6 @@ pub(in super::super) struct HarvesterHandle<E: Harvests> {
 
 impl<E: Harvests> HarvesterHandle<E> {
     /// Starts the thread; `None` if this process runs one for this engine.
-    #[inline(never)]
     pub(in super::super) fn start(
         engine: &Arc<E>,
         status: &OnceLock<Wiped<HarvesterStatus>>,
@@ -44,7 +43,7 @@ impl<E: Harvests> HarvesterHandle<E> {
         engine.leave_to_readers_from(now_ms, now_ms + LATE_AFTER_MS);
         let worker = Worker::new(engine, control.clone(), harvester, tasks);
         // The new thread inherits the signal mask of this one: no handler runs on it before it blocks them itself.
-        let _signals = Blocked::new();
+        let _signals = SignalsBlocked::new();
         let builder = std::thread::Builder::new()
             .name("wellspring".into())
             .stack_size(STACK_BYTES);

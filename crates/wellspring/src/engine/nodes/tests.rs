@@ -13,7 +13,7 @@ fn seed(credit_bits: u32) -> Seed {
 }
 
 fn first_bytes(nodes: &Nodes, number: usize, need: Phase) -> Option<[u8; 32]> {
-    let (signals, mut reservation) = (Blocked::new(), Reservation::ZERO);
+    let (signals, mut reservation) = (SignalsBlocked::new(), Reservation::ZERO);
     nodes.reserve(number, need, 32, &signals, &mut reservation)?;
     let mut bytes = [0; 32];
     reservation.generate(nodes.backend(), &mut bytes);
@@ -48,7 +48,7 @@ fn seeds_with_less_than_128_bits_each_make_no_engine_ready() {
 
 #[test]
 fn room_is_made_for_a_seed_of_an_idle_node_and_not_beside_a_reader() {
-    let (nodes, signals) = (nodes(2), Blocked::new());
+    let (nodes, signals) = (nodes(2), SignalsBlocked::new());
     nodes.mix_into_root(&seed(256));
     for number in 0..2 {
         let inlet = nodes.inlet(number);
@@ -68,7 +68,7 @@ fn copies_with_other_entropy_differ_on_every_node() {
     let make = |entropy: u8| {
         let nodes = nodes(3);
         nodes.mix_into_root(&seed(256));
-        nodes.stir_all(&[entropy; 32], &Blocked::new());
+        nodes.stir_all(&[entropy; 32], &SignalsBlocked::new());
         [0, 1, 2].map(|number| first_bytes(&nodes, number, Phase::Ready).unwrap())
     };
     let (one, same, other) = (make(1), make(1), make(2));

@@ -36,7 +36,7 @@ use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_os::cpu::{self, Instruction};
 use wellspring_os::owned::OwnedState;
 use wellspring_os::sandbox;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::{DEPTHS, Epoch, ThreadStates};
 use wellspring_os::vdso::VdsoRandom;
 use zeroize::Zeroize;
@@ -47,7 +47,7 @@ pub(crate) trait KeySupply {
     fn node(&self) -> u32;
 
     /// Fetches keys from the node of this CPU.
-    fn fetch_keys(&self, keys: &mut [u8], signals: &Blocked) -> Result<(), Error>;
+    fn fetch_keys(&self, keys: &mut [u8], signals: &SignalsBlocked) -> Result<(), Error>;
 }
 
 /// The taps of an engine.
@@ -129,7 +129,7 @@ impl Taps {
     #[inline(never)]
     fn rekey(&self, storage: &mut impl TapStorage, supply: &impl KeySupply) -> Result<(), Error> {
         // Signals are blocked: no handler may find a tap half rekeyed, or fork while keys are on the stack.
-        let Some(signals) = Blocked::try_first() else {
+        let Some(signals) = SignalsBlocked::try_first() else {
             // This is a signal handler in a process without system calls, and the interrupted code may hold the lock of
             // the node. So go on with the key that the tap has.
             let has_key = !storage.is_current(NEVER);

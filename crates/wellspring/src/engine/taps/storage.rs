@@ -3,7 +3,7 @@
 use wellspring_core::tap::{FRESH_BYTES, Refill, Tap};
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_os::owned::OwnedState;
-use wellspring_os::signals::Blocked;
+use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::{State, StateRef};
 use wellspring_os::vdso::VdsoRandom;
 use wellspring_os::zeroed::Zeroed;
@@ -36,7 +36,7 @@ pub(in super::super) trait TapStorage {
     fn is_current(&mut self, generation: u64) -> bool;
 
     /// Gives each tap its key, this read's tap first.
-    fn rekey(&mut self, keys: &[[u8; KEY_BYTES]], generation: u64, signals: &Blocked);
+    fn rekey(&mut self, keys: &[[u8; KEY_BYTES]], generation: u64, signals: &SignalsBlocked);
 
     /// Reads from the tap, which has a key. `gather` writes fresh entropy for the tap's next key, and returns whether
     /// it did.
@@ -61,7 +61,7 @@ impl TapStorage for StateRef<'_, OutermostTap, NestedTap> {
         }
     }
 
-    fn rekey(&mut self, keys: &[[u8; KEY_BYTES]], generation: u64, signals: &Blocked) {
+    fn rekey(&mut self, keys: &[[u8; KEY_BYTES]], generation: u64, signals: &SignalsBlocked) {
         self.with_states(signals, |outermost, nested| {
             let mut keys = keys.iter();
             if let (Some(state), Some(key)) = (outermost, keys.as_slice().first()) {
@@ -108,7 +108,7 @@ impl TapStorage for OwnedTapStorage<'_> {
         self.tap.is_current(generation)
     }
 
-    fn rekey(&mut self, keys: &[[u8; KEY_BYTES]], generation: u64, _: &Blocked) {
+    fn rekey(&mut self, keys: &[[u8; KEY_BYTES]], generation: u64, _: &SignalsBlocked) {
         self.tap.rekey(&keys[0], generation);
     }
 

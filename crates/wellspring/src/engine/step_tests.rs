@@ -1,4 +1,4 @@
-//! Slices of inline harvests: no read does the work of several.
+//! Steps of inline harvests: no read does the work of several.
 
 use super::Engine;
 use super::collector_memory::Due;
@@ -35,7 +35,7 @@ impl Source for Counts {
     }
 }
 
-/// An engine of three such sources, and the time of its last reseed, at which a slice is due.
+/// An engine of three such sources, and the time of its last reseed, at which a step is due.
 fn engine() -> Result<(Engine, [Arc<Counts>; 3], u64), Error> {
     let counts: [Arc<Counts>; 3] = core::array::from_fn(|_| Arc::default());
     let sources = counts.clone().map(|counts| counts as Arc<dyn Source>);
@@ -79,12 +79,12 @@ fn pooled_bytes(engine: &Engine) -> u32 {
 }
 
 #[test]
-fn a_slice_draws_on_one_source_at_most_and_a_round_on_two() {
+fn a_step_draws_on_one_source_at_most_and_a_round_on_two() {
     let (engine, sources, now_ms) = engine().unwrap();
-    for slice in 0..18 {
+    for step in 0..18 {
         let before = draws(&sources);
         harvest(&engine, now_ms);
-        assert!(draws(&sources) <= before + 1, "slice {slice}");
+        assert!(draws(&sources) <= before + 1, "step {step}");
     }
     let drawn = sources
         .each_ref()
@@ -120,7 +120,7 @@ fn admitted_bytes(engine: &Engine) -> u64 {
 }
 
 #[test]
-fn a_slice_takes_a_sample_or_admits_it_and_not_both() {
+fn a_step_takes_a_sample_or_admits_it_and_not_both() {
     let (engine, sources, now_ms) = engine().unwrap();
     let admitted = admitted_bytes(&engine);
     let done = [(); 6].map(|()| {
@@ -150,16 +150,16 @@ fn a_reseed_by_order_admits_the_sample_that_waits() {
     assert_eq!(done, [(0, 0), (1, 0), (1, 32)]);
 }
 
-/// The number of slices so far.
-fn slices(engine: &Engine) -> u64 {
+/// The number of steps so far.
+fn steps(engine: &Engine) -> u64 {
     let memory = &engine.inner.collector.memory;
     memory.inline_steps.load(Ordering::Relaxed)
 }
 
-/// Lets a slice be due from now on, and makes two reads, the first after `prepare`. Returns how many slices each made.
+/// Lets a step be due from now on, and makes two reads, the first after `prepare`. Returns how many steps each made.
 ///
-/// Again, if time enough passed that a read with other work makes the slice too.
-fn slices_of_two_reads(
+/// Again, if time enough passed that a read with other work makes the step too.
+fn steps_of_two_reads(
     engine: &Engine,
     mut prepare: impl FnMut(),
     mut read: impl FnMut(),
@@ -169,9 +169,9 @@ fn slices_of_two_reads(
         prepare();
         let now_ms = os::now_ms();
         collector.schedule_inline_harvest(now_ms, now_ms);
-        let before = slices(engine);
+        let before = steps(engine);
         read();
-        let after_one = slices(engine);
+        let after_one = steps(engine);
         let due = Due {
             now_ms: os::now_ms(),
             clock_went_back: false,
@@ -179,13 +179,13 @@ fn slices_of_two_reads(
         let is_undisturbed = after_one != before || collector.may_leave_step(due);
         read();
         if is_undisturbed && os::now_ms() == now_ms {
-            return [after_one - before, slices(engine) - after_one];
+            return [after_one - before, steps(engine) - after_one];
         }
     }
 }
 
 #[test]
-fn a_read_that_fetches_a_key_or_fills_a_buffer_leaves_the_slice_to_the_next() {
+fn a_read_that_fetches_a_key_or_fills_a_buffer_leaves_the_step_to_the_next() {
     let (engine, ..) = engine().unwrap();
     let collector = &engine.inner.collector;
     let not_due = || collector.schedule_inline_harvest(os::now_ms(), os::now_ms() + 3_600_000);
@@ -195,7 +195,7 @@ fn a_read_that_fetches_a_key_or_fills_a_buffer_leaves_the_slice_to_the_next() {
         engine.fill(&mut [0; 1]);
         engine.inner.taps.announce();
     };
-    let found = slices_of_two_reads(&engine, announce, || engine.fill(&mut byte));
+    let found = steps_of_two_reads(&engine, announce, || engine.fill(&mut byte));
     assert_eq!(found, [0, 1], "a key");
     let fill = || {
         not_due();
@@ -205,7 +205,7 @@ fn a_read_that_fetches_a_key_or_fills_a_buffer_leaves_the_slice_to_the_next() {
         engine.fill(&mut [0; 509]);
     };
     let mut bytes = [0; 2];
-    let found = slices_of_two_reads(&engine, fill, || engine.fill(&mut bytes));
+    let found = steps_of_two_reads(&engine, fill, || engine.fill(&mut bytes));
     assert_eq!(found, [0, 1], "a buffer");
     let rng = RefCell::new(engine.rng());
     let announce = || {
@@ -213,37 +213,37 @@ fn a_read_that_fetches_a_key_or_fills_a_buffer_leaves_the_slice_to_the_next() {
         rng.borrow_mut().fill(&mut [0; 1]);
         engine.inner.taps.announce();
     };
-    let found = slices_of_two_reads(&engine, announce, || rng.borrow_mut().fill(&mut byte));
+    let found = steps_of_two_reads(&engine, announce, || rng.borrow_mut().fill(&mut byte));
     assert_eq!(found, [0, 1], "a key of a LocalRng");
 }
 
 #[test]
-fn the_first_read_of_a_thread_makes_the_slice_that_is_due() {
+fn the_first_read_of_a_thread_makes_the_step_that_is_due() {
     let (engine, _, now_ms) = engine().unwrap();
     let collector = &engine.inner.collector;
     for _ in 0..10 {
-        let before = slices(&engine);
+        let before = steps(&engine);
         collector.schedule_inline_harvest(now_ms, now_ms);
         std::thread::scope(|scope| {
             scope.spawn(|| engine.fill(&mut [0; 1]));
         });
-        assert_eq!(slices(&engine), before + 1);
+        assert_eq!(steps(&engine), before + 1);
     }
 }
 
 #[test]
-fn a_slice_is_left_to_the_next_read_for_four_milliseconds() {
+fn a_step_is_left_to_the_next_read_for_four_milliseconds() {
     let (engine, _, now_ms) = engine().unwrap();
     let collector = &engine.inner.collector;
     let leaves = |after_ms: u64| {
         collector.schedule_inline_harvest(now_ms, now_ms);
-        let before = slices(&engine);
+        let before = steps(&engine);
         let due = Due {
             now_ms: now_ms + after_ms,
             clock_went_back: false,
         };
         let leaves = engine.inner.harvest_or_leave(due, true) == HarvestedStep::LeftToNextRead;
-        assert_eq!(leaves, slices(&engine) == before);
+        assert_eq!(leaves, steps(&engine) == before);
         leaves
     };
     assert!(leaves(0));
@@ -259,7 +259,7 @@ fn a_slice_is_left_to_the_next_read_for_four_milliseconds() {
 }
 
 #[test]
-fn of_two_readers_one_makes_the_slice() {
+fn of_two_readers_one_makes_the_step() {
     let (engine, _, now_ms) = engine().unwrap();
     let collector = &engine.inner.collector;
     let due = Due {
