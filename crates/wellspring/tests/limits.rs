@@ -7,28 +7,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use wellspring::{Engine, Error, MinEntropy, Mode, Phase, Source, SourceError};
 
-/// Claims nothing until it is told to.
+/// Yields nothing until it is told to.
 #[derive(Default)]
-struct Doubtful {
-    claims: AtomicBool,
+struct Late {
+    yields: AtomicBool,
     draws: AtomicUsize,
 }
 
-impl Source for Doubtful {
+impl Source for Late {
     fn name(&self) -> &'static str {
-        "doubtful"
+        "late"
     }
 
     fn min_entropy(&self) -> MinEntropy {
-        if self.claims.load(Ordering::Relaxed) {
-            MinEntropy::FULL
-        } else {
-            MinEntropy::NONE
-        }
+        MinEntropy::FULL
     }
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
         let draw = self.draws.fetch_add(1, Ordering::Relaxed);
+        if !self.yields.load(Ordering::Relaxed) {
+            return Err(SourceError::Busy);
+        }
         for (index, byte) in destination.iter_mut().enumerate() {
             *byte = (draw * 31 + index * 7) as u8;
         }
@@ -36,8 +35,8 @@ impl Source for Doubtful {
     }
 }
 
-fn engine(mode: Mode, seed: &[u8]) -> (Arc<Doubtful>, Engine) {
-    let source = Arc::new(Doubtful::default());
+fn engine(mode: Mode, seed: &[u8]) -> (Arc<Late>, Engine) {
+    let source = Arc::new(Late::default());
     let sources: [Arc<dyn Source>; 1] = [source.clone()];
     let builder = Engine::builder().mode(mode).sources(sources).seed(seed);
     (source, builder.build().unwrap())
@@ -93,7 +92,7 @@ fn below_128_bits_a_fill_waits_and_goes_on_when_they_come() {
                         assert!(!is_done.load(Ordering::Acquire), "{mode}, {is_owned}");
                         std::thread::yield_now();
                     }
-                    source.claims.store(true, Ordering::Relaxed);
+                    source.yields.store(true, Ordering::Relaxed);
                 });
                 assert_eq!(engine.stats().phase, Phase::Ready);
             })
