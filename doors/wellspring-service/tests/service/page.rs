@@ -33,10 +33,10 @@ fn a_container_sees_the_page_by_one_bind_mount() {
     fs::write(&inside, "").unwrap();
     // Another mount namespace, with the page read-only in another place: its word changes when the service says so.
     let script = format!(
-        "mount --bind {0} {1} && mount -o remount,bind,ro {1} && od -An -tx8 -j64 -N8 {1} && kill -USR1 {2} && \
-         i=0; first=$(od -An -tx8 -j64 -N8 {1}); \
-         while [ \"$(od -An -tx8 -j64 -N8 {1})\" = \"$first\" ] && [ $i -lt 3000 ]; do i=$((i+1)); \
-         kill -USR1 {2}; sleep 0.01; done; od -An -tx8 -j64 -N8 {1}",
+        "mount --bind {0} {1} && mount -o remount,bind,ro {1} && od -An -tx8 -j104 -N8 {1} && kill -USR1 {2} && \
+         i=0; first=$(od -An -tx8 -j104 -N8 {1}); \
+         while [ \"$(od -An -tx8 -j104 -N8 {1})\" = \"$first\" ] && [ $i -lt 3000 ]; do i=$((i+1)); \
+         kill -USR1 {2}; sleep 0.01; done; od -An -tx8 -j104 -N8 {1}",
         page.display(),
         inside.display(),
         service.child.id()
