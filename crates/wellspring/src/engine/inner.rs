@@ -1,7 +1,7 @@
 //! The engine itself: its parts, and all work that needs more than one of them.
 //!
 //! ```text
-//! read    take -> taps;  else read -> (harvest inline) -> taps -> modes -> nodes
+//! read    take -> taps;  else read -> (harvest inline) -> taps -> nodes
 //! noise   collector -> inlets of the nodes -> generation
 //! copies  clones -> every node -> generation -> clones
 //! ```

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`TapHandle`] says whose tap: that of a thread, or an owned one. A [`Sink`] says where the bytes go: to memory, or to
-//! registers. Every read is made of one of each.
+//! registers.
 
 use super::inherited;
 use super::inline_harvest::HarvestedStep;

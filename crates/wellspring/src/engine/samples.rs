@@ -16,8 +16,7 @@ const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
 
 /// The sources of an engine, and what else a sample meets on its way to the pools.
 ///
-/// No queue is on that way: the thread that has a sample holds the lock of the pools, so nothing that comes from elsewhere
-/// can take the sample's place.
+/// No queue is on that way, so nothing that comes from elsewhere can take the sample's place.
 pub(super) struct Samples<'a> {
     pub(super) sources: &'a [SourceEntry],
     pub(super) drawing_thread: &'a AtomicU64,
