@@ -188,7 +188,7 @@ fn after_reseed() -> [Histogram<u64>; 2] {
     histograms
 }
 
-/// A read that finds the harvest due and draws on a source, which happens at most twenty times a second.
+/// A read that finds the harvest due and draws on a source, as one step in three does.
 fn harvesting() -> Histogram<u64> {
     let draws = Arc::new(AtomicU64::new(0));
     let sources: [Arc<dyn Source>; 2] = [

@@ -170,7 +170,7 @@ impl EngineBuilder {
     }
 
     /// Starts a thread, named `wellspring`, that harvests and ends with the last clone of the engine. Default: none;
-    /// readers then harvest on their own calls, in steps, forty times a second at most.
+    /// readers then harvest on their own calls, one step every 16 ms at most.
     ///
     /// With it no read harvests, slow sources are drawn on, mixed data is taken in soon, and nodes get new seeds while
     /// nothing is read. It takes less than a thousandth of a CPU, and less without reads. A child process made by `fork`

@@ -100,7 +100,7 @@ fn tables(stats: &Stats) -> String {
 /// The harvester's state as one line.
 fn harvester(stats: &Stats) -> String {
     let Some(harvester) = stats.harvester else {
-        return "none: reads collect noise, at most ten times a second".into();
+        return "none: reads collect noise, one step every 16 ms at most".into();
     };
     format!(
         "{}, {} rounds, {} events, {} us of CPU time, last round {} ms ago",
