@@ -142,10 +142,10 @@ def test_names_that_are_none_are_refused(kind):
     for seed in (-1, 1.5, "abc"):
         with pytest.raises((TypeError, ValueError)):
             kind(seed)
-    for path in ("", "3//1", "a", (1 << 32,), (-1,)):
+    for path in ("", "3//1", "a", (1 << 32,), (-1,), 1 << 32, -1):
         with pytest.raises(ValueError, match="path"):
             kind(5, path=path)
-    for path in (3, (1.5,)):
+    for path in (3.5, (1.5,)):
         with pytest.raises(TypeError, match="path"):
             kind(5, path=path)
     with pytest.raises(TypeError, match="path"):
