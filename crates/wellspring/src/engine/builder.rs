@@ -33,7 +33,7 @@ type StartHarvester = fn(&Arc<EngineInner>, Harvester) -> Result<Option<Running>
 /// The choices for an [`Engine`]; [`build`](Self::build) makes it.
 ///
 /// Seed files and harvesters are started by pointers that only the methods here set. So a program that calls neither method
-/// is linked without files, threads and slow sources: it grows by 116 KB in place of 205 KB.
+/// is linked without files, threads and slow sources, which saves 89 KB of it.
 #[must_use]
 pub struct EngineBuilder {
     mode: Mode,
