@@ -166,6 +166,43 @@ def test_every_kind_that_can_be_registered_gets_new_state(tmp_path: Path) -> Non
     assert run(REGISTERED, page(tmp_path)) == [[[True] * 4, [1, 2]]]
 
 
+SHARED = """
+import json, sys
+import wellspring.clone_guard as guard
+guard.install(sys.argv[1])
+import random
+state = random.getstate()
+instance = random.Random()
+state_of_instance = instance.getstate()
+guard.heal()
+print(json.dumps([random.getstate() != state, instance.getstate() != state_of_instance]))
+"""
+
+
+def test_the_shared_generator_is_healed_in_a_process_that_never_forked(tmp_path: Path) -> None:
+    assert run(SHARED, page(tmp_path)) == [[True, True]]
+
+
+FAILING = """
+import json, sys
+import wellspring.clone_guard as guard
+guard.install(sys.argv[1])
+import random
+def fails():
+    raise OSError("one of them fails")
+called = []
+guard.register(fails)
+guard.register(lambda: called.append(1))
+state = random.getstate()
+guard.heal()
+print(json.dumps([called, random.getstate() != state, guard.status()["notices"]]))
+"""
+
+
+def test_a_function_that_raises_leaves_the_others_healed(tmp_path: Path) -> None:
+    assert run(FAILING, page(tmp_path)) == [[[1], True, 1]]
+
+
 WATCHED = """
 import json, os, struct, sys, time
 import wellspring.clone_guard as guard

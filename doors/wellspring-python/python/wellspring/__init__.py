@@ -12,8 +12,12 @@ clusters               `wellspring.dask`
 The package needs no other one. NumPy is needed for bit generators and for calls that return arrays.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# For `clone_guard`: what came before this package may have seeded it. The next import makes it.
+_random_is_older = "random" in sys.modules
 
 from wellspring import secrets as secrets
 from wellspring._native import fill as fill

@@ -9,7 +9,7 @@ or `wellspring generation serve` changes after a clone. A thread waits for the c
 - what the program has given to `register`, and OpenSSL's generator, by `ssl.RAND_add`;
 - the node and the last time stamp of `uuid.uuid1`, if the node was a random one.
 
-A generator with a seed, or whose state was set, keeps its sequence. So does one that is older than the guard, unless it
+A generator with a seed, or whose state was set, keeps its sequence. So does one that is older than this package, unless it
 is registered: whether it has a seed is not known.
 
     import wellspring.clone_guard
@@ -33,8 +33,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import wellspring
 from wellspring._native import token_bytes
 
 __all__ = ["heal", "install", "register", "status"]
@@ -136,9 +138,6 @@ class _Guard:
     def watch_random(self) -> None:
         import random
 
-        # This package imports `random` too. What came before this package may have seeded it.
-        modules = list(sys.modules)
-        is_first = modules.index("wellspring") < modules.index("random")
 
         seed, setstate = random.Random.seed, random.Random.setstate
         self.reseed_random = seed
@@ -156,7 +155,7 @@ class _Guard:
         setattr(random.Random, "setstate", noted_setstate)
         shared = random._inst
         random.seed, random.setstate = shared.seed, shared.setstate
-        if is_first:
+        if not wellspring._random_is_older:
             self.note(shared, False)
 
     def watch_numpy(self, module: Any) -> None:
@@ -180,25 +179,39 @@ class _Guard:
     def heal(self) -> None:
         began = time.perf_counter()
         with self.lock:
-            generators = [one() for one in self.unseeded.values()]
-            registered = list(self.registered)
-            functions = list(self.functions)
-        for generator in generators:
-            if generator is not None and self.reseed_random is not None:
-                self.reseed_random(generator, _fresh())
-        for generator in registered:
-            _reseed(generator, self.reseed_random)
+            # A copy: a generator that ends meanwhile takes its entry away.
+            generators = [one() for one in list(self.unseeded.values())]
+            actions: list[Callable[[], object]] = [partial(self.reseed, one) for one in generators if one is not None]
+            actions += [partial(self.reseed, one) for one in self.registered]
+            actions += self.functions
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None and not self.is_numpy_seeded:
-            _reseed_legacy(numpy_random.mtrand._rand)
-        _heal_uuid(sys.modules.get("uuid"))
-        ssl = sys.modules.get("ssl")
-        if ssl is not None:
-            ssl.RAND_add(token_bytes(32), 32.0)
-        for function in functions:
-            function()
+            actions.append(partial(_reseed_legacy, numpy_random.mtrand._rand))
+        if (uuid := sys.modules.get("uuid")) is not None:
+            actions.append(partial(_heal_uuid, uuid))
+        if (ssl := sys.modules.get("ssl")) is not None:
+            actions.append(lambda: ssl.RAND_add(token_bytes(32), 32.0))
+        for action in actions:
+            try:
+                action()
+            except Exception as error:  # One generator must not keep the others as they were.
+                sys.excepthook(type(error), error, error.__traceback__)
         self.notices += 1
         self.last_ms = 1e3 * (time.perf_counter() - began)
+
+    def reseed(self, generator: Any) -> None:
+        """Gives a generator of the standard library or of NumPy new state, in place."""
+        if hasattr(generator, "bit_generator"):
+            self.reseed(generator.bit_generator)
+        elif hasattr(generator, "_bit_generator"):
+            _reseed_legacy(generator)
+        elif hasattr(generator, "lock") and hasattr(generator, "state"):
+            state = type(generator)(_fresh()).state
+            with generator.lock:
+                generator.state = state
+        else:
+            seed = self.reseed_random or type(generator).seed
+            seed(generator, _fresh())
 
     # -- the thread
 
@@ -224,10 +237,7 @@ class _Guard:
 
     def run(self) -> None:
         while True:
-            try:
-                self.look()
-            except Exception as error:  # One generator must not end the guard of the others.
-                sys.excepthook(type(error), error, error.__traceback__)
+            self.look()
             if self.page is None:
                 time.sleep(_LOOK_S)
             else:
@@ -248,28 +258,11 @@ def _fresh() -> int:
     return int.from_bytes(token_bytes(32), "little")
 
 
-def _reseed(generator: Any, reseed_random: Callable[[Any, int], None] | None) -> None:
-    """Gives a generator of the standard library or of NumPy new state, in place."""
-    kind = type(generator)
-    if hasattr(generator, "bit_generator"):
-        _reseed(generator.bit_generator, reseed_random)
-    elif hasattr(generator, "_bit_generator"):
-        _reseed_legacy(generator)
-    elif hasattr(generator, "lock") and hasattr(generator, "state"):
-        state = kind(_fresh()).state
-        with generator.lock:
-            generator.state = state
-    elif reseed_random is not None:
-        reseed_random(generator, _fresh())
-
-
 def _reseed_legacy(generator: Any) -> None:
     generator.seed(list(struct.unpack("<8I", token_bytes(32))))
 
 
 def _heal_uuid(uuid: Any) -> None:
-    if uuid is None:
-        return
     # A node that is no address of a network card was drawn at random: RFC 9562, section 6.10.
     if (uuid._node or 0) & 1 << 40:
         uuid._node = None
