@@ -3,7 +3,7 @@
 use crate::os_error::OsError;
 use crate::shared_page::SharedPage;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence, fence};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence, fence};
 
 /// The page that is watched if there is no other: zeros, on their own cache line. Never written.
 #[repr(align(64))]
@@ -12,6 +12,7 @@ struct Still {
 }
 
 static STILL: Still = Still { _zeros: [0; 8] };
+const STILL_WORD: *const AtomicU64 = (&raw const STILL).cast();
 
 /// Up to two words that others change, and the sum of them that was last acted upon.
 ///
@@ -24,13 +25,13 @@ static STILL: Still = Still { _zeros: [0; 8] };
 pub struct CloneWords {
     words: [Word; 2],
     handled: AtomicU64,
-    are_watched: AtomicBool,
 }
 
 /// A word, and the page that it is on.
 #[derive(Debug)]
 struct Word {
-    /// On the page, or [`STILL`].
+    /// On the page, or [`STILL`]. Null for the first word until one of both is watched: so a read that finds nothing to
+    /// compare makes one load.
     address: AtomicPtr<AtomicU64>,
     /// The first page, or null. Later ones take its addresses: a reader may be about to load the word of a page that was
     /// replaced a moment ago.
@@ -38,9 +39,9 @@ struct Word {
 }
 
 impl Word {
-    const fn new() -> Self {
+    const fn new(address: *const AtomicU64) -> Self {
         Self {
-            address: AtomicPtr::new((&raw const STILL).cast_mut().cast()),
+            address: AtomicPtr::new(address.cast_mut()),
             page: AtomicPtr::new(ptr::null_mut()),
         }
     }
@@ -60,15 +61,16 @@ impl Word {
         Ok(())
     }
 
+    /// `None` where the address is null.
     #[inline(always)]
-    fn load(&self) -> u64 {
-        let address = self.address.load(Ordering::Acquire);
+    fn load(&self) -> Option<u64> {
+        let address = NonNull::new(self.address.load(Ordering::Acquire))?;
         // SAFETY: `STILL`, or a word of the page, which is unmapped when this is dropped. It is only loaded from, as
         // `STILL` requires. The page cannot be written by this process, and of such memory Rust defines relaxed loads
         // alone: so the fence comes extra. On x86-64 it is no instruction.
-        let word = unsafe { (*address).load(Ordering::Relaxed) };
+        let word = unsafe { address.as_ref().load(Ordering::Relaxed) };
         fence(Ordering::Acquire);
-        word
+        Some(word)
     }
 }
 
@@ -76,7 +78,7 @@ impl Drop for Word {
     fn drop(&mut self) {
         if let Some(page) = NonNull::new(self.page.load(Ordering::Relaxed)) {
             // SAFETY: `watch` put it there, and the word is no more.
-            drop(unsafe { SharedPage::from_raw(page) });
+            let _page = unsafe { SharedPage::from_raw(page) };
         }
     }
 }
@@ -86,17 +88,9 @@ impl CloneWords {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            words: [const { Word::new() }; 2],
+            words: [Word::new(ptr::null()), Word::new(STILL_WORD)],
             handled: AtomicU64::new(0),
-            are_watched: AtomicBool::new(false),
         }
-    }
-
-    /// Whether a word is watched. If none is, [`sum`](Self::sum) never changes, and no read has to ask for it.
-    #[must_use]
-    #[inline(always)]
-    pub fn are_watched(&self) -> bool {
-        self.are_watched.load(Ordering::Relaxed)
     }
 
     /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of the one watched before.
@@ -111,7 +105,9 @@ impl CloneWords {
     pub fn watch(&self, number: usize, page: SharedPage, offset: usize) -> Result<(), OsError> {
         assert!(SharedPage::has_word(offset));
         self.words[number].watch(page, offset)?;
-        self.are_watched.store(true, Ordering::Relaxed);
+        let (none, still) = (ptr::null_mut(), STILL_WORD.cast_mut());
+        let first = &self.words[0].address;
+        let _ = first.compare_exchange(none, still, Ordering::AcqRel, Ordering::Acquire);
         Ok(())
     }
 
@@ -123,12 +119,19 @@ impl CloneWords {
     }
 
     /// The sum of the words at this moment: after everything before it in the program, where a snapshot of the
-    /// machine may be taken between any two instructions.
+    /// machine may be taken between any two instructions. `None` if none is watched.
+    #[must_use]
+    #[inline(always)]
+    pub fn watched_sum(&self) -> Option<u64> {
+        compiler_fence(Ordering::SeqCst);
+        Some(self.words[0].load()?.wrapping_add(self.words[1].load()?))
+    }
+
+    /// The same; 0 if no word is watched.
     #[must_use]
     #[inline(always)]
     pub fn sum(&self) -> u64 {
-        compiler_fence(Ordering::SeqCst);
-        self.words[0].load().wrapping_add(self.words[1].load())
+        self.watched_sum().unwrap_or(0)
     }
 
     /// Says that `sum` was acted upon.
@@ -144,7 +147,8 @@ impl Default for CloneWords {
     }
 }
 
-#[cfg(test)]
+// On Linux alone there are such pages.
+#[cfg(all(test, target_os = "linux", not(wellspring_test_portable)))]
 mod tests {
     use super::*;
     use crate::shared_page::{PAGE_BYTES, SharedPageMut};
@@ -165,10 +169,10 @@ mod tests {
         let (path, writer) = page("seen");
         let words = CloneWords::new();
         assert_eq!(words.sum(), words.handled());
-        assert!(!words.are_watched());
+        assert_eq!(words.watched_sum(), None);
         let mapped = SharedPage::map(File::open(&path).unwrap()).unwrap();
         words.watch(0, mapped, 64).unwrap();
-        assert!(words.are_watched());
+        assert_eq!(words.watched_sum(), Some(0));
         assert_eq!(words.sum(), words.handled());
         writer.store(64, 7);
         assert_eq!((words.sum(), words.handled()), (7, 0));

@@ -1,4 +1,4 @@
-//! The cycle counter, RDRAND and RDSEED.
+//! The cycle counter and the processor's random numbers.
 
 /// A counter that goes on at a fixed rate for as long as the machine runs: a fine time stamp, of no fixed unit.
 ///
@@ -66,14 +66,14 @@ pub fn cycles() -> u64 {
 /// The processor's random-number instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
-    /// RDSEED of x86-64: conditioned noise.
-    Rdseed,
-    /// RDRAND of x86-64: the output of a generator in the processor, seeded from the same noise.
-    Rdrand,
+    /// RDSEED of x86-64: conditioned noise. RNDRRS of arm64: the output of a generator that was reseeded for it.
+    Seed,
+    /// RDRAND of x86-64 and RNDR of arm64: the output of a generator in the processor, seeded from its noise.
+    Number,
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+mod machine {
     use super::Instruction;
     use core::arch::x86_64::{__cpuid, __cpuid_count, _rdrand64_step, _rdseed64_step};
     use core::sync::atomic::{AtomicU8, Ordering};
@@ -93,8 +93,8 @@ mod x86 {
             FOUND.store(found, Ordering::Relaxed);
         }
         match instruction {
-            Instruction::Rdseed => found & RDSEED != 0,
-            Instruction::Rdrand => found & RDRAND != 0,
+            Instruction::Seed => found & RDSEED != 0,
+            Instruction::Number => found & RDRAND != 0,
         }
     }
 
@@ -142,10 +142,64 @@ mod x86 {
         // SAFETY: the processor has the instruction.
         unsafe {
             match instruction {
-                Instruction::Rdseed => rdseed(),
-                Instruction::Rdrand => rdrand(),
+                Instruction::Seed => rdseed(),
+                Instruction::Number => rdrand(),
             }
         }
+    }
+}
+
+/// Arm Architecture Reference Manual, FEAT_RNG: all cores of a machine may share one generator, and a read of either
+/// register fails where the generator is exhausted.
+#[cfg(all(target_arch = "aarch64", target_os = "linux", not(miri)))]
+mod machine {
+    use super::Instruction;
+    use core::arch::asm;
+
+    /// Of the kernel's `asm/hwcap.h`: both registers are there.
+    const HWCAP2_RNG: libc::c_ulong = 1 << 16;
+
+    /// The C library keeps the word that the kernel gave it: no system call.
+    pub(super) fn available(_: Instruction) -> bool {
+        // SAFETY: getauxval only looks the value up.
+        unsafe { libc::getauxval(libc::AT_HWCAP2) & HWCAP2_RNG != 0 }
+    }
+
+    pub(super) fn draw(instruction: Instruction) -> Option<u64> {
+        if !available(instruction) {
+            return None;
+        }
+        let (word, is_done): (u64, u64);
+        // SAFETY: the processor has the registers, and programs may read them. A read sets the flag Z where it failed.
+        unsafe {
+            match instruction {
+                Instruction::Seed => {
+                    asm!("mrs {}, s3_3_c2_c4_1", "cset {}, ne", out(reg) word, out(reg) is_done,
+                    options(nomem, nostack))
+                }
+                Instruction::Number => {
+                    asm!("mrs {}, s3_3_c2_c4_0", "cset {}, ne", out(reg) word, out(reg) is_done,
+                    options(nomem, nostack))
+                }
+            }
+        }
+        (is_done == 1).then_some(word)
+    }
+}
+
+#[cfg(not(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_os = "linux", not(miri))
+)))]
+mod machine {
+    use super::Instruction;
+
+    pub(super) fn available(_: Instruction) -> bool {
+        false
+    }
+
+    pub(super) fn draw(_: Instruction) -> Option<u64> {
+        None
     }
 }
 
@@ -153,19 +207,13 @@ impl Instruction {
     /// Whether this processor has it.
     #[must_use]
     pub fn is_available(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        return x86::available(self);
-        #[cfg(not(target_arch = "x86_64"))]
-        return false;
+        machine::available(self)
     }
 
     /// Executes it once. `None`: the processor has nothing now, or has no such instruction.
     #[must_use]
     pub fn draw(self) -> Option<u64> {
-        #[cfg(target_arch = "x86_64")]
-        return x86::draw(self);
-        #[cfg(not(target_arch = "x86_64"))]
-        return None;
+        machine::draw(self)
     }
 }
 
@@ -176,12 +224,33 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn the_instructions_are_those_that_the_standard_library_finds() {
-        let found = [Instruction::Rdseed, Instruction::Rdrand].map(Instruction::is_available);
+        let found = [Instruction::Seed, Instruction::Number].map(Instruction::is_available);
         let std = [
             std::is_x86_feature_detected!("rdseed"),
             std::is_x86_feature_detected!("rdrand"),
         ];
         assert_eq!(found, std);
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    #[test]
+    fn the_registers_are_those_that_the_standard_library_finds() {
+        let found = [Instruction::Seed, Instruction::Number].map(Instruction::is_available);
+        let std = std::arch::is_aarch64_feature_detected!("rand");
+        assert_eq!(found, [std; 2]);
+    }
+
+    #[test]
+    fn words_differ_where_the_instruction_is_available_and_there_are_none_elsewhere() {
+        for instruction in [Instruction::Seed, Instruction::Number] {
+            // Any draw may fail.
+            let words: Vec<u64> = (0..64).filter_map(|_| instruction.draw()).collect();
+            if instruction.is_available() {
+                assert!(words.windows(2).all(|pair| pair[0] != pair[1]));
+            } else {
+                assert_eq!(words, []);
+            }
+        }
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! Counters of the calls that programs make through each door, on a page of shared memory. `wellspring run --report`
 //! makes the page, the libraries that it sets up write to it, and the command reads it at the end.
 
+use crate::descriptor::open_at;
 use crate::memory::Wiped;
-use crate::once_box::OnceBox;
-use crate::os::open_at;
+use crate::once_box::{OnceBox, OnceRef};
 use crate::os_error::OsError;
 use crate::shared_page::{PAGE_BYTES, SharedPage, SharedPageMut};
 use core::cell::Cell;
-use core::ffi::CStr;
+use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU64, Ordering};
 use rustix::fd::AsFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat};
+use std::ffi::CString;
 
 /// The environment variable that holds the path of the page.
 pub const VARIABLE: &str = "WELLSPRING_REPORT";
@@ -36,11 +37,13 @@ pub enum Door {
     Provider,
     /// The seed source WELLSPRING-SEED of the OpenSSL provider.
     ProviderSeed,
+    /// The algorithm of the Java provider.
+    Java,
 }
 
 impl Door {
     /// Every door, in the order of a report.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Getrandom,
         Self::Getentropy,
         Self::Arc4random,
@@ -48,6 +51,7 @@ impl Door {
         Self::RandBytes,
         Self::Provider,
         Self::ProviderSeed,
+        Self::Java,
     ];
 
     /// The name in a report.
@@ -61,6 +65,7 @@ impl Door {
             Self::RandBytes => "RAND_bytes",
             Self::Provider => "provider WELLSPRING",
             Self::ProviderSeed => "provider WELLSPRING-SEED",
+            Self::Java => "Java's SecureRandom",
         }
     }
 
@@ -175,11 +180,46 @@ impl DoorCounters {
     }
 }
 
+unsafe extern "C" {
+    /// Like getenv(3), but returns null in a program that has more rights than its caller.
+    fn secure_getenv(name: *const c_char) -> *const c_char;
+}
+
+/// The value of a variable, unless the program has more rights than its caller.
+#[must_use]
+pub fn variable(name: &str) -> Option<&'static CStr> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: a name.
+    let value = unsafe { secure_getenv(name.as_ptr()) };
+    // SAFETY: a string of the environment.
+    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
+}
+
+/// The counters of this library, if a report was asked for.
+static COUNTERS: OnceRef<DoorCounters> = OnceRef::new();
+
+/// From now on [`count`] counts on the page at `path`. `None` if it counts already, or if the page cannot be opened.
+pub fn start(path: &CStr) -> Option<&'static DoorCounters> {
+    if COUNTERS.get().is_some() {
+        return None;
+    }
+    let counters = Box::leak(Box::new(DoorCounters::open(path).ok()?));
+    COUNTERS.set(counters);
+    Some(counters)
+}
+
+/// Counts a call that returned this many bytes, if [`start`] found a page.
+#[inline(always)]
+pub fn count(door: Door, bytes: usize) {
+    if let Some(counters) = COUNTERS.get() {
+        counters.count(door, bytes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-    use std::ffi::CString;
     use std::os::fd::AsRawFd;
 
     #[test]
@@ -205,6 +245,20 @@ mod tests {
             assert_eq!(reader.counts(door), expected);
         }
         assert_eq!(reader.programs(), 1);
+    }
+
+    #[test]
+    fn a_library_counts_after_it_has_found_a_page() {
+        count(Door::Java, 5);
+        assert!(start(c"/dev/null").is_none());
+        let file = memfd_create("counters", MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&file, PAGE_BYTES as u64).unwrap();
+        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+        assert!(start(&path).is_some());
+        assert!(start(&path).is_none(), "a second start");
+        count(Door::Java, 7);
+        let counts = DoorCounters::map(&file).unwrap().counts(Door::Java);
+        assert_eq!((counts.calls, counts.bytes), (1, 7));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::once_box::OnceRef;
 use crate::os::{self, process_number};
 use crate::sandbox;
 use crate::signals::SignalsBlocked;
+use crate::system::fork;
 use crate::zeroed::Zeroed;
 use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -99,8 +100,7 @@ pub fn register(draw: Draw) {
         return; // It knows no fork.
     }
     REGISTERED.set(Box::leak(Box::new(Registered { draw, inherited })));
-    // SAFETY: the three functions may be called by any thread that forks. Unloading this library removes them.
-    unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+    fork::at_fork(before, in_parent, in_child);
 }
 
 /// Runs `work` on the secret that this process got from its parent. Returns `None` if it got none.

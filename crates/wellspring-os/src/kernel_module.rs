@@ -101,7 +101,7 @@ mod tests {
     fn requests_have_the_numbers_of_the_header() {
         // As the C compiler computes _IOWR('R', 0x60, struct wellspring_seed) and _IOW('R', 0x61, ..).
         assert_eq!(size_of::<NodeSeed>(), 40);
-        assert_eq!((SAVE, RESTORE), (0xc028_5260, 0x4028_5261));
+        assert_eq!((SAVE as u32, RESTORE as u32), (0xc028_5260, 0x4028_5261));
     }
 
     #[test]

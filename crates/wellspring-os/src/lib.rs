@@ -1,4 +1,4 @@
-//! The parts of Linux that wellspring uses, as safe functions and types. Linux 4.14 or later.
+//! The parts of an operating system that wellspring uses, as safe functions and types.
 //!
 //! ```text
 //! zeroed        types for which memory full of zeros is a valid value
@@ -7,7 +7,7 @@
 //! lock          a lock that a child process never waits for
 //! locked_memory how much secret memory may be swapped out
 //! slots         8 KiB of such memory, identified by a serial number
-//! thread        the data of one thread: its depth, its slots
+//! thread        the data of one thread: its depth, its slots, its epoch
 //! thread_exit   releases slots when a thread ends or the library is unloaded
 //! thread_state  a state per thread and nesting depth
 //! owned         a state that a value owns
@@ -19,30 +19,51 @@
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
 //! door_counters the bytes that programs drew through each door, on such a page
+//! repeat        names of streams for programs that are to draw the same bytes in every run
 //! clone_words   words on such pages, whose sum changes when this machine was cloned
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
-//! kernel_messages  the kernel's messages about devices
 //! vsock         sockets between a virtual machine and its host
-//! unix_socket   connections to Unix sockets that do not wait without end
 //! kernel_module the seeds of the kernel module
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
 //! os_error      the error for the operating system's numbers
-//! cpu           cycle counter, RDRAND, RDSEED
+//! cpu           cycle counter, the processor's random numbers
 //! stack         wipes what a call left on the stack
 //! ```
 //!
+//! # Systems
+//!
+//! All above is written once, on top of a folder for each system: `linux` (4.14 or later), `portable/unix` (macOS, the
+//! BSDs) and `portable/windows`. Each has the same modules, which keep this contract:
+//!
+//! - `pages`: `map` gives zeroed memory that a child finds zeroed, and that is in no core dump where the system can leave it
+//!   out. Pages that `lock` and `lock_when_touched` lock are not swapped out; else they return `false`. `look_for_fork`,
+//!   where no kernel zeroes, finds a child that nothing has wiped. `prefer_node` is a wish.
+//! - `signal_mask`: between `block_all` and `restore` no signal handler runs on the thread.
+//! - `futex`: `wait` returns after a while, also for no reason; `wake_one` may do nothing.
+//! - `threads`: the `number` of a thread, or 0. `is_gone` is true only if it is certain. After `order_all` every thread sees
+//!   earlier stores before later ones; else it returns `false`.
+//! - `exit_key` calls a function when a thread ends. `fork` calls functions before and after fork(3).
+//! - `os`: `os_random` gives up to 256 bytes of the system's generator, once that is seeded, or an error. Clocks.
+//! - `vdso`: the system's output without a system call, or none.
+//! - `shared_page`, `trusted_file`, `descriptor`, `waker`: as on Linux; or types of which no value exists, and
+//!   [`OsError::UNSUPPORTED`](os_error::OsError::UNSUPPORTED).
+//!
+//! A function that a read calls neither allocates nor locks nor changes `errno`: it may run in a signal handler. Where
+//! `exit_key::set` may allocate, `may_allocate` says so.
+//!
 //! # Why raw system calls
 //!
-//! A program may replace libc's `getrandom` or `open` by functions that use this library. A call through libc's
+//! On Linux a program may replace libc's `getrandom` or `open` by functions that use this library. A call through libc's
 //! symbols, or through `std`'s collections, environment and files, could call this library again, without end. So rustix issues
 //! the system calls itself.
 //!
 //! # Fork
 //!
-//! Every state is in memory that the kernel zeroes in a child (`MADV_WIPEONFORK`), for every kind of fork:
-//! fork(3), a raw clone(2), a fork in a signal handler. So zeroed memory must be a valid state, one that was never
+//! Every state is in memory that a child finds zeroed. Linux (`MADV_WIPEONFORK`) and the BSDs (`INHERIT_ZERO`) do so for
+//! every kind of fork: fork(3), a raw clone(2), a fork in a signal handler. macOS has no such memory; there a handler of
+//! fork(3) wipes it. So zeroed memory must be a valid state, one that was never
 //! used. [`zeroed::Zeroed`] says so for a type; [`lock::Lock`] and [`thread_state::ThreadStates`] need it.
 //!
 //! # Miri
@@ -52,14 +73,25 @@
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 
-#[cfg(not(target_os = "linux"))]
-compile_error!("wellspring runs on Linux; other operating systems are not supported");
+#[cfg(target_family = "wasm")]
+compile_error!(
+    "on WebAssembly take wellspring-pseudo for numbers without secrecy, and getrandom for secrets"
+);
 
-#[cfg(all(target_os = "linux", not(target_has_atomic = "64")))]
+#[cfg(not(any(
+    target_os = "linux",
+    target_os = "macos",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    windows,
+    target_family = "wasm"
+)))]
+compile_error!("wellspring runs on Linux, macOS, FreeBSD, NetBSD and Windows");
+
+#[cfg(not(target_has_atomic = "64"))]
 compile_error!("wellspring needs a processor with 64-bit atomic operations");
 
-/// On other systems the compiler prints only the two errors above. The name must be `cfg_if`, or rustfmt skips these
-/// modules.
+/// With a clear error the compiler prints no other. The name must be `cfg_if`, or rustfmt skips these modules.
 macro_rules! cfg_if {
     (if #[$condition:meta] { $($item:item)* }) => {
         $(#[$condition] $item)*
@@ -67,36 +99,54 @@ macro_rules! cfg_if {
 }
 
 cfg_if! {
-    if #[cfg(all(target_os = "linux", target_has_atomic = "64"))] {
+    if #[cfg(all(target_has_atomic = "64", any(unix, windows)))] {
+        // The one place that chooses the system.
+        #[cfg(all(target_os = "linux", not(wellspring_test_portable)))]
+        mod linux;
+        #[cfg(all(target_os = "linux", not(wellspring_test_portable)))]
+        use linux as system;
+        #[cfg(any(not(target_os = "linux"), wellspring_test_portable))]
+        mod portable;
+        #[cfg(any(not(target_os = "linux"), wellspring_test_portable))]
+        use portable as system;
+
         pub mod clone_words;
         pub mod cpu;
-        pub mod door_counters;
-        mod fork_stamp;
+        #[cfg(unix)]
+        pub mod descriptor;
+        mod file_fault;
+        pub mod fork_stamp;
         pub mod inheritance;
-        pub mod kernel_messages;
-        pub mod kernel_module;
         pub mod lock;
         pub mod locked_memory;
         pub mod memory;
         pub mod once_box;
-        pub mod os;
         pub mod os_error;
         pub mod owned;
         pub mod sandbox;
-        pub mod shared_page;
         pub mod signals;
         mod slots;
         pub mod stack;
+        mod system_calls;
         mod thread;
         mod thread_exit;
-        mod system_calls;
         pub mod thread_state;
         pub mod thread_words;
+        #[cfg(unix)]
         pub mod trusted_file;
-        pub mod unix_socket;
-        pub mod vdso;
-        pub mod vsock;
-        pub mod waker;
         pub mod zeroed;
+
+        pub use system::{os, shared_page, vdso, waker};
+        #[cfg(windows)]
+        pub use system::{descriptor, trusted_file};
+
+        #[cfg(target_os = "linux")]
+        pub mod door_counters;
+        #[cfg(target_os = "linux")]
+        pub mod kernel_module;
+        #[cfg(all(target_os = "linux", not(wellspring_test_portable)))]
+        pub mod repeat;
+        #[cfg(target_os = "linux")]
+        pub mod vsock;
     }
 }

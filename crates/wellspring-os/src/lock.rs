@@ -2,12 +2,11 @@
 
 use crate::sandbox;
 use crate::signals::SignalsBlocked;
+use crate::system::{futex, pages};
 use crate::zeroed::Zeroed;
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};
-use rustix::thread::futex;
-use rustix::time::Timespec;
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
@@ -20,10 +19,7 @@ const AWAITED: u32 = 2;
 const LOOKS: u32 = 400;
 
 /// How long a waiting thread sleeps before it looks again.
-const MAX_SLEEP: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 100_000_000,
-};
+const MAX_SLEEP_MS: u32 = 100;
 
 /// A value behind a lock, for memory that is wiped on fork.
 ///
@@ -57,6 +53,7 @@ impl<T: Send> Lock<T> {
     /// Waits for the lock.
     #[must_use]
     pub fn lock<'a>(&'a self, signals: &'a SignalsBlocked) -> Guard<'a, T> {
+        pages::look_for_fork();
         if !take_free(&self.word) {
             wait(&self.word);
         }
@@ -66,6 +63,7 @@ impl<T: Send> Lock<T> {
     /// Takes the lock if it is free.
     #[must_use]
     pub fn try_lock<'a>(&'a self, signals: &'a SignalsBlocked) -> Option<Guard<'a, T>> {
+        pages::look_for_fork();
         take_free(&self.word).then(|| self.guard(signals))
     }
 
@@ -130,15 +128,15 @@ fn wait(word: &AtomicU32) {
     }
     while word.swap(AWAITED, Ordering::Acquire) != FREE {
         // Woken, late or interrupted: look again in any case. After `sandbox::prepare` no thread wakes this one,
-        // and `MAX_SLEEP` ends the wait.
-        let _ = futex::wait(word, futex::Flags::PRIVATE, AWAITED, Some(&MAX_SLEEP));
+        // and `MAX_SLEEP_MS` ends the wait.
+        futex::wait(word, AWAITED, MAX_SLEEP_MS);
     }
 }
 
 #[cold]
 fn wake(word: &AtomicU32) {
     if !sandbox::is_prepared() {
-        let _ = futex::wake(word, futex::Flags::PRIVATE, 1);
+        futex::wake_one(word);
     }
 }
 

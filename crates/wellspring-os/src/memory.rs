@@ -1,14 +1,12 @@
 //! Pages that are locked, left out of core dumps, and wiped in a child process.
 
-use crate::os_error::raw_call;
+use crate::system::pages;
 use crate::zeroed::{Zeroed, assert_zeroed};
-use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
-use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags};
 
 /// The system gave no memory that a child process finds wiped: none is left, or the kernel is older than 4.14.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,13 +28,6 @@ pub(crate) fn unlocked_bytes() -> usize {
     UNLOCKED_BYTES.load(Ordering::Relaxed)
 }
 
-/// Locks each page of a range in memory when it is first touched. Returns whether the system agreed.
-pub(crate) fn lock_when_touched(start: *mut u8, bytes: usize) -> bool {
-    // SAFETY: mlock2 changes no byte, and checks the range itself.
-    !cfg!(miri)
-        && unsafe { rustix::mm::mlock_with(start.cast(), bytes, MlockFlags::ONFAULT) }.is_ok()
-}
-
 /// A private mapping of zeroed pages, wiped on fork, not dumped, not yet locked.
 #[derive(Debug)]
 pub(crate) struct Pages {
@@ -48,30 +39,19 @@ pub(crate) struct Pages {
 
 impl Pages {
     pub(crate) fn map(bytes: usize) -> Result<Self, MemoryError> {
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping where the kernel likes; nothing else uses it.
-        let start = unsafe {
-            rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE)
-        };
-        let start = start.ok().and_then(|start| NonNull::new(start.cast()));
-        let pages = Self {
-            start: start.ok_or(MemoryError)?,
+        Ok(Self {
+            start: pages::map(bytes).ok_or(MemoryError)?,
             bytes,
             is_unlocked: AtomicBool::new(false),
-        };
-        pages
-            .advise(Advice::LinuxWipeOnFork)
-            .map_err(|_| MemoryError)?;
-        // Kernels without core dumps may refuse; then there is nothing to be left out of.
-        let _ = pages.advise(Advice::LinuxDontDump);
-        Ok(pages)
+        })
     }
 
     /// Maps at least `bytes` bytes, preferably of NUMA node `node`, and locks them. Compiled once, unlike what is generic.
     fn map_locked(bytes: usize, node: Option<u32>) -> Result<Self, MemoryError> {
         let pages = Self::map(bytes.next_multiple_of(4096).max(4096))?;
         if let Some(node) = node {
-            pages.prefer_node(node);
+            // SAFETY: the range is ours.
+            unsafe { pages::prefer_node(pages.start.as_ptr(), pages.bytes, node) };
         }
         pages.lock();
         Ok(pages)
@@ -79,9 +59,8 @@ impl Pages {
 
     /// Locks the pages, or counts them as not locked.
     fn lock(&self) {
-        let (start, bytes) = (self.start.as_ptr().cast(), self.bytes);
-        // SAFETY: mlock changes no byte, and checks the range itself.
-        self.count(cfg!(miri) || unsafe { rustix::mm::mlock(start, bytes) }.is_err());
+        // SAFETY: the range is ours.
+        self.count(!unsafe { pages::lock(self.start.as_ptr(), self.bytes) });
     }
 
     fn count(&self, is_unlocked: bool) {
@@ -92,39 +71,6 @@ impl Pages {
         if was_unlocked && !is_unlocked {
             UNLOCKED_BYTES.fetch_sub(self.bytes, Ordering::Relaxed);
         }
-    }
-
-    fn advise(&self, advice: Advice) -> rustix::io::Result<()> {
-        if cfg!(miri) {
-            return Ok(()); // It knows no fork.
-        }
-        let start = self.start.as_ptr().cast::<c_void>();
-        // SAFETY: the range is ours, and neither advice changes what this process reads there.
-        unsafe { rustix::mm::madvise(start, self.bytes, advice) }
-    }
-
-    /// Asks for memory of a NUMA node. Where that node has none, memory comes from another.
-    fn prefer_node(&self, node: u32) {
-        const MPOL_PREFERRED: libc::c_long = 1;
-        if node >= u64::BITS || cfg!(miri) {
-            return;
-        }
-        // One bit for each node, as an array of C's `unsigned long` has them on either byte order.
-        let mut mask = [0 as libc::c_ulong; 64 / libc::c_ulong::BITS as usize];
-        mask[(node / libc::c_ulong::BITS) as usize] = 1 << (node % libc::c_ulong::BITS);
-        // SAFETY: mbind reads the mask, 64 bits of it (the kernel takes one less than the count it is told),
-        // and the range is ours.
-        let _ = raw_call(|| unsafe {
-            libc::syscall(
-                libc::SYS_mbind,
-                self.start.as_ptr(),
-                self.bytes,
-                MPOL_PREFERRED,
-                &raw const mask,
-                libc::c_ulong::from(u64::BITS) + 1,
-                0,
-            )
-        });
     }
 
     pub(crate) fn start(&self) -> NonNull<u8> {
@@ -145,7 +91,7 @@ impl Drop for Pages {
         // SAFETY: the mapping is ours alone and ends here.
         unsafe {
             erase(self.start.as_ptr(), self.bytes);
-            let _ = rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes);
+            pages::unmap(self.start.as_ptr(), self.bytes);
         }
     }
 }
@@ -160,6 +106,22 @@ pub(crate) unsafe fn erase(start: *mut u8, bytes: usize) {
     // that the zeros are never read; the fence keeps the writes before what follows.
     unsafe { ptr::write_bytes(start, 0, bytes) };
     compiler_fence(Ordering::SeqCst);
+}
+
+/// Like [`erase`], but writes to no line that is zeros already: memory that was never used stays unused.
+///
+/// # Safety
+///
+/// As for [`erase`].
+pub(crate) unsafe fn erase_used(start: *mut u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    let memory = unsafe { core::slice::from_raw_parts_mut(start, bytes) };
+    for line in memory.chunks_mut(64) {
+        if line.iter().fold(0, |all, byte| all | byte) != 0 {
+            // SAFETY: the line is within the memory.
+            unsafe { erase(line.as_mut_ptr(), line.len()) };
+        }
+    }
 }
 
 /// A value in pages of its own, wiped on fork and erased on drop.

@@ -1,13 +1,30 @@
 //! The one error for the numbers that the operating system answers with.
 
+#[cfg(target_os = "linux")]
+use crate::system::threads;
 use core::fmt;
+#[cfg(unix)]
 use rustix::io::Errno;
 
 /// An error number of the operating system, such as `ENOENT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OsError(i32);
 
+/// Windows's `ERROR_FILE_NOT_FOUND` and `ERROR_NOT_SUPPORTED`.
+#[cfg(windows)]
+const NOT_FOUND_AND_UNSUPPORTED: [i32; 2] = [2, 50];
+/// Windows's `ERROR_DIRECTORY`.
+#[cfg(windows)]
+const NO_FOLDER: i32 = 267;
+#[cfg(unix)]
+const NO_FOLDER: i32 = libc::ENOTDIR;
+#[cfg(unix)]
+const NOT_FOUND_AND_UNSUPPORTED: [i32; 2] = [libc::ENOENT, libc::ENOTSUP];
+
 impl OsError {
+    /// The system has no such thing.
+    pub const UNSUPPORTED: Self = Self(NOT_FOUND_AND_UNSUPPORTED[1]);
+
     /// The error with this number, one of libc's constants.
     #[must_use]
     pub const fn new(number: i32) -> Self {
@@ -20,10 +37,16 @@ impl OsError {
         self.0
     }
 
+    /// Whether a folder of the path is none.
+    #[must_use]
+    pub const fn is_no_folder(self) -> bool {
+        self.0 == NO_FOLDER
+    }
+
     /// Whether there is no file of that name.
     #[must_use]
     pub const fn is_not_found(self) -> bool {
-        self.0 == libc::ENOENT
+        self.0 == NOT_FOUND_AND_UNSUPPORTED[0]
     }
 }
 
@@ -37,6 +60,7 @@ impl fmt::Display for OsError {
 
 impl core::error::Error for OsError {}
 
+#[cfg(unix)]
 impl From<Errno> for OsError {
     fn from(error: Errno) -> Self {
         Self(error.raw_os_error())
@@ -51,9 +75,9 @@ impl From<OsError> for std::io::Error {
 
 /// Makes a system call that rustix does not have, by way of libc, and leaves libc's `errno` as it was: code that a
 /// signal handler interrupted may be about to look at it.
+#[cfg(target_os = "linux")]
 pub(crate) fn raw_call(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, OsError> {
-    // SAFETY: it has no precondition.
-    let errno = unsafe { libc::__errno_location() };
+    let errno = threads::errno();
     // By its address and not by a reference, since libc writes it during the call.
     // SAFETY: this thread's own number, which lives as long as the thread.
     let before = unsafe { *errno };
@@ -67,7 +91,7 @@ pub(crate) fn raw_call(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_lo
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

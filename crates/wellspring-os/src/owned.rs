@@ -2,8 +2,9 @@
 
 use crate::signals::SignalsBlocked;
 use crate::slots::{self, Header, Kind, Request, Slot, SlotRef};
-use crate::thread::STALE;
-use crate::thread_state::{Epoch, ThreadStates};
+use crate::system::pages;
+use crate::thread::{Epoch, STALE};
+use crate::thread_state::ThreadStates;
 use crate::vdso::VdsoRandom;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
@@ -15,6 +16,8 @@ pub struct OwnedState<T> {
     slot: Slot,
     /// The number of the epoch in which the state was made current.
     current: u64,
+    /// The sum of the watched words that was handled before.
+    handled: u64,
     owner: u64,
     state: PhantomData<T>,
 }
@@ -22,7 +25,7 @@ pub struct OwnedState<T> {
 /// A read of a current state that a value owns.
 pub struct OwnedRead<'a, T> {
     slot: SlotRef,
-    owned: &'a mut OwnedState<T>,
+    state: PhantomData<&'a mut T>,
 }
 
 impl<T> OwnedRead<'_, T> {
@@ -32,14 +35,14 @@ impl<T> OwnedRead<'_, T> {
         // SAFETY: in bounds and aligned, as `OwnedState::new` asserts; zeros, which it starts as, and which a fork makes of
         // it, are a `T`. No other code uses it: nothing but its owner takes its slot again or releases it, and that is
         // borrowed.
-        unsafe { &mut *self.slot.states().cast::<T>() }
+        unsafe { &mut *self.slot.states::<T>() }
     }
 
-    /// Ends the read, and returns the epoch in which the state was current. `None` if the process forked under the read.
+    /// Ends the read. `None` if the process forked under it.
     #[inline(always)]
-    pub fn end(self) -> Option<Epoch> {
+    pub fn end(self) -> Option<()> {
         compiler_fence(Ordering::SeqCst);
-        self.slot.is_ours().then(|| self.owned.epoch())
+        self.slot.is_ours().then_some(())
     }
 }
 
@@ -59,6 +62,7 @@ impl<T: Zeroed> OwnedState<T> {
             owner: threads.owner(),
             slot: Slot::NONE,
             current: STALE,
+            handled: 0,
             state: PhantomData,
         }
     }
@@ -71,10 +75,11 @@ impl<T: Zeroed> OwnedState<T> {
         threads: &ThreadStates<O, I>,
     ) -> Option<OwnedRead<'_, T>> {
         // Epoch numbers are unique. So `threads` are those of `new`.
-        threads.is_in(self.epoch()).then(|| OwnedRead {
+        let epoch = threads.epoch_to_compare();
+        (epoch == self.current).then(|| OwnedRead {
             // SAFETY: it has a slot, since `mark_current` marks no other state, and it keeps the slot.
             slot: unsafe { self.slot.some_ref() },
-            owned: self,
+            state: PhantomData,
         })
     }
 
@@ -82,9 +87,17 @@ impl<T: Zeroed> OwnedState<T> {
     /// `Some`; before that it does nothing. If a fork has taken the slot since, the child's state is zeros, from which
     /// nothing is taken.
     #[inline(always)]
-    pub fn mark_current(&mut self, epoch: Epoch) {
+    pub fn mark_current(&mut self, epoch: Epoch, handled: u64) {
+        self.handled = handled;
         let number = epoch.of(self.owner).filter(|_| self.slot.is_some());
         self.current = number.unwrap_or(STALE);
+    }
+
+    /// The sum of the watched words that was handled before the last [`mark_current`](Self::mark_current).
+    #[must_use]
+    #[inline(always)]
+    pub fn handled(&self) -> u64 {
+        self.handled
     }
 
     /// Says that the next read is to take the long way.
@@ -104,7 +117,7 @@ impl<T: Zeroed> OwnedState<T> {
     fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
         let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
         // SAFETY: as in `OwnedRead::state`; the slot is one, since it is ours.
-        let result = read(unsafe { &mut *place.states().cast::<T>() });
+        let result = read(unsafe { &mut *place.states::<T>() });
         compiler_fence(Ordering::SeqCst);
         place.is_ours().then_some(result)
     }
@@ -116,11 +129,12 @@ impl<T: Zeroed> OwnedState<T> {
         node: impl Fn() -> u32,
         mut read: impl FnMut(&mut T, VdsoRandom<'_>) -> R,
     ) -> Option<R> {
+        pages::look_for_fork();
         loop {
             if !self.slot.is_ours() {
                 self.acquire(node())?;
             }
-            let vdso = VdsoRandom::new(self.slot.vdso_state(0));
+            let vdso = VdsoRandom::new(slots::vdso_state(&self.slot, 0));
             let read = |state: &mut T| read(state, vdso);
             if let Some(result) = self.try_with(read) {
                 return Some(result);
@@ -130,15 +144,6 @@ impl<T: Zeroed> OwnedState<T> {
 }
 
 impl<T> OwnedState<T> {
-    /// The epoch in which the state was made current.
-    #[inline(always)]
-    fn epoch(&self) -> Epoch {
-        Epoch {
-            number: self.current,
-            owner: self.owner,
-        }
-    }
-
     /// Acquires a slot, if there is none or a fork took it: then the same one again, erased.
     #[cold]
     fn acquire(&mut self, node: u32) -> Option<()> {

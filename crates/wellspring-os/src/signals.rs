@@ -1,7 +1,10 @@
 //! A stretch of code that no signal handler interrupts.
 
+use crate::system::signal_mask::{self, Mask};
 use crate::{sandbox, thread};
 use core::marker::PhantomData;
+
+pub use crate::system::signal_mask::block_for_good;
 
 /// Until this is dropped, no signal handler runs on this thread.
 ///
@@ -21,7 +24,7 @@ pub struct SignalsBlocked {
 /// The state before signals were blocked.
 #[derive(Debug)]
 enum Before {
-    Mask(u64),
+    Mask(Mask),
     Mark(usize),
 }
 
@@ -33,7 +36,7 @@ impl SignalsBlocked {
             let local = thread::local();
             Before::Mark(local.blocked_at.replace(local.depth() + 1))
         } else {
-            Before::Mask(set_mask(u64::MAX))
+            Before::Mask(signal_mask::block_all())
         };
         Self {
             before,
@@ -79,25 +82,9 @@ impl Default for SignalsBlocked {
 impl Drop for SignalsBlocked {
     fn drop(&mut self) {
         match self.before {
-            Before::Mask(mask) => {
-                set_mask(mask);
-            }
+            Before::Mask(mask) => signal_mask::restore(mask),
             Before::Mark(blocked_at) => thread::local().blocked_at.set(blocked_at),
         }
-    }
-}
-
-/// Blocks all signals of this thread until it ends: for a thread that the program did not start, and that
-/// must not run the program's handlers.
-///
-/// Unlike [`SignalsBlocked`], by way of libc, which leaves out the signals that it keeps for itself: setuid(3) sends one to
-/// every thread and waits until each has answered.
-pub fn block_for_good() {
-    // SAFETY: an empty set is a valid value, which sigfillset fills in.
-    unsafe {
-        let mut all = core::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, core::ptr::null_mut());
     }
 }
 
@@ -105,71 +92,8 @@ pub fn block_for_good() {
 /// program asked for `SA_NODEFER`. A system call; "yes" where none may be made.
 pub(crate) fn may_be_handler() -> bool {
     sandbox::is_prepared() || {
-        let mask = set_mask(u64::MAX);
-        set_mask(mask);
-        mask != 0
-    }
-}
-
-/// Replaces the thread's signal mask (the kernel's, 64 bits) and returns the old mask.
-fn set_mask(mask: u64) -> u64 {
-    let mut before = 0u64;
-    if cfg!(miri) {
-        return before; // It knows no signals.
-    }
-    // SAFETY: both pointers are to 8 bytes, as the last argument says. Libc's own function would leave
-    // out two signals that it keeps for itself, and their handlers could run here.
-    unsafe {
-        libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            libc::SIG_SETMASK,
-            &raw const mask,
-            &raw mut before,
-            size_of::<u64>(),
-        )
-    };
-    before
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The signals that the thread blocks, as libc says.
-    fn blocked() -> Vec<i32> {
-        // SAFETY: an empty set is a valid value, and pthread_sigmask fills it in.
-        unsafe {
-            let mut set = core::mem::zeroed();
-            libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), &raw mut set);
-            let is_blocked = |signal: &i32| libc::sigismember(&raw const set, *signal) == 1;
-            (1..65).filter(is_blocked).collect()
-        }
-    }
-
-    #[test]
-    fn the_mask_is_as_before_afterwards() {
-        let before = blocked();
-        let outer = SignalsBlocked::new();
-        assert!(blocked().len() > 50);
-        drop(SignalsBlocked::new());
-        assert!(blocked().len() > 50, "still blocked by the outer one");
-        drop(outer);
-        assert_eq!(blocked(), before);
-    }
-
-    #[test]
-    fn a_thread_without_signals_still_answers_libc() {
-        let blocked = std::thread::spawn(|| {
-            block_for_good();
-            let before = set_mask(0);
-            set_mask(before);
-            before
-        });
-        let mask = blocked.join().unwrap();
-        let is_blocked = |signal: i32| mask >> (signal - 1) & 1 == 1;
-        let stoppable = |signal: &i32| ![libc::SIGKILL, libc::SIGSTOP].contains(signal);
-        let usual = (1..32).chain(libc::SIGRTMIN()..=libc::SIGRTMAX());
-        assert!(usual.filter(stoppable).all(is_blocked), "{mask:x}");
-        assert!(!is_blocked(33), "glibc's SIGSETXID, musl's SIGCANCEL");
+        let mask = signal_mask::block_all();
+        signal_mask::restore(mask);
+        !signal_mask::is_empty(mask)
     }
 }

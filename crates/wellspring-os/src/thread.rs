@@ -1,9 +1,9 @@
-//! The data of one thread: how many reads it is in, and its slots.
+//! The data of one thread: how many reads it is in, its slots, and the epoch in which its state is current.
 
 use crate::slots::{DEPTHS, Slot};
 use core::cell::Cell;
 use core::ptr;
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 /// How many [`ThreadStates`](crate::thread_state::ThreadStates) a thread uses at once; one more takes the place of
 /// another, which loses its states. 32 bytes each.
@@ -16,8 +16,30 @@ pub(crate) const STALE: u64 = 0;
 pub(crate) const FORKED: u64 = 1;
 /// Its value during an outermost read.
 pub(crate) const BUSY: u64 = u64::MAX;
-/// The first number of an epoch.
-pub(crate) const FIRST_EPOCH: u64 = FORKED + 1;
+
+/// A stretch of time in which nothing happened to some states, see
+/// [`ThreadStates`](crate::thread_state::ThreadStates).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch {
+    pub(crate) number: u64,
+    /// Of which states. Those of others must not be marked with it.
+    pub(crate) owner: u64,
+}
+
+impl Epoch {
+    /// The number of a new epoch, which no other has.
+    pub(crate) fn next_number() -> u64 {
+        /// In ordinary memory: a child goes on from where its parent was.
+        static NEXT: AtomicU64 = AtomicU64::new(FORKED + 1);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Its number, if it is of the states of `owner`.
+    #[inline(always)]
+    pub(crate) fn of(self, owner: u64) -> Option<u64> {
+        (self.owner == owner).then_some(self.number)
+    }
+}
 
 /// The data of one thread. The fields of the hot path come first, on one cache line.
 #[repr(C, align(64))]
@@ -27,6 +49,8 @@ pub(crate) struct ThreadData {
     /// [`ThreadStates`](crate::thread_state::ThreadStates), then no read runs, the first entry belongs to these states,
     /// and they have not changed since.
     pub(crate) epoch: Cell<u64>,
+    /// The sum of the watched words that was handled before that state was made current.
+    pub(crate) handled: Cell<u64>,
     pub(crate) entries: [Entry; ENTRIES],
     /// The number of unfinished reads that interrupted another read.
     nested: Cell<usize>,
@@ -36,6 +60,8 @@ pub(crate) struct ThreadData {
     pub(crate) exit_is_armed: Cell<bool>,
     /// Whether they were released: the thread gets no slot any more.
     pub(crate) is_leaving: Cell<bool>,
+    /// See [`CurrentThread::last_id`].
+    last_id: Cell<u64>,
 }
 
 /// A [`ThreadStates`](crate::thread_state::ThreadStates) that the thread uses.
@@ -49,6 +75,7 @@ thread_local! {
     static LOCAL: ThreadData = const {
         ThreadData {
             epoch: Cell::new(STALE),
+            handled: Cell::new(0),
             entries: [const {
                 Entry {
                     slot: Cell::new(Slot::NONE),
@@ -59,6 +86,7 @@ thread_local! {
             blocked_at: Cell::new(0),
             exit_is_armed: Cell::new(false),
             is_leaving: Cell::new(false),
+            last_id: Cell::new(0),
         }
     };
 }
@@ -113,6 +141,27 @@ impl CurrentThread {
     #[inline(always)]
     pub fn was_current(self) -> bool {
         self.local().epoch.get() > FORKED
+    }
+
+    /// A word without a secret, which orders the identifiers of this thread. 0 at first; a child process has a copy.
+    #[must_use]
+    #[inline(always)]
+    pub fn last_id(self) -> u64 {
+        self.local().last_id.get()
+    }
+
+    /// Stores the word.
+    #[inline(always)]
+    pub fn set_last_id(self, word: u64) {
+        self.local().last_id.set(word);
+    }
+
+    /// The sum of the watched words that was handled before the state was made current: that of the last
+    /// [`mark_current`](crate::thread_state::StateRef::mark_current).
+    #[must_use]
+    #[inline(always)]
+    pub fn handled(self) -> u64 {
+        self.local().handled.get()
     }
 
     #[inline(always)]
@@ -228,5 +277,36 @@ impl Drop for DepthGuard<'_> {
         } else {
             self.local.nested.set(self.depth - 1);
         }
+    }
+}
+
+/// An outermost read on the hot path, until it ends, by a panic too. It stays in two registers, because its address is
+/// not taken, unlike that of [`DepthGuard`].
+pub(crate) struct HotGuard<'a> {
+    local: &'a ThreadData,
+    epoch: u64,
+}
+
+impl<'a> HotGuard<'a> {
+    /// Begins a read. Call it while none runs; `epoch` is the present value of the thread's epoch.
+    #[inline(always)]
+    pub(crate) fn new(local: &'a ThreadData, epoch: u64) -> Self {
+        local.epoch.set(BUSY);
+        compiler_fence(Ordering::SeqCst);
+        Self { local, epoch }
+    }
+
+    /// Ends the read, under which the process forked, in the child.
+    #[inline(always)]
+    pub(crate) fn end_after_fork(mut self) {
+        self.epoch = FORKED;
+    }
+}
+
+impl Drop for HotGuard<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.local.epoch.set(self.epoch);
     }
 }

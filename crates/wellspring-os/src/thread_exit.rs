@@ -2,12 +2,13 @@
 //!
 //! By a thread-specific key of the C library: its destructor runs after those of `thread_local!` values, which may
 //! still draw. After that the thread gets no slot, because nothing would release it: later reads, in other destructors
-//! and in signal handlers, run without a slot. `slots::sweep` releases the slots of threads that end without this destructor.
+//! and in signal handlers, run without a slot. `slots::freeing` releases the slots of threads that end without this destructor.
 
 use crate::signals::{self, SignalsBlocked};
 use crate::slots::{self, Slot};
+use crate::system::exit_key;
 use crate::thread::{BUSY, STALE, ThreadData, local};
-use core::ptr;
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// No key was made yet.
@@ -17,24 +18,18 @@ const GONE: u32 = u32::MAX - 1;
 
 static KEY: AtomicU32 = AtomicU32::new(NONE);
 
-/// In glibc, setting one of the first 32 keys allocates nothing; a later one may call calloc(3).
-const ALWAYS_THERE: u32 = 32;
-
 /// Makes the key, before the program has made 32 others: with the first engine.
 #[inline]
 pub(crate) fn prepare() {
     if KEY.load(Ordering::Acquire) != NONE {
         return;
     }
-    let mut key = 0;
-    // SAFETY: the pointer is to the key, and `leave` may be called with any argument.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(leave)) } != 0 {
+    let Some(key) = exit_key::create(leave) else {
         return;
-    }
+    };
     let first = KEY.compare_exchange(NONE, key, Ordering::AcqRel, Ordering::Acquire);
     if first.is_err() {
-        // SAFETY: the key is ours, and unused.
-        unsafe { libc::pthread_key_delete(key) };
+        exit_key::delete(key);
     }
 }
 
@@ -47,18 +42,16 @@ pub(crate) fn arm(local: &ThreadData, depth: usize) {
     if local.exit_is_armed.get() || key == NONE || key == GONE {
         return;
     }
-    let may_allocate = cfg!(target_env = "gnu") && key >= ALWAYS_THERE;
-    if may_allocate && (depth > 0 || signals::may_be_handler()) {
+    if exit_key::may_allocate(key) && (depth > 0 || signals::may_be_handler()) {
         return;
     }
-    // SAFETY: the key exists. Any value but null has the destructor called.
-    if unsafe { libc::pthread_setspecific(key, ptr::dangling()) } == 0 {
+    if exit_key::set(key) {
         local.exit_is_armed.set(true);
     }
 }
 
 /// The destructor of the key.
-unsafe extern "C" fn leave(_: *mut libc::c_void) {
+unsafe extern "C" fn leave(_: *mut c_void) {
     let local = local();
     let _signals = SignalsBlocked::new();
     // A handler after this finds the thread leaving; one before it found its slots.
@@ -74,17 +67,17 @@ unsafe extern "C" fn leave(_: *mut libc::c_void) {
 
 /// Called when the library is unloaded with dlclose(3), and when the process ends. A thread that ends later must not
 /// call `leave`, which may be gone by then.
-extern "C" fn unload() {
+///
+/// Not on macOS and Windows: macOS unloads no library with thread-local data, and on Windows the program must not. There
+/// the system alone erases the memory of a process that ended.
+#[cfg_attr(any(target_vendor = "apple", windows), allow(dead_code))]
+pub(crate) extern "C" fn unload() {
     let key = KEY.swap(GONE, Ordering::AcqRel);
     if key == NONE || key == GONE {
         return;
     }
-    // SAFETY: the key is ours, and `arm` sets it no more.
-    unsafe { libc::pthread_key_delete(key) };
+    // `arm` sets it no more.
+    exit_key::delete(key);
     let _signals = SignalsBlocked::new();
     slots::release_everything();
 }
-
-#[used]
-#[cfg_attr(not(miri), unsafe(link_section = ".fini_array"))]
-static UNLOAD: extern "C" fn() = unload;

@@ -12,6 +12,9 @@ pub const EVERY_MACHINE: u32 = libc::VMADDR_CID_ANY;
 /// The number of this machine, for connections to itself.
 pub const THIS_MACHINE: u32 = libc::VMADDR_CID_LOCAL;
 
+/// The number of the host of this machine.
+pub const HOST: u32 = libc::VMADDR_CID_HOST;
+
 const ADDRESS_BYTES: libc::socklen_t = size_of::<libc::sockaddr_vm>() as libc::socklen_t;
 
 /// `SO_VM_SOCKETS_CONNECT_TIMEOUT` of linux/vm_sockets.h.
@@ -42,7 +45,7 @@ pub fn listen(machine: u32, port: u32) -> Result<OwnedFd, OsError> {
 pub fn connect(machine: u32, port: u32, timeout: Duration) -> io::Result<OwnedFd> {
     let socket = socket(0).map_err(as_of_tcp)?;
     let limit = libc::timeval {
-        tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_sec: timeout.as_secs().try_into().unwrap_or(i32::MAX.into()),
         tv_usec: timeout.subsec_micros() as _,
     };
     // SAFETY: the pointer is to a `timeval`, of this length.

@@ -13,7 +13,7 @@ fn make_current(states: &Counters) -> u64 {
     let count = states.try_with(
         || 0,
         |state| {
-            state.mark_current(epoch);
+            state.mark_current(epoch, 0);
             *value(state) += 1;
             *value(state)
         },
@@ -58,18 +58,18 @@ fn an_epoch_that_ended_before_the_mark_is_over() {
     let states = Counters::new();
     let epoch = states.epoch();
     states.begin_epoch();
-    states.try_with(|| 0, |state| state.mark_current(epoch));
+    states.try_with(|| 0, |state| state.mark_current(epoch, 0));
     assert_eq!(count(&states), None);
 }
 
 #[test]
 fn an_epoch_of_other_states_marks_nothing() {
     let (states, other) = (Counters::new(), Counters::new());
-    states.try_with(|| 0, |state| state.mark_current(other.epoch()));
+    states.try_with(|| 0, |state| state.mark_current(other.epoch(), 0));
     assert_eq!((count(&states), count(&other)), (None, None));
     let mut owned = OwnedState::<u64>::new(&states);
     owned.with(|| 0, |_, _| ());
-    owned.mark_current(other.epoch());
+    owned.mark_current(other.epoch(), 0);
     assert!(owned.try_current(&states).is_none());
     assert!(owned.try_current(&other).is_none());
 }
@@ -154,7 +154,7 @@ fn a_child_finds_its_current_state_wiped() {
     make_current(&states);
     let mut owned = OwnedState::<u64>::new(&states);
     owned.with(|| 0, |value, _| *value = 7);
-    owned.mark_current(states.epoch());
+    owned.mark_current(states.epoch(), 0);
     assert_eq!(
         owned.try_current(&states).map(|mut read| *read.state()),
         Some(7)

@@ -20,7 +20,7 @@ fn value<'a>(state: &'a mut StateRef<'_, u64, u64>) -> &'a mut u64 {
 fn an_owned_state_that_was_never_used_is_not_current() {
     let states = Counters::new();
     let mut owned = OwnedState::<u64>::new(&states);
-    owned.mark_current(states.epoch());
+    owned.mark_current(states.epoch(), 0);
     assert!(!owned.was_current());
     assert!(owned.try_current(&states).is_none());
 }
@@ -46,7 +46,7 @@ fn an_owned_state_outlives_the_states_that_it_stands_beside() {
         },
     );
     assert_eq!(seen, Some(5));
-    owned.mark_current(epoch);
+    owned.mark_current(epoch, 0);
     assert!(owned.try_current(&others).is_none());
     assert_eq!(owned.with(|| 0, |value, _| *value), Some(5));
 }

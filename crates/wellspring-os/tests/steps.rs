@@ -52,7 +52,7 @@ fn read(taps: &Taps) -> u64 {
                 *tap = [new_key(), BUFFERED - 1];
                 tap[KEY] + BUFFERED
             });
-            state.mark_current(epoch);
+            state.mark_current(epoch, 0);
             value
         },
     );
@@ -218,7 +218,7 @@ fn mark_of(states: &Taps, mark: u64) -> u64 {
     let found = states.try_with(
         || 0,
         |state| {
-            state.mark_current(epoch);
+            state.mark_current(epoch, 0);
             match state.state() {
                 State::Outermost(state) | State::Nested(state) => state[0] = mark,
             }

@@ -7,8 +7,9 @@
 
 use super::holder::{self, ACQUIRING, FREE, Holder};
 use super::slot::{Header, Kind, Slot};
-use crate::memory::{self, Pages};
+use crate::memory::Pages;
 use crate::sandbox;
+use crate::system::pages;
 use crate::vdso;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -104,8 +105,9 @@ pub(super) fn map_chunk(kind: Kind, node: u32) -> Option<()> {
         return None;
     };
     let chunk = &CHUNKS[number];
+    // Those of the outermost depth first: a thread in which no signal handler reads touches one state alone.
     for (index, holder) in holder::range(first, count).iter().enumerate() {
-        holder.join(number, states.get(index * kind.depths()));
+        holder.join(number, states.get(index));
     }
     chunk
         .is_owned
@@ -172,11 +174,9 @@ impl Chunk {
     /// The slot of a holder of this chunk, with the serial that it has now.
     pub(super) fn slot(&self, holder: &'static Holder) -> Slot {
         let index = holder.number() - self.first.load(Ordering::Relaxed) as usize;
-        let start = self.start.load(Ordering::Relaxed);
-        let header = start.wrapping_add(index * self.kind().slot_bytes());
         Slot {
             // Never null: a chunk has holders when it is mapped.
-            header: NonNull::new(header.cast()),
+            header: NonNull::new(self.header(index)),
             holder,
             serial: holder.serial(),
         }
@@ -191,20 +191,38 @@ impl Chunk {
         }
     }
 
-    fn header(&self) -> &'static Header {
+    /// How far the vDSO's state for a depth of a slot is from that for the depth before.
+    pub(super) fn vdso_depth_bytes(&self) -> usize {
+        self.count.load(Ordering::Relaxed) as usize * vdso::stride_bytes()
+    }
+
+    /// The header of a slot, which stands behind its states.
+    fn header(&self, index: usize) -> *mut Header {
+        let kind = self.kind();
+        let slot = self
+            .start
+            .load(Ordering::Relaxed)
+            .wrapping_add(index * kind.slot_bytes());
+        slot.wrapping_add(kind.states_bytes()).cast()
+    }
+
+    /// Whether the chunk is locked: see [`Header::chunk_lock`].
+    fn lock_mark(&self) -> &'static AtomicU32 {
         // SAFETY: the mapping is never unmapped; all zeros is a header.
-        unsafe { &*self.start.load(Ordering::Relaxed).cast() }
+        unsafe { &(*self.header(0)).chunk_lock }
     }
 
     /// Locks the chunk in memory, unless this process has: a child does not inherit it. Where it was refused, it is
     /// tried again with each slot: another part of the program may have unlocked memory since.
     pub(super) fn lock(&self) {
-        let mark = &self.header().chunk_lock;
+        let mark = self.lock_mark();
         if mark.load(Ordering::Relaxed) == LOCKED || sandbox::is_prepared() {
             return;
         }
         let bytes = self.holders().len() * self.kind().slot_bytes();
-        let is_locked = memory::lock_when_touched(self.start.load(Ordering::Relaxed), bytes);
+        // SAFETY: the chunk is a mapping of this length, and never unmapped.
+        let is_locked =
+            unsafe { pages::lock_when_touched(self.start.load(Ordering::Relaxed), bytes) };
         mark.store(if is_locked { LOCKED } else { REFUSED }, Ordering::Relaxed);
     }
 }
@@ -228,7 +246,7 @@ pub(crate) fn unlocked_bytes() -> usize {
         let mut in_use = 0;
         chunk.for_each_held(&mut |slot| in_use += usize::from(slot.is_ours()));
         // A child that has acquired no slot of a chunk has nothing to be locked.
-        if in_use == 0 || chunk.header().chunk_lock.load(Ordering::Relaxed) == LOCKED {
+        if in_use == 0 || chunk.lock_mark().load(Ordering::Relaxed) == LOCKED {
             0
         } else {
             in_use * chunk.kind().slot_bytes()

@@ -2,6 +2,7 @@
 
 use crate::os::process_number;
 use crate::sandbox;
+use crate::system::threads;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -21,8 +22,8 @@ pub(super) const MAX_SLOTS: usize = 1 << 16;
 pub(super) struct Holder {
     serial: AtomicU64,
     owner: AtomicU64,
-    /// The states of the vDSO's getrandom, one for each depth; or null.
-    vdso_states: AtomicPtr<u8>,
+    /// The state of the vDSO's getrandom for the outermost depth, or null.
+    vdso_state: AtomicPtr<u8>,
     /// See [`Thread`].
     address: AtomicUsize,
     thread: AtomicU32,
@@ -36,7 +37,7 @@ static HOLDERS: [Holder; MAX_SLOTS] = [const {
     Holder {
         serial: AtomicU64::new(FREE),
         owner: AtomicU64::new(0),
-        vdso_states: AtomicPtr::new(ptr::null_mut()),
+        vdso_state: AtomicPtr::new(ptr::null_mut()),
         address: AtomicUsize::new(0),
         thread: AtomicU32::new(0),
         used_bytes: AtomicU16::new(0),
@@ -72,17 +73,17 @@ impl Holder {
     }
 
     /// Makes it part of a chunk.
-    pub(super) fn join(&self, chunk: usize, vdso_states: *mut u8) {
+    pub(super) fn join(&self, chunk: usize, vdso_state: *mut u8) {
         self.chunk.store(chunk as u16, Ordering::Relaxed);
-        self.vdso_states.store(vdso_states, Ordering::Relaxed);
+        self.vdso_state.store(vdso_state, Ordering::Relaxed);
     }
 
     pub(super) fn chunk(&self) -> usize {
         usize::from(self.chunk.load(Ordering::Relaxed))
     }
 
-    pub(super) fn vdso_states(&self) -> *mut u8 {
-        self.vdso_states.load(Ordering::Relaxed)
+    pub(super) fn vdso_state(&self) -> *mut u8 {
+        self.vdso_state.load(Ordering::Relaxed)
     }
 
     pub(super) fn serial(&self) -> u64 {
@@ -155,13 +156,8 @@ impl Thread {
         let asked = address != 0 && !sandbox::is_prepared();
         Self {
             address,
-            number: if asked { thread_number() } else { 0 },
+            number: if asked { threads::number() } else { 0 },
             process: if asked { process_number() } else { 0 },
         }
     }
-}
-
-/// The system's number of this thread.
-pub(super) fn thread_number() -> u32 {
-    rustix::thread::gettid().as_raw_nonzero().get() as u32
 }

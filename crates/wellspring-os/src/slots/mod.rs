@@ -5,8 +5,7 @@
 //! slot    its memory, and the serial under which it is held
 //! holder  which thread has a slot, in memory that a fork copies
 //! chunk   8 to 512 slots in one mapping
-//! release slots are given back
-//! sweep   slots of threads that ended without releasing them
+//! freeing slots are given back, also those of threads that ended without doing so
 //! ```
 //!
 //! To acquire a slot is to write a new serial number into its header and to keep a copy. As long as the two agree, the
@@ -20,19 +19,18 @@
 //! are never unmapped, and are used again: their number is bounded by the most slots that were ever in use at once.
 
 mod chunk;
+mod freeing;
 mod holder;
-mod release;
 mod slot;
-mod sweep;
 
 pub(crate) use chunk::unlocked_bytes;
-pub(crate) use release::{count, release, release_all};
+pub(crate) use freeing::{count, reclaim, release, release_all, release_everything};
 pub use slot::DEPTHS;
 pub(crate) use slot::{Header, Kind, Slot, SlotRef};
-pub(crate) use sweep::{reclaim, release_everything};
 
 use crate::sandbox;
 use chunk::{chunks, map_chunk, take_free};
+use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use holder::{FREE, Thread};
 
@@ -86,7 +84,7 @@ fn acquire_free(request: &Request) -> Option<Slot> {
         return None;
     }
     // Before more memory is taken, the slots of threads that ended without releasing them.
-    if sweep::sweep(chunk::next_slots(kind, node) * 2, request.thread) > 0
+    if freeing::sweep(chunk::next_slots(kind, node) * 2, request.thread) > 0
         && let Some(slot) = take_free(kind, node)
     {
         return Some(slot);
@@ -98,6 +96,19 @@ fn acquire_free(request: &Request) -> Option<Slot> {
             return Some(slot);
         }
     }
+}
+
+/// The state of the vDSO's getrandom for a slot and a depth, or null.
+#[inline]
+pub(crate) fn vdso_state(slot: &Slot, depth: usize) -> *mut u8 {
+    let Some(holder) = slot.holder() else {
+        return ptr::null_mut();
+    };
+    let outermost = holder.vdso_state();
+    if depth == 0 || outermost.is_null() {
+        return outermost;
+    }
+    outermost.wrapping_add(depth * chunk::of(holder).vdso_depth_bytes())
 }
 
 /// Maps chunks until `count` slots are free on a node. Returns whether they are.

@@ -1,8 +1,7 @@
 //! A slot: its memory, and the serial under which it is held.
 
 use super::holder::{ACQUIRING, FREE, Holder, LEAVING};
-use crate::memory::erase;
-use crate::vdso;
+use crate::memory::erase_used;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -26,7 +25,7 @@ impl Kind {
         }
     }
 
-    /// The bytes of a slot for states: all but the header.
+    /// The bytes of a slot for states: all but the header, which stands behind them.
     pub(crate) const fn states_bytes(self) -> usize {
         self.slot_bytes() - size_of::<Header>()
     }
@@ -40,7 +39,9 @@ impl Kind {
     }
 }
 
-/// The beginning of a slot; the states follow.
+/// The end of a slot; the states end where it begins.
+///
+/// So a thread that reads little touches the last page of its slot alone, if its states use their last bytes first.
 #[repr(C, align(64))]
 pub(crate) struct Header {
     pub(super) serial: AtomicU64,
@@ -60,7 +61,7 @@ static NO_HEADER: Header = Header {
 /// A slot and the serial it was acquired under.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    /// The beginning of a slot; `None` where there is no slot. Its provenance covers the whole slot.
+    /// `None` where there is no slot. Its provenance covers the whole slot.
     pub(super) header: Option<NonNull<Header>>,
     /// Null where there is no slot.
     pub(super) holder: *const Holder,
@@ -84,10 +85,11 @@ impl SlotRef {
         header.serial.load(Ordering::Relaxed) == self.serial
     }
 
-    /// The address of the states: [`Kind::states_bytes`] bytes, unless this is the place of [`Slot::NONE`].
+    /// The address of the states, a `T` of at most [`Kind::states_bytes`] bytes, unless this is the place of
+    /// [`Slot::NONE`].
     #[inline(always)]
-    pub(crate) fn states(self) -> *mut u8 {
-        self.header.as_ptr().wrapping_add(1).cast()
+    pub(crate) fn states<T>(self) -> *mut T {
+        self.header.as_ptr().cast::<T>().wrapping_sub(1)
     }
 }
 
@@ -164,20 +166,10 @@ impl Slot {
         self.header == other.header
     }
 
-    /// The address of the states: [`Kind::states_bytes`] bytes, unless this is [`NONE`](Self::NONE).
+    /// The address of the states, a `T`, unless this is [`NONE`](Self::NONE).
     #[inline(always)]
-    pub(crate) fn states(&self) -> *mut u8 {
+    pub(crate) fn states<T>(&self) -> *mut T {
         self.place().states()
-    }
-
-    /// The state of the vDSO's getrandom for a depth, or null.
-    pub(crate) fn vdso_state(&self, depth: usize) -> *mut u8 {
-        let states = self.holder().map_or(ptr::null_mut(), Holder::vdso_states);
-        if states.is_null() {
-            states
-        } else {
-            states.wrapping_add(depth * vdso::stride_bytes())
-        }
     }
 
     /// Takes a slot again that a fork wiped.
@@ -192,7 +184,8 @@ impl Slot {
     /// No other code uses the slot now.
     pub(super) unsafe fn erase_states(&self) {
         let used_bytes = self.holder().map_or(0, Holder::used_bytes);
+        let header = self.place().header.as_ptr().cast::<u8>();
         // SAFETY: the states are within the slot, and the caller's promise.
-        unsafe { erase(self.states(), used_bytes) };
+        unsafe { erase_used(header.wrapping_sub(used_bytes), used_bytes) };
     }
 }

@@ -5,23 +5,25 @@
 //! and gives it back after its last change to the state. So depths are right at every instruction boundary. A handler
 //! that is left by siglongjmp leaves the depth of the read it interrupted taken: that state is never used again.
 
-mod current;
 mod state_ref;
 mod state_slots;
 
 pub use crate::slots::DEPTHS;
-pub use crate::thread::CurrentThread;
-pub use current::{CurrentRead, Epoch};
+pub use crate::thread::{CurrentThread, Epoch};
 pub use state_ref::{State, StateRef};
 
 use crate::signals::SignalsBlocked;
-use crate::slots::{self, Header, Kind, Slot};
-use crate::thread::{DepthGuard, STALE, ThreadData, local};
+use crate::slots::{self, Header, Kind, Slot, SlotRef};
+use crate::system::pages;
+use crate::thread::{DepthGuard, HotGuard, STALE, ThreadData, local};
 use crate::thread_exit;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::marker::PhantomData;
+#[cfg(not(loom))]
+use core::sync::atomic::AtomicU64 as AtomicEpoch;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
-use current::{AtomicEpoch, ReadGuard, next_epoch};
+#[cfg(loom)]
+use loom::sync::atomic::AtomicU64 as AtomicEpoch;
 use state_ref::States;
 use state_slots::{StateSlots, slot_of};
 
@@ -82,7 +84,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
         thread_exit::prepare();
         Self {
-            epoch: AtomicEpoch::new(next_epoch()),
+            epoch: AtomicEpoch::new(Epoch::next_number()),
             owner: NEXT_OWNER.fetch_add(1, Ordering::Relaxed),
             states: PhantomData,
         }
@@ -93,19 +95,16 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     #[must_use]
     #[inline(always)]
     pub fn epoch(&self) -> Epoch {
-        self.epoch_of(self.epoch.load(Ordering::Acquire))
+        Epoch {
+            number: self.epoch.load(Ordering::Acquire),
+            owner: self.owner,
+        }
     }
 
+    /// Its number, for a hot path, which only compares it.
     #[inline(always)]
-    fn epoch_of(&self, number: u64) -> Epoch {
-        let owner = self.owner;
-        Epoch { number, owner }
-    }
-
-    /// Whether this epoch is the present one. Epochs are numbers that no two states share.
-    #[inline(always)]
-    pub fn is_in(&self, epoch: Epoch) -> bool {
-        self.epoch.load(Ordering::Relaxed) == epoch.number
+    pub(crate) fn epoch_to_compare(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
     }
 
     /// Begins a new epoch: no state is current any more. To be called after what makes the states out of date.
@@ -113,19 +112,19 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     /// A swap, not a store: where two threads do so at the same time, a reader that sees the epoch of the later one
     /// also sees what made the states out of date for the other.
     pub fn begin_epoch(&self) {
-        self.epoch.swap(next_epoch(), Ordering::AcqRel);
+        self.epoch.swap(Epoch::next_number(), Ordering::AcqRel);
     }
 
     /// The hot path: begins a read of the outermost state of `thread`. `None` if that is not current, or if a read is at
     /// work on this thread.
     #[inline(always)]
-    pub fn try_current(&self, thread: CurrentThread) -> Option<CurrentRead<'_, O>> {
+    pub fn try_current(&self, thread: CurrentThread) -> Option<CurrentRead<'_, O, I>> {
         let local = thread.local();
-        let number = self.epoch.load(Ordering::Relaxed);
-        if local.epoch.get() != number {
+        let epoch = self.epoch_to_compare();
+        if local.epoch.get() != epoch {
             return None;
         }
-        let guard = ReadGuard::new(local, number);
+        let guard = HotGuard::new(local, epoch);
         // The first entry is of these states: no handler gives it to others while they live, also not one that runs
         // between the comparison and the guard. A handler in a forked child may take the slot again under another
         // serial; so the serial is loaded before the state is looked at.
@@ -135,7 +134,6 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         Some(CurrentRead {
             guard,
             slot,
-            epoch: self.epoch_of(number),
             states: PhantomData,
         })
     }
@@ -155,6 +153,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         node: impl Fn() -> u32,
         mut read: impl FnMut(&mut StateRef<'_, O, I>) -> R,
     ) -> Option<R> {
+        pages::look_for_fork();
         let local = local();
         let guard = DepthGuard::next(local, DEPTHS)?;
         let mut slot = match slot_of(local, self.owner) {
@@ -170,9 +169,10 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
         loop {
             let mut state = self.state_ref(slot, &guard);
             let result = read(&mut state);
-            if let Some(number) = state.marked
+            if let Some((number, handled)) = state.marked
                 && local.entries[0].slot.get().is_same_place(&slot)
             {
+                local.handled.set(handled);
                 guard.end_in(number);
             }
             // Last: a fork after this look is one after the read.
@@ -249,6 +249,41 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     pub fn reserve(&self, node: u32, threads: usize) -> bool {
         let _signals = SignalsBlocked::new();
         slots::reserve(Kind::Thread, node, threads)
+    }
+}
+
+/// A read of a current outermost state, until it ends, by a panic too: meanwhile no other read on this thread finds that
+/// state.
+///
+/// By values and not by closures, since the compiler decides by their size whether to inline a closure.
+pub struct CurrentRead<'a, O, I> {
+    guard: HotGuard<'a>,
+    slot: SlotRef,
+    states: PhantomData<&'a mut (O, I)>,
+}
+
+impl<O, I> CurrentRead<'_, O, I> {
+    /// The state. In a child that was forked under the read (in a signal handler) it may be `O::ZERO`, from which nothing
+    /// must be taken.
+    #[inline(always)]
+    pub fn state(&mut self) -> &mut O {
+        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; zeros, which it starts as, are an `O`. No other code
+        // uses it: the slot is this thread's, and its depth is taken.
+        unsafe { &mut (*self.slot.states::<States<O, I>>()).outermost }
+    }
+
+    /// Ends the read.
+    ///
+    /// `None` if the process forked under the read (in a signal handler): it is then to be made again, by way of
+    /// [`try_with`](ThreadStates::try_with), which erases what this read wrote.
+    #[inline(always)]
+    pub fn end(self) -> Option<()> {
+        compiler_fence(Ordering::SeqCst);
+        if !self.slot.is_ours() {
+            self.guard.end_after_fork();
+            return None;
+        }
+        Some(())
     }
 }
 

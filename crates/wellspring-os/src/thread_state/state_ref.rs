@@ -1,9 +1,8 @@
 //! The state of a read at its depth.
 
-use super::Epoch;
 use crate::signals::SignalsBlocked;
-use crate::slots::{DEPTHS, Slot};
-use crate::thread::{DeeperGuard, STALE, local};
+use crate::slots::{self, DEPTHS, Slot};
+use crate::thread::{DeeperGuard, Epoch, STALE, local};
 use crate::vdso::VdsoRandom;
 use crate::zeroed::Zeroed;
 use core::marker::PhantomData;
@@ -22,8 +21,8 @@ pub struct StateRef<'a, O, I> {
     pub(super) slot: Slot,
     pub(super) depth: usize,
     pub(super) owner: u64,
-    /// The thread's epoch after this read, if it was marked.
-    pub(super) marked: Option<u64>,
+    /// The thread's epoch after this read, if it was marked, and the sum that was handled.
+    pub(super) marked: Option<(u64, u64)>,
     pub(super) states: PhantomData<&'a mut (O, I)>,
 }
 
@@ -38,7 +37,7 @@ pub enum State<'a, O, I> {
 impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
     /// The state.
     pub fn state(&mut self) -> State<'_, O, I> {
-        let states = self.slot.states().cast::<States<O, I>>();
+        let states = self.slot.states::<States<O, I>>();
         // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; zeros, which it starts as, are a state. No
         // other code uses it: the slot is this thread's, and its depth is taken.
         unsafe {
@@ -65,7 +64,7 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
         signals: &SignalsBlocked,
         work: impl FnOnce(Option<&mut O>, &mut [I]) -> R,
     ) -> R {
-        let states = self.slot.states().cast::<States<O, I>>();
+        let states = self.slot.states::<States<O, I>>();
         let deeper = if signals.stops_handlers() {
             DeeperGuard::new(local(), self.depth)
         } else {
@@ -92,19 +91,20 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
 
     /// Says that the outermost state was made current in an epoch: it is ready for
     /// [`try_current`](super::ThreadStates::try_current) until the next one begins. Ask for the epoch before what makes
-    /// the state current. At other depths, and with an epoch of other states, this does nothing.
-    pub fn mark_current(&mut self, epoch: Epoch) {
+    /// the state current. At other depths, and with an epoch of other states, this does nothing. `handled` is the sum of the
+    /// [watched words](crate::clone_words::CloneWords) that was handled before this read.
+    pub fn mark_current(&mut self, epoch: Epoch, handled: u64) {
         if self.depth == 0
             && let Some(number) = epoch.of(self.owner)
         {
-            self.marked = Some(number);
+            self.marked = Some((number, handled));
         }
     }
 
     /// Says that the next read is to take the long way, even if the outermost state was current before.
     pub fn mark_stale(&mut self) {
         if self.depth == 0 {
-            self.marked = Some(STALE);
+            self.marked = Some((STALE, 0));
         }
     }
 
@@ -119,7 +119,7 @@ impl<O: Zeroed, I: Zeroed> StateRef<'_, O, I> {
 
     /// The state, and the operating system's output to be mixed into it.
     pub fn state_and_vdso(&mut self) -> (State<'_, O, I>, VdsoRandom<'_>) {
-        let vdso = VdsoRandom::new(self.slot.vdso_state(self.depth));
+        let vdso = VdsoRandom::new(slots::vdso_state(&self.slot, self.depth));
         (self.state(), vdso)
     }
 }

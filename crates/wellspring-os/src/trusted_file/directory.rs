@@ -1,9 +1,11 @@
 //! The directory of a trusted file, and a lock file in it.
 
 use super::{Access, FileFault, FileIdentity, TrustedFile, check, check_owner};
-use crate::os::{Descriptor, open_at};
-use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, Stat, flock, fstat, statat};
-use rustix::io::Errno;
+use crate::descriptor::{Descriptor, open_at};
+use crate::os;
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{flock, fstat, ftruncate, statat};
+use rustix::io::{Errno, pwrite};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -136,6 +138,16 @@ impl AsFd for Directory {
 /// A lock between processes, held until this is dropped. The kernel drops it when the process exits.
 #[derive(Debug)]
 pub struct FileLock(TrustedFile);
+
+impl FileLock {
+    /// Writes a short text into the lock's file, for messages to others. It may fail.
+    pub fn note(&self, text: &str) {
+        let _ = ftruncate(self, 0);
+        if os::may_write_file(text.len() as u64) {
+            let _ = pwrite(self, text.as_bytes(), 0);
+        }
+    }
+}
 
 impl AsFd for FileLock {
     fn as_fd(&self) -> BorrowedFd<'_> {

@@ -1,12 +1,9 @@
 //! The folders above a file, and who can put another file in its place.
 
-use super::directory::split;
 use super::{FileFault, check_owner};
-use crate::os_error::{OsError, raw_call};
-use core::mem::MaybeUninit;
+use crate::os_error::OsError;
 use rustix::fs::{FileType, Mode, lstat, readlink};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -63,40 +60,4 @@ fn is_shared(path: &Path, also: Option<u32>, links: u32) -> Result<bool, FileFau
         };
     }
     Ok(shared)
-}
-
-/// Refuses a Unix socket that another user may have put at `path`. Accepted is one on which root or this user listens; and
-/// one in a folder that no other user can change, so that root or this user vouches for it.
-///
-/// # Errors
-///
-/// Those of [`check_folders`].
-pub fn check_listener(connected: impl AsFd, path: &Path) -> Result<(), FileFault> {
-    let (user, _) = other_end(connected).map_err(FileFault::System)?;
-    if check_owner(user).is_ok() {
-        return Ok(());
-    }
-    let (folder, _) = split(path.as_os_str().as_bytes());
-    check_folders(Path::new(OsStr::from_bytes(folder)), None)
-}
-
-/// The user and the process at the other end of a Unix socket: those who connected it, or made it listen. The process is 0
-/// where this one cannot see it, in a PID namespace of its own.
-///
-/// # Errors
-///
-/// Those of getsockopt(2).
-pub fn other_end(connected: impl AsFd) -> Result<(u32, i32), OsError> {
-    let mut peer = MaybeUninit::<libc::ucred>::uninit();
-    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    let socket = connected.as_fd().as_raw_fd();
-    let place = peer.as_mut_ptr().cast();
-    // SAFETY: the pointers are to a `ucred` and its length, which outlive the call.
-    raw_call(|| unsafe {
-        let (level, name) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
-        libc::getsockopt(socket, level, name, place, &raw mut length).into()
-    })?;
-    // SAFETY: the kernel has written it.
-    let peer = unsafe { peer.assume_init() };
-    Ok((peer.uid, peer.pid))
 }

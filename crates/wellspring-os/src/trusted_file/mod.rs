@@ -5,70 +5,28 @@
 //! mod        a file: how it is opened, its owner, what other users can do with it
 //! directory  the directory it is in, and a lock file there
 //! next_file  the new file: written beside the old one, then renamed over it
-//! folders    all folders above a file, and the user at the other end of a socket
+//! folders    all folders above a file
+//! listener   the user at the other end of a Unix socket, on Linux
 //! ```
 
 mod directory;
 mod folders;
+#[cfg(target_os = "linux")]
+mod listener;
 mod next_file;
 
+pub use crate::file_fault::FileFault;
 pub use directory::{Directory, FileLock};
-pub use folders::{check_folders, check_listener, other_end};
+pub use folders::check_folders;
+#[cfg(target_os = "linux")]
+pub use listener::{check_listener, other_end};
 pub use next_file::NextFile;
 
-use crate::os::{Descriptor, effective_user, read_file, take_number};
-use crate::os_error::OsError;
-use core::fmt;
+use crate::descriptor::Descriptor;
+use crate::system::users::{effective_user, has_no_number};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, read};
 use std::os::fd::{AsFd, BorrowedFd};
-
-/// The reason why a file is not trusted, or cannot be replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FileFault {
-    /// The name is a symbolic link: another file could be behind it at any time.
-    Link,
-    /// It is no regular file.
-    NotAFile,
-    /// It belongs to a user that is neither root nor the one that runs this process.
-    Owner,
-    /// Its owner has no number in this user namespace, as root of the host has none in a container. So nothing tells
-    /// whether it belongs to root or to another user.
-    Unmapped,
-    /// Users other than its owner can write it.
-    Exposed,
-    /// Another process is replacing it, or holds its lock.
-    Busy,
-    /// An error of the operating system.
-    System(OsError),
-}
-
-impl FileFault {
-    /// Whether the name leads to the wrong file: a link, no regular file, or a file of another user.
-    #[must_use]
-    pub const fn is_wrong_file(self) -> bool {
-        matches!(
-            self,
-            Self::Link | Self::NotAFile | Self::Owner | Self::Unmapped | Self::Exposed
-        )
-    }
-}
-
-impl fmt::Display for FileFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Link => "it is a symbolic link",
-            Self::NotAFile => "it is not a regular file",
-            Self::Owner => "it belongs to another user",
-            Self::Unmapped => "its owner has no number in this user namespace",
-            Self::Exposed => "other users can write it",
-            Self::Busy => "another process is writing it or holds its lock",
-            Self::System(error) => return error.fmt(f),
-        })
-    }
-}
-
-impl core::error::Error for FileFault {}
 
 impl From<Errno> for FileFault {
     fn from(error: Errno) -> Self {
@@ -108,7 +66,9 @@ pub struct FileIdentity {
 impl From<&Stat> for FileIdentity {
     fn from(status: &Stat) -> Self {
         Self {
-            device: status.st_dev,
+            // A signed number of 32 bits on macOS.
+            #[allow(clippy::unnecessary_cast)]
+            device: status.st_dev as u64,
             inode: status.st_ino,
         }
     }
@@ -199,7 +159,7 @@ fn check(status: &Stat) -> Result<(), FileFault> {
 
 /// Refuses a user that is neither root nor us.
 fn check_owner(owner: u32) -> Result<(), FileFault> {
-    if owner == overflow_user() && in_user_namespace() {
+    if has_no_number(owner) {
         // In such a namespace every owner without a number looks the same, and may look like ourselves.
         return Err(FileFault::Unmapped);
     }
@@ -208,28 +168,6 @@ fn check_owner(owner: u32) -> Result<(), FileFault> {
     } else {
         Err(FileFault::Owner)
     }
-}
-
-/// The number that stands for every user without a number: 65534, unless the administrator chose another.
-fn overflow_user() -> u32 {
-    let mut buffer = [0; 16];
-    let text = read_file(b"/proc/sys/kernel/overflowuid", &mut buffer);
-    text.and_then(|mut text| take_number(&mut text))
-        .unwrap_or(65534)
-}
-
-/// Whether this process sees fewer than all users of the host. "Yes" where the system does not say.
-fn in_user_namespace() -> bool {
-    let mut buffer = [0; 64];
-    let Some(mut text) = read_file(b"/proc/self/uid_map", &mut buffer) else {
-        return true;
-    };
-    // The first user inside, the first user outside, and how many.
-    let all_users = [0, 0, u32::MAX];
-    !all_users.iter().all(|&number| {
-        text = text.trim_ascii_start();
-        take_number(&mut text) == Some(number)
-    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The new content of a file: written beside it under another name, then renamed over it.
 
 use super::{Access, Directory, FileFault};
-use crate::os::{self, Descriptor, open_at};
-use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fsync, renameat, unlinkat};
+use crate::descriptor::{Descriptor, open_at};
+use crate::os;
+use rustix::fs::{AtFlags, Mode, OFlags, RawMode, fchmod, fsync, renameat, unlinkat};
 use rustix::io::{Errno, write};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -125,7 +126,7 @@ impl NextFile<'_> {
     ///
     /// [`FileFault::System`]. The present file may then be the old one or the new one.
     pub fn replace(mut self, mode: u32) -> Result<(), FileFault> {
-        fchmod(&self.file, Mode::from_raw_mode(mode))?;
+        fchmod(&self.file, Mode::from_raw_mode(mode as RawMode))?;
         fsync(&self.file)?;
         renameat(self.directory, &self.next_name, self.directory, &self.name)?;
         self.is_renamed = true;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::os_error::OsError;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

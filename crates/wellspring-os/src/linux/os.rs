@@ -1,16 +1,13 @@
-//! getrandom(2), the clock, small files, and the CPU this thread runs on.
+//! getrandom(2), the clock, and the CPU this thread runs on.
 
 use crate::os_error::{OsError, raw_call};
 use crate::system_calls;
 #[cfg(all(target_pointer_width = "64", not(miri)))]
 use crate::vdso;
-use core::mem::ManuallyDrop;
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::{Errno, close, read};
+use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+
+pub use crate::descriptor::{Descriptor, open_device, read_file};
 
 /// Fills up to 256 bytes from getrandom(2), without waiting for the kernel's generator to be seeded.
 ///
@@ -88,6 +85,14 @@ pub fn wall_clock_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME)
 }
 
+/// The time since 1970 in milliseconds, up to a tick of the kernel (1 to 10 ms) late. It takes a quarter of the time of the
+/// exact clock. No system call on most machines.
+#[must_use]
+#[inline]
+pub fn wall_clock_ms() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME_COARSE) / 1_000_000
+}
+
 /// Not inlined: each program has it once.
 #[inline(never)]
 fn clock_ns(clock: libc::clockid_t) -> u64 {
@@ -161,15 +166,10 @@ pub fn process_number() -> u32 {
     unsafe { libc::syscall(libc::SYS_getpid) as u32 }
 }
 
-/// The user whose rights this process has. Not libc's answer: fakeroot(1) replaces that, and not what files say.
-pub(crate) fn effective_user() -> u32 {
-    // The older call of these processors knows 16 bits only.
-    #[cfg(any(target_arch = "x86", target_arch = "arm"))]
-    const GETEUID: libc::c_long = libc::SYS_geteuid32;
-    #[cfg(not(any(target_arch = "x86", target_arch = "arm")))]
-    const GETEUID: libc::c_long = libc::SYS_geteuid;
-    // SAFETY: geteuid(2) takes nothing and cannot fail.
-    unsafe { libc::syscall(GETEUID) as u32 }
+/// The number of CPUs where /sys does not say it.
+#[must_use]
+pub fn cpu_count() -> usize {
+    1
 }
 
 /// Kills a process group, that of the process `leader`. Does nothing if there is none.
@@ -193,87 +193,4 @@ fn signal_process_group(leader: u32, signal: libc::c_int) -> Result<(), OsError>
         libc::syscall(libc::SYS_kill, group, libc::c_long::from(signal))
     });
     answer.map(|_| ())
-}
-
-/// A descriptor that is closed by a raw system call. The C library's close(2) is a cancellation point: a thread that the
-/// program has cancelled would end in the middle of a read.
-#[derive(Debug)]
-pub struct Descriptor(ManuallyDrop<OwnedFd>);
-
-impl AsFd for Descriptor {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-impl Drop for Descriptor {
-    fn drop(&mut self) {
-        // SAFETY: it is ours, and nothing uses it after this.
-        unsafe { close(self.0.as_raw_fd()) };
-    }
-}
-
-/// openat(2), compiled once: rustix's function is generic, and each of its copies takes 500 bytes of a program.
-#[inline(never)]
-pub(crate) fn open_at(
-    directory: BorrowedFd<'_>,
-    path: &[u8],
-    flags: OFlags,
-    mode: Mode,
-) -> rustix::io::Result<Descriptor> {
-    openat(directory, path, flags, mode).map(|file| Descriptor(ManuallyDrop::new(file)))
-}
-
-/// Opens a device to read it, without waiting; `None` if there is none.
-#[must_use]
-#[inline]
-pub fn open_device(path: &Path) -> Option<Descriptor> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    open_at(CWD, path.as_os_str().as_bytes(), flags, Mode::empty()).ok()
-}
-
-/// Reads the beginning of a small file, as of sysfs, into `buffer`; `None` if it cannot be read.
-pub fn read_file<'a>(path: &[u8], buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    if cfg!(miri) {
-        return None;
-    }
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = open_at(CWD, path, flags, Mode::empty()).ok()?;
-    let mut length = 0;
-    while length < buffer.len() {
-        match read(&file, &mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(Errno::INTR) => {}
-            Err(_) => return None,
-        }
-    }
-    Some(&buffer[..length])
-}
-
-/// Takes a decimal number off the beginning of a text. `None` if there is none, or one above [`u32::MAX`].
-#[inline(never)]
-pub fn take_number(text: &mut &[u8]) -> Option<u32> {
-    let mut number = None;
-    while let Some((digit @ b'0'..=b'9', rest)) = text.split_first() {
-        let tens = number.unwrap_or(0_u32).checked_mul(10)?;
-        number = Some(tens.checked_add(u32::from(digit - b'0'))?);
-        *text = rest;
-    }
-    number
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_ends_before_what_is_no_digit_and_is_none_if_it_does_not_fit() {
-        let take = |mut text: &'static [u8]| (take_number(&mut text), text);
-        assert_eq!(take(b"0-3"), (Some(0), &b"-3"[..]));
-        assert_eq!(take(b"4294967295\n"), (Some(u32::MAX), &b"\n"[..]));
-        for wrong in [&b""[..], b"-1", b" 1", b"4294967296", b"99999999999"] {
-            assert_eq!(take(wrong).0, None);
-        }
-    }
 }

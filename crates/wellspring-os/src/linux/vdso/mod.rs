@@ -20,10 +20,15 @@ use rustix::mm::{MapFlags, ProtFlags};
 /// `ssize_t vgetrandom(void *buffer, size_t len, unsigned int flags, void *state, size_t state_len)`.
 type Function = unsafe extern "C" fn(*mut c_void, usize, u32, *mut c_void, usize) -> isize;
 
-#[cfg(target_arch = "x86_64")]
-const SYMBOL: &CStr = c"__vdso_getrandom";
-#[cfg(not(target_arch = "x86_64"))]
-const SYMBOL: &CStr = c"__kernel_getrandom";
+const SYMBOL: &CStr = if cfg!(any(
+    target_arch = "aarch64",
+    target_arch = "powerpc64",
+    target_arch = "s390x"
+)) {
+    c"__kernel_getrandom"
+} else {
+    c"__vdso_getrandom" // also on riscv64 and loongarch64
+};
 
 /// The kernel's `struct vgetrandom_opaque_params`.
 #[repr(C)]

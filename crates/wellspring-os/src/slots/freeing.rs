@@ -1,22 +1,59 @@
-//! Slots of threads that ended without releasing them.
-//!
-//! A thread releases its slots when it ends, by a thread-specific key (see `thread_exit`). It does not where the C
-//! library calls no destructor: for a read in a handler or destructor after the last call, for a raw clone(2), and
-//! where the key could not be set without allocating. Those slots are found by asking the system whether their thread
-//! is still there: a thread that is gone never touches its slot again.
+//! Gives slots back: by their holders, and by an owner for all its threads; those of threads that are gone; and all, when
+//! the process ends.
 
 use super::chunk;
-use super::holder::{self, FREE, Holder, thread_number};
-use super::release::{release, retire};
+use super::holder::{self, FREE, Holder, LEAVING};
 use super::slot::Slot;
 use crate::os::process_number;
-use crate::os_error::{OsError, raw_call};
 use crate::sandbox;
+use crate::system::threads;
 use core::sync::atomic::{AtomicUsize, Ordering, fence};
-use rustix::thread::{MembarrierCommand, membarrier};
+
+/// Erases a slot and gives it back, if it is still held under its serial, or was when a fork wiped it. Signals are
+/// blocked. Not inlined: callers go through several slots, and none is in a hurry.
+#[inline(never)]
+pub(crate) fn release(slot: Slot) {
+    if let Some(holder) = retire(slot) {
+        holder.give_back();
+        chunk::of(holder).count_free();
+    }
+}
+
+/// The same, but the slot is not free afterwards.
+fn retire(slot: Slot) -> Option<&'static Holder> {
+    let holder = slot.holder()?;
+    holder.pass(slot.serial, LEAVING).then(|| {
+        slot.header().serial.store(FREE, Ordering::Relaxed);
+        // SAFETY: the slot was ours, and no thread acquires it before it is free.
+        unsafe { slot.erase_states() };
+        holder
+    })
+}
+
+/// Releases the slots of all threads for `owner`. No thread may use one of them now or later. The slots of values stay: a
+/// value releases its own, and may be in use.
+pub(crate) fn release_all(owner: u64) {
+    chunk::for_each_held(&mut |slot| {
+        if slot.is_of(owner) && slot.is_of_thread() {
+            release(slot);
+        }
+    });
+}
+
+/// How many slots `owner` has in this process, without those that a fork took.
+pub(crate) fn count(owner: u64) -> usize {
+    let mut count = 0;
+    chunk::for_each_held(&mut |slot| count += usize::from(slot.is_of(owner) && slot.is_ours()));
+    count
+}
 
 /// Looks at `count` holders, after those that were looked at last, and releases slots whose thread is gone. Returns
 /// how many it released. `own` is the address of the calling thread's data.
+///
+/// A thread releases its slots when it ends, by a thread-specific key (see `thread_exit`). It does not where the C
+/// library calls no destructor: for a read in a handler or destructor after the last call, for a raw clone(2), and
+/// where the key could not be set without allocating. Those slots are found by asking the system whether their thread
+/// is still there: a thread that is gone never touches its slot again.
 pub(super) fn sweep(count: usize, own: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -28,7 +65,7 @@ pub(super) fn sweep(count: usize, own: usize) -> usize {
     let first = NEXT.fetch_add(count, Ordering::Relaxed);
     // In a child the thread that forked has all the slots it had, under another number: its first thread. Only that
     // knows which ones they are.
-    let is_first = process == thread_number();
+    let is_first = process == threads::number();
     let mut released = 0;
     for number in first..first + count {
         let holder = holder::range(number % all, 1).first();
@@ -60,7 +97,8 @@ fn slot_of_the_gone(
     }
     let is_gone = if slot.is_ours() {
         // A process that shares our memory, as after vfork, does not know our threads.
-        slot.header().process.load(Ordering::Relaxed) == process && is_gone(process, thread)
+        slot.header().process.load(Ordering::Relaxed) == process
+            && threads::is_gone(process, thread)
     } else {
         // Wiped by a fork: the thread was the parent's.
         is_first && own != 0 && holder.address() != own
@@ -72,13 +110,6 @@ fn slot_of_the_gone(
 fn held(holder: &'static Holder) -> Option<Slot> {
     let slot = holder.is_held().then(|| chunk::of(holder).slot(holder))?;
     (slot.serial == holder.serial() && holder.is_held()).then_some(slot)
-}
-
-/// Whether the process has no thread of that number.
-fn is_gone(process: u32, thread: u32) -> bool {
-    // SAFETY: signal 0 is never sent; the numbers are looked up and nothing else.
-    let answer = raw_call(|| unsafe { libc::syscall(libc::SYS_tgkill, process, thread, 0) });
-    answer == Err(OsError::new(libc::ESRCH))
 }
 
 /// Erases every slot, at the last moment: the library is unloaded, or the process ends.
@@ -97,9 +128,7 @@ pub(crate) fn release_everything() {
     fence(Ordering::SeqCst);
     // No thread may see an erased byte and then, out of order, the serial from before. x86 keeps the order by itself.
     let ordered = cfg!(any(target_arch = "x86", target_arch = "x86_64"))
-        || !sandbox::is_prepared()
-            && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
-            && membarrier(MembarrierCommand::PrivateExpedited).is_ok();
+        || !sandbox::is_prepared() && threads::order_all();
     if ordered {
         chunk::for_each_held(&mut |slot| {
             if slot.serial <= last && !slot.is_ours() {

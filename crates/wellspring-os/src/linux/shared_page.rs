@@ -4,9 +4,11 @@ use crate::os_error::OsError;
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use core::time::Duration;
 use rustix::fd::AsFd;
 use rustix::mm::{MapFlags, MremapFlags, ProtFlags};
 use rustix::thread::futex;
+use rustix::time::Timespec;
 
 /// The bytes of a mapping: one page.
 pub(crate) const PAGE_BYTES: usize = 4096;
@@ -68,6 +70,24 @@ impl SharedPage {
         let word = unsafe { (*self.address(offset)).load(Ordering::Relaxed) };
         fence(Ordering::Acquire);
         word
+    }
+
+    /// Sleeps until a writer has changed the lower 32 bits of a word and wakes those who wait, or until a signal or the
+    /// end of `limit`. Returns at once if they are not those of `number` any more.
+    pub fn wait(&self, offset: usize, number: u64, limit: Duration) {
+        let limit = Timespec::try_from(limit).ok();
+        let lower = self.lower_half(offset);
+        let _ = futex::wait(lower, futex::Flags::empty(), number as u32, limit.as_ref());
+    }
+
+    /// The lower 32 bits of a word. The system calls alone use the reference, as an address.
+    fn lower_half(&self, offset: usize) -> &AtomicU32 {
+        let lower = if cfg!(target_endian = "big") { 4 } else { 0 };
+        // SAFETY: within the mapping and aligned, see `address`.
+        unsafe {
+            let address = self.address(offset).cast::<u8>().add(lower);
+            &*address.cast::<AtomicU32>()
+        }
     }
 
     /// Gives the mapping away, for [`from_raw`](Self::from_raw).
@@ -153,12 +173,7 @@ impl SharedPageMut {
 
     /// Wakes every thread, of any process, that waits by futex(2) for a change of the word's lower 32 bits.
     pub fn wake_waiters(&self, offset: usize) {
-        let lower = if cfg!(target_endian = "big") { 4 } else { 0 };
-        // SAFETY: within the mapping and aligned. The system call alone uses the reference, as an address.
-        let word = unsafe {
-            let address = self.0.address(offset).cast::<u8>().add(lower);
-            &*address.cast::<AtomicU32>()
-        };
-        let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
+        let lower = self.0.lower_half(offset);
+        let _ = futex::wake(lower, futex::Flags::empty(), i32::MAX as u32);
     }
 }

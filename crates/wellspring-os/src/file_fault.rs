@@ -1,0 +1,51 @@
+//! Why a file is not trusted.
+
+use crate::os_error::OsError;
+use core::fmt;
+
+/// The reason why a file is not trusted, or cannot be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileFault {
+    /// The name is a symbolic link: another file could be behind it at any time.
+    Link,
+    /// It is no regular file.
+    NotAFile,
+    /// It belongs to a user that is neither root nor the one that runs this process.
+    Owner,
+    /// Its owner has no number in this user namespace, as root of the host has none in a container. So nothing tells
+    /// whether it belongs to root or to another user.
+    Unmapped,
+    /// Users other than its owner can write it.
+    Exposed,
+    /// Another process is replacing it, or holds its lock.
+    Busy,
+    /// An error of the operating system.
+    System(OsError),
+}
+
+impl FileFault {
+    /// Whether the name leads to the wrong file: a link, no regular file, or a file of another user.
+    #[must_use]
+    pub const fn is_wrong_file(self) -> bool {
+        matches!(
+            self,
+            Self::Link | Self::NotAFile | Self::Owner | Self::Unmapped | Self::Exposed
+        )
+    }
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Link => "it is a symbolic link",
+            Self::NotAFile => "it is not a regular file",
+            Self::Owner => "it belongs to another user",
+            Self::Unmapped => "its owner has no number in this user namespace",
+            Self::Exposed => "other users can write it",
+            Self::Busy => "another process is writing it or holds its lock",
+            Self::System(error) => return error.fmt(f),
+        })
+    }
+}
+
+impl core::error::Error for FileFault {}

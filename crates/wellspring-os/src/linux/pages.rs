@@ -1,0 +1,91 @@
+//! Pages that the kernel zeroes in a child process, by madvise(2) and mlock(2).
+
+use crate::os_error::raw_call;
+use core::ptr::{self, NonNull};
+use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags, madvise};
+
+/// Maps zeroed pages, which a child finds zeroed again, and which no core dump has.
+pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping where the kernel likes; nothing else uses it.
+    let start =
+        unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE) };
+    let start = NonNull::new(start.ok()?.cast::<u8>())?;
+    if cfg!(miri) {
+        return Some(start); // It knows no fork.
+    }
+    let place = start.as_ptr().cast();
+    // SAFETY: the range is ours, and neither advice changes what this process reads there.
+    unsafe {
+        if madvise(place, bytes, Advice::LinuxWipeOnFork).is_err() {
+            unmap(start.as_ptr(), bytes);
+            return None;
+        }
+        // Kernels without core dumps may refuse; then there is nothing to be left out of.
+        let _ = madvise(place, bytes, Advice::LinuxDontDump);
+    }
+    Some(start)
+}
+
+/// Nothing: the kernel has wiped all before a child runs an instruction.
+#[inline(always)]
+pub(crate) fn look_for_fork() {}
+
+/// Unmaps pages.
+///
+/// # Safety
+///
+/// The range is from [`map`], and no code uses it any more.
+pub(crate) unsafe fn unmap(start: *mut u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    let _ = unsafe { rustix::mm::munmap(start.cast(), bytes) };
+}
+
+/// Locks pages in memory. Returns whether the system agreed.
+///
+/// # Safety
+///
+/// The range is from [`map`].
+pub(crate) unsafe fn lock(start: *mut u8, bytes: usize) -> bool {
+    // SAFETY: mlock changes no byte, and checks the range itself.
+    !cfg!(miri) && unsafe { rustix::mm::mlock(start.cast(), bytes) }.is_ok()
+}
+
+/// The same for each page when it is first touched.
+///
+/// # Safety
+///
+/// The range is from [`map`].
+pub(crate) unsafe fn lock_when_touched(start: *mut u8, bytes: usize) -> bool {
+    // SAFETY: mlock2 changes no byte, and checks the range itself.
+    !cfg!(miri)
+        && unsafe { rustix::mm::mlock_with(start.cast(), bytes, MlockFlags::ONFAULT) }.is_ok()
+}
+
+/// Asks for memory of a NUMA node. Where that node has none, memory comes from another.
+///
+/// # Safety
+///
+/// The range is from [`map`].
+pub(crate) unsafe fn prefer_node(start: *mut u8, bytes: usize, node: u32) {
+    const MPOL_PREFERRED: libc::c_long = 1;
+    if node >= u64::BITS || cfg!(miri) {
+        return;
+    }
+    // One bit for each node, as an array of C's `unsigned long` has them on either byte order.
+    let mut mask = [0 as libc::c_ulong; 64 / libc::c_ulong::BITS as usize];
+    mask[(node / libc::c_ulong::BITS) as usize] = 1 << (node % libc::c_ulong::BITS);
+    // SAFETY: mbind reads the mask, 64 bits of it (the kernel takes one less than the count it is told),
+    // and the range is the caller's promise.
+    let _ = raw_call(|| unsafe {
+        libc::syscall(
+            libc::SYS_mbind,
+            start,
+            bytes,
+            MPOL_PREFERRED,
+            &raw const mask,
+            libc::c_ulong::from(u64::BITS) + 1,
+            0,
+        )
+    });
+}

@@ -1,0 +1,42 @@
+//! Users: of this process, and without a number.
+
+use super::decimal::take_number;
+use crate::descriptor::read_file;
+
+/// The user whose rights this process has. Not libc's answer: fakeroot(1) replaces that, and not what files say.
+pub(crate) fn effective_user() -> u32 {
+    // The older call of these processors knows 16 bits only.
+    #[cfg(any(target_arch = "x86", target_arch = "arm"))]
+    const GETEUID: libc::c_long = libc::SYS_geteuid32;
+    #[cfg(not(any(target_arch = "x86", target_arch = "arm")))]
+    const GETEUID: libc::c_long = libc::SYS_geteuid;
+    // SAFETY: geteuid(2) takes nothing and cannot fail.
+    unsafe { libc::syscall(GETEUID) as u32 }
+}
+
+/// Whether the owner of a file may be any of several users, who share this number.
+pub(crate) fn has_no_number(owner: u32) -> bool {
+    owner == overflow_user() && in_user_namespace()
+}
+
+/// The number that stands for every user without a number: 65534, unless the administrator chose another.
+fn overflow_user() -> u32 {
+    let mut buffer = [0; 16];
+    let text = read_file(b"/proc/sys/kernel/overflowuid", &mut buffer);
+    text.and_then(|mut text| take_number(&mut text))
+        .unwrap_or(65534)
+}
+
+/// Whether this process sees fewer than all users of the host. "Yes" where the system does not say.
+fn in_user_namespace() -> bool {
+    let mut buffer = [0; 64];
+    let Some(mut text) = read_file(b"/proc/self/uid_map", &mut buffer) else {
+        return true;
+    };
+    // The first user inside, the first user outside, and how many.
+    let all_users = [0, 0, u32::MAX];
+    !all_users.iter().all(|&number| {
+        text = text.trim_ascii_start();
+        take_number(&mut text) == Some(number)
+    })
+}

@@ -1,0 +1,31 @@
+//! All systems but Linux. Beside what they share, each has a folder with the same modules.
+//!
+//! ```text
+//! unix          macOS and the BSDs; Linux too where tests say so
+//! windows       Windows
+//! os            the system's generator, clocks
+//! waker         wakes a thread that sleeps
+//! vdso          there is none
+//! shared_page   there is none
+//! ```
+
+pub mod os;
+pub mod shared_page;
+pub mod vdso;
+pub mod waker;
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+use unix as native;
+
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use windows as native;
+
+#[cfg(unix)]
+pub(crate) use native::users;
+#[cfg(windows)]
+pub use native::{descriptor, trusted_file};
+pub(crate) use native::{exit_key, fork, futex, pages, signal_mask, threads};

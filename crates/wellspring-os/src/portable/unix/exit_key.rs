@@ -1,0 +1,30 @@
+//! A thread-specific key of the C library, whose destructor runs when a thread ends.
+
+use core::ffi::c_void;
+use core::ptr;
+
+/// A new key. `None` if the system has none left.
+pub(crate) fn create(destructor: unsafe extern "C" fn(*mut c_void)) -> Option<u32> {
+    let mut key = 0;
+    // SAFETY: the pointer is to the key, and the destructor may be called with any argument.
+    let answer = unsafe { libc::pthread_key_create(&raw mut key, Some(destructor)) };
+    // A key is a small number.
+    (answer == 0).then_some(key as u32)
+}
+
+/// Deletes a key. Its destructor is not called any more.
+pub(crate) fn delete(key: u32) {
+    // SAFETY: libc checks the number.
+    unsafe { libc::pthread_key_delete(key as libc::pthread_key_t) };
+}
+
+/// Sees to it that the destructor is called when this thread ends. Returns whether the system agreed.
+pub(crate) fn set(key: u32) -> bool {
+    // SAFETY: libc checks the number. Any value but null has the destructor called.
+    unsafe { libc::pthread_setspecific(key as libc::pthread_key_t, ptr::dangling()) == 0 }
+}
+
+/// Whether [`set`] may allocate memory: on macOS each thread has room for all keys.
+pub(crate) fn may_allocate(_: u32) -> bool {
+    !cfg!(target_vendor = "apple")
+}

@@ -1,0 +1,186 @@
+//! The names of streams for `wellspring run --repeat`, by which a program draws the same bytes in every run: one stream for
+//! each library, process and thread. The command puts the seed on a page of shared memory, the libraries that it sets up
+//! count processes there.
+//!
+//! Processes are counted when their parent calls fork(3); others, such as a program after execve(2), when they first draw.
+//! Threads are counted when they first draw.
+
+use crate::descriptor::open_at;
+use crate::memory::Wiped;
+use crate::once_box::OnceRef;
+use crate::os_error::OsError;
+use crate::shared_page::{SharedPage, SharedPageMut};
+use crate::system::fork;
+use crate::system::users::effective_user;
+use core::cell::Cell;
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicU64, Ordering};
+use rustix::fd::AsFd;
+use rustix::fs::{CWD, Mode, OFlags};
+
+/// The environment variable that holds the path of the page.
+pub const VARIABLE: &str = "WELLSPRING_REPEAT";
+
+/// A library that draws. The numbers are in the names of streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// The library for LD_PRELOAD.
+    Preload = 0,
+    /// The OpenSSL provider.
+    Provider = 1,
+}
+
+/// Writes the seed to a new page of an open file.
+///
+/// # Errors
+///
+/// The system's error.
+pub fn write_seed(file: impl AsFd, seed: u128) -> Result<(), OsError> {
+    let page = SharedPage::map_to_write(file)?;
+    page.store(0, seed as u64);
+    page.store(8, (seed >> 64) as u64);
+    Ok(())
+}
+
+/// The next bytes of a thread's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draw {
+    /// The seed of all streams.
+    pub seed: u128,
+    /// The numbers of the library, of the process and of the thread.
+    pub path: [u32; 3],
+    /// The place of the first byte.
+    pub position: u64,
+}
+
+struct Streams {
+    page: SharedPageMut,
+    library: Library,
+    /// The number of this process, or 0; and of its threads that drew. A fork of any kind wipes both.
+    process: Wiped<[AtomicU64; 2]>,
+}
+
+static STREAMS: OnceRef<Streams> = OnceRef::new();
+
+struct Thread {
+    process: Cell<u64>,
+    number: Cell<u64>,
+    position: AtomicU64,
+    /// The number of the child that the thread is about to fork.
+    next_child: Cell<u64>,
+}
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread {
+            process: Cell::new(0),
+            number: Cell::new(0),
+            position: AtomicU64::new(0),
+            next_child: Cell::new(0),
+        }
+    };
+}
+
+/// From now on [`draw`] names the bytes of this process, from the page at `path`.
+///
+/// # Errors
+///
+/// `EPERM` if this process is root's, whose keys protect others; the errors of open(2) and mmap(2); `ENOMEM`.
+pub fn start(path: &CStr, library: Library) -> Result<(), OsError> {
+    if STREAMS.get().is_some() {
+        return Ok(());
+    }
+    if is_for_root() {
+        return Err(OsError::new(libc::EPERM));
+    }
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let file = open_at(CWD, path.to_bytes(), flags, Mode::empty())?;
+    let process = Wiped::new(None).map_err(|_| OsError::new(libc::ENOMEM))?;
+    STREAMS.set(Box::leak(Box::new(Streams {
+        page: SharedPage::map_to_write(file)?,
+        library,
+        process,
+    })));
+    fork::at_fork(before_fork, after_fork, in_child);
+    Ok(())
+}
+
+/// Whether this process has root's rights. Not as fakeroot(1) says: packages are built in that.
+#[must_use]
+pub fn is_for_root() -> bool {
+    effective_user() == 0
+}
+
+/// Ends the process with a line on stderr: bytes that cannot be repeated would look like those that can.
+pub fn refuse(error: OsError) -> ! {
+    let reason = if error == OsError::new(libc::EPERM) {
+        b"wellspring: --repeat is not for processes of root, whose keys protect others\n".as_slice()
+    } else {
+        b"wellspring: --repeat: the page with the seed cannot be opened\n"
+    };
+    // SAFETY: it writes this text, and ends the process without any code of the program.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, reason.as_ptr().cast(), reason.len());
+        libc::_exit(126)
+    }
+}
+
+/// Takes the next `length` bytes of this thread's stream. `None` if [`start`] was not called, or failed.
+#[must_use]
+#[inline]
+pub fn draw(length: usize) -> Option<Draw> {
+    STREAMS.get().map(|streams| streams.draw(length))
+}
+
+impl Streams {
+    fn new_process(&self) -> u64 {
+        self.page.add(16 + 8 * self.library as usize, 1)
+    }
+
+    fn process(&self) -> u64 {
+        let number = &self.process[0];
+        if number.load(Ordering::Relaxed) == 0 {
+            let new = self.new_process();
+            // Another thread may be faster.
+            let _ = number.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        number.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    fn draw(&self, length: usize) -> Draw {
+        let process = self.process();
+        THREAD.with(|thread| {
+            if thread.process.replace(process) != process {
+                let number = self.process[1].fetch_add(1, Ordering::Relaxed);
+                thread.number.set(number);
+                thread.position.store(0, Ordering::Relaxed);
+            }
+            Draw {
+                seed: u128::from(self.page.word(8)) << 64 | u128::from(self.page.word(0)),
+                path: [
+                    self.library as u32,
+                    process as u32,
+                    thread.number.get() as u32,
+                ],
+                // A signal handler that interrupts this takes other bytes.
+                position: thread.position.fetch_add(length as u64, Ordering::Relaxed),
+            }
+        })
+    }
+}
+
+extern "C" fn before_fork() {
+    if let Some(streams) = STREAMS.get() {
+        THREAD.with(|thread| thread.next_child.set(streams.new_process()));
+    }
+}
+
+extern "C" fn after_fork() {}
+
+extern "C" fn in_child() {
+    if let Some(streams) = STREAMS.get() {
+        let number = THREAD.with(|thread| thread.next_child.get());
+        streams.process[0].store(number, Ordering::Relaxed);
+    }
+}
