@@ -25,9 +25,9 @@ pub(crate) struct Implementation {
     /// How much of the stack `expand` takes in optimised code.
     pub(crate) expand_stack_bytes: usize,
     pub(crate) fill: Fill,
-    /// How much of the stack `fill` takes in optimised code; 0 if what it stores there is no secret.
+    /// How much of the stack `fill` and `bulk` take in optimised code; 0 if what it stores there is no secret.
     pub(crate) fill_stack_bytes: usize,
-    /// A faster `fill` for numbers that are not secret.
+    /// Makes floats, which are not secret.
     pub(crate) bulk: Option<Bulk>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Implementation {
 pub(crate) type Expand = unsafe fn(&[u8; KEY_BYTES]) -> Schedule;
 
 /// Overwrites a destination with the blocks from a counter on: (schedule, rounds of ChaCha, counter, destination). The
-/// low half of the counter does not wrap before the last block. AES-256 has 14 rounds and ignores the number.
+/// low 32 bits of the counter do not wrap before the last block. AES-256 has 14 rounds and ignores the number.
 ///
 /// Safe where the CPU has the features of the backend.
 pub(crate) type Fill = unsafe fn(&Schedule, usize, u128, &mut [u8]);
@@ -43,14 +43,10 @@ pub(crate) type Fill = unsafe fn(&Schedule, usize, u128, &mut [u8]);
 /// Like [`Fill`], but makes floats and returns the bytes that it filled.
 pub(crate) type FillFloats = unsafe fn(&Schedule, usize, u128, &mut [u8]) -> usize;
 
-/// Functions for long requests of [`SeekableKeystream`](crate::SeekableKeystream), which take more of the stack.
+/// Functions for floats of [`SeekableKeystream`](crate::SeekableKeystream).
 pub(crate) struct Bulk {
-    /// The shortest request for `fill` and the functions for floats.
-    pub(crate) from_bytes: usize,
-    pub(crate) fill: Fill,
     pub(crate) fill_f32: FillFloats,
     pub(crate) fill_f64: FillFloats,
-    pub(crate) stack_bytes: usize,
 }
 
 impl Backend {

@@ -15,7 +15,7 @@ const ROUNDS: usize = 20;
 /// its other bytes are never used, and the counter steps over it, as in FreeBSD's random(4).
 ///
 /// The key schedule is wiped on drop. After [`new`](Self::new) and after every `fill` the stack holds
-/// no key, state or output; with the backends for x86-64 neither do the vector registers.
+/// no key, state or output; with the backends for x86-64 and arm64 neither do the vector registers.
 ///
 /// ```
 /// use wellspring_cipher::{Backend, Keystream, Prf};
@@ -84,20 +84,12 @@ impl Keystream {
     /// keystream does not change.
     pub(crate) fn fill_from(&self, rounds: usize, first: u128, destination: &mut [u8]) {
         let backend = self.backend.0;
-        match &backend.bulk {
-            Some(bulk) if destination.len() >= bulk.from_bytes => {
-                self.generate(bulk.fill, rounds, first, destination);
-                stack::erase_stack_of(bulk.stack_bytes);
-            }
-            _ => {
-                self.generate(backend.fill, rounds, first, destination);
-                stack::erase_stack_of(backend.fill_stack_bytes);
-            }
-        }
+        self.generate(backend.fill, rounds, first, destination);
+        stack::erase_stack_of(backend.fill_stack_bytes);
     }
 
     /// Overwrites the start of `destination` with floats of `float_bytes`, 4 or 8, made of the words of the blocks from
-    /// `first` on. The low half of the counter must not wrap before the last block. Returns the bytes that it filled: 0
+    /// `first` on. The low 32 bits of the counter must not wrap before the last block. Returns the bytes that it filled: 0
     /// where the backend does not make floats, and for short requests.
     pub(crate) fn fill_floats_from(
         &self,
@@ -106,19 +98,17 @@ impl Keystream {
         first: u128,
         destination: &mut [u8],
     ) -> usize {
-        let Some(bulk) = &self.backend.0.bulk else {
+        let backend = self.backend.0;
+        let Some(bulk) = &backend.bulk else {
             return 0;
         };
-        if destination.len() < bulk.from_bytes {
-            return 0;
-        }
         let fill = match float_bytes {
             4 => bulk.fill_f32,
             _ => bulk.fill_f64,
         };
         // SAFETY: `new` has asserted that the backend is available.
         let filled = unsafe { fill(&self.schedule, rounds, first, destination) };
-        stack::erase_stack_of(bulk.stack_bytes);
+        stack::erase_stack_of(backend.fill_stack_bytes);
         filled
     }
 

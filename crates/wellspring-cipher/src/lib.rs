@@ -10,7 +10,7 @@
 //! schedule   the key in the form that a backend needs, wiped on drop
 //! backend    an implementation of a function, as a table of data
 //! choice     which implementations there are, and which of them this CPU runs
-//! runs       the carry from the low half of the counter to the high half
+//! runs       the carry from the low word of the counter to those above it
 //! stack      wipes what the backends leave on the stack
 //! keystream  a key and a counter: one call by a pointer for each fill
 //! seekable   the same at any block number, with 8, 12 or 20 rounds, for numbers that are not secret

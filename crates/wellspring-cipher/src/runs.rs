@@ -1,9 +1,9 @@
-//! The carry from the low half of the counter to the high half, for all backends.
+//! The carry from the low word of the counter to the words above it, for all backends.
 
-/// Fills `destination` in runs within which the low 64 bits of the counter do not wrap.
+/// Fills `destination` in runs within which the low 32 bits of the counter do not wrap.
 ///
 /// `fill` gets the counter of the first block of its run. In every lane that it stores it may step the
-/// low half alone: the one wrap in 2^64 blocks always falls between two runs. Lanes past the end of
+/// low word alone: the one wrap in 2^32 blocks always falls between two runs. Lanes past the end of
 /// a run may wrap; they must not be stored.
 ///
 /// Every run but the last consists of whole blocks. Returns the counter of the next block.
@@ -13,20 +13,16 @@ pub(crate) fn fill_in_runs<const BLOCK_BYTES: usize>(
     destination: &mut [u8],
     mut fill: impl FnMut(u128, &mut [u8]),
 ) -> u128 {
-    let blocks = destination.len().div_ceil(BLOCK_BYTES) as u64;
-    let next = first.wrapping_add(blocks.into());
-    // 0 stands for 2^64, and no destination has so many blocks.
-    let until_wrap = (first as u64).wrapping_neg();
-    if until_wrap == 0 || blocks <= until_wrap {
-        if blocks > 0 {
-            fill(first, destination);
-        }
-    } else {
-        let (before, after) = destination.split_at_mut(until_wrap as usize * BLOCK_BYTES);
-        fill(first, before);
-        fill(first.wrapping_add(until_wrap.into()), after);
+    let (mut first, mut rest) = (first, destination);
+    while !rest.is_empty() {
+        let until_wrap = (1 << 32) - u64::from(first as u32);
+        let bytes = (until_wrap * BLOCK_BYTES as u64).min(rest.len() as u64);
+        let (run, after) = rest.split_at_mut(bytes as usize);
+        fill(first, run);
+        first = first.wrapping_add(bytes.div_ceil(BLOCK_BYTES as u64).into());
+        rest = after;
     }
-    next
+    first
 }
 
 #[cfg(test)]
@@ -46,8 +42,8 @@ mod tests {
     }
 
     #[test]
-    fn a_run_ends_where_the_low_half_wraps() {
-        let wrap = 7u128 << 64;
+    fn a_run_ends_where_the_low_word_wraps() {
+        let wrap = 7u128 << 32;
         assert_eq!(
             runs(wrap - 2, 50),
             ([(wrap - 2, 32), (wrap, 18)].to_vec(), wrap + 2)

@@ -109,9 +109,9 @@ impl SeekableKeystream {
     /// upper 24 of 32 bits times 2^-24. ChaCha on AVX-512 makes whole batches of 16 blocks, as it stores them. Elsewhere this
     /// would save nothing, and the answer is 0.
     pub fn fill_uniform<T: Uniform>(&self, first_block: u128, numbers: &mut [T]) -> usize {
-        // Not where the low half of the block number could wrap: there are fewer blocks than bytes.
-        let bytes = size_of_val(numbers) as u64;
-        if (first_block as u64).checked_add(bytes).is_none() {
+        // Not where the low 32 bits of the block number could wrap.
+        let blocks = size_of_val(numbers).div_ceil(self.function.block_bytes());
+        if u64::from(first_block as u32) + blocks as u64 > 1 << 32 {
             return 0;
         }
         let (start, bytes) = (numbers.as_mut_ptr(), size_of_val(numbers));

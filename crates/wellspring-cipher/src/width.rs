@@ -13,7 +13,7 @@ pub enum Width {
     Avx512,
     /// 256 bits, AVX2 of x86-64.
     Avx2,
-    /// The registers that every machine of the target has: on x86-64 128 bits, SSE2.
+    /// The registers that every machine of the target has: 128 bits on x86-64 and arm64, SSE2 and NEON.
     Portable,
 }
 

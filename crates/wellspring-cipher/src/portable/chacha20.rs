@@ -52,26 +52,45 @@ fn blocks<const ROUNDS: usize>(key: &[Row; 2], mut counter: u128, destination: &
 
 #[inline(always)]
 fn block<const ROUNDS: usize>(key: &[Row; 2], counter: u128, destination: &mut [u8; BLOCK_BYTES]) {
+    let first = initial_words(key, counter);
+    let mut state = first;
+    for _ in 0..ROUNDS / 2 {
+        double_round(&mut state);
+    }
+    store_words(&state, &first, destination);
+}
+
+/// The state before the rounds.
+#[inline(always)]
+pub(crate) fn initial_words(key: &[Row; 2], counter: u128) -> [u32; 16] {
     let [upper, lower] = key;
     let constants = Row::from_le_bytes(*b"expand 32-byte k");
     let rows = [constants, *upper, *lower, counter].map(Row::to_le_bytes);
-    let mut first = [0; 16];
+    let mut words = [0; 16];
     let bytes = rows.as_flattened().as_chunks().0;
-    for (word, bytes) in first.iter_mut().zip(bytes) {
+    for (word, bytes) in words.iter_mut().zip(bytes) {
         *word = u32::from_le_bytes(*bytes);
     }
-    let mut state = first;
-    for _ in 0..ROUNDS / 2 {
-        for columns in [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]] {
-            quarter_round(&mut state, columns);
-        }
-        for diagonal in [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]] {
-            quarter_round(&mut state, diagonal);
-        }
+    words
+}
+
+/// A round down the columns and one down the diagonals.
+#[inline(always)]
+pub(crate) fn double_round(state: &mut [u32; 16]) {
+    for columns in [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]] {
+        quarter_round(state, columns);
     }
-    let (places, _) = destination.as_chunks_mut();
+    for diagonal in [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]] {
+        quarter_round(state, diagonal);
+    }
+}
+
+/// Stores the block of a state after the rounds, whose `first` is that before them.
+#[inline(always)]
+pub(crate) fn store_words(state: &[u32; 16], first: &[u32; 16], block: &mut [u8; BLOCK_BYTES]) {
+    let (places, _) = block.as_chunks_mut();
     for (place, (word, first)) in places.iter_mut().zip(state.iter().zip(first)) {
-        *place = word.wrapping_add(first).to_le_bytes();
+        *place = word.wrapping_add(*first).to_le_bytes();
     }
 }
 

@@ -12,28 +12,28 @@ pub(crate) const LEFT_1: i32 = 0b00_11_10_01;
 pub(crate) const LEFT_2: i32 = 0b01_00_11_10;
 pub(crate) const LEFT_3: i32 = 0b10_01_00_11;
 
-/// The state before the rounds, a register for each word, read from the key each time.
+/// The state before the rounds, a register for each word, read from the key and the counter each time. The low word of the
+/// counter must not wrap within the batch.
 ///
 /// A function that is not inlined would return the key by the stack, where nothing wipes it.
 macro_rules! initial_columns {
     ($key:expr, $counter:expr) => {{
         let [upper, lower] = reread($key);
-        let [low, middle] = counter_words($counter as u64);
-        let high = every_word(($counter >> 64) as u32);
-        let highest = every_word(($counter >> 96) as u32);
+        let mut last = every_word_of(reread($counter));
+        last[0] = add(last[0], block_numbers());
         [
             every_word_of(&CONSTANTS),
             every_word_of(upper),
             every_word_of(lower),
-            [low, middle, high, highest],
+            last,
         ]
     }};
 }
 
-/// Writes `fill` for one width.
+/// Writes the rounds and `fill_rest` for one width.
 ///
 /// The file that uses it imports `Schedule`, `Row`, `reread` and the functions of the width, such as those of `x86/zmm.rs`. It
-/// defines those of ChaCha20: `add`, `rotate_left_16`, `_12`, `_8` and `_7`, `every_word`, `counter_words`,
+/// defines those of ChaCha20: `add`, `rotate_left_16`, `_12`, `_8` and `_7`, `every_word`, `block_numbers` (0, 1, 2 and so on),
 /// `shuffle` (of the words of each lane), `unpack_{low,high}_{32,64}` and `transpose_lanes`.
 ///
 /// States are arranged in two ways. In `columns` a register holds one word of many blocks: no
@@ -53,25 +53,17 @@ macro_rules! chacha20_rounds {
         /// Bytes of a batch of columns: a block for each 32-bit word of a register.
         const BATCH_BYTES: usize = VECTOR_BYTES / 4 * BLOCK_BYTES;
 
-        /// Overwrites `destination` with the blocks of `rounds` rounds from `counter` on; the low
-        /// half of the counter must not wrap before the last block.
+        /// Overwrites `destination`, less than a batch, with the blocks of `rounds` rounds from `counter` on. The low word
+        /// of the counter must not wrap before the last block.
+        #[inline]
         #[target_feature(enable = $features)]
-        #[inline(never)]
-        fn fill(schedule: &Schedule, rounds: usize, counter: u128, destination: &mut [u8]) {
-            let key = schedule.chacha20();
-            let mut counter = counter;
-            let (batches, rest) = destination.as_chunks_mut();
-            for batch in batches {
-                columns(key, rounds, counter, batch);
-                counter = counter.wrapping_add((BATCH_BYTES / BLOCK_BYTES) as u128);
-            }
-            match rest.len().div_ceil(GROUP_BYTES) {
+        fn fill_rest(key: &[Row; 2], rounds: usize, counter: u128, destination: &mut [u8]) {
+            match destination.len().div_ceil(GROUP_BYTES) {
                 0 => {}
-                1 => rows::<1>(key, rounds, counter, rest),
-                2 => rows::<2>(key, rounds, counter, rest),
-                _ => rows::<4>(key, rounds, counter, rest),
+                1 => rows::<1>(key, rounds, counter, destination),
+                2 => rows::<2>(key, rounds, counter, destination),
+                _ => rows::<4>(key, rounds, counter, destination),
             }
-            wipe_registers();
         }
 
         /// The four rows of `N` states side by side.
@@ -100,29 +92,6 @@ macro_rules! chacha20_rounds {
             }
         }
 
-        /// The blocks of a batch, a register for each of the sixteen words.
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn columns(
-            key: &[Row; 2],
-            rounds: usize,
-            counter: u128,
-            destination: &mut [u8; BATCH_BYTES],
-        ) {
-            let mut state = initial_columns!(key, counter);
-            for _ in 0..rounds / 2 {
-                quarter_rounds(&mut state);
-                diagonal_rounds(&mut state);
-            }
-            for (row, first) in state.iter_mut().zip(initial_columns!(key, counter)) {
-                for (word, first) in row.iter_mut().zip(first) {
-                    *word = add(*word, first);
-                }
-                *row = transpose_words(*row);
-            }
-            store_columns(state, destination);
-        }
-
         /// Quarter rounds down the diagonals: row r turned left by r words, the diagonals are columns.
         #[inline]
         #[target_feature(enable = $features)]
@@ -142,23 +111,6 @@ macro_rules! chacha20_rounds {
                 *vector = every_word(u32::from_le_bytes(*word));
             }
             vectors
-        }
-
-        /// Stores the blocks of a batch in their order; the words are transposed within the lanes
-        /// already, so that register `i` of a row has that row of block 4 l + i in lane l.
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn store_columns([a, b, c, d]: Rows<4>, destination: &mut [u8; BATCH_BYTES]) {
-            let (blocks, _) = destination.as_chunks_mut::<BLOCK_BYTES>();
-            for i in 0..4 {
-                let vectors = transpose_lanes([a[i], b[i], c[i], d[i]]);
-                for (lane, vectors) in vectors.as_chunks::<{ 4 / LANES }>().0.iter().enumerate() {
-                    let (places, _) = blocks[4 * lane + i].as_chunks_mut();
-                    for (place, vector) in places.iter_mut().zip(vectors) {
-                        store(*vector, place);
-                    }
-                }
-            }
         }
 
         /// Transposes the 4 by 4 words of each lane.
@@ -247,4 +199,65 @@ macro_rules! chacha20_rounds {
     };
 }
 
-pub(crate) use {chacha20_rounds, initial_columns};
+/// Writes `fill` for one width, with the functions of `chacha20_rounds` and `wipe_registers`.
+macro_rules! chacha20_columns {
+    ($features:literal) => {
+        /// Overwrites `destination` with the blocks of `rounds` rounds from `counter` on. The low
+        /// word of the counter must not wrap before the last block.
+        #[target_feature(enable = $features)]
+        #[inline(never)]
+        fn fill(schedule: &Schedule, rounds: usize, counter: u128, destination: &mut [u8]) {
+            let key = schedule.chacha20();
+            let mut counter = counter;
+            let (batches, rest) = destination.as_chunks_mut();
+            for batch in batches {
+                columns(key, rounds, counter, batch);
+                counter = counter.wrapping_add((BATCH_BYTES / BLOCK_BYTES) as u128);
+            }
+            fill_rest(key, rounds, counter, rest);
+            wipe_registers();
+        }
+
+        /// The blocks of a batch, a register for each of the sixteen words.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn columns(
+            key: &[Row; 2],
+            rounds: usize,
+            counter: u128,
+            destination: &mut [u8; BATCH_BYTES],
+        ) {
+            let mut state = initial_columns!(key, &counter);
+            for _ in 0..rounds / 2 {
+                quarter_rounds(&mut state);
+                diagonal_rounds(&mut state);
+            }
+            for (row, first) in state.iter_mut().zip(initial_columns!(key, &counter)) {
+                for (word, first) in row.iter_mut().zip(first) {
+                    *word = add(*word, first);
+                }
+                *row = transpose_words(*row);
+            }
+            store_columns(state, destination);
+        }
+
+        /// Stores the blocks of a batch in their order; the words are transposed within the lanes
+        /// already, so that register `i` of a row has that row of block 4 l + i in lane l.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn store_columns([a, b, c, d]: Rows<4>, destination: &mut [u8; BATCH_BYTES]) {
+            let (blocks, _) = destination.as_chunks_mut::<BLOCK_BYTES>();
+            for i in 0..4 {
+                let vectors = transpose_lanes([a[i], b[i], c[i], d[i]]);
+                for (lane, vectors) in vectors.as_chunks::<{ 4 / LANES }>().0.iter().enumerate() {
+                    let (places, _) = blocks[4 * lane + i].as_chunks_mut();
+                    for (place, vector) in places.iter_mut().zip(vectors) {
+                        store(*vector, place);
+                    }
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {chacha20_columns, chacha20_rounds, initial_columns};

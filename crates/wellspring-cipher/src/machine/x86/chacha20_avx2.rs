@@ -5,7 +5,7 @@ use super::ymm::*;
 use crate::Prf;
 use crate::backend::Implementation;
 use crate::machine::vectors::chacha20_rounds::{
-    CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds, initial_columns,
+    CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_columns, chacha20_rounds, initial_columns,
 };
 use crate::machine::vectors::reread::reread;
 use crate::portable::chacha20::expand;
@@ -30,6 +30,7 @@ pub(crate) static BACKEND: Implementation = Implementation {
 };
 
 chacha20_rounds!("avx2");
+chacha20_columns!("avx2");
 
 /// Shuffles the bytes of every word by a mask in memory.
 ///
@@ -110,17 +111,11 @@ fn every_word(word: u32) -> Vector {
     _mm256_set1_epi32(word as i32)
 }
 
-/// The low and the high words of the counters `low` to `low` + 7.
+/// The number of each word.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn counter_words(low: u64) -> [Vector; 2] {
-    let first = _mm256_set1_epi64x(low as i64);
-    let a = _mm256_castsi256_ps(add_low(first, _mm256_set_epi64x(5, 4, 1, 0)));
-    let b = _mm256_castsi256_ps(add_low(first, _mm256_set_epi64x(7, 6, 3, 2)));
-    [
-        _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(a, b)),
-        _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(a, b)),
-    ]
+fn block_numbers() -> Vector {
+    _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0)
 }
 
 /// From two blocks' rows side by side to the first block, then the second.

@@ -5,7 +5,7 @@ use super::xmm::*;
 use crate::Prf;
 use crate::backend::Implementation;
 use crate::machine::vectors::chacha20_rounds::{
-    CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds, initial_columns,
+    CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_columns, chacha20_rounds, initial_columns,
 };
 use crate::machine::vectors::reread::reread;
 use crate::portable::chacha20::expand;
@@ -29,6 +29,7 @@ pub(crate) static BACKEND: Implementation = Implementation {
 };
 
 chacha20_rounds!("sse2");
+chacha20_columns!("sse2");
 
 /// Swaps the halves of every word.
 #[inline]
@@ -61,17 +62,11 @@ fn every_word(word: u32) -> Vector {
     _mm_set1_epi32(word as i32)
 }
 
-/// The low and the high words of the counters `low` to `low` + 3.
+/// The number of each word.
 #[inline]
 #[target_feature(enable = "sse2")]
-fn counter_words(low: u64) -> [Vector; 2] {
-    let first = _mm_set1_epi64x(low as i64);
-    let a = _mm_castsi128_ps(add_low(first, _mm_set_epi64x(1, 0)));
-    let b = _mm_castsi128_ps(add_low(first, _mm_set_epi64x(3, 2)));
-    [
-        _mm_castps_si128(_mm_shuffle_ps::<0b10_00_10_00>(a, b)),
-        _mm_castps_si128(_mm_shuffle_ps::<0b11_01_11_01>(a, b)),
-    ]
+fn block_numbers() -> Vector {
+    _mm_set_epi32(3, 2, 1, 0)
 }
 
 /// One lane a register: the rows are in order as they are.

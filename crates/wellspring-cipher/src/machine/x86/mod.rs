@@ -4,6 +4,7 @@
 //! features         the instructions that this CPU has
 //! xmm ymm zmm      loads, stores and counters for each register width
 //! aes_schedule     the round keys, one schedule for all widths
+//! aes_counter_mode counter mode, for any width
 //!   aes_ni vaes256 vaes512
 //! chacha20_sse2 chacha20_avx2 chacha20_avx512
 //! sha_ni           the compression function of SHA-256
@@ -13,6 +14,7 @@
 //! A `fill` reads the key and the counter, and stores registers directly in the caller's memory. No
 //! branch and no address depends on the key. Every `fill` wipes the registers that it used.
 
+mod aes_counter_mode;
 mod aes_ni;
 mod aes_schedule;
 mod chacha20_avx2;

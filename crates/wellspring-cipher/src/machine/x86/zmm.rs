@@ -4,8 +4,8 @@ use crate::schedule::Row;
 use core::arch::asm;
 pub(super) use core::arch::x86_64::__m512i as Vector;
 use core::arch::x86_64::{
-    _mm_load_si128, _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_mask_storeu_epi8,
-    _mm512_set_epi64, _mm512_storeu_si512,
+    _mm_load_si128, _mm512_broadcast_i32x4, _mm512_mask_storeu_epi8, _mm512_set_epi64,
+    _mm512_storeu_si512,
 };
 pub(super) use core::arch::x86_64::{
     _mm512_add_epi64 as add_low, _mm512_setzero_si512 as zero, _mm512_xor_si512 as xor,
@@ -39,14 +39,6 @@ pub(super) fn first_counters(counter: u128) -> Vector {
 pub(super) fn step(registers: usize) -> Vector {
     let blocks = 4 * registers as i64;
     _mm512_set_epi64(0, blocks, 0, blocks, 0, blocks, 0, blocks)
-}
-
-/// Loads a register.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn load(source: &[u8; VECTOR_BYTES]) -> Vector {
-    // SAFETY: `source` is 64 bytes to read, and the load asks for no alignment.
-    unsafe { _mm512_loadu_si512(source.as_ptr().cast()) }
 }
 
 /// Stores a register.

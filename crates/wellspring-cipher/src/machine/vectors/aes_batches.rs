@@ -2,9 +2,9 @@
 
 /// Writes `fill` for one width.
 ///
-/// The file that uses it imports `Schedule`, `Row`, `reread`, `ROUNDS` and the functions of the width, such as those of
-/// `x86/zmm.rs`; and two instructions under the names `round` and `last_round`.
-macro_rules! aes_counter_mode {
+/// The file that uses it imports `Schedule`, `Row` and the functions of the width, such as those of `x86/zmm.rs`. It defines
+/// `encrypt::<N>`: `N` registers of encrypted counters, the first of them the one that it gets.
+macro_rules! aes_batches {
     ($features:literal) => {
         /// Overwrites `destination` with the encrypted counters from `counter` on; the low half of
         /// the counter must not wrap before the last block.
@@ -53,27 +53,7 @@ macro_rules! aes_counter_mode {
             }
             rest
         }
-
-        /// Encrypts `N` registers of counters, the first of them `counters`.
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn encrypt<const N: usize>(keys: &[Row; 16], counters: Vector) -> [Vector; N] {
-            let keys = reread(keys);
-            let mut states = [counters; N];
-            for (index, state) in states.iter_mut().enumerate() {
-                *state = xor(add_low(counters, step(index)), every_lane(&keys[0]));
-            }
-            for key in &keys[1..ROUNDS] {
-                for state in &mut states {
-                    *state = round(*state, every_lane(key));
-                }
-            }
-            for state in &mut states {
-                *state = last_round(*state, every_lane(&keys[ROUNDS]));
-            }
-            states
-        }
     };
 }
 
-pub(crate) use aes_counter_mode;
+pub(crate) use aes_batches;
