@@ -54,13 +54,14 @@ pub enum Refill {
 /// If `BUFFER_BYTES` is a multiple of 64 there is no padding, which a wipe of the fields would miss.
 #[repr(C, align(64))]
 pub struct Tap<const BUFFER_BYTES: usize> {
-    generation: u64,
+    /// Used to its end: a short refill touches its last bytes and the other fields, and no page before.
+    buffer: [u8; BUFFER_BYTES],
+    key: [u8; KEY_BYTES],
+    counter: u128,
     /// The number of bytes, at the end of the buffer, that were not handed out yet. 64 bits on every target, so that
     /// there is no padding.
     left_bytes: u64,
-    counter: u128,
-    key: [u8; KEY_BYTES],
-    buffer: [u8; BUFFER_BYTES],
+    generation: u64,
 }
 
 impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
@@ -122,13 +123,11 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     #[must_use]
     #[inline(always)]
     pub fn take_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let left_bytes = self.left_bytes as usize;
-        if N > left_bytes || left_bytes > BUFFER_BYTES {
-            return None;
-        }
-        let start = BUFFER_BYTES - left_bytes;
+        // One comparison: the difference wraps if fewer are left. Written as in `take` it takes one instruction more.
+        let rest_bytes = (self.left_bytes as usize).wrapping_sub(N);
+        let start = (BUFFER_BYTES - N).checked_sub(rest_bytes)?;
         let taken = self.buffer[start..].first_chunk_mut()?;
-        self.left_bytes = (left_bytes - N) as u64;
+        self.left_bytes = rest_bytes as u64;
         compiler_fence(Ordering::SeqCst);
         let bytes = *taken;
         *taken = [0; N];
@@ -141,7 +140,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     /// `gather` writes fresh entropy, output of the operating system XORed with the cycle counter, which is mixed into
     /// every key: so copies of this process or machine diverge here at the latest. In a deterministic engine it does
     /// nothing and returns `false`; then nothing is mixed.
-    pub fn read(
+    pub fn take_or_make(
         &mut self,
         backend: Backend,
         refill: Refill,
@@ -154,7 +153,7 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
             key: &mut self.key,
             buffer: &mut self.buffer,
         };
-        fields.read(backend, refill, &mut gather, destination);
+        fields.take_or_make(backend, refill, &mut gather, destination);
     }
 }
 
@@ -167,7 +166,7 @@ struct TapFields<'a> {
 }
 
 impl TapFields<'_> {
-    fn read(
+    fn take_or_make(
         mut self,
         backend: Backend,
         refill: Refill,
@@ -250,21 +249,21 @@ impl<const BUFFER_BYTES: usize> Zeroize for Tap<BUFFER_BYTES> {
 #[inline(always)]
 fn hand_out(destination: &mut [u8], taken: &mut [u8]) {
     match taken.len() {
-        129..=256 => Width::detect().run(HandOutLong { destination, taken }),
-        65..=128 => hand_out_pieces::<64>(destination, taken),
-        33..=SHORT_BYTES => hand_out_pieces::<32>(destination, taken),
-        16..=32 => hand_out_pieces::<16>(destination, taken),
-        8..16 => hand_out_pieces::<8>(destination, taken),
-        4..8 => hand_out_pieces::<4>(destination, taken),
-        2..4 => hand_out_pieces::<2>(destination, taken),
-        1 => hand_out_pieces::<1>(destination, taken),
-        0 => Some(()),
         // The C library has wider registers.
-        _ => {
+        257.. => {
             destination.copy_from_slice(taken);
             taken.fill(0);
             Some(())
         }
+        129.. => Width::detect().run(HandOutLong { destination, taken }),
+        65.. => hand_out_pieces::<64>(destination, taken),
+        33.. => hand_out_pieces::<32>(destination, taken),
+        16.. => hand_out_pieces::<16>(destination, taken),
+        8.. => hand_out_pieces::<8>(destination, taken),
+        4.. => hand_out_pieces::<4>(destination, taken),
+        2.. => hand_out_pieces::<2>(destination, taken),
+        1 => hand_out_pieces::<1>(destination, taken),
+        0 => Some(()),
     };
 }
 

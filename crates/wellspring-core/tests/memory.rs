@@ -230,7 +230,7 @@ const STEPS: &[Step] = &[
             true
         };
         p.tap
-            .read(p.backend, Refill::Whole, fresh, &mut p.output[..48]);
+            .take_or_make(p.backend, Refill::Whole, fresh, &mut p.output[..48]);
     }),
     ("a seed file is read", |p, inputs| {
         p.files.push(SeedFile::parse(&inputs.file).unwrap());

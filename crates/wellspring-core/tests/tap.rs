@@ -19,7 +19,7 @@ fn tap(key: [u8; KEY_BYTES]) -> SmallTap {
     tap
 }
 
-/// A read as an engine makes it: by `take` if the buffer has enough, else by `read`.
+/// A read as an engine makes it: by `take` if the buffer has enough, else by `take_or_make`.
 fn read(tap: &mut SmallTap, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
     read_with(Refill::Whole, tap, fresh, length)
 }
@@ -36,7 +36,7 @@ fn read_with(
             *noise = *fresh;
             true
         };
-        tap.read(BACKEND, refill, fresh, &mut bytes);
+        tap.take_or_make(BACKEND, refill, fresh, &mut bytes);
     }
     bytes
 }
@@ -130,7 +130,7 @@ fn what_the_buffer_can_serve_makes_no_new_key() {
             keys += 1;
             false
         };
-        tap.read(BACKEND, Refill::Whole, fresh, piece);
+        tap.take_or_make(BACKEND, Refill::Whole, fresh, piece);
     }
     assert_eq!((bytes.as_slice(), keys), (whole.as_slice(), 1));
 }

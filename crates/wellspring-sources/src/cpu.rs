@@ -6,7 +6,10 @@ use wellspring_core::source::{MinEntropy, Source, SourceError, Symbol};
 use wellspring_os::cpu::Instruction;
 use wellspring_os::stack::erase_below;
 
-/// RDSEED, or RDRAND where there is no RDSEED.
+/// RDSEED, or RDRAND where there is no RDSEED; on arm64 RNDRRS.
+///
+/// It may have nothing at any time, since all cores may share one generator. That is no fault: the draw then yields
+/// nothing.
 ///
 /// Claims nothing: only the maker can assess it, and some processors have returned constants (all
 /// ones after a resume, zeros reported as success). A self-test before the first sample catches those, and a
@@ -24,7 +27,7 @@ const PASSED: u8 = 1;
 const FAILED: u8 = 2;
 
 /// How often an instruction that has no number ready is asked again: what Intel's guide (Digital Random Number
-/// Generator, 5.2.1) says for RDRAND. RDSEED may need longer; it then yields nothing this time.
+/// Generator, 5.2.1) says for RDRAND. The others may need longer; they then yield nothing this time.
 const TRIES: usize = 10;
 
 /// The words in one sample: RDSEED takes up to a microsecond a word.
@@ -32,14 +35,14 @@ const SAMPLE_WORDS: usize = 1;
 
 impl Cpu {
     fn instruction() -> Option<Instruction> {
-        let both = [Instruction::Rdseed, Instruction::Rdrand];
+        let both = [Instruction::Seed, Instruction::Number];
         both.into_iter()
             .find(|instruction| instruction.is_available())
     }
 
     /// A word that is neither a known failure nor the last one again.
-    fn word(&self, instruction: Instruction) -> Result<u64, SourceError> {
-        let mut tries = (0..TRIES).map(|_| instruction.draw());
+    fn word(&self, draw: &impl Fn() -> Option<u64>) -> Result<u64, SourceError> {
+        let mut tries = (0..TRIES).map(|_| draw());
         let word = tries.find_map(|word| word).ok_or(SourceError::Busy)?;
         self.judge(word)
     }
@@ -55,14 +58,14 @@ impl Cpu {
     }
 
     /// Eight words in a row, each judged; once, before the first sample.
-    fn tested(&self, instruction: Instruction) -> Result<(), SourceError> {
+    fn tested(&self, draw: &impl Fn() -> Option<u64>) -> Result<(), SourceError> {
         match self.self_test.load(Ordering::Relaxed) {
             PASSED => return Ok(()),
             FAILED => return Err(SourceError::SelfTest),
             _ => {}
         }
         for _ in 0..8 {
-            self.word(instruction)?;
+            self.word(draw)?;
         }
         let relaxed = Ordering::Relaxed;
         let _ = self
@@ -106,7 +109,8 @@ impl Source for Cpu {
     }
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
-        let drawn = self.draw(destination);
+        let instruction = Self::instruction().ok_or(SourceError::Absent)?;
+        let drawn = self.words(destination, &|| instruction.draw());
         // The words, which go from a register to the destination by way of the stack.
         erase_below();
         drawn
@@ -115,12 +119,15 @@ impl Source for Cpu {
 
 impl Cpu {
     #[inline(never)]
-    fn draw(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
-        let instruction = Self::instruction().ok_or(SourceError::Absent)?;
-        self.tested(instruction)?;
+    fn words(
+        &self,
+        destination: &mut [u8],
+        draw: &impl Fn() -> Option<u64>,
+    ) -> Result<usize, SourceError> {
+        self.tested(draw)?;
         let mut length = 0;
         for word in destination.chunks_exact_mut(8).take(SAMPLE_WORDS) {
-            word.copy_from_slice(&self.word(instruction)?.to_le_bytes());
+            word.copy_from_slice(&self.word(draw)?.to_le_bytes());
             length += word.len();
         }
         Ok(length)
@@ -130,6 +137,7 @@ impl Cpu {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::cell::Cell;
 
     #[test]
     fn constants_and_repetitions_fail_for_good() {
@@ -144,13 +152,50 @@ mod tests {
         }
     }
 
+    /// An instruction that fails at the draws for which `fails` says so.
+    fn failing(fails: impl Fn(u64) -> bool) -> impl Fn() -> Option<u64> {
+        let draws = Cell::new(0);
+        move || {
+            draws.set(draws.get() + 1);
+            (!fails(draws.get())).then_some(draws.get())
+        }
+    }
+
+    #[test]
+    fn an_exhausted_instruction_is_asked_ten_times_and_recovers() {
+        let cpu = Cpu::default();
+        let asked = Cell::new(0);
+        let exhausted = || {
+            asked.set(asked.get() + 1);
+            None
+        };
+        let mut sample = [0; 16];
+        assert_eq!(cpu.words(&mut sample, &exhausted), Err(SourceError::Busy));
+        assert_eq!((asked.get(), sample), (10, [0; 16]));
+        // It works for 5 words of the self-test, and fails for 10 draws: the test begins again, and passes.
+        let pauses = failing(|draw| (6..16).contains(&draw));
+        assert_eq!(cpu.words(&mut sample, &pauses), Err(SourceError::Busy));
+        assert_eq!(cpu.words(&mut sample, &pauses), Ok(8));
+        assert_eq!(cpu.words(&mut sample, &exhausted), Err(SourceError::Busy));
+        assert_eq!(cpu.words(&mut sample, &pauses), Ok(8));
+    }
+
+    #[test]
+    fn an_instruction_that_fails_at_nine_of_ten_draws_yields_all_its_words() {
+        let cpu = Cpu::default();
+        let rarely = failing(|draw| draw % 10 != 0);
+        for _ in 0..1000 {
+            assert_eq!(cpu.words(&mut [0; 8], &rarely), Ok(8));
+        }
+    }
+
     #[test]
     fn samples_differ_where_the_processor_has_the_instruction() {
         let cpu = Cpu::default();
         let (mut first, mut second) = ([0; 16], [0; 16]);
         match (cpu.sample(&mut first), cpu.sample(&mut second)) {
             (Ok(8), Ok(8)) => assert_ne!(first, second),
-            (Err(SourceError::Absent), _) => println!("SKIPPED: no RDSEED, no RDRAND"),
+            (Err(SourceError::Absent), _) => println!("SKIPPED: no RDSEED, RDRAND, RNDRRS"),
             (Err(SourceError::Busy), _) | (_, Err(SourceError::Busy)) => {
                 println!("SKIPPED: exhausted")
             }

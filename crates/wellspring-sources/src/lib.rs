@@ -2,8 +2,8 @@
 //!
 //! | source | what it is | claim, in bits a byte | speed |
 //! |---|---|---|---|
-//! | [`Os`] | getrandom(2) | 8: the kernel's generator, once seeded, is as good as its key | fast |
-//! | [`Cpu`] | RDSEED, else RDRAND, behind a self-test | none: only its maker can assess it | fast |
+//! | [`Os`] | getrandom(2), getentropy(2), ProcessPrng | 8: the kernel's generator, once seeded, is as good as its key | fast |
+//! | [`Cpu`] | RDSEED, else RDRAND, or RNDRRS, behind a self-test | none: only its maker can assess it | fast |
 //! | [`Jitter`] | how long walks through memory take | 1/4, assessed | slow |
 //! | [`Wakeups`] | when the scheduler wakes a thread | 1/2, assessed | slow |
 //! | [`Interrupts`] | how many interrupts there were | 1/16, assessed | slow |
@@ -11,30 +11,33 @@
 //! | [`NoiseFile`] | a device or a pipe that the operator names | the operator's | slow |
 //! | [`NoiseCommand`] | a command that the operator names | the operator's | slow |
 //!
+//! Jitter, Wakeups, Interrupts and Hwrng are there on Linux alone, where they were assessed; NoiseFile and NoiseCommand not on
+//! Windows.
+//!
 //! Each keeps the contract of [`wellspring_core::source::Source`]: it never waits without a bound and never panics. A raw
 //! sample is in the destination alone when a call returns; copies on the stack are wiped. How the claims were assessed
 //! is in `docs/entropy.md`. Bytes that users mix in and seed files are no sources: an engine takes them as events.
 
 #![forbid(unsafe_code)]
 
-mod clock;
+#[cfg(unix)]
 mod command;
 mod cpu;
+#[cfg(unix)]
 mod file;
-mod hwrng;
-mod interrupts;
-mod jitter;
 mod os;
-mod wakeups;
 
+#[cfg(unix)]
 pub use command::NoiseCommand;
 pub use cpu::Cpu;
+#[cfg(unix)]
 pub use file::NoiseFile;
-pub use hwrng::Hwrng;
-pub use interrupts::Interrupts;
-pub use jitter::Jitter;
 pub use os::Os;
-pub use wakeups::Wakeups;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+pub use linux::{Hwrng, Interrupts, Jitter, Wakeups};
 
 use std::sync::Arc;
 use wellspring_core::source::Source;
@@ -43,14 +46,11 @@ use wellspring_core::source::Source;
 #[must_use]
 #[inline]
 pub fn all() -> Vec<Arc<dyn Source>> {
-    vec![
-        Arc::new(Os),
-        Arc::new(Cpu::default()),
-        Arc::new(Jitter::default()),
-        Arc::new(Wakeups::default()),
-        Arc::new(Interrupts::default()),
-        Arc::new(Hwrng::default()),
-    ]
+    #[allow(unused_mut)] // On Linux there are more.
+    let mut all: Vec<Arc<dyn Source>> = vec![Arc::new(Os), Arc::new(Cpu::default())];
+    #[cfg(target_os = "linux")]
+    all.extend(linux::all());
+    all
 }
 
 #[cfg(test)]

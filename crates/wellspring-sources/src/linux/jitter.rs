@@ -1,6 +1,6 @@
 //! The timing of this processor's memory.
 
-use crate::clock::{Steps, stamp};
+use super::clock::{Steps, stamp};
 use std::sync::Mutex;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 use wellspring_os::stack::erase_below;

@@ -1,6 +1,6 @@
 //! When the scheduler wakes a thread.
 
-use crate::clock::{Steps, stamp};
+use super::clock::{Steps, stamp};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
