@@ -113,7 +113,6 @@ impl core::error::Error for UnknownAlgorithm {}
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
     use std::string::ToString;
 
     use super::*;

@@ -14,7 +14,7 @@
 //! seed_sequence           a seed and a path become words, exactly as in NumPy
 //! path                    the path as text: 3/0/17
 //! algorithm               the list of engines and functions
-//! stream_name             a seed and a path, mixed for an algorithm
+//! mixed_seed              a seed and a path, mixed for an algorithm
 //! counter_function        the functions of a counter behind one face
 //! stream                  a sequence of bytes that has a name and is read from any byte
 //! elements                arrays whose element i depends on the name and on i alone
@@ -33,26 +33,26 @@
 //! `vectors/pseudo-*.txt` and `vectors/seed-sequence.txt` hold known answers for implementations in
 //! other languages.
 
-#![no_std]
 #![forbid(unsafe_code)]
 
 mod algorithm;
 mod counter_function;
 mod elements;
 mod jump;
+mod mixed_seed;
 mod path;
 mod philox;
 mod rng_trait;
 mod seed_sequence;
 mod splitmix64;
 mod stream;
-mod stream_name;
 mod xorshift128plus;
 mod xoshiro256plusplus;
 mod xoshiro256plusplus_x16;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
-pub use elements::{ElementError, Elements, Float, Integer, Permutation};
+pub use elements::distributions;
+pub use elements::{ElementError, Elements, Float, Halton, Integer, Permutation, Sobol};
 pub use path::{MAX_DEPTH, Path, PathError};
 pub use philox::philox4x64_10;
 pub use seed_sequence::{PooledSeedSequence, SeedSequence, WideSeedSequence};

@@ -158,7 +158,6 @@ impl core::error::Error for PathError {}
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
     use std::string::ToString;
     use std::vec;
 

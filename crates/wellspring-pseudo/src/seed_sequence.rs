@@ -172,7 +172,6 @@ const fn mix(left: u32, right: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
     use std::vec::Vec;
 
     use proptest::prelude::*;

@@ -6,7 +6,7 @@ use wellspring_cipher::Width;
 
 use crate::Algorithm;
 use crate::counter_function::{CounterFunction, FIRST_ELEMENT_ROW, MAX_BLOCK_BYTES};
-use crate::stream_name::Name;
+use crate::mixed_seed::MixedSeed;
 
 /// The bytes of words that are made at a time: they stay in the first cache of any CPU.
 const CHUNK_BYTES: usize = 1024;
@@ -53,12 +53,42 @@ pub(super) enum Kind {
     Exponential = 4,
     Shuffle = 5,
     Permutation = 6,
+    LogNormal = 7,
+    Weibull = 8,
+    Cauchy = 9,
+    Gamma = 10,
+    Beta = 11,
+    StudentT = 12,
+    TruncatedNormal = 13,
+    Geometric = 14,
+    Binomial = 15,
+    Poisson = 16,
+    Choice = 17,
+    Subsets = 18,
+    Dirichlet = 19,
+    Multinomial = 20,
+    MultivariateNormal = 21,
+    Sphere = 22,
+    Sobol = 23,
+    Halton = 24,
 }
 
 impl Kind {
     /// The first of the 2^56 rows of this kind.
     pub(super) const fn row(self) -> u64 {
         FIRST_ELEMENT_ROW | (self as u64) << 56
+    }
+
+    /// The row of the first block that an element has for itself.
+    pub(super) const fn row_of_own_blocks(self) -> u64 {
+        // The first words of 2^64 elements are one row if each has a word, and fill up to four rows of AES-256 if it has
+        // eight.
+        let rows_of_first_words = if self as u64 <= Self::Permutation as u64 {
+            1
+        } else {
+            16
+        };
+        self.row() + rows_of_first_words
     }
 }
 
@@ -72,7 +102,7 @@ impl Elements {
     ///
     /// [`ElementError::NotCounterBased`] if the algorithm is an engine.
     pub fn new(algorithm: Algorithm, seed: u128, path: &[u32]) -> Result<Self, ElementError> {
-        Self::from_words(algorithm, Name::new(algorithm, seed, path).words())
+        Self::from_words(algorithm, MixedSeed::new(algorithm, seed, path).words())
     }
 
     /// The arrays whose key is these words, for callers that have a seed sequence of their own: see
@@ -208,6 +238,8 @@ pub enum ElementError {
     PastTheEnd,
     /// The range of integers holds no integer.
     EmptyRange,
+    /// A distribution does not have such a parameter. The text says which and why, as NumPy does.
+    Parameter(&'static str),
 }
 
 impl fmt::Display for ElementError {
@@ -218,6 +250,7 @@ impl fmt::Display for ElementError {
                  aes256-ctr"
             }
             Self::PastTheEnd => "the last index is above 2^64 - 1",
+            Self::Parameter(reason) => reason,
             Self::EmptyRange => "the range holds no integer: its low end is above its high end",
         })
     }

@@ -5,7 +5,7 @@ use core::ops::RangeInclusive;
 use wellspring_cipher::SimdTask;
 
 use super::arrays::{ElementError, Elements, Kind};
-use super::retries::Retries;
+use super::words::Words;
 
 /// Elements that are converted before one looks for those that need another word.
 const GROUP: usize = 64;
@@ -100,14 +100,31 @@ impl Bound {
     }
 
     /// An integer from as many words as it takes.
-    fn retry(self, mut retries: Retries<'_>) -> u64 {
+    fn retry(self, words: &mut Words<'_>) -> u64 {
         loop {
-            let word = retries.next_u64();
+            let word = words.next_u64();
             let (integer, is_rejected) = self.of_u64(word);
             if !is_rejected {
                 return integer;
             }
         }
+    }
+}
+
+impl Words<'_> {
+    /// An integer from 0 to `bound` - 1, all of the same probability. `bound` is at least 1.
+    #[inline(always)]
+    pub(super) fn next_below(&mut self, bound: u64) -> u64 {
+        let product = u128::from(self.next_u64()) * u128::from(bound);
+        // The modulo in the threshold is slow and almost never needed: it is below the bound.
+        if (product as u64) >= bound {
+            return (product >> 64) as u64;
+        }
+        let exact = Bound::new(bound - 1, 64);
+        if (product as u64) >= exact.threshold {
+            return (product >> 64) as u64;
+        }
+        exact.retry(self)
     }
 }
 
@@ -209,7 +226,7 @@ impl Elements {
         self.fill_from_words(kind.row(), first, out, |start, words, out| {
             let again = |index: usize| {
                 let index = start.wrapping_add(index as u64);
-                low.plus(retry_bound.retry(Retries::new(&self.blocks, kind, index)))
+                low.plus(retry_bound.retry(&mut Words::new(&self.blocks, kind, index)))
             };
             self.width.run(Convert {
                 words,
@@ -229,13 +246,12 @@ impl Elements {
         if (product as u64) >= bound || (product as u64) >= Bound::new(largest, 64).threshold {
             return (product >> 64) as u64;
         }
-        Bound::new(largest, 64).retry(Retries::new(&self.blocks, Kind::Shuffle, index))
+        Bound::new(largest, 64).retry(&mut Words::new(&self.blocks, Kind::Shuffle, index))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
     use std::vec;
 
     use proptest::prelude::*;

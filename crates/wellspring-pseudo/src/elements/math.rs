@@ -5,14 +5,14 @@
 
 /// The natural logarithm of 2 in two parts. The upper one has 21 bits, so that its product with the
 /// exponent of a float is exact.
-const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_0000_0000);
-const LN_2_LOW: f64 = 4.749_325_039_031_672_6e-7;
+pub(super) const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_0000_0000);
+pub(super) const LN_2_LOW: f64 = 4.749_325_039_031_672_6e-7;
 
 const EXPONENT_BIAS: i64 = 1023;
 const MANTISSA_BITS: u32 = 52;
 
 /// 2^`exponent`, for an exponent of -1022 to 1023.
-const fn power_of_two(exponent: i64) -> f64 {
+pub(super) const fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits(((exponent + EXPONENT_BIAS) as u64) << MANTISSA_BITS)
 }
 
@@ -69,7 +69,6 @@ pub(super) const fn sqrt(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
 
     use proptest::prelude::*;
 

@@ -2,25 +2,31 @@
 //!
 //! ```text
 //! arrays --words--> uniform
-//!                   integers     (retries)
-//!                   ziggurat     (retries, math)  normal and exponential
-//!                   order        (retries)        shuffle and permutation
+//!                   integers
+//!                   ziggurat       (math)                 normal and exponential
+//!                   order                                 shuffle and permutation
+//!                   distributions  (functions, ziggurat)  gamma, Poisson and others, rows of numbers
+//!                   quasi                                 points of Sobol and Halton
 //! ```
 //!
 //! Element i has a fixed place in a row of blocks. If one word is not enough, as for one normal number
-//! in 500, `retries` gives the element more words from rows of its own.
+//! in 500, `words` gives the element more words from rows of its own.
 
 mod arrays;
+pub mod distributions;
+mod functions;
 mod integers;
 mod math;
 mod order;
-mod retries;
+mod quasi;
 mod uniform;
+mod words;
 mod ziggurat;
 
 pub use arrays::{ElementError, Elements};
 pub use integers::Integer;
 pub use order::Permutation;
+pub use quasi::{Halton, Sobol};
 pub use uniform::Float;
 
 #[cfg(test)]

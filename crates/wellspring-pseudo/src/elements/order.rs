@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::arrays::{ElementError, Elements, Kind, check_range};
-use super::retries::Retries;
+use super::words::Words;
 use crate::splitmix64;
 
 /// Rounds of a [`Permutation`].
@@ -45,12 +45,12 @@ impl Elements {
     pub fn permutation(&self, length: u64) -> Permutation {
         let largest = length.saturating_sub(1);
         let bits = (u64::BITS - largest.leading_zeros()).max(MIN_BITS);
-        let mut retries = Retries::new(&self.blocks, Kind::Permutation, length);
+        let mut words = Words::new(&self.blocks, Kind::Permutation, length);
         Permutation {
             length,
             left_bits: bits / 2,
             right_bits: bits - bits / 2,
-            keys: [(); ROUNDS].map(|()| retries.next_u64()),
+            keys: [(); ROUNDS].map(|()| words.next_u64()),
         }
     }
 }
@@ -143,7 +143,6 @@ impl fmt::Debug for Permutation {
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
     use std::collections::HashMap;
     use std::vec;
     use std::vec::Vec;

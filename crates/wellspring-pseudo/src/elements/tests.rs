@@ -1,4 +1,3 @@
-extern crate std;
 use std::format;
 use std::vec;
 use std::vec::Vec;
@@ -6,6 +5,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::arrays::Kind;
+use super::words::Words;
 use super::*;
 use crate::{Algorithm, Stream};
 use wellspring_cipher::Width;
@@ -204,8 +204,11 @@ fn kinds_and_names_share_no_word() {
                 Kind::Exponential,
                 Kind::Shuffle,
                 Kind::Permutation,
+                Kind::LogNormal,
+                Kind::Gamma,
+                Kind::Halton,
             ] {
-                let mut words = retries::Retries::new(&elements.blocks, kind, 0);
+                let mut words = Words::new(&elements.blocks, kind, 0);
                 assert!(
                     (0..20).all(|_| seen.insert(words.next_u64())),
                     "{algorithm}"
@@ -222,12 +225,12 @@ fn kinds_and_names_share_no_word() {
 }
 
 #[test]
-fn retries_of_neighbours_share_no_word() {
+fn words_of_neighbours_share_no_word() {
     let mut seen = std::collections::HashSet::new();
     for algorithm in FUNCTIONS {
         let elements = Elements::new(algorithm, 7, &[]).unwrap();
         for index in [0, 1, 2, 3, u64::MAX - 1, u64::MAX] {
-            let mut words = retries::Retries::new(&elements.blocks, Kind::Normal, index);
+            let mut words = Words::new(&elements.blocks, Kind::Normal, index);
             assert!(
                 (0..50).all(|_| seen.insert(words.next_u64())),
                 "{algorithm} {index}"

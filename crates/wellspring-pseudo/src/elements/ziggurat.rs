@@ -3,14 +3,14 @@
 //!
 //! The density is covered by layers of one area each, the lowest of which has the tail. A word names a
 //! layer and a place in it: 998 of 1000 places lie under the density for certain, and one word is
-//! enough. The others go on with words of their own ([`Retries`]).
+//! enough. The others go on with words of their own ([`Words`]).
 
 use wellspring_cipher::SimdTask;
 
 use super::arrays::{ElementError, Elements, Kind};
 use super::math::{exp, ln, sqrt};
-use super::retries::Retries;
 use super::uniform::Float;
+use super::words::Words;
 
 const LAYERS: usize = 1024;
 
@@ -24,13 +24,12 @@ type Edges = [f64; LAYERS + 1];
 
 /// A density that falls from 1 at 0.
 trait Density {
-    const KIND: Kind;
     const EDGES: &'static Edges;
     /// Bit 10 of the word is the sign.
     const IS_SYMMETRIC: bool;
     fn at(x: f64) -> f64;
     /// A number from the tail, above `EDGES[1]`.
-    fn tail(retries: &mut Retries<'_>) -> f64;
+    fn tail(words: &mut Words<'_>) -> f64;
 }
 
 /// The density exp(-x^2 / 2).
@@ -78,7 +77,6 @@ const fn normal_density(x: f64) -> f64 {
 }
 
 impl Density for Normal {
-    const KIND: Kind = Kind::Normal;
     const EDGES: &'static Edges = &NORMAL_EDGES;
     const IS_SYMMETRIC: bool = true;
 
@@ -87,10 +85,10 @@ impl Density for Normal {
     }
 
     /// Marsaglia, "Generating a variable from the tail of the normal distribution", 1964.
-    fn tail(retries: &mut Retries<'_>) -> f64 {
+    fn tail(words: &mut Words<'_>) -> f64 {
         loop {
-            let beyond = exponential(retries) / NORMAL_TAIL;
-            if 2.0 * exponential(retries) > beyond * beyond {
+            let beyond = by_inversion(words) / NORMAL_TAIL;
+            if 2.0 * by_inversion(words) > beyond * beyond {
                 return NORMAL_TAIL + beyond;
             }
         }
@@ -98,7 +96,6 @@ impl Density for Normal {
 }
 
 impl Density for Exponential {
-    const KIND: Kind = Kind::Exponential;
     const EDGES: &'static Edges = &EXPONENTIAL_EDGES;
     const IS_SYMMETRIC: bool = false;
 
@@ -107,14 +104,14 @@ impl Density for Exponential {
     }
 
     /// The distribution has no memory: its tail is itself.
-    fn tail(retries: &mut Retries<'_>) -> f64 {
-        EXPONENTIAL_TAIL + exponential(retries)
+    fn tail(words: &mut Words<'_>) -> f64 {
+        EXPONENTIAL_TAIL + by_inversion(words)
     }
 }
 
 /// An exponential number by inversion, at most 36.8.
-fn exponential(retries: &mut Retries<'_>) -> f64 {
-    -ln(1.0 - retries.next_uniform())
+fn by_inversion(words: &mut Words<'_>) -> f64 {
+    -ln(1.0 - words.next_uniform())
 }
 
 /// The layer, the place in it and the sign of a word: bits 0 to 9, 11 to 63, and 10.
@@ -150,21 +147,46 @@ impl Draw {
 /// The number of a word for which one word is not enough.
 #[cold]
 #[inline(never)]
-fn finish<D: Density>(word: u64, mut retries: Retries<'_>) -> f64 {
+fn finish<D: Density>(word: u64, words: &mut Words<'_>) -> f64 {
     let mut draw = Draw::new::<D>(word);
     while !draw.is_inside::<D>() {
         if draw.layer == 0 {
-            let x = D::tail(&mut retries);
+            let x = D::tail(words);
             return draw.with_sign(x);
         }
         let (below, above) = (D::at(D::EDGES[draw.layer]), D::at(D::EDGES[draw.layer + 1]));
-        let y = below + retries.next_uniform() * (above - below);
+        let y = below + words.next_uniform() * (above - below);
         if y < D::at(draw.x) {
             break;
         }
-        draw = Draw::new::<D>(retries.next_u64());
+        draw = Draw::new::<D>(words.next_u64());
     }
     draw.with_sign(draw.x)
+}
+
+impl Words<'_> {
+    /// A number of the normal distribution.
+    #[inline(always)]
+    pub(super) fn next_normal(&mut self) -> f64 {
+        self.next_under::<Normal>()
+    }
+
+    /// A number of the exponential distribution.
+    #[inline(always)]
+    pub(super) fn next_exponential(&mut self) -> f64 {
+        self.next_under::<Exponential>()
+    }
+
+    #[inline(always)]
+    fn next_under<D: Density>(&mut self) -> f64 {
+        let word = self.next_u64();
+        let draw = Draw::new::<D>(word);
+        if draw.is_inside::<D>() {
+            draw.with_sign(draw.x)
+        } else {
+            finish::<D>(word, self)
+        }
+    }
 }
 
 /// Converts words as far as one word is enough, and calls `finish` for the others.
@@ -212,7 +234,7 @@ impl Elements {
     ///
     /// [`ElementError::PastTheEnd`] if the last index is 2^64 or above.
     pub fn standard_normal<T: Float>(&self, first: u64, out: &mut [T]) -> Result<(), ElementError> {
-        self.fill_under::<Normal, T>(first, out)
+        self.normals(Kind::Normal, first, out)
     }
 
     /// Fills `out` with numbers of the exponential distribution with mean 1: 0 is possible.
@@ -227,18 +249,39 @@ impl Elements {
         first: u64,
         out: &mut [T],
     ) -> Result<(), ElementError> {
-        self.fill_under::<Exponential, T>(first, out)
+        self.exponentials(Kind::Exponential, first, out)
+    }
+
+    /// Normal numbers from the words of a kind.
+    pub(super) fn normals<T: Float>(
+        &self,
+        kind: Kind,
+        first: u64,
+        out: &mut [T],
+    ) -> Result<(), ElementError> {
+        self.fill_under::<Normal, T>(kind, first, out)
+    }
+
+    /// Exponential numbers from the words of a kind.
+    pub(super) fn exponentials<T: Float>(
+        &self,
+        kind: Kind,
+        first: u64,
+        out: &mut [T],
+    ) -> Result<(), ElementError> {
+        self.fill_under::<Exponential, T>(kind, first, out)
     }
 
     fn fill_under<D: Density, T: Float>(
         &self,
+        kind: Kind,
         first: u64,
         out: &mut [T],
     ) -> Result<(), ElementError> {
-        self.fill_from_words(D::KIND.row(), first, out, |start, words, out| {
+        self.fill_from_words(kind.row(), first, out, |start, words, out| {
             let finish = |index: usize, word| {
                 let index = start.wrapping_add(index as u64);
-                finish::<D>(word, Retries::new(&self.blocks, D::KIND, index))
+                finish::<D>(word, &mut Words::new(&self.blocks, kind, index))
             };
             self.width.run(Convert {
                 words,

@@ -1,7 +1,6 @@
 //! The constants of the jumps, computed a second time: the characteristic polynomial of each engine
 //! follows from its bits, is primitive, and the constants are powers of x modulo it.
 
-extern crate std;
 use std::vec::Vec;
 
 use proptest::prelude::*;

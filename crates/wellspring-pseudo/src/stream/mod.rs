@@ -7,8 +7,8 @@ use core::fmt;
 
 use crate::Algorithm;
 use crate::counter_function::{CounterFunction, FIRST_ELEMENT_ROW};
+use crate::mixed_seed::MixedSeed;
 use crate::rng_trait::infallible_rng;
-use crate::stream_name::Name;
 use bytes::Bytes;
 use words::Words;
 
@@ -95,7 +95,7 @@ use words::Words;
 /// ```
 #[derive(Clone)]
 pub struct Stream {
-    name: Name,
+    name: MixedSeed,
     /// The words of the state or key.
     words: [u64; 4],
     jumps: u64,
@@ -122,7 +122,7 @@ impl Stream {
     /// The path may have any length; a [`Path`](crate::Path) is taken as well.
     #[must_use]
     pub fn new(algorithm: Algorithm, seed: u128, path: &[u32]) -> Self {
-        let name = Name::new(algorithm, seed, path);
+        let name = MixedSeed::new(algorithm, seed, path);
         let words = name.words();
         Self::open(algorithm, name, words, 0, 0)
     }
@@ -133,7 +133,13 @@ impl Stream {
     /// Its [children](Self::child) are named by the entropy of these four words.
     #[must_use]
     pub fn from_words(algorithm: Algorithm, words: [u64; 4]) -> Self {
-        Self::open(algorithm, Name::from_words(algorithm, words), words, 0, 0)
+        Self::open(
+            algorithm,
+            MixedSeed::from_words(algorithm, words),
+            words,
+            0,
+            0,
+        )
     }
 
     /// The first byte of the stream whose path is longer by `key`, however far this one was read: the
@@ -256,7 +262,13 @@ impl Stream {
         }
     }
 
-    fn open(algorithm: Algorithm, name: Name, words: [u64; 4], jumps: u64, position: u128) -> Self {
+    fn open(
+        algorithm: Algorithm,
+        name: MixedSeed,
+        words: [u64; 4],
+        jumps: u64,
+        position: u128,
+    ) -> Self {
         let reader = match Words::new(algorithm, words, jumps, position) {
             Some(words) => Reader::Words(words),
             None => {

@@ -1,4 +1,3 @@
-extern crate std;
 use std::format;
 use std::vec;
 use std::vec::Vec;
@@ -300,7 +299,7 @@ fn spawn_gives_the_children_every_time() {
 #[test]
 fn words_of_a_seed_sequence_give_its_stream() {
     for algorithm in Algorithm::ALL {
-        let words = Name::new(algorithm, 7, &[1]).words();
+        let words = MixedSeed::new(algorithm, 7, &[1]).words();
         let mut stream = Stream::from_words(algorithm, words);
         let mut named = Stream::new(algorithm, 7, &[1]);
         assert_eq!(bytes(&mut stream, 100), bytes(&mut named, 100));

@@ -33,6 +33,64 @@ pub(crate) fn normal_above(x: f64) -> f64 {
     normal_density(x) / fraction
 }
 
+/// How often each of some results should come.
+pub(crate) struct Expected {
+    counts: Vec<f64>,
+    draws: f64,
+}
+
+impl Expected {
+    pub(crate) fn new(probabilities: &[f64], draws: u64) -> Self {
+        let draws = draws as f64;
+        let counts = probabilities.iter().map(|p| p * draws).collect();
+        Self { counts, draws }
+    }
+
+    /// Panics if `counts` differ from what is expected, in one case of about 10^6 by chance. `outside` is how many results
+    /// were none of those.
+    #[track_caller]
+    pub(crate) fn assert_agrees(&self, what: &str, counts: &[u64], outside: u64) {
+        let expected_outside = self.draws - self.counts.iter().sum::<f64>();
+        // Results that are rare are put together with their neighbours.
+        let (mut chi_square, mut groups) = (0.0, 0.0);
+        let (mut group, mut group_expected) = (outside as f64, expected_outside.max(0.0));
+        let (mut below, mut below_expected, mut distance) = (0.0, 0.0, 0.0f64);
+        for (count, expected) in counts.iter().zip(&self.counts) {
+            assert!(
+                *expected > 0.0 || *count == 0,
+                "{what}: {count} cannot come"
+            );
+            below += *count as f64;
+            below_expected += expected;
+            distance = distance.max((below - below_expected).abs());
+            group += *count as f64;
+            group_expected += expected;
+            if group_expected > 20.0 {
+                chi_square += (group - group_expected).powi(2) / group_expected;
+                groups += 1.0;
+                (group, group_expected) = (0.0, 0.0);
+            }
+        }
+        // The last group may be small: a Poisson number.
+        let excess = (group - group_expected).abs();
+        let allowed = 5.0 * group_expected.sqrt() + 5.0;
+        assert!(excess < allowed, "{what}: {group} of {group_expected}");
+        let degrees = (groups - 1.0_f64).max(1.0);
+        let deviations = (chi_square - degrees) / (2.0 * degrees).sqrt();
+        // With few degrees chi-square has a longer tail than the normal distribution.
+        let limit = 5.0 + 20.0 / degrees;
+        assert!(
+            deviations.abs() < limit,
+            "{what}: chi-square is {deviations:.2} deviations off"
+        );
+        let distance = distance / self.draws.sqrt();
+        assert!(
+            distance < 2.7,
+            "{what}: Kolmogorov-Smirnov statistic {distance:.2}"
+        );
+    }
+}
+
 /// Counts of numbers in cells of equal probability.
 pub(crate) struct Cells {
     counts: Vec<u64>,

@@ -1,7 +1,5 @@
 //! The layers, and what one element in 500 goes through: wedges and tails, each against its density.
 
-extern crate std;
-
 #[path = "../../../tests/common/statistics.rs"]
 mod statistics;
 
@@ -11,8 +9,8 @@ use statistics::{Cells, normal_above, normal_below};
 
 const DRAWS: u64 = 100_000;
 
-fn retries(elements: &Elements, index: u64) -> Retries<'_> {
-    Retries::new(&elements.blocks, Kind::Normal, index)
+fn words(elements: &Elements, index: u64) -> Words<'_> {
+    Words::new(&elements.blocks, Kind::Normal, index)
 }
 
 fn elements() -> Elements {
@@ -54,7 +52,7 @@ fn the_tail_of_the_normal_distribution_reaches_beyond_six() {
     let mut cells = Cells::new(1000);
     let mut beyond_6 = 0;
     for index in 0..DRAWS {
-        let x = Normal::tail(&mut retries(&elements, index));
+        let x = Normal::tail(&mut words(&elements, index));
         assert!(x >= NORMAL_TAIL);
         cells.count(1.0 - normal_above(x) / all);
         beyond_6 += u64::from(x > 6.0);
@@ -73,7 +71,7 @@ fn the_tail_of_the_exponential_distribution_is_exponential() {
     let elements = elements();
     let mut cells = Cells::new(1000);
     for index in 0..DRAWS {
-        let x = Exponential::tail(&mut retries(&elements, index));
+        let x = Exponential::tail(&mut words(&elements, index));
         cells.count(1.0 - (EXPONENTIAL_TAIL - x).exp());
     }
     cells.assert_uniform("the tail");
@@ -105,7 +103,7 @@ fn check_wedge<D: Density>(
         let word = word_in_wedge::<D>(layer, place);
         let draw = Draw::new::<D>(word);
         assert!(draw.layer == layer && !draw.is_inside::<D>());
-        let x = finish::<D>(word, retries(&elements, index));
+        let x = finish::<D>(word, &mut words(&elements, index));
         let in_wedge = under(x.clamp(near, far)) / under(far);
         cells.count(accepted * in_wedge + (1.0 - accepted) * below(x));
     }
@@ -129,8 +127,8 @@ fn the_sign_is_that_of_the_word_in_every_branch() {
     for (layer, place) in [(0, 0.5), (1, 0.9), (500, 0.2), (1023, 0.7)] {
         let word = word_in_wedge::<Normal>(layer, place);
         for index in 0..100 {
-            let x = finish::<Normal>(word, retries(&elements, index));
-            let mirrored = finish::<Normal>(word | 1 << 10, retries(&elements, index));
+            let x = finish::<Normal>(word, &mut words(&elements, index));
+            let mirrored = finish::<Normal>(word | 1 << 10, &mut words(&elements, index));
             // A number from a later word has the sign of that word.
             assert!(x == -mirrored || x == mirrored);
             assert!(layer != 0 || (x > 0.0 && mirrored < 0.0));

@@ -8,12 +8,12 @@ use crate::{Algorithm, SeedSequence, WideSeedSequence};
 /// NumPy's default pool of 128 bits: the key of Philox has 128 bits, and the streams of the engines
 /// were fixed with that pool.
 #[derive(Clone)]
-pub(crate) enum Name {
+pub(crate) enum MixedSeed {
     Bits128(SeedSequence),
     Bits256(WideSeedSequence),
 }
 
-impl Name {
+impl MixedSeed {
     pub(crate) fn new(algorithm: Algorithm, seed: u128, path: &[u32]) -> Self {
         let root = if has_wide_key(algorithm) {
             Self::Bits256(WideSeedSequence::new(seed))

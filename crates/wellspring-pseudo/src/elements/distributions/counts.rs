@@ -1,0 +1,253 @@
+//! Counts: the trials to the first success, the successes in n trials, and events at a rate.
+//!
+//! Small means are inverted: one uniform number is compared with the probabilities of 0, 1, 2 .. in turn. Larger ones are
+//! rejection by a transformed uniform number (W. Hormann, "The transformed rejection method for generating Poisson random
+//! variables", 1993, and "The generation of binomial random variates", 1993).
+
+use super::private::Sealed;
+use super::{ElementError, Elements, checked};
+use crate::elements::arrays::Kind;
+use crate::elements::functions::{exp, ln, ln_1p, ln_binomial, ln_poisson, sqrt};
+use crate::elements::words::Words;
+
+/// The mean from which on numbers are found by rejection.
+const INVERTED_BELOW: f64 = 10.0;
+
+/// Beyond it lies less than 10^-70 of a distribution with a mean below 10.
+const LAST_INVERTED: f64 = 110.0;
+
+/// The trials up to the first success, that one included: at least 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Geometric {
+    /// -ln(1 - p).
+    rate: f64,
+}
+
+impl Geometric {
+    /// Each trial succeeds with the probability `p`. Numbers above 2^63 - 1 are made this one.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `p` is not above 0, or above 1.
+    pub fn new(p: f64) -> Result<Self, ElementError> {
+        let reason = "p <= 0, p > 1 or p contains NaNs";
+        let p = checked(p, p > 0.0 && p <= 1.0, reason)?;
+        let rate = if p == 1.0 { f64::INFINITY } else { -ln_1p(-p) };
+        Ok(Self { rate })
+    }
+}
+
+impl Sealed for Geometric {
+    type Number = i64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let rate = self.rate;
+        elements.fill_each::<8, _>(Kind::Geometric, first, out, |words| {
+            ((words.next_exponential() / rate) as i64).saturating_add(1)
+        })
+    }
+}
+
+/// Compares a uniform number with the probabilities of 0, 1, 2 .. in turn. `first` is that of 0, and `ratio` that of two
+/// neighbours, of which the upper one is given.
+#[inline(always)]
+fn inverted(words: &mut Words<'_>, first: f64, ratio: impl Fn(f64) -> f64) -> f64 {
+    loop {
+        let (mut rest, mut probability, mut k) = (words.next_uniform(), first, 0.0);
+        while rest >= probability && k < LAST_INVERTED {
+            rest -= probability;
+            k += 1.0;
+            probability *= ratio(k);
+        }
+        // Roundings let less than 10^-14 of all numbers come this far.
+        if k < LAST_INVERTED {
+            return k;
+        }
+    }
+}
+
+/// The hat of transformed rejection: a number u between -1/2 and 1/2 becomes (2 a / (1/2 - |u|) + b) u + c.
+#[derive(Clone, Copy, Debug)]
+struct Hat {
+    a: f64,
+    b: f64,
+    c: f64,
+    /// Below it a second number accepts the first at once.
+    squeeze: f64,
+    /// The logarithm of the hat's height beside the probability of `k`.
+    ln_height: f64,
+}
+
+impl Hat {
+    /// An integer from 0 to `last`; `ln_probability` is that of an integer.
+    #[inline(always)]
+    fn draw(&self, words: &mut Words<'_>, last: f64, ln_probability: impl Fn(f64) -> f64) -> f64 {
+        loop {
+            let u = words.next_uniform() - 0.5;
+            let v = words.next_positive();
+            let edge = 0.5 - u.abs();
+            let x = (2.0 * self.a / edge + self.b) * u + self.c;
+            // At the edge itself x is infinite.
+            if !(0.0..last + 1.0).contains(&x) {
+                continue;
+            }
+            // Floats from 2^63 on are integers, and are not asked for.
+            let k = x as i64 as f64;
+            if edge >= 0.07 && v <= self.squeeze {
+                return k;
+            }
+            let hat = self.a / (edge * edge) + self.b;
+            if ln(v / hat) + self.ln_height <= ln_probability(k) {
+                return k;
+            }
+        }
+    }
+}
+
+/// The probability of success in one trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chance {
+    /// At most 1/2: the probability of success, or of failure if `is_mirrored`.
+    p: f64,
+    q: f64,
+    ln_q: f64,
+    odds: f64,
+    is_mirrored: bool,
+}
+
+impl Chance {
+    /// `p` is from 0 to 1.
+    pub(super) fn new(p: f64) -> Self {
+        let is_mirrored = p > 0.5;
+        let p = if is_mirrored { 1.0 - p } else { p };
+        let q = 1.0 - p;
+        Self {
+            p,
+            q,
+            ln_q: ln_1p(-p),
+            odds: p / q,
+            is_mirrored,
+        }
+    }
+}
+
+/// How many of n trials succeed.
+#[derive(Clone, Copy, Debug)]
+pub struct Binomial {
+    n: f64,
+    chance: Chance,
+    /// The probability of 0, where numbers are inverted.
+    first: f64,
+    hat: Option<Hat>,
+}
+
+impl Binomial {
+    /// `n` trials, each of which succeeds with the probability `p`. From n = 2^53 on, counts are rounded to floats.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `n` is below 0, or `p` is not from 0 to 1.
+    pub fn new(n: i64, p: f64) -> Result<Self, ElementError> {
+        let reason = "p < 0, p > 1 or p is NaN";
+        let p = checked(p, (0.0..=1.0).contains(&p), reason)?;
+        let n = checked(n as f64, n >= 0, "n < 0")?;
+        Ok(Self::of(n, Chance::new(p)))
+    }
+
+    pub(super) fn of(n: f64, chance: Chance) -> Self {
+        let Chance { p, q, ln_q, .. } = chance;
+        let is_inverted = n * p < INVERTED_BELOW;
+        Self {
+            n,
+            chance,
+            first: if is_inverted { exp(n * ln_q) } else { 0.0 },
+            hat: (!is_inverted).then(|| {
+                let deviation = sqrt(n * p * q);
+                let b = 1.15 + 2.53 * deviation;
+                let mode = ((n + 1.0) * p) as i64 as f64;
+                Hat {
+                    a: -0.0873 + 0.0248 * b + 0.01 * p,
+                    b,
+                    c: n * p + 0.5,
+                    squeeze: 0.92 - 4.2 / b,
+                    ln_height: ln((2.83 + 5.1 / b) * deviation) + ln_binomial(mode, n, p, q),
+                }
+            }),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn draw(&self, words: &mut Words<'_>) -> f64 {
+        let (n, chance) = (self.n, self.chance);
+        let k = if let Some(hat) = self.hat {
+            hat.draw(words, n, |k| ln_binomial(k, n, chance.p, chance.q))
+        } else {
+            inverted(words, self.first, |k| (n + 1.0 - k) / k * chance.odds)
+        };
+        if chance.is_mirrored { n - k } else { k }
+    }
+}
+
+impl Sealed for Binomial {
+    type Number = i64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        elements.fill_each::<32, _>(Kind::Binomial, first, out, |words| self.draw(words) as i64)
+    }
+}
+
+/// Events at a constant rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Poisson {
+    mean: f64,
+    first: f64,
+    hat: Option<Hat>,
+}
+
+impl Poisson {
+    /// The largest mean: ten standard deviations above it is 2^63, as in NumPy.
+    pub const MAX_MEAN: f64 = 9.223_372_006_484_771e18;
+
+    /// The mean number of events. Above 2^53 counts are rounded to floats.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `mean` is not from 0 to [`MAX_MEAN`](Self::MAX_MEAN).
+    pub fn new(mean: f64) -> Result<Self, ElementError> {
+        checked(mean, mean >= 0.0, "lam < 0 or lam is NaN")?;
+        checked(mean, mean <= Self::MAX_MEAN, "lam value too large")?;
+        let is_inverted = mean < INVERTED_BELOW;
+        Ok(Self {
+            mean,
+            first: if is_inverted { exp(-mean) } else { 0.0 },
+            hat: (!is_inverted).then(|| {
+                let b = 0.931 + 2.53 * sqrt(mean);
+                Hat {
+                    a: -0.059 + 0.024_83 * b,
+                    b,
+                    c: mean + 0.43,
+                    squeeze: 0.9277 - 3.6224 / (b - 2.0),
+                    ln_height: ln(1.1239 + 1.1328 / (b - 3.4)),
+                }
+            }),
+        })
+    }
+}
+
+impl Sealed for Poisson {
+    type Number = i64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let mean = self.mean;
+        if let Some(hat) = self.hat {
+            // The largest float below 2^63.
+            let last = 9_223_372_036_854_774_784.0;
+            return elements.fill_each::<32, _>(Kind::Poisson, first, out, |words| {
+                hat.draw(words, last, |k| ln_poisson(k, mean)) as i64
+            });
+        }
+        elements.fill_each::<8, _>(Kind::Poisson, first, out, |words| {
+            inverted(words, self.first, |k| mean / k) as i64
+        })
+    }
+}

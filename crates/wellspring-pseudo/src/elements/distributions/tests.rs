@@ -1,0 +1,300 @@
+//! Tests of every distribution: cuts, widths, and the edges of parameters.
+
+use std::format;
+use std::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Algorithm;
+use wellspring_cipher::Width;
+
+/// Elements as bits, of rows of `width` numbers.
+type Fill = (usize, fn(&Elements, u64, usize) -> Vec<u64>);
+
+fn floats(
+    elements: &Elements,
+    distribution: &impl private::Sealed<Number = f64>,
+    first: u64,
+    rows: usize,
+) -> Vec<u64> {
+    let mut out = vec![0.0; rows * distribution.width()];
+    elements.draw(distribution, first, &mut out).unwrap();
+    out.into_iter().map(f64::to_bits).collect()
+}
+
+fn counts(
+    elements: &Elements,
+    distribution: &impl private::Sealed<Number = i64>,
+    first: u64,
+    rows: usize,
+) -> Vec<u64> {
+    let mut out = vec![0; rows * distribution.width()];
+    elements.draw(distribution, first, &mut out).unwrap();
+    out.into_iter().map(|x| x as u64).collect()
+}
+
+const COVARIANCE: [f64; 9] = [4.0, 1.2, -0.8, 1.2, 1.0, 0.3, -0.8, 0.3, 2.0];
+
+const FILLS: [Fill; 18] = [
+    (1, |e, i, n| {
+        floats(e, &LogNormal::new(0.5, 2.0).unwrap(), i, n)
+    }),
+    (1, |e, i, n| floats(e, &Weibull::new(0.7).unwrap(), i, n)),
+    (1, |e, i, n| floats(e, &Cauchy, i, n)),
+    (1, |e, i, n| floats(e, &Gamma::new(0.7, 2.0).unwrap(), i, n)),
+    (1, |e, i, n| {
+        floats(e, &Gamma::chi_square(3.0).unwrap(), i, n)
+    }),
+    (1, |e, i, n| floats(e, &Beta::new(0.5, 2.0).unwrap(), i, n)),
+    (1, |e, i, n| floats(e, &StudentT::new(2.0).unwrap(), i, n)),
+    (1, |e, i, n| {
+        floats(e, &TruncatedNormal::new(0.0, 1.0, 0.1, 0.9).unwrap(), i, n)
+    }),
+    (1, |e, i, n| counts(e, &Geometric::new(0.1).unwrap(), i, n)),
+    (1, |e, i, n| {
+        counts(e, &Binomial::new(100, 0.4).unwrap(), i, n)
+    }),
+    (1, |e, i, n| counts(e, &Poisson::new(4.0).unwrap(), i, n)),
+    (1, |e, i, n| counts(e, &Poisson::new(40.0).unwrap(), i, n)),
+    (1, |e, i, n| {
+        counts(e, &Choice::new(&[1.0, 2.0, 4.0, 0.5]).unwrap(), i, n)
+    }),
+    (7, |e, i, n| counts(e, &Subsets::new(100, 7).unwrap(), i, n)),
+    (3, |e, i, n| {
+        floats(e, &Dirichlet::new(&[0.5, 2.0, 3.0]).unwrap(), i, n)
+    }),
+    (3, |e, i, n| {
+        counts(e, &Multinomial::new(99, &[0.2, 0.3, 0.5]).unwrap(), i, n)
+    }),
+    (3, |e, i, n| {
+        floats(
+            e,
+            &MultivariateNormal::new(&[0.0; 3], &COVARIANCE).unwrap(),
+            i,
+            n,
+        )
+    }),
+    (5, |e, i, n| floats(e, &Sphere::new(5).unwrap(), i, n)),
+];
+
+fn elements() -> Elements {
+    Elements::new(Algorithm::ChaCha8, 7, &[1]).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn elements_do_not_depend_on_the_cut_or_the_width(
+        algorithm in prop::sample::select(vec![Algorithm::ChaCha8, Algorithm::Aes256Ctr, Algorithm::Philox4x64]),
+        which in 0..FILLS.len(),
+        first in prop_oneof![0..3000u64, Just((1 << 61) - 700)],
+        cuts in prop::collection::vec(0..700usize, 1..4),
+    ) {
+        let (width, fill) = FILLS[which];
+        let elements = Elements::new(algorithm, 7, &[1]).unwrap();
+        let whole = fill(&elements, first, cuts.iter().sum());
+        let mut pieces = Vec::new();
+        for length in cuts {
+            pieces.extend(fill(&elements, first + (pieces.len() / width) as u64, length));
+        }
+        prop_assert_eq!(&pieces, &whole);
+        for &width in Width::ALL.iter().filter(|width| width.is_available()) {
+            let narrow = fill(&elements.clone().with_width(width), first, 200.min(whole.len()));
+            prop_assert_eq!(&narrow[..], &fill(&elements, first, 200.min(whole.len()))[..], "{}", width);
+        }
+    }
+}
+
+#[test]
+fn an_array_ends_at_the_last_index() {
+    let elements = elements();
+    let past = Err(ElementError::PastTheEnd);
+    let mut counts = [0; 8];
+    let poisson = Poisson::new(3.0).unwrap();
+    assert_eq!(elements.draw(&poisson, u64::MAX - 7, &mut counts), Ok(()));
+    assert_eq!(elements.draw(&poisson, u64::MAX - 6, &mut counts), past);
+    let weibull = Weibull::new(3.0).unwrap();
+    let mut numbers = [7.0; 2000];
+    assert_eq!(elements.draw(&weibull, u64::MAX - 1000, &mut numbers), past);
+    assert_eq!(numbers, [7.0; 2000]);
+    // Row 2^62 of 4 numbers would begin at index 2^64.
+    let sphere = Sphere::new(4).unwrap();
+    assert_eq!(
+        elements.draw(&sphere, (1 << 62) - 2, &mut numbers[..8]),
+        Ok(())
+    );
+    assert_eq!(
+        elements.draw(&sphere, (1 << 62) - 1, &mut numbers[..8]),
+        past
+    );
+    assert_eq!(elements.draw(&sphere, 1 << 62, &mut numbers[..4]), past);
+    let part = elements.draw(&sphere, 0, &mut numbers[..5]);
+    assert_eq!(
+        part,
+        Err(ElementError::Parameter("out does not hold whole rows"))
+    );
+}
+
+#[test]
+fn parameters_that_no_distribution_has_are_refused() {
+    let (nan, infinite) = (f64::NAN, f64::INFINITY);
+    for bad in [-1.0, -1e-300, nan, infinite] {
+        assert!(Gamma::new(bad, 1.0).is_err() && Gamma::new(1.0, bad).is_err());
+        assert!(LogNormal::new(0.0, bad).is_err());
+        assert!(Weibull::new(bad).is_err());
+        assert!(Choice::new(&[1.0, bad]).is_err());
+    }
+    assert!(LogNormal::new(infinite, 1.0).is_err());
+    for bad in [-1.0, 0.0, nan, infinite] {
+        assert!(Beta::new(bad, 1.0).is_err() && Beta::new(1.0, bad).is_err());
+        assert!(StudentT::new(bad).is_err() && Gamma::chi_square(bad).is_err());
+        assert!(Dirichlet::new(&[1.0, bad]).is_err());
+        assert!(TruncatedNormal::new(0.0, bad, 0.0, 1.0).is_err());
+    }
+    for bad in [-0.1, 1.1, nan] {
+        assert!(Binomial::new(5, bad).is_err() && Geometric::new(bad).is_err());
+        assert!(Multinomial::new(5, &[bad, 0.1]).is_err());
+    }
+    assert!(Geometric::new(0.0).is_err() && Binomial::new(-1, 0.5).is_err());
+    assert!(Poisson::new(-1.0).is_err() && Poisson::new(nan).is_err());
+    assert!(Poisson::new(Poisson::MAX_MEAN).is_ok() && Poisson::new(9.3e18).is_err());
+    assert!(Choice::new(&[]).is_err() && Choice::new(&[0.0, 0.0]).is_err());
+    assert!(Choice::new(&[1e308, 1e308]).is_err());
+    assert!(
+        Subsets::new(3, 4).is_err()
+            && Subsets::new(3, 0).is_err()
+            && Subsets::new(1 << 63, 1).is_err()
+    );
+    assert!(
+        Dirichlet::new(&[]).is_err()
+            && Multinomial::new(3, &[]).is_err()
+            && Sphere::new(0).is_err()
+    );
+    assert!(
+        Multinomial::new(3, &[0.7, 0.7, 0.1]).is_err() && Multinomial::new(-3, &[1.0]).is_err()
+    );
+    for (low, high) in [
+        (1.0, 1.0),
+        (2.0, 1.0),
+        (nan, 1.0),
+        (0.0, nan),
+        (1e101, infinite),
+        (infinite, infinite),
+    ] {
+        assert!(
+            TruncatedNormal::new(0.0, 1.0, low, high).is_err(),
+            "{low} {high}"
+        );
+    }
+    for covariance in [
+        [1.0, 2.0, 2.0, 1.0],
+        [1.0, 0.1, 0.2, 1.0],
+        [-1.0, 0.0, 0.0, 1.0],
+        [0.0, 0.5, 0.5, 1.0],
+    ] {
+        assert!(
+            MultivariateNormal::new(&[0.0; 2], &covariance).is_err(),
+            "{covariance:?}"
+        );
+    }
+    assert!(MultivariateNormal::new(&[0.0; 2], &[1.0; 3]).is_err());
+    assert_eq!(
+        format!("{}", Gamma::new(-1.0, 1.0).unwrap_err()),
+        "shape < 0"
+    );
+}
+
+#[test]
+fn edges_of_parameters_give_the_one_number_that_is_possible() {
+    fn all<D: private::Sealed<Number: PartialEq + Default>>(distribution: &D, wanted: D::Number) {
+        let mut out = [(); 500].map(|()| D::Number::default());
+        elements().draw(distribution, 0, &mut out).unwrap();
+        assert!(out.iter().all(|x| *x == wanted));
+    }
+    all(&Gamma::new(0.0, 1.0).unwrap(), 0.0);
+    all(&Gamma::new(2.0, 0.0).unwrap(), 0.0);
+    all(&Weibull::new(0.0).unwrap(), 0.0);
+    all(&LogNormal::new(0.0, 0.0).unwrap(), 1.0);
+    all(&Geometric::new(1.0).unwrap(), 1);
+    all(&Geometric::new(1e-300).unwrap(), i64::MAX);
+    all(&Poisson::new(0.0).unwrap(), 0);
+    all(&Binomial::new(0, 0.5).unwrap(), 0);
+    all(&Binomial::new(9, 0.0).unwrap(), 0);
+    all(&Binomial::new(i64::MAX, 0.0).unwrap(), 0);
+    all(&Binomial::new(9, 1.0).unwrap(), 9);
+    all(&Choice::new(&[0.0, 3.0, 0.0]).unwrap(), 1);
+    all(&Multinomial::new(0, &[0.5, 0.5]).unwrap(), 0);
+    all(&MultivariateNormal::new(&[2.5], &[0.0]).unwrap(), 2.5);
+    all(&Dirichlet::new(&[3.0]).unwrap(), 1.0);
+}
+
+#[test]
+fn extreme_parameters_come_to_an_end_and_stay_in_range() {
+    fn all<D: private::Sealed>(
+        distribution: &D,
+        zero: D::Number,
+        is_right: impl Fn(&D::Number) -> bool,
+    ) {
+        let mut out = vec![zero; 2000 * distribution.width()];
+        elements().draw(distribution, 0, &mut out).unwrap();
+        assert!(out.iter().all(is_right));
+    }
+    all(&Gamma::new(1e-300, 1.0).unwrap(), 0.0, |x| *x == 0.0);
+    all(&Gamma::new(1e300, 1.0).unwrap(), 0.0, |x| {
+        (*x / 1e300 - 1.0).abs() < 1e-10
+    });
+    all(&Beta::new(1e-300, 1e-300).unwrap(), 0.0, |x| {
+        *x == 0.0 || *x == 1.0
+    });
+    all(&Beta::new(1e300, 1e300).unwrap(), 0.0, |x| {
+        (*x - 0.5).abs() < 1e-10
+    });
+    all(&Dirichlet::new(&[1e-300, 1e-300]).unwrap(), 0.0, |x| {
+        *x == 0.0 || *x == 1.0
+    });
+    all(&StudentT::new(1e-3).unwrap(), 0.0, |x| !x.is_nan());
+    all(&Weibull::new(1e-3).unwrap(), 0.0, |x| *x >= 0.0);
+    for (low, high) in [
+        (1e99, f64::INFINITY),
+        (50.0, 50.0 + 1e-9),
+        (-1e15, -1e10),
+        (-1e300, 1e300),
+        (0.0, 1e-300),
+    ] {
+        let distribution = TruncatedNormal::new(0.0, 1.0, low, high).unwrap();
+        all(&distribution, 0.0, |x| (low..=high).contains(x));
+    }
+    let near = |mean: f64, x: i64| (x as f64 - mean).abs() < 8.0 * mean.sqrt() + 1e3;
+    for mean in [1e12, 1e15, 1e18, Poisson::MAX_MEAN] {
+        all(&Poisson::new(mean).unwrap(), 0, |x| near(mean, *x));
+    }
+    for n in [1 << 40, 1 << 53, i64::MAX] {
+        let distribution = Binomial::new(n, 0.5).unwrap();
+        all(&distribution, 0, |x| near(n as f64 / 2.0, *x));
+        all(&Binomial::new(n, 3.0 / n as f64).unwrap(), 0, |x| *x < 40);
+        let rows = Multinomial::new(n, &[0.1, 0.2, 0.7]).unwrap();
+        let mut out = [0; 300];
+        elements().draw(&rows, 0, &mut out).unwrap();
+        assert!(out.chunks(3).all(|row| row.iter().sum::<i64>() == n));
+    }
+}
+
+#[test]
+fn a_weight_of_zero_never_comes_and_roundings_lose_none() {
+    for count in [1usize, 2, 3, 10, 1000] {
+        for seed in 0..20 {
+            let weight =
+                |i: usize| f64::from((i as u32).wrapping_mul(2_654_435_761).rotate_left(seed) % 7);
+            let weights: Vec<f64> = (0..count).map(weight).collect();
+            let Ok(choice) = Choice::new(&weights) else {
+                assert!(weights.iter().all(|weight| *weight == 0.0));
+                continue;
+            };
+            let mut out = [0; 3000];
+            elements().draw(&choice, 0, &mut out).unwrap();
+            assert!(out.iter().all(|index| weights[*index as usize] > 0.0));
+        }
+    }
+}

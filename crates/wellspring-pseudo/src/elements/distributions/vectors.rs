@@ -1,0 +1,272 @@
+//! Rows of numbers that depend on each other.
+
+use super::counts::{Binomial, Chance};
+use super::gamma::StandardGamma;
+use super::private::Sealed;
+use super::{ElementError, Elements};
+use crate::elements::arrays::Kind;
+use crate::elements::functions::{exp, ln, sqrt};
+
+/// Rows of k numbers from 0 to 1 whose sum is 1.
+#[derive(Clone, Debug)]
+pub struct Dirichlet {
+    parts: Vec<StandardGamma>,
+    are_small: bool,
+}
+
+impl Dirichlet {
+    /// Number j of a row is on average `alpha[j]` of their sum.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `alpha` is empty, or one of it is not above 0 or not finite.
+    pub fn new(alpha: &[f64]) -> Result<Self, ElementError> {
+        if alpha.is_empty() || !alpha.iter().all(|alpha| *alpha > 0.0 && alpha.is_finite()) {
+            return Err(ElementError::Parameter("alpha <= 0"));
+        }
+        Ok(Self {
+            parts: alpha.iter().copied().map(StandardGamma::new).collect(),
+            are_small: alpha.iter().any(|alpha| *alpha < 1.0),
+        })
+    }
+}
+
+impl Sealed for Dirichlet {
+    type Number = f64;
+
+    fn width(&self) -> usize {
+        self.parts.len()
+    }
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        let mut parts = self.parts.iter().cycle();
+        elements.fill_each::<32, _>(Kind::Dirichlet, first, out, |words| {
+            let part = parts.next().expect("there is at least one part");
+            if self.are_small {
+                let (x, root) = part.draw_parts(words);
+                ln(x) + root
+            } else {
+                part.draw(words)
+            }
+        })?;
+        for row in out.chunks_mut(self.parts.len()) {
+            if self.are_small {
+                // All may be too small for a float, and still have quotients.
+                let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                for number in &mut *row {
+                    *number = exp(*number - largest);
+                }
+            }
+            let sum = row.iter().fold(0.0, |sum, number| sum + number);
+            for number in row {
+                *number /= sum;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows of k counts: how often each of k results comes in n trials.
+#[derive(Clone, Debug)]
+pub struct Multinomial {
+    n: i64,
+    /// The probability of each result if none before it came; `None` for 1.
+    chances: Vec<Option<Chance>>,
+}
+
+impl Multinomial {
+    /// `n` trials, of which each has result j with the probability `p[j]`. The last result has what is left to 1, as in
+    /// NumPy.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `n` is below 0, `p` is empty, one of it is not from 0 to 1, or the sum without the last
+    /// is above 1 + 10^-12.
+    pub fn new(n: i64, p: &[f64]) -> Result<Self, ElementError> {
+        let Some((_, before_last)) = p.split_last() else {
+            return Err(ElementError::Parameter("pvals is empty"));
+        };
+        if n < 0 {
+            return Err(ElementError::Parameter("n < 0"));
+        }
+        if !p.iter().all(|p| (0.0..=1.0).contains(p)) {
+            return Err(ElementError::Parameter(
+                "pvals < 0, pvals > 1 or pvals contains NaNs",
+            ));
+        }
+        let mut left = 1.0;
+        let mut chances = Vec::new();
+        for p in before_last {
+            let share = if left > 0.0 { p / left } else { 0.0 };
+            chances.push((share < 1.0).then(|| Chance::new(share)));
+            left -= p;
+        }
+        if left < -1e-12 {
+            return Err(ElementError::Parameter("sum(pvals[:-1]) > 1.0"));
+        }
+        chances.push(None);
+        Ok(Self { n, chances })
+    }
+}
+
+impl Sealed for Multinomial {
+    type Number = i64;
+
+    fn width(&self) -> usize {
+        self.chances.len()
+    }
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let (mut column, mut left) = (0, self.n);
+        elements.fill_each::<32, _>(Kind::Multinomial, first, out, |words| {
+            if column == self.chances.len() {
+                (column, left) = (0, self.n);
+            }
+            let chance = self.chances[column];
+            column += 1;
+            let count = match chance {
+                // Of more than 2^53 trials, rounding may make it one too many.
+                Some(chance) if left > 0 => {
+                    (Binomial::of(left as f64, chance).draw(words) as i64).min(left)
+                }
+                _ => left,
+            };
+            left -= count;
+            count
+        })
+    }
+}
+
+/// Rows of k normal numbers with a covariance.
+#[derive(Clone, Debug)]
+pub struct MultivariateNormal {
+    mean: Vec<f64>,
+    /// The columns of the lower triangle, one after the other: column j has k - j numbers.
+    factor: Vec<f64>,
+}
+
+impl MultivariateNormal {
+    /// Rows with this mean, and with this covariance, which has the rows of a symmetric matrix one after the other.
+    ///
+    /// The matrix is L times its transpose (Cholesky), and a row is the mean + L z. A matrix without full rank is taken too.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `mean` is empty, a number is not finite, or `covariance` is no symmetric matrix of this
+    /// size, or has an eigenvalue below 0: within 10^-8 of its largest variance.
+    pub fn new(mean: &[f64], covariance: &[f64]) -> Result<Self, ElementError> {
+        let k = mean.len();
+        if k == 0 || k.checked_mul(k) != Some(covariance.len()) {
+            return Err(ElementError::Parameter(
+                "mean and cov must have same length",
+            ));
+        }
+        if !mean
+            .iter()
+            .chain(covariance)
+            .all(|number| number.is_finite())
+        {
+            return Err(ElementError::Parameter("mean and cov must be finite"));
+        }
+        let largest = (0..k).map(|i| covariance[i * k + i]).fold(0.0, f64::max);
+        let tolerance = 1e-8 * largest;
+        let unlike = |i: usize| {
+            (0..i).any(|j| (covariance[i * k + j] - covariance[j * k + i]).abs() > tolerance)
+        };
+        if (0..k).any(unlike) {
+            return Err(ElementError::Parameter("cov is not symmetric"));
+        }
+        let not_positive = ElementError::Parameter("cov is not positive-semidefinite");
+        let mut rest = covariance.to_vec();
+        let mut factor = Vec::with_capacity(k * (k + 1) / 2);
+        for j in 0..k {
+            let pivot = rest[j * k + j];
+            let is_zero = pivot <= tolerance * 1e-4;
+            if pivot < -tolerance || is_zero && (j..k).any(|i| rest[i * k + j].abs() > tolerance) {
+                return Err(not_positive);
+            }
+            let root = if is_zero { 0.0 } else { sqrt(pivot) };
+            let column = factor.len();
+            factor.push(root);
+            for i in j + 1..k {
+                factor.push(if is_zero { 0.0 } else { rest[i * k + j] / root });
+            }
+            for i in j + 1..k {
+                for m in j + 1..=i {
+                    rest[i * k + m] -= factor[column + i - j] * factor[column + m - j];
+                }
+            }
+        }
+        let mean = mean.to_vec();
+        Ok(Self { mean, factor })
+    }
+}
+
+impl Sealed for MultivariateNormal {
+    type Number = f64;
+
+    fn width(&self) -> usize {
+        self.mean.len()
+    }
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        elements.normals(Kind::MultivariateNormal, first, out)?;
+        let mut result = vec![0.0; self.mean.len()];
+        for row in out.chunks_mut(self.mean.len()) {
+            result.copy_from_slice(&self.mean);
+            let mut columns = &self.factor[..];
+            for (j, z) in row.iter().enumerate() {
+                let (column, others) = columns.split_at(row.len() - j);
+                columns = others;
+                for (sum, part) in result[j..].iter_mut().zip(column) {
+                    *sum += part * z;
+                }
+            }
+            row.copy_from_slice(&result);
+        }
+        Ok(())
+    }
+}
+
+/// Rows of k numbers: points on the sphere with the radius 1 in k dimensions (M. E. Muller, 1959).
+#[derive(Clone, Copy, Debug)]
+pub struct Sphere {
+    dimensions: usize,
+}
+
+impl Sphere {
+    /// Points in so many dimensions: on a circle in 2, and 1 or -1 in 1.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if there is no dimension.
+    pub fn new(dimensions: usize) -> Result<Self, ElementError> {
+        if dimensions == 0 {
+            return Err(ElementError::Parameter("dimensions < 1"));
+        }
+        Ok(Self { dimensions })
+    }
+}
+
+impl Sealed for Sphere {
+    type Number = f64;
+
+    fn width(&self) -> usize {
+        self.dimensions
+    }
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        elements.normals(Kind::Sphere, first, out)?;
+        for row in out.chunks_mut(self.dimensions) {
+            let square = row.iter().fold(0.0, |sum, number| sum + number * number);
+            let radius = sqrt(square);
+            if radius > 0.0 {
+                row.iter_mut().for_each(|number| *number /= radius);
+            } else {
+                // All are 0, once in 2^53 points at most.
+                row[0] = 1.0;
+            }
+        }
+        Ok(())
+    }
+}
