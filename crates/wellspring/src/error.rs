@@ -1,5 +1,6 @@
 //! The one error of an engine.
 
+use crate::seed_file::SeedFileError;
 use core::fmt;
 use wellspring_os::memory::MemoryError;
 
@@ -17,6 +18,8 @@ pub enum Error {
     Thread,
     /// A source read the engine that draws on it: it would wait for itself.
     SourceReadsEngine,
+    /// The seed file that the engine [requires](crate::EngineBuilder::require_seed_file) cannot be used.
+    SeedFile(SeedFileError),
 }
 
 impl fmt::Display for Error {
@@ -31,6 +34,7 @@ impl fmt::Display for Error {
             Error::TooManySources => "more than 16 sources",
             Error::Thread => "no thread for a harvester (too many threads or open files)",
             Error::SourceReadsEngine => "a source reads the engine that draws on it",
+            Error::SeedFile(error) => return write!(f, "the seed file cannot be used: {error}"),
         })
     }
 }

@@ -26,8 +26,9 @@
 //!
 //! | for | use |
 //! |---|---|
-//! | keys, nonces, tokens | [`fill`], [`try_fill`], [`u32()`](fn@u32), [`u64()`](fn@u64), [`bytes`] |
+//! | keys, nonces, tokens | [`fill`], [`try_fill`], [`u32()`](fn@u32), [`u64()`](fn@u64), [`bytes`], [`random()`] |
 //! | fair dice, samples, orders | [`below`], [`range`], [`shuffle`], [`choose`], [`f64()`](fn@f64), [`bool()`](fn@bool) |
+//! | UUIDs, ULIDs, trace ids and their text | [`ids`] |
 //! | code that takes a rand_core generator | [`rng()`], a handle to the same |
 //! | hot loops | [`LocalRng`], owned and `Send` |
 //! | another mode, function or topology, your own sources | [`Engine::builder`] |
@@ -51,11 +52,13 @@ mod engine;
 mod error;
 mod fresh_entropy;
 mod global;
+pub mod ids;
 mod mode;
 mod numbers;
 #[cfg(any(feature = "rand_core_06", feature = "rand_core_09"))]
 mod older_rand_core;
 pub mod pseudo;
+mod random;
 mod rng;
 pub mod seed_file;
 mod topology_linux;
@@ -70,6 +73,7 @@ pub use global::{
 };
 pub use mode::{Mode, UnknownMode};
 pub use numbers::Integer;
+pub use random::{Random, random};
 pub use rng::{LocalRng, ThreadRng, below, bool, choose, f64, range, rng, shuffle, u16, u32, u64};
 pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};

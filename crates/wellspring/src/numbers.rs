@@ -8,6 +8,10 @@ use rand_core::Rng;
 pub(crate) use shuffle::shuffle;
 
 /// The primitive integers: what `below` and `range` draw. No other type can implement it.
+#[diagnostic::on_unimplemented(
+    message = "`below` and `range` draw integers, and `{Self}` is none",
+    note = "a fraction from low to high is `low + (high - low) * wellspring::f64()`"
+)]
 pub trait Integer: sealed::Integer {}
 
 mod sealed {
@@ -152,16 +156,11 @@ pub(crate) fn f64(rng: &mut impl Rng) -> f64 {
 #[inline]
 pub(crate) fn choose<'a, T>(rng: &mut impl Rng, slice: &'a [T]) -> Option<&'a T> {
     let last = slice.len().checked_sub(1)?;
-    slice.get(index(rng, last))
-}
-
-/// One of `0..=last`. Half a word is enough for most slices.
-#[inline]
-fn index(rng: &mut impl Rng, last: usize) -> usize {
-    match u32::try_from(last) {
+    // Half a word is enough for most slices.
+    slice.get(match u32::try_from(last) {
         Ok(last) => up_to_u32(rng, last) as usize,
         Err(_) => up_to_u64(rng, last as u64) as usize,
-    }
+    })
 }
 
 /// Writes the functions of this module as methods or, without a receiver, as free functions. `$rng` is the generator they

@@ -7,6 +7,7 @@ use crate::numbers::numbers;
 use core::convert::Infallible;
 use core::fmt;
 use rand_core::{TryCryptoRng, TryRng};
+use wellspring_os::thread_state::CurrentThread;
 
 /// An owned generator: a tap that is not tied to a thread.
 ///
@@ -19,7 +20,9 @@ use rand_core::{TryCryptoRng, TryRng};
 /// let sum: u64 = (0..1000).map(|_| rng.range(1..=6)).sum();
 /// assert!((1000..=6000).contains(&sum));
 /// ```
-pub struct LocalRng {
+// The compiler shows this line, and that of `ThreadRng`, where it misses a trait of an older rand.
+#[rustfmt::skip]
+pub struct LocalRng { // rand 0.9: feature "rand_core_09"; rand 0.8: feature "rand_core_06"
     tap: OwnedTap,
     engine: Engine,
 }
@@ -29,7 +32,7 @@ impl LocalRng {
     #[must_use]
     pub fn new(engine: Engine) -> Self {
         Self {
-            tap: engine.inner().new_owned_tap(),
+            tap: engine.inner.new_owned_tap(),
             engine,
         }
     }
@@ -37,13 +40,7 @@ impl LocalRng {
     /// Fills `destination`, of any length. Waits until the engine is seeded with 128 bits.
     #[inline(always)]
     pub fn fill(&mut self, destination: &mut [u8]) {
-        self.engine.inner().fill(&mut self.tap, destination);
-    }
-
-    /// A number, in a register: as [`fill`](Self::fill).
-    #[inline(always)]
-    fn number<const N: usize>(&mut self) -> [u8; N] {
-        self.engine.inner().read(&mut self.tap, Registers)
+        self.engine.inner.fill(&mut self.tap, destination);
     }
 
     /// Fills `destination`, of any length. Does not wait.
@@ -53,7 +50,7 @@ impl LocalRng {
     /// [`Error::NotSeeded`]; `destination` is then untouched.
     #[inline(always)]
     pub fn try_fill(&mut self, destination: &mut [u8]) -> Result<(), Error> {
-        self.engine.inner().try_fill(&mut self.tap, destination)
+        self.engine.inner.try_fill(&mut self.tap, destination)
     }
 
     /// `N` random bytes, as good as those of [`fill`](Self::fill).
@@ -79,7 +76,7 @@ impl Engine {
 impl Default for LocalRng {
     /// A generator on the engine of the process.
     fn default() -> Self {
-        Self::new(global::engine().clone())
+        Self::new(Engine::process().clone())
     }
 }
 
@@ -93,7 +90,7 @@ impl fmt::Debug for LocalRng {
 ///
 /// It holds nothing, so it may be copied, kept and sent anywhere.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ThreadRng;
+pub struct ThreadRng; // rand 0.9: feature "rand_core_09"; rand 0.8: feature "rand_core_06"
 
 /// A handle with rand_core's traits that reads as [`fill`](crate::fill) does.
 ///
@@ -142,10 +139,10 @@ macro_rules! rand_core_traits {
     };
 }
 
-rand_core_traits!(LocalRng, self => self.number(), |bytes: &mut [u8]| self.fill(bytes));
+rand_core_traits!(LocalRng, self => self.engine.inner.read(&mut self.tap, Registers), |bytes: &mut [u8]| self.fill(bytes));
 rand_core_traits!(ThreadRng, self => global::number(), |bytes: &mut [u8]| global::fill(bytes));
-rand_core_traits!(Engine, self => Engine::number(self), |bytes: &mut [u8]| Engine::fill(self, bytes));
-rand_core_traits!(&Engine, self => Engine::number(self), |bytes: &mut [u8]| Engine::fill(self, bytes));
+rand_core_traits!(Engine, self => self.bytes_with_thread(CurrentThread::find()), |bytes: &mut [u8]| Engine::fill(self, bytes));
+rand_core_traits!(&Engine, self => self.bytes_with_thread(CurrentThread::find()), |bytes: &mut [u8]| Engine::fill(self, bytes));
 
 #[cfg(test)]
 mod tests {

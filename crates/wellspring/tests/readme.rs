@@ -12,6 +12,7 @@ fn the_functions() -> Result<(), Box<dyn Error>> {
     wellspring::fill(&mut key);                     // keys, nonces, tokens
     let ticket = wellspring::u64();
     let nonce = wellspring::bytes::<12>();
+    let id = wellspring::ids::uuid7();              // also uuid4, ulid, and their text
 
     let mut shared = wellspring::rng();             // a handle; rand_core 0.10 traits
     let die = wellspring::range(1..=6);             // unbiased; also below, f64, bool, shuffle, choose
