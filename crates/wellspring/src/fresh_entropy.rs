@@ -13,7 +13,8 @@ use wellspring_os::sandbox;
 /// know yet that they were copied.
 pub(crate) struct FreshEntropy {
     digest: [u8; 32],
-    has_system_output: bool,
+    /// Whether output of the system's generator, which was seeded, is hashed in. Then it has 256 bits of min-entropy.
+    pub(crate) has_system_output: bool,
 }
 
 impl FreshEntropy {
@@ -29,7 +30,7 @@ impl FreshEntropy {
         hash.update(&self.digest);
         self.has_system_output = os_random(&mut self.digest) == Ok(self.digest.len());
         hash.update(&self.digest);
-        for instruction in [Instruction::Rdseed, Instruction::Rdrand] {
+        for instruction in [Instruction::Seed, Instruction::Number] {
             add_words(instruction, &mut hash);
         }
         // The vDSO reads these two with a system call where the machine's clock allows no other way.
@@ -41,11 +42,6 @@ impl FreshEntropy {
         hash.update(&cycles().to_le_bytes());
         hash.finish_into(&mut self.digest);
         &self.digest
-    }
-
-    /// Whether output of the system's generator, which was seeded, is hashed in. Then it has 256 bits of min-entropy.
-    pub(crate) fn has_system_output(&self) -> bool {
-        self.has_system_output
     }
 }
 

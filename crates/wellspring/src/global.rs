@@ -1,6 +1,6 @@
 //! The engine of the process, and the functions that read from it.
 
-use crate::engine::{Engine, EngineInner, Harvester, Registers, Stats};
+use crate::engine::{Engine, EngineInner, Harvester, Registers, Stats, TwoRegisters};
 use crate::error::Error;
 use wellspring_os::inheritance::{self, SECRET_BYTES};
 use wellspring_os::once_box::{OnceBox, OnceRef};
@@ -11,26 +11,9 @@ static ENGINE: OnceBox<Engine> = OnceBox::new();
 /// The same without its handle, after the first read: the hot path loads one address less.
 static INNER: OnceRef<EngineInner> = OnceRef::new();
 
-/// The engine of the process, made with the defaults by the first caller.
-///
-/// # Panics
-///
-/// If the system has no memory that is wiped on fork.
-#[inline(always)]
-pub(crate) fn engine() -> &'static Engine {
-    ENGINE.get_or_init(|| {
-        inheritance::register(draw_for_child);
-        match Engine::builder().build() {
-            Ok(engine) => engine,
-            Err(error) => panic!("wellspring: {error}"),
-        }
-    })
-}
-
-/// The same at the first read of the process.
 #[cold]
 fn first_inner() -> &'static EngineInner {
-    let inner = engine().inner();
+    let inner = &*Engine::process().inner;
     INNER.set(inner);
     inner
 }
@@ -39,19 +22,26 @@ fn first_inner() -> &'static EngineInner {
 fn draw_for_child(secret: &mut [u8; SECRET_BYTES]) -> bool {
     ENGINE
         .get()
-        .is_some_and(|engine| engine.inner().draw_for_child(secret))
+        .is_some_and(|engine| engine.inner.draw_for_child(secret))
 }
 
 impl Engine {
-    /// The engine of the process, which the functions of the crate's root read from.
+    /// The engine of the process, made with the defaults by the first caller. The functions of the crate's root read from it.
     ///
     /// # Panics
     ///
     /// If the system has no memory that a child process would find wiped. All functions that read from the engine
     /// panic in the same case.
     #[must_use]
+    #[inline(always)]
     pub fn process() -> &'static Engine {
-        engine()
+        ENGINE.get_or_init(|| {
+            inheritance::register(draw_for_child);
+            match Engine::builder().build() {
+                Ok(engine) => engine,
+                Err(error) => panic!("wellspring: {error}"),
+            }
+        })
     }
 
     /// The engine of the process, like [`process`](Self::process), for callers who must not panic.
@@ -101,6 +91,22 @@ pub(crate) fn number<const N: usize>() -> [u8; N] {
     }
 }
 
+/// 16 bytes in registers: as [`fill`].
+#[inline(always)]
+pub(crate) fn wide() -> u128 {
+    #[cold]
+    #[inline(never)]
+    fn first() -> (u64, u64) {
+        first_inner().read(CurrentThread::find(), TwoRegisters)
+    }
+
+    let (low, high) = match INNER.get() {
+        Some(inner) => inner.read(CurrentThread::find(), TwoRegisters),
+        None => first(),
+    };
+    u128::from(high) << 64 | u128::from(low)
+}
+
 /// Fills `destination`, of any length. Does not wait.
 ///
 /// # Errors
@@ -108,14 +114,14 @@ pub(crate) fn number<const N: usize>() -> [u8; N] {
 /// [`Error::NotSeeded`]; `destination` is then untouched.
 #[inline]
 pub fn try_fill(destination: &mut [u8]) -> Result<(), Error> {
-    engine().try_fill(destination)
+    Engine::process().try_fill(destination)
 }
 
 /// `N` random bytes, as good as those of [`fill`].
 #[must_use]
 #[inline]
 pub fn bytes<const N: usize>() -> [u8; N] {
-    engine().bytes()
+    Engine::process().bytes()
 }
 
 /// Reseeds every node of the process's engine and moves every tap to a fresh key: see [`Engine::reseed`].
@@ -124,7 +130,7 @@ pub fn bytes<const N: usize>() -> [u8; N] {
 ///
 /// [`Error::NotSeeded`] if the sources yielded nothing to reseed with.
 pub fn reseed() -> Result<u64, Error> {
-    engine().reseed()
+    Engine::process().reseed()
 }
 
 /// Starts a [harvester](crate::EngineBuilder::harvester) for the process's engine, which lasts as long as the process. Has
@@ -137,22 +143,22 @@ pub fn reseed() -> Result<u64, Error> {
 ///
 /// [`Error::Thread`] if the system has no thread for it.
 pub fn start_harvester(harvester: Harvester) -> Result<(), Error> {
-    engine().start_harvester(harvester)
+    Engine::process().start_harvester(harvester)
 }
 
 /// Separates the process's engine from all copies of it: see [`Engine::diverge_from_clones`].
 pub fn diverge_from_clones() -> u64 {
-    engine().diverge_from_clones()
+    Engine::process().diverge_from_clones()
 }
 
 /// The generation of the process's engine: see [`Engine::generation`].
 #[must_use]
 pub fn generation() -> u64 {
-    engine().generation()
+    Engine::process().generation()
 }
 
 /// Statistics of the process's engine. They contain no secret. Allocates.
 #[must_use]
 pub fn stats() -> Stats {
-    engine().stats()
+    Engine::process().stats()
 }

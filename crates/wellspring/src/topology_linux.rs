@@ -1,9 +1,9 @@
 //! The nodes and CPUs of this machine, from sysfs.
 
 use wellspring_core::topology::{MAX_CPUS, SystemNode, Topology};
-use wellspring_os::os::{read_file, take_number};
+use wellspring_os::os::{self, read_file};
 
-const SYSTEM: &[u8] = b"/sys/devices/system";
+const SYSTEM: &str = "/sys/devices/system";
 
 /// The length of the longest file: 64 distances, or the CPUs of a machine that has every third of 4096.
 const MAX_FILE_BYTES: usize = 8192;
@@ -11,78 +11,43 @@ const MAX_FILE_BYTES: usize = 8192;
 /// The nodes and CPUs of this machine, or one node if the system does not say.
 #[inline(never)]
 pub(crate) fn topology() -> Topology {
-    Sysfs::new(SYSTEM)
-        .topology()
-        .unwrap_or_else(|| Topology::single(cpus()))
+    topology_in(SYSTEM).unwrap_or_else(|| Topology::single(cpus()))
 }
 
 /// The number of CPUs that this machine can have.
 pub(crate) fn cpus() -> usize {
-    let possible = Sysfs::new(SYSTEM).list(b"/cpu/possible", 0);
-    last_cpu(&possible.unwrap_or_default()).unwrap_or(1)
+    let possible = list(SYSTEM, "cpu/possible");
+    last_cpu(&possible.unwrap_or_default()).unwrap_or_else(os::cpu_count)
 }
 
-/// A directory in the form of `/sys/devices/system`.
-struct Sysfs<'a> {
-    folder: &'a [u8],
-    /// On the heap: the first read of a process runs this, perhaps on a small stack.
-    buffer: Vec<u8>,
+/// The topology that a directory in the form of `/sys/devices/system` describes.
+fn topology_in(folder: &str) -> Option<Topology> {
+    let numbers = list(folder, "node/online")?;
+    if let [only] = numbers[..] {
+        // Most machines have one node. The first read of a process is not slowed by more files.
+        let cpus = list(folder, &format!("node/node{only}/cpulist"))?;
+        return last_cpu(&cpus).map(Topology::single);
+    }
+    let with_memory = list(folder, "node/has_memory").unwrap_or_else(|| numbers.clone());
+    let mut nodes = Vec::new();
+    for &number in &numbers {
+        let of_node = |file| list(folder, &format!("node/node{number}/{file}"));
+        nodes.push(SystemNode {
+            number,
+            cpus: of_node("cpulist").unwrap_or_default(),
+            has_memory: with_memory.binary_search(&number).is_ok(),
+            distances: of_node("distance").unwrap_or_default(),
+        });
+    }
+    Topology::from_system(&nodes).ok()
 }
 
-impl<'a> Sysfs<'a> {
-    fn new(folder: &'a [u8]) -> Self {
-        Self {
-            folder,
-            buffer: vec![0; MAX_FILE_BYTES],
-        }
-    }
-
-    /// The topology that the directory describes.
-    fn topology(mut self) -> Option<Topology> {
-        let numbers = self.list(b"/node/online", 0)?;
-        if let [only] = numbers[..] {
-            // Most machines have one node. The first read of a process is not slowed by more files.
-            let cpus = self.list(b"/node/node#/cpulist", only)?;
-            return last_cpu(&cpus).map(Topology::single);
-        }
-        let with_memory = self
-            .list(b"/node/has_memory", 0)
-            .unwrap_or_else(|| numbers.clone());
-        let mut nodes = Vec::new();
-        for &number in &numbers {
-            nodes.push(SystemNode {
-                number,
-                cpus: self
-                    .list(b"/node/node#/cpulist", number)
-                    .unwrap_or_default(),
-                has_memory: with_memory.binary_search(&number).is_ok(),
-                distances: self
-                    .list(b"/node/node#/distance", number)
-                    .unwrap_or_default(),
-            });
-        }
-        Topology::from_system(&nodes).ok()
-    }
-
-    /// The numbers in a file of the directory. In the name of the file `number` takes the place of `#`.
-    #[inline(never)]
-    fn list(&mut self, file: &[u8], number: u32) -> Option<Vec<u32>> {
-        let mut path = Vec::from(self.folder);
-        for &byte in file {
-            match byte {
-                b'#' => push_decimal(&mut path, number),
-                _ => path.push(byte),
-            }
-        }
-        parse_list(read_file(&path, &mut self.buffer)?)
-    }
-}
-
-fn push_decimal(text: &mut Vec<u8>, number: u32) {
-    if number >= 10 {
-        push_decimal(text, number / 10);
-    }
-    text.push(b'0' + (number % 10) as u8);
+/// The numbers in a file of the directory.
+fn list(folder: &str, file: &str) -> Option<Vec<u32>> {
+    // On the heap: the first read of a process runs this, perhaps on a small stack.
+    let mut buffer = vec![0; MAX_FILE_BYTES];
+    let path = format!("{folder}/{file}");
+    parse_list(read_file(path.as_bytes(), &mut buffer)?)
 }
 
 fn last_cpu(cpus: &[u32]) -> Option<usize> {
@@ -92,27 +57,15 @@ fn last_cpu(cpus: &[u32]) -> Option<usize> {
 /// The kernel's two formats of lists: `0-3,8,10-11` of CPUs and nodes, `10 20 30` of distances; empty for none. Only
 /// numbers that a topology can describe.
 fn parse_list(text: &[u8]) -> Option<Vec<u32>> {
+    let text = str::from_utf8(text).ok()?.trim_ascii_end();
     let mut numbers = Vec::new();
-    let mut rest = text.trim_ascii_end();
-    while !rest.is_empty() {
-        let mut number = take_number(&mut rest)?;
-        let mut last = number;
-        if let Some(after) = rest.strip_prefix(b"-") {
-            rest = after;
-            last = take_number(&mut rest)?;
-        }
+    for range in text.split([',', ' ']).filter(|range| !range.is_empty()) {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
         if last as usize >= MAX_CPUS {
             return None;
         }
-        while number <= last {
-            numbers.push(number);
-            number += 1;
-        }
-        match rest.split_first() {
-            Some((b',' | b' ', after)) => rest = after,
-            Some(_) => return None,
-            None => {}
-        }
+        numbers.extend(first..=last);
     }
     Some(numbers)
 }
@@ -120,8 +73,8 @@ fn parse_list(text: &[u8]) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_os = "linux")]
     use std::fs;
-    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn lists_are_read_as_the_kernel_writes_them() {
@@ -144,6 +97,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_machine_with_a_memoryless_node_is_read_from_sysfs() {
         let folder = std::env::temp_dir().join(format!("wellspring-sysfs-{}", std::process::id()));
@@ -162,7 +116,7 @@ mod tests {
             write(&format!("node/node{number}/cpulist"), cpus);
             write(&format!("node/node{number}/distance"), distance);
         }
-        let topology = Sysfs::new(folder.as_os_str().as_bytes()).topology();
+        let topology = topology_in(folder.to_str().unwrap());
         fs::remove_dir_all(&folder).unwrap();
         let topology = topology.unwrap();
         let nodes: Vec<usize> = (0..6).map(|cpu| topology.node_of(cpu)).collect();

@@ -1,6 +1,6 @@
 //! Calls that a signal handler leaves by siglongjmp: what they worked on goes on to work. The reads of threads are in
 //! `nested.rs`.
-#![cfg(target_arch = "x86_64")]
+#![cfg(all(target_arch = "x86_64", not(target_env = "musl")))]
 
 mod common;
 

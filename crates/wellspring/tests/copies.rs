@@ -11,10 +11,9 @@ use std::io::{Read, Write};
 use std::os::fd::FromRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use wellspring::clone_detection::{self, CloneEvents, GenerationPage, PageError};
-use wellspring::{Engine, EngineBuilder, FileFault, Harvester, Mode, OsError};
+use wellspring::clone_detection::{self, GenerationPage, PageError};
+use wellspring::{Engine, EngineBuilder, FileFault, Mode, OsError};
 
 /// A file of a test's own, removed at its end.
 struct Scratch(PathBuf);
@@ -288,85 +287,4 @@ fn a_bump_in_every_moment_holds_no_reader_up() {
             engine.fill(&mut bytes[..32]);
         }
     });
-}
-
-/// A write to this file makes the kernel send the event that it sends to a clone.
-const TRIGGER: &str = "/sys/devices/platform/VMGENCTR:00/uevent";
-
-#[test]
-fn the_kernels_notice_of_a_clone_parts_an_engine_with_a_harvester() {
-    let _events = EVENTS.lock().unwrap();
-    let engine = builder().harvester(Harvester::default()).build().unwrap();
-    engine.fill(&mut [0; 8]);
-    let before = engine.generation();
-    let event = "change 00112233-4455-6677-8899-aabbccddeeff VMGEN=1";
-    if let Err(error) = fs::write(TRIGGER, event) {
-        return eprintln!("SKIPPED: {TRIGGER}: {error}");
-    }
-    // A second on an idle machine. Only a failed test takes longer than a busy machine needs.
-    let end = Instant::now() + Duration::from_secs(120);
-    while engine.generation() == before && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    assert!(
-        engine.generation() > before,
-        "the kernel's notice was not heard"
-    );
-}
-
-/// The kernel's genuine event would be heard by the test of the fake one.
-static EVENTS: Mutex<()> = Mutex::new(());
-
-/// `struct sockaddr_nl`: all messages of the kernel's devices.
-fn events() -> libc::sockaddr_nl {
-    // SAFETY: all zeros is an address.
-    let mut address: libc::sockaddr_nl = unsafe { core::mem::zeroed() };
-    address.nl_family = libc::AF_NETLINK as u16;
-    address.nl_groups = 1;
-    address
-}
-
-#[test]
-fn a_notice_that_did_not_come_from_the_kernel_is_not_believed() {
-    let _events = EVENTS.lock().unwrap();
-    let address = events();
-    let length = size_of_val(&address) as u32;
-    // SAFETY: the pointers are to the address and the message, with their lengths.
-    let (socket, bound) = unsafe {
-        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        let socket = libc::socket(libc::AF_NETLINK, kind, 15);
-        (
-            socket,
-            libc::bind(socket, (&raw const address).cast(), length),
-        )
-    };
-    assert_eq!(bound, 0);
-    let mut notices = CloneEvents::new();
-    let message = b"change@/devices/platform/VMGENCTR:00\0ACTION=change\0NEW_VMGENID=1\0FAKE=1\0";
-    // A sender does not hear itself: this one is another socket.
-    // SAFETY: as above.
-    let sent = unsafe {
-        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
-        let sender = libc::socket(libc::AF_NETLINK, kind, 15);
-        let to = (&raw const address).cast();
-        libc::sendto(
-            sender,
-            message.as_ptr().cast(),
-            message.len(),
-            0,
-            to,
-            length,
-        )
-    };
-    if sent < 0 {
-        return eprintln!("SKIPPED: only root can send such a message");
-    }
-    let mut heard = [0u8; 4096];
-    let arrived = (0..100).any(|_| {
-        // SAFETY: the buffer and its length.
-        let length = unsafe { libc::recv(socket, heard.as_mut_ptr().cast(), heard.len(), 0) };
-        length > 0 && heard[..length as usize] == message[..]
-    });
-    assert!(arrived, "the message does not arrive at all");
-    assert_eq!(notices.next_event(), None);
 }

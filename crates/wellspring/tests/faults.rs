@@ -5,14 +5,14 @@
 //! tracer makes one call of the run fail. After that everything must work again at full speed. By default the test
 //! makes up to 60 runs, with faults spread evenly over all calls and errors; with `WELLSPRING_LONG=1` one for every
 //! call and every error.
-#![cfg(target_arch = "x86_64")]
+#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod common;
 
 use common::faults::{self, Folder, open_files};
 use common::process::{Fork, Shared, mappings, start};
 use common::repeats::assert_nothing_in_common;
-use common::tracer::{self, End, counted, silent};
+use common::tracer::{self, End, counted, silent_once};
 use std::path::Path;
 use wellspring::{Engine, Error};
 
@@ -75,8 +75,14 @@ fn run(folder: &Path, report: &mut [u8]) {
     let _ = counted(|| engine.save_seed());
     let report = next();
     engine.fill(report);
-    engine.fill(&mut [0; 8]);
-    silent(|| (0..25).for_each(|_| engine.fill(&mut [0; 32])));
+    silent_once(
+        &mut (),
+        |()| {
+            engine.fill(&mut [0; LONG_BYTES]);
+            engine.fill(&mut [0; 8]);
+        },
+        |()| (0..25).for_each(|_| engine.fill(&mut [0; 32])),
+    );
     counted(|| drop((rng, engine)));
     let numbers = [open_files() - files, mappings()];
     for (place, number) in counts.chunks_mut(8).zip(numbers) {

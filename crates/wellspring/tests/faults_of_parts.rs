@@ -3,7 +3,7 @@
 //! without the fault the part works.
 //!
 //! As in `faults.rs`, a tracer makes one call fail in each run.
-#![cfg(target_arch = "x86_64")]
+#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod common;
 

@@ -1,19 +1,35 @@
 //! The hot path makes no system call: counted, and forbidden.
-#![cfg(target_arch = "x86_64")]
+#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod common;
 
 use common::process::{Fork, run_and_exit};
+use common::tracer::{self, End, Registers, silent, silent_once};
 use core::ptr;
 use libc::pid_t;
 use std::time::Instant;
-use wellspring::{Engine, Mode};
+use wellspring::{Engine, LocalRng, Mode};
 
 /// A call that no other code makes, and that fails: the calls between two of these are counted.
 const MARKER: libc::c_long = 100_000;
 
 /// A harvest of two sources, every 100 ms; then new keys for the tap.
 const CALLS_PER_HARVEST: usize = 60;
+
+/// Any read may be the one that has to make a step of a harvest. On a slow machine that comes often, but not always.
+const TRIES: usize = 20;
+
+/// Tries until the result is good, or all tries are made.
+fn until_good<T>(mut attempt: impl FnMut() -> T, is_good: impl Fn(&T) -> bool) -> T {
+    let mut result = attempt();
+    for _ in 1..TRIES {
+        if is_good(&result) {
+            break;
+        }
+        result = attempt();
+    }
+    result
+}
 
 fn mark() {
     // SAFETY: there is no such call.
@@ -49,13 +65,7 @@ fn count_calls(work: impl FnOnce()) -> Option<usize> {
             return Some(stops / 2);
         }
         assert!(libc::WIFSTOPPED(status), "the child failed: {status:#x}");
-        // SAFETY: all zeros is a value of the registers, which the call fills in.
-        let registers = unsafe {
-            let mut registers: libc::user_regs_struct = core::mem::zeroed();
-            libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers);
-            registers
-        };
-        if registers.orig_rax as libc::c_long == MARKER {
+        if Registers::of(pid).call() == MARKER {
             marks += 1;
         } else if marks == 2 {
             stops += 1;
@@ -83,30 +93,44 @@ fn full() -> Engine {
 
 #[test]
 fn reads_from_a_buffer_make_no_system_call() {
-    let calls = count_calls(|| {
+    let reads = || {
         let engine = full();
         let mut rng = engine.rng();
-        rng.fill(&mut [0; 8]);
-        let _ = (
-            wellspring::u64(),
-            wellspring::u64(),
-            wellspring::pseudo::u64(),
-        );
-        mark();
-        for _ in 0..25 {
-            assert_ne!(engine.u64(), wellspring::u64());
-            engine.fill(&mut [0; 16]);
-            engine.fill(&mut [0; 32]);
-            rng.fill(&mut [0; 32]);
+        let prepare = |rng: &mut LocalRng| {
+            for length in [8192, 8] {
+                let mut bytes = vec![0; length];
+                engine.fill(&mut bytes);
+                rng.fill(&mut bytes);
+                wellspring::fill(&mut bytes);
+            }
+        };
+        let read = |rng: &mut LocalRng| {
+            for _ in 0..25 {
+                assert_ne!(engine.u64(), wellspring::u64());
+                assert_ne!(wellspring::ids::uuid7(), wellspring::ids::uuid4());
+                engine.fill(&mut [0; 16]);
+                engine.fill(&mut [0; 32]);
+                rng.fill(&mut [0; 32]);
+            }
+        };
+        silent_once(&mut rng, prepare, read);
+    };
+    let pseudo = || {
+        let _ = wellspring::pseudo::u64();
+        silent(|| {
+            for _ in 0..100_000 {
+                assert_ne!(wellspring::pseudo::u64(), 0);
+            }
+        });
+    };
+    for end in [
+        tracer::run(reads, &mut |_| None),
+        tracer::run(pseudo, &mut |_| None),
+    ] {
+        match end {
+            End::Untraceable => common::skipped("ptrace is not permitted"),
+            end => assert_eq!(end, End::Good),
         }
-        for _ in 0..100_000 {
-            assert_ne!(wellspring::pseudo::u64(), 0);
-        }
-        mark();
-    });
-    match calls {
-        Some(calls) => assert_eq!(calls, 0),
-        None => common::skipped("ptrace is not permitted"),
     }
 }
 
@@ -138,6 +162,17 @@ fn a_million_reads_make_the_system_calls_of_a_few_harvests() {
 
 #[test]
 fn a_child_that_may_make_no_system_call_draws_on() {
+    let status = until_good(child_without_system_calls, |&status| {
+        status == 0 || libc::WIFEXITED(status)
+    });
+    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 2 {
+        return common::skipped("seccomp is not there");
+    }
+    assert_eq!(status, 0, "killed for a system call, if this is 9");
+}
+
+/// Returns how the child ended.
+fn child_without_system_calls() -> i32 {
     let pid = match Fork::Library.call() {
         0 => {
             let engine = full();
@@ -158,9 +193,5 @@ fn a_child_that_may_make_no_system_call_draws_on() {
         }
         pid => pid,
     };
-    let status = wait(pid);
-    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 2 {
-        return common::skipped("seccomp is not there");
-    }
-    assert_eq!(status, 0, "killed for a system call, if this is 9");
+    wait(pid)
 }

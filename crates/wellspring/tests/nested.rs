@@ -1,6 +1,6 @@
 //! A read that interrupts a read on the same thread: neither repeats the other, whatever the depth, and
 //! however the handler ends.
-#![cfg(target_arch = "x86_64")]
+#![cfg(all(target_arch = "x86_64", not(target_env = "musl")))]
 
 mod common;
 

@@ -327,6 +327,27 @@ fn engines_that_start_at_once_use_different_seeds() {
 }
 
 #[test]
+fn a_required_file_that_cannot_be_used_is_an_error_of_build() {
+    let folder = Folder::new("required");
+    let require = |path: &Path| {
+        let builder = Engine::builder().require_seed_file(path).identity(boot(1));
+        builder.build().map(|engine| stats(&engine).found)
+    };
+    let absent = FileFault::System(OsError::new(libc::ENOENT));
+    let fault = require(&folder.0.join("nowhere/seed")).unwrap_err();
+    assert_eq!(fault, Error::SeedFile(SeedFileError::File(absent)));
+    let words = "the seed file cannot be used: No such file or directory (os error 2)";
+    assert_eq!(fault.to_string(), words);
+    fs::write(folder.file(), "a file of another kind").unwrap();
+    let fault = require(&folder.file()).unwrap_err();
+    assert_eq!(fault, Error::SeedFile(SeedFileError::NotASeedFile));
+    fs::remove_file(folder.file()).unwrap();
+    assert_eq!(require(&folder.file()), Ok(SeedFound::Nothing));
+    // Of this boot, so without credit: that is no error.
+    assert!(matches!(require(&folder.file()), Ok(SeedFound::Mixed(_))));
+}
+
+#[test]
 fn a_child_does_not_write_its_parents_file() {
     let folder = Folder::new("child");
     let engine = ready(&folder.file(), boot(1), "nodes=1,cpus=1");

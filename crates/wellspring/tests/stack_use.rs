@@ -22,6 +22,9 @@ const DISTANCE_BYTES: usize = 128 << 10;
 
 const PAINT: u8 = 0xa5;
 
+/// The bytes that are looked at below all that a read wrote.
+const LOWEST_BYTES: usize = 1024;
+
 /// The work of the thread, and the address of the stack where the work began.
 struct Job<'a> {
     work: &'a dyn Fn(),
@@ -50,8 +53,20 @@ fn work(job: &mut Job<'_>) {
     (job.work)();
 }
 
-/// Runs `work` on a thread whose stack is filled with [`PAINT`], and returns how many bytes of it were overwritten.
+/// The stack that some work took.
+struct Use {
+    bytes: usize,
+    /// The lowest bytes that it wrote.
+    lowest: Vec<u8>,
+}
+
+/// How many bytes of the stack `work` overwrites.
 fn stack_use(work: &dyn Fn()) -> usize {
+    use_by(work).bytes
+}
+
+/// Runs `work` on a thread whose stack is filled with [`PAINT`].
+fn use_by(work: &dyn Fn()) -> Use {
     let mut stack = Shared::new(STACK_BYTES);
     let stack = stack.bytes();
     stack.fill(PAINT);
@@ -75,7 +90,10 @@ fn stack_use(work: &dyn Fn()) -> usize {
         libc::pthread_join(thread, core::ptr::null_mut());
     }
     let lowest = stack.iter().position(|&byte| byte != PAINT).unwrap();
-    job.base - (stack.as_ptr().addr() + lowest)
+    Use {
+        bytes: job.base - (stack.as_ptr().addr() + lowest),
+        lowest: stack[lowest..][..LOWEST_BYTES].to_vec(),
+    }
 }
 
 /// Like [`stack_use`], in a child process.
@@ -142,4 +160,28 @@ fn no_read_takes_more_stack_than_is_promised() {
     let most = all.iter().map(|(_, bytes)| *bytes).max().unwrap();
     println!("{most:6} at most");
     assert!(most <= MAX_BYTES, "{most} bytes of stack: {all:#?}");
+}
+
+/// The last wipe must reach below all that was written before: else the lowest bytes have what a read left there.
+#[test]
+fn the_wipe_of_a_thread_s_first_read_reaches_below_all_that_the_read_wrote() {
+    if cfg!(debug_assertions) {
+        return common::skipped("the size of the wipe is that of optimised code");
+    }
+    for prf in [Prf::Aes256, Prf::ChaCha20] {
+        let engine = Engine::builder().prf(prf).build().unwrap();
+        let mut read = [0; 32];
+        engine.fill(&mut read);
+        for wait in [Duration::ZERO, Duration::from_millis(110)] {
+            let lowest = use_by(&|| {
+                // After a while a reseed is due, and a node takes the seed in.
+                std::thread::sleep(wait);
+                engine.reseed().unwrap();
+                engine.fill(&mut [0; 32]);
+            });
+            // The lowest words may be the frame of a function that wipes.
+            let rest = &lowest.lowest[32..];
+            assert!(rest.iter().all(|&byte| byte == 0), "{prf}: {rest:02x?}");
+        }
+    }
 }

@@ -6,9 +6,9 @@ use super::suspend::SuspendDetector;
 use super::vmclock;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::borrow::Cow;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use wellspring_os::clone_words::CloneWords;
+use wellspring_os::descriptor::{OwnedFd, open_device};
 use wellspring_os::sandbox;
 use wellspring_os::shared_page::SharedPage;
 use wellspring_os::signals::SignalsBlocked;
@@ -103,8 +103,7 @@ impl CloneDetector {
         }
         let was_suspended = self.suspend.was_suspended();
         let looked_ms = self.looked_ms.load(Ordering::Relaxed);
-        // In a sandbox to open a file may end the process.
-        if now_ms.abs_diff(looked_ms) >= LOOK_INTERVAL_MS && !sandbox::is_prepared() {
+        if now_ms.abs_diff(looked_ms) >= LOOK_INTERVAL_MS {
             // A handler that is left by siglongjmp would leave a file open.
             let _signals = SignalsBlocked::new();
             self.look_for_pages(now_ms);
@@ -117,7 +116,9 @@ impl CloneDetector {
             PageState::Watched
         } else {
             match page::map(&self.paths.page) {
-                Err(error) if !error.is_absent() => PageState::Refused(error),
+                Err(error) if !error.is_absent() && !error.is_unsupported() => {
+                    PageState::Refused(error)
+                }
                 // If there is one now, it will be watched within a minute.
                 _ => PageState::Absent,
             }
@@ -131,7 +132,7 @@ impl CloneDetector {
     fn map_vmclock(&self) -> Option<(SharedPage, usize)> {
         match &self.paths.vmclock_device {
             Some(device) => vmclock::map(device),
-            None => vmclock::map(vmclock::open(&self.paths.vmclock)?),
+            None => vmclock::map(open_device(&self.paths.vmclock)?),
         }
     }
 
@@ -155,7 +156,7 @@ impl CloneDetector {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use crate::clone_detection::GenerationPage;

@@ -3,10 +3,9 @@
 use super::layout::{self, CLONES_OFFSET, MAGIC, PAGE_BYTES};
 use crate::fresh_entropy::FreshEntropy;
 use core::fmt;
-use rustix::fs::ftruncate;
-use rustix::io::pwrite;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::time::Duration;
 use wellspring_os::os;
 use wellspring_os::os_error::OsError;
 use wellspring_os::shared_page::{SharedPage, SharedPageMut};
@@ -35,6 +34,11 @@ impl PageError {
     #[must_use]
     pub fn is_absent(self) -> bool {
         matches!(self, Self::File(FileFault::System(error)) if error.is_not_found())
+    }
+
+    /// Whether this system has no such pages.
+    pub(super) fn is_unsupported(self) -> bool {
+        self == Self::File(FileFault::System(OsError::UNSUPPORTED))
     }
 }
 
@@ -81,17 +85,15 @@ impl GenerationPage {
     pub fn create(path: &Path) -> Result<Self, PageError> {
         let _ = path.parent().map(std::fs::create_dir);
         let (directory, name) = Directory::of(path)?;
-        let lock_name = lock_name(name);
+        let lock_name = [".".as_ref(), name, ".lock".as_ref()].into_iter();
+        let lock_name: OsString = lock_name.collect();
         let lock = match directory.lock(&lock_name) {
             Err(FileFault::Busy) => return Err(PageError::Held(holder(&directory, &lock_name))),
             lock => lock?,
         };
         // For messages to others only.
         let process = std::process::id().to_string();
-        let _ = ftruncate(&lock, 0);
-        if os::may_write_file(process.len() as u64) {
-            let _ = pwrite(&lock, process.as_bytes(), 0);
-        }
+        lock.note(&process);
         let served = Self {
             page: open_or_make(path)?,
             _lock: lock,
@@ -137,6 +139,18 @@ fn change(page: &SharedPageMut) -> u64 {
 /// The reason why an engine does not trust it.
 pub fn current(path: &Path) -> Result<u64, PageError> {
     map(path).map(|(page, _)| page.word(CLONES_OFFSET))
+}
+
+/// Sleeps until the word of the page at `path` is not `number` any more, or until the end of `limit`. Returns the word. For
+/// a thread that looks again and again: each call finds a page that replaced the one before.
+///
+/// # Errors
+///
+/// The reason why an engine does not trust it, at once.
+pub fn wait(path: &Path, number: u64, limit: Duration) -> Result<u64, PageError> {
+    let (page, _) = map(path)?;
+    page.wait(CLONES_OFFSET, number, limit);
+    Ok(page.word(CLONES_OFFSET))
 }
 
 /// Maps the page to be watched; also returns what tells it from one that replaces it.
@@ -189,13 +203,6 @@ fn make(path: &Path) -> Result<(), PageError> {
     }
     next.write(&layout::new_page(number))?;
     Ok(next.replace(PAGE_MODE)?)
-}
-
-fn lock_name(name: &OsStr) -> OsString {
-    let mut lock_name = OsString::from(".");
-    lock_name.push(name);
-    lock_name.push(".lock");
-    lock_name
 }
 
 /// The process that the lock file names. For the message only: nothing is sent to a stored number.

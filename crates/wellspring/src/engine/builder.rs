@@ -3,11 +3,10 @@
 use super::Engine;
 use super::collector::Collector;
 use super::harvester::{Harvester, HarvesterHandle, Running};
-use super::inner::{EngineInner, EngineSeedFile, NEVER_SAVED};
+use super::inner::{EngineInner, EngineSeedFile};
 use super::nodes::Nodes;
 use super::source_entry::SourceEntry;
 use super::taps::Taps;
-use super::tasks;
 use crate::clone_detection::{CloneDetector, WatchedPaths};
 use crate::error::Error;
 use crate::mode::Mode;
@@ -15,7 +14,6 @@ use crate::seed_file::{Identity, SeedStore};
 use crate::topology_linux;
 use core::sync::atomic::AtomicU64;
 use std::borrow::Cow;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use wellspring_core::seed::Seed;
@@ -23,11 +21,12 @@ use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;
 use wellspring_core::{Backend, Prf};
+use wellspring_os::descriptor::OwnedFd;
 use wellspring_os::{os, stack};
 use wellspring_sources::{Cpu, Os};
 use zeroize::Zeroizing;
 
-type StartSeedFile = fn(PathBuf, Option<Identity>, &Nodes) -> EngineSeedFile;
+type StartSeedFile = fn(PathBuf, Option<Identity>, &Nodes) -> Result<EngineSeedFile, Error>;
 type StartHarvester = fn(&Arc<EngineInner>, Harvester) -> Result<Option<Running>, Error>;
 
 /// The choices for an [`Engine`]; [`build`](Self::build) makes it.
@@ -53,13 +52,7 @@ impl Engine {
     /// Begins an engine with the defaults: `PerThread`, the best function for this CPU, this machine's topology, the
     /// standard sources.
     pub fn builder() -> EngineBuilder {
-        EngineBuilder::new()
-    }
-}
-
-impl EngineBuilder {
-    fn new() -> Self {
-        Self {
+        EngineBuilder {
             mode: Mode::PerThread,
             backend: None,
             topology: None,
@@ -72,7 +65,9 @@ impl EngineBuilder {
             default_sources: fast_sources,
         }
     }
+}
 
+impl EngineBuilder {
     /// The read mode. Default: [`Mode::PerThread`].
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
@@ -135,10 +130,18 @@ impl EngineBuilder {
     /// A file that carries seeds over a reboot: see [`seed_file`](crate::seed_file). Default: none.
     ///
     /// [`build`](Self::build) reads, replaces and mixes it in. That takes as long as the disk needs to make a file and
-    /// its directory durable: milliseconds. No engine fails because of its seed file; the [`Stats`](crate::Stats) say
+    /// its directory durable: milliseconds. No engine fails because of this file; the [`Stats`](crate::Stats) say
     /// what it was.
     pub fn seed_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.seed_file = Some((path.into(), start_seed_file));
+        self
+    }
+
+    /// Like [`seed_file`](Self::seed_file), but [`build`](Self::build) fails if the file cannot be read and replaced: a
+    /// folder that does not exist, no permission, a file of another kind, a full disk. A file that does not exist is made,
+    /// and a seed without credit is no error.
+    pub fn require_seed_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.seed_file = Some((path.into(), start_required_seed_file));
         self
     }
 
@@ -176,7 +179,7 @@ impl EngineBuilder {
     /// nothing is read. It takes less than a thousandth of a CPU, and less without reads. A child process made by `fork`
     /// has no such thread; its readers harvest on their own calls again.
     pub fn harvester(mut self, harvester: Harvester) -> Self {
-        self.harvester = Some((harvester, start_harvester));
+        self.harvester = Some((harvester, HarvesterHandle::start));
         self.default_sources = all_sources;
         self
     }
@@ -187,7 +190,7 @@ impl EngineBuilder {
     ///
     /// [`Error::Memory`] when the system has no memory that a child process would find wiped,
     /// [`Error::TooManySources`] beyond 16 sources, [`Error::Thread`] when the system has no thread for a
-    /// harvester.
+    /// harvester, [`Error::SeedFile`] when a [required](Self::require_seed_file) seed file cannot be used.
     pub fn build(mut self) -> Result<Engine, Error> {
         let harvester = self.harvester.take();
         let inner = self.make()?;
@@ -225,6 +228,7 @@ impl EngineBuilder {
         }
         let seed_file = self.seed_file.take();
         let seed_file = seed_file.map(|(path, start)| start(path, self.identity, &nodes));
+        let seed_file = seed_file.transpose()?;
         if self.seed.is_some() || seed_file.is_some() {
             stack::erase_below();
         }
@@ -241,31 +245,33 @@ impl EngineBuilder {
 }
 
 /// Reads the seed file, replaces it, and mixes in what it held.
-fn start_seed_file(path: PathBuf, identity: Option<Identity>, nodes: &Nodes) -> EngineSeedFile {
+fn start_seed_file(
+    path: PathBuf,
+    identity: Option<Identity>,
+    nodes: &Nodes,
+) -> Result<EngineSeedFile, Error> {
     let mut seed = Box::new(Seed::ZERO);
     let identity = identity.unwrap_or_else(Identity::system);
-    let store = Box::new(SeedStore::start(path, identity, nodes.count(), &mut seed));
+    let mut store = Box::new(SeedStore::new(path, identity));
+    store.take(nodes.count(), &mut seed);
     if !seed.bytes().is_empty() {
         nodes.mix_into_root(&seed);
     }
-    EngineSeedFile {
+    Ok(EngineSeedFile {
         store,
-        save_at_end: EngineInner::save_seed_at_end,
-        saved_generation: AtomicU64::new(NEVER_SAVED),
-    }
+        write: EngineInner::write_seed_file,
+        saved_generation: AtomicU64::new(0),
+    })
 }
 
-fn start_harvester(
-    inner: &Arc<EngineInner>,
-    harvester: Harvester,
-) -> Result<Option<Running>, Error> {
-    let tasks = if inner.seed_file.is_some() {
-        tasks::with_seed_file()
-    } else {
-        tasks::of_process()
-    };
-    let handle = HarvesterHandle::start(inner, &inner.harvester, harvester, tasks)?;
-    Ok(handle.map(|handle| Arc::new(handle) as Running))
+fn start_required_seed_file(
+    path: PathBuf,
+    identity: Option<Identity>,
+    nodes: &Nodes,
+) -> Result<EngineSeedFile, Error> {
+    let seed_file = start_seed_file(path, identity, nodes)?;
+    let fault = seed_file.store.stats().last_error;
+    fault.map_or(Ok(seed_file), |fault| Err(Error::SeedFile(fault)))
 }
 
 /// Without a harvester, fast sources only: a reader draws on them.

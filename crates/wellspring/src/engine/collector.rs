@@ -12,7 +12,6 @@ use super::collector_memory::{
     CollectorMemory, CollectorState, MAX_SOURCES, MIXED_EVENTS, ROUND_DRAWS, SAMPLE_BYTES,
     SEEDING_SAMPLE_BYTES, STALE_MS, this_thread,
 };
-use super::harvester::Round;
 use super::inherited;
 use super::nodes::Nodes;
 use super::phase::Phase;
@@ -28,7 +27,6 @@ use wellspring_core::pool::Trigger;
 use wellspring_core::sha256::Sha256;
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
-use wellspring_os::lock::Guard;
 use wellspring_os::memory::Wiped;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::{cpu, os, sandbox, stack};
@@ -51,11 +49,23 @@ const MAX_LOCK_WAIT_MS: u32 = 1000;
 /// How long an order waits for a thread that was taken off its CPU in the middle of a [`mix`](Collector::mix).
 const MAX_MIX_WAIT_MS: u32 = 10;
 
+/// The result of a round.
+#[derive(Default)]
+pub(super) struct Round {
+    /// The events moved to the pools.
+    pub(super) events: u64,
+    /// The queue of mixed data was half full.
+    pub(super) is_flooded: bool,
+    /// A read has emptied the mailbox of a node since the last seed was posted there. `true` also if the round could not
+    /// look.
+    pub(super) is_read: bool,
+}
+
 /// The sources and the pools of an engine.
 pub(super) struct Collector {
-    sources: Vec<SourceEntry>,
+    pub(super) sources: Vec<SourceEntry>,
     /// The events of slow sources that were dropped. In ordinary memory: a child process continues the count.
-    dropped_events: AtomicU64,
+    pub(super) dropped_events: AtomicU64,
     pub(super) memory: Wiped<CollectorMemory>,
     /// In its own place: a new engine moves over the stack, of which the first read of a process promises to take little.
     pub(super) pool_meters: Box<PoolMeters>,
@@ -76,9 +86,10 @@ impl Collector {
         })
     }
 
-    /// Whether the last reseed is a minute old, or the clock went back since.
+    /// Whether there was no reseed yet, the last one is a minute old, or the clock went back since.
     pub(super) fn is_stale(&self, now_ms: u64) -> bool {
-        now_ms.abs_diff(self.memory.reseeded_ms.load(Ordering::Relaxed)) >= STALE_MS
+        let reseeded_ms = self.memory.reseeded_ms.load(Ordering::Relaxed);
+        reseeded_ms == 0 || now_ms.abs_diff(reseeded_ms) >= STALE_MS
     }
 
     /// Notes that a reseed was made, or is tried because it is overdue.
@@ -93,19 +104,6 @@ impl Collector {
             drawing_thread: &self.memory.drawing_thread,
             meters: &self.pool_meters,
         }
-    }
-
-    /// The sources.
-    pub(super) fn sources(&self) -> &[SourceEntry] {
-        &self.sources
-    }
-
-    /// Takes the lock of the pools, unless another thread has it.
-    pub(super) fn try_lock<'a>(
-        &'a self,
-        signals: &'a SignalsBlocked,
-    ) -> Option<Guard<'a, CollectorState>> {
-        self.memory.state.try_lock(signals)
     }
 
     /// A round of the harvester: takes what was mixed in, and reseeds if that is due. If `draws` is true, it draws on the
@@ -151,7 +149,7 @@ impl Collector {
     pub(super) fn draw_slowly(&self, source: usize) {
         let mut sample = [0; SEEDING_SAMPLE_BYTES];
         if let Some(length) = self.sources[source].sample(&mut sample) {
-            self.admit_slow(source, &mut sample[..length]);
+            self.admit_slow(source, &sample[..length]);
         }
         sample.zeroize();
         stack::erase_below();
@@ -159,7 +157,7 @@ impl Collector {
 
     /// Moves a sample to the pools. The harvester waits for their lock, but not without end: a fast source that never
     /// returns would keep it from its other tasks.
-    fn admit_slow(&self, source: usize, sample: &mut [u8]) {
+    fn admit_slow(&self, source: usize, sample: &[u8]) {
         let signals = SignalsBlocked::new();
         for _ in 0..MAX_LOCK_WAIT_MS {
             if let Some(mut state) = self.memory.state.try_lock(&signals) {
@@ -310,23 +308,13 @@ impl Collector {
 
     /// Starts a source again; returns whether there is one of this name.
     pub(super) fn restart_source(&self, name: &str) -> bool {
-        let source = self.sources.iter().find(|source| source.name() == name);
+        let source = self.sources.iter().find(|source| source.name == name);
         source.inspect(|source| source.restart()).is_some()
     }
 
     pub(super) fn stats(&self, now_ms: u64) -> Vec<SourceStats> {
         let sources = self.sources.iter();
         sources.map(|source| source.stats(now_ms)).collect()
-    }
-
-    /// The events of slow sources that were dropped so far.
-    pub(super) fn events_dropped(&self) -> u64 {
-        self.dropped_events.load(Ordering::Relaxed)
-    }
-
-    /// The calls of [`mix`](Self::mix) so far whose data was dropped.
-    pub(super) fn mixes_dropped(&self) -> u64 {
-        self.memory.mixed.dropped()
     }
 
     /// A source that reads the engine which draws on it would wait for a lock that its own thread holds.

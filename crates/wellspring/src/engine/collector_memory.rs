@@ -37,7 +37,7 @@ pub(super) struct CollectorMemory {
     pub(super) scheduled_ms: AtomicU64,
     /// The steps so far, which tell what the next one does.
     pub(super) inline_steps: AtomicU64,
-    /// When a reseed was last made, or tried because it was overdue.
+    /// When a reseed was last made, or tried because it was overdue; 0 for never.
     pub(super) reseeded_ms: AtomicU64,
     /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
     pub(super) drawing_thread: AtomicU64,
@@ -64,8 +64,8 @@ impl Zeroed for CollectorMemory {
     };
 }
 
-/// The state behind the lock of the pools. Samples of fast sources are here while they are tested, cut and hashed. A
-/// sample of a slow source, and an event of [`mix`](super::Engine::mix), are on the stack meanwhile and are wiped.
+/// The state behind the lock of the pools. Samples are here while they are tested, cut and hashed. A sample of a slow
+/// source is drawn on the stack, where an event of [`mix`](super::Engine::mix) is too, and both are wiped.
 #[repr(C)]
 pub(super) struct CollectorState {
     pub(super) distribution: Distribution,

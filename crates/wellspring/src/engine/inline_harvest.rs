@@ -71,24 +71,18 @@ impl EngineInner {
     /// current. That this read is off the hot path then means that it fetches a key or fills a buffer.
     #[inline]
     pub(super) fn harvest_if_due(&self, was_current: bool) -> HarvestedStep {
-        let due = self.collector.inline_harvest_due();
-        due.map_or(HarvestedStep::None, |due| {
-            self.harvest_or_leave(due, was_current)
-        })
+        match self.collector.inline_harvest_due() {
+            Some(due) => self.harvest_or_leave(due, was_current),
+            None => HarvestedStep::None,
+        }
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn harvest_or_leave(&self, due: Due, was_current: bool) -> HarvestedStep {
         if was_current && self.collector.may_leave_step(due) {
-            HarvestedStep::LeftToNextRead
-        } else {
-            self.harvest_inline(due)
+            return HarvestedStep::LeftToNextRead;
         }
-    }
-
-    /// Makes a step of a harvest on a reader's call, unless another thread has taken it.
-    pub(super) fn harvest_inline(&self, due: Due) -> HarvestedStep {
         let Some(step) = self.collector.take_step(due) else {
             return HarvestedStep::None;
         };
@@ -161,7 +155,7 @@ impl Collector {
         target: SeedTarget<'_>,
         signals: &SignalsBlocked,
     ) {
-        let Some(mut state) = self.try_lock(signals) else {
+        let Some(mut state) = self.memory.state.try_lock(signals) else {
             return;
         };
         let samples = self.samples();

@@ -1,13 +1,13 @@
 //! The engine itself: its parts, and all work that needs more than one of them.
 //!
 //! ```text
-//! read    take -> taps;  else read -> (harvest inline) -> taps -> nodes
+//! read    taps;  else (harvest inline) -> taps -> nodes
 //! noise   collector -> inlets of the nodes -> generation
 //! copies  clones -> every node -> generation -> clones
 //! ```
 
 use super::collector::{Collector, SeedTarget};
-use super::harvester::HarvesterStatus;
+use super::harvester_status::HarvesterStatus;
 use super::nodes::Nodes;
 use super::phase::Phase;
 use super::stats::Stats;
@@ -20,7 +20,6 @@ use crate::seed_file::{SeedFileError, SeedStore};
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 use wellspring_core::KEY_BYTES;
-use wellspring_core::generator::Reservation;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_os::locked_memory::unlocked_bytes;
 use wellspring_os::memory::Wiped;
@@ -43,19 +42,16 @@ pub(crate) struct EngineInner {
 /// The seed file of an engine.
 pub(super) struct EngineSeedFile {
     pub(super) store: Box<SeedStore>,
-    /// Called when the engine is dropped. By a pointer, so that programs without a seed file are linked without this.
-    pub(super) save_at_end: fn(&EngineInner),
-    /// The generation of the engine at its last save; [`NEVER_SAVED`] before the first.
+    /// Writes the file. By a pointer, so that programs without a seed file are linked without this.
+    pub(super) write: fn(&EngineInner, &EngineSeedFile) -> Result<(), SeedFileError>,
+    /// The generation of the engine at its last save; 0 before the first.
     pub(super) saved_generation: AtomicU64,
 }
-
-/// No generation is as large.
-pub(super) const NEVER_SAVED: u64 = u64::MAX;
 
 impl EngineInner {
     /// A tap that belongs to its holder.
     pub(crate) fn new_owned_tap(&self) -> OwnedTap {
-        self.taps.new_owned()
+        OwnedTap::new(&self.taps.threads)
     }
 
     /// Reseeds every node with data that is different in each copy, then moves every tap to a fresh key. Returns the
@@ -98,9 +94,13 @@ impl EngineInner {
         reseeded.map(|()| generation)
     }
 
-    /// Writes the seed file from a fresh secret of every node.
     pub(super) fn save_seed(&self) -> Result<(), SeedFileError> {
         let seed_file = self.seed_file.as_ref().ok_or(SeedFileError::Absent)?;
+        (seed_file.write)(self, seed_file)
+    }
+
+    /// Writes the seed file from a fresh secret of every node.
+    pub(super) fn write_seed_file(&self, seed_file: &EngineSeedFile) -> Result<(), SeedFileError> {
         if self.nodes.phase() != Phase::Ready {
             // The present file may have more credit.
             return Err(SeedFileError::NotSeeded);
@@ -108,14 +108,10 @@ impl EngineInner {
         // Loaded first: a reseed during the save is not a part of it.
         let generation = self.taps.generation();
         let mut secrets = Zeroizing::new(vec![[0; KEY_BYTES]; self.nodes.in_use()]);
-        let mut reservation = Reservation::ZERO;
         for (number, secret) in secrets.iter_mut().enumerate() {
             let signals = SignalsBlocked::new();
-            let bytes = secret.len();
-            self.nodes
-                .reserve(number, Phase::Ready, bytes, &signals, &mut reservation)
-                .ok_or(SeedFileError::NotSeeded)?;
-            reservation.generate(self.nodes.backend(), secret);
+            let fetched = self.nodes.fetch_keys(number, self, secret, &signals);
+            fetched.map_err(|_| SeedFileError::NotSeeded)?;
         }
         let saved = seed_file.store.save(&secrets, FULL_CREDIT_BITS);
         stack::erase_below();
@@ -126,18 +122,6 @@ impl EngineInner {
         saved
     }
 
-    /// Writes the seed file, unless this is a child process, or the engine has not reseeded since it wrote the file.
-    pub(super) fn save_seed_at_end(&self) {
-        let is_wanted = |file: &EngineSeedFile| {
-            let saved_generation = file.saved_generation.load(Ordering::Relaxed);
-            file.store.is_ours() && saved_generation != self.taps.generation()
-        };
-        if self.seed_file.as_ref().is_some_and(is_wanted) {
-            // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
-            let _ = self.save_seed();
-        }
-    }
-
     pub(super) fn stats(&self) -> Stats {
         let now_ms = os::now_ms();
         Stats {
@@ -145,14 +129,14 @@ impl EngineInner {
             backend: self.nodes.backend(),
             phase: self.nodes.phase(),
             generation: self.taps.generation(),
-            taps: self.taps.count(),
+            taps: self.taps.threads.count(),
             nodes: self.nodes.stats(),
             pools: self.collector.pool_meters.stats(),
             sources: self.collector.stats(now_ms),
             harvester: self.harvester.get().and_then(|status| status.stats(now_ms)),
             clone_detection: self.clones.stats(),
-            events_dropped: self.collector.events_dropped(),
-            mixes_dropped: self.collector.mixes_dropped(),
+            events_dropped: self.collector.dropped_events.load(Ordering::Relaxed),
+            mixes_dropped: self.collector.memory.mixed.dropped(),
             unlocked_bytes: unlocked_bytes() as u64,
             seed_file: self.seed_file.as_ref().map(|file| file.store.stats()),
         }
@@ -180,10 +164,15 @@ impl EngineInner {
 }
 
 impl Drop for EngineInner {
-    /// Writes the seed file, if the engine has one and this is not a child process.
+    /// Writes the seed file, unless this is a child process, or the engine has not reseeded since it wrote the file.
     fn drop(&mut self) {
-        if let Some(seed_file) = &self.seed_file {
-            (seed_file.save_at_end)(self);
+        let is_wanted = |file: &EngineSeedFile| {
+            let saved_generation = file.saved_generation.load(Ordering::Relaxed);
+            file.store.is_ours() && saved_generation != self.taps.generation()
+        };
+        if self.seed_file.as_ref().is_some_and(is_wanted) {
+            // `drop` cannot return an error. If the save fails, the old file stays and is still unused.
+            let _ = self.save_seed();
         }
     }
 }

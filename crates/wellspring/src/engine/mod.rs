@@ -13,8 +13,9 @@
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
 //! taps          a key and a buffer for each thread and nesting depth
 //! read          every read, from the call to the bytes
+//! sink          where the bytes go: memory, or registers
 //! harvester     a thread that gathers noise, so that no reader has to
-//! tasks         the other tasks of that thread: notices of clones, the seed file
+//! harvester_status  its statistics, written by itself
 //! stats         statistics of an engine, without a secret
 //! ```
 //!
@@ -25,7 +26,10 @@ mod builder;
 mod clock_tests;
 mod collector;
 mod collector_memory;
+#[cfg(all(test, target_os = "linux"))]
+mod copy_tests;
 mod harvester;
+mod harvester_status;
 mod inherited;
 mod inline_harvest;
 mod inner;
@@ -36,18 +40,19 @@ mod phase;
 mod pool_meters;
 mod read;
 mod samples;
+mod sink;
 mod source_entry;
 mod stats;
 #[cfg(test)]
 mod step_tests;
 mod taps;
-mod tasks;
 
 pub use builder::EngineBuilder;
-pub use harvester::{Harvester, HarvesterStats};
+pub use harvester::Harvester;
+pub use harvester_status::HarvesterStats;
 pub(crate) use inner::EngineInner;
 pub use phase::Phase;
-pub(crate) use read::Registers;
+pub(crate) use sink::{Registers, TwoRegisters};
 pub use stats::{NodeStats, PoolStats, SourceStats, Stats};
 pub(crate) use taps::OwnedTap;
 
@@ -99,19 +104,13 @@ use wellspring_os::thread_state::CurrentThread;
 pub struct Engine {
     /// Declared first: its drop joins the thread before `inner` is dropped.
     _harvester: Option<Running>,
-    inner: Arc<EngineInner>,
+    pub(crate) inner: Arc<EngineInner>,
 }
 
 impl Engine {
-    pub(crate) fn inner(&self) -> &EngineInner {
-        &self.inner
-    }
-
     /// Starts a harvester that lasts as long as the process, unless one runs.
     pub(crate) fn start_harvester(&self, harvester: Harvester) -> Result<(), Error> {
-        let tasks = tasks::of_process();
-        HarvesterHandle::start(&self.inner, &self.inner.harvester, harvester, tasks)
-            .map(core::mem::forget)
+        HarvesterHandle::start(&self.inner, harvester).map(core::mem::forget)
     }
 
     /// Fills `destination`, of any length. Waits until the engine is seeded with 128 bits.
@@ -126,12 +125,6 @@ impl Engine {
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
         self.fill_with_thread(CurrentThread::find(), destination);
-    }
-
-    /// A number, in a register: as [`fill`](Self::fill).
-    #[inline(always)]
-    pub(crate) fn number<const N: usize>(&self) -> [u8; N] {
-        self.bytes_with_thread(CurrentThread::find())
     }
 
     /// Fills `destination`, of any length. Does not wait.
@@ -203,7 +196,7 @@ impl Engine {
         }
 
         let mut thread = CurrentThread::find();
-        match self.inner.take(&mut thread, &mut &mut *destination) {
+        match self.inner.read_ready(&mut thread, &mut &mut *destination) {
             Some(()) => Ok(()),
             None => read_guarded(&self.inner, thread, destination, guard),
         }
@@ -280,7 +273,7 @@ impl Engine {
     ///   instructions remain. Reseeds go on from them, and take in what [`mix`](Self::mix) gets. So an attacker who reads
     ///   all memory is locked out again only if the attacker does not know the processor's output or the mixed data.
     ///   Without the instructions no reseed becomes due; [`reseed`](Self::reseed) still takes in what was mixed.
-    /// - Keys of taps take in the processor's output (RDRAND) in place of the system's and of the cycle counter: strict
+    /// - Keys of taps take in the processor's output (RDRAND, RNDR) in place of the system's and of the cycle counter: strict
     ///   seccomp(2) makes the instruction that reads the counter end the process. Without RDRAND, on x86, they take in the
     ///   clock's milliseconds.
     /// - The clock is read by the kernel's vDSO, which makes no system call for it. Where the kernel gives a process no

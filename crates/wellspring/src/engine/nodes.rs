@@ -3,14 +3,15 @@
 use super::phase::{Phase, PhaseWord};
 use super::stats::NodeStats;
 use crate::error::Error;
-use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU64, Ordering};
 use wellspring_core::Backend;
 use wellspring_core::generator::Reservation;
 use wellspring_core::inlet::Inlet;
 use wellspring_core::node::Node;
 use wellspring_core::seed::Seed;
 use wellspring_core::topology::Topology;
-use wellspring_os::lock::Lock;
+use wellspring_os::fork_stamp::ForkStamp;
+use wellspring_os::lock::{Guard, Lock};
 use wellspring_os::memory::Wiped;
 use wellspring_os::os;
 use wellspring_os::signals::SignalsBlocked;
@@ -26,8 +27,8 @@ struct NodeMemory {
     phase: PhaseWord,
     _reserved_too: u32,
     fetches: AtomicU64,
-    /// A unique number. This memory gets a new one after a fork wiped it; see [`ForkStamp`].
-    serial: AtomicU64,
+    /// Of the engine. Used in node 0 only.
+    fork_stamp: ForkStamp,
     _reserved_more: [u64; 2],
     node: Lock<LockedNode>,
 }
@@ -47,36 +48,10 @@ impl Zeroed for NodeMemory {
         phase: PhaseWord::ZERO,
         _reserved_too: 0,
         fetches: AtomicU64::new(0),
-        serial: AtomicU64::new(0),
+        fork_stamp: ForkStamp::ZERO,
         _reserved_more: [0; 2],
         node: Lock::ZERO,
     };
-}
-
-impl NodeMemory {
-    /// Call it under the lock of the node.
-    fn serial(&self) -> u64 {
-        // In ordinary memory: a child process continues with the numbers of its parent.
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        match self.serial.load(Ordering::Relaxed) {
-            0 => {
-                let new = NEXT.fetch_add(1, Ordering::Relaxed);
-                self.serial.store(new, Ordering::Relaxed);
-                new
-            }
-            serial => serial,
-        }
-    }
-}
-
-/// Identifies a node in this process. A fork wipes the node, which then gets another number.
-///
-/// A reader that finds its stamp still valid after it made its bytes knows that no fork happened in between, in a
-/// signal handler for example. Otherwise parent and child would both return these bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ForkStamp {
-    number: usize,
-    serial: u64,
 }
 
 /// An engine that seeds itself when a read finds no seed.
@@ -115,6 +90,10 @@ impl Nodes {
         self.memory[0].phase.get()
     }
 
+    fn fork_stamp(&self) -> &ForkStamp {
+        &self.memory[0].fork_stamp
+    }
+
     /// The node that serves the CPU of this thread.
     pub(super) fn local(&self) -> usize {
         if self.memory.len() == 1 {
@@ -143,58 +122,54 @@ impl Nodes {
         }
     }
 
+    /// Locks a node that has a seed, and returns its number too. `engine` seeds itself before if it has not reached the phase
+    /// `need`.
+    fn lock_seeded<'a>(
+        &'a self,
+        number: usize,
+        need: Phase,
+        engine: &impl SeedEngine,
+        signals: &'a SignalsBlocked,
+    ) -> Result<(usize, Guard<'a, LockedNode>), Error> {
+        loop {
+            let number = if number < self.in_use() { number } else { 0 };
+            let memory = &self.memory[number];
+            let mut node = memory.node.lock(signals);
+            self.receive(number, &mut node.0);
+            if self.phase() >= need && node.0.has_seed() {
+                memory.fetches.fetch_add(1, Ordering::Relaxed);
+                return Ok((number, node));
+            }
+            drop(node);
+            engine.seed_engine(need, signals)?;
+        }
+    }
+
     /// Sets `bytes` of output aside for one reader: the lock is held for that, not while the bytes are made.
     ///
-    /// `None` if the engine has not reached the phase `need`; the caller then seeds it and tries again.
+    /// Returns the number of the [`ForkStamp`]. If it is still the same after the bytes were made, no fork happened in
+    /// between, in a signal handler for example. Otherwise parent and child would both return these bytes.
     pub(super) fn reserve(
         &self,
         number: usize,
         need: Phase,
         bytes: usize,
+        engine: &impl SeedEngine,
         signals: &SignalsBlocked,
         reservation: &mut Reservation,
-    ) -> Option<ForkStamp> {
-        let number = if number < self.in_use() { number } else { 0 };
-        let memory = &self.memory[number];
-        let mut node = memory.node.lock(signals);
-        self.receive(number, &mut node.0);
-        if self.phase() < need || !node.0.has_seed() {
-            return None;
-        }
-        memory.fetches.fetch_add(1, Ordering::Relaxed);
+    ) -> Result<u64, Error> {
+        let (number, mut node) = self.lock_seeded(number, need, engine, signals)?;
         node.0.reserve(self.backend, bytes, reservation);
         if self.count() > 1 {
             // The credit decides which node gets the next seed. With one node there is no choice.
-            memory.inlet.spend(bytes);
+            self.memory[number].inlet.spend(bytes);
         }
-        let serial = memory.serial();
-        Some(ForkStamp { number, serial })
-    }
-
-    /// Makes the first chunk of `destination`, at most 4096 bytes, under the lock of node 0, and returns the rest.
-    ///
-    /// `Err(destination)` if the engine has not reached the phase `need`.
-    pub(super) fn read_chunk<'a>(
-        &self,
-        need: Phase,
-        signals: &SignalsBlocked,
-        destination: &'a mut [u8],
-    ) -> Result<(ForkStamp, &'a mut [u8]), &'a mut [u8]> {
-        let memory = &self.memory[0];
-        let mut node = memory.node.lock(signals);
-        self.receive(0, &mut node.0);
-        if self.phase() < need || !node.0.has_seed() {
-            return Err(destination);
-        }
-        memory.fetches.fetch_add(1, Ordering::Relaxed);
-        let rest = node.0.generator().read_chunk(self.backend, destination);
-        let serial = memory.serial();
-        Ok((ForkStamp { number: 0, serial }, rest))
+        Ok(self.fork_stamp().get_or_make())
     }
 
     /// Fills `destination` like random(4) with concurrent_read=1, on one node: the lock is held to set the output aside, not
     /// to make it.
-    pub(super) fn read_reserved(
+    pub(super) fn generate_reserved(
         &self,
         number: usize,
         need: Phase,
@@ -205,19 +180,16 @@ impl Nodes {
             let stamp = {
                 // Wiped in place at the end of this block: `drop` would move it and leave the key here.
                 let mut reservation = Reservation::ZERO;
-                let stamp = loop {
+                let stamp = {
                     let signals = SignalsBlocked::new();
                     let bytes = destination.len();
-                    match self.reserve(number, need, bytes, &signals, &mut reservation) {
-                        Some(stamp) => break stamp,
-                        None => engine.seed_engine(need, &signals)?,
-                    }
+                    self.reserve(number, need, bytes, engine, &signals, &mut reservation)?
                 };
                 reservation.generate(self.backend, destination);
                 stamp
             };
             // The last fork check: a fork between it and the return to the caller would repeat these bytes.
-            if self.is_same_process(stamp) {
+            if self.fork_stamp().is(stamp) {
                 return Ok(());
             }
         }
@@ -232,20 +204,15 @@ impl Nodes {
         signals: &SignalsBlocked,
     ) -> Result<(), Error> {
         let mut reservation = Reservation::ZERO;
-        let need = Phase::Ready;
-        while self
-            .reserve(number, need, keys.len(), signals, &mut reservation)
-            .is_none()
-        {
-            engine.seed_engine(need, signals)?;
-        }
+        let (need, bytes) = (Phase::Ready, keys.len());
+        self.reserve(number, need, bytes, engine, signals, &mut reservation)?;
         reservation.generate(self.backend, keys);
         Ok(())
     }
 
     /// Fills `destination` like random(4) with concurrent_read=0: the lock of node 0 is held while a chunk of at most 4096
     /// bytes is made.
-    pub(super) fn read_canonical(
+    pub(super) fn generate_canonical(
         &self,
         engine: &impl SeedEngine,
         destination: &mut [u8],
@@ -255,33 +222,20 @@ impl Nodes {
             let mut rest = &mut *destination;
             loop {
                 let signals = SignalsBlocked::new();
-                match self.read_chunk(Phase::Ready, &signals, rest) {
-                    Ok((stamp, next)) => {
-                        if *first_stamp.get_or_insert(stamp) != stamp {
-                            continue 'from_the_start;
-                        }
-                        rest = next;
-                    }
-                    Err(same) => {
-                        engine.seed_engine(Phase::Ready, &signals)?;
-                        rest = same;
-                        continue;
-                    }
+                let (_, mut node) = self.lock_seeded(0, Phase::Ready, engine, &signals)?;
+                rest = node.0.generator().read_chunk(self.backend, rest);
+                let stamp = self.fork_stamp().get_or_make();
+                if *first_stamp.get_or_insert(stamp) != stamp {
+                    continue 'from_the_start;
                 }
                 if rest.is_empty() {
                     break;
                 }
             }
-            if first_stamp.is_some_and(|stamp| self.is_same_process(stamp)) {
+            if first_stamp.is_some_and(|stamp| self.fork_stamp().is(stamp)) {
                 return Ok(());
             }
         }
-    }
-
-    /// Whether no fork happened since the stamp was given.
-    pub(super) fn is_same_process(&self, stamp: ForkStamp) -> bool {
-        compiler_fence(Ordering::SeqCst);
-        self.memory[stamp.number].serial.load(Ordering::Relaxed) == stamp.serial
     }
 
     /// Lets node 0 take the seed that was posted for it, so that the phase is known.

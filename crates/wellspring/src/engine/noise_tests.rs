@@ -2,7 +2,6 @@
 
 use super::Engine;
 use super::collector_memory::{Due, MIXED_EVENTS};
-use super::harvester::Harvests;
 use super::phase::Phase;
 use crate::mode::Mode;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -86,15 +85,18 @@ impl Subject {
             Harvest::Inline => {
                 for _ in 0..6 {
                     inner.collector.schedule_inline_harvest(now_ms, now_ms);
-                    inner.harvest_inline(Due {
-                        now_ms,
-                        clock_went_back: false,
-                    });
+                    inner.harvest_or_leave(
+                        Due {
+                            now_ms,
+                            clock_went_back: false,
+                        },
+                        false,
+                    );
                 }
                 self.let_reads_be();
             }
             Harvest::ByHarvester => {
-                inner.round(now_ms, true);
+                inner.collector.round(now_ms, true, inner.seed_target());
             }
         }
     }
@@ -102,10 +104,11 @@ impl Subject {
     /// 32 bytes of a node.
     fn read_node(&self, number: usize) -> [u8; 32] {
         let (signals, mut reservation) = (SignalsBlocked::new(), Reservation::ZERO);
-        let nodes = &self.engine.inner.nodes;
-        let need = Phase::Ready;
-        let read = nodes.reserve(number, need, 32, &signals, &mut reservation);
-        assert!(read.is_some(), "the engine was given a seed");
+        let (engine, need) = (&*self.engine.inner, Phase::Ready);
+        assert_eq!(engine.nodes.phase(), need, "the engine was given a seed");
+        let nodes = &engine.nodes;
+        let read = nodes.reserve(number, need, 32, engine, &signals, &mut reservation);
+        assert!(read.is_ok());
         let mut bytes = [0; 32];
         reservation.generate(nodes.backend(), &mut bytes);
         bytes

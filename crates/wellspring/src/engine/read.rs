@@ -1,7 +1,7 @@
 //! A read, from the call to the bytes.
 //!
 //! ```text
-//! read -> take               ready bytes of a current tap: the hot path
+//! read -> read_ready         ready bytes of a current tap: the hot path
 //!      -> read_slowly        any other read; again if the machine was copied meanwhile
 //!           -> read_once     a step of a harvest if one is due; then the tap, or a node
 //! ```
@@ -14,15 +14,15 @@ use super::inline_harvest::HarvestedStep;
 use super::inner::EngineInner;
 use super::nodes::SeedEngine;
 use super::phase::Phase;
-use super::taps::{KeySupply, OwnedTap, OwnedTapStorage, Taps};
+use super::sink::Sink;
+use super::taps::{OwnedTap, OwnedTapStorage, Taps};
 use crate::error::Error;
 use crate::mode::Mode;
-use wellspring_core::tap::{Refill, SHORT_BYTES, Tap};
+use wellspring_core::tap::{Refill, SHORT_BYTES};
 use wellspring_os::inheritance::SECRET_BYTES;
 use wellspring_os::signals::SignalsBlocked;
-use wellspring_os::thread_state::{CurrentThread, Epoch};
+use wellspring_os::thread_state::CurrentThread;
 use wellspring_os::{os, sandbox, stack};
-use zeroize::Zeroizing;
 
 /// A read is repeated if the machine was copied while it ran. After 4 tries it returns its last bytes, even if the
 /// machine was copied again.
@@ -40,20 +40,23 @@ pub(crate) trait TapHandle {
     /// Whether its reads are in the mode of the engine. Else they are in [`Mode::PerThread`].
     const FOLLOWS_MODE: bool;
 
-    /// Takes ready bytes, and says in which epoch the tap is current. `None` if it is not, or has too few.
-    fn take<S: Sink>(&mut self, taps: &Taps, sink: &mut S) -> Option<(S::Taken, Epoch)>;
+    /// Takes ready bytes. `None` if the tap is not current, or has too few.
+    fn serve_ready<S: Sink>(&mut self, taps: &Taps, sink: &mut S) -> Option<S::Taken>;
+
+    /// The sum of the watched words that was handled before the tap was made current.
+    fn handled(&self) -> u64;
 
     /// Whether the last read made the tap current. It may be out of date since.
     fn was_current(&self) -> bool;
 
-    /// Makes any read from the tap, which then is current if `stays_current`. `None` if there is no tap: the read is
+    /// Makes any read from the tap, which then is current if there is a sum of the watched words that was `handled` before,
+    /// and else not. `None` if there is no tap: the read is
     /// nested deeper than 4 levels, the system has no memory, or the thread is ending.
-    fn read(
+    fn serve(
         &mut self,
-        taps: &Taps,
-        supply: &impl KeySupply,
+        engine: &EngineInner,
         refill: Refill,
-        stays_current: bool,
+        handled: Option<u64>,
         destination: &mut [u8],
     ) -> Option<Result<(), Error>>;
 }
@@ -63,11 +66,15 @@ impl TapHandle for CurrentThread {
     const FOLLOWS_MODE: bool = true;
 
     #[inline(always)]
-    fn take<S: Sink>(&mut self, taps: &Taps, sink: &mut S) -> Option<(S::Taken, Epoch)> {
+    fn serve_ready<S: Sink>(&mut self, taps: &Taps, sink: &mut S) -> Option<S::Taken> {
         let mut read = taps.threads.try_current(*self)?;
-        let taken = sink.take_from(&mut read.state().0);
-        let epoch = read.end()?;
-        Some((taken?, epoch))
+        let taken = sink.take_from(&mut read.state().0)?;
+        read.end().map(|()| taken)
+    }
+
+    #[inline(always)]
+    fn handled(&self) -> u64 {
+        CurrentThread::handled(*self)
     }
 
     #[inline(always)]
@@ -76,25 +83,27 @@ impl TapHandle for CurrentThread {
     }
 
     #[inline(always)]
-    fn read(
+    fn serve(
         &mut self,
-        taps: &Taps,
-        supply: &impl KeySupply,
+        engine: &EngineInner,
         refill: Refill,
-        stays_current: bool,
+        handled: Option<u64>,
         destination: &mut [u8],
     ) -> Option<Result<(), Error>> {
-        let epoch = taps.epoch();
-        let node = || supply.node();
-        taps.threads.try_with(node, |state| {
-            taps.read(state, supply, refill, destination)?;
-            if stays_current {
-                state.mark_current(epoch);
-            } else {
-                state.mark_stale();
-            }
-            Ok(())
-        })
+        let taps = &engine.taps;
+        let epoch = taps.threads.epoch();
+        let fetch_keys = |keys: &mut _, signals: &_| engine.fetch_keys(keys, signals);
+        taps.threads.try_with(
+            || engine.nodes.local() as u32,
+            |state| {
+                taps.serve(state, fetch_keys, refill, destination)?;
+                match handled {
+                    Some(sum) => state.mark_current(epoch, sum),
+                    None => state.mark_stale(),
+                }
+                Ok(())
+            },
+        )
     }
 }
 
@@ -102,11 +111,15 @@ impl TapHandle for &mut OwnedTap {
     const FOLLOWS_MODE: bool = false;
 
     #[inline(always)]
-    fn take<S: Sink>(&mut self, taps: &Taps, sink: &mut S) -> Option<(S::Taken, Epoch)> {
+    fn serve_ready<S: Sink>(&mut self, taps: &Taps, sink: &mut S) -> Option<S::Taken> {
         let mut read = self.try_current(&taps.threads)?;
-        let taken = sink.take_from(&mut read.state().0);
-        let epoch = read.end()?;
-        Some((taken?, epoch))
+        let taken = sink.take_from(&mut read.state().0)?;
+        read.end().map(|()| taken)
+    }
+
+    #[inline(always)]
+    fn handled(&self) -> u64 {
+        OwnedTap::handled(self)
     }
 
     #[inline(always)]
@@ -115,80 +128,32 @@ impl TapHandle for &mut OwnedTap {
     }
 
     #[inline(always)]
-    fn read(
+    fn serve(
         &mut self,
-        taps: &Taps,
-        supply: &impl KeySupply,
+        engine: &EngineInner,
         refill: Refill,
-        stays_current: bool,
+        handled: Option<u64>,
         destination: &mut [u8],
     ) -> Option<Result<(), Error>> {
-        let epoch = taps.epoch();
-        let node = || supply.node();
-        let read = self.with(node, |tap, vdso| {
-            let mut storage = OwnedTapStorage {
-                tap: &mut tap.0,
-                vdso,
-            };
-            taps.read(&mut storage, supply, refill, destination)
-        })?;
-        if read.is_ok() && stays_current {
-            self.mark_current(epoch);
-        } else {
-            self.mark_stale();
+        let epoch = engine.taps.threads.epoch();
+        let fetch_keys = |keys: &mut _, signals: &_| engine.fetch_keys(keys, signals);
+        let read = self.with(
+            || engine.nodes.local() as u32,
+            |tap, vdso| {
+                let mut storage = OwnedTapStorage {
+                    tap: &mut tap.0,
+                    vdso,
+                };
+                engine
+                    .taps
+                    .serve(&mut storage, fetch_keys, refill, destination)
+            },
+        )?;
+        match handled.filter(|_| read.is_ok()) {
+            Some(sum) => self.mark_current(epoch, sum),
+            None => self.mark_stale(),
         }
         Some(read)
-    }
-}
-
-/// Where a read puts its bytes.
-pub(crate) trait Sink {
-    type Taken;
-
-    /// Takes ready bytes. `None` if the tap has too few.
-    fn take_from<const BUFFER_BYTES: usize>(
-        &mut self,
-        tap: &mut Tap<BUFFER_BYTES>,
-    ) -> Option<Self::Taken>;
-
-    /// Lets `fill` fill all of it.
-    fn fill_by(self, fill: impl FnOnce(&mut [u8])) -> Self::Taken;
-}
-
-/// The caller's memory.
-impl Sink for &mut [u8] {
-    type Taken = ();
-
-    #[inline(always)]
-    fn take_from<const BUFFER_BYTES: usize>(&mut self, tap: &mut Tap<BUFFER_BYTES>) -> Option<()> {
-        tap.take(self).then_some(())
-    }
-
-    #[inline(always)]
-    fn fill_by(self, fill: impl FnOnce(&mut [u8])) {
-        fill(self);
-    }
-}
-
-/// Registers, for `N` bytes.
-pub(crate) struct Registers<const N: usize>;
-
-impl<const N: usize> Sink for Registers<N> {
-    type Taken = [u8; N];
-
-    #[inline(always)]
-    fn take_from<const BUFFER_BYTES: usize>(
-        &mut self,
-        tap: &mut Tap<BUFFER_BYTES>,
-    ) -> Option<[u8; N]> {
-        tap.take_bytes()
-    }
-
-    #[inline(always)]
-    fn fill_by(self, fill: impl FnOnce(&mut [u8])) -> [u8; N] {
-        let mut bytes = Zeroizing::new([0; N]);
-        fill(&mut *bytes);
-        *bytes
     }
 }
 
@@ -196,7 +161,7 @@ impl EngineInner {
     /// Reads. Waits for the first seed.
     #[inline(always)]
     pub(crate) fn read<H: TapHandle, S: Sink>(&self, mut handle: H, mut sink: S) -> S::Taken {
-        match self.take(&mut handle, &mut sink) {
+        match self.read_ready(&mut handle, &mut sink) {
             Some(taken) => taken,
             None => self.read_when_ready(handle, sink),
         }
@@ -225,7 +190,7 @@ impl EngineInner {
         mut handle: H,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        match self.take(&mut handle, &mut &mut *destination) {
+        match self.read_ready(&mut handle, &mut &mut *destination) {
             Some(()) => Ok(()),
             None => self.read_slowly(handle, destination, Unseeded::Fail),
         }
@@ -234,21 +199,18 @@ impl EngineInner {
     /// The hot path: takes ready bytes of the tap. `None` if the tap is not current, if it has too few bytes, or if a
     /// watched word tells of a copy of the machine.
     ///
-    /// The words are compared after the bytes were taken: so a copy that is made during the read is noticed too. If
-    /// another thread has handled it by then, the taps are in another epoch. Where no word is watched this is all that a
-    /// read does for them: it asks whether one is, and keeps no register for that.
+    /// The words are compared after the bytes were taken, with the sum that was handled before the tap was made current: so a
+    /// copy that is made during the read is noticed too, also if another thread has handled it by then.
     #[inline(always)]
-    pub(super) fn take<H: TapHandle, S: Sink>(
+    pub(super) fn read_ready<H: TapHandle, S: Sink>(
         &self,
         handle: &mut H,
         sink: &mut S,
     ) -> Option<S::Taken> {
-        let (taken, epoch) = handle.take(&self.taps, sink)?;
-        let words = &self.clones.words;
-        if words.are_watched() && (words.sum() != words.handled() || !self.taps.is_in(epoch)) {
-            return None;
-        }
-        Some(taken)
+        let taken = handle.serve_ready(&self.taps, sink)?;
+        let sum = self.clones.words.watched_sum();
+        let is_handled = sum.is_none_or(|sum| sum == handle.handled());
+        is_handled.then_some(taken)
     }
 
     /// Makes any read. Waits for the first seed.
@@ -275,9 +237,9 @@ impl EngineInner {
         destination: &mut [u8],
         unseeded: Unseeded,
     ) -> Result<(), Error> {
-        self.unless_copied(|| {
+        self.unless_copied(|handled| {
             loop {
-                match self.read_once(&mut handle, destination) {
+                match self.read_once(&mut handle, handled, destination) {
                     Err(Error::NotSeeded) if unseeded == Unseeded::Wait => os::pause(),
                     result => return result,
                 }
@@ -290,18 +252,21 @@ impl EngineInner {
         if self.nodes.phase() == Phase::Ready {
             return self.try_fill(CurrentThread::find(), destination);
         }
-        self.unless_copied(|| self.nodes.read_reserved(0, Phase::Early, self, destination))
+        self.unless_copied(|_| {
+            self.nodes
+                .generate_reserved(0, Phase::Early, self, destination)
+        })
     }
 
-    /// Reads after every known copy was handled; and again, if the machine was copied during the read.
+    /// Reads after every known copy was handled, with the sum of the words; and again, if there was a copy meanwhile.
     #[inline(always)]
-    fn unless_copied(&self, mut read: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
+    fn unless_copied(&self, mut read: impl FnMut(u64) -> Result<(), Error>) -> Result<(), Error> {
         for _ in 0..MAX_READS {
             let handled = self.handle_clones();
-            read()?;
-            let words = &self.clones.words;
-            // Where nothing is watched, no word is loaded again: fewer instructions follow the last fork check.
-            if !words.are_watched() || words.sum() == handled {
+            read(handled)?;
+            // Where nothing is watched, no word is loaded: fewer instructions follow the last fork check.
+            let sum = self.clones.words.watched_sum();
+            if sum.is_none_or(|sum| sum == handled) {
                 break;
             }
         }
@@ -309,11 +274,16 @@ impl EngineInner {
     }
 
     #[inline(always)]
-    fn read_once<H: TapHandle>(&self, handle: &mut H, destination: &mut [u8]) -> Result<(), Error> {
+    fn read_once<H: TapHandle>(
+        &self,
+        handle: &mut H,
+        handled: u64,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
         let step = self.harvest_if_due(handle.was_current());
         let node = match self.mode {
             Mode::Canonical if H::FOLLOWS_MODE => {
-                return self.nodes.read_canonical(self, destination);
+                return self.nodes.generate_canonical(self, destination);
             }
             Mode::Concurrent if H::FOLLOWS_MODE => 0,
             Mode::PerNode if H::FOLLOWS_MODE => self.nodes.local(),
@@ -322,8 +292,8 @@ impl EngineInner {
                     HarvestedStep::Made => Refill::Short,
                     HarvestedStep::None | HarvestedStep::LeftToNextRead => Refill::Whole,
                 };
-                let stays_current = step != HarvestedStep::LeftToNextRead;
-                let read = handle.read(&self.taps, self, refill, stays_current, destination);
+                let handled = (step != HarvestedStep::LeftToNextRead).then_some(handled);
+                let read = handle.serve(self, refill, handled, destination);
                 if let Some(result) = read {
                     return result;
                 }
@@ -332,7 +302,17 @@ impl EngineInner {
             }
         };
         self.nodes
-            .read_reserved(node, Phase::Ready, self, destination)
+            .generate_reserved(node, Phase::Ready, self, destination)
+    }
+
+    /// Fetches keys for taps from the node of this CPU.
+    #[inline(never)]
+    fn fetch_keys(&self, keys: &mut [u8], signals: &SignalsBlocked) -> Result<(), Error> {
+        let fetched = self
+            .nodes
+            .fetch_keys(self.nodes.local(), self, keys, signals);
+        stack::erase_below();
+        fetched
     }
 
     /// Draws what fork(3) gives to a child.
@@ -355,22 +335,6 @@ impl EngineInner {
         read()?;
         sandbox::prepare();
         Ok(())
-    }
-}
-
-/// Where taps get their keys: the node of this CPU.
-impl KeySupply for EngineInner {
-    fn node(&self) -> u32 {
-        self.nodes.local() as u32
-    }
-
-    #[inline(never)]
-    fn fetch_keys(&self, keys: &mut [u8], signals: &SignalsBlocked) -> Result<(), Error> {
-        let fetched = self
-            .nodes
-            .fetch_keys(self.nodes.local(), self, keys, signals);
-        stack::erase_below();
-        fetched
     }
 }
 

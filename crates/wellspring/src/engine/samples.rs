@@ -28,7 +28,7 @@ impl Samples<'_> {
     #[inline(never)]
     pub(super) fn draw_on_fast_sources(&self, state: &mut CollectorState, bytes: usize) {
         for source in 0..self.sources.len() {
-            if self.sources[source].is_fast() {
+            if self.sources[source].slow_interval_ms.is_none() {
                 self.draw(state, source, bytes);
             }
         }
@@ -61,7 +61,9 @@ impl Samples<'_> {
     pub(super) fn sample_next_source(&self, state: &mut CollectorState) {
         let count = self.sources.len();
         let mut in_turn = (0..count).map(|step| (state.next_source as usize + step) % count);
-        if let Some(source) = in_turn.find(|&source| self.sources[source].is_fast()) {
+        if let Some(source) =
+            in_turn.find(|&source| self.sources[source].slow_interval_ms.is_none())
+        {
             state.next_source = source as u64 + 1;
             let length = self.sample(state, source, Event::MAX_BYTES);
             state.waiting_source = source as u64;
@@ -103,17 +105,11 @@ impl Samples<'_> {
         self.sources[source].admit(&mut sources[source], &mut sample[..length], event, absorb)
     }
 
-    /// The same with a sample that was taken without the lock of the pools.
-    pub(super) fn admit_slow(&self, state: &mut CollectorState, source: usize, sample: &mut [u8]) {
-        let CollectorState {
-            distribution,
-            sources,
-            event,
-            events,
-            ..
-        } = state;
-        let absorb = &mut |event: &Event| self.absorb(distribution, events, event);
-        self.sources[source].admit(&mut sources[source], sample, event, absorb);
+    /// The same with a sample that was taken without the lock of the pools, and is copied.
+    pub(super) fn admit_slow(&self, state: &mut CollectorState, source: usize, sample: &[u8]) {
+        self.admit_waiting(state);
+        state.sample[..sample.len()].copy_from_slice(sample);
+        self.admit(state, source, sample.len());
     }
 
     /// Adds an event to its pool.

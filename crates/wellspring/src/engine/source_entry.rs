@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use wellspring_core::event::Event;
-use wellspring_core::health::{Action, Grade, Health, Outcome, SourceHealth};
+use wellspring_core::health::{Action, Grade, Health, SourceHealth};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 use wellspring_os::{cpu, os, sandbox};
 use zeroize::Zeroize;
@@ -15,10 +15,11 @@ pub(super) struct SourceEntry {
     source: Arc<dyn Source>,
     /// The source is asked about itself once, while no thread holds the lock of the pools: the answer can be a panic, or
     /// wait for that lock.
-    name: &'static str,
+    pub(super) name: &'static str,
     claim: MinEntropy,
     symbol: Symbol,
-    speed: Speed,
+    /// The time between two draws of a slow source, in milliseconds. A reader may draw on the others, which are fast.
+    pub(super) slow_interval_ms: Option<u64>,
     makes_system_calls: bool,
     bytes: AtomicU64,
     discarded_bytes: AtomicU64,
@@ -69,7 +70,10 @@ impl SourceEntry {
             name: source.name(),
             claim: source.min_entropy(),
             symbol: source.symbol(),
-            speed: source.speed(),
+            slow_interval_ms: match source.speed() {
+                Speed::Fast => None,
+                Speed::Slow { interval_ms } => Some(interval_ms),
+            },
             makes_system_calls: source.makes_system_calls(),
             source,
             bytes: AtomicU64::new(0),
@@ -83,23 +87,6 @@ impl SourceEntry {
             intermittent_failures: AtomicU64::new(0),
             permanent_failures: AtomicU64::new(0),
             restart: AtomicBool::new(false),
-        }
-    }
-
-    pub(super) fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Whether a reader may draw on it.
-    pub(super) fn is_fast(&self) -> bool {
-        self.speed == Speed::Fast
-    }
-
-    /// The time between two draws of a slow source, in milliseconds.
-    pub(super) fn slow_interval_ms(&self) -> Option<u64> {
-        match self.speed {
-            Speed::Fast => None,
-            Speed::Slow { interval_ms } => Some(interval_ms),
         }
     }
 
@@ -165,7 +152,12 @@ impl SourceEntry {
         let outcome = state
             .health
             .judge(self.claim, self.symbol, &sample[..whole]);
-        self.note(&outcome, state.health.state());
+        self.health.store(state.health.state() as u32, relaxed);
+        if !outcome.findings.is_empty() {
+            let failures = |grade| u64::from(outcome.findings.of_grade(grade));
+            add(&self.intermittent_failures, failures(Grade::Intermittent));
+            add(&self.permanent_failures, failures(Grade::Permanent));
+        }
         if outcome.action == Action::Discard {
             add(&self.discarded_bytes, whole as u64);
         } else {
@@ -213,19 +205,6 @@ impl SourceEntry {
         let number = self.health.load(Ordering::Relaxed) as usize;
         SourceHealth::ALL[number % SourceHealth::ALL.len()]
     }
-
-    fn note(&self, outcome: &Outcome, health: SourceHealth) {
-        self.health.store(health as u32, Ordering::Relaxed);
-        if outcome.findings.is_empty() {
-            return;
-        }
-        for (count, grade) in [
-            (&self.intermittent_failures, Grade::Intermittent),
-            (&self.permanent_failures, Grade::Permanent),
-        ] {
-            add(count, u64::from(outcome.findings.of_grade(grade)));
-        }
-    }
 }
 
 fn add(count: &AtomicU64, more: u64) {
@@ -234,30 +213,30 @@ fn add(count: &AtomicU64, more: u64) {
 
 const SYSTEM: u64 = 1 << 32;
 
+/// The errors that are not the system's. The first one also stands for those that later versions add.
+const ERRORS: [SourceError; 5] = [
+    SourceError::Busy,
+    SourceError::Absent,
+    SourceError::SelfTest,
+    SourceError::Ended,
+    SourceError::Panicked,
+];
+
 /// A [`SourceError`] as a number that is not 0.
 fn encode(error: SourceError) -> u64 {
-    match error {
-        SourceError::Absent => 1,
-        SourceError::SelfTest => 3,
-        SourceError::Ended => 4,
-        SourceError::Panicked => 5,
-        SourceError::System(errno) => SYSTEM | u64::from(errno as u32),
-        // Busy, and what later versions add.
-        _ => 2,
+    if let SourceError::System(errno) = error {
+        return SYSTEM | u64::from(errno as u32);
     }
+    let number = ERRORS.iter().position(|&known| known == error);
+    number.unwrap_or(0) as u64 + 1
 }
 
 /// The error that [`encode`] wrote.
 fn decode(number: u64) -> Option<SourceError> {
-    match number {
-        0 => None,
-        1 => Some(SourceError::Absent),
-        2 => Some(SourceError::Busy),
-        3 => Some(SourceError::SelfTest),
-        4 => Some(SourceError::Ended),
-        5 => Some(SourceError::Panicked),
-        errno => Some(SourceError::System(errno as u32 as i32)),
+    if number >= SYSTEM {
+        return Some(SourceError::System(number as u32 as i32));
     }
+    ERRORS.get((number as usize).checked_sub(1)?).copied()
 }
 
 #[cfg(test)]

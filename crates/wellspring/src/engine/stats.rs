@@ -1,6 +1,6 @@
 //! Statistics of an engine, without a secret.
 
-use super::harvester::HarvesterStats;
+use super::harvester_status::HarvesterStats;
 use super::phase::Phase;
 use crate::clone_detection::CloneDetectionStats;
 use crate::mode::Mode;

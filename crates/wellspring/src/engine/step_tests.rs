@@ -60,10 +60,13 @@ fn harvest(engine: &Engine, now_ms: u64) {
         .inner
         .collector
         .schedule_inline_harvest(now_ms, now_ms);
-    engine.inner.harvest_inline(Due {
-        now_ms,
-        clock_went_back: false,
-    });
+    engine.inner.harvest_or_leave(
+        Due {
+            now_ms,
+            clock_went_back: false,
+        },
+        false,
+    );
 }
 
 fn draws(sources: &[Arc<Counts>; 3]) -> u64 {

@@ -2,10 +2,9 @@
 
 use super::identity::Identity;
 use super::outcome::SeedFileError;
-use std::os::fd::AsFd;
 use std::path::Path;
 use wellspring_core::seed_file::{FileId, MAX_BYTES, SeedFile, Uncredited};
-use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
+use wellspring_os::descriptor::AsFd;
 use wellspring_os::trusted_file::{Access, Directory, FileFault};
 use zeroize::Zeroizing;
 
@@ -42,12 +41,5 @@ impl Found {
             Ok(_) if self.is_exposed => Err(Uncredited::Exposed),
             credit => credit,
         }
-    }
-
-    /// The digest of the bytes.
-    pub(super) fn hash_into(&self, digest: &mut [u8; DIGEST_BYTES]) {
-        let mut hash = Sha256::ZERO;
-        hash.update(&self.bytes);
-        hash.finish_into(digest);
     }
 }

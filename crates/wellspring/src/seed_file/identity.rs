@@ -1,9 +1,10 @@
 //! The identity of a seed file, which its copies do not have: the machine, the boot, the file system, the file.
 
+#[cfg(target_os = "linux")]
 use rustix::fs::{AtFlags, StatxFlags, fstatfs, fstatvfs, statx};
-use std::os::fd::BorrowedFd;
 use wellspring_core::seed_file::{Boot, FileId, UNKNOWN_FILE};
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
+use wellspring_os::descriptor::BorrowedFd;
 use wellspring_os::os::read_file;
 
 /// Files in which firmware or a hypervisor names the machine. They are not on a disk, so not copied with one.
@@ -16,6 +17,7 @@ const HARDWARE: [&[u8]; 4] = [
 
 /// `OVERLAYFS_SUPER_MAGIC`, of containers' layers: any number of containers find the same file in one layer, under the
 /// same inode.
+#[cfg(target_os = "linux")]
 const OVERLAY: u64 = 0x794c_7630;
 
 /// The identity of this machine and of this boot.
@@ -71,24 +73,37 @@ impl Identity {
     }
 
     fn known_file_id(&self, file: BorrowedFd<'_>) -> Option<FileId> {
-        let machine = self.machine?;
-        if fstatfs(file).ok()?.f_type as u64 == OVERLAY {
-            return None;
-        }
-        let wanted = StatxFlags::INO | StatxFlags::BTIME;
-        let status = statx(file, c"", AtFlags::EMPTY_PATH, wanted).ok()?;
-        if !StatxFlags::from_bits_retain(status.stx_mask).contains(wanted) {
-            return None;
-        }
         let mut hash = Sha256::ZERO;
         hash.update(b"wellspring seed file place");
-        hash.update(&machine);
-        hash.update(&fstatvfs(file).ok()?.f_fsid.to_le_bytes());
-        hash.update(&status.stx_ino.to_le_bytes());
-        hash.update(&status.stx_btime.tv_sec.to_le_bytes());
-        hash.update(&status.stx_btime.tv_nsec.to_le_bytes());
+        hash.update(&self.machine?);
+        add_place(file, &mut hash)?;
         Some(finish(hash))
     }
+}
+
+/// Hashes where a file is, and when it was born, which differs for a copy of it. `None` where the system does not tell all
+/// of it.
+#[cfg(target_os = "linux")]
+fn add_place(file: BorrowedFd<'_>, hash: &mut Sha256) -> Option<()> {
+    if fstatfs(file).ok()?.f_type as u64 == OVERLAY {
+        return None;
+    }
+    let wanted = StatxFlags::INO | StatxFlags::BTIME;
+    let status = statx(file, c"", AtFlags::EMPTY_PATH, wanted).ok()?;
+    if !StatxFlags::from_bits_retain(status.stx_mask).contains(wanted) {
+        return None;
+    }
+    hash.update(&fstatvfs(file).ok()?.f_fsid.to_le_bytes());
+    hash.update(&status.stx_ino.to_le_bytes());
+    hash.update(&status.stx_btime.tv_sec.to_le_bytes());
+    hash.update(&status.stx_btime.tv_nsec.to_le_bytes());
+    Some(())
+}
+
+/// Not known on other systems: seeds are mixed there and never credited.
+#[cfg(not(target_os = "linux"))]
+fn add_place(_: BorrowedFd<'_>, _: &mut Sha256) -> Option<()> {
+    None
 }
 
 fn finish(mut hash: Sha256) -> [u8; DIGEST_BYTES] {
@@ -109,17 +124,9 @@ fn identifies(text: &[u8]) -> bool {
 }
 
 fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
-    let digits: Vec<u8> = text
-        .trim_ascii()
-        .iter()
-        .filter(|&&byte| byte != b'-')
-        .map(|&byte| (byte as char).to_digit(16).map(|digit| digit as u8))
-        .collect::<Option<_>>()?;
-    let bytes: Vec<u8> = digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair.get(1).unwrap_or(&0))
-        .collect();
-    bytes.try_into().ok()
+    let digits = str::from_utf8(text).ok()?.trim_ascii().replace('-', "");
+    let number = u128::from_str_radix(&digits, 16).ok()?;
+    (digits.len() == 32).then(|| number.to_be_bytes())
 }
 
 #[cfg(test)]
@@ -149,12 +156,15 @@ mod tests {
         for wrong in [&b""[..], b"0011", b"x", &uuid[..30]] {
             assert_eq!(parse_uuid(wrong), None);
         }
-        assert_ne!(Identity::system().boot, [0; 16]);
+        if cfg!(target_os = "linux") {
+            assert_ne!(Identity::system().boot, [0; 16]);
+        }
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_copy_of_a_file_has_another_id() {
-        use std::os::fd::AsFd;
+        use wellspring_os::descriptor::AsFd;
         let path = std::env::temp_dir().join(format!("wellspring-file-id-{}", std::process::id()));
         let copy = path.with_extension("copy");
         std::fs::write(&path, "x").unwrap();

@@ -8,7 +8,8 @@
 //!
 //! The content of a file is mixed in, credited or not, unless the file is refused. A link, a device, a file of another
 //! user, and a file that does not begin as a seed file does, are refused and not changed. [`SeedFound`] is the result. No
-//! engine fails because of its seed file.
+//! engine fails because of its seed file, but for one that
+//! [requires](crate::EngineBuilder::require_seed_file) it.
 //!
 //! ```text
 //! identity  the identity of a file: a copy has another one
@@ -20,11 +21,13 @@
 
 mod file;
 mod identity;
+#[cfg(target_os = "linux")]
 mod module_seeds;
 mod outcome;
 mod store;
 
 pub use identity::Identity;
+#[cfg(target_os = "linux")]
 pub use module_seeds::{ModuleSeeds, ModuleSeedsError, Restored};
 pub use outcome::{SeedFileError, SeedFileStats, SeedFound};
 pub use wellspring_core::seed_file::{Damage, Uncredited};

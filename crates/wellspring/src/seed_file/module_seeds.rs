@@ -99,7 +99,7 @@ impl ModuleSeeds {
     pub fn restore(&mut self) -> Result<Restored, ModuleSeedsError> {
         let mut seed = Seed::ZERO;
         self.store.take(1, &mut seed);
-        let found = self.store.found();
+        let found = self.store.found;
         let mut nodes = 0;
         if seed.bytes().is_empty() {
             return Ok(Restored { nodes, found });

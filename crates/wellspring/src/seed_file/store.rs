@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::{Damage, FULL_CREDIT_BITS, SeedFile, Uncredited};
+use wellspring_core::sha256::Sha256;
+use wellspring_os::descriptor::AsFd;
 use wellspring_os::os;
 use wellspring_os::trusted_file::Directory;
 use zeroize::Zeroizing;
@@ -26,7 +28,8 @@ pub(crate) struct SeedStore {
     identity: Identity,
     /// The process that built the engine. A child made by fork leaves the file alone.
     process: u32,
-    found: SeedFound,
+    /// The file as [`take`](Self::take) found it.
+    pub(super) found: SeedFound,
     removed_unfinished: AtomicBool,
     writes: AtomicU64,
     /// Whether the present file can be credited after a reboot.
@@ -36,7 +39,7 @@ pub(crate) struct SeedStore {
 
 impl SeedStore {
     /// Neither reads nor writes the file.
-    pub(super) fn new(path: PathBuf, identity: Identity) -> Self {
+    pub(crate) fn new(path: PathBuf, identity: Identity) -> Self {
         Self {
             // The program may change its directory later.
             path: std::path::absolute(&path).unwrap_or(path),
@@ -50,20 +53,13 @@ impl SeedStore {
         }
     }
 
-    /// Reads the file and replaces it, as [`take`](Self::take) does.
-    pub(crate) fn start(path: PathBuf, identity: Identity, nodes: usize, seed: &mut Seed) -> Self {
-        let mut store = Self::new(path, identity);
-        store.take(nodes, seed);
-        store
-    }
-
     /// Reads the file and replaces it. Writes to `seed` what is to be mixed into the first node; it stays empty if
     /// there was nothing.
-    pub(super) fn take(&mut self, nodes: usize, seed: &mut Seed) {
+    pub(crate) fn take(&mut self, nodes: usize, seed: &mut Seed) {
         let mut entropy = FreshEntropy::EMPTY;
         // The same for each node: the successor hashes the number of the node in.
         let fresh = Zeroizing::new(vec![*entropy.gather(); nodes]);
-        let credit_bits = if entropy.has_system_output() {
+        let credit_bits = if entropy.has_system_output {
             FULL_CREDIT_BITS
         } else {
             0
@@ -80,15 +76,9 @@ impl SeedStore {
         }
     }
 
-    /// The file as [`take`](Self::take) found it.
-    pub(super) fn found(&self) -> SeedFound {
-        self.found
-    }
-
     /// Writes the file from a secret of each node.
     pub(crate) fn save(&self, secrets: &[[u8; 32]], credit_bits: u32) -> Result<(), SeedFileError> {
-        self.replace(secrets, credit_bits)?;
-        Ok(())
+        self.replace(secrets, credit_bits).map(drop)
     }
 
     /// Whether this process built the engine.
@@ -142,7 +132,7 @@ impl SeedStore {
         let old = old.and_then(Result::ok);
         let mut file = SeedFile::successor(old.as_ref(), fresh, credit_bits);
         // The file keeps its inode when it is renamed.
-        file.file_id = self.identity.file_id(std::os::fd::AsFd::as_fd(&next));
+        file.file_id = self.identity.file_id(next.as_fd());
         file.boot = self.identity.boot;
         next.write(&file.to_bytes())?;
         next.replace(MODE)?;
@@ -172,7 +162,9 @@ impl SeedStore {
                 }
             }
             Err(damage) => {
-                found.hash_into(&mut material[0]);
+                let mut hash = Sha256::ZERO;
+                hash.update(&found.bytes);
+                hash.finish_into(&mut material[0]);
                 SeedFound::Damaged(damage)
             }
         };

@@ -7,6 +7,8 @@ use std::path::Path;
 /// malloc(3), whose failure ends a Rust program.
 #[allow(non_upper_case_globals, reason = "libc writes them so")]
 fn errors(call: c_long) -> &'static [i32] {
+    #[cfg(target_arch = "aarch64")]
+    use absent::*;
     use libc::*;
     match call {
         SYS_mmap => &[ENOMEM, EAGAIN],
@@ -41,6 +43,20 @@ fn errors(call: c_long) -> &'static [i32] {
         SYS_close | SYS_brk | SYS_munmap | SYS_exit | SYS_exit_group => &[],
         _ => &[EPERM, ENOSYS],
     }
+}
+
+/// Calls that arm64 does not have.
+#[cfg(target_arch = "aarch64")]
+#[allow(non_upper_case_globals, reason = "libc writes them so")]
+mod absent {
+    use libc::c_long;
+
+    pub(super) const SYS_rename: c_long = -1;
+    pub(super) const SYS_unlink: c_long = -2;
+    pub(super) const SYS_mkdir: c_long = -3;
+    pub(super) const SYS_vfork: c_long = -4;
+    pub(super) const SYS_fork: c_long = -5;
+    pub(super) const SYS_poll: c_long = -6;
 }
 
 /// A call that fails, the how many-th of its kind it is, from 0 on, and how it fails.

@@ -5,12 +5,13 @@
     reason = "each test file uses its part of this"
 )]
 
-#[cfg(target_arch = "x86_64")]
+// musl has no contexts.
+#[cfg(all(target_arch = "x86_64", not(target_env = "musl")))]
 pub(crate) mod abandon;
 pub(crate) mod door;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) mod faults;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) mod tracer;
 pub(crate) mod windows;
 

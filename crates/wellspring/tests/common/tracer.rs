@@ -11,6 +11,9 @@ const MARKER: c_long = 100_000;
 /// Another one: from here on, and until the next one, the calling thread may make no call.
 const SILENCE: c_long = 100_001;
 
+/// Another one: the calling thread may make calls from here on, and until the next one, but not after each of them.
+const SILENCE_ONCE: c_long = 100_002;
+
 /// Which of the counted calls fails, and how: `choose` gets the number of each.
 pub(crate) type Choose<'a> = &'a mut dyn FnMut(c_long) -> Option<i32>;
 
@@ -37,6 +40,19 @@ pub(crate) fn silent(work: impl FnOnce()) {
     unsafe { libc::syscall(SILENCE) };
 }
 
+/// Runs `prepare` and `work` 50 times. At least one `work` must make no system call: any read may be the one that has to make
+/// a step of a harvest, and on a slow machine these come often.
+pub(crate) fn silent_once<T>(with: &mut T, prepare: impl Fn(&mut T), work: impl Fn(&mut T)) {
+    for _ in 0..50 {
+        prepare(with);
+        // SAFETY: there is no such call.
+        unsafe { libc::syscall(SILENCE_ONCE) };
+        work(with);
+        // SAFETY: as above.
+        unsafe { libc::syscall(SILENCE_ONCE) };
+    }
+}
+
 /// How a traced process ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -59,6 +75,10 @@ const MAX_STOPS: usize = 100_000;
 struct Tracee {
     is_counted: bool,
     is_silent: bool,
+    /// The first call after the last `SILENCE_ONCE` that began a piece of work, and whether one piece made none.
+    first_call: Option<c_long>,
+    is_in_piece: bool,
+    was_silent: bool,
     /// Whether it is in a call.
     is_inside: bool,
     /// The result that the tracer gives to the call that it is in, if any.
@@ -109,9 +129,12 @@ fn follow(first: pid_t, choose: Choose<'_>) -> End {
             break;
         }
         if !libc::WIFSTOPPED(status) {
-            tracees.remove(&pid);
+            let tracee = tracees.remove(&pid).unwrap_or_default();
             if status != 0 && end == End::Good {
                 end = End::Bad(status);
+            }
+            if let (Some(call), false) = (tracee.first_call, tracee.was_silent) {
+                end = End::NotSilent(call);
             }
             continue;
         }
@@ -145,32 +168,115 @@ fn resume(pid: pid_t, signal: i32) {
 
 /// A call begins or ends. Returns one that was to be silent.
 fn stop_at_call(pid: pid_t, tracee: &mut Tracee, choose: Choose<'_>) -> Option<c_long> {
-    // SAFETY: all zeros is a value of the registers, which the call fills in; the child is stopped.
-    let mut registers = unsafe {
-        let mut registers: libc::user_regs_struct = core::mem::zeroed();
-        libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers);
-        registers
-    };
+    let mut registers = Registers::of(pid);
     tracee.is_inside = !tracee.is_inside;
     if tracee.is_inside {
-        let call = registers.orig_rax as c_long;
+        let call = registers.call();
         if call == MARKER {
             tracee.is_counted = !tracee.is_counted;
         } else if call == SILENCE {
             tracee.is_silent = !tracee.is_silent;
+        } else if call == SILENCE_ONCE {
+            tracee.was_silent |= tracee.is_in_piece && tracee.first_call.is_none();
+            tracee.is_in_piece = !tracee.is_in_piece;
+            if tracee.is_in_piece {
+                tracee.first_call = None;
+            }
+        } else if tracee.is_in_piece {
+            tracee.first_call.get_or_insert(call);
         } else if tracee.is_silent {
             return Some(call);
         } else if tracee.is_counted {
             tracee.answer = choose(call);
         }
         tracee.answer?;
-        // No call has this number.
-        registers.orig_rax = u64::MAX;
+        registers.make_no_call();
     } else {
-        let error = tracee.answer.take()?;
-        registers.rax = i64::from(-error) as u64;
+        registers.answer(-tracee.answer.take()?);
     }
-    // SAFETY: as above.
-    unsafe { libc::ptrace(libc::PTRACE_SETREGS, pid, 0, &raw const registers) };
     None
+}
+
+/// The registers of a stopped thread.
+pub(crate) struct Registers {
+    pid: pid_t,
+    words: libc::user_regs_struct,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Registers {
+    pub(crate) fn of(pid: pid_t) -> Self {
+        // SAFETY: all zeros is a value of the registers, which the call fills in; the child is stopped.
+        let words = unsafe {
+            let mut words: libc::user_regs_struct = core::mem::zeroed();
+            libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut words);
+            words
+        };
+        Self { pid, words }
+    }
+
+    pub(crate) fn call(&self) -> c_long {
+        self.words.orig_rax as c_long
+    }
+
+    fn make_no_call(&mut self) {
+        self.words.orig_rax = u64::MAX;
+        self.set();
+    }
+
+    fn answer(&mut self, answer: i32) {
+        self.words.rax = i64::from(answer) as u64;
+        self.set();
+    }
+
+    fn set(&self) {
+        // SAFETY: the child is stopped, and the registers are those that it had.
+        unsafe { libc::ptrace(libc::PTRACE_SETREGS, self.pid, 0, &raw const self.words) };
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+impl Registers {
+    pub(crate) fn of(pid: pid_t) -> Self {
+        // SAFETY: all zeros is a value of the registers.
+        let mut words: libc::user_regs_struct = unsafe { core::mem::zeroed() };
+        transfer(pid, libc::PTRACE_GETREGSET, libc::NT_PRSTATUS, &mut words);
+        Self { pid, words }
+    }
+
+    pub(crate) fn call(&self) -> c_long {
+        self.words.regs[8] as c_long
+    }
+
+    fn make_no_call(&mut self) {
+        /// Of the kernel's `linux/elf.h`: the number of the call, which is no register any more when a call begins.
+        const NT_ARM_SYSTEM_CALL: libc::c_int = 0x404;
+        transfer(
+            self.pid,
+            libc::PTRACE_SETREGSET,
+            NT_ARM_SYSTEM_CALL,
+            &mut -1i32,
+        );
+    }
+
+    fn answer(&mut self, answer: i32) {
+        self.words.regs[0] = i64::from(answer) as u64;
+        transfer(
+            self.pid,
+            libc::PTRACE_SETREGSET,
+            libc::NT_PRSTATUS,
+            &mut self.words,
+        );
+    }
+}
+
+/// Reads or writes a set of registers, which `T` has the form of.
+#[cfg(target_arch = "aarch64")]
+fn transfer<T>(pid: pid_t, request: libc::c_uint, set: libc::c_int, value: &mut T) {
+    let mut place = libc::iovec {
+        iov_base: (&raw mut *value).cast(),
+        iov_len: size_of::<T>(),
+    };
+    // SAFETY: the child is stopped; the set has no more bytes than the value.
+    unsafe { libc::ptrace(request, pid, c_long::from(set), &raw mut place) };
 }

@@ -1,25 +1,19 @@
 //! The harvester: a thread that gathers noise, so that no reader has to.
 //!
 //! ```text
-//! handle   starts the thread, and ends it with the last clone of its engine
-//! worker   the loop of the thread: its work and its schedule
-//! task     the interface of its other tasks
-//! status   its statistics
+//! handle  starts the thread, and ends it with the last clone of its engine
+//! worker  the loop of the thread: its work and its schedule
+//! tasks   its other tasks: notices of clones, the seed file
 //! ```
 //!
 //! A child process made by `fork` has no such thread: the memory that says so is wiped there, and its readers harvest
 //! inline, as in an engine without a harvester. They do the same when the thread has panicked, or is 2 s late.
 
 mod handle;
-mod status;
-mod task;
+mod tasks;
 mod worker;
 
 pub(super) use handle::HarvesterHandle;
-pub use status::HarvesterStats;
-pub(super) use status::HarvesterStatus;
-pub(super) use task::BackgroundTask;
-pub(super) use worker::{Harvests, Round};
 
 use std::sync::Arc;
 use wellspring_core::pool::RESEED_INTERVAL_MS;

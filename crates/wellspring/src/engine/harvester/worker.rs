@@ -1,8 +1,8 @@
 //! The loop of the harvester's thread: its work and its schedule.
 
 use super::Harvester;
-use super::status::HarvesterStatus;
-use super::task::BackgroundTask;
+use super::tasks::Tasks;
+use crate::engine::inner::EngineInner;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use wellspring_os::waker::{WakeReason, Waker};
@@ -19,46 +19,6 @@ const MIN_POLL_MS: u64 = 10;
 
 /// The resolution of the clock, about.
 const TICK_MS: u64 = 4;
-
-/// The work of an engine that the thread needs. `EngineInner` is its only implementation; the trait keeps this file
-/// independent of it.
-pub(in super::super) trait Harvests: Send + Sync + 'static {
-    /// The statistics that the thread writes about itself.
-    fn status(&self) -> Option<&HarvesterStatus>;
-
-    /// Readers start to harvest inline at `from_ms`. The thread sets a later time in each round.
-    fn leave_to_readers_from(&self, now_ms: u64, from_ms: u64);
-
-    /// Takes what was mixed in and reseeds if that is due. If `draws` is true, it draws on the fast sources first.
-    fn round(&self, now_ms: u64, draws: bool) -> Round;
-
-    /// The number of sources.
-    fn source_count(&self) -> usize;
-
-    /// The time between two draws on a source; `None` if it is a fast one.
-    fn slow_interval_ms(&self, source: usize) -> Option<u64>;
-
-    /// Whether the thread may use the pools: an engine without a seed is left to its readers at first.
-    fn is_left_to_harvester(&self) -> bool;
-
-    /// Draws once on a slow source.
-    fn draw_slowly(&self, source: usize);
-
-    /// The clock shows an earlier time than before: this process is probably a restored copy.
-    fn clock_went_back(&self, now_ms: u64);
-}
-
-/// The result of a round.
-#[derive(Default)]
-pub(in super::super) struct Round {
-    /// The events moved to the pools.
-    pub(in super::super) events: u64,
-    /// The queue of mixed data was half full.
-    pub(in super::super) is_flooded: bool,
-    /// A read has emptied the mailbox of a node since the last seed was posted there. `true` also if the round could not
-    /// look.
-    pub(in super::super) is_read: bool,
-}
 
 /// How the handle ends the thread.
 pub(super) struct Control {
@@ -82,13 +42,12 @@ impl Control {
 }
 
 /// The thread's own side.
-pub(super) struct Worker<E: Harvests> {
+pub(super) struct Worker {
     /// Weak, so that the thread keeps no engine alive. It is an `Arc` during a round only.
-    engine: Weak<E>,
+    engine: Weak<EngineInner>,
     control: Arc<Control>,
     harvester: Harvester,
-    /// The tasks, each with the time at which it wants to run again.
-    tasks: Vec<(Box<dyn BackgroundTask<E>>, u64)>,
+    tasks: Tasks,
     /// The time of the next draw on each source, if it is a slow one.
     slow_due_ms: Vec<u64>,
     /// The time between two rounds at present.
@@ -104,31 +63,30 @@ pub(super) struct Worker<E: Harvests> {
 }
 
 /// Leaves harvesting to the readers when the thread ends, by a panic too.
-struct EndOnDrop<E: Harvests>(Weak<E>);
+struct EndOnDrop(Weak<EngineInner>);
 
-impl<E: Harvests> Drop for EndOnDrop<E> {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         if let Some(engine) = self.0.upgrade() {
-            if let Some(status) = engine.status() {
+            if let Some(status) = engine.harvester.get() {
                 status.end();
             }
-            engine.leave_to_readers_from(os::now_ms(), 0);
+            engine.collector.schedule_inline_harvest(os::now_ms(), 0);
         }
     }
 }
 
-impl<E: Harvests> Worker<E> {
+impl Worker {
     pub(super) fn new(
-        engine: &Arc<E>,
+        engine: &Arc<EngineInner>,
         control: Arc<Control>,
         harvester: Harvester,
-        tasks: Vec<Box<dyn BackgroundTask<E>>>,
     ) -> Self {
         Self {
             engine: Arc::downgrade(engine),
             control,
-            tasks: tasks.into_iter().map(|task| (task, 0)).collect(),
-            slow_due_ms: vec![0; engine.source_count()],
+            tasks: Tasks::new(engine),
+            slow_due_ms: vec![0; engine.collector.sources.len()],
             pace_ms: harvester.pace_ms,
             harvester,
             round_due_ms: 0,
@@ -148,48 +106,44 @@ impl<E: Harvests> Worker<E> {
             }
             let due_ms = self.work(&engine, reason);
             let timeout_ms = due_ms.saturating_sub(os::now_ms()).max(TICK_MS);
-            report(&*engine, timeout_ms);
+            report(&engine, timeout_ms);
             drop(engine);
             reason = self.sleep(timeout_ms);
         }
     }
 
     /// Does what is due, and returns the time of what is due next.
-    fn work(&mut self, engine: &E, reason: WakeReason) -> u64 {
+    fn work(&mut self, engine: &EngineInner, reason: WakeReason) -> u64 {
         let now_ms = self.look_at_clock(engine);
         if now_ms >= self.round_due_ms {
             self.harvest(engine, now_ms);
         }
         let slow_ms = self.draw_on_slow_sources(engine, now_ms);
-        for (task, due_ms) in &mut self.tasks {
-            if now_ms >= *due_ms || reason == WakeReason::Descriptor {
-                *due_ms = task.run(engine, now_ms);
-            }
+        if now_ms >= self.tasks.look_due_ms || reason == WakeReason::Descriptor {
+            self.tasks.run(engine, now_ms);
         }
-        let tasks_ms = self.tasks.iter().map(|&(_, due_ms)| due_ms);
-        let due_ms = tasks_ms.chain([self.round_due_ms, slow_ms]).min();
-        due_ms.unwrap_or(now_ms)
+        self.tasks.look_due_ms.min(self.round_due_ms).min(slow_ms)
     }
 
     /// The time. If the clock went back, everything is due.
-    fn look_at_clock(&mut self, engine: &E) -> u64 {
+    fn look_at_clock(&mut self, engine: &EngineInner) -> u64 {
         let now_ms = os::now_ms();
         if now_ms < self.last_ms {
             self.round_due_ms = 0;
             self.draw_due_ms = 0;
             self.poll_due_ms = 0;
             self.slow_due_ms.fill(0);
-            self.tasks.iter_mut().for_each(|(_, due_ms)| *due_ms = 0);
-            engine.clock_went_back(now_ms);
+            self.tasks.clock_went_back();
+            engine.look_for_clones(now_ms, true);
         }
         self.last_ms = now_ms;
         now_ms
     }
 
-    fn harvest(&mut self, engine: &E, now_ms: u64) {
+    fn harvest(&mut self, engine: &EngineInner, now_ms: u64) {
         let draws = now_ms >= self.draw_due_ms;
-        let round = engine.round(now_ms, draws);
-        if let Some(status) = engine.status() {
+        let round = engine.collector.round(now_ms, draws, engine.seed_target());
+        if let Some(status) = engine.harvester.get() {
             status.count_round(round.events);
         }
         if draws {
@@ -210,18 +164,19 @@ impl<E: Harvests> Worker<E> {
 
     /// Draws once on each slow source that is due; returns the time of the next. Without reads the intervals
     /// grow, like those of the rounds.
-    fn draw_on_slow_sources(&mut self, engine: &E, now_ms: u64) -> u64 {
-        if !engine.is_left_to_harvester() {
+    fn draw_on_slow_sources(&mut self, engine: &EngineInner, now_ms: u64) -> u64 {
+        if !engine.collector.is_left_to_harvester(&engine.nodes) {
             return self.round_due_ms;
         }
         let stretch = (self.pace_ms / self.harvester.pace_ms).max(1);
         let mut next_ms = u64::MAX;
-        for (source, due_ms) in self.slow_due_ms.iter_mut().enumerate() {
-            let Some(interval_ms) = engine.slow_interval_ms(source) else {
+        let sources = engine.collector.sources.iter();
+        for ((number, source), due_ms) in sources.enumerate().zip(&mut self.slow_due_ms) {
+            let Some(interval_ms) = source.slow_interval_ms else {
                 continue;
             };
             if now_ms >= *due_ms {
-                engine.draw_slowly(source);
+                engine.collector.draw_slowly(number);
                 *due_ms = now_ms.saturating_add(interval_ms.saturating_mul(stretch));
             }
             next_ms = next_ms.min(*due_ms);
@@ -237,8 +192,7 @@ impl<E: Harvests> Worker<E> {
         } else {
             timeout_ms.min(MIN_POLL_MS)
         };
-        let tasks = self.tasks.iter().filter(|_| polls);
-        let descriptors = tasks.flat_map(|(task, _)| task.wakes());
+        let descriptors = self.tasks.wakes().filter(|_| polls);
         let reason = self.control.waker.wait(descriptors, timeout_ms);
         if reason == WakeReason::Descriptor {
             self.poll_due_ms = os::now_ms() + MIN_POLL_MS;
@@ -248,13 +202,15 @@ impl<E: Harvests> Worker<E> {
 }
 
 /// Reports that the thread is alive, and sets the time from which readers harvest if it is late.
-fn report<E: Harvests>(engine: &E, timeout_ms: u64) {
+fn report(engine: &EngineInner, timeout_ms: u64) {
     let now_ms = os::now_ms();
     let late_from_ms = now_ms
         .saturating_add(timeout_ms)
         .saturating_add(LATE_AFTER_MS);
-    if let Some(status) = engine.status() {
+    if let Some(status) = engine.harvester.get() {
         status.report(now_ms, os::thread_cpu_time_us(), late_from_ms);
     }
-    engine.leave_to_readers_from(now_ms, late_from_ms);
+    engine
+        .collector
+        .schedule_inline_harvest(now_ms, late_from_ms);
 }

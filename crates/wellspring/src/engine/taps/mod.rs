@@ -4,7 +4,7 @@
 //! storage  the memory of a tap: of a thread at a nesting depth, or of an owner
 //! ```
 //!
-//! A small read takes bytes that are ready. Every other read follows one algorithm, whatever stores its tap: [`Taps::read`]
+//! A small read takes bytes that are ready. Every other read follows one algorithm, whatever stores its tap: [`Taps::serve`]
 //! fetches keys if the tap is not of this generation, then reads; its caller then marks the tap as current.
 //!
 //! # Why one comparison is enough on the hot path
@@ -22,6 +22,9 @@
 //!   has.
 //! - **Another engine**: no two engines are ever in the same epoch.
 //! - **Another mode**: its reads put no bytes into a tap.
+//!
+//! A copy of the machine that is made during the read is the one event that a second comparison finds, after the bytes were
+//! taken: the sum of the watched words is no longer the one that was handled before the tap was made current.
 
 mod storage;
 
@@ -34,21 +37,11 @@ use wellspring_core::generation::{Generation, NEVER};
 use wellspring_core::tap::{FRESH_BYTES, Refill};
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_os::cpu::{self, Instruction};
-use wellspring_os::owned::OwnedState;
 use wellspring_os::sandbox;
 use wellspring_os::signals::SignalsBlocked;
-use wellspring_os::thread_state::{DEPTHS, Epoch, ThreadStates};
+use wellspring_os::thread_state::{DEPTHS, ThreadStates};
 use wellspring_os::vdso::VdsoRandom;
 use zeroize::Zeroize;
-
-/// Where taps get their keys.
-pub(crate) trait KeySupply {
-    /// The NUMA node in whose memory a new tap is wanted.
-    fn node(&self) -> u32;
-
-    /// Fetches keys from the node of this CPU.
-    fn fetch_keys(&self, keys: &mut [u8], signals: &SignalsBlocked) -> Result<(), Error>;
-}
 
 /// The taps of an engine.
 pub(crate) struct Taps {
@@ -75,18 +68,6 @@ impl Taps {
         self.generation.current()
     }
 
-    /// The epoch that the taps are in.
-    #[inline(always)]
-    pub(super) fn epoch(&self) -> Epoch {
-        self.threads.epoch()
-    }
-
-    /// Whether the taps are still in an epoch.
-    #[inline(always)]
-    pub(super) fn is_in(&self, epoch: Epoch) -> bool {
-        self.threads.is_in(epoch)
-    }
-
     /// Makes every tap fetch a fresh key at its next read. Returns the new generation. Call it when the nodes already
     /// give keys of the new seed: a key fetched before then would count as new.
     pub(super) fn announce(&self) -> u64 {
@@ -95,39 +76,34 @@ impl Taps {
         generation
     }
 
-    /// Returns the number of taps in use.
-    pub(super) fn count(&self) -> usize {
-        self.threads.count()
-    }
-
-    /// Makes a tap that belongs to its owner, not to a thread.
-    pub(super) fn new_owned(&self) -> OwnedTap {
-        OwnedState::new(&self.threads)
-    }
-
-    /// Reads from any tap. The caller loads the epoch before, and afterwards marks the tap with that epoch.
-    pub(super) fn read(
+    /// Serves a read from any tap, which gets new keys by `fetch_keys`. The caller loads the epoch before, and afterwards
+    /// marks the tap with that epoch.
+    pub(super) fn serve(
         &self,
         storage: &mut impl TapStorage,
-        supply: &impl KeySupply,
+        fetch_keys: impl FnOnce(&mut [u8], &SignalsBlocked) -> Result<(), Error>,
         mut refill: Refill,
         destination: &mut [u8],
     ) -> Result<(), Error> {
         if !storage.is_current(self.generation.current()) {
-            self.rekey(storage, supply)?;
+            self.rekey(storage, fetch_keys)?;
             refill = Refill::Short;
         }
         let mixes = self.mixes_entropy;
         let gather =
             |vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; FRESH_BYTES]| mixes && gather(vdso, fresh);
-        storage.read(self.backend, refill, gather, destination);
+        storage.serve(self.backend, refill, gather, destination);
         Ok(())
     }
 
     /// Fetches keys for this depth and all deeper ones, so that the tap of a signal handler has a key.
     #[cold]
     #[inline(never)]
-    fn rekey(&self, storage: &mut impl TapStorage, supply: &impl KeySupply) -> Result<(), Error> {
+    fn rekey(
+        &self,
+        storage: &mut impl TapStorage,
+        fetch_keys: impl FnOnce(&mut [u8], &SignalsBlocked) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         // Signals are blocked: no handler may find a tap half rekeyed, or fork while keys are on the stack.
         let Some(signals) = SignalsBlocked::try_first() else {
             // This is a signal handler in a process without system calls, and the interrupted code may hold the lock of
@@ -143,7 +119,7 @@ impl Taps {
         let generation = self.generation.current();
         let mut keys = [[0; KEY_BYTES]; DEPTHS];
         let wanted = &mut keys[..storage.depths()];
-        let fetched = supply.fetch_keys(wanted.as_flattened_mut(), &signals);
+        let fetched = fetch_keys(wanted.as_flattened_mut(), &signals);
         if fetched.is_ok() {
             storage.rekey(wanted, generation, &signals);
         }
@@ -161,7 +137,7 @@ impl Taps {
 /// same cycle: it separates the keys, and the old key in them keeps the secret.
 fn gather(vdso: &mut VdsoRandom<'_>, fresh: &mut [u8; FRESH_BYTES]) -> bool {
     let word = if sandbox::is_prepared() {
-        Instruction::Rdrand.draw().unwrap_or_else(cpu::cycles)
+        Instruction::Number.draw().unwrap_or_else(cpu::cycles)
     } else {
         let _ = vdso.fill(fresh);
         cpu::cycles()

@@ -38,9 +38,9 @@ pub(in super::super) trait TapStorage {
     /// Gives each tap its key, this read's tap first.
     fn rekey(&mut self, keys: &[[u8; KEY_BYTES]], generation: u64, signals: &SignalsBlocked);
 
-    /// Reads from the tap, which has a key. `gather` writes fresh entropy for the tap's next key, and returns whether
+    /// Serves a read from the tap, which has a key. `gather` writes fresh entropy for the tap's next key, and returns whether
     /// it did.
-    fn read(
+    fn serve(
         &mut self,
         backend: Backend,
         refill: Refill,
@@ -74,7 +74,7 @@ impl TapStorage for StateRef<'_, OutermostTap, NestedTap> {
         });
     }
 
-    fn read(
+    fn serve(
         &mut self,
         backend: Backend,
         refill: Refill,
@@ -84,8 +84,8 @@ impl TapStorage for StateRef<'_, OutermostTap, NestedTap> {
         let (state, mut vdso) = self.state_and_vdso();
         let gather = |fresh: &mut [u8; FRESH_BYTES]| gather(&mut vdso, fresh);
         match state {
-            State::Outermost(state) => state.0.read(backend, refill, gather, destination),
-            State::Nested(state) => state.0.read(backend, refill, gather, destination),
+            State::Outermost(state) => state.0.take_or_make(backend, refill, gather, destination),
+            State::Nested(state) => state.0.take_or_make(backend, refill, gather, destination),
         }
     }
 }
@@ -112,7 +112,7 @@ impl TapStorage for OwnedTapStorage<'_> {
         self.tap.rekey(&keys[0], generation);
     }
 
-    fn read(
+    fn serve(
         &mut self,
         backend: Backend,
         refill: Refill,
@@ -121,6 +121,6 @@ impl TapStorage for OwnedTapStorage<'_> {
     ) {
         let vdso = &mut self.vdso;
         let gather = |fresh: &mut [u8; FRESH_BYTES]| gather(vdso, fresh);
-        self.tap.read(backend, refill, gather, destination);
+        self.tap.take_or_make(backend, refill, gather, destination);
     }
 }

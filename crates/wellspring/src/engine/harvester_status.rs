@@ -9,7 +9,7 @@ const ENDED: u32 = 2;
 
 /// Wiped on fork, as the thread is.
 #[repr(C)]
-pub(in super::super) struct HarvesterStatus {
+pub(super) struct HarvesterStatus {
     state: AtomicU32,
     _reserved: u32,
     rounds: AtomicU64,
@@ -77,7 +77,7 @@ impl HarvesterStatus {
     }
 
     /// `None` if this process has no harvester.
-    pub(in super::super) fn stats(&self, now_ms: u64) -> Option<HarvesterStats> {
+    pub(super) fn stats(&self, now_ms: u64) -> Option<HarvesterStats> {
         let state = self.state.load(Ordering::Relaxed);
         let is_in_time = now_ms < self.late_from_ms.load(Ordering::Relaxed);
         (state != ABSENT).then(|| HarvesterStats {
