@@ -1,6 +1,7 @@
 //! A connection to the service.
 
 use crate::protocol::{Answer, HEAD_BYTES, MAX_MIX_BYTES, MAX_READ_BYTES, Request};
+use crate::unix_socket::connect_within;
 use core::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,14 +9,14 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 use wellspring_os::trusted_file::{FileFault, check_listener};
-use wellspring_os::unix_socket::connect_within;
 use wellspring_os::vsock;
 
 /// Where the service listens by default.
 pub const DEFAULT_PATH: &str = "/run/wellspring/bulk.sock";
 
-/// The reason why a request failed. After every error but [`NotSeeded`](ClientError::NotSeeded) the connection is of no
-/// use: later requests fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe).
+/// The reason why a request failed. After every error but [`NotSeeded`](ClientError::NotSeeded) and
+/// [`Refused`](ClientError::Refused) the connection is of no use: later requests fail with
+/// [`BrokenPipe`](io::ErrorKind::BrokenPipe).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -25,6 +26,8 @@ pub enum ClientError {
     Protocol,
     /// The connection failed: refused, closed, or no answer within the timeout.
     Connection(io::ErrorKind),
+    /// This client may not give that order.
+    Refused,
     /// Another user may have put the socket there. The fault is that of its folder.
     Untrusted(FileFault),
 }
@@ -35,6 +38,9 @@ impl fmt::Display for ClientError {
             Self::NotSeeded => f.write_str("the service has no seed yet"),
             Self::Protocol => f.write_str("the other end does not speak the bulk protocol"),
             Self::Connection(kind) => write!(f, "the connection to the service: {kind}"),
+            Self::Refused => {
+                f.write_str("the service takes this order from root, its own user and its host")
+            }
             Self::Untrusted(fault) => write!(
                 f,
                 "another user listens on the socket, and its folder is not safe: {fault}"
@@ -142,6 +148,24 @@ impl Client {
             .try_for_each(|chunk| self.exchange(|client| client.mix_chunk(chunk)))
     }
 
+    /// Changes the generation page of the service: the engines of all processes there take new keys. For a hypervisor's
+    /// agent that has restored the machine. When this returns, the page has changed.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]; [`Refused`](ClientError::Refused) to all but root, the page's owner, and by vsock the host of the
+    /// service's machine.
+    pub fn bump_generation(&mut self) -> Result<(), ClientError> {
+        self.exchange(|client| {
+            client.stream.write_all(&Request::Bump.head())?;
+            match client.answer()? {
+                Answer::Bumped => Ok(()),
+                Answer::Refused => Err(ClientError::Refused),
+                _ => Err(ClientError::Protocol),
+            }
+        })
+    }
+
     /// Sends one request and reads its answer. After an error, later calls fail at once.
     fn exchange(
         &mut self,
@@ -151,7 +175,10 @@ impl Client {
             return Err(ClientError::Connection(io::ErrorKind::BrokenPipe));
         }
         let done = work(self);
-        self.is_broken = !matches!(done, Ok(()) | Err(ClientError::NotSeeded));
+        self.is_broken = !matches!(
+            done,
+            Ok(()) | Err(ClientError::NotSeeded | ClientError::Refused)
+        );
         done
     }
 

@@ -2,9 +2,10 @@
 //! source of noise for engines on other machines.
 //!
 //! ```text
-//! protocol  the frames, for both ends
-//! client    a connection to the service
-//! source    the service as a source for an engine
+//! protocol     the frames, for both ends
+//! client       a connection to the service
+//! source       the service as a source for an engine
+//! unix_socket  connections to Unix sockets that do not wait without end
 //! ```
 //!
 //! ```no_run
@@ -21,6 +22,7 @@
 mod client;
 pub mod protocol;
 mod source;
+pub mod unix_socket;
 
 pub use client::{Client, ClientError, DEFAULT_PATH};
 pub use source::ServiceSource;

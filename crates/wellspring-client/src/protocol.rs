@@ -7,6 +7,9 @@
 //! |---|---|---|---|
 //! | read | 1 | the bytes wanted, up to 2^24 | |
 //! | mix | 2 | up to 4096 | the bytes to mix in, without credit |
+//! | bump | 3 | 0 | |
+//!
+//! The last one changes the generation page: root, the page's owner, and by vsock the host may ask for that.
 //!
 //! | answer | kind | length | then |
 //! |---|---|---|---|
@@ -14,6 +17,8 @@
 //! | mixed | 2 | 0 | |
 //! | not seeded | 3 | 0 | the service has no seed yet: ask later |
 //! | malformed | 4 | 0 | the service closes the connection |
+//! | bumped | 5 | 0 | the generation page has changed |
+//! | refused | 6 | 0 | this client may not change it |
 
 /// The length of a frame's head in bytes.
 pub const HEAD_BYTES: usize = 8;
@@ -33,6 +38,8 @@ pub enum Request {
     Read(u32),
     /// Announces this number of bytes to mix in, at most [`MAX_MIX_BYTES`]. They follow the head.
     Mix(u32),
+    /// Orders that the generation page changes.
+    Bump,
 }
 
 /// The head of an answer.
@@ -46,6 +53,10 @@ pub enum Answer {
     NotSeeded,
     /// The service cannot read the request, and closes the connection.
     Malformed,
+    /// The generation page has changed.
+    Bumped,
+    /// This client may not change the page.
+    Refused,
 }
 
 /// The error for 8 bytes that are no head of this protocol.
@@ -63,6 +74,7 @@ impl Request {
         match fields(head)? {
             (1, length @ 0..=MAX_READ_BYTES) => Ok(Self::Read(length)),
             (2, length @ 0..=MAX_MIX_BYTES) => Ok(Self::Mix(length)),
+            (3, 0) => Ok(Self::Bump),
             _ => Err(Malformed),
         }
     }
@@ -73,6 +85,7 @@ impl Request {
         match self {
             Self::Read(length) => head(1, length),
             Self::Mix(length) => head(2, length),
+            Self::Bump => head(3, 0),
         }
     }
 }
@@ -90,6 +103,8 @@ impl Answer {
             (2, 0) => Ok(Self::Mixed),
             (3, 0) => Ok(Self::NotSeeded),
             (4, 0) => Ok(Self::Malformed),
+            (5, 0) => Ok(Self::Bumped),
+            (6, 0) => Ok(Self::Refused),
             _ => Err(Malformed),
         }
     }
@@ -102,6 +117,8 @@ impl Answer {
             Self::Mixed => head(2, 0),
             Self::NotSeeded => head(3, 0),
             Self::Malformed => head(4, 0),
+            Self::Bumped => head(5, 0),
+            Self::Refused => head(6, 0),
         }
     }
 }
@@ -129,6 +146,7 @@ mod tests {
             Request::Read(0),
             Request::Read(MAX_READ_BYTES),
             Request::Mix(MAX_MIX_BYTES),
+            Request::Bump,
         ] {
             assert_eq!(Request::parse(&request.head()), Ok(request));
         }
@@ -137,6 +155,8 @@ mod tests {
             Answer::Mixed,
             Answer::NotSeeded,
             Answer::Malformed,
+            Answer::Bumped,
+            Answer::Refused,
         ] {
             assert_eq!(Answer::parse(&answer.head()), Ok(answer));
         }
