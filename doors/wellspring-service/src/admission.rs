@@ -3,9 +3,9 @@
 use crate::connections::ConnectionMeter;
 use crate::doors::Door;
 use crate::listener::Family;
-use crate::meters::{add, subtract};
+use crate::meters::{DoorMeter, add, subtract};
 use crate::state::State;
-use crate::users::{Peer, Refusal, UserMeter};
+use crate::users::{Peer, UserMeter};
 use rustix::net::sockopt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use wellspring_os::trusted_file::other_end;
 use wellspring_os::vsock;
 
 /// A connection that was let in. When this is dropped, the connection no longer counts.
-pub struct Admission {
-    state: Arc<State>,
+pub(crate) struct Admission {
+    pub(crate) state: Arc<State>,
     /// Its number.
-    pub number: u64,
+    pub(crate) number: u64,
     /// Its counters.
-    pub meter: Arc<ConnectionMeter>,
+    pub(crate) meter: Arc<ConnectionMeter>,
     /// The counters of the user at its other end.
-    pub user: Arc<UserMeter>,
+    pub(crate) user: Arc<UserMeter>,
 }
 
 impl Admission {
     /// Admits a connection. `None`: a limit is reached.
-    pub fn admit(
+    pub(crate) fn admit(
         state: &Arc<State>,
         door: Door,
         family: Family,
@@ -39,13 +39,13 @@ impl Admission {
             state.users.enter(peer)
         } else {
             state.descriptors.log_refusal(state.now_ns());
-            Err(Refusal::TooFewDescriptors)
+            Err("too few descriptors are left")
         };
         let user = match user {
             Ok(user) => user,
             Err(refusal) => {
                 add(&door_meter.refused, 1);
-                tracing::debug!("{}: user {peer} refused: {refusal:?}", door.name());
+                log::debug!("{}: user {peer} refused: {refusal}", door.name());
                 return None;
             }
         };
@@ -61,7 +61,7 @@ impl Admission {
         add(&door_meter.opened, 1);
         add(&door_meter.open_now, 1);
         let number = state.connections.add(meter.clone());
-        tracing::debug!("{}: connection {number} of user {peer}", door.name());
+        log::debug!("{}: connection {number} of user {peer}", door.name());
         Some(Self {
             state: state.clone(),
             number,
@@ -70,15 +70,38 @@ impl Admission {
         })
     }
 
+    /// Takes `bytes` from the share of the user. Returns the time to wait first, in nanoseconds. If that is not 0, nothing was
+    /// taken.
+    #[must_use]
+    pub(crate) fn reserve(&self, bytes: u64) -> u64 {
+        let users = &self.state.users;
+        users.reserve(self.meter.peer, &self.user, bytes, self.state.now_ns())
+    }
+
+    /// Counts a request, of which the thread learned at this time.
+    pub(crate) fn count_request(&self, since: Instant) {
+        add(&self.meter.requests, 1);
+        add(&self.user.requests, 1);
+        self.door().latencies.count(since.elapsed());
+    }
+
+    /// Counts bytes that were handed out.
+    pub(crate) fn count_bytes(&self, bytes: u64) {
+        for counter in [&self.meter.bytes, &self.user.bytes, &self.door().bytes] {
+            add(counter, bytes);
+        }
+    }
+
+    /// The counters of its door.
+    pub(crate) fn door(&self) -> &DoorMeter {
+        self.state.doors.meter(self.meter.door)
+    }
+
     /// Counts that the connection is closed because of what came in.
-    pub fn note_hostile(&self) {
-        let door = self.meter.door;
-        add(&self.state.doors.meter(door).hostile, 1);
-        let number = self.number;
-        tracing::debug!(
-            "{}: connection {number} sent what is no request",
-            door.name()
-        );
+    pub(crate) fn note_hostile(&self) {
+        add(&self.door().hostile, 1);
+        let (name, number) = (self.meter.door.name(), self.number);
+        log::debug!("{name}: connection {number} sent what is no request");
     }
 }
 
@@ -105,7 +128,7 @@ fn peer_of(family: Family, stream: &impl AsFd) -> (Peer, Option<i32>) {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        subtract(&self.state.doors.meter(self.meter.door).open_now, 1);
+        subtract(&self.door().open_now, 1);
         self.state.connections.remove(self.number);
         self.state.users.leave(&self.user);
     }

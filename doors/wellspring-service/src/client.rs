@@ -1,12 +1,13 @@
 //! `wellspringd status`: asks the running service for its status, and prints it.
 
-use crate::config::{Address, Config};
+use crate::config::{Address, Config, ROOT_FOLDER, ServiceSection};
 use serde_json::Value;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
+use wellspring_client::unix_socket::connect_within;
 use wellspring_os::trusted_file::check_listener;
-use wellspring_os::unix_socket::connect_within;
 
 /// The longest wait for an answer. A service that works answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -14,41 +15,75 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// The most bytes of an answer. With 50 users and 50 connections it has some 30,000.
 const MAX_BYTES: usize = 1 << 22;
 
-/// The status of the service that this configuration describes.
+/// The status of the service that this configuration describes. Of a user without a folder of their own in the configuration
+/// it may also be the service of root.
 ///
 /// # Errors
 ///
 /// The reason why there is none, in a line.
 pub fn status(config: &Config) -> Result<Value, String> {
-    let mut last = "the configuration has no [web] socket".to_owned();
-    for address in &config.web.listen {
-        match get(config, address) {
+    let mut fault = None;
+    for address in addresses(config) {
+        match get(&address) {
             Ok(body) => {
                 let value = serde_json::from_slice(&body);
                 return value.map_err(|error| format!("{address}: {error}"));
             }
-            Err(error) => last = format!("{}: {error}", shown(config, address)),
+            // A socket that is there tells more than one that is not.
+            Err(error) if fault.is_none() || !is_absence(&error) => {
+                fault = Some(reason(&address, &error));
+            }
+            Err(_) => {}
         }
     }
-    Err(format!("no service answers: {last}"))
+    Err(fault.unwrap_or_else(|| "the configuration has no [web] socket".into()))
 }
 
-fn shown(config: &Config, address: &Address) -> String {
-    match address {
-        Address::Unix(path) => config.runtime_path(path).display().to_string(),
-        Address::Tcp(_) | Address::Vsock { .. } => address.to_string(),
+fn addresses(config: &Config) -> Vec<Address> {
+    let own = config.web.listen.iter();
+    let mut addresses: Vec<Address> = own.map(|one| config.runtime_address(one)).collect();
+    let folder = &config.service.runtime_dir;
+    if *folder == ServiceSection::default().runtime_dir && folder != Path::new(ROOT_FOLDER) {
+        let names = config
+            .web
+            .listen
+            .iter()
+            .filter_map(|address| match address {
+                Address::Unix(name) => Some(Address::Unix(Path::new(ROOT_FOLDER).join(name))),
+                _ => None,
+            });
+        addresses.extend(names);
+    }
+    addresses
+}
+
+/// Whether no process listens there.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused
+    )
+}
+
+/// Whether there is no service, or one that this user may not ask.
+fn reason(address: &Address, error: &io::Error) -> String {
+    match error.kind() {
+        _ if is_absence(error) => format!("no service runs: {address}: {error}"),
+        ErrorKind::PermissionDenied if error.raw_os_error().is_some() => format!(
+            "no permission to ask the service: {address}: {error}; ask as the user that started it, or set [web] mode"
+        ),
+        _ => format!("the service gives no status: {address}: {error}"),
     }
 }
 
-fn get(config: &Config, address: &Address) -> io::Result<Vec<u8>> {
+fn get(address: &Address) -> io::Result<Vec<u8>> {
     match address {
         Address::Unix(path) => {
-            let path = config.runtime_path(path);
-            let stream = connect_within(&path, TIMEOUT)?;
-            check_listener(&stream, &path).map_err(|fault| {
+            let stream = connect_within(path, TIMEOUT)?;
+            check_listener(&stream, path).map_err(|fault| {
                 let words =
                     format!("another user listens there, and the folder is not safe: {fault}");
-                io::Error::new(io::ErrorKind::PermissionDenied, words)
+                io::Error::new(ErrorKind::PermissionDenied, words)
             })?;
             ask(stream)
         }
@@ -58,7 +93,7 @@ fn get(config: &Config, address: &Address) -> io::Result<Vec<u8>> {
             ask(stream)
         }
         Address::Vsock { .. } => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
+            ErrorKind::Unsupported,
             "the service gives no status by vsock",
         )),
     }
@@ -82,7 +117,7 @@ fn ask(mut stream: impl Read + Write) -> io::Result<Vec<u8>> {
     match body {
         Some(end) if is_good => Ok(answer.split_off(end + 4)),
         _ => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
+            ErrorKind::InvalidData,
             "this is not the service",
         )),
     }
@@ -114,6 +149,6 @@ mod tests {
     #[test]
     fn an_answer_without_end_is_left() {
         let fault = ask(Endless(b"HTTP/1.1 200 OK\r\n\r\n")).unwrap_err();
-        assert_eq!(fault.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(fault.kind(), ErrorKind::InvalidData);
     }
 }

@@ -1,67 +1,59 @@
 //! The connections that are open now: who is behind them, and what they have drawn.
 
 use crate::doors::Door;
+use crate::meters::greatest;
 use crate::users::Peer;
-use core::cmp::Reverse;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// One connection.
 #[derive(Debug)]
-pub struct ConnectionMeter {
+pub(crate) struct ConnectionMeter {
     /// The door that it came by.
-    pub door: Door,
+    pub(crate) door: Door,
     /// The user at the other end.
-    pub peer: Peer,
+    pub(crate) peer: Peer,
     /// The process at the other end, if the kernel names one: a virtual machine is its QEMU.
-    pub process: Option<i32>,
+    pub(crate) process: Option<i32>,
     /// Since when it is open.
-    pub since: Instant,
+    pub(crate) since: Instant,
     /// Bytes drawn.
-    pub bytes: AtomicU64,
+    pub(crate) bytes: AtomicU64,
     /// Requests.
-    pub requests: AtomicU64,
+    pub(crate) requests: AtomicU64,
     /// Requests of a guest that were completed with no bytes, because their descriptors were wrong.
-    pub faulty: AtomicU64,
+    pub(crate) faulty: AtomicU64,
 }
 
 /// All connections.
 #[derive(Debug, Default)]
-pub struct Connections {
+pub(crate) struct Connections {
     last: AtomicU64,
     open: Mutex<BTreeMap<u64, Arc<ConnectionMeter>>>,
 }
 
 impl Connections {
     /// Adds one, and returns its number.
-    pub fn add(&self, meter: Arc<ConnectionMeter>) -> u64 {
+    pub(crate) fn add(&self, meter: Arc<ConnectionMeter>) -> u64 {
         let number = self.last.fetch_add(1, Relaxed) + 1;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         open.insert(number, meter);
         number
     }
 
     /// Removes one.
-    pub fn remove(&self, number: u64) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn remove(&self, number: u64) {
+        let mut open = self.open.lock();
         open.remove(&number);
     }
 
     /// The connections that have drawn most, at most `most` of them.
-    #[must_use]
-    pub fn greatest(&self, most: usize) -> Vec<(u64, Arc<ConnectionMeter>)> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let entries = open.iter();
-        let mut all: Vec<_> = entries
-            .map(|(number, meter)| (*number, meter.clone()))
-            .collect();
-        drop(open);
-        // Each count is read once: they grow meanwhile, and a sort panics if the order changes.
-        all.sort_by_cached_key(|(number, meter)| (Reverse(meter.bytes.load(Relaxed)), *number));
-        all.truncate(most);
-        all
+    pub(crate) fn greatest(&self, most: usize) -> Vec<(u64, Arc<ConnectionMeter>)> {
+        let all = self.open.lock().clone();
+        greatest(all.into_iter().collect(), |meter| &meter.bytes, most)
     }
 }
 

@@ -22,13 +22,13 @@ const MOST_USERS_WITH_GUESTS: u64 = 64;
 
 /// The numbers from which on descriptors are kept back, and the share of guests.
 #[derive(Debug)]
-pub struct Descriptors {
+pub(crate) struct Descriptors {
     of_users: u64,
     of_root: u64,
     /// The most guests of all users but root together.
-    pub guests: u64,
+    pub(crate) guests: u64,
     /// The most users but root who have guests.
-    pub users_with_guests: u64,
+    pub(crate) users_with_guests: u64,
     /// From this time on the log may say again that too few are left.
     next_line_ns: AtomicU64,
 }
@@ -38,8 +38,7 @@ const LOG_PAUSE_NS: u64 = 60_000_000_000;
 
 impl Descriptors {
     /// Those of this process, under the limit that it has now.
-    #[must_use]
-    pub fn of_process() -> Self {
+    pub(crate) fn of_process() -> Self {
         Self::under(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))
     }
 
@@ -57,7 +56,7 @@ impl Descriptors {
     }
 
     /// Logs that too few are left, at most once a minute.
-    pub fn log_refusal(&self, now_ns: u64) {
+    pub(crate) fn log_refusal(&self, now_ns: u64) {
         let next_ns = now_ns.saturating_add(LOG_PAUSE_NS);
         let claim = |at_ns| (at_ns <= now_ns).then_some(next_ns);
         if self
@@ -65,7 +64,7 @@ impl Descriptors {
             .fetch_update(Relaxed, Relaxed, claim)
             .is_ok()
         {
-            tracing::warn!(
+            log::warn!(
                 "connections are refused: {} descriptors are open, the rest is kept for root and the service itself",
                 self.of_users
             );
@@ -74,8 +73,7 @@ impl Descriptors {
 
     /// Whether a connection may keep its descriptor, the newest of the process. The kernel gives the lowest number that is
     /// free: if that is N, at least N descriptors are open, whatever they are for.
-    #[must_use]
-    pub fn are_left_for(&self, peer: Peer, newest: &impl AsFd) -> bool {
+    pub(crate) fn are_left_for(&self, peer: Peer, newest: &impl AsFd) -> bool {
         let end = if peer == Peer::ROOT {
             self.of_root
         } else {

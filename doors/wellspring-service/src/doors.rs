@@ -2,11 +2,11 @@
 
 use crate::meters::DoorMeter;
 use core::fmt;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// A kind of door that hands out bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Door {
+pub(crate) enum Door {
     /// The file `random`.
     Random,
     /// The file `urandom`.
@@ -25,7 +25,7 @@ pub enum Door {
 
 impl Door {
     /// All doors, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Random,
         Self::Urandom,
         Self::Pseudo,
@@ -36,8 +36,7 @@ impl Door {
     ];
 
     /// The name in reports and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
             Self::Urandom => "urandom",
@@ -52,13 +51,13 @@ impl Door {
 
 /// The result of one attempt to open something that the configuration asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub(crate) struct Opening {
     /// `files`, `egd`, `bulk`, `web`, `vhost-user`, `page`, `noise`, `kernel-pool` or `kernel-module`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The path or the address.
-    pub place: String,
+    pub(crate) place: String,
     /// The reason why it is not open. `None` if it is open.
-    pub fault: Option<String>,
+    pub(crate) fault: Option<String>,
 }
 
 impl fmt::Display for Opening {
@@ -79,70 +78,51 @@ pub struct Doors {
 
 impl Doors {
     /// The meter of a door.
-    #[must_use]
-    pub fn meter(&self, door: Door) -> &DoorMeter {
+    pub(crate) fn meter(&self, door: Door) -> &DoorMeter {
         &self.meters[door as usize]
     }
 
     /// Notes and logs whether something could be opened, and returns it. If it could not, the service opens the others.
-    pub fn tried<T, E: fmt::Display>(
+    pub(crate) fn tried<T, E: fmt::Display>(
         &self,
         name: &'static str,
         place: impl fmt::Display,
         result: Result<T, E>,
     ) -> Option<T> {
-        match result {
-            Ok(opened) => {
-                self.opened(name, place);
-                Some(opened)
-            }
-            Err(error) => {
-                self.failed(name, place, error);
-                None
-            }
+        let opening = Opening {
+            name,
+            place: place.to_string(),
+            fault: result.as_ref().err().map(E::to_string),
+        };
+        if opening.fault.is_none() {
+            log::info!("{opening}");
+        } else {
+            log::error!("{opening}");
         }
-    }
-
-    /// Notes that something is open, and logs it.
-    pub fn opened(&self, name: &'static str, place: impl fmt::Display) {
-        self.note(name, &place, None);
-    }
-
-    /// Notes that something could not be opened, and logs it. The service opens the others.
-    pub fn failed(&self, name: &'static str, place: impl fmt::Display, fault: impl fmt::Display) {
-        self.note(name, &place, Some(fault.to_string()));
+        let mut openings = self.openings.lock();
+        openings.retain(|old| (old.name, &old.place) != (name, &opening.place));
+        openings.push(opening);
+        result.ok()
     }
 
     /// Notes that something that was open is not any more, and logs it. Without effect on what is not open.
-    pub fn lost(&self, name: &'static str, place: impl fmt::Display, fault: impl fmt::Display) {
+    pub(crate) fn lost(
+        &self,
+        name: &'static str,
+        place: impl fmt::Display,
+        fault: impl fmt::Display,
+    ) {
         let place = place.to_string();
         let is_this = |opening: &Opening| (opening.name, &opening.place) == (name, &place);
         let is_open = |opening: &Opening| is_this(opening) && opening.fault.is_none();
         if self.openings().iter().any(is_open) {
-            self.failed(name, place, fault);
+            self.tried::<(), _>(name, place, Err(fault));
         }
-    }
-
-    fn note(&self, name: &'static str, place: &dyn fmt::Display, fault: Option<String>) {
-        let opening = Opening {
-            name,
-            place: place.to_string(),
-            fault,
-        };
-        if opening.fault.is_none() {
-            tracing::info!("{opening}");
-        } else {
-            tracing::error!("{opening}");
-        }
-        let mut openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
-        openings.retain(|old| (old.name, &old.place) != (name, &opening.place));
-        openings.push(opening);
     }
 
     /// All attempts to open something, successful or not.
-    #[must_use]
-    pub fn openings(&self) -> Vec<Opening> {
-        let openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn openings(&self) -> Vec<Opening> {
+        let openings = self.openings.lock();
         openings.clone()
     }
 }

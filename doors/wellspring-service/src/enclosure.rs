@@ -5,17 +5,7 @@ use crate::process::privileges::{self, DEFAULT_USER, User};
 use crate::process::sandbox::{self, Reach};
 use rustix::process::geteuid;
 use rustix::thread::CapabilitySet;
-use std::io;
 use std::path::{Path, PathBuf};
-
-/// The user that the service becomes.
-///
-/// # Errors
-///
-/// There is no user with the name in the configuration.
-pub fn user(config: &Config) -> io::Result<User> {
-    User::named(&config.service.user)
-}
 
 /// Becomes `user`, gives up capabilities, and closes the sandbox. Call it before another thread starts.
 ///
@@ -24,7 +14,7 @@ pub fn user(config: &Config) -> io::Result<User> {
 /// The reason why the process is not enclosed.
 pub fn enclose(config: &Config, user: User) -> Result<(), String> {
     if user.uid.is_root() && geteuid().is_root() && config.service.user.is_empty() {
-        tracing::warn!(
+        log::warn!(
             "there is no user {DEFAULT_USER}: the service stays root, without capabilities. systemd-sysusers makes the \
              user; [service] user names another one, or root"
         );
@@ -39,17 +29,16 @@ pub fn enclose(config: &Config, user: User) -> Result<(), String> {
     privileges::give_up(user, kept)
         .map_err(|error| format!("privileges cannot be given up: {error}"))?;
     if !config.service.sandbox {
-        tracing::warn!("there is no sandbox: the configuration says so");
+        log::warn!("there is no sandbox: the configuration says so");
         return Ok(());
     }
     if let Err(reason) = sandbox::restrict_files(&reach(config)) {
-        tracing::warn!("files are not restricted: {reason}");
+        log::warn!("files are not restricted: {reason}");
     }
     sandbox::restrict_calls().map_err(|reason| format!("no filter of system calls: {reason}"))
 }
 
 /// The files that a service with this configuration reaches.
-#[must_use]
 pub fn reach(config: &Config) -> Reach {
     let seed_files = [&config.engine.seed_file, &config.kernel_module.seed_file];
     let page = config.runtime_path(&config.page.path);

@@ -1,7 +1,7 @@
 //! Events: clones, failures of sources, reloads. The status and the page show the last 64.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use wellspring_os::os::now_with_sleep_ns;
 
 /// The number of events that are kept.
@@ -9,36 +9,35 @@ const KEPT: usize = 64;
 
 /// An event.
 #[derive(Clone, Debug)]
-pub struct LoggedEvent {
+pub(crate) struct LoggedEvent {
     /// The time of the event, in nanoseconds since boot: the wall clock may be set, and an age must not jump.
-    pub at_ns: u64,
+    pub(crate) at_ns: u64,
     /// Whether an operator should look at it.
-    pub is_fault: bool,
+    pub(crate) is_fault: bool,
     /// The event in words.
-    pub words: String,
+    pub(crate) words: String,
 }
 
 impl LoggedEvent {
     /// The seconds since the event, with the time for which the machine slept.
-    #[must_use]
-    pub fn ago_s(&self) -> u64 {
+    pub(crate) fn ago_s(&self) -> u64 {
         now_with_sleep_ns().saturating_sub(self.at_ns) / 1_000_000_000
     }
 }
 
 /// The last events.
 #[derive(Debug, Default)]
-pub struct EventLog(Mutex<VecDeque<LoggedEvent>>);
+pub(crate) struct EventLog(Mutex<VecDeque<LoggedEvent>>);
 
 impl EventLog {
     /// Notes an event, and logs it.
-    pub fn add(&self, is_fault: bool, words: String) {
+    pub(crate) fn add(&self, is_fault: bool, words: String) {
         if is_fault {
-            tracing::warn!("{words}");
+            log::warn!("{words}");
         } else {
-            tracing::info!("{words}");
+            log::info!("{words}");
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         if kept.len() == KEPT {
             kept.pop_front();
         }
@@ -50,9 +49,8 @@ impl EventLog {
     }
 
     /// The last ones, the newest first.
-    #[must_use]
-    pub fn last(&self) -> Vec<LoggedEvent> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn last(&self) -> Vec<LoggedEvent> {
+        let kept = self.0.lock();
         kept.iter().rev().cloned().collect()
     }
 }

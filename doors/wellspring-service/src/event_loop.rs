@@ -36,10 +36,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 pub(crate) enum Wake {
     /// A connection waits at the listener of this number.
     Accept(usize),
-    /// Something happened to the connection at this place.
-    Event(usize, EventFlags),
-    /// The pause of the connection at this place, with this number, has ended.
-    PauseEnd(usize, u64),
+    /// Something happened to the connection of this number.
+    Event(u64, EventFlags),
+    /// The pause of the connection of this number has ended.
+    PauseEnd(u64),
 }
 
 /// The event that a connection waits for after its turn.
@@ -72,7 +72,8 @@ pub(crate) struct EventLoop {
     accepts_from: Option<Instant>,
     /// The time of the last line of the log about a failure to accept.
     told: Option<Instant>,
-    pauses: Pauses,
+    /// The connections that wait for a time.
+    pub(crate) pauses: Pauses,
     heartbeat: Heartbeat,
 }
 
@@ -107,9 +108,9 @@ impl EventLoop {
         Ok(())
     }
 
-    /// The key of the connection at this place.
-    pub(crate) fn key(&self, place: usize) -> u64 {
-        1 + (self.listeners.len() + place) as u64
+    /// The key of the connection of this number.
+    pub(crate) fn key(&self, number: u64) -> u64 {
+        1 + self.listeners.len() as u64 + number
     }
 
     /// Waits, unless the thread `is_busy`, and puts into `wakes` what has happened. Returns when that was; `None` at the
@@ -133,15 +134,15 @@ impl EventLoop {
             wakes.push(match event.data.u64() {
                 END_KEY => return None,
                 key if key < first => Wake::Accept(key as usize - 1),
-                key => Wake::Event((key - first) as usize, event.flags),
+                key => Wake::Event(key - first, event.flags),
             });
         }
         if self.accepts_from.is_some_and(|at| at <= woke) {
             self.accepts_from = None;
             let _ = self.listen();
         }
-        while let Some((place, number)) = self.pauses.take_ended(woke) {
-            wakes.push(Wake::PauseEnd(place, number));
+        while let Some(number) = self.pauses.take_ended(woke) {
+            wakes.push(Wake::PauseEnd(number));
         }
         Some(woke)
     }
@@ -158,22 +159,6 @@ impl EventLoop {
                 next.saturating_duration_since(Instant::now()) + Duration::from_micros(50)
             });
         Timespec::try_from(longest.min(LONGEST_WAIT)).unwrap_or_default()
-    }
-
-    /// Lets the connection at this place, with this number, wait until then.
-    pub(crate) fn pause(&mut self, until: Instant, place: usize, number: u64) {
-        self.pauses.begin(until, place, number);
-    }
-
-    /// Forgets the pause of the connection at this place, which is closed.
-    pub(crate) fn end_pause(&mut self, place: usize) {
-        self.pauses.cancel(place);
-    }
-
-    /// The number of connections that are paused.
-    #[cfg(test)]
-    pub(crate) fn paused(&self) -> usize {
-        self.pauses.count()
     }
 
     /// Accepts the connections of a listener, at most 16.
@@ -200,7 +185,7 @@ impl EventLoop {
             .is_none_or(|told| woke.saturating_duration_since(told) >= LOG_PAUSE)
         {
             self.told = Some(woke);
-            tracing::warn!("no connection can be accepted: {error}");
+            log::warn!("no connection can be accepted: {error}");
         }
         for listener in self.listeners.iter() {
             let _ = epoll::delete(&*self.epoll, listener);

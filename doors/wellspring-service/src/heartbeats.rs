@@ -1,7 +1,8 @@
 //! Signs of life of the threads that serve connections: each counts the rounds of its loop.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// A thread whose count stays the same for this many looks, of one a second, is stuck. A thread that has nothing to do
 /// goes round its loop once a second.
@@ -9,11 +10,11 @@ const STILL_LOOKS: u32 = 5;
 
 /// The count of one thread.
 #[derive(Clone, Debug, Default)]
-pub struct Heartbeat(Arc<AtomicU64>);
+pub(crate) struct Heartbeat(Arc<AtomicU64>);
 
 impl Heartbeat {
     /// Counts a round of the loop.
-    pub fn beat(&self) {
+    pub(crate) fn beat(&self) {
         self.0.fetch_add(1, Relaxed);
     }
 }
@@ -28,12 +29,11 @@ struct Watched {
 
 /// All threads that are watched.
 #[derive(Debug, Default)]
-pub struct Heartbeats(Mutex<Vec<Watched>>);
+pub(crate) struct Heartbeats(Mutex<Vec<Watched>>);
 
 impl Heartbeats {
     /// Watches a thread, from its first round on.
-    #[must_use]
-    pub fn watch(&self, name: String) -> Heartbeat {
+    pub(crate) fn watch(&self, name: String) -> Heartbeat {
         let heartbeat = Heartbeat::default();
         let watched = Watched {
             name,
@@ -41,16 +41,15 @@ impl Heartbeats {
             seen: 0,
             still_looks: 0,
         };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.push(watched);
         heartbeat
     }
 
     /// Looks at all threads, and returns the names of those that are stuck. Called once a second. It counts looks, not
     /// time: while the whole process is stopped, there are none.
-    #[must_use]
-    pub fn look(&self) -> Vec<String> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn look(&self) -> Vec<String> {
+        let mut all = self.0.lock();
         for watched in all.iter_mut() {
             let now = watched.heartbeat.0.load(Relaxed);
             let is_still = now == watched.seen;

@@ -14,14 +14,14 @@ use std::time::Duration;
 use wellspring::seed_file::{Identity, ModuleSeeds, ModuleSeedsError};
 
 /// The name among the openings.
-pub const NAME: &str = "kernel-module";
+pub(crate) const NAME: &str = "kernel-module";
 
 /// The time until the next try after seeds could not be saved, for instance since the module is not seeded yet.
 const NEXT_TRY: Duration = Duration::from_secs(10);
 
 /// The device of the module, and the file for its seeds.
 #[derive(Debug)]
-pub struct OpenModule {
+pub(crate) struct OpenModule {
     seeds: ModuleSeeds,
     path: PathBuf,
     interval: Duration,
@@ -29,11 +29,7 @@ pub struct OpenModule {
 
 impl OpenModule {
     /// Opens the device. The file at `path` is not read before [`KernelSeeds::start`].
-    ///
-    /// # Errors
-    ///
-    /// The module is not loaded, or its device cannot be opened.
-    pub fn open(path: PathBuf, interval: Duration) -> Result<Self, ModuleSeedsError> {
+    pub(crate) fn open(path: PathBuf, interval: Duration) -> Result<Self, ModuleSeedsError> {
         // The firmware's identity of the machine can be read by root alone.
         let seeds = ModuleSeeds::open(&path, Identity::system())?;
         Ok(Self {
@@ -46,18 +42,14 @@ impl OpenModule {
 
 /// The thread that restores and saves. When this is dropped, it saves once more and ends.
 #[derive(Debug)]
-pub struct KernelSeeds {
+pub(crate) struct KernelSeeds {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl KernelSeeds {
     /// Starts the thread.
-    ///
-    /// # Errors
-    ///
-    /// The system has no free thread.
-    pub fn start(state: &Arc<State>, module: OpenModule) -> io::Result<Self> {
+    pub(crate) fn start(state: &Arc<State>, module: OpenModule) -> io::Result<Self> {
         let (end, ends) = channel();
         let state = state.clone();
         let builder = std::thread::Builder::new().name("kernel-seeds".into());
@@ -111,19 +103,12 @@ fn save(state: &State, module: &OpenModule) -> bool {
     let was_open = openings
         .iter()
         .any(|opening| opening.name == NAME && opening.fault.is_none());
-    match module.seeds.save() {
-        Ok(nodes) => {
-            if !was_open {
-                state.doors.opened(NAME, place);
-            }
-            tracing::info!("the seeds of {nodes} nodes of the kernel module are saved");
-            true
-        }
-        Err(error) => {
-            if was_open {
-                state.doors.failed(NAME, place, error);
-            }
-            false
-        }
+    let saved = module.seeds.save();
+    if let Ok(nodes) = saved {
+        log::info!("the seeds of {nodes} nodes of the kernel module are saved");
     }
+    if saved.is_ok() != was_open {
+        state.doors.tried(NAME, place, saved);
+    }
+    saved.is_ok()
 }

@@ -13,7 +13,7 @@ use wellspring::Engine;
 use zeroize::Zeroize;
 
 /// The file.
-pub const PATH: &str = "/dev/random";
+pub(crate) const PATH: &str = "/dev/random";
 
 /// The length of one write: that of the kernel's own seeds.
 const BYTES: usize = 32;
@@ -31,7 +31,7 @@ pub(crate) const RNDADDENTROPY: libc::Ioctl = 0x4008_5203;
 
 /// The kernel's pool.
 #[derive(Debug)]
-pub struct KernelPool {
+pub(crate) struct KernelPool {
     file: OwnedFd,
     interval: Duration,
     credit_bits: u64,
@@ -40,11 +40,7 @@ pub struct KernelPool {
 
 impl KernelPool {
     /// Opens the pool, to be fed every `interval`, the first time at once.
-    ///
-    /// # Errors
-    ///
-    /// The error of open(2).
-    pub fn open(interval: Duration, credit_bits: u64) -> io::Result<Self> {
+    pub(crate) fn open(interval: Duration, credit_bits: u64) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
         Ok(Self {
             file: open(PATH, flags, Mode::empty())?,
@@ -54,12 +50,9 @@ impl KernelPool {
         })
     }
 
-    /// Feeds the pool if the interval has passed and the engine is seeded. Returns whether it fed the pool.
-    ///
-    /// # Errors
-    ///
-    /// The error of write(2) or ioctl(2). The next try is one interval later.
-    pub fn feed(&mut self, engine: &Engine, now: Instant) -> io::Result<bool> {
+    /// Feeds the pool if the interval has passed and the engine is seeded. Returns whether it fed the pool. After
+    /// an error the next try is one interval later.
+    pub(crate) fn feed(&mut self, engine: &Engine, now: Instant) -> io::Result<bool> {
         let mut info = PoolInfo {
             credit_bits: i32::try_from(self.credit_bits).unwrap_or(0),
             bytes: BYTES as i32,

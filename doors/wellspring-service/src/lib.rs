@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! config       a TOML file; every key has a default
+//! config_check   whether this machine has what it names
 //! config_reader  a process that reads it again
-//! log          lines on stderr
+//! stderr_log   the log: lines on stderr
 //! meters       the counters of a door
 //! rate_limit   a limit of bytes a second
 //! users        the users that draw, and their limits; connections: the open connections; turns: the order of users
@@ -12,14 +13,16 @@
 //! sources      the sources as an operator sees them
 //! event_log    the last events
 //! doors        the doors, and which of them are open
+//! page         the generation page, and who may order that it changes
 //! state        all of these, and the engine; admission: lets a connection in
 //! status       status and metrics, made of the state
 //! listener     a socket that accepts connections
-//! event_loop   waits for events, accepts connections, lets some wait (pauses): for the two below
+//! event_loop   waits for events, accepts connections, lets some wait (pauses)
+//! clients      the connections of one thread, for the two below
 //! sockets      EGD, the bulk protocol, HTTP
 //! vhost_user_rng  virtio-rng for virtual machines, by vhost-user
 //! files        the device files
-//! page         the generation page; kernel_pool: the kernel's pool; kernel_module: the seeds of our kernel module
+//! kernel_pool  the kernel's pool; kernel_module: the seeds of our kernel module
 //! systemd      messages to systemd
 //! process      signals, bounds, privileges, sandbox
 //! startup      opens what the configuration asks for
@@ -31,33 +34,35 @@
 //!
 //! This library exists for the program `wellspringd` and for fuzzers. It has no stable API.
 
-pub mod admission;
+mod admission;
 pub mod client;
+mod clients;
 pub mod config;
+pub mod config_check;
 pub mod config_reader;
-pub mod connections;
-pub mod descriptors;
+mod connections;
+mod descriptors;
 pub mod doors;
 pub mod enclosure;
-pub mod event_log;
+mod event_log;
 mod event_loop;
 pub mod files;
-pub mod heartbeats;
-pub mod kernel_module;
-pub mod kernel_pool;
-pub mod listener;
-pub mod log;
-pub mod meters;
+mod heartbeats;
+mod kernel_module;
+mod kernel_pool;
+mod listener;
+mod meters;
 pub mod page;
 mod pauses;
 pub mod process;
-pub mod rate_limit;
+mod rate_limit;
 pub mod service;
 pub mod sockets;
 pub mod sources;
 mod startup;
 pub mod state;
 pub mod status;
+mod stderr_log;
 mod systemd;
 mod turns;
 pub mod users;

@@ -13,14 +13,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wellspring_os::unix_socket::connect_within;
+use wellspring_client::unix_socket::connect_within;
 use wellspring_os::vsock;
 
 const BACKLOG: i32 = 1024;
 
 /// The family of a socket, which decides how the other end is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub(crate) enum Family {
     /// The kernel names the user at the other end.
     Unix,
     /// TCP on a loopback address: the kernel does not name the other end.
@@ -31,11 +31,7 @@ pub enum Family {
 
 impl Family {
     /// The family of a socket.
-    ///
-    /// # Errors
-    ///
-    /// Those of getsockopt(2).
-    pub fn of(socket: &OwnedFd) -> io::Result<Self> {
+    pub(crate) fn of(socket: &OwnedFd) -> io::Result<Self> {
         match sockopt::socket_domain(socket)? {
             AddressFamily::UNIX => Ok(Self::Unix),
             AddressFamily::VSOCK => Ok(Self::Vsock),
@@ -44,11 +40,7 @@ impl Family {
     }
 
     /// Refuses a family that does not fit the door.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidInput`, with the reason.
-    pub fn check(self, door: Door) -> io::Result<()> {
+    pub(crate) fn check(self, door: Door) -> io::Result<()> {
         let reason = match (door, self) {
             (Door::VhostUser, Self::Tcp | Self::Vsock) => {
                 "guests need a Unix socket, which carries descriptors"
@@ -64,23 +56,19 @@ impl Family {
 
 /// A socket that accepts connections for a door.
 #[derive(Debug)]
-pub struct Listener {
+pub(crate) struct Listener {
     socket: OwnedFd,
     /// The door that its connections come by.
-    pub door: Door,
+    pub(crate) door: Door,
     /// The family of the socket.
-    pub family: Family,
+    pub(crate) family: Family,
     /// The file of a Unix socket that this process made, and its inode.
     made: Option<(PathBuf, u64)>,
 }
 
 impl Listener {
     /// A socket that systemd opened.
-    ///
-    /// # Errors
-    ///
-    /// The socket accepts no connections.
-    pub fn activated(door: Door, socket: OwnedFd) -> io::Result<Self> {
+    pub(crate) fn activated(door: Door, socket: OwnedFd) -> io::Result<Self> {
         if !sockopt::socket_acceptconn(&socket)? {
             return Err(io::Error::new(
                 ErrorKind::InvalidInput,
@@ -103,13 +91,8 @@ impl Listener {
         }
     }
 
-    /// Opens a socket. A file that a dead process left behind is replaced.
-    ///
-    /// # Errors
-    ///
-    /// The error of the system; `AddrInUse` if another process listens there, `AlreadyExists` if a file that is no
-    /// socket is there.
-    pub fn open(door: Door, address: &Address, mode: u32) -> io::Result<Self> {
+    /// Opens a socket. A file that a dead process left behind is replaced, a socket in use and another file are not.
+    pub(crate) fn open(door: Door, address: &Address, mode: u32) -> io::Result<Self> {
         match address {
             Address::Unix(path) => open_unix(door, path, mode),
             Address::Tcp(address) => {

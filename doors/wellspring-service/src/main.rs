@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use wellspring_service::config::{self, Config};
-use wellspring_service::{client, config_reader, files, service, status};
+use wellspring_service::{client, config_check, config_reader, files, service, status};
 
 /// Random numbers for a whole host
 ///
@@ -31,10 +31,13 @@ struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 
-    #[command(flatten)]
-    common: Common,
+    /// The configuration [default: /etc/wellspring/wellspring.toml, if there is one]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
 
-    /// Read the configuration, say what is wrong with it, and end
+    /// Check the configuration and the users, folders and files that it names, and end
+    ///
+    /// Run it as the user that starts the service.
     #[arg(long)]
     check_config: bool,
 
@@ -49,13 +52,6 @@ struct Arguments {
     /// Print the configuration for each byte of standard input: how the service starts its own helper
     #[arg(long, hide = true)]
     read_config_again: bool,
-}
-
-#[derive(Args)]
-struct Common {
-    /// The configuration [default: /etc/wellspring/wellspring.toml, if there is one]
-    #[arg(long, value_name = "FILE", global = true)]
-    config: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -83,7 +79,7 @@ fn main() -> ExitCode {
     if let Some(path) = &arguments.unmount_at_end {
         return finish(files::unmount_at_end(path).map_err(|error| error.to_string()));
     }
-    let path = arguments.common.config.as_deref();
+    let path = arguments.config.as_deref();
     if arguments.read_config_again {
         return finish(config_reader::read_again(path).map_err(|error| error.to_string()));
     }
@@ -102,7 +98,7 @@ fn main() -> ExitCode {
         return finish(text.and_then(|text| print(&text)));
     }
     if arguments.check_config {
-        return ExitCode::SUCCESS;
+        return report(&config_check::faults(&config));
     }
     finish(service::run(path, &config))
 }
@@ -126,6 +122,18 @@ fn end_without_work(error: &clap::Error) -> ExitCode {
         words.join(" ")
     );
     ExitCode::from(2)
+}
+
+/// Ends with status 2 if the configuration names what this machine does not have.
+fn report(faults: &[String]) -> ExitCode {
+    for fault in faults {
+        eprintln!("wellspringd: {fault}");
+    }
+    if faults.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(2)
+    }
 }
 
 fn finish(result: Result<(), String>) -> ExitCode {

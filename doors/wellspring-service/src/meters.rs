@@ -1,32 +1,34 @@
 //! The counters of a door: atomics that any thread adds to and any thread reads.
 
+use core::cmp::Reverse;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The upper bounds of the latency classes are powers of two in nanoseconds. The lowest is 2^[`FIRST_POWER`]: 1 us.
-pub const FIRST_POWER: u32 = 10;
+pub(crate) const FIRST_POWER: u32 = 10;
 /// The number of classes with an upper bound: 1 us to 8.6 s. One more class counts the longer requests.
-pub const CLASSES: usize = 24;
+pub(crate) const CLASSES: usize = 24;
 
 /// How long requests took.
 #[derive(Debug, Default)]
-pub struct Latencies {
+pub(crate) struct Latencies {
     classes: [AtomicU64; CLASSES + 1],
     sum_ns: AtomicU64,
 }
 
 /// A copy of [`Latencies`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LatencyCounts {
+pub(crate) struct LatencyCounts {
     /// Requests in each class; the last has no upper bound.
-    pub classes: [u64; CLASSES + 1],
+    pub(crate) classes: [u64; CLASSES + 1],
     /// The sum of all latencies, in nanoseconds.
-    pub sum_ns: u64,
+    pub(crate) sum_ns: u64,
 }
 
 impl Latencies {
     /// Counts a request.
-    pub fn count(&self, took: Duration) {
+    pub(crate) fn count(&self, took: Duration) {
         let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let power = u64::BITS - ns.saturating_sub(1).leading_zeros();
         let class = power.saturating_sub(FIRST_POWER) as usize;
@@ -35,8 +37,7 @@ impl Latencies {
     }
 
     /// The counts now.
-    #[must_use]
-    pub fn counts(&self) -> LatencyCounts {
+    pub(crate) fn counts(&self) -> LatencyCounts {
         LatencyCounts {
             classes: core::array::from_fn(|class| self.classes[class].load(Relaxed)),
             sum_ns: self.sum_ns.load(Relaxed),
@@ -46,15 +47,13 @@ impl Latencies {
 
 impl LatencyCounts {
     /// The number of requests.
-    #[must_use]
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.classes.iter().sum()
     }
 
     /// The upper bound of a class, in nanoseconds: at least `per_mille` of 1000 requests are in this class or a lower
     /// one. `None` without requests.
-    #[must_use]
-    pub fn quantile_ns(&self, per_mille: u64) -> Option<u64> {
+    pub(crate) fn quantile_ns(&self, per_mille: u64) -> Option<u64> {
         let wanted = (self.requests() * per_mille).div_ceil(1000).max(1);
         let mut below = 0;
         let class = self.classes.iter().position(|count| {
@@ -66,43 +65,53 @@ impl LatencyCounts {
 }
 
 /// The upper bound of a class in nanoseconds. The last class has none: the value is twice that of the class before.
-#[must_use]
-pub fn upper_bound_ns(class: usize) -> u64 {
+pub(crate) fn upper_bound_ns(class: usize) -> u64 {
     1 << (FIRST_POWER as usize + class)
 }
 
 /// The counters of a door.
 #[derive(Debug, Default)]
-pub struct DoorMeter {
+pub(crate) struct DoorMeter {
     /// Bytes handed out.
-    pub bytes: AtomicU64,
+    pub(crate) bytes: AtomicU64,
     /// Bytes that came in and were mixed in.
-    pub mixed_bytes: AtomicU64,
+    pub(crate) mixed_bytes: AtomicU64,
     /// Connections that were accepted, or files that were opened.
-    pub opened: AtomicU64,
+    pub(crate) opened: AtomicU64,
     /// Those that are open now.
-    pub open_now: AtomicU64,
+    pub(crate) open_now: AtomicU64,
     /// Connections refused by a limit, and reads of files that would have filled the page cache.
-    pub refused: AtomicU64,
+    pub(crate) refused: AtomicU64,
     /// Connections closed because of what came in.
-    pub hostile: AtomicU64,
+    pub(crate) hostile: AtomicU64,
     /// The time of requests, from when a thread starts on one until its answer begins.
-    pub latencies: Latencies,
+    pub(crate) latencies: Latencies,
+}
+
+/// Those that have drawn most, at most `most` of them.
+pub(crate) fn greatest<N: Ord + Copy, M>(
+    mut all: Vec<(N, Arc<M>)>,
+    bytes: impl Fn(&M) -> &AtomicU64,
+    most: usize,
+) -> Vec<(N, Arc<M>)> {
+    // Each count is read once: they grow meanwhile, and a sort panics if the order changes.
+    all.sort_by_cached_key(|(name, meter)| (Reverse(get(bytes(meter))), *name));
+    all.truncate(most);
+    all
 }
 
 /// Adds to a counter.
-pub fn add(counter: &AtomicU64, amount: u64) {
+pub(crate) fn add(counter: &AtomicU64, amount: u64) {
     counter.fetch_add(amount, Relaxed);
 }
 
 /// Takes from a counter of what is open now.
-pub fn subtract(counter: &AtomicU64, amount: u64) {
+pub(crate) fn subtract(counter: &AtomicU64, amount: u64) {
     counter.fetch_sub(amount, Relaxed);
 }
 
 /// Reads a counter.
-#[must_use]
-pub fn get(counter: &AtomicU64) -> u64 {
+pub(crate) fn get(counter: &AtomicU64) -> u64 {
     counter.load(Relaxed)
 }
 

@@ -7,7 +7,7 @@ const BURST_NS: u64 = 1_000_000_000;
 
 /// The bytes that one user or guest has drawn, against its limit.
 #[derive(Debug, Default)]
-pub struct RateLimit {
+pub(crate) struct RateLimit {
     /// The time until which the bytes drawn so far use it up, in nanoseconds of the service's clock.
     used_until_ns: AtomicU64,
 }
@@ -16,7 +16,7 @@ impl RateLimit {
     /// Takes `bytes` at `now_ns` of `rate` bytes a second; 0: there is no limit. Returns the time to wait
     /// first, in nanoseconds. If that is not 0, nothing was taken.
     #[must_use]
-    pub fn reserve(&self, rate: u64, bytes: u64, now_ns: u64) -> u64 {
+    pub(crate) fn reserve(&self, rate: u64, bytes: u64, now_ns: u64) -> u64 {
         if rate == 0 {
             return 0;
         }

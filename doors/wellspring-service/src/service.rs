@@ -6,14 +6,11 @@
 use crate::config::Config;
 use crate::config_reader::ConfigReader;
 use crate::doors::Doors;
-use crate::enclosure::{enclose, user};
+use crate::enclosure::enclose;
 use crate::files::{MountedFiles, ServedFiles};
 use crate::kernel_module::KernelSeeds;
 use crate::kernel_pool::KernelPool;
 use crate::listener::Listener;
-use crate::log;
-use crate::meters::add;
-use crate::page::Page;
 use crate::process::bounds;
 use crate::process::privileges::User;
 use crate::process::signals::{Order, Signals};
@@ -21,6 +18,7 @@ use crate::sockets::Workers;
 use crate::sources::SourceWatch;
 use crate::startup::open;
 use crate::state::State;
+use crate::stderr_log;
 use crate::systemd::Supervisor;
 use crate::users::Users;
 use crate::vhost_user_rng::Guests;
@@ -34,6 +32,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use wellspring::clone_detection::{CloneEvent, CloneEvents};
 use wellspring::seed_file::Identity;
 use wellspring::{Engine, Harvester, Source};
 use wellspring_os::trusted_file::check_folders;
@@ -56,12 +55,13 @@ pub type Fault = String;
 ///
 /// The reason why it did not start.
 pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
-    log::start(config.log.level);
+    stderr_log::start(config.log.level);
     let signals = Signals::block().map_err(|error| format!("signals: {error}"))?;
     for missing in bounds::set() {
-        tracing::info!("{missing}");
+        log::info!("{missing}");
     }
-    let user = user(config).map_err(|error| format!("[service] user: {error}"))?;
+    let user =
+        User::named(&config.service.user).map_err(|error| format!("[service] user: {error}"))?;
     make_runtime_dir(&config.service.runtime_dir, user)?;
     let doors = Doors::default();
     let opened = open(path, config, &doors);
@@ -71,14 +71,19 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let supervisor = Supervisor::find();
     enclose(config, user)?;
     let engine = engine(config, opened.sources, opened.vmclock, opened.identity)?;
-    let state = Arc::new(State::new(engine, doors, Users::new(&config.limits)));
+    let state = Arc::new(State::new(
+        engine,
+        opened.page,
+        doors,
+        Users::new(&config.limits),
+    ));
     let mut service = Service {
         reader,
         supervisor,
         config: config.clone(),
         sources: SourceWatch::default(),
         signals,
-        page: opened.page,
+        events: opened.events,
         pool: opened.pool,
         guests: None,
         files: None,
@@ -95,7 +100,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let seeds = opened.module.map(start_seeds).transpose();
     let seeds = seeds.map_err(|error| format!("no thread for the kernel module: {error}"))?;
     service.files = service.serve_files(opened.files)?;
-    tracing::info!(
+    log::info!(
         "ready: {} openings; Ctrl-C or SIGTERM ends",
         state.doors.openings().len()
     );
@@ -108,7 +113,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     drop(seeds);
     drop(service);
     end_engine(state);
-    tracing::info!("ended");
+    log::info!("ended");
     Ok(())
 }
 
@@ -123,7 +128,7 @@ fn end_engine(state: Arc<State>) {
     // Without a thread the closure is dropped here, and the engine with it.
     let _ = thread::Builder::new().name("end".into()).spawn(drop_it);
     if end.recv_timeout(END_WAIT) == Err(RecvTimeoutError::Timeout) {
-        tracing::warn!("the end does not wait for a source that hangs");
+        log::warn!("the end does not wait for a source that hangs");
     }
 }
 
@@ -143,17 +148,13 @@ fn serve_guests(
 
 /// Makes the folder of sockets and page, or checks the one that is there: who can replace it could play the service to its
 /// clients.
-///
-/// # Errors
-///
-/// Another user could change it.
 fn make_runtime_dir(path: &Path, user: User) -> Result<(), Fault> {
     if let Err(error) = fs::DirBuilder::new()
         .recursive(true)
         .mode(0o755)
         .create(path)
     {
-        tracing::error!("{}: {error}", path.display());
+        log::error!("{}: {error}", path.display());
     }
     match check_folders(path, Some(user.uid.as_raw())) {
         Err(fault) if fault.is_wrong_file() => {
@@ -177,7 +178,7 @@ fn engine(
     vmclock: Option<OwnedFd>,
     identity: Identity,
 ) -> Result<Engine, Fault> {
-    let mut builder = Engine::builder().mode(config.engine.mode.into());
+    let mut builder = Engine::builder().mode(config.engine.mode);
     if let Some(prf) = config.engine.prf.prf() {
         builder = builder.prf(prf);
     }
@@ -199,7 +200,7 @@ struct Service {
     config: Config,
     sources: SourceWatch,
     signals: Signals,
-    page: Page,
+    events: CloneEvents,
     pool: Option<KernelPool>,
     guests: Option<Guests>,
     files: Option<ServedFiles>,
@@ -235,15 +236,12 @@ impl Service {
                 match order {
                     Order::End => return,
                     Order::Reload => self.reload(),
-                    Order::Diverge => {
-                        self.page.change();
-                        self.diverge("an operator's order (SIGUSR1): the generation page changed");
-                    }
+                    Order::Diverge => self
+                        .state
+                        .change_generation("an operator's order (SIGUSR1)"),
                 }
             }
-            for words in self.page.notices() {
-                self.diverge(words);
-            }
+            self.look_for_clones();
             let now = Instant::now();
             if now >= next {
                 next = now + Duration::from_secs(1);
@@ -253,16 +251,25 @@ impl Service {
                 self.signals.as_fd(),
                 PollFlags::IN,
             )];
-            let wakes = self.page.wakes();
+            let wakes = self.events.wakes();
             polled.extend(wakes.map(|wakes| PollFd::from_borrowed_fd(wakes, PollFlags::IN)));
             let _ = poll(&mut polled, Some(&TICK));
         }
     }
 
-    fn diverge(&self, words: &str) {
-        self.state.engine.diverge_from_clones();
-        add(&self.state.clone_notices, 1);
-        self.state.event_log.add(false, words.into());
+    fn look_for_clones(&mut self) {
+        if self.state.page.was_changed_by_another() {
+            self.state
+                .note_clone("another process changed the generation page".into());
+        }
+        while let Some(event) = self.events.next_event() {
+            self.state.change_generation(match event {
+                CloneEvent::Cloned => "the machine was cloned or restored",
+                CloneEvent::Slept => "the machine was asleep",
+                CloneEvent::ClockWentBack => "the clock went back",
+                _ => "the kernel's notices were lost",
+            });
+        }
     }
 
     fn tick(&mut self, now: Instant) {
@@ -270,14 +277,14 @@ impl Service {
         self.look_at_sources();
         self.look_at_files();
         if let Some(guests) = &self.guests {
-            guests.free_if_stuck();
+            guests.threads.free_if_stuck();
         }
         let fed = self
             .pool
             .as_mut()
             .map(|pool| pool.feed(&self.state.engine, now));
         match fed {
-            Some(Ok(true)) => tracing::debug!("the kernel's pool was fed"),
+            Some(Ok(true)) => log::debug!("the kernel's pool was fed"),
             Some(Err(error)) => {
                 let words = format!("the kernel's pool was not fed: {error}");
                 self.state.event_log.add(true, words);
@@ -335,9 +342,9 @@ impl Service {
                 }
                 self.state.users.set_limits(&new.limits);
                 if let Some(guests) = &self.guests {
-                    guests.set_limits(&new.guests);
+                    guests.threads.limits.set(&new.guests);
                 }
-                log::set_level(new.log.level);
+                stderr_log::set_level(new.log.level);
                 self.state
                     .event_log
                     .add(false, "the configuration was read again".into());

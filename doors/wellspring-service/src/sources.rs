@@ -11,7 +11,7 @@ const EMPTY_DRAWS: u64 = 15;
 
 /// The state of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceState {
+pub(crate) enum SourceState {
     /// It yields noise that passes its tests, or it is in its start-up test.
     Working,
     /// This machine has no such device, and never had while the service ran.
@@ -28,7 +28,7 @@ pub enum SourceState {
 
 impl SourceState {
     /// All states.
-    pub const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Working,
         Self::Absent,
         Self::Silent,
@@ -39,8 +39,7 @@ impl SourceState {
 
     /// The state that these statistics show. It depends on nothing else, so that a source that was silent before the
     /// first look is found by that look.
-    #[must_use]
-    pub fn of(source: &SourceStats) -> Self {
+    pub(crate) fn of(source: &SourceStats) -> Self {
         let has_yielded = source.bytes + source.discarded_bytes > 0;
         match (source.health, source.last_error) {
             (SourceHealth::Disabled, _) => Self::Disabled,
@@ -63,8 +62,7 @@ impl SourceState {
     }
 
     /// The name in reports and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Working => "working",
             Self::Absent => "absent",
@@ -76,15 +74,13 @@ impl SourceState {
     }
 
     /// Whether an operator should look at it.
-    #[must_use]
-    pub const fn is_fault(self) -> bool {
+    pub(crate) const fn is_fault(self) -> bool {
         !matches!(self, Self::Working | Self::Absent)
     }
 }
 
 /// The problem that a source has now, in a sentence.
-#[must_use]
-pub fn problem(source: &SourceStats) -> Option<String> {
+pub(crate) fn problem(source: &SourceStats) -> Option<String> {
     let name = source.name;
     match SourceState::of(source) {
         SourceState::Working | SourceState::Absent => None,

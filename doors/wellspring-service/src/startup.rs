@@ -1,6 +1,6 @@
 //! Opens everything that the configuration asks for. If one thing cannot be opened, that is noted, and the others open.
 
-use crate::config::{self, Config, SocketDefaults, SocketSection};
+use crate::config::{Config, SocketSection};
 use crate::config_reader::ConfigReader;
 use crate::doors::{Door, Doors};
 use crate::files::{Guardian, MountedFiles};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wellspring::clone_detection::VMCLOCK_PATH;
+use wellspring::clone_detection::{CloneEvents, VMCLOCK_PATH};
 use wellspring::seed_file::Identity;
 use wellspring::{MinEntropy, Source};
 use wellspring_os::os::open_device;
@@ -28,6 +28,7 @@ pub(crate) struct Opened {
     pub(crate) vmclock: Option<OwnedFd>,
     pub(crate) identity: Identity,
     pub(crate) page: Page,
+    pub(crate) events: CloneEvents,
     pub(crate) files: Option<MountedFiles>,
     pub(crate) pool: Option<KernelPool>,
     pub(crate) module: Option<OpenModule>,
@@ -45,21 +46,16 @@ pub(crate) fn open(path: Option<&Path>, config: &Config, doors: &Doors) -> Opene
     let reader = ConfigReader::start(path);
     let mount = &config.files.mount;
     let guardian = (!mount.as_os_str().is_empty()).then(|| Guardian::start(mount));
-    open_sockets(config, doors, &config.egd, Door::Egd, &mut listeners);
-    open_sockets(config, doors, &config.bulk, Door::Bulk, &mut listeners);
-    open_sockets(config, doors, &config.web, Door::Web, &mut listeners);
-    open_sockets(
-        config,
-        doors,
-        &config.vhost_user,
-        Door::VhostUser,
-        &mut listeners,
-    );
+    open_sockets(config, doors, &config.egd, &mut listeners);
+    open_sockets(config, doors, &config.bulk, &mut listeners);
+    open_sockets(config, doors, &config.web, &mut listeners);
+    open_sockets(config, doors, &config.vhost_user, &mut listeners);
     let is_for_guests = |listener: &mut Listener| listener.door == Door::VhostUser;
     Opened {
         reader,
         guests: listeners.extract_if(.., is_for_guests).collect(),
         page: open_page(config, doors),
+        events: CloneEvents::new(),
         files: guardian.and_then(|guardian| {
             let threads = config.files.threads.get() as usize;
             let files = MountedFiles::mount(mount, threads, guardian);
@@ -86,7 +82,7 @@ fn activated(doors: &Doors) -> Vec<Listener> {
     let given = match sd_notify::listen_fds_with_names() {
         Ok(given) => given,
         Err(error) => {
-            doors.failed("sockets", "systemd", error);
+            doors.tried::<(), _>("sockets", "systemd", Err(error));
             return listeners;
         }
     };
@@ -97,11 +93,9 @@ fn activated(doors: &Doors) -> Vec<Listener> {
             .into_iter()
             .find(|door| door.name() == name);
         let Some(door) = door else {
-            doors.failed(
-                "sockets",
-                format!("'{name}' from systemd"),
-                "its name is none of: egd, bulk, web, vhost-user",
-            );
+            let place = format!("'{name}' from systemd");
+            let fault = "its name is none of: egd, bulk, web, vhost-user";
+            doors.tried::<(), _>("sockets", place, Err(fault));
             continue;
         };
         let listener = Listener::activated(door, socket);
@@ -111,22 +105,19 @@ fn activated(doors: &Doors) -> Vec<Listener> {
 }
 
 /// Opens the sockets of a door, unless systemd did.
-fn open_sockets<D: SocketDefaults>(
+fn open_sockets<const DOOR: u8, const MODE: u32>(
     config: &Config,
     doors: &Doors,
-    section: &SocketSection<D>,
-    door: Door,
+    section: &SocketSection<DOOR, MODE>,
     listeners: &mut Vec<Listener>,
 ) {
+    let door = Door::ALL[usize::from(DOOR)];
     if listeners.iter().any(|listener| listener.door == door) {
         return;
     }
     for address in &section.listen {
-        let address = match address {
-            config::Address::Unix(path) => config::Address::Unix(config.runtime_path(path)),
-            config::Address::Tcp(_) | config::Address::Vsock { .. } => address.clone(),
-        };
-        let listener = Listener::open(door, &address, section.mode.get() as u32);
+        let address = config.runtime_address(address);
+        let listener = Listener::open(door, &address, section.mode.get());
         listeners.extend(doors.tried(door.name(), &address, listener));
     }
 }

@@ -5,9 +5,11 @@ use crate::descriptors::Descriptors;
 use crate::doors::Doors;
 use crate::event_log::EventLog;
 use crate::heartbeats::Heartbeats;
+use crate::meters::add;
+use crate::page::Page;
 use crate::users::Users;
 use core::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 use wellspring::Engine;
 
@@ -16,21 +18,24 @@ use wellspring::Engine;
 pub struct State {
     /// The engine that makes the bytes.
     pub engine: Engine,
+    /// The generation page.
+    pub page: Page,
     /// Meters and openings of the doors.
-    pub doors: Doors,
+    pub(crate) doors: Doors,
     /// The users, and their limits.
-    pub users: Users,
+    pub(crate) users: Users,
     /// The open connections.
-    pub connections: Connections,
+    pub(crate) connections: Connections,
     /// The descriptors that are kept back.
-    pub descriptors: Descriptors,
+    pub(crate) descriptors: Descriptors,
     /// The threads that serve connections, and whether they go round their loops.
-    pub heartbeats: Heartbeats,
+    pub(crate) heartbeats: Heartbeats,
     /// Clones, restores, suspends, and orders to take new keys, since the start.
-    pub clone_notices: AtomicU64,
+    pub(crate) clone_notices: AtomicU64,
     /// The last events.
-    pub event_log: EventLog,
-    started: Instant,
+    pub(crate) event_log: EventLog,
+    /// The start of the service.
+    pub(crate) started: Instant,
     /// The generation that was last seen, and the time when it was first seen.
     generation: Mutex<(u64, Instant)>,
 }
@@ -38,10 +43,11 @@ pub struct State {
 impl State {
     /// The state of a service that starts now.
     #[must_use]
-    pub fn new(engine: Engine, doors: Doors, users: Users) -> Self {
+    pub fn new(engine: Engine, page: Page, doors: Doors, users: Users) -> Self {
         let generation = Mutex::new((engine.generation(), Instant::now()));
         Self {
             engine,
+            page,
             doors,
             users,
             connections: Connections::default(),
@@ -54,44 +60,42 @@ impl State {
         }
     }
 
-    /// The start of the service.
-    #[must_use]
-    pub fn started(&self) -> Instant {
-        self.started
-    }
-
     /// The clock of limits: nanoseconds since the start.
-    #[must_use]
-    pub fn now_ns(&self) -> u64 {
+    pub(crate) fn now_ns(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Whether the engine is seeded with 128 bits. An engine is seeded by its first read, so this reads a byte until it
     /// is.
-    #[must_use]
-    pub fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         self.engine.try_fill(&mut [0]).is_ok()
     }
 
+    /// Changes the generation page, and tells the engine and the log of that.
+    pub fn change_generation(&self, reason: &str) {
+        self.page.change();
+        self.note_clone(format!("{reason}: the generation page changed"));
+    }
+
+    /// Tells the engine of a clone, and the log.
+    pub fn note_clone(&self, words: String) {
+        self.engine.diverge_from_clones();
+        add(&self.clone_notices, 1);
+        self.event_log.add(false, words);
+    }
+
     /// Notes the generation. Called once a second.
-    pub fn note_generation(&self) {
+    pub(crate) fn note_generation(&self) {
         let now = self.engine.generation();
-        let mut generation = self
-            .generation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut generation = self.generation.lock();
         if generation.0 != now {
             *generation = (now, Instant::now());
         }
     }
 
     /// The time since the generation was first seen: since the last reseed, to about a second.
-    #[must_use]
-    pub fn seed_age(&self) -> Duration {
-        let generation = self
-            .generation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn seed_age(&self) -> Duration {
+        let generation = self.generation.lock();
         generation.1.elapsed()
     }
 }

@@ -25,7 +25,7 @@ impl Supervisor {
         let socket = std::env::var_os("NOTIFY_SOCKET")?;
         let connected = connect(&socket);
         connected
-            .inspect_err(|error| tracing::error!("no messages to the supervisor: {error}"))
+            .inspect_err(|error| log::error!("no messages to the supervisor: {error}"))
             .ok()
             .map(Self)
     }

@@ -1,17 +1,17 @@
 //! The users that draw, their counters, and their limits.
 
 use crate::config::LimitsSection;
-use crate::meters::{add, get, subtract};
+use crate::meters::{add, get, greatest, subtract};
 use crate::rate_limit::RateLimit;
-use core::cmp::Reverse;
 use core::fmt;
 use core::sync::atomic::AtomicU64;
+use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 /// The other end of a connection, as the kernel names it (SO_PEERCRED, or the address of vsock).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Peer {
+pub(crate) enum Peer {
     /// A user of this machine.
     User(u32),
     /// TCP on a loopback address: the kernel does not name the user.
@@ -22,7 +22,7 @@ pub enum Peer {
 
 impl Peer {
     /// The user with the number 0.
-    pub const ROOT: Self = Self::User(0);
+    pub(crate) const ROOT: Self = Self::User(0);
 }
 
 impl fmt::Display for Peer {
@@ -37,13 +37,13 @@ impl fmt::Display for Peer {
 
 /// The counters of one user, for all doors together.
 #[derive(Debug, Default)]
-pub struct UserMeter {
+pub(crate) struct UserMeter {
     /// Bytes drawn.
-    pub bytes: AtomicU64,
+    pub(crate) bytes: AtomicU64,
     /// Requests.
-    pub requests: AtomicU64,
+    pub(crate) requests: AtomicU64,
     /// Connections now.
-    pub connections: AtomicU64,
+    pub(crate) connections: AtomicU64,
     limit: RateLimit,
 }
 
@@ -61,19 +61,13 @@ pub struct Users {
 }
 
 /// The reason why a connection is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// All users together have too many connections.
-    TooMany,
-    /// This user has too many connections.
-    TooManyOfUser,
-    /// The descriptors that are left are kept for root and for the service itself.
-    TooFewDescriptors,
-}
+pub(crate) type Refusal = &'static str;
+
+const TOO_MANY: Refusal = "all users together have too many connections";
+const TOO_MANY_OF_USER: Refusal = "this user has too many connections";
 
 impl Users {
     /// A table without users, with these limits.
-    #[must_use]
     pub fn new(limits: &LimitsSection) -> Self {
         Self {
             limits: RwLock::new(limits.clone()),
@@ -83,60 +77,33 @@ impl Users {
     }
 
     /// Replaces the limits. Open connections stay open.
-    pub fn set_limits(&self, limits: &LimitsSection) {
-        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits.clone();
-    }
-
-    fn limits(&self) -> RwLockReadGuard<'_, LimitsSection> {
-        self.limits.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn set_limits(&self, limits: &LimitsSection) {
+        *self.limits.write() = limits.clone();
     }
 
     /// The meter of a user.
-    #[must_use]
-    pub fn meter(&self, peer: Peer) -> Arc<UserMeter> {
-        meter(&mut self.lock(), peer).clone()
+    pub(crate) fn meter(&self, peer: Peer) -> Arc<UserMeter> {
+        meter(&mut self.by_peer.lock(), peer).clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Peer, Arc<UserMeter>>> {
-        self.by_peer.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The users that are remembered and have drawn most, at most `most` of them.
+    pub(crate) fn greatest(&self, most: usize) -> Vec<(Peer, Arc<UserMeter>)> {
+        let all = self.by_peer.lock().clone();
+        greatest(all.into_iter().collect(), |meter| &meter.bytes, most)
     }
 
-    /// All users that are remembered, and what they have drawn.
-    #[must_use]
-    pub fn all(&self) -> Vec<(Peer, Arc<UserMeter>)> {
-        let by_peer = self.lock();
-        let entries = by_peer.iter();
-        entries
-            .map(|(peer, meter)| (*peer, meter.clone()))
-            .collect()
-    }
-
-    /// The users that have drawn most, at most `most` of them.
-    #[must_use]
-    pub fn greatest(&self, most: usize) -> Vec<(Peer, Arc<UserMeter>)> {
-        let mut all = self.all();
-        // Each count is read once: they grow meanwhile, and a sort panics if the order changes.
-        all.sort_by_cached_key(|(peer, meter)| (Reverse(get(&meter.bytes)), *peer));
-        all.truncate(most);
-        all
-    }
-
-    /// Counts a connection, which [`leave`](Self::leave) ends.
-    ///
-    /// # Errors
-    ///
-    /// The limit that is reached. Root has no limit, so that an operator can always connect.
-    pub fn enter(&self, peer: Peer) -> Result<Arc<UserMeter>, Refusal> {
+    /// Counts a connection, which [`leave`](Self::leave) ends. Root has no limit, so that an operator can always connect.
+    pub(crate) fn enter(&self, peer: Peer) -> Result<Arc<UserMeter>, Refusal> {
         // Under the lock, so that two threads do not both take the last place, and no user is forgotten meanwhile.
-        let mut by_peer = self.lock();
+        let mut by_peer = self.by_peer.lock();
         let meter = meter(&mut by_peer, peer);
         if peer != Peer::ROOT {
-            let limits = self.limits();
+            let limits = self.limits.read();
             if get(&self.connections) >= limits.connections.get() {
-                return Err(Refusal::TooMany);
+                return Err(TOO_MANY);
             }
             if get(&meter.connections) >= limits.connections_per_user.get() {
-                return Err(Refusal::TooManyOfUser);
+                return Err(TOO_MANY_OF_USER);
             }
         }
         add(&self.connections, 1);
@@ -145,7 +112,7 @@ impl Users {
     }
 
     /// Ends a connection.
-    pub fn leave(&self, meter: &UserMeter) {
+    pub(crate) fn leave(&self, meter: &UserMeter) {
         subtract(&self.connections, 1);
         subtract(&meter.connections, 1);
     }
@@ -153,8 +120,8 @@ impl Users {
     /// Takes `bytes` from the share of a user, at `now_ns`. Returns the time that the user has to wait first, in
     /// nanoseconds. If that is not 0, nothing was taken.
     #[must_use]
-    pub fn reserve(&self, peer: Peer, meter: &UserMeter, bytes: u64, now_ns: u64) -> u64 {
-        let rate = self.limits().bytes_per_second_per_user;
+    pub(crate) fn reserve(&self, peer: Peer, meter: &UserMeter, bytes: u64, now_ns: u64) -> u64 {
+        let rate = self.limits.read().bytes_per_second_per_user;
         if peer == Peer::ROOT {
             return 0;
         }
@@ -162,9 +129,8 @@ impl Users {
     }
 
     /// The most bytes a second for one guest; 0: no limit.
-    #[must_use]
-    pub fn guest_rate(&self) -> u64 {
-        self.limits().bytes_per_second_per_guest.get()
+    pub(crate) fn guest_rate(&self) -> u64 {
+        self.limits.read().bytes_per_second_per_guest.get()
     }
 }
 
@@ -211,10 +177,10 @@ mod tests {
         let first = users.enter(Peer::User(7)).unwrap();
         users.enter(Peer::User(7)).unwrap();
         let refused = users.enter(Peer::User(7)).unwrap_err();
-        assert_eq!(refused, Refusal::TooManyOfUser);
+        assert_eq!(refused, TOO_MANY_OF_USER);
         users.enter(Peer::User(8)).unwrap();
         let refused = users.enter(Peer::User(9)).unwrap_err();
-        assert_eq!(refused, Refusal::TooMany);
+        assert_eq!(refused, TOO_MANY);
         users.enter(Peer::ROOT).unwrap();
         users.leave(&first);
         users.leave(&first);
@@ -246,7 +212,8 @@ mod tests {
             let meter = users.enter(Peer::Machine(number)).unwrap();
             users.leave(&meter);
         }
-        assert!(users.all().len() <= REMEMBERED + 2, "{}", users.all().len());
+        let remembered = users.greatest(usize::MAX).len();
+        assert!(remembered <= REMEMBERED + 2, "{remembered}");
         assert_eq!(users.greatest(1)[0].0, Peer::User(8));
         assert!(Arc::ptr_eq(&connected, &users.meter(Peer::User(7))));
     }

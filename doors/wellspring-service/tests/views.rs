@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use wellspring::{Engine, MinEntropy, Source, SourceError};
 use wellspring_service::config::LimitsSection;
 use wellspring_service::doors::Doors;
+use wellspring_service::page::Page;
 use wellspring_service::sources::SourceWatch;
 use wellspring_service::state::State;
 use wellspring_service::status;
@@ -68,7 +69,12 @@ impl Driver {
         let sources: [Arc<dyn Source>; 1] = [Arc::new(driven)];
         let engine = Engine::builder().sources(sources).seed(&[7; 32]).build();
         let users = Users::new(&LimitsSection::default());
-        let state = State::new(engine.unwrap(), Doors::default(), users);
+        let state = State::new(
+            engine.unwrap(),
+            Page::without_file(),
+            Doors::default(),
+            users,
+        );
         Self { state, does, end }
     }
 
@@ -188,19 +194,9 @@ fn metric_names(expression: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| word.starts_with("wellspring_"))
 }
 
-#[test]
-fn every_expression_of_the_dashboard_names_metrics_that_exist() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../packaging/grafana/wellspringd.json"
-    );
-    let text = std::fs::read_to_string(path).unwrap();
-    let dashboard: serde_json::Value = serde_json::from_str(&text).unwrap();
+/// Fails if an expression names no metric, or one that the service does not have. Returns the number of names.
+fn check_expressions<'a>(expressions: impl IntoIterator<Item = &'a str>) -> usize {
     let metrics = status::metrics(&Driver::new(WORKS).state);
-    let without_help = metrics
-        .lines()
-        .find(|line| line.starts_with("# HELP") && line.ends_with(' '));
-    assert_eq!(without_help, None);
     let exists = |name: &str| {
         let base = ["_bucket", "_count", "_sum"]
             .iter()
@@ -209,18 +205,48 @@ fn every_expression_of_the_dashboard_names_metrics_that_exist() {
             || base.is_some_and(|base| metrics.contains(&format!("# TYPE {base} histogram\n")))
     };
     let mut seen = 0;
-    for panel in dashboard["panels"].as_array().unwrap() {
-        for target in panel["targets"].as_array().unwrap_or(&Vec::new()) {
-            let expression = target["expr"].as_str().unwrap();
-            let names: Vec<&str> = metric_names(expression).collect();
-            assert!(!names.is_empty(), "{expression}");
-            for name in names {
-                assert!(exists(name), "{}: there is no {name}", panel["title"]);
-                seen += 1;
-            }
+    for expression in expressions {
+        for name in metric_names(expression) {
+            assert!(exists(name), "{expression}: there is no {name}");
+            seen += 1;
         }
     }
+    seen
+}
+
+#[test]
+fn every_metric_has_its_help() {
+    let metrics = status::metrics(&Driver::new(WORKS).state);
+    let is_without = |line: &&str| line.starts_with("# HELP") && line.ends_with(' ');
+    assert_eq!(metrics.lines().find(is_without), None);
+}
+
+#[test]
+fn every_expression_of_the_dashboard_names_metrics_that_exist() {
+    let text = include_str!("../../../packaging/grafana/wellspringd.json");
+    let dashboard: serde_json::Value = serde_json::from_str(text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels
+        .iter()
+        .filter_map(|panel| panel["targets"].as_array());
+    let expressions: Vec<&str> = targets
+        .flatten()
+        .map(|target| target["expr"].as_str().unwrap())
+        .collect();
+    for expression in &expressions {
+        assert!(metric_names(expression).next().is_some(), "{expression}");
+    }
+    let seen = check_expressions(expressions);
     assert!(seen >= 15, "{seen}");
-    let variables = dashboard["templating"]["list"].to_string();
-    assert!(metric_names(&variables).all(exists), "{variables}");
+    check_expressions([&*dashboard["templating"]["list"].to_string()]);
+}
+
+#[test]
+fn every_alert_names_metrics_that_exist() {
+    let rules = include_str!("../../../packaging/prometheus/wellspringd.rules.yml");
+    let lines = rules.lines().map(str::trim_start);
+    let expressions = lines.filter_map(|line| line.strip_prefix("expr: "));
+    // `up` is Prometheus's own, and the job has the name of the service.
+    let expressions = expressions.filter(|expression| !expression.starts_with("up{"));
+    assert_eq!(check_expressions(expressions), 7);
 }

@@ -38,7 +38,6 @@ impl ConfigFault {
     }
 
     /// Line and column, from 1. `None` if the file cannot be read.
-    #[must_use]
     pub fn place(&self) -> Option<(usize, usize)> {
         self.place
     }

@@ -12,10 +12,12 @@ mod values;
 
 pub use fault::ConfigFault;
 pub use files::{DEFAULT_PATH, load, parse};
-pub use values::{Address, Bounded, Level, PrfName, ReadMode};
+pub use values::{Address, Bounded, FileMode, Level, PrfName};
 
+use crate::doors::Door;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use wellspring::Mode;
 
 /// The whole configuration. Sections and keys that are left out have their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,13 +32,13 @@ pub struct Config {
     /// The device files.
     pub files: FilesSection,
     /// The sockets for EGD.
-    pub egd: SocketSection<EgdDefaults>,
+    pub egd: SocketSection<{ Door::Egd as u8 }, 0o666>,
     /// The sockets for the bulk protocol.
-    pub bulk: SocketSection<BulkDefaults>,
-    /// The sockets for status and metrics.
-    pub web: SocketSection<WebDefaults>,
-    /// The sockets for virtual machines.
-    pub vhost_user: SocketSection<VhostUserDefaults>,
+    pub bulk: SocketSection<{ Door::Bulk as u8 }, 0o666>,
+    /// The sockets for status and metrics: for the service's user alone, since the status shows which user draws how much.
+    pub web: SocketSection<{ Door::Web as u8 }, 0o600>,
+    /// The sockets for virtual machines: for the service's user alone, since the other end makes the service map its memory.
+    pub vhost_user: SocketSection<{ Door::VhostUser as u8 }, 0o600>,
     /// The limits of one user and of all users together.
     pub limits: LimitsSection,
     /// The limits of guests.
@@ -76,6 +78,9 @@ impl Default for ServiceSection {
     }
 }
 
+/// The folder of a service that root starts.
+pub(crate) const ROOT_FOLDER: &str = "/run/wellspring";
+
 /// The folder that systemd gives; without systemd /run/wellspring for root, and a folder that no other user can make for
 /// another user.
 fn default_runtime_dir() -> PathBuf {
@@ -83,7 +88,7 @@ fn default_runtime_dir() -> PathBuf {
         return folder.into();
     }
     if rustix::process::geteuid().is_root() {
-        return "/run/wellspring".into();
+        return ROOT_FOLDER.into();
     }
     match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => Path::new(&folder).join("wellspring"),
@@ -101,7 +106,8 @@ fn default_runtime_dir() -> PathBuf {
 #[serde(deny_unknown_fields, default)]
 pub struct EngineSection {
     /// The read mode.
-    pub mode: ReadMode,
+    #[serde(with = "values::ReadMode")]
+    pub mode: Mode,
     /// The pseudo-random function.
     pub prf: PrfName,
     /// The file that carries seeds over a reboot; empty: none. systemd's folder for it is the default where there is
@@ -116,7 +122,7 @@ impl Default for EngineSection {
     fn default() -> Self {
         let folder = std::env::var_os("STATE_DIRECTORY");
         Self {
-            mode: ReadMode::default(),
+            mode: Mode::default(),
             prf: PrfName::default(),
             seed_file: folder.map_or(PathBuf::new(), |folder| Path::new(&folder).join("seed")),
             noise_files: Vec::new(),
@@ -162,61 +168,30 @@ impl Default for FilesSection {
     }
 }
 
-/// `[egd]`, `[bulk]`, `[web]`, `[vhost_user]`
+/// `[egd]`, `[bulk]`, `[web]`, `[vhost_user]`: the section of the door with this number, whose files have this mode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SocketSection<D: Default> {
-    /// Unix sockets and loopback addresses.
+#[serde(deny_unknown_fields)]
+pub struct SocketSection<const DOOR: u8, const MODE: u32> {
+    /// Unix sockets, loopback addresses and vsock ports.
+    #[serde(default = "own_socket::<DOOR>")]
     pub listen: Vec<Address>,
     /// The mode of Unix sockets.
-    pub mode: Bounded<0, 0o777>,
-    #[serde(skip)]
-    defaults: core::marker::PhantomData<D>,
+    #[serde(default)]
+    pub mode: FileMode<MODE>,
 }
 
-/// The defaults of one kind of socket.
-pub trait SocketDefaults: Default {
-    /// The name of its Unix socket.
-    const NAME: &'static str;
-    /// The mode of its file: the users that may connect.
-    const MODE: u64;
-}
-
-macro_rules! socket_defaults {
-    ($name:ident, $file:literal, $mode:literal, $doc:literal) => {
-        #[doc = $doc]
-        #[derive(Clone, Debug, Default, PartialEq, Eq)]
-        pub struct $name;
-        impl SocketDefaults for $name {
-            const NAME: &'static str = $file;
-            const MODE: u64 = $mode;
-        }
-    };
-}
-
-socket_defaults!(EgdDefaults, "egd.sock", 0o666, "`egd.sock`: every user.");
-socket_defaults!(BulkDefaults, "bulk.sock", 0o666, "`bulk.sock`: every user.");
-socket_defaults!(
-    WebDefaults,
-    "web.sock",
-    0o600,
-    "`web.sock`: the service's user alone, since it shows which user draws how much."
-);
-socket_defaults!(
-    VhostUserDefaults,
-    "vhost-user.sock",
-    0o600,
-    "`vhost-user.sock`: the service's user alone, since the other end makes the service map its memory."
-);
-
-impl<D: SocketDefaults> Default for SocketSection<D> {
+impl<const DOOR: u8, const MODE: u32> Default for SocketSection<DOOR, MODE> {
     fn default() -> Self {
         Self {
-            listen: vec![Address::Unix(D::NAME.into())],
-            mode: Bounded::clamped(D::MODE),
-            defaults: core::marker::PhantomData,
+            listen: own_socket::<DOOR>(),
+            mode: FileMode::default(),
         }
     }
+}
+
+fn own_socket<const DOOR: u8>() -> Vec<Address> {
+    let name = Door::ALL[usize::from(DOOR)].name();
+    vec![Address::Unix(format!("{name}.sock").into())]
 }
 
 /// `[limits]`: these take effect when the file is read again.
@@ -280,13 +255,19 @@ pub struct LogSection {
 
 impl Config {
     /// Returns a path of the configuration, below the runtime folder if it is relative.
-    #[must_use]
     pub fn runtime_path(&self, path: &Path) -> PathBuf {
         self.service.runtime_dir.join(path)
     }
 
+    /// Returns an address of the configuration: the path of a Unix socket is below the runtime folder if it is relative.
+    pub(crate) fn runtime_address(&self, address: &Address) -> Address {
+        match address {
+            Address::Unix(path) => Address::Unix(self.runtime_path(path)),
+            Address::Tcp(_) | Address::Vsock { .. } => address.clone(),
+        }
+    }
+
     /// The sections that differ from `new` and that take effect only at the next start.
-    #[must_use]
     pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
         let pairs = [
             ("service", self.service == new.service),

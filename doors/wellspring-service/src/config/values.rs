@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use wellspring::{Mode, Prf};
@@ -13,7 +13,6 @@ pub struct Bounded<const LEAST: u64, const MOST: u64, const DEFAULT: u64 = LEAST
 
 impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Bounded<LEAST, MOST, DEFAULT> {
     /// The number within its bounds that is nearest to `value`.
-    #[must_use]
     pub const fn clamped(value: u64) -> Self {
         if value < LEAST {
             Self(LEAST)
@@ -25,7 +24,6 @@ impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Bounded<LEAST, MOST,
     }
 
     /// The number.
-    #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -50,6 +48,59 @@ impl<'de, const LEAST: u64, const MOST: u64, const DEFAULT: u64> Deserialize<'de
                 "{value} is out of range: {LEAST} to {MOST} is allowed"
             ))),
         }
+    }
+}
+
+/// The mode of a file: in the configuration a text in octal, `"0660"`, or a number of TOML, `0o660`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileMode<const DEFAULT: u32>(u32);
+
+impl<const DEFAULT: u32> FileMode<DEFAULT> {
+    /// The bits.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl<const DEFAULT: u32> Default for FileMode<DEFAULT> {
+    fn default() -> Self {
+        Self(DEFAULT)
+    }
+}
+
+impl<const DEFAULT: u32> Serialize for FileMode<DEFAULT> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:04o}", self.0))
+    }
+}
+
+impl<'de, const DEFAULT: u32> Deserialize<'de> for FileMode<DEFAULT> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ModeVisitor).map(Self)
+    }
+}
+
+/// Reads a mode.
+struct ModeVisitor;
+
+impl de::Visitor<'_> for ModeVisitor {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a mode in octal from \"0000\" to \"0777\", such as \"0660\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<u32, E> {
+        let is_octal = text.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
+        let mode = u32::from_str_radix(text, 8).ok();
+        mode.filter(|mode| is_octal && *mode <= 0o777)
+            .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
+        let mode = u32::try_from(number).ok();
+        mode.filter(|mode| *mode <= 0o777)
+            .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
     }
 }
 
@@ -183,30 +234,14 @@ pub enum Level {
     Debug,
 }
 
-/// The read mode of the engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadMode {
-    /// One lock while bytes are made.
+/// The names of the engine's read modes.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Mode", rename_all = "kebab-case")]
+pub(super) enum ReadMode {
     Canonical,
-    /// One lock while bytes are set aside.
     Concurrent,
-    /// A lock for each NUMA node.
     PerNode,
-    /// No lock.
-    #[default]
     PerThread,
-}
-
-impl From<ReadMode> for Mode {
-    fn from(mode: ReadMode) -> Self {
-        match mode {
-            ReadMode::Canonical => Self::Canonical,
-            ReadMode::Concurrent => Self::Concurrent,
-            ReadMode::PerNode => Self::PerNode,
-            ReadMode::PerThread => Self::PerThread,
-        }
-    }
 }
 
 /// The pseudo-random function of the engine.
@@ -224,7 +259,6 @@ pub enum PrfName {
 
 impl PrfName {
     /// The function. `None`: the best on this CPU.
-    #[must_use]
     pub fn prf(self) -> Option<Prf> {
         match self {
             Self::Auto => None,
@@ -270,6 +304,35 @@ mod tests {
             "vsock:-1:80",
         ] {
             assert!(bad.parse::<Address>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_mode_is_read_as_octal_text_or_a_number_and_printed_as_octal_text() {
+        #[derive(Debug, Serialize, Deserialize)]
+        struct Section {
+            mode: FileMode<0>,
+        }
+        let read = |text: &str| toml::from_str::<Section>(&format!("mode = {text}"));
+        for good in ["\"0660\"", "\"660\"", "0o660", "432"] {
+            let section = read(good).unwrap();
+            assert_eq!(section.mode.get(), 0o660, "{good}");
+            assert_eq!(toml::to_string(&section).unwrap(), "mode = \"0660\"\n");
+        }
+        // 660 without the letter is 0o1224.
+        for bad in [
+            "660",
+            "-1",
+            "0o1000",
+            "\"1000\"",
+            "\"0o660\"",
+            "\"+660\"",
+            "\"0680\"",
+            "\"\"",
+            "true",
+        ] {
+            let fault = read(bad).unwrap_err().to_string();
+            assert!(fault.contains("such as \"0660\""), "{bad}: {fault}");
         }
     }
 

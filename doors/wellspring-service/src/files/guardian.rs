@@ -14,7 +14,7 @@ const OPTION: &str = "--unmount-at-end";
 
 /// The guardian of a mount.
 #[derive(Debug)]
-pub struct Guardian {
+pub(crate) struct Guardian {
     process: Child,
     path: PathBuf,
     /// The device number of the mount that it guards. Empty before that.
@@ -24,11 +24,7 @@ pub struct Guardian {
 impl Guardian {
     /// Starts it, before anything is opened: between fork(2) and exec(2) the new process has copies of all descriptors. If
     /// the service were killed then, they would keep its sockets in use.
-    ///
-    /// # Errors
-    ///
-    /// When the process cannot be started.
-    pub fn start(path: &Path) -> io::Result<Self> {
+    pub(crate) fn start(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         let mut command = Command::new("/proc/self/exe");
         command.arg(OPTION).arg(&path);

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! nodes         the files by name and number
-//! buffer        memory for an answer
 //! reads         answers reads: at once, in turns, or when their user has a share again
 //! random_files  the handlers of all requests
 //! mount         the mount point, and why it cannot be one
@@ -12,15 +11,15 @@
 //! The service mounts before it gives up its privileges; the threads start when the engine is seeded. A program that
 //! opens a file before that waits, and can be interrupted.
 
-mod buffer;
 mod guardian;
 mod mount;
 mod nodes;
 mod random_files;
 mod reads;
 
-pub use guardian::{Guardian, unmount_at_end};
-pub use mount::MountFault;
+pub(crate) use guardian::Guardian;
+pub use guardian::unmount_at_end;
+use mount::MountFault;
 
 use crate::process::panics::ends_process;
 use crate::state::State;
@@ -33,7 +32,7 @@ use std::thread::{self, JoinHandle};
 
 /// Device files that are mounted and not served yet.
 #[derive(Debug)]
-pub struct MountedFiles {
+pub(crate) struct MountedFiles {
     session: Session<RandomFiles>,
     guardian: Guardian,
     state: Arc<OnceLock<Arc<State>>>,
@@ -42,7 +41,7 @@ pub struct MountedFiles {
 
 /// Device files that are served. They are unmounted when this is dropped.
 #[derive(Debug)]
-pub struct ServedFiles {
+pub(crate) struct ServedFiles {
     /// `None` only while it is dropped.
     session: Option<BackgroundSession>,
     guardian: Guardian,
@@ -54,11 +53,7 @@ pub struct ServedFiles {
 impl MountedFiles {
     /// Mounts the files at `path`, for which the guardian was started. `threads` is the number of long reads that are
     /// answered at the same time.
-    ///
-    /// # Errors
-    ///
-    /// The reason why they cannot be mounted.
-    pub fn mount(
+    pub(crate) fn mount(
         path: &Path,
         threads: usize,
         guardian: std::io::Result<Guardian>,
@@ -81,11 +76,7 @@ impl MountedFiles {
     }
 
     /// Serves them from `state`.
-    ///
-    /// # Errors
-    ///
-    /// When the system has no thread.
-    pub fn serve(self, state: Arc<State>) -> std::io::Result<ServedFiles> {
+    pub(crate) fn serve(self, state: Arc<State>) -> std::io::Result<ServedFiles> {
         let _ = self.state.set(state.clone());
         let mut served = ServedFiles {
             session: Some(self.session.spawn()?),
@@ -103,8 +94,7 @@ impl MountedFiles {
 
 impl ServedFiles {
     /// Whether programs no longer find the files: another program unmounted or covered them, or cut the connection.
-    #[must_use]
-    pub fn are_lost(&self) -> bool {
+    pub(crate) fn are_lost(&self) -> bool {
         self.guardian.has_lost_mount()
     }
 }
@@ -118,7 +108,7 @@ impl Drop for ServedFiles {
             let _ = session.join();
         } else {
             // The threads wait for requests until the process ends, and readers get errors then.
-            tracing::warn!(
+            log::warn!(
                 "the files stay mounted: the process that unmounts was killed; the next start unmounts"
             );
         }

@@ -1,6 +1,7 @@
 //! The mount point, and why it cannot be one.
 
-use super::random_files::{MAX_READ_BYTES, RandomFiles};
+use super::random_files::RandomFiles;
+use super::reads::MAX_READ_BYTES;
 use fuser::{Config, MountOption, Session, SessionACL};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
@@ -14,7 +15,7 @@ use std::path::Path;
 const SOURCE: &str = "wellspring";
 
 /// The reason why the files cannot be mounted, in a line.
-pub type MountFault = String;
+pub(crate) type MountFault = String;
 
 fn at_mount_point(error: io::Error) -> MountFault {
     format!("the mount point: {error}")
@@ -67,7 +68,7 @@ fn clear(path: &Path) -> Result<(), MountFault> {
                 "the mount point is in use: {kind} is mounted there"
             ));
         }
-        tracing::warn!("{}: unmounted what a dead service left", path.display());
+        log::warn!("{}: unmounted what a dead service left", path.display());
         let unmounted = unmount(path, UnmountFlags::DETACH);
         unmounted.map_err(|error| refused(error.into()))?;
     }

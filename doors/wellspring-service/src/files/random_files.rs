@@ -1,7 +1,7 @@
 //! The handlers of reads, writes and ioctls.
 
 use super::nodes::{FILES, Node};
-use super::reads::{Read, Reads};
+use super::reads::{MAX_READ_BYTES, Read, Reads};
 use crate::doors::Door;
 use crate::meters::{add, subtract};
 use crate::process::panics::ends_process;
@@ -18,10 +18,6 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
-
-/// The most bytes that the kernel asks for at once. It splits longer reads. With 512 KiB reads were no faster, and a turn
-/// and the copy of a long write took longer.
-pub(super) const MAX_READ_BYTES: u32 = 128 << 10;
 
 /// The most bytes that one write(2) mixes in. It returns this number then, and programs write the rest by another call.
 const MAX_MIX_BYTES: usize = 16 << 10;
@@ -59,6 +55,15 @@ impl RandomFiles {
             None => Err(Errno::ENOENT),
         }
     }
+}
+
+/// Requests that would change the folder.
+macro_rules! refused {
+    ($($request:ident($($argument:ty),*) -> $reply:ty;)*) => {
+        $(fn $request(&self, _: &Request, $(_: $argument,)* reply: $reply) {
+            reply.error(Errno::EPERM);
+        })*
+    };
 }
 
 impl Filesystem for RandomFiles {
@@ -134,54 +139,15 @@ impl Filesystem for RandomFiles {
         reply.ok();
     }
 
-    fn mknod(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: u32, reply: ReplyEntry) {
-        reply.error(Errno::EPERM);
-    }
-
-    fn mkdir(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, reply: ReplyEntry) {
-        reply.error(Errno::EPERM);
-    }
-
-    fn create(
-        &self,
-        _: &Request,
-        _: INodeNo,
-        _: &OsStr,
-        _: u32,
-        _: u32,
-        _: i32,
-        reply: ReplyCreate,
-    ) {
-        reply.error(Errno::EPERM);
-    }
-
-    fn symlink(&self, _: &Request, _: INodeNo, _: &OsStr, _: &Path, reply: ReplyEntry) {
-        reply.error(Errno::EPERM);
-    }
-
-    fn link(&self, _: &Request, _: INodeNo, _: INodeNo, _: &OsStr, reply: ReplyEntry) {
-        reply.error(Errno::EPERM);
-    }
-
-    fn rename(
-        &self,
-        _: &Request,
-        _: INodeNo,
-        _: &OsStr,
-        _: INodeNo,
-        _: &OsStr,
-        _: RenameFlags,
-        reply: ReplyEmpty,
-    ) {
-        reply.error(Errno::EPERM);
-    }
-
-    fn unlink(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
-        reply.error(Errno::EPERM);
-    }
-
-    fn rmdir(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
-        reply.error(Errno::EPERM);
+    refused! {
+        mknod(INodeNo, &OsStr, u32, u32, u32) -> ReplyEntry;
+        mkdir(INodeNo, &OsStr, u32, u32) -> ReplyEntry;
+        create(INodeNo, &OsStr, u32, u32, i32) -> ReplyCreate;
+        symlink(INodeNo, &OsStr, &Path) -> ReplyEntry;
+        link(INodeNo, INodeNo, &OsStr) -> ReplyEntry;
+        rename(INodeNo, &OsStr, INodeNo, &OsStr, RenameFlags) -> ReplyEmpty;
+        unlink(INodeNo, &OsStr) -> ReplyEmpty;
+        rmdir(INodeNo, &OsStr) -> ReplyEmpty;
     }
 
     fn open(&self, _: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {

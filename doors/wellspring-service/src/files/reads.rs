@@ -4,18 +4,22 @@
 //! read answers it. A long read waits for the turn of its user; the thread that took it then answers reads whose turn it
 //! is, until none waits. One thread always stays with the kernel's queue, so a short read waits for short work alone.
 
-use super::buffer::Buffer;
 use crate::doors::Door;
 use crate::meters::add;
 use crate::state::State;
 use crate::turns::Turns;
 use crate::users::Peer;
+use crate::wipe::{Scratch, wipe};
 use core::cell::RefCell;
 use fuser::{Errno, ReplyData};
+use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use wellspring::pseudo;
+
+/// The most bytes that the kernel asks for at once. It splits longer reads. With 512 KiB reads were no faster, and a turn
+/// and the copy of a long write took longer.
+pub(super) const MAX_READ_BYTES: u32 = 128 << 10;
 
 /// A read of at most this many bytes is short: it is made in less time than it takes to wake a thread.
 pub(super) const SHORT_BYTES: usize = 16 << 10;
@@ -26,7 +30,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 thread_local! {
     /// The buffer in which a thread makes an answer.
-    static SCRATCH: RefCell<Buffer> = RefCell::default();
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new(MAX_READ_BYTES as usize));
 }
 
 /// A read that was taken from the kernel.
@@ -90,7 +94,7 @@ impl Reads {
     }
 
     fn answer_in_turns(&self, state: &State, began: Instant, read: Read) {
-        let mut line = self.line();
+        let mut line = self.line.lock();
         line.turns.add(read.peer, (began, read));
         if line.threads == self.most_threads {
             return;
@@ -99,13 +103,13 @@ impl Reads {
         while let Some((began, read)) = line.turns.take() {
             drop(line);
             answer(state, began, read);
-            line = self.line();
+            line = self.line.lock();
         }
         line.threads -= 1;
     }
 
     fn pause(&self, now: Instant, wait: Duration, given_up: Instant, read: Read) {
-        let mut pauses = self.pauses();
+        let mut pauses = self.pauses.lock();
         let key = ((now + wait.min(LONGEST_PAUSE)).min(given_up), pauses.next);
         pauses.next += 1;
         pauses.reads.insert(key, (given_up, read));
@@ -114,14 +118,13 @@ impl Reads {
 
     /// Answers reads whose pause has ended, until [`end`](Self::end): the work of a thread.
     pub(super) fn answer_paused(&self, state: &State) {
-        let mut pauses = self.pauses();
+        let mut pauses = self.pauses.lock();
         while !pauses.has_ended {
             let now = Instant::now();
             let next = pauses.reads.first_key_value().map(|((end, _), _)| *end);
             let left = next.map_or(Duration::MAX, |end| end.saturating_duration_since(now));
             if !left.is_zero() {
-                let waited = self.paused.wait_timeout(pauses, left);
-                pauses = waited.unwrap_or_else(PoisonError::into_inner).0;
+                self.paused.wait_for(&mut pauses, left);
                 continue;
             }
             let first = pauses.reads.pop_first();
@@ -133,7 +136,7 @@ impl Reads {
                     wait => self.pause(now, wait, given_up, read),
                 }
             }
-            pauses = self.pauses();
+            pauses = self.pauses.lock();
         }
         let left = std::mem::take(&mut pauses.reads);
         drop(pauses);
@@ -143,16 +146,8 @@ impl Reads {
 
     /// Ends the thread for paused reads.
     pub(super) fn end(&self) {
-        self.pauses().has_ended = true;
+        self.pauses.lock().has_ended = true;
         self.paused.notify_one();
-    }
-
-    fn line(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn pauses(&self) -> MutexGuard<'_, Pauses> {
-        self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -171,18 +166,18 @@ fn answer(state: &State, began: Instant, read: Read) {
     let Read { door, length, .. } = read;
     let meter = state.doors.meter(door);
     SCRATCH.with_borrow_mut(|scratch| {
-        scratch.set_len(length);
-        if fill(state, door, scratch.bytes_mut()).is_ok() {
+        let bytes = scratch.bytes(length);
+        if fill(state, door, bytes).is_ok() {
             meter.latencies.count(began.elapsed());
             add(&meter.bytes, length as u64);
             let user = state.users.meter(read.peer);
             add(&user.bytes, length as u64);
             add(&user.requests, 1);
-            read.reply.data(scratch.bytes());
+            read.reply.data(bytes);
         } else {
             read.reply.error(Errno::EAGAIN);
         }
-        scratch.wipe();
+        wipe(bytes);
     });
 }
 

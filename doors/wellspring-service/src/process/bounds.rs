@@ -7,8 +7,7 @@ use rustix::process::{
 
 /// Switches core dumps off, locks all memory where that is allowed, and raises the limit of open files to the hard
 /// limit. Returns a sentence for each of these that failed.
-#[must_use]
-pub fn set() -> Vec<String> {
+pub(crate) fn set() -> Vec<String> {
     let mut missing = Vec::new();
     let none = Rlimit {
         current: Some(0),

@@ -8,8 +8,8 @@
 //! sandbox     the files and system calls that stay allowed after that
 //! ```
 
-pub mod bounds;
-pub mod panics;
+pub(crate) mod bounds;
+pub(crate) mod panics;
 pub mod privileges;
 pub mod sandbox;
-pub mod signals;
+pub(crate) mod signals;

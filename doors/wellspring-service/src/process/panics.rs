@@ -4,26 +4,14 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
 /// Does work that the rest of the service can be without, such as that for one connection. `None`: it panicked.
-pub fn isolated<R>(work: impl FnOnce() -> R) -> Option<R> {
+pub(crate) fn isolated<R>(work: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
 /// Does work that the service cannot be without. A panic in it ends the process by SIGABRT: the manager of services starts
 /// it again.
-pub fn ends_process<R>(work: impl FnOnce() -> R) -> R {
-    let abort = Abort;
-    let result = work();
-    core::mem::forget(abort);
-    result
-}
-
-/// Dropped only while the stack is unwound.
-struct Abort;
-
-impl Drop for Abort {
-    fn drop(&mut self) {
-        std::process::abort();
-    }
+pub(crate) fn ends_process<R>(work: impl FnOnce() -> R) -> R {
+    isolated(work).unwrap_or_else(|| std::process::abort())
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ pub const DEFAULT_USER: &str = "wellspring";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
     /// The number of the user.
-    pub uid: Uid,
+    pub(crate) uid: Uid,
     /// The number of its group.
-    pub gid: Gid,
+    pub(crate) gid: Gid,
 }
 
 impl User {
@@ -31,10 +31,6 @@ impl User {
 
     /// The user that this process becomes: the one with this name in /etc/passwd. Without a name it is [`DEFAULT_USER`], or
     /// root where there is no such user. A process that is not root stays who it is.
-    ///
-    /// # Errors
-    ///
-    /// When there is no user with this name, or /etc/passwd cannot be read.
     pub fn named(name: &str) -> io::Result<Self> {
         if !geteuid().is_root() {
             return Ok(Self::now());
@@ -54,11 +50,7 @@ impl User {
 
 /// Becomes `user`, and gives up all capabilities but those of `kept` that the process has. Call it before another thread
 /// starts: each thread has its own capabilities, which it inherits from the thread that starts it.
-///
-/// # Errors
-///
-/// When the system refuses.
-pub fn give_up(user: User, kept: CapabilitySet) -> io::Result<()> {
+pub(crate) fn give_up(user: User, kept: CapabilitySet) -> io::Result<()> {
     set_no_new_privs(true)?;
     if !geteuid().is_root() {
         return Ok(());

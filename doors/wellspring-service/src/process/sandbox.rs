@@ -11,9 +11,10 @@ use landlock::{
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
+    SeccompRule, TargetArch, apply_filter,
 };
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::PathBuf;
 use wellspring_os::kernel_module;
 
@@ -42,33 +43,33 @@ pub struct Reach {
     pub reads: Vec<PathBuf>,
 }
 
+/// The reason why the process is not restricted.
+type Fault = Box<dyn Error + Send + Sync>;
+
 /// Restricts files to `reach` and what sources read. No connection, no signal and no trace reaches a process outside.
 /// Applies to this thread and all that it starts.
 ///
 /// # Errors
 ///
 /// The reason why files are not restricted, for instance that the kernel has no Landlock.
-pub fn restrict_files(reach: &Reach) -> Result<(), String> {
+pub fn restrict_files(reach: &Reach) -> Result<(), Fault> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let remove = read | AccessFs::RemoveFile;
     let replace = remove | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::Truncate;
-    let restricted = Ruleset::default()
-        .handle_access(AccessFs::from_all(LANDLOCK))
-        .and_then(|rules| rules.handle_access(AccessNet::from_all(LANDLOCK)))
-        .and_then(|rules| rules.scope(Scope::from_all(LANDLOCK)))
-        .and_then(Ruleset::create)
-        .and_then(|rules| rules.add_rules(path_beneath_rules(READ, read)))
-        .and_then(|rules| rules.add_rules(path_beneath_rules(&reach.reads, read)))
-        .and_then(|rules| rules.add_rules(path_beneath_rules(&reach.removes, remove)))
-        .and_then(|rules| rules.add_rules(path_beneath_rules(&reach.replaces, replace)))
-        .and_then(landlock::RulesetCreated::restrict_self);
-    match restricted {
-        Ok(status) if status.ruleset == RulesetStatus::NotEnforced => {
-            Err("this kernel has no Landlock".into())
-        }
-        Ok(_) => Ok(()),
-        Err(error) => Err(error.to_string()),
+    let status = Ruleset::default()
+        .handle_access(AccessFs::from_all(LANDLOCK))?
+        .handle_access(AccessNet::from_all(LANDLOCK))?
+        .scope(Scope::from_all(LANDLOCK))?
+        .create()?
+        .add_rules(path_beneath_rules(READ, read))?
+        .add_rules(path_beneath_rules(&reach.reads, read))?
+        .add_rules(path_beneath_rules(&reach.removes, remove))?
+        .add_rules(path_beneath_rules(&reach.replaces, replace))?
+        .restrict_self()?;
+    if status.ruleset == RulesetStatus::NotEnforced {
+        return Err("this kernel has no Landlock".into());
     }
+    Ok(())
 }
 
 /// Forbids all system calls but those that the service makes: any other fails with EPERM. Applies to this thread and
@@ -77,52 +78,41 @@ pub fn restrict_files(reach: &Reach) -> Result<(), String> {
 /// # Errors
 ///
 /// The reason why system calls are not restricted.
-pub fn restrict_calls() -> Result<(), String> {
+pub fn restrict_calls() -> Result<(), Fault> {
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let allowed = program(rules()?, refused, SeccompAction::Allow)?;
     // The flags of clone3(2) are in memory, out of reach of a filter. Where it is absent, the C library starts a thread by
     // clone(2). The other filter lets it pass: of two answers the stricter one counts.
     let absent = SeccompAction::Errno(libc::ENOSYS as u32);
     let clone3 = [(libc::SYS_clone3, Vec::new())].into();
-    apply(&program(clone3, SeccompAction::Allow, absent)?)?;
-    apply(&allowed)
+    apply_filter(&program(clone3, SeccompAction::Allow, absent)?)?;
+    Ok(apply_filter(&allowed)?)
 }
 
-fn program(
-    rules: Rules,
-    others: SeccompAction,
-    these: SeccompAction,
-) -> Result<BpfProgram, String> {
-    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    let filter = SeccompFilter::new(rules, others, these, arch);
-    let program = filter.and_then(TryInto::try_into);
-    program.map_err(|error| error.to_string())
-}
-
-fn apply(program: &BpfProgram) -> Result<(), String> {
-    seccompiler::apply_filter(program).map_err(|error| error.to_string())
+fn program(rules: Rules, others: SeccompAction, these: SeccompAction) -> Result<BpfProgram, Fault> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    Ok(SeccompFilter::new(rules, others, these, arch)?.try_into()?)
 }
 
 /// Calls by number, each with the arguments that are allowed. No arguments: all are.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// A rule for one 32-bit argument.
-fn only(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompRule, String> {
-    let condition =
-        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.into());
-    let rule = condition.and_then(|condition| SeccompRule::new(vec![condition]));
-    rule.map_err(|error| error.to_string())
+fn only(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompRule, Fault> {
+    let length = SeccompCmpArgLen::Dword;
+    let condition = SeccompCondition::new(argument, length, operator, value.into())?;
+    Ok(SeccompRule::new(vec![condition])?)
 }
 
 /// Rules that allow these values of one 32-bit argument.
-fn one_of(argument: u8, values: &[u32]) -> Result<Vec<SeccompRule>, String> {
+fn one_of(argument: u8, values: &[u32]) -> Result<Vec<SeccompRule>, Fault> {
     let rules = values.iter();
     rules
         .map(|value| only(argument, SeccompCmpOp::Eq, *value))
         .collect()
 }
 
-fn rules() -> Result<Rules, String> {
+fn rules() -> Result<Rules, Fault> {
     let mut rules: Rules = CALLS.iter().map(|call| (*call, Vec::new())).collect();
     // No memory becomes executable.
     let executable = libc::PROT_EXEC as u32;
@@ -139,14 +129,11 @@ fn rules() -> Result<Rules, String> {
     rules.insert(libc::SYS_tgkill, one_of(0, &[process])?);
     rules.insert(libc::SYS_prlimit64, one_of(0, &[0])?);
     // Messages to the other end of a connection alone: without an address.
-    let nowhere = [SeccompCmpArgLen::Qword, SeccompCmpArgLen::Dword]
-        .into_iter()
-        .zip([4, 5])
-        .map(|(length, argument)| SeccompCondition::new(argument, length, SeccompCmpOp::Eq, 0));
-    let nowhere = nowhere.collect::<Result<Vec<_>, _>>();
-    let connected = nowhere.and_then(SeccompRule::new);
-    let connected = connected.map_err(|error| error.to_string())?;
-    rules.insert(libc::SYS_sendto, vec![connected]);
+    let nowhere = vec![
+        SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?,
+        SeccompCondition::new(5, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, 0)?,
+    ];
+    rules.insert(libc::SYS_sendto, vec![SeccompRule::new(nowhere)?]);
     // Without F_SETOWN, by which the kernel would signal another process; and without commands for terminals.
     let of_descriptors: Vec<u32> = DESCRIPTOR_COMMANDS.map(|one| one as u32).into();
     rules.insert(libc::SYS_fcntl, one_of(1, &of_descriptors)?);

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// The order that a signal gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// SIGHUP: read the configuration again.
     Reload,
     /// SIGUSR1: change the generation, so that all processes take new keys.
@@ -23,15 +23,11 @@ const SIGNALS: [(libc::c_int, Order); 4] = [
 
 /// The signals, blocked in this thread and in all that it starts.
 #[derive(Debug)]
-pub struct Signals(OwnedFd);
+pub(crate) struct Signals(OwnedFd);
 
 impl Signals {
     /// Blocks the signals. Call it before any other thread starts.
-    ///
-    /// # Errors
-    ///
-    /// The system has no free descriptor.
-    pub fn block() -> io::Result<Self> {
+    pub(crate) fn block() -> io::Result<Self> {
         // SAFETY: sigemptyset fills the set before it is read; the descriptor is new, and this alone owns it.
         unsafe {
             let mut set = core::mem::zeroed();
@@ -48,8 +44,7 @@ impl Signals {
     }
 
     /// The next order, without waiting for one.
-    #[must_use]
-    pub fn next(&self) -> Option<Order> {
+    pub(crate) fn next(&self) -> Option<Order> {
         let mut signal = [0; size_of::<libc::signalfd_siginfo>()];
         let length = rustix::io::read(&self.0, &mut signal).ok()?;
         if length != signal.len() {

@@ -1,13 +1,12 @@
 //! The service's side of the bulk protocol. [`wellspring_client::protocol`] defines the frames.
 
-use super::session::{Answer, Facts, Head, Step};
+use super::session::{Answer, Facts, Step};
 use wellspring_client::protocol::{self, HEAD_BYTES, MAX_MIX_BYTES, Request};
 
 /// The longest request.
 pub const MAX_REQUEST_BYTES: usize = HEAD_BYTES + MAX_MIX_BYTES as usize;
 
 /// The next request in `input`.
-#[must_use]
 pub fn next(input: &[u8], facts: Facts) -> Step<'_> {
     let Some((head, rest)) = input.split_first_chunk::<HEAD_BYTES>() else {
         return Step::More;
@@ -19,9 +18,10 @@ pub fn next(input: &[u8], facts: Facts) -> Step<'_> {
             Some(mix) => (mix, protocol::Answer::Mixed),
             None => return Step::More,
         },
+        Ok(Request::Bump) => return Step::Bump { used: HEAD_BYTES },
         Err(_) => {
             return Step::Hostile(Answer {
-                head: Head::short(&protocol::Answer::Malformed.head()),
+                head: protocol::Answer::Malformed.head().into(),
                 ..Answer::default()
             });
         }
@@ -34,10 +34,23 @@ pub fn next(input: &[u8], facts: Facts) -> Step<'_> {
         used: HEAD_BYTES + mix.len(),
         mix,
         answer: Answer {
-            head: Head::short(&kind.head()),
+            head: kind.head().into(),
             random,
             is_last: false,
         },
+    }
+}
+
+/// The answer to an order to change the generation page.
+pub(super) fn bump_answer(was_obeyed: bool) -> Answer {
+    let kind = if was_obeyed {
+        protocol::Answer::Bumped
+    } else {
+        protocol::Answer::Refused
+    };
+    Answer {
+        head: kind.head().into(),
+        ..Answer::default()
     }
 }
 
@@ -65,7 +78,7 @@ mod tests {
                 panic!("no answer");
             };
             assert_eq!((used, answer.random), (8, random));
-            assert_eq!(answer.head.bytes(), head.head());
+            assert_eq!(answer.head, head.head());
         }
     }
 
@@ -86,6 +99,6 @@ mod tests {
         let Step::Hostile(answer) = next(b"GET / HTTP/1.1\r\n", READY) else {
             panic!("accepted");
         };
-        assert_eq!(answer.head.bytes(), protocol::Answer::Malformed.head());
+        assert_eq!(answer.head, protocol::Answer::Malformed.head());
     }
 }

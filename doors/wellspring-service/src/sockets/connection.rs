@@ -1,73 +1,63 @@
 //! One connection: its input, and the answer that it sends.
 
-use super::session::{Answer, Facts, Head, Step};
+use super::session::{Answer, Facts, Step};
 use super::{bulk, egd, http};
 use crate::admission::Admission;
+use crate::clients::{Client, Turn};
 use crate::doors::Door;
 use crate::event_loop::{SEED_POLL, Wants};
 use crate::meters::add;
-use crate::state::State;
 use crate::status;
 use crate::wipe::{Scratch, wipe};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// The most bytes that one connection sends at once.
-const SENT_AT_ONCE: usize = 64 * 1024;
-
-/// The work of one turn, in bytes: those that come in, are looked at again, and are sent.
-pub(super) const TURN_BYTES: usize = 64 * 1024;
-
-/// The cost of a request, and of each call of the kernel, besides their bytes.
-const CALL_BYTES: usize = 1024;
-
-/// The work that a connection may still do before others have their turns. Everything that the other end can make the
-/// service do is charged, also what has no answer: a turn ends whatever comes in.
-pub(super) struct Turn {
-    left: usize,
-}
-
-impl Turn {
-    pub(super) fn new() -> Self {
-        // A turn costs something even if the connection can do nothing in it.
-        Self {
-            left: TURN_BYTES - CALL_BYTES,
-        }
-    }
-
-    fn charge(&mut self, bytes: usize) {
-        self.left = self.left.saturating_sub(CALL_BYTES + bytes);
-    }
-
-    fn end(&mut self) {
-        self.left = 0;
-    }
-
-    fn is_over(&self) -> bool {
-        self.left == 0
-    }
-
-    /// The work that was done. The last step of a turn can be longer than what was left, by one answer.
-    pub(super) fn done(&self) -> usize {
-        TURN_BYTES - self.left
-    }
-}
-
-/// The longest part of an answer that is made at once.
-pub(super) const SCRATCH_BYTES: usize = Head::SHORT_BYTES + SENT_AT_ONCE;
+/// The most bytes that one connection sends at once: 64 KiB and a head.
+pub(super) const SENT_AT_ONCE: usize = 64 * 1024 + 16;
 
 /// A connection.
 pub(super) struct Connection {
-    pub(super) stream: OwnedFd,
-    pub(super) admission: Admission,
+    stream: OwnedFd,
+    admission: Admission,
     /// Bytes that came in and belong to no finished request.
     input: Vec<u8>,
     /// The answer that is not sent to its end, and how many bytes of its head are sent.
     answer: Option<(Answer, usize)>,
     is_hostile: bool,
+}
+
+impl Client for Connection {
+    const EVENTS: EventFlags = EventFlags::IN.union(EventFlags::OUT);
+    const HAS_TURNS_IN_PAUSE: bool = false;
+
+    fn stream(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    fn turn(&mut self, scratch: &mut Scratch, since: Instant, turn: &mut Turn) -> Wants {
+        while !turn.is_over() {
+            let step = if self.answer.is_some() {
+                self.send(scratch, turn)
+            } else {
+                match self.take_request(since, turn) {
+                    Ok(true) => Ok(()),
+                    Ok(false) => self.receive(turn),
+                    Err(wants) => Err(wants),
+                }
+            };
+            if let Err(wants) = step {
+                return wants;
+            }
+        }
+        Wants::Turn
+    }
 }
 
 impl Connection {
@@ -81,39 +71,9 @@ impl Connection {
         }
     }
 
-    /// Works until the connection has to wait, or its turn is over. `since` is the time when the worker learned of the
-    /// work.
-    pub(super) fn work(
-        &mut self,
-        state: &State,
-        scratch: &mut Scratch,
-        since: Instant,
-        turn: &mut Turn,
-    ) -> Wants {
-        while !turn.is_over() {
-            let step = if self.answer.is_some() {
-                self.send(state, scratch, turn)
-            } else {
-                match self.take_request(state, since, turn) {
-                    Ok(true) => Ok(()),
-                    Ok(false) => self.receive(turn),
-                    Err(wants) => Err(wants),
-                }
-            };
-            if let Err(wants) = step {
-                return wants;
-            }
-        }
-        Wants::Turn
-    }
-
     /// Takes a request from the input. Returns `false` if there is no complete one.
-    fn take_request(
-        &mut self,
-        state: &State,
-        since: Instant,
-        turn: &mut Turn,
-    ) -> Result<bool, Wants> {
+    fn take_request(&mut self, since: Instant, turn: &mut Turn) -> Result<bool, Wants> {
+        let state = &*self.admission.state;
         let facts = Facts {
             is_ready: state.is_ready(),
             process: std::process::id(),
@@ -123,7 +83,6 @@ impl Connection {
             Door::Bulk => bulk::next(&self.input, facts),
             _ => http::next(&self.input, |path| status::document(state, path)),
         };
-        let meter = state.doors.meter(self.admission.meter.door);
         match step {
             Step::More => {
                 // What is there is looked at again when more has come.
@@ -132,29 +91,27 @@ impl Connection {
             }
             Step::Wait => return Err(Wants::Pause(SEED_POLL)),
             Step::Answer { used, mix, answer } => {
-                let now_ns = state.now_ns();
-                let peer = self.admission.meter.peer;
-                let wait_ns =
-                    state
-                        .users
-                        .reserve(peer, &self.admission.user, answer.random, now_ns);
+                let wait_ns = self.admission.reserve(answer.random);
                 if wait_ns > 0 {
                     return Err(Wants::Pause(Duration::from_nanos(wait_ns)));
                 }
                 if !mix.is_empty() {
                     state.engine.mix(mix);
-                    add(&meter.mixed_bytes, mix.len() as u64);
+                    add(&self.admission.door().mixed_bytes, mix.len() as u64);
                 }
                 turn.charge(used);
-                if let Head::Document(_) = answer.head {
+                if answer.is_last {
                     // A document takes as long as many other answers.
                     turn.end();
                 }
-                add(&self.admission.user.requests, 1);
-                add(&self.admission.meter.requests, 1);
-                meter.latencies.count(since.elapsed());
+                self.admission.count_request(since);
                 self.input.drain(..used);
                 self.answer = Some((answer, 0));
+            }
+            Step::Bump { used } => {
+                turn.charge(used);
+                self.input.drain(..used);
+                self.answer = Some((bulk::bump_answer(self.change_generation()), 0));
             }
             Step::Hostile(mut answer) => {
                 answer.is_last = true;
@@ -163,6 +120,17 @@ impl Connection {
             }
         }
         Ok(true)
+    }
+
+    /// Changes the generation page, if the other end may order that. Returns whether it may.
+    fn change_generation(&self) -> bool {
+        let state = &self.admission.state;
+        let peer = self.admission.meter.peer;
+        let may = state.page.obeys(peer);
+        if may {
+            state.change_generation(&format!("an order by the bulk protocol, of {peer}"));
+        }
+        may
     }
 
     /// Receives the bytes that have arrived.
@@ -193,24 +161,21 @@ impl Connection {
     }
 
     /// Sends the head and random bytes, as many as it can at once.
-    fn send(&mut self, state: &State, scratch: &mut Scratch, turn: &mut Turn) -> Result<(), Wants> {
+    fn send(&mut self, scratch: &mut Scratch, turn: &mut Turn) -> Result<(), Wants> {
         let Some((answer, head_sent)) = self.answer.as_mut() else {
             return Ok(());
         };
-        let head = &answer.head.bytes()[*head_sent..];
+        let head = &answer.head[*head_sent..];
         let head_length = head.len().min(SENT_AT_ONCE);
-        let random = answer.random.min(SENT_AT_ONCE as u64) as usize;
-        if head_length + random == 0 {
+        let random = answer.random.min((SENT_AT_ONCE - head_length) as u64) as usize;
+        let length = head_length + random;
+        if length == 0 {
             return self.end_answer();
         }
-        let length = if head_length > Head::SHORT_BYTES {
-            head_length
-        } else {
-            head_length + random
-        };
-        let out = &mut scratch.0[..length];
+        let out = scratch.bytes(length);
         out[..head_length].copy_from_slice(&head[..head_length]);
-        if state.engine.try_fill(&mut out[head_length..]).is_err() {
+        let engine = &self.admission.state.engine;
+        if engine.try_fill(&mut out[head_length..]).is_err() {
             return Err(Wants::Pause(SEED_POLL));
         }
         let sent = send(&self.stream, out, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
@@ -223,17 +188,11 @@ impl Connection {
                 let of_random = (sent - of_head) as u64;
                 *head_sent += of_head;
                 answer.random -= of_random;
-                for counter in [&self.admission.meter.bytes, &self.admission.user.bytes] {
-                    add(counter, of_random);
-                }
-                add(
-                    &state.doors.meter(self.admission.meter.door).bytes,
-                    of_random,
-                );
+                self.admission.count_bytes(of_random);
                 if sent < length {
                     return Err(Wants::Event(EventFlags::OUT));
                 }
-                if answer.random > 0 || *head_sent < answer.head.bytes().len() {
+                if answer.random > 0 || *head_sent < answer.head.len() {
                     return Ok(());
                 }
                 self.end_answer()

@@ -8,7 +8,7 @@
 //! | 3, bits (2 bytes, big endian), n, then n bytes | none: the n bytes are mixed in without credit |
 //! | 4 | the number of digits, 1 byte; then the process number in decimal digits |
 
-use super::session::{Answer, Facts, Head, Step};
+use super::session::{Answer, Facts, Step};
 
 /// The bits that a seeded service reports. It can make any number of them; 4096 is the size of Linux's pool before
 /// 5.18.
@@ -18,13 +18,12 @@ const BITS_AVAILABLE: u32 = 4096;
 pub const MAX_REQUEST_BYTES: usize = 4 + 255;
 
 /// The next request in `input`.
-#[must_use]
 pub fn next(input: &[u8], facts: Facts) -> Step<'_> {
     let answer = |used, head: &[u8], random: u8| Step::Answer {
         used,
         mix: &[],
         answer: Answer {
-            head: Head::short(head),
+            head: head.into(),
             random: random.into(),
             is_last: false,
         },
@@ -74,9 +73,7 @@ mod tests {
 
     fn sent(input: &[u8], facts: Facts) -> (usize, Vec<u8>, u64) {
         match next(input, facts) {
-            Step::Answer { used, answer, .. } => {
-                (used, answer.head.bytes().to_vec(), answer.random)
-            }
+            Step::Answer { used, answer, .. } => (used, answer.head, answer.random),
             other => panic!("{input:?}: {other:?}"),
         }
     }

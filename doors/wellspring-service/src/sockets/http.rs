@@ -1,7 +1,7 @@
 //! As much of HTTP/1.1 as a browser, curl and Prometheus need to read documents: GET and HEAD, one request for each
 //! connection.
 
-use super::session::{Answer, Head, Step};
+use super::session::{Answer, Step};
 use crate::status::Document;
 
 /// The longest head of a request.
@@ -11,7 +11,6 @@ pub const MAX_REQUEST_BYTES: usize = 8192;
 const MAX_HEADERS: usize = 64;
 
 /// The next request in `input`. `find` returns the document at a path.
-#[must_use]
 pub fn next(input: &[u8], find: impl FnOnce(&str) -> Option<Document>) -> Step<'static> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
@@ -75,7 +74,7 @@ fn hostile(status: u16, reason: &str) -> Step<'static> {
 
 fn last(response: Vec<u8>) -> Answer {
     Answer {
-        head: Head::Document(response),
+        head: response,
         random: 0,
         is_last: true,
     }
@@ -108,7 +107,7 @@ mod tests {
             Step::Answer { answer, .. } | Step::Hostile(answer) => answer,
             other => panic!("{other:?}"),
         };
-        let sent = String::from_utf8(answer.head.bytes().to_vec()).unwrap();
+        let sent = String::from_utf8(answer.head).unwrap();
         assert!(answer.is_last && sent.contains("Connection: close"));
         let (head, body) = sent.split_once("\r\n\r\n").unwrap();
         format!("{} {body}", &head[9..12])

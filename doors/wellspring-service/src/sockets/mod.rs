@@ -32,18 +32,18 @@ use worker::Worker;
 
 /// The threads that serve the listeners; they end when this is dropped.
 #[derive(Debug)]
-pub struct Workers {
+pub(crate) struct Workers {
     end: OwnedFd,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Workers {
     /// Starts `count` threads.
-    ///
-    /// # Errors
-    ///
-    /// The system has no free thread or descriptor.
-    pub fn start(state: &Arc<State>, listeners: Vec<Listener>, count: usize) -> io::Result<Self> {
+    pub(crate) fn start(
+        state: &Arc<State>,
+        listeners: Vec<Listener>,
+        count: usize,
+    ) -> io::Result<Self> {
         let listeners: Arc<[Listener]> = listeners.into();
         let mut workers = Self {
             end: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,

@@ -5,6 +5,7 @@ use crate::config::{Address, Bounded, LimitsSection};
 use crate::doors::{Door, Doors};
 use crate::heartbeats::Heartbeats;
 use crate::meters::get;
+use crate::page::Page;
 use crate::users::{Peer, Users};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -23,14 +24,14 @@ const OF_USERS: usize = 1;
 struct Bench {
     worker: Worker,
     address: SocketAddr,
-    wakes: Vec<Wake>,
 }
 
 impl Bench {
     fn new(door: Door, limits: &LimitsSection) -> Self {
         let engine = Engine::builder().sources([]).seed(&[7; 32]);
         let users = Users::new(limits);
-        let state = State::new(engine.build().unwrap(), Doors::default(), users);
+        let engine = engine.build().unwrap();
+        let state = State::new(engine, Page::without_file(), Doors::default(), users);
         let open = |address| Listener::open(door, &address, 0o600).unwrap();
         let of_loopback = open(Address::Tcp(([127, 0, 0, 1], 0).into()));
         let address = rustix::net::getsockname(&of_loopback).unwrap();
@@ -45,12 +46,11 @@ impl Bench {
         Self {
             worker: worker.unwrap(),
             address,
-            wakes: Vec::new(),
         }
     }
 
     fn round(&mut self) {
-        self.worker.round(&mut self.wakes).unwrap();
+        self.worker.round().unwrap();
     }
 
     /// Rounds until something is so. One without an event takes up to a second.
@@ -108,9 +108,9 @@ fn a_panic_in_the_work_for_a_connection_ends_that_connection_alone() {
     let mut client = bench.client();
     client.write_all(&REQUEST).unwrap();
     // Any answer is longer than this buffer.
-    let scratch = std::mem::take(&mut bench.worker.scratch.0);
+    let scratch = std::mem::replace(&mut bench.worker.clients.scratch, Scratch::new(0));
     bench.round();
-    bench.worker.scratch.0 = scratch;
+    bench.worker.clients.scratch = scratch;
     assert_eq!(client.read(&mut [0; 8]).unwrap(), 0, "it is closed");
     assert_eq!(bench.open_now(), 1);
 
@@ -191,13 +191,13 @@ fn a_connection_that_closes_during_its_pause_leaves_nothing_behind() {
         for mut client in &clients {
             client.write_all(&REQUEST).unwrap();
         }
-        bench.rounds_until(|bench| bench.worker.events.paused() == 9);
+        bench.rounds_until(|bench| bench.worker.clients.events.pauses.count() == 9);
         for client in clients {
             // Closed with a reset: the kernel reports that to the other end without a read.
             rustix::net::sockopt::set_socket_linger(&client, Some(Default::default())).unwrap();
         }
-        bench.rounds_until(|bench| bench.worker.events.paused() == 0);
+        bench.rounds_until(|bench| bench.worker.clients.events.pauses.count() == 0);
         assert_eq!(bench.open_now(), 1);
     }
-    assert!(bench.worker.slots.len() <= 10, "places are used again");
+    assert_eq!(bench.worker.clients.count(), 1, "closed ones are forgotten");
 }

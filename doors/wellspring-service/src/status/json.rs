@@ -11,13 +11,17 @@ use serde_json::Value;
 const LISTED: usize = 50;
 
 /// The whole status.
-#[must_use]
 pub fn json(state: &State) -> Value {
+    with_greatest(state, LISTED)
+}
+
+/// The status with this many users and connections: those that have drawn most.
+pub(super) fn with_greatest(state: &State, listed: usize) -> Value {
     let stats = state.engine.stats();
     serde_json::json!({
         "version": env!("CARGO_PKG_VERSION"),
         "process": std::process::id(),
-        "uptime_s": state.started().elapsed().as_secs(),
+        "uptime_s": state.started.elapsed().as_secs(),
         "problems": problems(state),
         "phase": stats.phase.to_string(),
         "mode": stats.mode.name(),
@@ -66,13 +70,13 @@ pub fn json(state: &State) -> Value {
             "cpu_time_us": harvester.cpu_time_us,
             "since_last_round_ms": harvester.last_round_ms_ago,
         })),
-        "users": state.users.greatest(LISTED).iter().map(|(peer, meter)| serde_json::json!({
+        "users": state.users.greatest(listed).iter().map(|(peer, meter)| serde_json::json!({
             "user": peer.to_string(),
             "bytes": get(&meter.bytes),
             "requests": get(&meter.requests),
             "connections": get(&meter.connections),
         })).collect::<Vec<_>>(),
-        "connections": state.connections.greatest(LISTED).iter().map(|(number, meter)| serde_json::json!({
+        "connections": state.connections.greatest(listed).iter().map(|(number, meter)| serde_json::json!({
             "number": number,
             "door": meter.door.name(),
             "user": meter.peer.to_string(),

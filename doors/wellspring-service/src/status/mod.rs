@@ -28,7 +28,6 @@ pub struct Document {
 }
 
 /// The document at `path`.
-#[must_use]
 pub fn document(state: &State, path: &str) -> Option<Document> {
     let (media_type, body) = match path {
         "/" => ("text/plain; charset=utf-8", text(&json(state))),

@@ -8,7 +8,6 @@ use wellspring::Phase;
 const LITTLE_CREDIT_BITS: u32 = 64;
 
 /// Every problem there is now, the worst first.
-#[must_use]
 pub fn problems(state: &State) -> Vec<String> {
     let stats = state.engine.stats();
     let mut problems = Vec::new();

@@ -2,8 +2,27 @@
 
 use serde_json::Value;
 
+/// The tables: the keys of their lists in the status, and the keys of their columns.
+const TABLES: [(&str, &str); 7] = [
+    ("openings", "name place open fault"),
+    (
+        "doors",
+        "name bytes requests p99_ns open_now refused hostile",
+    ),
+    ("nodes", "credit_bits reseeds fetches"),
+    (
+        "sources",
+        "name state health used_bytes credited_bits errors last_error",
+    ),
+    ("users", "user bytes requests connections"),
+    (
+        "connections",
+        "number door user process open_for_s bytes requests faulty_requests",
+    ),
+    ("notices", "ago_s words"),
+];
+
 /// The status as text for people.
-#[must_use]
 pub fn text(status: &Value) -> String {
     let mut text = String::new();
     let problems = rows(status, "problems");
@@ -25,65 +44,21 @@ pub fn text(status: &Value) -> String {
         plain(&status["mode"]),
         plain(&status["backend"]),
     );
-    let tables: [(&str, &str, &[&str]); 7] = [
-        ("openings", "opening", &["name", "place", "open", "fault"]),
-        (
-            "doors",
-            "door",
-            &[
-                "name", "bytes", "requests", "p99_ns", "open_now", "refused", "hostile",
-            ],
-        ),
-        ("nodes", "", &["credit_bits", "reseeds", "fetches"]),
-        (
-            "sources",
-            "source",
-            &[
-                "name",
-                "state",
-                "health",
-                "used_bytes",
-                "credited_bits",
-                "errors",
-                "last_error",
-            ],
-        ),
-        ("users", "", &["user", "bytes", "requests", "connections"]),
-        (
-            "connections",
-            "",
-            &[
-                "number",
-                "door",
-                "user",
-                "process",
-                "open_for_s",
-                "bytes",
-                "requests",
-                "faulty_requests",
-            ],
-        ),
-        ("notices", "", &["ago_s", "words"]),
-    ];
     text += &pools(status);
-    for (key, first, columns) in tables {
+    for (key, columns) in TABLES {
         let rows = rows(status, key);
         if rows.is_empty() {
             continue;
         }
-        let head = columns.iter().enumerate().map(|(place, column)| {
-            let name = if place == 0 && !first.is_empty() {
-                first
-            } else {
-                column
-            };
-            name.replace('_', " ")
+        let columns: Vec<&str> = columns.split(' ').collect();
+        let head = columns.iter().map(|column| match *column {
+            // Of an opening, a door, a source.
+            "name" => key.trim_end_matches('s').into(),
+            _ => column.replace('_', " "),
         });
         let mut cells = vec![head.collect::<Vec<String>>()];
-        cells.extend(
-            rows.iter()
-                .map(|row| columns.iter().map(|column| plain(&row[column])).collect()),
-        );
+        let cells_of = |row: &Value| columns.iter().map(|column| plain(&row[column])).collect();
+        cells.extend(rows.iter().map(cells_of));
         text += &format!("\n{}", table(&cells));
     }
     text

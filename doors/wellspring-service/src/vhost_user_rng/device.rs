@@ -1,7 +1,7 @@
 //! The virtio device of one guest: what the messages of vhost-user set.
 
 use super::limits::Pass;
-use super::memory::{MAX_REGIONS, Memory, RegionPlace};
+use super::memory::{MAX_REGIONS, Memory};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -45,7 +45,6 @@ impl Drop for Kick {
 }
 
 /// The device of one guest.
-#[derive(Debug)]
 pub(super) struct Device {
     /// The guest's memory.
     pub(super) memory: Memory,
@@ -57,7 +56,7 @@ pub(super) struct Device {
     is_enabled: bool,
     epoll: Arc<OwnedFd>,
     key: u64,
-    pass: Arc<Pass>,
+    pass: Pass,
 }
 
 impl Device {
@@ -66,7 +65,7 @@ impl Device {
     /// # Panics
     ///
     /// Never: [`MAX_QUEUE`] is a power of two.
-    pub(super) fn new(epoll: Arc<OwnedFd>, key: u64, pass: Arc<Pass>) -> Self {
+    pub(super) fn new(epoll: Arc<OwnedFd>, key: u64, pass: Pass) -> Self {
         Self {
             memory: Memory::default(),
             queue: Queue::new(MAX_QUEUE).expect("a power of two"),
@@ -148,6 +147,15 @@ fn event_descriptor(file: File) -> Result<File> {
     }
 }
 
+/// Messages about what the device does not offer.
+macro_rules! refused {
+    ($($message:ident($($argument:ty),*) -> $answer:ty;)*) => {
+        $(fn $message(&mut self, $(_: $argument),*) -> Result<$answer> {
+            Err(Error::InvalidOperation("the device does not offer this"))
+        })*
+    };
+}
+
 impl VhostUserBackendReqHandlerMut for Device {
     fn set_owner(&mut self) -> Result<()> {
         Ok(())
@@ -184,13 +192,7 @@ impl VhostUserBackendReqHandlerMut for Device {
         // What is replaced counts no more, and is not mapped twice.
         self.memory = Memory::default();
         for (region, file) in regions.iter().zip(files) {
-            let place = RegionPlace {
-                guest: region.guest_phys_addr,
-                user: region.user_addr,
-                bytes: region.memory_size,
-                offset: region.mmap_offset,
-            };
-            let added = self.memory.add(place, &file, &self.pass);
+            let added = self.memory.add(*region, &file, &self.pass);
             added.map_err(Error::ReqHandlerError)?;
         }
         Ok(None)
@@ -290,13 +292,7 @@ impl VhostUserBackendReqHandlerMut for Device {
         file: File,
         _postcopy: Option<bool>,
     ) -> Result<Option<Base>> {
-        let place = RegionPlace {
-            guest: region.guest_phys_addr,
-            user: region.user_addr,
-            bytes: region.memory_size,
-            offset: region.mmap_offset,
-        };
-        let added = self.memory.add(place, &file, &self.pass);
+        let added = self.memory.add(**region, &file, &self.pass);
         added.map(|()| None).map_err(Error::ReqHandlerError)
     }
 
@@ -307,52 +303,16 @@ impl VhostUserBackendReqHandlerMut for Device {
         is_removed.then_some(()).ok_or(Error::InvalidParam)
     }
 
-    // What the device does not offer.
-
-    fn get_config(&mut self, _: u32, _: u32, _: VhostUserConfigFlags) -> Result<Vec<u8>> {
-        Err(REFUSED)
-    }
-
-    fn set_config(&mut self, _: u32, _: &[u8], _: VhostUserConfigFlags) -> Result<()> {
-        Err(REFUSED)
-    }
-
-    fn set_gpu_socket(&mut self, _: GpuBackend) -> Result<()> {
-        Err(REFUSED)
-    }
-
-    fn get_shared_object(&mut self, _: VhostUserSharedMsg) -> Result<File> {
-        Err(REFUSED)
-    }
-
-    fn get_inflight_fd(&mut self, _: &VhostUserInflight) -> Result<(VhostUserInflight, File)> {
-        Err(REFUSED)
-    }
-
-    fn set_inflight_fd(&mut self, _: &VhostUserInflight, _: File) -> Result<()> {
-        Err(REFUSED)
-    }
-
-    fn set_device_state_fd(
-        &mut self,
-        _: VhostTransferStateDirection,
-        _: VhostTransferStatePhase,
-        _: File,
-    ) -> Result<Option<File>> {
-        Err(REFUSED)
-    }
-
-    fn check_device_state(&mut self) -> Result<()> {
-        Err(REFUSED)
-    }
-
-    fn get_shmem_config(&mut self) -> Result<VhostUserShMemConfig> {
-        Err(REFUSED)
-    }
-
-    fn set_log_base(&mut self, _: &VhostUserLog, _: File) -> Result<()> {
-        Err(REFUSED)
+    refused! {
+        get_config(u32, u32, VhostUserConfigFlags) -> Vec<u8>;
+        set_config(u32, &[u8], VhostUserConfigFlags) -> ();
+        set_gpu_socket(GpuBackend) -> ();
+        get_shared_object(VhostUserSharedMsg) -> File;
+        get_inflight_fd(&VhostUserInflight) -> (VhostUserInflight, File);
+        set_inflight_fd(&VhostUserInflight, File) -> ();
+        set_device_state_fd(VhostTransferStateDirection, VhostTransferStatePhase, File) -> Option<File>;
+        check_device_state() -> ();
+        get_shmem_config() -> VhostUserShMemConfig;
+        set_log_base(&VhostUserLog, File) -> ();
     }
 }
-
-const REFUSED: Error = Error::InvalidOperation("the device does not offer this");

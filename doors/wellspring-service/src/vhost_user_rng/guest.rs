@@ -2,12 +2,12 @@
 
 use super::device::Device;
 use super::notify::GuestCalls;
-use super::request::{BrokenRing, Outcome, serve_next};
+use super::request::{BrokenRing, MAX_REQUEST_BYTES, Outcome, serve_next};
 use crate::admission::Admission;
+use crate::clients::{Client, Turn};
 use crate::event_loop::{SEED_POLL, Wants};
 use crate::meters::add;
 use crate::rate_limit::RateLimit;
-use crate::state::State;
 use crate::wipe::Scratch;
 use rustix::event::epoll::EventFlags;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -21,10 +21,9 @@ use vhost::vhost_user::message::MAX_MSG_SIZE;
 use vhost::vhost_user::{BackendReqHandler, Error};
 use virtio_queue::QueueT;
 
-/// The most messages and requests, and the most bytes, of one turn: then the next guest has its turn.
+/// The most messages and requests of one turn: then the next guest has its turn.
 const TURN_MESSAGES: usize = 8;
 const TURN_REQUESTS: usize = 16;
-const TURN_BYTES: usize = 64 * 1024;
 
 /// The length of the head of a message: its kind, its flags, and the length of the rest, 4 bytes each.
 const HEAD_BYTES: usize = 12;
@@ -34,15 +33,68 @@ const HEAD_BYTES: usize = 12;
 const MAX_UNREAD_BYTES: i32 = 32 * 1024;
 
 /// A guest without work waits for its next message or request.
-const MESSAGE: Wants = Wants::Event(EventFlags::IN);
+const MESSAGE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
 
 /// One guest.
 pub(super) struct Guest {
     stream: UnixStream,
     messages: BackendReqHandler<Mutex<Device>>,
     device: Arc<Mutex<Device>>,
-    pub(super) admission: Admission,
+    admission: Admission,
     limit: RateLimit,
+    calls: Arc<GuestCalls>,
+    /// Until then requests wait, and messages are read.
+    paused_until: Option<Instant>,
+}
+
+impl Client for Guest {
+    const EVENTS: EventFlags = MESSAGE;
+    /// There may be messages left that the turn has not read.
+    const HAS_TURNS_IN_PAUSE: bool = true;
+
+    fn stream(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    /// Reads messages and serves requests until there are none, or the turn ends.
+    fn turn(&mut self, scratch: &mut Scratch, since: Instant, turn: &mut Turn) -> Wants {
+        let mut wants = Wants::Turn;
+        for _ in 0..TURN_MESSAGES {
+            match self.has_message() {
+                Ok(true) => {}
+                Ok(false) => {
+                    wants = Wants::Event(MESSAGE);
+                    break;
+                }
+                Err(end) => return end,
+            }
+            turn.charge(0);
+            match self.messages.handle_request() {
+                Ok(()) => {}
+                Err(Error::Disconnected) => return Wants::End,
+                Err(error) => {
+                    log::debug!("guest {}: {error}", self.admission.number);
+                    return Wants::HostileEnd;
+                }
+            }
+        }
+        if self.paused_until.is_some_and(|end| Instant::now() < end) {
+            return wants;
+        }
+        match self.serve(scratch, since, turn) {
+            Ok(Wants::Event(_)) => wants,
+            Ok(Wants::Pause(time)) => {
+                self.paused_until = Some(Instant::now() + time);
+                Wants::Pause(time)
+            }
+            Ok(other) => other,
+            Err(BrokenRing) => Wants::HostileEnd,
+        }
+    }
 }
 
 impl Guest {
@@ -50,6 +102,7 @@ impl Guest {
         stream: OwnedFd,
         admission: Admission,
         device: Device,
+        calls: Arc<GuestCalls>,
     ) -> std::io::Result<Self> {
         let stream = UnixStream::from(stream);
         let device = Arc::new(Mutex::new(device));
@@ -59,50 +112,9 @@ impl Guest {
             device,
             admission,
             limit: RateLimit::default(),
+            calls,
+            paused_until: None,
         })
-    }
-
-    /// The connection.
-    pub(super) fn stream(&self) -> &UnixStream {
-        &self.stream
-    }
-
-    /// Reads messages and serves requests until there are none, or the turn ends. `is_paused`: requests wait.
-    pub(super) fn turn(
-        &mut self,
-        state: &State,
-        scratch: &mut Scratch,
-        calls: &GuestCalls,
-        woke: Instant,
-        is_paused: bool,
-    ) -> Wants {
-        let mut wants = Wants::Turn;
-        for _ in 0..TURN_MESSAGES {
-            match self.has_message() {
-                Ok(true) => {}
-                Ok(false) => {
-                    wants = MESSAGE;
-                    break;
-                }
-                Err(end) => return end,
-            }
-            match self.messages.handle_request() {
-                Ok(()) => {}
-                Err(Error::Disconnected) => return Wants::End,
-                Err(error) => {
-                    tracing::debug!("guest {}: {error}", self.admission.number);
-                    return Wants::HostileEnd;
-                }
-            }
-        }
-        if is_paused {
-            return wants;
-        }
-        match self.serve(state, scratch, calls, woke) {
-            Ok(Wants::Event(_)) => wants,
-            Ok(other) => other,
-            Err(BrokenRing) => Wants::HostileEnd,
-        }
     }
 
     /// Whether a whole message has arrived. The crate `vhost` tries again and again while a part is missing or while
@@ -143,21 +155,20 @@ impl Guest {
 
     fn serve(
         &mut self,
-        state: &State,
         scratch: &mut Scratch,
-        calls: &GuestCalls,
-        woke: Instant,
+        since: Instant,
+        turn: &mut Turn,
     ) -> Result<Wants, BrokenRing> {
         let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         if !device.is_running() {
-            return Ok(MESSAGE);
+            return Ok(Wants::Event(MESSAGE));
         }
         let before = device.queue.next_used();
-        let wants = self.requests(&mut device, state, scratch, woke);
+        let wants = self.requests(&mut device, scratch, since, turn);
         let is_used = device.queue.next_used() != before;
         if let Some(call) = device.call().filter(|_| is_used) {
             // The other end has kept this thread waiting.
-            if !calls.call(call.as_fd()) {
+            if !self.calls.call(call.as_fd()) {
                 return Err(BrokenRing);
             }
         }
@@ -167,62 +178,51 @@ impl Guest {
     fn requests(
         &self,
         device: &mut Device,
-        state: &State,
         scratch: &mut Scratch,
-        woke: Instant,
+        since: Instant,
+        turn: &mut Turn,
     ) -> Result<Wants, BrokenRing> {
-        let users = &state.users;
-        let mut left = TURN_BYTES;
+        let state = &self.admission.state;
         for _ in 0..TURN_REQUESTS {
             // The first page of a table of descriptors, which can be anywhere, and both ends of each buffer. The rings, and
             // what is between the ends of at most 64 KiB, need few page tables.
             let mut touched = 2;
             let reserve = |bytes, buffers: usize| {
                 touched += 2 * buffers;
-                let now_ns = state.now_ns();
-                let peer = self.admission.meter.peer;
-                match users.reserve(peer, &self.admission.user, bytes, now_ns) {
-                    0 => self.limit.reserve(users.guest_rate(), bytes, now_ns),
+                match self.admission.reserve(bytes) {
+                    0 => {
+                        let rate = state.users.guest_rate();
+                        self.limit.reserve(rate, bytes, state.now_ns())
+                    }
                     wait_ns => wait_ns,
                 }
             };
             let fill = |bytes: &mut [u8]| state.engine.try_fill(bytes).is_ok();
             let (memory, queue) = (&device.memory, &mut device.queue);
             // After each request: of memory that was cut off, few pages are replaced.
-            let served =
-                memory.guard(|memory| serve_next(queue, memory, &mut scratch.0, reserve, fill));
+            let scratch = scratch.bytes(MAX_REQUEST_BYTES);
+            let served = memory.guard(|memory| serve_next(queue, memory, scratch, reserve, fill));
             let outcome = served.ok_or(BrokenRing)??;
             device.memory.touch(touched).map_err(|_| BrokenRing)?;
             match outcome {
-                Outcome::Idle => return Ok(MESSAGE),
+                Outcome::Idle => return Ok(Wants::Event(MESSAGE)),
                 Outcome::Wait(wait_ns) => return Ok(Wants::Pause(Duration::from_nanos(wait_ns))),
                 Outcome::NotSeeded => return Ok(Wants::Pause(SEED_POLL)),
                 Outcome::Faulty => {
-                    self.count(state, woke, 0);
+                    self.admission.count_request(since);
                     add(&self.admission.meter.faulty, 1);
                 }
                 Outcome::Done(bytes) => {
-                    self.count(state, woke, bytes.into());
-                    left = left.saturating_sub(bytes as usize);
+                    self.admission.count_request(since);
+                    self.admission.count_bytes(bytes.into());
+                    turn.charge(bytes as usize);
                 }
             }
-            if left == 0 {
+            if turn.is_over() {
                 break;
             }
         }
         Ok(Wants::Turn)
-    }
-
-    fn count(&self, state: &State, woke: Instant, bytes: u64) {
-        let (meter, user) = (&self.admission.meter, &self.admission.user);
-        let door = state.doors.meter(meter.door);
-        for counter in [&meter.bytes, &user.bytes, &door.bytes] {
-            add(counter, bytes);
-        }
-        for counter in [&meter.requests, &user.requests] {
-            add(counter, 1);
-        }
-        door.latencies.count(woke.elapsed());
     }
 }
 

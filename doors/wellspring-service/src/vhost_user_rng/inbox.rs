@@ -2,10 +2,10 @@
 
 use super::limits::Pass;
 use crate::admission::Admission;
+use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
+use std::os::fd::OwnedFd;
 
 /// A connection that was let in.
 pub(super) struct Arrival {
@@ -16,8 +16,8 @@ pub(super) struct Arrival {
 
 /// The connections that a thread has not taken yet.
 pub(super) struct Inbox {
-    /// Each arrival adds 1.
-    arrived: OwnedFd,
+    /// The descriptor to wait for: each arrival adds 1.
+    pub(super) arrived: OwnedFd,
     /// `None`: the thread takes no more.
     waiting: Mutex<Option<Vec<Arrival>>>,
 }
@@ -32,7 +32,7 @@ impl Inbox {
 
     /// Puts a connection in. Returns it if the thread takes no more.
     pub(super) fn put(&self, arrival: Arrival) -> Result<(), Arrival> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         let Some(waiting) = &mut *waiting else {
             return Err(arrival);
         };
@@ -43,23 +43,17 @@ impl Inbox {
 
     /// Takes all out.
     pub(super) fn take(&self) -> Vec<Arrival> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         waiting.as_mut().map(core::mem::take).unwrap_or_default()
     }
 
     /// Closes it if it is empty, and returns whether it is.
     pub(super) fn close_if_empty(&self) -> bool {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         let is_empty = waiting.as_ref().is_none_or(Vec::is_empty);
         if is_empty {
             *waiting = None;
         }
         is_empty
-    }
-}
-
-impl AsFd for Inbox {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.arrived.as_fd()
     }
 }

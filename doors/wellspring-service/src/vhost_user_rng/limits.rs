@@ -6,9 +6,9 @@
 use crate::config::GuestsSection;
 use crate::descriptors::Descriptors;
 use crate::users::Peer;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 /// The memory of guests is counted in bytes, and configured in GiB.
 const GIB: u64 = 1 << 30;
@@ -17,33 +17,59 @@ const GIB: u64 = 1 << 30;
 #[derive(Debug)]
 pub(crate) struct GuestLimits {
     section: RwLock<GuestsSection>,
-    all: Taken,
-    by_user: Mutex<BTreeMap<Peer, Arc<Taken>>>,
+    connections: Arc<Taken>,
+    bytes: Arc<Taken>,
 }
 
-/// The part that one user has, or that all users other than root have together.
+/// The amount that each user other than root has taken. A user who has taken nothing is not in the table.
 #[derive(Debug, Default)]
-struct Taken {
-    connections: AtomicU64,
-    bytes: AtomicU64,
+struct Taken(Mutex<BTreeMap<Peer, u64>>);
+
+impl Taken {
+    /// Adds `more` to the part of a user. `None`: the user or all users together would have more than these limits. Root
+    /// has none, and is not counted.
+    fn take(
+        self: &Arc<Self>,
+        peer: Peer,
+        more: u64,
+        (of_user, of_all): (u64, u64),
+    ) -> Option<Part> {
+        let part = || Part {
+            of: self.clone(),
+            peer,
+            amount: more,
+        };
+        if peer == Peer::ROOT {
+            return Some(part());
+        }
+        let mut by_user = self.0.lock();
+        let user = by_user.get(&peer).copied().unwrap_or_default();
+        let all: u64 = by_user.values().sum();
+        let is_free = |taken: u64, most| taken.checked_add(more).is_some_and(|sum| sum <= most);
+        if !is_free(user, of_user) || !is_free(all, of_all) {
+            return None;
+        }
+        by_user.insert(peer, user + more);
+        Some(part())
+    }
 }
 
-/// Adds `more` unless that exceeds `most`.
-fn take(taken: &AtomicU64, more: u64, most: u64) -> bool {
-    let add = |taken: u64| taken.checked_add(more).filter(|sum| *sum <= most);
-    taken.fetch_update(Relaxed, Relaxed, add).is_ok()
+/// An amount that counts until this is dropped.
+#[derive(Debug)]
+pub(super) struct Part {
+    of: Arc<Taken>,
+    peer: Peer,
+    amount: u64,
 }
 
-/// Adds `more` to what the user has and to what all have, unless that exceeds a limit.
-fn take_both(user: (&AtomicU64, u64), all: (&AtomicU64, u64), more: u64) -> bool {
-    if !take(user.0, more, user.1) {
-        return false;
+impl Drop for Part {
+    fn drop(&mut self) {
+        let mut by_user = self.of.0.lock();
+        if let Some(user) = by_user.get_mut(&self.peer) {
+            *user -= self.amount;
+        }
+        by_user.retain(|_, taken| *taken > 0);
     }
-    let is_taken = take(all.0, more, all.1);
-    if !is_taken {
-        user.0.fetch_sub(more, Relaxed);
-    }
-    is_taken
 }
 
 impl GuestLimits {
@@ -51,48 +77,39 @@ impl GuestLimits {
     pub(crate) fn new(section: &GuestsSection) -> Self {
         Self {
             section: RwLock::new(section.clone()),
-            all: Taken::default(),
-            by_user: Mutex::default(),
+            connections: Arc::default(),
+            bytes: Arc::default(),
         }
     }
 
     /// Replaces the limits.
     pub(crate) fn set(&self, section: &GuestsSection) {
-        *self.section.write().unwrap_or_else(PoisonError::into_inner) = section.clone();
+        *self.section.write() = section.clone();
     }
 
-    fn section(&self) -> RwLockReadGuard<'_, GuestsSection> {
-        self.section.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The most connections of all users, as far as the descriptors of the process allow them, and of one user: who leaves
+    /// The most connections of one user, and of all users as far as the descriptors of the process allow them: who leaves
     /// half of them to the others, also where few descriptors allow few.
-    fn connections(&self) -> (u64, u64) {
-        let section = self.section();
+    fn of_connections(&self) -> (u64, u64) {
+        let section = self.section.read();
         let all = section.connections.get();
         let all = all.min(Descriptors::of_process().guests);
         let of_user = section.connections_per_user.get();
-        (all, of_user.min(all.div_ceil(2)))
+        (of_user.min(all.div_ceil(2)), all)
+    }
+
+    /// The most bytes of one user, and of all.
+    fn of_bytes(&self) -> (u64, u64) {
+        let section = self.section.read();
+        let of_user = section.memory_per_user_gib.get() * GIB;
+        (of_user, section.memory_gib.get() * GIB)
     }
 
     /// Counts a guest of a user. `None`: a limit is reached. Root has none.
     pub(super) fn enter(self: &Arc<Self>, peer: Peer) -> Option<Pass> {
-        let mut by_user = self.by_user.lock().unwrap_or_else(PoisonError::into_inner);
-        by_user.retain(|_, taken| Arc::strong_count(taken) > 1);
-        let user = by_user.entry(peer).or_default().clone();
-        drop(by_user);
-        let is_limited = peer != Peer::User(0);
-        if is_limited {
-            let (all, of_user) = self.connections();
-            let all = (&self.all.connections, all);
-            if !take_both((&user.connections, of_user), all, 1) {
-                return None;
-            }
-        }
+        let connection = self.connections.take(peer, 1, self.of_connections())?;
         Some(Pass {
             limits: self.clone(),
-            user,
-            is_limited,
+            connection,
         })
     }
 }
@@ -101,47 +118,14 @@ impl GuestLimits {
 #[derive(Debug)]
 pub(super) struct Pass {
     limits: Arc<GuestLimits>,
-    user: Arc<Taken>,
-    is_limited: bool,
+    connection: Part,
 }
 
 impl Pass {
     /// Counts bytes of the guest's memory. `None`: a limit is reached.
-    pub(super) fn take(self: &Arc<Self>, bytes: u64) -> Option<Part> {
-        let limits = &self.limits;
-        let section = limits.section();
-        let of_user = (&self.user.bytes, section.memory_per_user_gib.get() * GIB);
-        let of_all = (&limits.all.bytes, section.memory_gib.get() * GIB);
-        let is_free = !self.is_limited || take_both(of_user, of_all, bytes);
-        is_free.then(|| Part {
-            pass: self.clone(),
-            bytes,
-        })
-    }
-}
-
-impl Drop for Pass {
-    fn drop(&mut self) {
-        if self.is_limited {
-            self.user.connections.fetch_sub(1, Relaxed);
-            self.limits.all.connections.fetch_sub(1, Relaxed);
-        }
-    }
-}
-
-/// A part of a guest's memory that counts until this is dropped.
-#[derive(Debug)]
-pub(super) struct Part {
-    pass: Arc<Pass>,
-    bytes: u64,
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        if self.pass.is_limited {
-            self.pass.user.bytes.fetch_sub(self.bytes, Relaxed);
-            self.pass.limits.all.bytes.fetch_sub(self.bytes, Relaxed);
-        }
+    pub(super) fn take(&self, bytes: u64) -> Option<Part> {
+        let limits = self.limits.of_bytes();
+        self.limits.bytes.take(self.connection.peer, bytes, limits)
     }
 }
 
@@ -149,7 +133,6 @@ impl Drop for Part {
 mod tests {
     use super::*;
     use crate::config::Bounded;
-    use crate::meters::get;
 
     fn limits() -> Arc<GuestLimits> {
         Arc::new(GuestLimits::new(&GuestsSection {
@@ -174,13 +157,13 @@ mod tests {
         first[0] = None;
         assert!(enter(10).is_some());
         drop((first, others));
-        assert_eq!(get(&limits.all.connections), 0);
+        assert!(limits.connections.0.lock().is_empty());
     }
 
     #[test]
     fn memory_beyond_a_limit_is_refused_and_comes_back() {
         let limits = limits();
-        let pass = |user| Arc::new(limits.enter(Peer::User(user)).unwrap());
+        let pass = |user| limits.enter(Peer::User(user)).unwrap();
         let (first, second) = (pass(7), pass(8));
         let part = first.take(3 * GIB).unwrap();
         assert!(first.take(1).is_none());
@@ -190,6 +173,6 @@ mod tests {
         drop(part);
         let part = second.take(3 * GIB).unwrap();
         drop((part, first, second));
-        assert_eq!(get(&limits.all.bytes), 0);
+        assert!(limits.bytes.0.lock().is_empty());
     }
 }

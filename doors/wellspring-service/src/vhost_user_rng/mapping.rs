@@ -21,11 +21,8 @@ pub(super) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Maps `bytes` bytes of a file from `offset` on. The other end may send a file of any kind, and cut it off.
-    ///
-    /// # Errors
-    ///
-    /// The file is of another kind or shorter, may not be written, or the region does not begin and end at a page.
+    /// Maps `bytes` bytes of a file from `offset` on. The other end may send a file of any kind, and cut it off. Refused are
+    /// a file of another kind, a shorter one, and a region that does not begin and end at a page.
     pub(super) fn new(file: &File, offset: u64, bytes: u64) -> io::Result<Self> {
         // Only files of tmpfs and hugetlbfs have seals (a memfd is such a file), and the kernel alone answers. With a
         // file of another kind the other end could serve each access itself (FUSE), even fstat(2), and stop this thread.
@@ -100,7 +97,7 @@ impl Drop for Mapping {
         // SAFETY: this object made the mapping and ends with it; `Memory` drops what points into it first.
         let unmapped = unsafe { munmap(self.as_ptr(), self.bytes) };
         if let Err(error) = unmapped {
-            tracing::error!("a guest's memory stays mapped: {error}");
+            log::error!("a guest's memory stays mapped: {error}");
         }
     }
 }

@@ -6,6 +6,7 @@ use super::sigbus::Regions;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use vhost::vhost_user::message::VhostUserMemoryRegion;
 use vm_memory::{GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};
 
 /// The most regions of one guest: what QEMU assumes where a device does not say.
@@ -18,21 +19,8 @@ pub(super) const MAX_GUEST_BYTES: u64 = 1 << 40;
 /// for 2 MiB of memory. Without this the page tables of 1 TiB take 2 GiB.
 const MAX_TOUCHED: usize = 256;
 
-/// Where a region is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RegionPlace {
-    /// The address that the guest uses.
-    pub(super) guest: u64,
-    /// The address that the other end uses.
-    pub(super) user: u64,
-    /// The length in bytes.
-    pub(super) bytes: u64,
-    /// Where it begins in its file.
-    pub(super) offset: u64,
-}
-
 /// The memory of one guest.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Memory {
     /// The regions as virtio sees them. They point into the mappings, and are dropped first.
     view: GuestMemoryMmap,
@@ -40,7 +28,7 @@ pub(super) struct Memory {
     /// The pages that requests have touched since the regions were mapped, at most: a page counts each time.
     touched: usize,
     /// Dropped last: memory counts until it is unmapped.
-    parts: Vec<(RegionPlace, Part)>,
+    parts: Vec<(VhostUserMemoryRegion, Part)>,
 }
 
 impl Memory {
@@ -49,25 +37,21 @@ impl Memory {
         self.regions.guard(|| work(&self.view))
     }
 
-    /// Adds a region, which counts for `pass`.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be mapped, overlaps another one, or is beyond a limit.
+    /// Adds a region, which counts for `pass`. Refused are one that overlaps another, and one beyond a limit.
     pub(super) fn add(
         &mut self,
-        place: RegionPlace,
+        place: VhostUserMemoryRegion,
         file: &File,
-        pass: &Arc<Pass>,
+        pass: &Pass,
     ) -> io::Result<()> {
-        let total: u64 = self.parts.iter().map(|(place, _)| place.bytes).sum();
-        let is_too_much = place.bytes > MAX_GUEST_BYTES - total.min(MAX_GUEST_BYTES);
+        let total: u64 = self.parts.iter().map(|(place, _)| place.memory_size).sum();
+        let is_too_much = place.memory_size > MAX_GUEST_BYTES - total.min(MAX_GUEST_BYTES);
         if self.parts.len() == MAX_REGIONS || is_too_much {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
-        let part = pass.take(place.bytes);
+        let part = pass.take(place.memory_size);
         let part = part.ok_or(io::ErrorKind::QuotaExceeded)?;
-        let mapping = Mapping::new(file, place.offset, place.bytes)?;
+        let mapping = Mapping::new(file, place.mmap_offset, place.memory_size)?;
         self.view = with_region(&self.view, place, &mapping)?;
         self.regions.mapped.push(mapping);
         self.parts.push((place, part));
@@ -76,10 +60,6 @@ impl Memory {
 
     /// Notes that a request, or a start of the ring, has touched at most this number of pages. After [`MAX_TOUCHED`] the
     /// regions are mapped anew, which frees their page tables.
-    ///
-    /// # Errors
-    ///
-    /// They cannot be mapped.
     pub(super) fn touch(&mut self, pages: usize) -> io::Result<()> {
         self.touched += pages;
         if self.touched <= MAX_TOUCHED {
@@ -109,7 +89,11 @@ impl Memory {
         };
         self.view = view;
         // The regions, their mappings and their parts are in the same order.
-        if let Some(place) = self.parts.iter().position(|(at, _)| at.guest == guest) {
+        if let Some(place) = self
+            .parts
+            .iter()
+            .position(|(at, _)| at.guest_phys_addr == guest)
+        {
             self.regions.mapped.remove(place);
             self.parts.remove(place);
         }
@@ -119,9 +103,9 @@ impl Memory {
     /// The guest's address for an address of the other end.
     pub(super) fn translate(&self, user: u64) -> Option<GuestAddress> {
         self.parts.iter().find_map(|(place, _)| {
-            let offset = user.checked_sub(place.user)?;
-            let is_inside = offset < place.bytes;
-            is_inside.then(|| GuestAddress(place.guest + offset))
+            let offset = user.checked_sub(place.user_addr)?;
+            let is_inside = offset < place.memory_size;
+            is_inside.then(|| GuestAddress(place.guest_phys_addr + offset))
         })
     }
 }
@@ -129,7 +113,7 @@ impl Memory {
 /// A view with one more region, which points into this mapping.
 fn with_region(
     view: &GuestMemoryMmap,
-    place: RegionPlace,
+    place: VhostUserMemoryRegion,
     mapping: &Mapping,
 ) -> io::Result<GuestMemoryMmap> {
     let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
@@ -137,7 +121,7 @@ fn with_region(
     // SAFETY: the range is mapped, and stays so until `Memory` has dropped the view.
     let region = unsafe { MmapRegion::build_raw(from, mapping.bytes(), access, flags) };
     let region = region.map_err(io::Error::other)?;
-    let region = GuestRegionMmap::new(region, GuestAddress(place.guest));
+    let region = GuestRegionMmap::new(region, GuestAddress(place.guest_phys_addr));
     let region = region.ok_or(io::ErrorKind::InvalidInput)?;
     view.insert_region(Arc::new(region))
         .map_err(io::Error::other)

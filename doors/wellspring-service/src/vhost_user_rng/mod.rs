@@ -11,8 +11,7 @@
 //! guest     one connection: its messages, its requests, its turn
 //! inbox     new connections on their way to a thread
 //! worker    the thread that serves the guests of one user, by epoll
-//! threads   the threads of all users
-//! acceptor  the thread that accepts connections
+//! threads   the thread that accepts connections, and the threads of all users
 //! ```
 //!
 //! Each user has a thread. A hypervisor can make this thread wait: its memory is freed or cleared in a page fault, a file
@@ -21,7 +20,6 @@
 //! that the other end sends is treated as hostile: a request with wrong descriptors is completed with no bytes, and any
 //! other fault ends the connection.
 
-mod acceptor;
 mod device;
 mod guest;
 mod inbox;
@@ -38,11 +36,7 @@ use crate::config::GuestsSection;
 use crate::listener::Listener;
 use crate::process::panics::ends_process;
 use crate::state::State;
-use acceptor::Acceptor;
-use limits::GuestLimits;
-use rustix::event::{EventfdFlags, eventfd};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -52,59 +46,33 @@ use threads::{STACK_BYTES, Threads};
 const END_WAIT: Duration = Duration::from_secs(1);
 
 /// The threads that serve the guests; they end when this is dropped.
-#[derive(Debug)]
-pub struct Guests {
-    end: Arc<OwnedFd>,
-    limits: Arc<GuestLimits>,
-    threads: Arc<Threads>,
+pub(crate) struct Guests {
+    pub(crate) threads: Arc<Threads>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 impl Guests {
     /// Starts the thread that accepts connections.
-    ///
-    /// # Errors
-    ///
-    /// The system has no free thread or descriptor.
-    pub fn start(
+    pub(crate) fn start(
         state: &Arc<State>,
         section: &GuestsSection,
         listeners: Vec<Listener>,
     ) -> io::Result<Self> {
         sigbus::install()?;
-        let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let limits = Arc::new(GuestLimits::new(section));
-        let threads = Arc::new(Threads::new(state.clone(), end.clone()));
-        let acceptor = Acceptor {
-            state: state.clone(),
-            limits: limits.clone(),
-            threads: threads.clone(),
-        };
-        let (wait, builder) = (end.clone(), Builder::new().name("guests".into()));
-        let run = move || ends_process(|| acceptor.run(listeners, &wait));
+        let threads = Arc::new(Threads::new(state.clone(), section)?);
+        let (accepts, builder) = (threads.clone(), Builder::new().name("guests".into()));
+        let run = move || ends_process(|| accepts.accept(listeners));
         let acceptor = builder.stack_size(STACK_BYTES).spawn(run)?;
         Ok(Self {
-            end,
-            limits,
             threads,
             acceptor: Some(acceptor),
         })
-    }
-
-    /// Replaces the limits. Guests that are connected stay.
-    pub fn set_limits(&self, section: &GuestsSection) {
-        self.limits.set(section);
-    }
-
-    /// Frees threads from an other end that keeps them waiting. Called about once a second.
-    pub fn free_if_stuck(&self) {
-        self.threads.free_if_stuck();
     }
 }
 
 impl Drop for Guests {
     fn drop(&mut self) {
-        let _ = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
+        self.threads.start_to_end();
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
         }

@@ -16,7 +16,8 @@ const SIGNAL: libc::c_int = libc::SIGUSR2;
 /// The calls of one thread.
 #[derive(Debug, Default)]
 pub(super) struct GuestCalls {
-    thread: OnceLock<libc::pthread_t>,
+    /// As a number: musl makes it a pointer, which no other thread may have.
+    thread: OnceLock<usize>,
     /// Odd during a call; each call adds 2.
     calls: AtomicU64,
     /// The number of calls when [`Self::interrupt_if_stuck`] looked last.
@@ -37,7 +38,7 @@ impl GuestCalls {
             if libc::sigaction(SIGNAL, &raw const action, core::ptr::null_mut()) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            let _ = self.thread.set(libc::pthread_self());
+            let _ = self.thread.set(libc::pthread_self() as usize);
         }
         Ok(())
     }
@@ -66,7 +67,7 @@ impl GuestCalls {
         let is_stuck = calls % 2 == 1 && self.seen.swap(calls, Relaxed) == calls;
         if let Some(thread) = self.thread.get().filter(|_| is_stuck) {
             // SAFETY: the caller keeps the thread from being joined during this call, so its number is valid.
-            unsafe { libc::pthread_kill(*thread, SIGNAL) };
+            unsafe { libc::pthread_kill(*thread as libc::pthread_t, SIGNAL) };
         }
     }
 }

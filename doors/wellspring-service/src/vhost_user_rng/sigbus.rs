@@ -11,8 +11,9 @@ use super::mapping::Mapping;
 use core::cell::Cell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use parking_lot::Mutex;
 use std::io;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// The mapped regions of one guest.
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ impl Regions {
 /// Installs the handler, once in a process.
 pub(super) fn install() -> io::Result<()> {
     static LOCK: Mutex<()> = Mutex::new(());
-    let _guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let _guard = LOCK.lock();
     if BEFORE.get().is_some() {
         return Ok(());
     }

@@ -172,25 +172,6 @@ fn what_is_printed_is_a_right_configuration_with_every_key() {
 }
 
 #[test]
-fn the_man_page_names_every_option_and_every_section() {
-    let page = include_str!("../../../../packaging/man/wellspringd.8").replace("\\-", "-");
-    let printed = |words: &[&str]| {
-        let output = wellspringd().args(words).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let help = printed(&["--help"]) + &printed(&["status", "--help"]);
-    let words = help.split(|letter: char| !letter.is_ascii_lowercase() && letter != '-');
-    let options = words.filter(|word| word.starts_with("--"));
-    let config = printed(&["--print-config"]);
-    let sections = config.lines().filter(|line| line.starts_with('['));
-    let named: Vec<_> = options.chain(sections).collect();
-    assert!(named.contains(&"--watch") && named.contains(&"[log]"));
-    for name in named {
-        assert!(page.contains(name), "{name}");
-    }
-}
-
-#[test]
 fn sighup_reads_the_configuration_again_and_drops_no_client() {
     use std::io::{Read, Write};
     let service = Service::start("[log]\nlevel = \"info\"\n");

@@ -4,7 +4,7 @@
 //! cache    the page cache; ways: all ways to it
 //! clock    a wall clock that jumps
 //! common   starts the service, and waits until it says that it is ready
-//! config   the command line, and a configuration that is read again
+//! config   the command line, and a configuration that is read again; config_check: --check-config; manual: the man pages
 //! hostile  hostile users, a line for each; floods: each of them beside root
 //! faults   what the system refuses: a full disk, no permission, no /dev/fuse
 //! files    the device files; programs: programs that read them
@@ -36,6 +36,7 @@ mod cache;
 mod clock;
 mod common;
 mod config;
+mod config_check;
 mod faults;
 mod files;
 mod floods;
@@ -49,6 +50,7 @@ mod hypervisor;
 mod impostors;
 mod killed_early;
 mod manners;
+mod manual;
 mod page;
 mod programs;
 mod residue;

@@ -1,7 +1,9 @@
-use super::common::{Service, is_installed, is_root};
+use super::common::{PATIENCE, Service, is_installed, is_root};
+use super::hostile::become_unprivileged;
 use std::fs;
 use std::process::Command;
 use wellspring::clone_detection::{bump, current};
+use wellspring_client::{Client, ClientError};
 
 #[test]
 fn an_order_changes_the_page_and_the_services_own_engine() {
@@ -55,4 +57,33 @@ fn a_container_sees_the_page_by_one_bind_mount() {
         b"",
         "the bind mount was the container's alone"
     );
+}
+
+#[test]
+fn an_order_by_the_socket_is_taken_from_the_pages_owner_and_refused_to_another_user() {
+    let service = Service::start("");
+    let (page, socket) = (
+        service.folder.path("run/generation"),
+        service.folder.path("run/bulk.sock"),
+    );
+    let mut client = Client::connect(&socket, PATIENCE).unwrap();
+    let before = current(&page).unwrap();
+    client.bump_generation().unwrap();
+    let after = current(&page).unwrap();
+    assert_ne!(before, after, "the page changes before the answer");
+    service.wait_for_log("an order by the bulk protocol, of ");
+    client.fill(&mut [0; 32]).unwrap();
+    if !is_root() {
+        return eprintln!("SKIPPED: only root can become another user");
+    }
+    let refused = std::thread::spawn(move || {
+        become_unprivileged();
+        let mut client = Client::connect(&socket, PATIENCE).unwrap();
+        let refused = client.bump_generation();
+        client.fill(&mut [0; 32]).unwrap();
+        refused
+    });
+    assert_eq!(refused.join().unwrap(), Err(ClientError::Refused));
+    assert_eq!(current(&page).unwrap(), after);
+    assert!(!service.log().contains("another process changed"));
 }

@@ -1,6 +1,8 @@
-use super::common::{PATIENCE, Service, is_installed, is_long, wellspringd};
+use super::common::{PATIENCE, Service, is_installed, is_long, is_root, wellspringd};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 #[test]
@@ -32,6 +34,22 @@ fn prometheus_finds_no_fault_in_the_metrics() {
 }
 
 #[test]
+fn prometheus_finds_no_fault_in_the_scrape_config_and_each_alert_fires_when_it_should() {
+    if !is_installed("promtool") {
+        return;
+    }
+    for words in [
+        &["check", "config", "prometheus.yml"][..],
+        &["test", "rules", "wellspringd.test.yml"],
+    ] {
+        let mut command = Command::new("promtool");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/prometheus");
+        let output = command.args(words).current_dir(folder).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+    }
+}
+
+#[test]
 fn status_is_printed_for_people_and_as_json_and_says_what_is_not_open() {
     let service = Service::start("[egd]\nlisten = [\"egd.sock\", \"/nowhere/egd.sock\"]\n");
     let config = service.folder.path("wellspring.toml");
@@ -57,22 +75,72 @@ fn status_is_printed_for_people_and_as_json_and_says_what_is_not_open() {
     assert_eq!(json["process"], service.child.id());
 }
 
+/// The one line of `wellspringd status` when it fails.
+fn failed_status(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said
+}
+
 #[test]
-fn without_a_service_status_says_so_in_a_line() {
+fn status_tells_no_service_from_no_permission() {
     let folder = super::common::Folder::new();
     let config = folder.configure("");
-    let output = wellspringd()
-        .arg("status")
+    let mut ask = wellspringd();
+    ask.arg("status").arg("--config").arg(&config);
+    let said = failed_status(&mut ask);
+    assert!(said.starts_with("wellspringd: no service runs: "), "{said}");
+    // The file of a socket on which no process listens any more.
+    let web = folder.path("run/web.sock");
+    std::fs::create_dir(folder.path("run")).unwrap();
+    drop(std::os::unix::net::UnixListener::bind(&web).unwrap());
+    let said = failed_status(&mut ask);
+    assert!(said.starts_with("wellspringd: no service runs: "), "{said}");
+    if !is_root() {
+        return;
+    }
+    let service = Service::start("");
+    // The folder of the tests, which are root's, is not open to other users.
+    let program = service.folder.path("wellspringd");
+    std::fs::copy(env!("CARGO_BIN_EXE_wellspringd"), &program).unwrap();
+    let mut ask = Command::new(program);
+    ask.arg("status")
         .arg("--config")
-        .arg(&config)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.starts_with("wellspringd: no service answers: ") && said.lines().count() == 1,
-        "{said}"
+        .arg(service.folder.path("wellspring.toml"));
+    let said = failed_status(ask.uid(4711).gid(4711));
+    let expected = format!(
+        "wellspringd: no permission to ask the service: {}: Permission denied",
+        service.folder.path("run/web.sock").display()
     );
+    assert!(said.starts_with(&expected), "{said}");
+}
+
+/// Without a configuration a user has a folder of their own, and there is no service.
+#[test]
+fn a_user_without_a_service_hears_of_that_of_root() {
+    if !is_root() || !is_installed("nsenter") {
+        return;
+    }
+    let folder = super::common::Folder::new();
+    std::fs::set_permissions(&folder.0, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = folder.path("wellspringd");
+    std::fs::copy(env!("CARGO_BIN_EXE_wellspringd"), &program).unwrap();
+    let mut start = Command::new("unshare");
+    let script = format!("mount -t tmpfs none /run && exec {}", program.display());
+    start
+        .args(["-m", "sh", "-c", &script])
+        .env_remove("RUNTIME_DIRECTORY");
+    let service = Service::spawn(folder, &mut start);
+    let mut ask = Command::new("nsenter");
+    ask.args(["-m", "-t", &service.child.id().to_string()]);
+    ask.args(["--setuid=4711", "--setgid=4711"])
+        .arg(&program)
+        .arg("status");
+    let said = failed_status(ask.env_remove("XDG_RUNTIME_DIR"));
+    let expected = "wellspringd: no permission to ask the service: /run/wellspring/web.sock: ";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 #[test]
@@ -105,9 +173,10 @@ fn prometheus_scrapes_the_service() {
     let (web, own) = (free_port(), free_port());
     let service = Service::start(&format!("[web]\nlisten = [\"127.0.0.1:{web}\"]\n"));
     let config = service.folder.path("prometheus.yml");
-    let text = format!(
-        "scrape_configs:\n- job_name: wellspring\n  scrape_interval: 1s\n  static_configs:\n  - targets: ['127.0.0.1:{web}']\n"
-    );
+    let text = include_str!("../../../../packaging/prometheus/prometheus.yml");
+    let text = text.replace("127.0.0.1:9464", &format!("127.0.0.1:{web}"));
+    let text =
+        text.replace("  - wellspringd.rules.yml\n", "") + "\nglobal:\n  scrape_interval: 1s\n";
     std::fs::write(&config, text).unwrap();
     let mut command = Command::new("prometheus");
     command

@@ -13,6 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::{Child, Command};
+use wellspring_service::process::privileges::User;
 use wellspring_service::process::sandbox;
 use wellspring_service::{config, enclosure};
 
@@ -114,7 +115,8 @@ fn attempt(name: &str) -> ! {
     match layer {
         Layer::Nothing => {}
         Layer::Whole => {
-            enclosure::enclose(&config, enclosure::user(&config).unwrap()).unwrap();
+            let user = User::named(&config.service.user).unwrap();
+            enclosure::enclose(&config, user).unwrap();
         }
         Layer::Files => {
             set_no_new_privs(true).unwrap();

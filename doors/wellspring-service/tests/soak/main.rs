@@ -6,7 +6,7 @@
 //! first half, and never in the second: there a soak of more than two minutes also fails if the memory of the service grows
 //! by more than 8 MiB. Requests of more than 50 ms are counted and printed, not judged: they depend on the load of the
 //! machine. An echo in the test itself, asked in the same run, shows how many of its requests take as long. It takes a
-//! minute with `WELLSPRING_LONG`, and `cargo xtask soak 60` takes an hour.
+//! minute with `WELLSPRING_LONG`, and an hour with `WELLSPRING_SOAK_MINUTES=60`.
 //!
 //! After that hostile users flood the service, each for two seconds (30 s in an hour's soak), while root asks at every
 //! door. It fails if 1 of 100 requests of root takes more than 50 ms, or one more than 200 ms, without the time for which
