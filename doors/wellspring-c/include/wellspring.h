@@ -93,6 +93,55 @@ uint64_t ws_below(uint64_t count);
 /* Returns a number in [0, 1), a multiple of 2 to the power of -53. Waits and ends the process like ws_u64. */
 double ws_double(void);
 
+/* ---- identifiers ---- */
+
+/*
+ * Writes a UUID of version 4, 122 random bits, to the 16 bytes at id. It may be called wherever ws_fill may, and waits
+ * like ws_fill.
+ *
+ * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+ */
+WS_CHECK int ws_uuid4(uint8_t *id);
+
+/*
+ * Writes a UUID of version 7 to the 16 bytes at id: the time in milliseconds, 18 bits of a counter, 56 random bits. Those
+ * of a thread are in ascending order, also if the clock goes back. The time is up to a tick of the kernel, 1 to 10 ms,
+ * late. A signal handler may call it, and its identifiers may sort before or after those of the call that it interrupted.
+ * Waits like ws_fill.
+ *
+ * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+ */
+WS_CHECK int ws_uuid7(uint8_t *id);
+
+/*
+ * Writes a ULID to the 16 bytes at id: as ws_uuid7, with 62 random bits.
+ *
+ * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+ */
+WS_CHECK int ws_ulid(uint8_t *id);
+
+/*
+ * Writes the text of the UUID at id to text, 36 characters and a zero: hexadecimal digits in lower case, with hyphens.
+ *
+ * Returns WS_OK, or WS_NULL.
+ */
+WS_CHECK int ws_uuid_text(const uint8_t *id, char *text);
+
+/*
+ * Writes the text of the ULID at id to text, 26 characters and a zero: Crockford's base 32 in upper case.
+ *
+ * Returns WS_OK, or WS_NULL.
+ */
+WS_CHECK int ws_ulid_text(const uint8_t *id, char *text);
+
+/*
+ * Writes length bytes, such as a trace id of 16 or 32 from ws_fill, as hexadecimal digits in lower case to text, which has
+ * room for 2 * length characters and a zero, and does not overlap bytes. bytes may be null if the length is 0.
+ *
+ * Returns WS_OK, or WS_NULL or WS_TOO_LONG; after an error nothing was written.
+ */
+WS_CHECK int ws_hex(const void *bytes, size_t length, char *text);
+
 /* ---- the state of the generator of the process ---- */
 
 /* Statistics of the process's generator, none of them secret. Later versions add fields at the end. */

@@ -60,6 +60,25 @@ fn array<const N: usize>() -> [u8; N] {
     }
 }
 
+/// Gives 16 random bytes and the calling thread to `make`.
+#[inline(always)]
+pub(crate) fn with_random(make: impl Fn([u8; 16], CurrentThread)) -> Result<(), wellspring::Error> {
+    #[cold]
+    #[inline(never)]
+    fn random_first() -> Result<([u8; 16], CurrentThread), wellspring::Error> {
+        let engine = first()?;
+        let thread = CurrentThread::find();
+        Ok((engine.bytes_with_thread(thread), thread))
+    }
+
+    let (random, thread) = match known() {
+        Some((engine, thread)) => (engine.bytes_with_thread(thread), thread),
+        None => random_first()?,
+    };
+    make(random, thread);
+    Ok(())
+}
+
 /// Writes length random bytes, fit for keys, to destination. If the generator has no seed of 128 bits yet, the function
 /// waits for one. The length is at most PTRDIFF_MAX. destination may be null if the length is 0.
 ///

@@ -6,6 +6,7 @@
 //! memory    a caller's pointer and length become a slice, or an error
 //! thread    the calling thread, found without the loader
 //! fill      bytes and numbers from the calling thread's tap
+//! ids       identifiers and their text
 //! engine    ws_reseed, ws_generation, ws_stats, ws_version
 //! rng       owned generators
 //! stream    reproducible streams
@@ -16,6 +17,7 @@
 pub mod engine;
 pub mod error;
 pub mod fill;
+pub mod ids;
 mod memory;
 pub mod rng;
 pub mod stream;

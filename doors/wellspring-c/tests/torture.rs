@@ -17,6 +17,15 @@ fn children_never_repeat_their_parent_while_8_threads_draw() {
 }
 
 #[test]
+fn identifiers_repeat_in_no_child_thread_or_handler() {
+    if let Some(program) = compile("torture.c", &["-DDOOR_IDENTIFIERS"]) {
+        for step in ["forks", "spawns", "timer", "cancels", "destructors"] {
+            succeeds(&run(&program, &[step]));
+        }
+    }
+}
+
+#[test]
 fn vfork_and_posix_spawn_do_no_harm() {
     torture("spawns");
 }

@@ -1,11 +1,10 @@
 //! arc4random(3) and its family. They return no errors: without any source of bytes the process ends.
 
 use crate::engine::try_fill;
-use crate::report::count;
 use crate::system;
 use core::ffi::c_void;
 use core::slice;
-use wellspring_os::door_counters::Door;
+use wellspring_os::door_counters::{Door, count};
 
 /// Like arc4random(3).
 #[unsafe(no_mangle)]

@@ -5,10 +5,9 @@
 //! error.
 
 use crate::next::Next;
-use crate::report::count;
 use crate::system::{KeptErrno, call, returned};
 use core::ffi::{CStr, c_char, c_int, c_void};
-use wellspring_os::door_counters::Door;
+use wellspring_os::door_counters::{Door, count};
 
 /// The path of the service's file. Only root can create it.
 const SERVICE_FILE: &CStr = c"/run/wellspring/files/random";

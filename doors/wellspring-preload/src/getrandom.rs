@@ -1,12 +1,11 @@
 //! getrandom(2) and getentropy(3).
 
 use crate::engine::try_fill;
-use crate::report::count;
 use crate::system::{self, returned, set_errno};
 use crate::writable::{passed_before, writable};
 use core::ffi::{c_int, c_uint, c_void};
 use core::slice;
-use wellspring_os::door_counters::Door;
+use wellspring_os::door_counters::{Door, count};
 
 const GRND_NONBLOCK: c_uint = 1;
 const GRND_RANDOM: c_uint = 2;

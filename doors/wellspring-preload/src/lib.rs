@@ -5,13 +5,13 @@
 //! arc4random  arc4random, arc4random_buf, arc4random_uniform
 //! files       open and its family: /dev/random and /dev/urandom, where the service has files
 //! rand_bytes  RAND_bytes and RAND_priv_bytes of OpenSSL, on request
+//! clone_guard gives OpenSSL's generators, and rand(3) on request, new state when the machine was cloned
 //! seccomp     prctl, syscall: prepares for a sandbox that the program enters
 //!
 //! engine      the engine of the process, and errno around its reads
 //! writable    the length of a caller's buffer that may be written
 //! system      system calls, and errno
 //! next        the original functions that ours replace
-//! report      counts for `wellspring run --report`
 //! start       runs before main: reads the environment, finds the original functions
 //! heap        an allocator that does not use malloc
 //! ```
@@ -24,19 +24,20 @@
 //! whose result the program gets: an unknown flag, a bad pointer, an engine without memory or seed.
 
 mod arc4random;
+mod clone_guard;
 mod engine;
 mod files;
 mod getrandom;
 mod heap;
 mod next;
 mod rand_bytes;
-mod report;
 mod seccomp;
 mod start;
 mod system;
 mod writable;
 
 pub use arc4random::{arc4random, arc4random_buf, arc4random_uniform};
+pub use clone_guard::{napi_register_module_v1, wellspring_clone_guard_notices};
 pub use files::*;
 pub use getrandom::{getentropy, getrandom};
 pub use rand_bytes::{RAND_bytes, RAND_priv_bytes};

@@ -11,12 +11,11 @@
 
 use crate::engine::try_fill;
 use crate::next::Next;
-use crate::report::count;
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_int, c_uchar, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use core::{mem, ptr, slice};
-use wellspring_os::door_counters::Door;
+use wellspring_os::door_counters::{Door, count};
 
 /// OpenSSL's results: success, and failure.
 const YES: c_int = 1;

@@ -3,8 +3,10 @@
 //! Earlier calls, from constructors of other libraries, are served as well. They are not counted, and `open` then makes
 //! the system call itself.
 
+use crate::clone_guard;
 use core::ffi::{CStr, c_char, c_int};
-use wellspring_os::door_counters::{DoorCounters, RAND_BYTES_VARIABLE, VARIABLE};
+use wellspring_os::door_counters::{self, RAND_BYTES_VARIABLE, VARIABLE};
+use wellspring_os::repeat;
 
 /// The constructor. glibc's loader passes it the arguments of main.
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
@@ -13,13 +15,21 @@ extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *cons
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return;
     }
+    if let Some(path) = variable(environment, repeat::VARIABLE)
+        && let Err(error) = repeat::start(path, repeat::Library::Preload)
+    {
+        repeat::refuse(error);
+    }
     if variable(environment, RAND_BYTES_VARIABLE) == Some(c"1") {
         crate::rand_bytes::replace();
     }
+    if let Some(words) = variable(environment, clone_guard::VARIABLE) {
+        clone_guard::start(words, variable(environment, clone_guard::PAGE_VARIABLE));
+    }
     if let Some(path) = variable(environment, VARIABLE)
-        && let Ok(counters) = DoorCounters::open(path)
+        && let Some(counters) = door_counters::start(path)
     {
-        crate::report::start(counters);
+        counters.count_program();
     }
 }
 

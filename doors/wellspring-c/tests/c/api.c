@@ -82,6 +82,35 @@ static void check_bad_input(void) {
     CHECK(strstr(ws_strerror(WS_NULL), "null") && ws_strerror(-7) != NULL);
 }
 
+static void check_identifiers(void) {
+    /* RFC 9562 appendix A.6, and the example of the specification of ULIDs. */
+    const uint8_t uuid[16] = {1, 0x7f, 0x22, 0xe2, 0x79, 0xb0, 0x7c, 0xc3, 0x98, 0xc4, 0xdc, 12, 12, 7, 0x39, 0x8f};
+    const uint8_t ulid[16] = {1, 0x56, 0x3e, 0x3a, 0xb5, 0xd3, 0xd6, 0x76, 0x4c, 0x61, 0xef, 0xb9, 0x93, 2, 0xbd, 0x5b};
+    char text[40];
+    memset(text, 'x', sizeof text);
+    CHECK(ws_uuid_text(uuid, text) == WS_OK && text[37] == 'x');
+    CHECK(strcmp(text, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f") == 0);
+    memset(text, 'x', sizeof text);
+    CHECK(ws_ulid_text(ulid, text) == WS_OK && text[27] == 'x');
+    CHECK(strcmp(text, "01ARZ3NDEKTSV4RRFFQ69G5FAV") == 0);
+    CHECK(ws_hex(ulid, 7, text) == WS_OK && strcmp(text, "01563e3ab5d3d6") == 0);
+    CHECK(ws_hex(NULL, 0, text) == WS_OK && text[0] == 0);
+    uint8_t before[16], id[17] = {0};
+    CHECK(ws_uuid7(before) == WS_OK);
+    for (int i = 0; i < 100000; i++) {
+        id[16] = 0xA5;
+        CHECK(ws_uuid7(id) == WS_OK && id[6] >> 4 == 7 && id[8] >> 6 == 2 && memcmp(before, id, 16) < 0);
+        memcpy(before, id, 16);
+        CHECK(ws_uuid4(id) == WS_OK && id[6] >> 4 == 4 && id[8] >> 6 == 2 && memcmp(before, id, 16) != 0);
+        CHECK(ws_ulid(id) == WS_OK && memcmp(before, id, 6) <= 0 && id[16] == 0xA5);
+    }
+    CHECK(ws_uuid4(NULL) == WS_NULL && ws_uuid7(NULL) == WS_NULL && ws_ulid(NULL) == WS_NULL);
+    CHECK(ws_uuid_text(NULL, text) == WS_NULL && ws_uuid_text(id, NULL) == WS_NULL);
+    CHECK(ws_ulid_text(NULL, text) == WS_NULL && ws_ulid_text(id, NULL) == WS_NULL);
+    volatile size_t absurd = SIZE_MAX;
+    CHECK(ws_hex(NULL, 1, text) == WS_NULL && ws_hex(id, 1, NULL) == WS_NULL && ws_hex(id, absurd, text) == WS_TOO_LONG);
+}
+
 static void check_rng(void) {
     ws_rng *one, *two;
     CHECK(ws_rng_new(&one) == WS_OK && ws_rng_new(&two) == WS_OK);
@@ -158,6 +187,7 @@ int main(int argc, char **argv) {
     check_fill();
     check_numbers();
     check_bad_input();
+    check_identifiers();
     check_rng();
     check_stream();
     check_engine();

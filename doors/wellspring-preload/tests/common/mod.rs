@@ -29,6 +29,11 @@ pub(crate) fn compile(source: &str) -> Option<PathBuf> {
     is_installed("cc").then(|| compile_with(Path::new(source), &[]))
 }
 
+/// The same, with further words for the compiler.
+pub(crate) fn compile_linked(source: &str, words: &[&str]) -> Option<PathBuf> {
+    is_installed("cc").then(|| compile_with(Path::new(source), words))
+}
+
 /// Compiles a program of the C library's tests with further words for the compiler, to draw by getrandom. `None` where
 /// there is no compiler.
 pub(crate) fn compile_shared(source: &str, words: &[&str]) -> Option<PathBuf> {
