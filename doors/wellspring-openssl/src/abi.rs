@@ -87,6 +87,8 @@ pub(crate) const TEARDOWN: c_int = 1024;
 pub(crate) const GETTABLE_PARAMS: c_int = 1025;
 pub(crate) const GET_PARAMS: c_int = 1026;
 pub(crate) const QUERY_OPERATION: c_int = 1027;
+/// Since OpenSSL 3.5. Older versions ignore it.
+pub(crate) const RANDOM_BYTES: c_int = 1032;
 
 pub(crate) const RAND_NEWCTX: c_int = 1;
 pub(crate) const RAND_FREECTX: c_int = 2;
@@ -129,6 +131,8 @@ pub(crate) type Generate = unsafe extern "C" fn(
 ) -> c_int;
 pub(crate) type Reseed =
     unsafe extern "C" fn(*mut c_void, c_int, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
+pub(crate) type RandomBytes =
+    unsafe extern "C" fn(*mut c_void, c_int, *mut c_void, usize, c_uint) -> c_int;
 pub(crate) type Nonce =
     unsafe extern "C" fn(*mut c_void, *mut c_uchar, c_uint, usize, usize) -> usize;
 pub(crate) type GetSeed = unsafe extern "C" fn(

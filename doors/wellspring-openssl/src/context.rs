@@ -9,6 +9,7 @@ use core::slice;
 use core::sync::atomic::{AtomicI32, Ordering};
 use std::alloc::{alloc, dealloc};
 use wellspring::Engine;
+use wellspring::pseudo::fill_repeated;
 
 /// The strength of a generator, in bits: that of AES-256 and of ChaCha20.
 const STRENGTH_BITS: c_uint = 256;
@@ -56,13 +57,31 @@ pub(crate) unsafe fn granted<'a>(
     // SAFETY: the same contract.
     let context = unsafe { context.cast::<Context>().as_ref() }?;
     let is_ready = context.state.load(Ordering::Acquire) == abi::STATE_READY;
-    if !is_ready || strength > STRENGTH_BITS || length > MAX_REQUEST_BYTES {
+    if !is_ready || length > MAX_REQUEST_BYTES {
+        return None;
+    }
+    // SAFETY: the same contract.
+    unsafe { caller_bytes(destination, length, strength) }
+}
+
+/// Returns the caller's memory, if its bytes may have this strength.
+///
+/// # Safety
+///
+/// `destination` is null or has `length` bytes that may be written.
+#[inline(always)]
+pub(crate) unsafe fn caller_bytes<'a>(
+    destination: *mut c_uchar,
+    length: usize,
+    strength: c_uint,
+) -> Option<&'a mut [u8]> {
+    if strength > STRENGTH_BITS || isize::try_from(length).is_err() {
         return None;
     }
     if length == 0 {
         return Some(&mut []);
     }
-    // SAFETY: the same contract; `length` is below isize::MAX.
+    // SAFETY: the same contract, and the checks above.
     (!destination.is_null()).then(|| unsafe { slice::from_raw_parts_mut(destination, length) })
 }
 
@@ -152,8 +171,9 @@ unsafe extern "C" fn nonce(
     }
     // SAFETY: the caller has as many bytes as the first answer said, or `most`.
     let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
-    let filled = Engine::try_process().and_then(|engine| engine.try_fill(bytes));
-    if filled.is_ok() { length } else { 0 }
+    let is_filled = fill_repeated(bytes)
+        || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
+    if is_filled { length } else { 0 }
 }
 
 /// Succeeds and does nothing: a context needs no lock, and has no secret to erase.

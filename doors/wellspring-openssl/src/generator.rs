@@ -1,11 +1,11 @@
 //! WELLSPRING: OpenSSL's generators are taps of the engine.
 
 use crate::abi::{self, Dispatch, NO, YES, functions, table};
-use crate::context::{COMMON, entries, granted, mix};
-use crate::report::count;
+use crate::context::{COMMON, caller_bytes, entries, granted, mix};
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use wellspring::Engine;
-use wellspring_os::door_counters::Door;
+use wellspring::pseudo::fill_repeated;
+use wellspring_os::door_counters::{Door, count};
 
 /// The functions of the generator.
 pub(crate) static FUNCTIONS: [Dispatch; entries(2)] = table(
@@ -38,17 +38,45 @@ unsafe extern "C" fn generate(
     }
     // SAFETY: OpenSSL's contract for this function.
     unsafe { mix(additional, additional_length) };
-    let filled = Engine::try_process().and_then(|engine| {
-        if prediction_resistance != 0 {
-            engine.reseed()?;
-        }
-        engine.try_fill(bytes)
-    });
-    if filled.is_err() {
+    let filled = fill_repeated(bytes)
+        || Engine::try_process()
+            .and_then(|engine| {
+                if prediction_resistance != 0 {
+                    engine.reseed()?;
+                }
+                engine.try_fill(bytes)
+            })
+            .is_ok();
+    if !filled {
         return NO;
     }
     count(Door::Provider, length);
     YES
+}
+
+/// The answer of the provider itself to RAND_bytes and RAND_priv_bytes, with no generator of OpenSSL between them.
+///
+/// # Safety
+///
+/// `destination` is null or has `length` bytes that may be written.
+pub(crate) unsafe extern "C" fn random_bytes(
+    _: *mut c_void,
+    _is_private: c_int,
+    destination: *mut c_void,
+    length: usize,
+    strength: c_uint,
+) -> c_int {
+    // SAFETY: the same contract.
+    let Some(bytes) = (unsafe { caller_bytes(destination.cast(), length, strength) }) else {
+        return NO;
+    };
+    let is_filled = bytes.is_empty()
+        || fill_repeated(bytes)
+        || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
+    if is_filled {
+        count(Door::Provider, length);
+    }
+    c_int::from(is_filled)
 }
 
 /// # Safety

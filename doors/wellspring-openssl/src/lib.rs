@@ -6,7 +6,6 @@
 //! context    the common part of both algorithms: contexts and their states
 //! generator  WELLSPRING: OpenSSL's generators are taps of the engine
 //! seed       WELLSPRING-SEED: a seed source beneath OpenSSL's own generator
-//! report     counts for `wellspring run --report`
 //! provider   OSSL_provider_init, the list of algorithms, and the provider's name, version and status
 //! ```
 //!
@@ -19,7 +18,6 @@ mod context;
 mod generator;
 mod parameter;
 mod provider;
-mod report;
 mod seed;
 
 pub use provider::OSSL_provider_init;

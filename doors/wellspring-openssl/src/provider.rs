@@ -1,10 +1,13 @@
 //! OSSL_provider_init, the list of algorithms, and the provider's name, version and status.
 
 use crate::abi::{self, Algorithm, Dispatch, NO, Param, YES, functions, table};
+use crate::generator::random_bytes;
 use crate::parameter::{Answer, answer_all, asks};
-use crate::{generator, report, seed};
+use crate::{generator, seed};
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
+use wellspring_os::door_counters::{self, VARIABLE, variable};
+use wellspring_os::repeat;
 
 /// The algorithms, with the property that a configuration can ask for.
 static ALGORITHMS: [Algorithm; 3] = [
@@ -32,15 +35,29 @@ type Query = unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const Algo
 type Teardown = extern "C" fn(*mut c_void);
 type Gettable = extern "C" fn(*mut c_void) -> *const Param;
 
-static FUNCTIONS: [Dispatch; 5] = table(
+static FUNCTIONS: [Dispatch; 6] = table(
     &[],
     &functions! {
         TEARDOWN: Teardown = teardown,
         GETTABLE_PARAMS: Gettable = gettable,
         GET_PARAMS: abi::GetParams = get_params,
         QUERY_OPERATION: Query = query,
+        RANDOM_BYTES: abi::RandomBytes = random_bytes,
     },
 );
+
+/// Finds what `wellspring run` asks for: the seed, if the program is to draw the same bytes in every run, and the page of
+/// counters.
+fn obey_run() {
+    if let Some(path) = variable(repeat::VARIABLE)
+        && let Err(error) = repeat::start(path, repeat::Library::Provider)
+    {
+        repeat::refuse(error);
+    }
+    if let Some(path) = variable(VARIABLE) {
+        door_counters::start(path);
+    }
+}
 
 /// The entry point: OpenSSL calls it when it loads the provider. Writes the provider's table of functions to `out`.
 ///
@@ -58,7 +75,7 @@ pub unsafe extern "C" fn OSSL_provider_init(
     if out.is_null() || context.is_null() {
         return NO;
     }
-    report::start();
+    obey_run();
     // SAFETY: not null; the caller's promise.
     unsafe {
         out.write(FUNCTIONS.as_ptr().cast());

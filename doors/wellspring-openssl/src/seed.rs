@@ -2,11 +2,11 @@
 
 use crate::abi::{self, Dispatch, NO, YES, functions, table};
 use crate::context::{COMMON, entries, granted};
-use crate::report::count;
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use core::{ptr, slice};
 use wellspring::Engine;
-use wellspring_os::door_counters::Door;
+use wellspring::pseudo::fill_repeated;
+use wellspring_os::door_counters::{Door, count};
 use zeroize::Zeroize;
 
 /// The functions of the seed source.
@@ -114,11 +114,12 @@ unsafe extern "C" fn clear_seed(_: *mut c_void, seed: *mut c_uchar, length: usiz
 }
 
 fn fill(bytes: &mut [u8]) -> bool {
-    let filled = Engine::try_process().and_then(|engine| engine.try_fill(bytes));
-    if filled.is_ok() {
+    let is_filled = fill_repeated(bytes)
+        || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
+    if is_filled {
         count(Door::ProviderSeed, bytes.len());
     }
-    filled.is_ok()
+    is_filled
 }
 
 #[cfg(test)]

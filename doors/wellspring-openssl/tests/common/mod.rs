@@ -33,6 +33,15 @@ pub(crate) fn configuration_in(folder: &Path, change: impl FnOnce(String) -> Str
     path
 }
 
+/// The installed configuration with the line for OpenSSL 3.5.
+pub(crate) fn direct() -> PathBuf {
+    configuration(|text| {
+        let changed = text.replace("# random_provider =", "random_provider =");
+        assert_ne!(changed, text);
+        changed
+    })
+}
+
 /// Runs a shell script under a configuration, in its folder.
 pub(crate) fn run(script: &str, configuration: &Path) -> Run {
     Run::of(script, |command| {
