@@ -1,0 +1,21 @@
+#!/bin/sh
+# build-native.sh FOLDER: builds the native library for the processors that there is a compiler for, and lays each into the
+# folder of the package's classes, with its hash. Maven calls it.
+set -eu
+classes=$1/wellspring/jca
+cd "$(dirname "$0")/../.."
+target=$PWD/target
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+for machine in x86_64 aarch64; do
+    triple=$machine-unknown-linux-gnu
+    if ! { [ -d "$(rustc --print target-libdir --target "$triple")" ] &&
+        { [ "$machine" = "$(uname -m)" ] || command -v "$machine-linux-gnu-gcc" >/dev/null; }; }; then
+        echo "SKIPPED: no library for $machine: it needs $machine-linux-gnu-gcc and rustup target add $triple"
+        continue
+    fi
+    cargo build --release --locked -p wellspring-java --target "$triple" --target-dir "$target"
+    mkdir -p "$classes/linux-$machine"
+    library=$classes/linux-$machine/libwellspring_java.so
+    cp "$target/$triple/release/libwellspring_java.so" "$library"
+    sha256sum < "$library" | cut -c1-64 > "$library.sha256"
+done

@@ -1,0 +1,54 @@
+package wellspring.jca;
+
+import java.security.ProviderException;
+
+/** The functions of the native library, {@code src/main/rust/lib.rs}. */
+final class Native {
+    private static boolean isLoaded;
+
+    private Native() {}
+
+    /**
+     * Loads the library, and waits until the generator is seeded. The other functions need it before.
+     *
+     * @throws ProviderException if there is no library for this system, or if it cannot be loaded
+     */
+    static synchronized void load() {
+        if (!isLoaded) {
+            LibraryFile.load();
+            check(start());
+            isLoaded = true;
+        }
+    }
+
+    /** Throws the exception of an error number. */
+    static void check(int error) {
+        if (error != 0) {
+            throw new ProviderException(message(error));
+        }
+    }
+
+    private static String message(int error) {
+        switch (error) {
+            case 1:
+                return "wellspring: the sources have yielded less noise than a reseed needs";
+            case 2:
+                return "wellspring: no memory that is wiped in a child process (out of memory, or Linux before 4.14)";
+            default:
+                return "wellspring: an error of the engine";
+        }
+    }
+
+    private static native int start();
+
+    static native int fill(byte[] bytes, int offset, int length);
+
+    /** Puts up to 32 bytes into memory of this thread. Returns its address, or the negative of an error number. */
+    static native long draw(int length);
+
+    static native int mix(byte[] data);
+
+    static native int reseed();
+
+    static native long diverge();
+}
