@@ -11,6 +11,7 @@ import os
 import secrets
 import statistics
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -81,6 +82,39 @@ def arrays(rounds):
             "ns a number",
         )
         compare(f"bytes, 100 kB, {algorithm}", lambda: rng.bytes(N), lambda: elements.bytes(N), rounds, N, "ns a byte")
+
+
+def distributions(rounds):
+    """Arrays of 10^5 numbers of distributions with parameters, on one core, and rows of 3 or 10 numbers."""
+    rng, weights = np.random.default_rng(1), np.arange(1, 1001) / 500_500
+    numbers = [
+        ("lognormal", (0, 1)),
+        ("weibull", (1.5,)),
+        ("standard_cauchy", ()),
+        ("gamma", (2.5,)),
+        ("gamma", (0.5,)),
+        ("chisquare", (3,)),
+        ("beta", (2, 5)),
+        ("beta", (0.5, 0.5)),
+        ("standard_t", (5,)),
+        ("geometric", (0.1,)),
+        ("binomial", (20, 0.3)),
+        ("binomial", (1000, 0.3)),
+        ("poisson", (3,)),
+        ("poisson", (100,)),
+        ("choice", (1000, N, True, weights)),
+    ]
+    rows = [("dirichlet", ([1, 2, 5],)), ("multinomial", (100, [0.1] * 10)), ("multivariate_normal", ([0] * 3, np.eye(3) + 1))]
+    for algorithm in ("chacha8", "aes256-ctr"):
+        elements = Elements(1, algorithm=algorithm, threads=1)
+        for method, parameters in numbers + rows:
+            is_row = method in ("dirichlet", "multinomial", "multivariate_normal")
+            count = N // 10 if is_row else N
+            size = {} if method == "choice" else {"size": count}
+            theirs = functools.partial(getattr(rng, method), *parameters, **size)
+            ours = functools.partial(getattr(elements, method), *parameters, **size)
+            name = f"{method}{' rows' if is_row else ' of 1000 weights' if method == 'choice' else parameters}, {algorithm}"
+            compare(name, theirs, ours, rounds, count, "ns an element", 1)
 
 
 def bytes_of_engines(rounds):
@@ -183,6 +217,11 @@ def tokens(rounds):
         "ns a call",
         2000,
     )
+    for name, theirs, call in (
+        ("uuid4()", uuid.uuid4, wellspring.ids.uuid4),
+        ("the text of uuid4()", lambda: str(uuid.uuid4()), wellspring.ids.uuid4_text),
+    ):
+        compare(name, theirs, call, rounds, 1, "ns a call", 2000)
     compare("bytes fit for keys, 100 kB", lambda: os.urandom(N), lambda: wellspring.token_bytes(N), rounds, N, "ns a byte")
 
 
@@ -213,6 +252,7 @@ if __name__ == "__main__":
     print(f"NumPy {np.__version__}, {len(os.sched_getaffinity(0))} cores, medians of {rounds} rounds\n")
     print("| what | NumPy or standard library | wellspring | | ratio | wanted |\n|---|---|---|---|---|---|")
     arrays(rounds)
+    distributions(rounds)
     bytes_of_engines(rounds)
     bytes_on_all_cores(rounds)
     large(rounds)

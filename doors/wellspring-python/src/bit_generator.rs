@@ -244,7 +244,7 @@ impl Stream {
         }
         py.detach(|| {
             let stream = draws.stream();
-            fill_in_pieces(bytes, ALL, &|start, piece| {
+            fill_in_pieces(bytes, 1, ALL, &|start, piece| {
                 stream.at(position_after(&stream, start)).fill(piece);
             });
             let half = draws.half();

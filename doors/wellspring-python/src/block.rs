@@ -9,6 +9,9 @@ use wellspring_pseudo::ElementError;
 /// The bytes of a piece: to make them takes about as long as to start a thread. They fit into the second cache.
 const PIECE_BYTES: usize = 256 << 10;
 
+/// The first index and the outer dimensions of a block: see [`Block`].
+pub(crate) type Start = (u64, Vec<(usize, u64)>);
+
 /// The elements of a block of an array, in the order in which they lie in memory: runs of consecutive indices.
 pub(crate) struct Block {
     first: u64,
@@ -65,7 +68,7 @@ impl Block {
         threads: usize,
         fill: impl Fn(u64, &mut [T]) + Sync,
     ) {
-        fill_in_pieces(out, threads, &|start, piece: &mut [T]| {
+        fill_in_pieces(out, 1, threads, &|start, piece: &mut [T]| {
             let mut rest = piece;
             let mut position = start;
             while !rest.is_empty() {
@@ -83,15 +86,16 @@ impl Block {
 /// As many threads as the process has processors.
 pub(crate) const ALL: usize = 0;
 
-/// Cuts `out` into pieces, which so many threads fill. `fill` gets the number of a piece's first element.
+/// Cuts `out` into pieces of whole rows, which so many threads fill. `fill` gets the number of a piece's first element.
 ///
 /// A machine that has no thread left fills them on fewer.
 pub(crate) fn fill_in_pieces<T: Send>(
     out: &mut [T],
+    row: usize,
     threads: usize,
     fill: &(impl Fn(usize, &mut [T]) + Sync),
 ) {
-    let length = PIECE_BYTES / size_of::<T>();
+    let length = (PIECE_BYTES / size_of::<T>()).next_multiple_of(row);
     if threads == 1 || out.len() < 2 * length {
         return fill(0, out);
     }

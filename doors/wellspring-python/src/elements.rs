@@ -7,14 +7,12 @@ use std::fmt::Display;
 use std::ops::{Add, Mul};
 use wellspring_pseudo::{Algorithm, ElementError, Float, Integer, Path, UnknownAlgorithm};
 
-use crate::block::{Block, fill_in_pieces};
+use crate::block::{Block, Start, fill_in_pieces};
 use crate::buffer::{Buffer, Elements as Out, new_bytes};
+use crate::distributions::{Place, draw, points};
 
 /// Elements that are made before they are scaled: they stay in the first cache.
 const SCALED_AT_A_TIME: usize = 2048;
-
-/// The first index and the outer dimensions of a block: see [`Block`].
-type Start = (u64, Vec<(usize, u64)>);
 
 /// The arrays of a name.
 #[pyclass(frozen, module = "wellspring._native")]
@@ -48,7 +46,7 @@ impl Elements {
 
     fn fill_bytes(&self, py: Python<'_>, bytes: &mut [u8], first: u128, threads: usize) {
         py.detach(|| {
-            fill_in_pieces(bytes, threads, &|start, piece| {
+            fill_in_pieces(bytes, 1, threads, &|start, piece| {
                 let position = first.wrapping_add(start as u128);
                 self.elements.bytes(position, piece);
             });
@@ -278,7 +276,7 @@ impl Elements {
         }
         let permutation = self.elements.permutation(length);
         py.detach(|| {
-            fill_in_pieces(out, threads, &|start, piece| {
+            fill_in_pieces(out, 1, threads, &|start, piece| {
                 for (place, index) in piece.iter_mut().zip(first + start as u64..) {
                     // Below `length`, which is below 2^63.
                     *place = permutation.at(index).map_or(0, |number| number as i64);
@@ -286,6 +284,47 @@ impl Elements {
             });
         });
         Ok(())
+    }
+
+    /// Elements of a distribution, which has these integers and these floats as parameters.
+    fn draw(
+        &self,
+        distribution: &str,
+        parameters: (Vec<i64>, Vec<f64>),
+        out: &Bound<'_, PyAny>,
+        start: Start,
+        threads: usize,
+    ) -> PyResult<()> {
+        let buffer = Buffer::get(out, "out")?;
+        let place = Place {
+            py: out.py(),
+            elements: &self.elements,
+            out: buffer.elements("out")?,
+            start,
+            threads,
+        };
+        draw(distribution, &parameters.0, &parameters.1, place)
+    }
+
+    /// Points of a sequence from number `first` on, scrambled by this name or not.
+    fn points(
+        &self,
+        sequence: &str,
+        dimensions: usize,
+        scramble: bool,
+        out: &Bound<'_, PyAny>,
+        first: u64,
+        threads: usize,
+    ) -> PyResult<()> {
+        let buffer = Buffer::get(out, "out")?;
+        let place = Place {
+            py: out.py(),
+            elements: &self.elements,
+            out: buffer.elements("out")?,
+            start: (first, Vec::new()),
+            threads,
+        };
+        points(sequence, dimensions, scramble, place)
     }
 
     /// Brings the elements of a contiguous buffer into a random order, which depends on their number only. They are

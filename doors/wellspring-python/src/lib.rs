@@ -3,9 +3,11 @@
 //! ```text
 //! secrets         the engine of the process: bytes, integers, fractions
 //! tokens          the same bytes as text
+//! ids             identifiers
 //! format          what the elements of such memory are
 //! buffer          an object of Python with memory that is written to
 //! block           which elements of an array a call makes, cut into pieces for threads
+//! distributions   gamma, Poisson and others; rows of numbers; points of sequences
 //! elements        arrays whose element i depends on the name and on i alone
 //! draws           a stream behind a buffer, as NumPy's generators read it
 //! bit_generator   the functions that NumPy calls, written into its struct
@@ -17,9 +19,11 @@
 mod bit_generator;
 mod block;
 mod buffer;
+mod distributions;
 mod draws;
 mod elements;
 mod format;
+mod ids;
 mod secrets;
 mod tokens;
 
@@ -33,7 +37,9 @@ mod _native {
     #[pymodule_export]
     use crate::elements::Elements;
     #[pymodule_export]
-    use crate::secrets::{fill, randbelow, randbits, random, token_bytes};
+    use crate::ids::{trace_id, ulid, uuid4_bytes, uuid4_text, uuid7_bytes, uuid7_text};
+    #[pymodule_export]
+    use crate::secrets::{diverge_from_clones, fill, randbelow, randbits, random, token_bytes};
     #[pymodule_export]
     use crate::tokens::{token_hex, token_urlsafe};
 }

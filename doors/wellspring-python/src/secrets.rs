@@ -36,6 +36,12 @@ pub(crate) fn token_length(nbytes: Option<isize>) -> PyResult<usize> {
         .map_err(|_| PyValueError::new_err("nbytes must not be negative"))
 }
 
+/// Separates this process from all copies of it, as `Engine::diverge_from_clones` does. Returns the new generation.
+#[pyfunction]
+pub(crate) fn diverge_from_clones(py: Python<'_>) -> u64 {
+    py.detach(|| wellspring::Engine::process().diverge_from_clones())
+}
+
 /// Fills a writable buffer with random bytes fit for keys, on all cores.
 #[pyfunction]
 pub(crate) fn fill(py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -44,7 +50,7 @@ pub(crate) fn fill(py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
     if bytes.len() < RELEASE_FROM_BYTES {
         wellspring::fill(bytes);
     } else {
-        py.detach(|| fill_in_pieces(bytes, ALL, &|_, piece| wellspring::fill(piece)));
+        py.detach(|| fill_in_pieces(bytes, 1, ALL, &|_, piece| wellspring::fill(piece)));
     }
     Ok(())
 }

@@ -120,6 +120,29 @@ def test_a_seeded_global_generator_keeps_its_sequence(tmp_path: Path) -> None:
     assert run(SEEDED, page(tmp_path)) == [[True, True]]
 
 
+ENGINE = """
+import json, sys
+import wellspring.clone_guard as guard
+from wellspring._native import diverge_from_clones
+guard.install(sys.argv[1])
+
+def least(call):
+    # A reseed that is due meanwhile adds to some changes of the generation.
+    changes = []
+    for _ in range(9):
+        before = diverge_from_clones()
+        call()
+        changes.append(diverge_from_clones() - before)
+    return min(changes)
+
+print(json.dumps({"changes": least(guard.heal) > least(int)}))
+"""
+
+
+def test_a_call_of_heal_separates_the_engine_from_its_copies_too(tmp_path: Path) -> None:
+    assert run(ENGINE, page(tmp_path)) == [{"changes": True}]
+
+
 OLDER = """
 import json, random, sys
 random.seed(3)

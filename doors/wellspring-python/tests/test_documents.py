@@ -20,12 +20,28 @@ def run(program, capsys):
     return names, capsys.readouterr().out.splitlines()
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_program_runs_and_prints_what_it_says(document, capsys):
-    assert programs(document)
-    for program in programs(document):
-        said = re.findall(r"^# ([0-9a-f]{64})$", program, re.MULTILINE)
-        assert run(program, capsys)[1] == said
+def test_every_document_has_programs():
+    assert all(map(programs, DOCUMENTS))
+
+
+@pytest.mark.parametrize(("document", "number"), [(name, i) for name in DOCUMENTS for i in range(len(programs(name)))])
+def test_every_program_runs_and_prints_what_it_says(document, number, capsys):
+    program = programs(document)[number]
+    for package in re.findall(r"^(?:from|import) (\w+)", program, re.MULTILINE):
+        pytest.importorskip(package)
+    said = re.findall(r"^# ([0-9a-f]{64})$", program, re.MULTILINE)
+    assert run(program, capsys)[1] == said
+
+
+@pytest.mark.parametrize("package", ["pandas", "pyarrow", "polars"])
+def test_the_columns_of_the_document_are_those_of_the_ids(package, capsys):
+    pytest.importorskip(package)
+    (program,) = (program for program in programs("docs/science.md") if f"import {package} " in program)
+    names, _ = run(program, capsys)
+    expected = names["name"].standard_normal(1000)
+    np.testing.assert_array_equal(names["table"]["noise"], expected)
+    if package == "pandas":
+        np.testing.assert_array_equal(names["part"]["noise"], expected[400:500])
 
 
 def test_the_blocks_are_the_slices_that_the_document_names(capsys):

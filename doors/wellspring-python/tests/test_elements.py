@@ -23,6 +23,9 @@ KINDS = {
     "exponential": lambda e, size, **k: e.exponential(1.5, size, **k),
     "integers": lambda e, size, **k: e.integers(-5, 1000, size, **k),
     "integers of 64 bits": lambda e, size, **k: e.integers(0, 2**64, size, "uint64", **k),
+    "gamma": lambda e, size, **k: e.gamma(0.7, 2, size, **k),
+    "lognormal": lambda e, size, **k: e.lognormal(0.5, 0.3, size, **k),
+    "poisson": lambda e, size, **k: e.poisson(40, size, **k),
     "integers of 8 bits": lambda e, size, **k: e.integers(0, 6, size, "int8", endpoint=True, **k),
 }
 kinds = pytest.mark.parametrize("kind", KINDS)

@@ -4,6 +4,7 @@
 for                    use
 =====================  ===========================================================================
 keys, tokens, nonces   `token_bytes`, `fill`, `wellspring.secrets`, `SystemRandom`
+identifiers            `wellspring.ids`: UUIDs of versions 4 and 7, ULIDs, trace ids
 NumPy generators       `wellspring.random`: bit generators and `default_rng`
 reproducible arrays    `wellspring.random.Elements`: the same on any number of threads and machines
 clusters               `wellspring.dask`
@@ -27,9 +28,10 @@ from wellspring.secrets import SystemRandom as SystemRandom
 if TYPE_CHECKING:
     from wellspring import clone_guard as clone_guard
     from wellspring import dask as dask
+    from wellspring import ids as ids
     from wellspring import random as random
 
-_MODULES = ("clone_guard", "dask", "random")
+_MODULES = ("clone_guard", "dask", "ids", "random")
 
 __all__ = ["SystemRandom", "fill", "random", "secrets", "token_bytes"]
 __version__ = "0.1.0"

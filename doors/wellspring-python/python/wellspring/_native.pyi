@@ -8,6 +8,9 @@ _Buffer = Any
 _Start = tuple[int, list[tuple[int, int]]]
 _Words = tuple[int, int, int, int] | list[int]
 
+def diverge_from_clones() -> int:
+    """Separate this process from all copies of it. Return the new generation of the engine."""
+
 def token_bytes(nbytes: int | None = None) -> bytes:
     """Return nbytes random bytes that are fit for keys, without an argument 32."""
 
@@ -28,6 +31,24 @@ def randbelow(n: int) -> int:
 
 def random() -> float:
     """Return a multiple of 2**-53 from 0 to 1, without 1."""
+
+def uuid4_bytes() -> builtins.bytes:
+    """Return the bytes of a UUID of version 4."""
+
+def uuid7_bytes() -> builtins.bytes:
+    """Return the bytes of a UUID of version 7."""
+
+def uuid4_text() -> str:
+    """Return the text of a UUID of version 4."""
+
+def uuid7_text() -> str:
+    """Return the text of a UUID of version 7."""
+
+def ulid() -> str:
+    """Return the text of a ULID: 26 digits of Crockford's base 32."""
+
+def trace_id(nbytes: int = 16) -> str:
+    """Return a trace id of 16 or 32 random bytes, as hexadecimal digits."""
 
 def install_engine(capsule: Any) -> None: ...
 
@@ -55,4 +76,15 @@ class Elements:
     ) -> None: ...
     def integers(self, out: _Buffer, start: _Start, bounds: tuple[int, int], threads: int) -> None: ...
     def permutation(self, out: _Buffer, first: int, length: int, threads: int) -> None: ...
+    def draw(
+        self,
+        distribution: str,
+        parameters: tuple[list[int], list[float]],
+        out: _Buffer,
+        start: _Start,
+        threads: int,
+    ) -> None: ...
+    def points(
+        self, sequence: str, dimensions: int, scramble: bool, out: _Buffer, first: int, threads: int
+    ) -> None: ...
     def shuffle(self, x: _Buffer) -> None: ...

@@ -65,6 +65,37 @@ def checked_memory(out: Any) -> Any:
     return out
 
 
+def checked_number(value: Any, name: str) -> float:
+    """Return a finite number."""
+    if isinstance(value, (str, bytes, bytearray)) or getattr(value, "ndim", 0) != 0:
+        raise TypeError(f"{name} must be a number")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number") from None
+    except OverflowError:
+        raise ValueError(f"{name} must be finite in float64") from None
+    if not abs(number) < float("inf"):
+        raise ValueError(f"{name} must be finite")
+    return number
+
+
+def checked_scale(scale: Any) -> float:
+    """Return a number from 0 on."""
+    number = checked_number(scale, "scale")
+    if number < 0:
+        raise ValueError("scale must not be negative")
+    return number
+
+
+def checked_integer(value: Any, name: str) -> int:
+    """Return an integer."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer") from None
+
+
 def block(shape: Shape, first: int, at: Iterable[int] | None, of: Iterable[int] | None) -> tuple[int, Outer]:
     """Return the index of the first element, and the outer dimensions: how many, and how far apart.
 

@@ -8,7 +8,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from wellspring import _native
-from wellspring.random._blocks import Shape, block, checked_first, checked_length, checked_memory, into, numpy_for
+from wellspring.random._blocks import (
+    Shape,
+    block,
+    checked_first,
+    checked_integer,
+    checked_length,
+    checked_memory,
+    checked_number,
+    checked_scale,
+    into,
+    numpy_for,
+)
+from wellspring.random._distributions import Distributions
 from wellspring.random._names import Path, checked_algorithm, checked_path, checked_seed, fresh_seed, words_of
 from wellspring.random._shuffle import shuffled
 
@@ -18,7 +30,7 @@ _INTEGERS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "u
 Size = int | Iterable[int] | None
 
 
-class Elements:
+class Elements(Distributions):
     """Arrays of random numbers, named by an algorithm, a seed and a path.
 
     Element i of an array depends on the name, the kind of numbers and i alone. Any number of threads, any cut into
@@ -46,7 +58,8 @@ class Elements:
         Instead of consecutive elements, the block that begins at `at` in an array of the shape `of`:
         ``random((10, 5), at=(20, 40), of=(100, 100))`` equals ``random((100, 100))[20:30, 40:45]``.
     dtype
-        'float64' (the default) or 'float32'; for integers any of 8 to 64 bits.
+        'float64' (the default) or 'float32'; for integers any of 8 to 64 bits. Distributions without a dtype give float64 or
+        int64.
     out
         An array to fill and return, or any object with a writable buffer. With strides, element i is the i-th one in
         C order.
@@ -146,7 +159,7 @@ class Elements:
         of: Iterable[int] | None = None,
     ) -> Any:
         """Return low + (high - low) * u, u uniform in [0, 1). Rounding can give high, as in NumPy."""
-        start, end = _number(low, "low"), _number(high, "high")
+        start, end = checked_number(low, "low"), checked_number(high, "high")
         step = end - start
         if not abs(step) < float("inf"):
             raise OverflowError("high - low must be finite")
@@ -178,7 +191,7 @@ class Elements:
         of: Iterable[int] | None = None,
     ) -> Any:
         """Return normal numbers with the mean loc and the standard deviation scale."""
-        affine = (_number(loc, "loc"), _scale(scale))
+        affine = (checked_number(loc, "loc"), checked_scale(scale))
         return self._floats("normal", affine, size, dtype, out, first, at, of)
 
     def exponential(
@@ -193,7 +206,7 @@ class Elements:
         of: Iterable[int] | None = None,
     ) -> Any:
         """Return exponential numbers with the mean scale."""
-        factor = _scale(scale)
+        factor = checked_scale(scale)
         affine = None if factor == 1 else (0.0, factor)
         return self._floats("exponential", affine, size, dtype, out, first, at, of)
 
@@ -214,7 +227,9 @@ class Elements:
 
         All have exactly the same probability.
         """
-        start, end = (0, _integer(low, "low")) if high is None else (_integer(low, "low"), _integer(high, "high"))
+        start, end = checked_integer(low, "low"), 0 if high is None else checked_integer(high, "high")
+        if high is None:
+            start, end = 0, start
         last = end if endpoint else end - 1
         if start > last:
             raise ValueError("low >= high" if not endpoint else "low > high")
@@ -332,31 +347,3 @@ def _checked_threads(threads: int | None) -> int | None:
     if not 1 <= count < 1 << 32:
         raise ValueError("threads must be from 1 to 2**32 - 1")
     return count
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, (str, bytes, bytearray)) or getattr(value, "ndim", 0) != 0:
-        raise TypeError(f"{name} must be a number")
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number") from None
-    except OverflowError:
-        raise ValueError(f"{name} must be finite in float64") from None
-    if not abs(number) < float("inf"):
-        raise ValueError(f"{name} must be finite")
-    return number
-
-
-def _scale(scale: Any) -> float:
-    number = _number(scale, "scale")
-    if number < 0:
-        raise ValueError("scale must not be negative")
-    return number
-
-
-def _integer(value: Any, name: str) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer") from None

@@ -1,0 +1,36 @@
+"""Identifiers: UUIDs of versions 4 and 7 (RFC 9562), ULIDs and trace ids.
+
+`uuid4` and `uuid7` return `uuid.UUID`, as the functions of these names in the standard library do; those with `_text` and
+`_bytes` return the text or 16 bytes at once. UUIDs of version 7 and ULIDs begin with the time in
+milliseconds, and those of a thread are in ascending order, also if the clock goes back. They do not repeat in threads
+and in children after a fork.
+"""
+
+from uuid import UUID, SafeUUID
+
+from wellspring._native import trace_id, ulid, uuid4_bytes, uuid4_text, uuid7_bytes, uuid7_text
+
+__all__ = ["trace_id", "ulid", "uuid4", "uuid4_bytes", "uuid4_text", "uuid7", "uuid7_bytes", "uuid7_text"]
+
+_new = UUID.__new__
+# The class refuses an assignment. Its constructor does this as well, after 0.5 microseconds of checks.
+_set = object.__setattr__
+_number = int.from_bytes
+_UNKNOWN = SafeUUID.unknown
+
+
+def _uuid(made: bytes) -> UUID:
+    uuid = _new(UUID)
+    _set(uuid, "int", _number(made, "big"))
+    _set(uuid, "is_safe", _UNKNOWN)
+    return uuid
+
+
+def uuid4() -> UUID:
+    """Return a UUID of version 4: 122 random bits."""
+    return _uuid(uuid4_bytes())
+
+
+def uuid7() -> UUID:
+    """Return a UUID of version 7: the time, a counter, 56 random bits."""
+    return _uuid(uuid7_bytes())

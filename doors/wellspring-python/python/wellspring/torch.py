@@ -1,0 +1,178 @@
+"""Tensors of PyTorch with the bits of `wellspring.random.Elements`, made on the device.
+
+    >>> from wellspring.torch import Elements
+    >>> x = Elements(2026, "3/0", device="cpu").random((1000, 1000))
+
+Element i depends on the seed, the path and i alone: not on the device, the number of threads or of workers of a `DataLoader`,
+`torch.compile` or the version of PyTorch. `torch.manual_seed` changes nothing.
+
+For the random part of an item of a dataset, take the number of the item as the index or as part of the path:
+
+    >>> noise = Elements(2026, (3, 0)).standard_normal(64, first=64 * 17)
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import import_module
+from typing import Any
+
+try:
+    torch: Any = import_module("torch")
+except ModuleNotFoundError as missing:
+    raise ImportError("wellspring.torch needs PyTorch 2.15 or later: pip install torch") from missing
+
+from wellspring.random import _device_normals, _device_words
+from wellspring.random._blocks import checked_shape
+from wellspring.random._names import Path
+
+__all__ = ["Elements"]
+
+# Elements that are made at a time, unless a compiler sees the whole: an intermediate result stays in the cache of a CPU.
+_AT_A_TIME = 1 << 20
+
+
+class _Operations:
+    """What the shared modules ask for. Words of 32 bits are int32, whose sums wrap."""
+
+    where = staticmethod(torch.where)
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+
+    @staticmethod
+    def least(x: Any, y: float) -> Any:
+        return x.clamp(max=y)
+
+    def full(self, index: int) -> Any:
+        return torch.tensor(index, dtype=torch.int64, device=self.device)
+
+    def iota(self, length: int) -> Any:
+        return torch.arange(length, dtype=torch.int64, device=self.device)
+
+    @staticmethod
+    def word(number: int) -> Any:
+        return _device_words.signed(number, 32)
+
+    @staticmethod
+    def halves(number: Any) -> tuple[Any, Any]:
+        return number.to(torch.int32), (number >> 32).to(torch.int32)
+
+    @staticmethod
+    def rotated(x: Any, bits: int) -> Any:
+        return x << bits | x >> 32 - bits & (1 << bits) - 1
+
+    @staticmethod
+    def repeat(times: int, body: Any, state: Any) -> Any:
+        for _ in range(times):
+            state = body(state)
+        return state
+
+    @staticmethod
+    def stack(parts: list[Any]) -> Any:
+        return torch.stack(parts, -1)
+
+    @staticmethod
+    def taken(parts: Any, places: Any) -> Any:
+        return torch.take_along_dim(parts, places[..., None], dim=-2)
+
+    @staticmethod
+    def double(number: Any) -> Any:
+        return number.to(torch.float64)
+
+    @staticmethod
+    def whole(x: Any) -> Any:
+        return x.to(torch.int64)
+
+    @staticmethod
+    def bits(x: Any) -> Any:
+        return x.view(torch.int64)
+
+    @staticmethod
+    def from_bits(bits: Any) -> Any:
+        return bits.view(torch.float64)
+
+    def table(self, name: str) -> Any:
+        return _table(name, self.device)
+
+
+@functools.cache
+def _table(name: str, device: Any) -> Any:
+    return torch.tensor(_device_normals.tables()[name == "densities"], dtype=torch.float64, device=device)
+
+
+def _wide(words: Any) -> Any:
+    return words.contiguous().view(torch.int64)[..., 0]
+
+
+class Elements:
+    """Tensors of PyTorch, named by a seed and a path: see `wellspring.random.Elements`. The algorithm is chacha8.
+
+    All methods take the size, and as `wellspring.random.Elements` the index of the first element, or `at` and `of`.
+    """
+
+    def __init__(self, seed: Any, path: Path = (), device: Any = "cpu") -> None:
+        self.device = torch.device(device)
+        self._key = [_device_words.signed(word, 32) for word in _device_words.key_words(seed, path)]
+
+    def bits(self, size: Any, dtype: Any = torch.uint32, *, first: int = 0, at: Any = None, of: Any = None) -> Any:
+        """Return the words of the stream, as uint32 or uint64, or the same bits as int32 or int64."""
+        _check(dtype, (torch.uint32, torch.uint64, torch.int32, torch.int64))
+        is_wide = dtype in (torch.uint64, torch.int64)
+        return self._words(_device_words.STREAM_ROW, size, 2 if is_wide else 1, first, at, of)[0].view(dtype)
+
+    def random(self, size: Any, dtype: Any = torch.float32, *, first: int = 0, at: Any = None, of: Any = None) -> Any:
+        """Return uniform numbers in [0, 1), as float32 or float64: 0 can come, 1 cannot."""
+        _check(dtype, (torch.float32, torch.float64))
+        if dtype == torch.float64:
+            return _device_normals.uniform(_Operations, self.bits(size, torch.int64, first=first, at=at, of=of))
+        bits = self.bits(size, torch.int32, first=first, at=at, of=of)
+        return (bits >> 8 & (1 << 24) - 1).to(torch.float32) * 2.0**-24
+
+    def standard_normal(
+        self, size: Any, dtype: Any = torch.float32, *, first: int = 0, at: Any = None, of: Any = None
+    ) -> Any:
+        """Return normal numbers with mean 0 and variance 1, as float32 or float64. The device needs float64."""
+        _check(dtype, (torch.float32, torch.float64))
+        word, index = self._words(_device_words.NORMAL_ROW, size, 2, first, at, of)
+        xp = _Operations(self.device)
+        _, x, is_inside = _device_normals.draw(xp, word)
+        made = _device_normals.with_sign(xp, x, word)
+        places = (~is_inside).nonzero(as_tuple=True)
+        made[places] = self._finished(xp, word[places], index[places])
+        return made.to(dtype)
+
+    def _finished(self, xp: Any, word: Any, index: Any) -> Any:
+        """Give the elements of these words and indices more words, and return their numbers."""
+        made = torch.empty_like(word, dtype=torch.float64)
+        left, turn, high = torch.arange(len(word), device=self.device), 0, xp.word(_device_words.NORMAL_ROW >> 32)
+        while len(left):
+            if turn % 4 == 0:
+                block = xp.stack(_device_words.blocks(xp, self._key, (1 + turn // 4, high), index[left]))
+            first, second = (_wide(block[:, turn % 4 * 4 + i :][:, :2]) for i in (0, 2))
+            number, sign, is_done = _device_normals.go_on(xp, word[left], first, second)
+            made[left] = _device_normals.with_sign(xp, number, sign)
+            word[left] = sign
+            left, block, turn = left[~is_done], block[~is_done], turn + 1
+        return made
+
+    def _words(self, row: int, size: Any, words: int, first: int, at: Any, of: Any) -> tuple[Any, Any]:
+        """Return the words as int32 or int64, and the indices of their elements if these are normal numbers."""
+        shape, xp = checked_shape(size, "size"), _Operations(self.device)
+        origin, known, outer, run = _device_words.plan(shape, words, first, at, of)
+        step = run if outer or torch.compiler.is_compiling() else _AT_A_TIME
+        pieces = [torch.empty(0, words, dtype=torch.int32, device=self.device)]
+        for start in range(0, run, max(step, 1)):
+            piece = origin + start, known, outer, min(step, run - start)
+            pieces.append(_device_words.words(xp, self._key, row, piece, words))
+        made = pieces[-1] if len(pieces) < 3 else torch.cat(pieces)
+        made = _wide(made) if words == 2 else made[..., 0]
+        index = None
+        if row != _device_words.STREAM_ROW:
+            index = (_device_words.indices(xp, origin, outer)[..., None] + xp.iota(run)).reshape(shape)
+        return made.reshape(shape), index
+
+
+def _check(dtype: Any, allowed: tuple[Any, ...]) -> None:
+    if dtype not in allowed:
+        raise TypeError(f"dtype {dtype} is not one of {', '.join(map(str, allowed))}")

@@ -1,0 +1,105 @@
+"""Tensors of PyTorch with the bits of the CPU's `Elements`."""
+
+import numpy as np
+import pytest
+from conftest import DEVICE_KINDS, assert_same_bits, numbers_of_the_cpu, programs_of
+
+torch = pytest.importorskip("torch")
+from wellspring.torch import Elements  # noqa: E402
+
+kinds = pytest.mark.parametrize("kind", DEVICE_KINDS)
+
+
+def made(kind, size, elements=None, **keywords):
+    method, dtype = DEVICE_KINDS[kind]
+    return getattr(elements or Elements(2026, "3/0/17"), method)(size, getattr(torch, dtype), **keywords)
+
+
+@kinds
+def test_the_bits_are_those_of_the_cpu(kind):
+    assert_same_bits(made(kind, 10**6), numbers_of_the_cpu(kind, 10**6))
+
+
+@pytest.mark.heavy
+@kinds
+def test_the_bits_of_many_elements_are_those_of_the_cpu(kind):
+    # More at a time than are made at a time.
+    length = 5 * 10**6
+    for first in range(0, 10**8, length):
+        assert_same_bits(made(kind, length, first=first), numbers_of_the_cpu(kind, length, first))
+
+
+@kinds
+@pytest.mark.parametrize("first", [1, 15, 2**32 - 8, 2**36 - 3, 2**63 - 5, 2**64 - 30])
+def test_the_first_index_may_be_any(kind, first):
+    assert_same_bits(made(kind, (10, 3), first=first), numbers_of_the_cpu(kind, (10, 3), first))
+
+
+@pytest.mark.parametrize("kind", ["random", "random float64", "standard_normal"])
+@pytest.mark.parametrize(
+    ("at", "shape"),
+    [((3, 7, 11), (5, 6, 7)), ((3, 16, 32), (10, 8, 16)), ((0, 5, 0), (40, 3, 48)), ((1, 2, 3), (0, 2, 2))],
+)
+def test_a_block_is_the_slice_of_the_whole(kind, at, shape):
+    place = {"at": at, "of": (40, 32, 48)}
+    assert_same_bits(made(kind, shape, **place), numbers_of_the_cpu(kind, shape, **place))
+
+
+def test_signed_integers_have_the_same_bits():
+    for unsigned, signed in ((torch.uint32, torch.int32), (torch.uint64, torch.int64)):
+        elements = Elements(5)
+        assert elements.bits(100, unsigned).view(signed).equal(elements.bits(100, signed))
+
+
+class Noisy(torch.utils.data.Dataset):
+    """An item is its number with noise that depends on this number alone."""
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, number):
+        return number + Elements(2026, "3/0/17").standard_normal(8, first=8 * number)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_the_workers_of_a_data_loader_do_not_matter(workers):
+    loader = torch.utils.data.DataLoader(Noisy(), batch_size=7, num_workers=workers)
+    expected = np.arange(40, dtype="float32")[:, None] + numbers_of_the_cpu("standard_normal", (40, 8))
+    assert_same_bits(torch.cat(list(loader)), expected)
+
+
+@pytest.mark.heavy
+@kinds
+def test_a_compiled_function_makes_the_same_bits(kind):
+    compiled = torch.compile(lambda length: made(kind, length))
+    assert_same_bits(compiled(10**5), numbers_of_the_cpu(kind, 10**5))
+
+
+def test_a_seed_sequence_is_the_same_name():
+    sequence = np.random.SeedSequence(2026, spawn_key=(3, 0, 17))
+    assert_same_bits(made("random", 100, Elements(sequence)), numbers_of_the_cpu("random", 100))
+
+
+def test_wrong_arguments_are_refused():
+    elements = Elements(5)
+    for error, call in [
+        (TypeError, lambda: elements.random(10, torch.int32)),
+        (TypeError, lambda: elements.bits(10, torch.float32)),
+        (TypeError, lambda: Elements(1.5)),
+        (TypeError, lambda: Elements(np.random.SeedSequence(5), path=1)),
+        (ValueError, lambda: elements.random(-1)),
+        (ValueError, lambda: elements.random(2, first=2**64 - 1)),
+        (ValueError, lambda: elements.random((2, 2), at=(0, 0))),
+        (ValueError, lambda: elements.random((2, 2), at=(9, 9), of=(10, 10))),
+    ]:
+        with pytest.raises(error):
+            call()
+
+
+def test_the_program_of_the_document_runs():
+    (program,) = programs_of("docs/accelerators.md")["PyTorch"]
+    names = {}
+    exec(compile(program, "document", "exec"), names)  # noqa: S102
+    assert_same_bits(names["x"], numbers_of_the_cpu("random", (1000, 1000)))
+    assert_same_bits(names["y"], numbers_of_the_cpu("standard_normal", 1000, 7000))
+    assert_same_bits(torch.cat(names["batches"]), numbers_of_the_cpu("random", (40, 8)))
