@@ -11,6 +11,11 @@ pub fn session_id() -> Uuid {
     Builder::from_random_bytes(wellspring::bytes()).into_uuid()
 }
 
+/// uuid: a UUID of version 7, for keys of a database: a thread's are in ascending order.
+pub fn row_id() -> Uuid {
+    Uuid::from_bytes(wellspring::ids::uuid7())
+}
+
 /// rayon: a key for each of many records. The threads of the pool read from their own taps and share nothing.
 pub fn keys(count: usize) -> Vec<[u8; 32]> {
     (0..count)
@@ -82,6 +87,17 @@ mod tests {
     fn uuids_are_of_version_4_and_differ() {
         assert_eq!(session_id().get_version_num(), 4);
         assert_ne!(session_id(), session_id());
+    }
+
+    #[test]
+    fn uuids_of_version_7_ascend_and_have_the_text_of_the_crate_uuid() {
+        let first = row_id();
+        assert_eq!(first.get_version_num(), 7);
+        assert_eq!(
+            *wellspring::ids::uuid_text(first.into_bytes()),
+            first.to_string()
+        );
+        assert!(first < row_id());
     }
 
     #[test]

@@ -3,16 +3,21 @@
 use crate::commands::bench::BenchRequest;
 use crate::commands::bytes::BytesRequest;
 use crate::commands::check::CheckRequest;
+#[cfg(target_os = "linux")]
 use crate::commands::generation::GenerationRequest;
+#[cfg(target_os = "linux")]
 use crate::commands::host_service::{ServeRequest, StatusRequest};
+#[cfg(target_os = "linux")]
 use crate::commands::kernel::KernelRequest;
 use crate::commands::manual::{CompletionsRequest, ManRequest};
 use crate::commands::replay::ReplayRequest;
+#[cfg(target_os = "linux")]
 use crate::commands::run::RunRequest;
 use crate::commands::seed::SeedRequest;
 use crate::commands::sources::SourcesRequest;
 use crate::commands::stats::StatsRequest;
 use crate::commands::test::TestRequest;
+use crate::commands::uuid::UuidRequest;
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::error::ErrorKind;
@@ -27,7 +32,6 @@ use clap::{CommandFactory, Parser, Subcommand};
     name = "wellspring",
     version,
     arg_required_else_help = false,
-    disable_help_subcommand = true,
     after_help = "\
 Exit status:
   0  success, also when the reader of a pipe has closed it
@@ -44,6 +48,7 @@ struct Arguments {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Bytes(Box<BytesRequest>),
+    Uuid(UuidRequest),
     Replay(ReplayRequest),
     Check(CheckRequest),
     Stats(StatsRequest),
@@ -51,10 +56,15 @@ pub(crate) enum Command {
     Test(TestRequest),
     Bench(BenchRequest),
     Seed(SeedRequest),
+    #[cfg(target_os = "linux")]
     Generation(GenerationRequest),
+    #[cfg(target_os = "linux")]
     Serve(ServeRequest),
+    #[cfg(target_os = "linux")]
     Status(StatusRequest),
+    #[cfg(target_os = "linux")]
     Kernel(KernelRequest),
+    #[cfg(target_os = "linux")]
     Run(RunRequest),
     Completions(CompletionsRequest),
     Man(ManRequest),

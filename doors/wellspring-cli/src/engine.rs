@@ -1,7 +1,7 @@
 //! The arguments that choose an engine, and the engine made from them.
 
 use crate::failure::{Failure, say};
-use crate::values::{available, backends, modes, prfs};
+use crate::values::{available, named};
 use clap::Args;
 use std::path::PathBuf;
 use wellspring::seed_file::{SeedFileError, SeedFound};
@@ -15,15 +15,15 @@ pub(crate) struct EngineRequest {
     /// canonical: under the lock of the one generator, 4096 bytes at a time. concurrent: the lock is held only to
     /// reserve the bytes. per-node: the same, with the generator of the reader's NUMA node. per-thread: from the
     /// thread's own tap, without a lock.
-    #[arg(long, value_name = "MODE", value_parser = modes())]
+    #[arg(long, value_name = "MODE", value_parser = named(&Mode::ALL, Mode::name))]
     mode: Option<Mode>,
 
     /// The cipher [default: aes256 where the CPU has instructions for it]
-    #[arg(long, value_name = "PRF", value_parser = prfs(), conflicts_with = "backend")]
+    #[arg(long, value_name = "PRF", value_parser = named(&Prf::ALL, Prf::name), conflicts_with = "backend")]
     prf: Option<Prf>,
 
     /// The implementation of the cipher [default: the best on this CPU]
-    #[arg(long, value_name = "NAME", value_parser = backends())]
+    #[arg(long, value_name = "NAME", value_parser = named(Backend::ALL, Backend::name))]
     backend: Option<Backend>,
 
     /// Nodes and CPUs, like nodes=4,cpus=8 [default: those of this machine]
@@ -78,7 +78,7 @@ impl EngineRequest {
             // A file that does not exist yet is made. So it is its folder that does not exist.
             if let SeedFound::Refused(SeedFileError::File(FileFault::System(error))) =
                 seed_file.found
-                && matches!(error.number(), libc::ENOENT | libc::ENOTDIR)
+                && (error.is_not_found() || error.is_no_folder())
             {
                 return Err(Failure::input(format!("{name}: {error}")));
             }

@@ -10,6 +10,7 @@ pub(crate) enum Failure {
     /// The arguments or an input file are wrong: status 2.
     Input(String),
     /// The command needs the kernel module, which is not loaded: status 3.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     NoModule(String),
     /// An error while the command worked: status 1.
     Work(String),
@@ -30,22 +31,15 @@ impl Failure {
 
     /// Writes the reason as one line to stderr, and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
-        match self {
-            Failure::Input(reason) => {
-                say(&format!("wellspring: {reason}"));
-                ExitCode::from(2)
-            }
-            Failure::NoModule(reason) => {
-                say(&format!("wellspring: {reason}"));
-                ExitCode::from(3)
-            }
-            Failure::Work(reason) => {
-                say(&format!("wellspring: {reason}"));
-                ExitCode::FAILURE
-            }
-            Failure::Reported => ExitCode::FAILURE,
-            Failure::ReaderGone => ExitCode::SUCCESS,
-        }
+        let (status, reason) = match self {
+            Failure::Input(reason) => (2, reason),
+            Failure::NoModule(reason) => (3, reason),
+            Failure::Work(reason) => (1, reason),
+            Failure::Reported => return ExitCode::FAILURE,
+            Failure::ReaderGone => return ExitCode::SUCCESS,
+        };
+        say(&format!("wellspring: {reason}"));
+        ExitCode::from(status)
     }
 }
 

@@ -1,12 +1,10 @@
 //! The input of a command: a file, or the standard input for `-`.
 
 use crate::failure::Failure;
-use crate::standard_streams::input_was_closed;
+use crate::standard_streams::{input_was_closed, own_input};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::AsFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 /// A file or the standard input, without a buffer.
@@ -34,11 +32,8 @@ impl Input {
         if input_was_closed() {
             return Err(Failure::input(format!("{name}: it is closed")));
         }
-        match io::stdin().as_fd().try_clone_to_owned() {
-            Ok(own) => Ok(Self {
-                file: own.into(),
-                name,
-            }),
+        match own_input() {
+            Ok(file) => Ok(Self { file, name }),
             Err(error) => Err(Failure::input(format!("{name}: {error}"))),
         }
     }
@@ -54,6 +49,22 @@ impl Input {
     }
 }
 
+/// The lines of a text, each with what messages name it: the input and the number.
+pub(crate) fn lines(input: Input) -> impl Iterator<Item = Result<(String, String), Failure>> {
+    let name = input.name.clone();
+    let numbered = (1..).zip(BufReader::new(input).lines());
+    numbered.map(move |(number, line)| {
+        let place = format!("{name}:{number}");
+        match line {
+            Ok(line) => Ok((place, line)),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                Err(Input::refuse(&place, "is not text"))
+            }
+            Err(error) => Err(Input::refuse(&name, error)),
+        }
+    })
+}
+
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.file.read(buffer)
@@ -64,7 +75,10 @@ impl Read for Input {
 fn open_file(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
+        #[cfg(unix)]
         return Err(rustix::io::Errno::ISDIR.into());
+        #[cfg(not(unix))]
+        return Err(io::ErrorKind::IsADirectory.into());
     }
     Ok(file)
 }
@@ -83,7 +97,13 @@ pub(crate) fn check_folder(path: &Path) -> Result<(), Failure> {
 pub(crate) fn make_folder(path: &Path, mode: u32) -> Result<(), Failure> {
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
         // The reason for a failure is the one of `check_folder`.
-        let _ = std::fs::DirBuilder::new().mode(mode).create(folder);
+        #[allow(unused_mut)] // Windows has no modes.
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
+        #[cfg(not(unix))]
+        let _ = mode;
+        let _ = builder.create(folder);
     }
     check_folder(path)
 }

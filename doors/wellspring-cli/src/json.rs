@@ -48,6 +48,7 @@ pub(crate) fn engine(stats: &Stats) -> Value {
 }
 
 /// A table of `sources watch --json`.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub(crate) fn harvest(stats: &Stats) -> Value {
     json!({
         "phase": stats.phase.to_string(),

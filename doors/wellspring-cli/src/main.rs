@@ -10,6 +10,7 @@
 //! values, size      types of arguments that several commands have
 //! input, output     files and streams that a command reads and writes
 //! standard_streams  whether the caller closed them
+//! signal_file       a file from which signals are read
 //! failure           errors and exit codes
 //! ```
 
@@ -20,6 +21,8 @@ mod failure;
 mod input;
 mod json;
 mod output;
+#[cfg(target_os = "linux")]
+mod signal_file;
 mod size;
 mod standard_streams;
 mod statistics;
@@ -27,10 +30,9 @@ mod table;
 mod values;
 
 use command_line::{Command, definitions};
-use commands::{
-    bench, bytes, check, generation, host_service, kernel, manual, replay, run, seed, sources,
-    stats, test,
-};
+use commands::{bench, bytes, check, manual, replay, seed, sources, stats, test, uuid};
+#[cfg(target_os = "linux")]
+use commands::{generation, host_service, kernel, run};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -42,8 +44,10 @@ fn main() -> ExitCode {
 
 fn execute(command: Command) -> Result<ExitCode, Failure> {
     let done = match command {
+        #[cfg(target_os = "linux")]
         Command::Run(request) => return run::run(&request),
         Command::Bytes(request) => bytes::run(&request),
+        Command::Uuid(request) => uuid::run(&request),
         Command::Replay(request) => replay::run(&request),
         Command::Check(request) => check::run(&request),
         Command::Stats(request) => stats::run(&request),
@@ -51,9 +55,13 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Test(request) => test::run(&request),
         Command::Bench(request) => bench::run(&request),
         Command::Seed(request) => seed::run(&request),
+        #[cfg(target_os = "linux")]
         Command::Generation(request) => generation::run(&request),
+        #[cfg(target_os = "linux")]
         Command::Serve(request) => host_service::serve(&request),
+        #[cfg(target_os = "linux")]
         Command::Status(request) => host_service::status(&request),
+        #[cfg(target_os = "linux")]
         Command::Kernel(request) => kernel::run(&request),
         Command::Completions(request) => manual::completions(&request, definitions()),
         Command::Man(request) => manual::man(&request, definitions()),

@@ -1,16 +1,14 @@
 //! The output of a command, and the errors of writing.
 
 use crate::failure::Failure;
-use crate::standard_streams::output_was_closed;
-use rustix::event::{PollFd, PollFlags, poll};
+use crate::standard_streams::{output_was_closed, own_output};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The capacity requested for a pipe, so that writer and reader switch less often. The system's limit for users
+/// The capacity requested for a pipe on Linux, so that writer and reader switch less often. The system's limit for users
 /// without privileges.
+#[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
 /// A file or the standard output, without a buffer in between.
@@ -27,11 +25,11 @@ impl Output {
         if output_was_closed() {
             return Err(Failure::work(format!("{name}: it is closed")));
         }
-        let own = io::stdout().as_fd().try_clone_to_owned();
-        let own = own.map_err(|error| Failure::work(format!("{name}: {error}")))?;
+        let own = own_output().map_err(|error| Failure::work(format!("{name}: {error}")))?;
         // Fails if this is no pipe or the system does not allow it: then the pipe keeps its capacity.
+        #[cfg(target_os = "linux")]
         let _ = rustix::pipe::fcntl_setpipe_size(&own, PIPE_BYTES);
-        Ok(Self::new(own.into(), name))
+        Ok(Self::new(own, name))
     }
 
     /// A file, made or emptied; `-` is the standard output. A new file is for its owner alone, since the bytes may be
@@ -50,7 +48,11 @@ impl Output {
             return Self::standard();
         }
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(mode);
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+        #[cfg(not(unix))]
+        let _ = mode;
         let name = path.display().to_string();
         match options.open(path) {
             Ok(file) => Ok(Self::new(file, name)),
@@ -107,11 +109,20 @@ impl Output {
     }
 
     /// Waits for room, if the caller made the output one that does not block.
+    #[cfg(unix)]
     fn wait(&self) -> io::Result<()> {
+        use rustix::event::{PollFd, PollFlags, poll};
         let mut room = [PollFd::new(&self.file, PollFlags::OUT)];
         match poll(&mut room, None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    #[cfg(not(unix))]
+    #[allow(clippy::unused_self)]
+    fn wait(&self) -> io::Result<()> {
+        std::thread::yield_now();
+        Ok(())
     }
 }

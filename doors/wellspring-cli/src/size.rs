@@ -1,4 +1,4 @@
-//! Amounts of bytes as text.
+//! Amounts of bytes, and of things, as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -76,10 +76,15 @@ impl fmt::Display for Size {
                 let prefix = PREFIXES[power as usize - 1].to_ascii_uppercase();
                 write!(f, "{} {prefix}iB", bytes >> (10 * power))
             }
-            None if bytes == 1 => f.write_str("1 byte"),
-            None => write!(f, "{bytes} bytes"),
+            None => f.write_str(&count(bytes, "byte")),
         }
     }
+}
+
+/// A number with its noun: `1 tap`, `2 taps`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use wellspring::{Backend, MinEntropy, Mode, Prf};
+use wellspring::{Backend, MinEntropy};
 
 /// A parser of a fixed set of values, each by its name.
 pub(crate) fn named<T: Copy + Send + Sync + 'static>(
@@ -14,18 +14,6 @@ pub(crate) fn named<T: Copy + Send + Sync + 'static>(
         let found = values.iter().find(|&&value| name(value) == text);
         *found.expect("clap accepts no other name")
     })
-}
-
-pub(crate) fn modes() -> impl TypedValueParser<Value = Mode> {
-    named(&Mode::ALL, Mode::name)
-}
-
-pub(crate) fn prfs() -> impl TypedValueParser<Value = Prf> {
-    named(&Prf::ALL, Prf::name)
-}
-
-pub(crate) fn backends() -> impl TypedValueParser<Value = Backend> {
-    named(Backend::ALL, Backend::name)
 }
 
 /// The backend, if this CPU runs it.

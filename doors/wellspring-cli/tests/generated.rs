@@ -72,6 +72,21 @@ fn bash_completes_a_beginning() {
 }
 
 #[test]
+fn help_of_a_command_is_that_of_its_option_and_has_no_page() {
+    for command in ["bytes", "seed save", "serve"] {
+        let help = text_of(&format!("help {command}"));
+        assert_eq!(help, text_of(&format!("{command} --help")), "{command}");
+    }
+    assert_eq!(text_of("help"), text_of("--help"));
+    assert!(text_of("--help").contains("\n  help "));
+    let output = common::run("help nothing");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(common::stderr(&output).lines().count(), 1, "{output:?}");
+    assert!(!text_of("man").contains("wellspring\\-help"));
+    assert_eq!(common::run("man help").status.code(), Some(2));
+}
+
+#[test]
 fn the_man_pages_describe_every_option() {
     for (command, options) in [
         (

@@ -11,12 +11,12 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/generation-page")
 }
 
-/// The program in C, or `None` where there is no compiler.
-fn program() -> Option<Scratch> {
+/// The program in C, or `None` where there is no compiler. Tests that run at the same time need several names.
+fn program(name: &str) -> Option<Scratch> {
     if !is_installed("cc") {
         return None;
     }
-    let program = Scratch::new("conformance");
+    let program = Scratch::new(name);
     let mut compiler = Command::new("cc");
     compiler.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-o"]);
     compiler.args([program.path(), "conformance.c"]);
@@ -50,7 +50,7 @@ fn run(command: &mut Command) -> (bool, String) {
 #[test]
 fn the_page_of_the_command_is_as_its_specification_says() {
     let page = Scratch::new("conformance-page");
-    if let Some(program) = program() {
+    if let Some(program) = program("conformance-write") {
         let mut command = Command::new(program.path());
         let (is_good, text) = run(command.args(["write", page.path(), &bump(&page)]));
         assert!(is_good, "{text}");
@@ -63,7 +63,7 @@ fn the_page_of_the_command_is_as_its_specification_says() {
 
 #[test]
 fn the_reader_in_c_believes_good_pages_alone() {
-    let Some(program) = program().filter(|_| is_installed("python3")) else {
+    let Some(program) = program("conformance-read").filter(|_| is_installed("python3")) else {
         return;
     };
     let (is_good, text) = run(&mut python(&["read", program.path(), "read"]));

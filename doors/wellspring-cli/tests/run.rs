@@ -2,35 +2,12 @@
 
 mod common;
 
-use common::{ended_by_signals, is_installed, stderr};
+use common::{build_libraries, ended_by_signals, is_installed, stderr};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// Builds the two libraries beside the command, as `cargo build` at the root does. Nothing to do if they are new.
-fn build_libraries() {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let command = Path::new(env!("CARGO_BIN_EXE_wellspring"));
-    let target = command.parent().unwrap().parent().unwrap();
-    let mut build = Command::new(cargo);
-    build
-        .args(["build", "--quiet", "--locked", "--target-dir"])
-        .arg(target);
-    if target.join("release") == command.parent().unwrap() {
-        build.arg("--release");
-    }
-    let words = ["-p", "wellspring-preload", "-p", "wellspring-openssl"];
-    let output = build
-        .args(words)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-}
-
 fn command(options: &[&str], program: &[&str]) -> Command {
-    static BUILT: std::sync::Once = std::sync::Once::new();
-    BUILT.call_once(build_libraries);
+    build_libraries();
     let mut command = common::wellspring("run");
     command.args(options).arg("--").args(program);
     command

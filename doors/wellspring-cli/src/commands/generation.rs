@@ -1,12 +1,14 @@
 //! `generation show`, `generation bump`, `generation serve`: the page that tells all processes to take new keys.
 
+use super::reseed_kernel;
 use crate::failure::{Failure, say};
 use crate::input::make_folder;
 use crate::output::Output;
+use crate::signal_file::signal_file;
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Read;
-use std::os::fd::{AsFd, FromRawFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use wellspring::clone_detection::{
     CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, PageError, VMCLOCK_PATH, bump, current,
@@ -32,7 +34,8 @@ const POLL_INTERVAL: Timespec = Timespec {
     after_help = "\
 Examples:
   wellspring generation serve          as a service of the system
-  wellspring generation bump           in the script that restores a checkpoint"
+  wellspring generation bump           in the script that restores a checkpoint
+  wellspring generation bump --kernel  in a machine that was restored and has no vmgenid"
 )]
 pub(crate) struct GenerationRequest {
     #[command(subcommand)]
@@ -51,11 +54,19 @@ enum Action {
     /// Change its number; make the page if there is none
     ///
     /// Any process that may write the page can do so, whether another process serves it or not.
-    Bump,
+    Bump {
+        /// First reseed the kernel's generator, for a machine that was cloned without a notice to its kernel
+        ///
+        /// Without a notice /dev/urandom and getrandom(2) return the same in both clones for up to a minute. It needs root
+        /// (CAP_SYS_ADMIN).
+        #[arg(long)]
+        kernel: bool,
+    },
     /// Write the page until SIGTERM or SIGINT, in the foreground
     ///
-    /// Changes the number when the kernel (vmgenid, Linux 6.10) or the hypervisor (vmclock, Linux 6.13) reports a clone,
-    /// after the machine was asleep, and on SIGHUP. Each time a line on stderr gives the reason.
+    /// Changes the number when the kernel (vmgenid, Linux 5.18) or the hypervisor (vmclock, Linux 6.13) reports a clone,
+    /// after the machine was asleep, and on SIGUSR1 or SIGHUP. Each time a line on stderr gives the reason. vmgenid shows in
+    /// the kernel's log: reading that takes root or CAP_SYSLOG.
     Serve {
         /// The device of the hypervisor's clock
         #[arg(long, value_name = "DEVICE", default_value = VMCLOCK_PATH)]
@@ -75,9 +86,15 @@ pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
             let wrong = |error| Failure::input(format!("{}: {error}", page.display()));
             print(number.map_err(wrong)?)
         }
-        Action::Bump => {
+        Action::Bump { kernel } => {
             make_folder(page, FOLDER_MODE)?;
-            print(bump(page).map_err(|error| about(page, error))?)
+            let reseeded = if *kernel {
+                reseed_kernel::reseed()
+            } else {
+                Ok(())
+            };
+            print(bump(page).map_err(|error| about(page, error))?)?;
+            reseeded.map_err(|error| Failure::work(format!("the kernel was not reseeded: {error}")))
         }
         Action::Serve { vmclock } => {
             make_folder(page, FOLDER_MODE)?;
@@ -100,7 +117,8 @@ fn print(number: u64) -> Result<(), Failure> {
 }
 
 fn serve(path: &Path, vmclock: &Path) -> Result<(), Failure> {
-    let mut signals = signals().map_err(Failure::work)?;
+    let signals = signal_file(&[libc::SIGUSR1, libc::SIGHUP, libc::SIGTERM, libc::SIGINT]);
+    let mut signals = signals.map_err(Failure::work)?;
     let mut events = CloneEvents::with_vmclock(vmclock);
     let page = GenerationPage::create(path).map_err(|error| about(path, error))?;
     let mut last = page.current();
@@ -116,6 +134,7 @@ fn serve(path: &Path, vmclock: &Path) -> Result<(), Failure> {
             say(match event {
                 CloneEvent::Cloned => "wellspring: bumped: the machine was cloned or restored",
                 CloneEvent::Slept => "wellspring: bumped: the machine was asleep",
+                CloneEvent::ClockWentBack => "wellspring: bumped: the clock went back",
                 _ => "wellspring: bumped: the kernel's notices were lost",
             });
         }
@@ -130,31 +149,15 @@ fn serve(path: &Path, vmclock: &Path) -> Result<(), Failure> {
         let mut signal = [0; size_of::<libc::signalfd_siginfo>()];
         if signalled && signals.read_exact(&mut signal).is_ok() {
             // The first field is the signal's number.
-            if u32::from_ne_bytes([signal[0], signal[1], signal[2], signal[3]])
-                != libc::SIGHUP as u32
-            {
-                return Ok(());
-            }
+            let [first, second, third, fourth, ..] = signal;
+            let reason = match i32::from_ne_bytes([first, second, third, fourth]) {
+                libc::SIGUSR1 => "wellspring: bumped: SIGUSR1",
+                libc::SIGHUP => "wellspring: bumped: SIGHUP",
+                _ => return Ok(()),
+            };
             page.bump();
             last = last.wrapping_add(1);
-            say("wellspring: bumped: SIGHUP");
-        }
-    }
-}
-
-/// A file from which SIGHUP, SIGTERM and SIGINT are read; they are blocked.
-fn signals() -> std::io::Result<std::fs::File> {
-    // SAFETY: sigemptyset fills the set before it is read; the descriptor is new and becomes one file.
-    unsafe {
-        let mut set = core::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGHUP, libc::SIGTERM, libc::SIGINT] {
-            libc::sigaddset(&raw mut set, signal);
-        }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, core::ptr::null_mut());
-        match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC) {
-            -1 => Err(std::io::Error::last_os_error()),
-            descriptor => Ok(std::fs::File::from_raw_fd(descriptor)),
+            say(reason);
         }
     }
 }

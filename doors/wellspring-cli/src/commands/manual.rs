@@ -45,18 +45,24 @@ pub(crate) fn completions(
 ) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(request.shell, &mut definitions, "wellspring", &mut text);
-    print(&text)
+    Output::standard()?.print(&String::from_utf8_lossy(&text))
 }
 
 /// Prints a page, or writes all pages.
 pub(crate) fn man(request: &ManRequest, mut whole: clap::Command) -> Result<(), Failure> {
     whole.build();
+    // The other pages say what `help` prints.
+    let whole = whole.mut_subcommand("help", |help| help.hide(true));
     if let Some(folder) = &request.output {
         // Of a file in its place the system would say that it exists.
         let made = if folder.is_dir() || !folder.exists() {
             std::fs::create_dir_all(folder)
         } else {
-            Err(rustix::io::Errno::NOTDIR.into())
+            #[cfg(unix)]
+            let error = rustix::io::Errno::NOTDIR.into();
+            #[cfg(not(unix))]
+            let error = std::io::ErrorKind::NotADirectory.into();
+            Err(error)
         };
         made.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
         return commands(&whole).try_for_each(|command| {
@@ -76,12 +82,15 @@ pub(crate) fn man(request: &ManRequest, mut whole: clap::Command) -> Result<(), 
             found.ok_or_else(unknown)?
         }
     };
-    print(&page(command).map_err(Failure::work)?)
+    Output::standard()?.print(&page(command).map_err(Failure::work)?)
 }
 
 /// A command and all its subcommands.
 fn commands(command: &clap::Command) -> Box<dyn Iterator<Item = &clap::Command> + '_> {
-    let below = command.get_subcommands().flat_map(commands);
+    let shown = command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set());
+    let below = shown.flat_map(commands);
     Box::new(std::iter::once(command).chain(below))
 }
 
@@ -92,7 +101,7 @@ fn page_name(command: &clap::Command) -> &str {
 
 /// A man page. The sections come from clap_mangen, except for the end of the help text (examples, exit status): its
 /// title becomes the title of a section, and its lines stay as they are.
-fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
+fn page(command: &clap::Command) -> io::Result<String> {
     let man = Man::new(command.clone())
         .title(page_name(command).to_uppercase())
         .date(DATE)
@@ -117,13 +126,5 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
         roff.to_writer(&mut page)?;
     }
     // clap_mangen writes three breaks in a row, and formatters warn about two of them.
-    let page = String::from_utf8_lossy(&page).replace("\n.br\n\n.br\n", "\n.sp\n");
-    Ok(page.into_bytes())
-}
-
-fn print(text: &[u8]) -> Result<(), Failure> {
-    let mut output = Output::standard()?;
-    output
-        .write(text)
-        .map_err(|error| output.failure(&error, ""))
+    Ok(String::from_utf8_lossy(&page).replace("\n.br\n\n.br\n", "\n.sp\n"))
 }

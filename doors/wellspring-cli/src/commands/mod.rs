@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! bytes          bytes [SIZE]
+//! uuid           uuid -7 -n COUNT: identifiers
 //! replay         replay FILE...
 //! check          check: self-tests by name
 //! stats          stats: the state of an engine
 //! sources        sources list, record, replay, watch: noise and its health
 //! test           test FILE: statistical tests of bytes from anywhere
 //! seed           seed show FILE, seed save FILE
-//! generation     generation show, bump, serve
+//! generation     generation show, bump, serve; reseed_kernel: bump --kernel
 //! bench          bench: measurements on this machine
 //! run            run -- PROGRAM: installed programs draw on wellspring
 //! host_service   serve, status: the program wellspringd
@@ -19,13 +20,20 @@
 pub(crate) mod bench;
 pub(crate) mod bytes;
 pub(crate) mod check;
+#[cfg(target_os = "linux")]
 pub(crate) mod generation;
+#[cfg(target_os = "linux")]
 pub(crate) mod host_service;
+#[cfg(target_os = "linux")]
 pub(crate) mod kernel;
 pub(crate) mod manual;
 pub(crate) mod replay;
+#[cfg(target_os = "linux")]
+mod reseed_kernel;
+#[cfg(target_os = "linux")]
 pub(crate) mod run;
 pub(crate) mod seed;
 pub(crate) mod sources;
 pub(crate) mod stats;
 pub(crate) mod test;
+pub(crate) mod uuid;

@@ -1,12 +1,11 @@
 //! `replay FILE...`: known answers through the engine's own pipeline.
 
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::output::Output;
-use crate::values::{available, backends};
+use crate::values::{available, named};
 use clap::Args;
 use std::fmt::Write;
-use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::PathBuf;
 use wellspring::Backend;
 use wellspring_replay::{self, Comparison, Replay, Summary};
@@ -33,7 +32,7 @@ pub(crate) struct ReplayRequest {
     check: bool,
 
     /// The implementation to use for its cipher; for the other cipher the best one is used
-    #[arg(long, value_name = "NAME", value_parser = backends())]
+    #[arg(long, value_name = "NAME", value_parser = named(Backend::ALL, Backend::name))]
     backend: Option<Backend>,
 }
 
@@ -92,17 +91,11 @@ struct Report {
 
 impl Report {
     fn file(&mut self, input: Input, mut replay: Replay) -> Result<(), Failure> {
-        let name = input.name().to_string();
-        for (number, line) in (1..).zip(BufReader::new(input).lines()) {
-            let refuse =
-                |reason: &dyn std::fmt::Display| Input::refuse(&format!("{name}:{number}"), reason);
-            let line = line.map_err(|error| match error.kind() {
-                ErrorKind::InvalidData => refuse(&"is not text"),
-                _ => Input::refuse(&name, error),
-            });
+        for line in lines(input) {
             // Before an error, print the answers so far.
-            let line = line.or_else(|failure| self.flush().and(Err(failure)))?;
-            let answer = replay.line(&line).map_err(|error| refuse(&error));
+            let (place, line) = line.or_else(|failure| self.flush().and(Err(failure)))?;
+            let answer = replay.line(&line);
+            let answer = answer.map_err(|error| Input::refuse(&place, error));
             let answer = answer.or_else(|failure| self.flush().and(Err(failure)))?;
             self.total.vectors += u64::from(wellspring_replay::begins_vector(&line));
             let Some(answer) = answer else { continue };
@@ -116,7 +109,7 @@ impl Report {
                 (false, _) => writeln!(self.page, "{}", answer.text),
                 (true, Comparison::Different) => writeln!(
                     self.page,
-                    "{name}:{number}: expected {}\n{name}:{number}: got      {}",
+                    "{place}: expected {}\n{place}: got      {}",
                     line.trim(),
                     answer.text.trim()
                 ),

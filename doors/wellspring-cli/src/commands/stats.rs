@@ -4,7 +4,7 @@ use crate::engine::EngineRequest;
 use crate::failure::Failure;
 use crate::json;
 use crate::output::Output;
-use crate::size::Size;
+use crate::size::{Size, count};
 use crate::table::table;
 use crate::values::bits_per_byte;
 use clap::Args;
@@ -121,15 +121,8 @@ fn seed_file(stats: &Stats) -> String {
     let Some(seed_file) = &stats.seed_file else {
         return "none".into();
     };
-    let times = if seed_file.writes == 1 {
-        "time"
-    } else {
-        "times"
-    };
-    let mut line = format!(
-        "found {}, written {} {times}",
-        seed_file.found, seed_file.writes
-    );
+    let times = count(seed_file.writes, "time");
+    let mut line = format!("found {}, written {times}", seed_file.found);
     if let Some(error) = seed_file.last_error {
         line += &format!(", then not written: {error}");
     }

@@ -80,27 +80,23 @@ impl Verdict {
 impl Statistics {
     /// The results of the statistics.
     pub(crate) fn verdict(&self) -> Verdict {
-        of(self)
-    }
-}
-
-pub(super) fn of(statistics: &Statistics) -> Verdict {
-    Verdict {
-        bytes: statistics.bytes(),
-        tests: vec![
-            monobit(statistics),
-            runs(statistics),
-            fips(statistics.fips.failures()),
-            chi_square(statistics),
-            mean(statistics),
-            serial_correlation(statistics),
-            pi(statistics),
-            compression(&statistics.compression),
-        ],
-        fips: statistics.fips.failures(),
-        entropy: statistics.counts.entropy(),
-        most_common_value: statistics.counts.min_entropy(),
-        compression: statistics.compression.min_entropy(),
+        Verdict {
+            bytes: self.bytes(),
+            tests: vec![
+                monobit(self),
+                runs(self),
+                fips(self.fips.failures()),
+                chi_square(self),
+                mean(self),
+                serial_correlation(self),
+                pi(self),
+                compression(&self.compression),
+            ],
+            fips: self.fips.failures(),
+            entropy: self.counts.entropy(),
+            most_common_value: self.counts.min_entropy(),
+            compression: self.compression.min_entropy(),
+        }
     }
 }
 
@@ -160,13 +156,7 @@ fn serial_correlation(statistics: &Statistics) -> Test {
     let (sum, squares) = statistics.counts.sums();
     let products = statistics.serial.products();
     // Exact up to here: the differences are small compared with the products.
-    let difference = |one: u128, other: u128| {
-        if one >= other {
-            (one - other) as f64
-        } else {
-            -((other - one) as f64)
-        }
-    };
+    let difference = |one: u128, other: u128| one.wrapping_sub(other) as i128 as f64;
     let covariance = difference(bytes * products, sum * sum);
     let variance = difference(bytes * squares, sum * sum);
     let bytes = bytes as f64;

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "no file of tests uses all of this")]
 
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
 pub(crate) use testkit::programs::{is_installed, is_long};
@@ -15,6 +15,32 @@ pub(crate) fn wellspring(arguments: &str) -> Command {
         .args(arguments.split_whitespace())
         .stdin(Stdio::null());
     command
+}
+
+/// Builds the two libraries beside the command, as `cargo build` at the root does. Nothing to do if they are new.
+pub(crate) fn build_libraries() {
+    static BUILT: std::sync::Once = std::sync::Once::new();
+    BUILT.call_once(build);
+}
+
+fn build() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let command = Path::new(env!("CARGO_BIN_EXE_wellspring"));
+    let target = command.parent().unwrap().parent().unwrap();
+    let mut cargo_build = Command::new(cargo);
+    cargo_build
+        .args(["build", "--quiet", "--locked", "--target-dir"])
+        .arg(target);
+    if target.join("release") == command.parent().unwrap() {
+        cargo_build.arg("--release");
+    }
+    let words = ["-p", "wellspring-preload", "-p", "wellspring-openssl"];
+    let output = cargo_build
+        .args(words)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 /// Lets signals end the command: a shell starts background jobs with SIGINT ignored, nohup(1) its program with SIGHUP, and

@@ -123,7 +123,7 @@ impl BytesRequest {
     }
 }
 
-fn seed(text: &str) -> Result<u128, String> {
+pub(crate) fn seed(text: &str) -> Result<u128, String> {
     let (digits, radix) = match text.strip_prefix("0x") {
         Some(digits) => (digits, 16),
         None => (text, 10),

@@ -16,13 +16,13 @@ mod progress;
 mod summary;
 mod workers;
 
-pub(crate) use args::BytesRequest;
+pub(crate) use args::{BytesRequest, seed};
 
 use crate::failure::{Failure, say};
 use crate::output::Output;
 use crate::size::Size;
 use encoding::Encoding;
-use progress::Progress;
+use progress::progress;
 use std::io::{IsTerminal, stderr};
 use std::time::Instant;
 use summary::{Origin, Summary};
@@ -77,7 +77,7 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
     let run = Workers {
         size_bytes,
         encoding,
-        progress: &Progress::new(size_bytes, shows_progress),
+        progress: &progress(size_bytes, shows_progress),
     };
     run.run(fillers, output)?;
     let size_bytes = size_bytes.unwrap_or(u64::MAX);

@@ -6,10 +6,10 @@
 //! is written last, so that Base64 has its padding at the end. Each worker wipes its block and its text at its end.
 
 use super::encoding::Encoding;
-use super::progress::Progress;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::size::Size;
+use crate::size::{Size, count};
+use indicatif::ProgressBar;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,7 +27,7 @@ pub(super) struct Workers<'a> {
     /// The bytes before they are encoded; without an end if `None`.
     pub(super) size_bytes: Option<u64>,
     pub(super) encoding: Encoding,
-    pub(super) progress: &'a Progress,
+    pub(super) progress: &'a ProgressBar,
 }
 
 /// How many of the `wanted` workers would get a block.
@@ -65,7 +65,8 @@ impl Workers<'_> {
             .into_inner()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         let result = result.and_then(|()| self.finish(first, &mut output));
-        self.progress.finish();
+        // Leaves the bar on the screen and moves the cursor to the next line.
+        self.progress.abandon();
         result.map_err(|stop| match stop {
             Stop::Write(error) => output.failure(&error, &self.how_far(output.written_bytes())),
             Stop::Thread(error) => Failure::work(format!("cannot start all threads: {error}")),
@@ -112,7 +113,7 @@ impl Workers<'_> {
             let written = output.write(encoded);
             drop(output);
             written.map_err(|error| shared.stop(Stop::Write(error)))?;
-            self.progress.add(BLOCK_BYTES);
+            self.progress.inc(BLOCK_BYTES as u64);
         }
         Ok(())
     }
@@ -126,21 +127,19 @@ impl Workers<'_> {
         let encoded = self.encoding.encode(&block, &mut text);
         output.write(encoded).map_err(Stop::Write)?;
         output.write(self.encoding.end()).map_err(Stop::Write)?;
-        self.progress.add(block.len());
+        self.progress.inc(block.len() as u64);
         Ok(())
     }
 
     fn how_far(&self, text_bytes: u64) -> String {
         let written_bytes = self.encoding.bytes_of_text(text_bytes);
-        let unit = if written_bytes == 1 { "byte" } else { "bytes" };
         match self.size_bytes {
             // The line break at the end may be counted as a part of a byte.
-            Some(bytes) => format!(
-                " after {} {unit} of {}",
-                written_bytes.min(bytes),
-                Size(bytes)
-            ),
-            None => format!(" after {written_bytes} {unit}"),
+            Some(bytes) => {
+                let written = count(written_bytes.min(bytes), "byte");
+                format!(" after {written} of {}", Size(bytes))
+            }
+            None => format!(" after {}", count(written_bytes, "byte")),
         }
     }
 }

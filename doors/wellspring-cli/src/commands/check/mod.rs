@@ -13,10 +13,14 @@
 //! ```
 
 mod blocks;
+#[cfg(target_os = "linux")]
 mod erasure;
+#[cfg(unix)]
 mod fork;
 mod known_answers;
+#[cfg(unix)]
 mod nested;
+#[cfg(target_os = "linux")]
 mod nodes;
 mod outcome;
 mod reads;
@@ -108,20 +112,21 @@ fn all() -> Vec<Check> {
     let mut checks = known_answers::checks();
     checks.push(Check::new("pseudo-streams", streams::give_known_answers));
     checks.push(Check::new("modes", reads::modes_differ));
-    checks.push(Check::new("nodes/early", nodes::early_readers_go_to_node_0));
-    checks.push(Check::new(
-        "nodes/served",
-        nodes::every_node_serves_its_cpus,
-    ));
-    checks.push(Check::new(
-        "nodes/ordered",
-        nodes::an_order_reseeds_every_node,
-    ));
+    #[cfg(target_os = "linux")]
+    checks.extend([
+        Check::new("nodes/early", nodes::early_readers_go_to_node_0),
+        Check::new("nodes/served", nodes::every_node_serves_its_cpus),
+        Check::new("nodes/ordered", nodes::an_order_reseeds_every_node),
+    ]);
     checks.push(Check::new("two-threads", reads::threads_share_nothing));
-    checks.push(Check::new("fork", fork::child_differs));
-    checks.push(Check::new("fork-of-fork", fork::grandchild_differs));
-    checks.push(Check::new("fork-under-load", fork::child_is_not_held_up));
-    checks.push(Check::new("nested", nested::handlers_share_nothing));
+    #[cfg(unix)]
+    checks.extend([
+        Check::new("fork", fork::child_differs),
+        Check::new("fork-of-fork", fork::grandchild_differs),
+        Check::new("fork-under-load", fork::child_is_not_held_up),
+        Check::new("nested", nested::handlers_share_nothing),
+    ]);
+    #[cfg(target_os = "linux")]
     checks.push(Check::new("erasure", erasure::output_is_not_kept));
     checks
 }

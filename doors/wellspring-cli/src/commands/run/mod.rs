@@ -6,12 +6,17 @@
 //! private_dev  the service's files in place of devices
 //! program      the kind of the program: static, set-user-ID or other
 //! signals      waits for the program, and passes signals on to it                [unsafe: signals]
+//! repeat       the seed of a program that is to draw the same bytes in every run
 //! report       the calls, bytes and threads of each door
+//! audit        which generators it draws on, and what is wrong with that        [unsafe: ptrace]
 //! ```
 
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+mod audit;
 mod libraries;
 mod private_dev;
 mod program;
+mod repeat;
 mod report;
 mod shared_file;
 mod signals;
@@ -20,11 +25,12 @@ use crate::failure::{Failure, say};
 use clap::Args;
 use libraries::{PRELOAD, PROVIDER};
 use report::Report;
-use std::ffi::OsString;
-use std::io::ErrorKind;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
+use wellspring::clone_detection::DEFAULT_PATH;
 use wellspring_os::door_counters::RAND_BYTES_VARIABLE;
 
 /// Start a program that draws on wellspring, without rebuilding it
@@ -38,6 +44,7 @@ Examples:
   wellspring run --openssl -- nginx
   wellspring run --preload --rand-bytes -- python3 -c 'import ssl; ssl.RAND_bytes(32)'
   wellspring run --private-dev -- java -jar program.jar
+  wellspring run --audit -- ./server
 
 Signals that are sent to this command reach the program, apart from those that stop or kill a process.
 
@@ -81,12 +88,37 @@ pub(crate) struct RunRequest {
     )]
     files: PathBuf,
 
+    /// Draw the same bytes in every run with this seed: for tests and reproducible builds alone
+    ///
+    /// Every byte that goes through the library and the provider, keys too, follows from the seed: from a stream for each
+    /// process and each thread, in the order in which they begin to draw, and for children of fork in the order of the forks.
+    /// Refused for root, and for programs with more rights than their caller.
+    #[arg(long, value_name = "SEED", value_parser = crate::commands::bytes::seed, conflicts_with = "private_dev")]
+    repeat: Option<u128>,
+
     /// Print at the end how the program drew its random bytes, to stderr
     ///
     /// One line for each function, file or provider that was used: its calls, bytes and threads, of the program and of
     /// all that it started.
     #[arg(long)]
     report: bool,
+
+    /// Say which generators the program draws on, and which of its draws others can repeat
+    ///
+    /// Nothing is set up: the program runs as it is, slower, and under ptrace(2). For the kernel's generator, rand, random,
+    /// drand48, arc4random and RAND_bytes, the generators of Python, Perl and PHP, and the Mersenne Twister of C++. It names
+    /// processes that draw from copies of one state after a fork, seeds that are the time, generators that nothing seeded,
+    /// and draws after the generation page changed. It sees functions that have a symbol, and those of Python and PHP without.
+    #[arg(long, conflicts_with_all = ["preload", "rand_bytes", "openssl", "private_dev", "report", "repeat"])]
+    audit: bool,
+
+    /// The generation page, whose change tells --audit that the machine was cloned
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_PATH, requires = "audit")]
+    page: PathBuf,
+
+    /// Also write what --audit finds to a file, as JSON
+    #[arg(long, value_name = "FILE", requires = "audit")]
+    audit_json: Option<PathBuf>,
 
     /// The program and its arguments
     #[arg(
@@ -110,6 +142,15 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     }
     let mut command = Command::new(name);
     command.args(words);
+    if request.audit {
+        let status = audit(&mut command, request)?;
+        return Ok(exit_code(name, status));
+    }
+    let seed = request.repeat.map(|seed| repeat::page(seed, name));
+    let seed = seed.transpose()?;
+    if let Some(seed) = &seed {
+        command.env(repeat::VARIABLE, seed.path());
+    }
     if request.preload || request.rand_bytes || both {
         command.env("LD_PRELOAD", with_present(&libraries::find(&PRELOAD)?));
     }
@@ -130,23 +171,42 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     if let Some(report) = &report {
         command.env(report.variable(), report.path());
     }
-    let status = match signals::run(&mut command) {
-        Ok(status) => status,
+    let status = signals::run(&mut command);
+    drop((configuration, seed));
+    if let (Some(report), Ok(_)) = (&report, &status) {
+        report.print(name);
+    }
+    Ok(exit_code(name, status))
+}
+
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+fn audit(command: &mut Command, request: &RunRequest) -> Result<io::Result<ExitStatus>, Failure> {
+    audit::run(command, &request.page, request.audit_json.as_deref())
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_env = "gnu")))]
+fn audit(_: &mut Command, request: &RunRequest) -> Result<io::Result<ExitStatus>, Failure> {
+    let _ = (&request.page, &request.audit_json);
+    Err(Failure::input(
+        "this build of the command has no --audit: it needs x86-64 and glibc",
+    ))
+}
+
+/// The status of the program, or why it did not start.
+fn exit_code(name: &OsStr, status: io::Result<ExitStatus>) -> ExitCode {
+    match status {
+        // An exit status has 8 bits, and signals have numbers up to 64: both fit into 8 bits.
+        Ok(status) => {
+            let number = status.code();
+            let number = number.unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+            ExitCode::from(number as u8)
+        }
         Err(error) => {
             say(&format!("wellspring: {}: {error}", name.to_string_lossy()));
             let is_missing = error.kind() == ErrorKind::NotFound;
-            return Ok(ExitCode::from(if is_missing { 127 } else { 126 }));
+            ExitCode::from(if is_missing { 127 } else { 126 })
         }
-    };
-    drop(configuration);
-    if let Some(report) = &report {
-        report.print(name);
     }
-    // An exit status has 8 bits, and signals have numbers up to 64: both fit into 8 bits.
-    let number = status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    Ok(ExitCode::from(number as u8))
 }
 
 /// Returns the value of LD_PRELOAD with the library before those that it has now.

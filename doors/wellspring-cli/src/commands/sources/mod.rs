@@ -12,6 +12,7 @@ mod find;
 mod list;
 mod record;
 mod replay;
+#[cfg(target_os = "linux")]
 mod watch;
 
 use crate::failure::Failure;
@@ -19,6 +20,7 @@ use clap::{Args, Subcommand};
 use list::ListRequest;
 use record::RecordRequest;
 use replay::ReplayRequest;
+#[cfg(target_os = "linux")]
 use watch::WatchRequest;
 
 /// Show, record and replay noise
@@ -46,6 +48,7 @@ enum Action {
     List(ListRequest),
     Record(RecordRequest),
     Replay(ReplayRequest),
+    #[cfg(target_os = "linux")]
     Watch(WatchRequest),
 }
 
@@ -55,6 +58,7 @@ pub(crate) fn run(request: &SourcesRequest) -> Result<(), Failure> {
         Action::List(request) => list::run(request),
         Action::Record(request) => record::run(request),
         Action::Replay(request) => replay::run(request),
+        #[cfg(target_os = "linux")]
         Action::Watch(request) => watch::run(request),
     }
 }

@@ -2,11 +2,11 @@
 
 use super::find::source_named;
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::output::Output;
 use clap::Args;
-use std::fmt::{Display, Write};
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::fmt::Write;
+use std::io::{BufReader, Read};
 use std::path::PathBuf;
 use wellspring::Source;
 use wellspring_replay::{Comparison, Replay};
@@ -55,13 +55,10 @@ pub(super) fn run(request: &ReplayRequest) -> Result<(), Failure> {
 fn trace(name: &str, input: Input, text: &mut String) -> Result<bool, Failure> {
     let mut replay = Replay::new();
     let (mut differs, mut answers) = (false, 0_u64);
-    for (number, line) in (1..).zip(BufReader::new(input).lines()) {
-        let refuse = |reason: &dyn Display| Input::refuse(&format!("{name}:{number}"), reason);
-        let line = line.map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => refuse(&"is not text"),
-            _ => Input::refuse(name, error),
-        })?;
-        let answer = replay.line(&line).map_err(|error| refuse(&error))?;
+    for line in lines(input) {
+        let (place, line) = line?;
+        let answer = replay.line(&line);
+        let answer = answer.map_err(|error| Input::refuse(&place, error))?;
         let Some(answer) = answer else { continue };
         answers += 1;
         let _ = writeln!(text, "{name}: {}", answer.text.trim());

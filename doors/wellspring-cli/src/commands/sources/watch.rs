@@ -3,9 +3,14 @@
 use crate::failure::Failure;
 use crate::json;
 use crate::output::Output;
+use crate::signal_file::signal_file;
 use crate::table::table;
 use crate::values::bits_per_byte;
 use clap::Args;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::fs::File;
+use std::time::Duration;
 use wellspring::{Engine, Harvester, Stats};
 
 /// Moves the cursor to the top left, and clears from there.
@@ -34,7 +39,7 @@ pub(super) struct WatchRequest {
 
 pub(super) fn run(request: &WatchRequest) -> Result<(), Failure> {
     // Before the engine starts a thread, so that the thread inherits the blocked signals.
-    let end = EndSignals::block();
+    let end = signal_file(&[libc::SIGINT, libc::SIGTERM]).map_err(Failure::work)?;
     let builder = Engine::builder().harvester(Harvester::default());
     let engine = builder.build().map_err(Failure::work)?;
     let mut output = Output::standard()?;
@@ -50,7 +55,7 @@ pub(super) fn run(request: &WatchRequest) -> Result<(), Failure> {
             (false, false) => format!("{}\n", tables(&stats)),
         })?;
         left -= 1;
-        if left == 0 || end.arrived_within(request.interval_ms) {
+        if left == 0 || arrived_within(&end, request.interval_ms)? {
             return Ok(());
         }
     }
@@ -96,29 +101,12 @@ fn tables(stats: &Stats) -> String {
     )
 }
 
-/// The signals that end a watch. They are blocked and waited for, not handled.
-struct EndSignals(libc::sigset_t);
-
-impl EndSignals {
-    fn block() -> Self {
-        // SAFETY: all zeros is a valid signal set, the pointers are to it, and both signals exist.
-        unsafe {
-            let mut signals: libc::sigset_t = core::mem::zeroed();
-            libc::sigemptyset(&raw mut signals);
-            libc::sigaddset(&raw mut signals, libc::SIGINT);
-            libc::sigaddset(&raw mut signals, libc::SIGTERM);
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, core::ptr::null_mut());
-            Self(signals)
-        }
-    }
-
-    /// Waits, and returns whether one of them came.
-    fn arrived_within(&self, milliseconds: u64) -> bool {
-        let time = libc::timespec {
-            tv_sec: (milliseconds / 1000) as libc::time_t,
-            tv_nsec: (milliseconds % 1000 * 1_000_000) as libc::c_long,
-        };
-        // SAFETY: the set and the time are initialised; the pointer for details may be null.
-        unsafe { libc::sigtimedwait(&raw const self.0, core::ptr::null_mut(), &raw const time) > 0 }
+/// Waits, and returns whether a signal came.
+fn arrived_within(signals: &File, milliseconds: u64) -> Result<bool, Failure> {
+    let time = Timespec::try_from(Duration::from_millis(milliseconds)).map_err(Failure::work)?;
+    match poll(&mut [PollFd::new(signals, PollFlags::IN)], Some(&time)) {
+        // It was stopped and continued.
+        Err(Errno::INTR) => Ok(false),
+        came => Ok(came.map_err(Failure::work)? > 0),
     }
 }
