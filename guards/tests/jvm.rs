@@ -1,0 +1,93 @@
+//! The guard of the JVM: copies differ after a notice, and generators with a seed go on.
+//!
+//! A JVM does not outlive a fork. So two runs are two copies here: the program gives its generators the same state in both.
+
+mod common;
+
+use common::{GUARDS, command, lines, names, page, same, set};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use testkit::programs::{is_installed, scratch, succeeds};
+
+/// The folder with the agent and the compiled program of the tests, made once.
+fn built() -> Option<PathBuf> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT.get_or_init(build).clone()
+}
+
+fn build() -> Option<PathBuf> {
+    if !is_installed("java") || !is_installed("javac") {
+        return None;
+    }
+    let folder = scratch("jvm");
+    let script = Path::new(GUARDS).join("jvm/build.sh");
+    succeeds(
+        &Command::new("sh")
+            .arg(script)
+            .arg(&folder)
+            .output()
+            .unwrap(),
+    );
+    let mut javac = Command::new("javac");
+    javac.arg("-d").arg(&folder);
+    javac.arg(Path::new(GUARDS).join("tests/jvm/Copies.java"));
+    succeeds(&javac.output().unwrap());
+    Some(folder)
+}
+
+fn java(folder: &Path, page: &Path) -> Command {
+    let mut command = command("java", page);
+    for package in [
+        "java.base/java.lang",
+        "java.base/java.util",
+        "java.base/java.util.concurrent",
+        "java.base/java.security",
+        "java.base/sun.security.provider",
+        "jdk.random/jdk.random",
+    ] {
+        command.arg(format!("--add-opens={package}=ALL-UNNAMED"));
+    }
+    command.arg("-cp").arg(folder);
+    command
+}
+
+fn copy(folder: &Path, page: &Path, how: &str) -> Value {
+    let mut command = java(folder, page);
+    if how != "alone" {
+        let agent = folder.join("clone-guard.jar");
+        command.arg(format!("-javaagent:{}", agent.display()));
+    }
+    let lines = lines(command.arg("Copies").arg(page).arg(how));
+    lines.into_iter().next().unwrap()
+}
+
+#[test]
+fn copies_draw_the_same_without_the_guard_and_differ_with_it_unless_they_have_a_seed() {
+    let Some(folder) = built() else { return };
+    let alone = ["alone", "alone"].map(|how| copy(&folder, &page(), how));
+    assert_eq!(same(&alone), names(&alone), "{alone:?}");
+    let guarded = ["guarded", "guarded"].map(|how| copy(&folder, &page(), how));
+    let kept = [
+        "kept Random",
+        "kept setSeed",
+        "kept SplittableRandom",
+        "kept child",
+        "kept SHA1PRNG",
+    ];
+    assert_eq!(same(&guarded), set(&kept), "{guarded:?}");
+    for name in kept {
+        assert_eq!(alone[0][name], guarded[0][name], "{name}");
+    }
+}
+
+#[test]
+fn a_page_that_others_can_write_is_not_believed() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(folder) = built() else { return };
+    let page = page();
+    assert_eq!(copy(&folder, &page, "status"), true);
+    std::fs::set_permissions(&page, std::fs::Permissions::from_mode(0o666)).unwrap();
+    assert_eq!(copy(&folder, &page, "status"), false);
+}
