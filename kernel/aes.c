@@ -1,111 +1,106 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * AES-256 in counter mode. The kernel's library has no counter mode: it encrypts one
- * block at a time, since 7.0 with an FPU section for each. So the AES-NI and VAES code
- * is ours (aes-ctr.S); the key expansion and the scalar block are the library's.
+ * block at a time, since 7.0 with an FPU section for each. So the SIMD code is ours
+ * (arch/), with a key expansion that needs no section of its own; the scalar code is the
+ * library's.
  */
 #include <asm/byteorder.h>
-#include <asm/cpufeature.h>
-#include <asm/fpu/api.h>
-#include <asm/fpu/types.h>
+#include <linux/bug.h>
 #include <linux/kmsan-checks.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "aes.h"
+#include "arch-aes.h"
+#include "compat.h"
 #include "simd.h"
 
 #define BLOCK_BYTES 16u
-#define VAES_BLOCKS 16u
 
-/*
- * In aes-ctr.S, called in an FPU section: E(K, C), E(K, C + 1), ... for @blocks whole
- * blocks. The low word of the counter must not wrap within them.
- */
-asmlinkage void ws_aes256_ctr_ni(const u32 *round_keys, u8 *destination,
-				 unsigned long blocks, u64 low, u64 high);
-/* The same with VAES, for a multiple of 16 blocks. */
-asmlinkage void ws_aes256_ctr_vaes(const u32 *round_keys, u8 *destination,
-				   unsigned long blocks, u64 low, u64 high);
-
-enum ws_backend ws_aes_detect(void)
+void ws_aes_key_init(struct ws_aes_key *key, const u8 bytes[WS_KEY_BYTES])
 {
-	if (!boot_cpu_has(X86_FEATURE_AES) || !boot_cpu_has(X86_FEATURE_XMM4_1))
-		return WS_SCALAR;
-	if (boot_cpu_has(X86_FEATURE_VAES) && boot_cpu_has(X86_FEATURE_AVX2) &&
-	    cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL))
-		return WS_SIMD256;
-	return WS_SIMD128;
+	memcpy(key->words, bytes, WS_KEY_BYTES);
+	key->is_expanded = false;
 }
 
-static void blocks_scalar(const struct aes_enckey *key,
-			  struct ws_counter *counter, u8 *destination,
-			  unsigned int blocks)
+/* Not inlined: the library's key takes up to 500 bytes of the stack. */
+static noinline void fill_scalar(const struct ws_aes_key *key, struct ws_counter counter,
+				 u8 *destination, unsigned int bytes)
 {
-	for (; blocks; blocks--, destination += BLOCK_BYTES) {
+	struct aes_enckey expanded;
+	u8 output[BLOCK_BYTES];
+
+	/* It fails only for a key of another length. */
+	WARN_ON_ONCE(aes_prepareenckey(&expanded, (const u8 *)key->words, WS_KEY_BYTES));
+	while (bytes) {
+		unsigned int step = min(bytes, BLOCK_BYTES);
 		__le64 block[2] = {
-			cpu_to_le64(counter->low),
-			cpu_to_le64(counter->high),
+			cpu_to_le64(counter.low),
+			cpu_to_le64(counter.high),
 		};
 
-		aes_encrypt(key, destination, (const u8 *)block);
-		ws_counter_add(counter, 1);
+		aes_encrypt(&expanded, output, (const u8 *)block);
+		memcpy(destination, output, step);
+		ws_counter_add(&counter, 1);
+		destination += step;
+		bytes -= step;
 	}
+	memzero_explicit(output, sizeof(output));
+	memzero_explicit(&expanded, sizeof(expanded));
 }
 
 /* In an FPU section. */
-static void blocks_simd(const struct aes_enckey *key, enum ws_backend backend,
+static void blocks_simd(const u32 *round_keys, enum ws_backend backend,
 			struct ws_counter *counter, u8 *destination,
 			unsigned int blocks)
 {
-	const u32 *round_keys = ws_aes_round_keys(key);
-
 	while (blocks) {
 		unsigned long run = blocks;
 
 		/* -low is the number of blocks until the low word wraps. */
 		if (counter->low && run > -counter->low)
 			run = -counter->low;
-		if (backend == WS_SIMD256 && run >= VAES_BLOCKS) {
-			run = round_down(run, VAES_BLOCKS);
-			ws_aes256_ctr_vaes(round_keys, destination, run,
-					   counter->low, counter->high);
-		} else {
-			ws_aes256_ctr_ni(round_keys, destination, run,
-					 counter->low, counter->high);
-		}
+		run = ws_arch_aes_blocks(round_keys, backend, counter, destination,
+					 run);
 		ws_counter_add(counter, run);
 		destination += run * BLOCK_BYTES;
 		blocks -= run;
 	}
 }
 
-bool ws_aes_fill(const struct aes_enckey *key, enum ws_backend backend,
+/* In an FPU section. */
+static void fill_simd(struct ws_aes_key *key, enum ws_backend backend,
+		      struct ws_counter counter, u8 *destination, unsigned int bytes)
+{
+	unsigned int blocks = bytes / BLOCK_BYTES, rest = bytes % BLOCK_BYTES;
+	u8 last[BLOCK_BYTES];
+
+	if (!key->is_expanded)
+		ws_arch_aes_expand(key->words);
+	key->is_expanded = true;
+	blocks_simd(key->words, backend, &counter, destination, blocks);
+	/* KMSAN does not see what assembly writes. */
+	kmsan_unpoison_memory(destination, blocks * BLOCK_BYTES);
+	if (!rest)
+		return;
+	blocks_simd(key->words, backend, &counter, last, 1);
+	kmsan_unpoison_memory(last, BLOCK_BYTES);
+	memcpy(destination + blocks * BLOCK_BYTES, last, rest);
+	memzero_explicit(last, sizeof(last));
+}
+
+bool ws_aes_fill(struct ws_aes_key *key, enum ws_backend backend,
 		 const struct ws_counter *from, u8 *destination,
 		 unsigned int bytes)
 {
-	unsigned int blocks = bytes / BLOCK_BYTES, rest = bytes % BLOCK_BYTES;
-	struct ws_counter counter = *from;
 	struct ws_simd simd;
-	u8 last[BLOCK_BYTES];
-	bool has_simd = backend != WS_SCALAR && ws_simd_begin(&simd);
 
-	if (has_simd) {
-		blocks_simd(key, backend, &counter, destination, blocks);
-		if (rest)
-			blocks_simd(key, backend, &counter, last, 1);
-		ws_simd_end(&simd);
-		/* KMSAN does not see what assembly writes. */
-		kmsan_unpoison_memory(destination, blocks * BLOCK_BYTES);
-		kmsan_unpoison_memory(last, rest ? BLOCK_BYTES : 0);
-	} else {
-		blocks_scalar(key, &counter, destination, blocks);
-		if (rest)
-			blocks_scalar(key, &counter, last, 1);
+	if (backend == WS_SCALAR || !ws_simd_begin(&simd)) {
+		fill_scalar(key, *from, destination, bytes);
+		return backend == WS_SCALAR || !simd.is_refused;
 	}
-	if (rest) {
-		memcpy(destination + blocks * BLOCK_BYTES, last, rest);
-		memzero_explicit(last, sizeof(last));
-	}
-	return has_simd || backend == WS_SCALAR;
+	fill_simd(key, backend, *from, destination, bytes);
+	ws_simd_end(&simd);
+	return true;
 }

@@ -6,7 +6,8 @@
 #include <linux/moduleparam.h>
 #include <linux/string.h>
 
-#include "aes.h"
+#include "arch-aes.h"
+#include "arch-chacha20.h"
 #include "backend.h"
 #include "testing.h"
 
@@ -42,7 +43,7 @@ const char *ws_cipher_name(enum ws_cipher cipher)
 const char *ws_backend_name(enum ws_cipher cipher, enum ws_backend backend)
 {
 	static const char *const names[WS_CIPHERS][WS_BACKENDS] = {
-		[WS_AES256] = { "scalar", "aes-ni", "vaes" },
+		[WS_AES256] = { "scalar", WS_ARCH_AES_NAMES },
 		[WS_CHACHA20] = { "scalar", "library", "none" },
 	};
 
@@ -56,7 +57,8 @@ int ws_backends_init(void)
 		ws_cipher = WS_AES256;
 	else if (strcmp(cipher, ws_cipher_name(WS_CHACHA20)))
 		return -EINVAL;
-	best_backends[WS_AES256] = ws_aes_detect();
+	ws_arch_chacha20_init();
+	best_backends[WS_AES256] = ws_arch_aes_detect();
 	best_backends[WS_CHACHA20] = WS_SIMD128;
 	return 0;
 }

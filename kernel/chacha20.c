@@ -95,5 +95,5 @@ bool ws_chacha20_fill(const u32 key[WS_KEY_BYTES / 4], enum ws_backend backend,
 	else
 		fill_scalar(key, from, destination, bytes);
 	ws_simd_unguard(&simd);
-	return simd.is_usable;
+	return !simd.is_refused;
 }

@@ -7,13 +7,13 @@
  * The answer to each is that of a reseed: hash something new into every node, and bump
  * the generation, so that every tap takes a fresh key before its next byte.
  */
-#include <asm/archrandom.h>
 #include <linux/notifier.h>
 #include <linux/random.h>
 #include <linux/suspend.h>
 #include <linux/timekeeping.h>
 #include <linux/timex.h>
 
+#include "arch-random.h"
 #include "compat.h"
 #include "doors.h"
 #include "nodes.h"
@@ -35,7 +35,7 @@ static void diverge_from_clones(void)
 	memset(&fresh, 0, sizeof(fresh));
 	get_random_bytes(fresh.system, sizeof(fresh.system));
 	fresh.time = ktime_get_real();
-	fresh.cycles = get_cycles();
+	fresh.cycles = random_get_entropy();
 	ws_nodes_stir(domain, 0, &fresh, sizeof(fresh), 0);
 	memzero_explicit(&fresh, sizeof(fresh));
 }
@@ -54,11 +54,10 @@ static void system_resumed(void)
 	} fresh;
 
 	memset(&fresh, 0, sizeof(fresh));
-	if (!arch_get_random_seed_longs(&fresh.word, 1) &&
-	    !arch_get_random_longs(&fresh.word, 1))
+	if (!ws_arch_seed_word(&fresh.word))
 		fresh.word = 0;
 	fresh.time = ktime_get_real();
-	fresh.cycles = get_cycles();
+	fresh.cycles = random_get_entropy();
 	ws_nodes_stir(domain, 0, &fresh, sizeof(fresh), 0);
 	memzero_explicit(&fresh, sizeof(fresh));
 }

@@ -13,9 +13,14 @@
 #include <linux/hrtimer.h>
 #include <linux/syscore_ops.h>
 
+#include "arch-chacha20.h"
+
 #ifndef WS_FEATURES
 #error "features.sh failed, see its message above"
 #endif
+
+/* A word at any address. <linux/unaligned.h> has been another file before 6.12. */
+typedef u64 __aligned(1) ws_unaligned_u64;
 
 /* 6.17: the state of a SHA-256 has a type of its own. */
 #ifndef WS_HAS_SHA256_CTX
@@ -32,7 +37,7 @@ struct ws_chacha_state {
 static inline void ws_chacha20(struct ws_chacha_state *state, u8 *data,
 			       unsigned int bytes)
 {
-	chacha20_crypt((void *)state, data, data, bytes);
+	ws_arch_chacha20_crypt((void *)state, data, data, bytes);
 }
 
 static inline void ws_chacha20_block(struct ws_chacha_state *state, u8 *block)
@@ -40,20 +45,19 @@ static inline void ws_chacha20_block(struct ws_chacha_state *state, u8 *block)
 	chacha20_block((void *)state, block);
 }
 
-/* 7.0: a key that only encrypts has a type of its own, half the size. */
+/* 7.0: a key that only encrypts has a type of its own, half the size, and others were renamed. */
 #ifdef WS_HAS_AES_ENCKEY
-static inline const u32 *ws_aes_round_keys(const struct aes_enckey *key)
-{
-	return key->k.rndkeys;
-}
+#define ws_aes_round_keys(key) ((key)->k.rndkeys)
+#define ws_aes_inverse_keys(key) ((key)->inv_k.inv_rndkeys)
+#define ws_aes_rounds(key) ((key)->nrounds)
 #else
 #define aes_enckey crypto_aes_ctx
 #define aes_prepareenckey aes_expandkey
-
-static inline const u32 *ws_aes_round_keys(const struct aes_enckey *key)
-{
-	return key->key_enc;
-}
+#define aes_key crypto_aes_ctx
+#define aes_preparekey aes_expandkey
+#define ws_aes_round_keys(key) ((key)->key_enc)
+#define ws_aes_inverse_keys(key) ((key)->key_dec)
+#define ws_aes_rounds(key) (6 + (key)->key_length / 4)
 #endif
 
 /* 6.5: files without a page cache splice through a copy. */

@@ -5,23 +5,16 @@
  * generation g was drawn after every seed that g announced. A bump in the middle of a
  * fetch leaves the tap with the older number, and its next read fetches again.
  */
-#include <linux/atomic.h>
-
 #include "generation.h"
 #include "testing.h"
 #include "trace.h"
 
-static atomic64_t generation = ATOMIC64_INIT(WS_NO_GENERATION + 1);
-
-u64 ws_generation(void)
-{
-	return atomic64_read_acquire(&generation);
-}
-WS_EXPORT_FOR_TEST(ws_generation);
+atomic64_t ws_generation_number = ATOMIC64_INIT(WS_NO_GENERATION + 1);
+WS_EXPORT_FOR_TEST(ws_generation_number);
 
 u64 ws_generation_bump(void)
 {
-	u64 next = atomic64_inc_return(&generation);
+	u64 next = atomic64_inc_return(&ws_generation_number);
 
 	trace_wellspring_generation(next);
 	return next;

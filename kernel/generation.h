@@ -6,13 +6,26 @@
 #ifndef WELLSPRING_GENERATION_H
 #define WELLSPRING_GENERATION_H
 
-#include <linux/types.h>
+#include <linux/atomic.h>
 
 /* The generation of a tap without a key. ws_generation() never returns it. */
 #define WS_NO_GENERATION 0
 
+/* For the two functions below, which each read calls. */
+extern atomic64_t ws_generation_number;
+
 /* Any context. */
-u64 ws_generation(void);
+static inline u64 ws_generation(void)
+{
+	return atomic64_read_acquire(&ws_generation_number);
+}
+
+/* Whether a key of this generation may still make bytes. It orders nothing. */
+static inline bool ws_generation_is(u64 generation)
+{
+	return atomic64_read(&ws_generation_number) == generation;
+}
+
 /* Called after the seeds that it announces were posted. Returns the new generation. */
 u64 ws_generation_bump(void);
 

@@ -10,7 +10,6 @@
 
 #include "generator.h"
 #include "hash.h"
-#include "keystream.h"
 #include "testing.h"
 
 /* The most output of a canonical read under one key. */
@@ -60,12 +59,11 @@ WS_EXPORT_FOR_TEST(ws_canonical_bytes);
 void ws_generator_reserve(struct ws_generator *generator, size_t bytes,
 			  struct ws_reservation *reservation)
 {
-	struct ws_keystream keystream;
+	struct ws_keystream *keystream = &reservation->keystream;
 	u64 blocks = ws_blocks(generator->cipher, bytes);
 
-	reservation->cipher = generator->cipher;
-	reservation->counter = generator->counter;
-	memcpy(reservation->key, generator->key, WS_KEY_BYTES);
+	ws_keystream_init(keystream, generator->cipher, generator->key,
+			  &generator->counter);
 	/*
 	 * Two blocks for each change of the key within the request. A request of
 	 * exactly k * 2^20 bytes skips two blocks that it does not use, as in FreeBSD.
@@ -73,12 +71,9 @@ void ws_generator_reserve(struct ws_generator *generator, size_t bytes,
 	if (generator->cipher == WS_AES256)
 		blocks += blocks / ws_blocks(WS_AES256, WS_KEY_LIMIT_BYTES) *
 			  ws_blocks(WS_AES256, WS_KEY_BYTES);
-	ws_counter_add(&generator->counter, blocks);
-	ws_keystream_init(&keystream, generator->cipher, generator->key,
-			  &generator->counter);
-	ws_keystream_fill(&keystream, generator->key, WS_KEY_BYTES);
-	generator->counter = keystream.counter;
-	ws_keystream_wipe(&keystream);
+	ws_counter_add(&keystream->counter, blocks);
+	ws_keystream_fill(keystream, generator->key, WS_KEY_BYTES);
+	swap(generator->counter, keystream->counter);
 }
 WS_EXPORT_FOR_TEST(ws_generator_reserve);
 
@@ -89,24 +84,22 @@ WS_EXPORT_FOR_TEST(ws_generator_reserve);
 void ws_reservation_generate(struct ws_reservation *reservation,
 			     void *destination, size_t bytes)
 {
-	size_t limit = reservation->cipher == WS_AES256 ? WS_KEY_LIMIT_BYTES :
-							  SIZE_MAX;
-	struct ws_keystream keystream;
+	struct ws_keystream *keystream = &reservation->keystream;
+	size_t limit = keystream->cipher == WS_AES256 ? WS_KEY_LIMIT_BYTES :
+							SIZE_MAX;
+	struct ws_counter counter;
+	u8 key[WS_KEY_BYTES];
 
-	for (;;) {
-		size_t step = min(bytes, limit);
-
-		ws_keystream_init(&keystream, reservation->cipher,
-				  reservation->key, &reservation->counter);
-		ws_keystream_fill(&keystream, destination, step);
-		destination += step;
-		bytes -= step;
-		if (!bytes)
-			break;
-		ws_keystream_fill(&keystream, reservation->key, WS_KEY_BYTES);
-		reservation->counter = keystream.counter;
+	while (bytes > limit) {
+		ws_keystream_fill(keystream, destination, limit);
+		destination += limit;
+		bytes -= limit;
+		ws_keystream_fill(keystream, key, sizeof(key));
+		counter = keystream->counter;
+		ws_keystream_init(keystream, keystream->cipher, key, &counter);
+		memzero_explicit(key, sizeof(key));
 	}
-	ws_keystream_wipe(&keystream);
-	memzero_explicit(reservation, sizeof(*reservation));
+	ws_keystream_fill(keystream, destination, bytes);
+	ws_keystream_wipe(keystream);
 }
 WS_EXPORT_FOR_TEST(ws_reservation_generate);

@@ -6,7 +6,7 @@
 #ifndef WELLSPRING_GENERATOR_H
 #define WELLSPRING_GENERATOR_H
 
-#include "cipher.h"
+#include "keystream.h"
 
 /* The most output under one AES key: 2^20 bytes (FS&K 9.4). */
 #define WS_KEY_LIMIT_BYTES (1 << 20)
@@ -17,11 +17,9 @@ struct ws_generator {
 	u8 key[WS_KEY_BYTES];
 };
 
-/* (K, C) for the output of one request, which nothing else will ever make. */
+/* The output of one request, which nothing else will ever make. Its key is set up once. */
 struct ws_reservation {
-	enum ws_cipher cipher;
-	struct ws_counter counter;
-	u8 key[WS_KEY_BYTES];
+	struct ws_keystream keystream;
 };
 
 /* All in any context but NMI. */

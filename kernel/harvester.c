@@ -11,6 +11,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/sched.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -52,6 +53,8 @@ static u64 held_back;
 
 /* Written by the thread alone. */
 static u64 rounds;
+/* The time that they took. */
+static u64 rounds_ns;
 
 /* The functions from here to seed_now() need the pools' lock. */
 
@@ -227,6 +230,7 @@ static unsigned int next_pause_ms(unsigned int pause_ms)
 static int harvester_thread(void *unused)
 {
 	unsigned int pause_ms = WS_RESEED_INTERVAL_MS;
+	u64 since_ns;
 
 	if (random_get_entropy())
 		wait_for_random_bytes();
@@ -235,7 +239,9 @@ static int harvester_thread(void *unused)
 			kthread_parkme();
 			continue;
 		}
+		since_ns = ktime_get_ns();
 		harvest();
+		WRITE_ONCE(rounds_ns, rounds_ns + ktime_get_ns() - since_ns);
 		pause_ms = next_pause_ms(pause_ms);
 		/* In this order: an order to stop or park ends the pause that follows. */
 		set_current_state(TASK_INTERRUPTIBLE);
@@ -254,6 +260,7 @@ void ws_harvester_statistics(struct ws_harvester_statistics *statistics)
 		.reseeds = accumulator.reseeds,
 		.held_back = held_back,
 		.first_pool_bytes = accumulator.pools[0].bytes,
+		.rounds_ns = READ_ONCE(rounds_ns),
 	};
 	mutex_unlock(&pools_lock);
 }

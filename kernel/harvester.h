@@ -13,6 +13,7 @@ struct ws_harvester_statistics {
 	u64 reseeds;		/* seeds taken from the pools */
 	u64 held_back;		/* reseeds put off: a reader of node 0 had not taken the last seed */
 	u32 first_pool_bytes;
+	u64 rounds_ns;		/* the time of all rounds */
 };
 
 /* Task context. All of them may sleep until the pools are free. */

@@ -2,11 +2,9 @@
 /*
  * Keystreams, cut into pieces of one FPU section each.
  */
-#include <linux/bug.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "aes.h"
 #include "backend.h"
 #include "chacha20.h"
 #include "keystream.h"
@@ -18,20 +16,13 @@ void ws_keystream_init(struct ws_keystream *keystream, enum ws_cipher cipher,
 		       const u8 key[WS_KEY_BYTES],
 		       const struct ws_counter *counter)
 {
-	struct ws_simd simd;
-
 	keystream->cipher = cipher;
 	keystream->backend = ws_best_backend(cipher);
 	keystream->counter = *counter;
-	if (cipher == WS_CHACHA20) {
+	if (cipher == WS_CHACHA20)
 		memcpy(keystream->chacha_key, key, WS_KEY_BYTES);
-		return;
-	}
-	/* Since 7.0 by AES-NI, which leaves round keys in registers. */
-	ws_simd_guard(&simd);
-	/* It fails only for a key of another length. */
-	WARN_ON_ONCE(aes_prepareenckey(&keystream->aes, key, WS_KEY_BYTES));
-	ws_simd_unguard(&simd);
+	else
+		ws_aes_key_init(&keystream->aes, key);
 }
 WS_EXPORT_FOR_TEST(ws_keystream_init);
 

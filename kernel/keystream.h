@@ -5,19 +5,18 @@
 #ifndef WELLSPRING_KEYSTREAM_H
 #define WELLSPRING_KEYSTREAM_H
 
-#include "cipher.h"
-#include "compat.h"
+#include "aes.h"
 
 /*
- * It is on the stack of the function that makes output: 300 bytes, 550 before Linux
- * 7.0. The same function wipes it with ws_keystream_wipe().
+ * It is on the stack of the function that makes output: 280 bytes. The same function wipes it
+ * with ws_keystream_wipe().
  */
 struct ws_keystream {
 	enum ws_cipher cipher;
 	enum ws_backend backend;
 	struct ws_counter counter;
 	union {
-		struct aes_enckey aes;
+		struct ws_aes_key aes;
 		u32 chacha_key[WS_KEY_BYTES / 4];
 	};
 };

@@ -16,6 +16,7 @@
 #include "backend.h"
 #include "harvester.h"
 #include "doors.h"
+#include "hwrng.h"
 #include "memory.h"
 #include "mix.h"
 #include "nodes.h"
@@ -48,6 +49,7 @@ static const struct part {
 	{ ws_sources_init },
 	{ ws_harvester_init, ws_harvester_exit },
 	{ ws_timing_init, ws_timing_exit },
+	{ ws_hwrng_init, ws_hwrng_exit },
 	{ ws_clone_detection_init, ws_clone_detection_exit },
 	{ ws_device_init, ws_device_exit },
 };

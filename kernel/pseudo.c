@@ -8,7 +8,8 @@
  * A state for each context would take three times the memory. Here a call steps in
  * registers, and then replaces the state with one instruction: CMPXCHG16B *without*
  * LOCK. No interrupt can come in the middle of it, and since only this CPU uses the
- * state, it needs no LOCK: it orders nothing and locks no bus. If the state is still
+ * state, it needs no LOCK: it orders nothing and locks no bus. On arm64 LDXP and STXP do that
+ * (arch-pseudo.h). If the state is still
  * the one that the call started from, the numbers belong to this call. If not, an
  * interrupt (or another CPU, after a migration) took them, and the call makes others.
  * Preemption and interrupts stay on, and an NMI may call too.
@@ -16,23 +17,27 @@
  * A state repeats only after 2^128 - 1 steps, so "still the same" means that no other
  * context stepped.
  */
-#include <asm/cpufeature.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
+#include "arch-pseudo.h"
+#include "compat.h"
 #include "pseudo.h"
 #include "testing.h"
 #include "wellspring.h"
 
-/* The bytes for one replacement of the state; made again if the replacement fails. */
-#define RUN_BYTES 64
+/*
+ * The bytes for one replacement of the state, made again if that fails: half a microsecond,
+ * in which few interrupts come.
+ */
+#define RUN_BYTES 4096
 
 static DEFINE_PER_CPU(struct ws_pseudo, state_of_cpu);
 
-u64 ws_pseudo_step(struct ws_pseudo *state)
+static __always_inline u64 step_state(struct ws_pseudo *state)
 {
 	u64 x = state->words[0];
 	u64 y = state->words[1];
@@ -42,6 +47,11 @@ u64 ws_pseudo_step(struct ws_pseudo *state)
 	x ^= x << 23;
 	state->words[1] = x ^ y ^ (x >> 18) ^ (y >> 5);
 	return result;
+}
+
+u64 ws_pseudo_step(struct ws_pseudo *state)
+{
+	return step_state(state);
 }
 WS_EXPORT_FOR_TEST(ws_pseudo_step);
 
@@ -62,31 +72,21 @@ void ws_pseudo_jump(struct ws_pseudo *state)
 }
 WS_EXPORT_FOR_TEST(ws_pseudo_jump);
 
-/* In one instruction: if this CPU's state is @old, makes it @next. True if it was. */
-static bool replace_state(const struct ws_pseudo *old, const struct ws_pseudo *next)
+/* The state stays in registers, and only the last word may be cut. */
+static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *destination,
+						   size_t bytes)
 {
-	u64 low = old->words[0], high = old->words[1];
-	bool replaced;
-
-	/* The kernel's own macro for this changed its name twice since 6.1. */
-	asm volatile("cmpxchg16b %%gs:(%[state])"
-		     : "=@ccz" (replaced), "+a" (low), "+d" (high)
-		     : [state] "r" ((__force unsigned long)&state_of_cpu),
-		       "b" (next->words[0]), "c" (next->words[1])
-		     : "memory");
-	return replaced;
-}
-
-static void make_bytes(struct ws_pseudo *state, u8 *destination, size_t bytes)
-{
-	while (bytes) {
-		size_t step = min(bytes, sizeof(u64));
-		__le64 word = cpu_to_le64(ws_pseudo_step(state));
-
-		memcpy(destination, &word, step);
-		destination += step;
-		bytes -= step;
+	for (; bytes >= sizeof(u64); bytes -= sizeof(u64)) {
+		*(ws_unaligned_u64 *)destination =
+			(__force u64)cpu_to_le64(step_state(&state));
+		destination += sizeof(u64);
 	}
+	if (bytes) {
+		__le64 word = cpu_to_le64(step_state(&state));
+
+		memcpy(destination, &word, bytes);
+	}
+	return state;
 }
 
 /**
@@ -113,9 +113,8 @@ void wellspring_get_pseudo_bytes(void *destination, size_t bytes)
 			/* If these are halves of two states, the replacement fails. */
 			old.words[0] = this_cpu_read(state_of_cpu.words[0]);
 			old.words[1] = this_cpu_read(state_of_cpu.words[1]);
-			next = old;
-			make_bytes(&next, destination, step);
-		} while (!replace_state(&old, &next));
+			next = make_bytes(old, destination, step);
+		} while (!ws_arch_replace(&state_of_cpu, &old, &next));
 		destination += step;
 		bytes -= step;
 	}
@@ -127,7 +126,7 @@ int ws_pseudo_init(void)
 	struct ws_pseudo state;
 	int cpu;
 
-	if (!boot_cpu_has(X86_FEATURE_CX16))
+	if (!ws_arch_can_replace())
 		return -ENODEV;
 	do {
 		get_random_bytes(&state, sizeof(state));

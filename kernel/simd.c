@@ -24,21 +24,22 @@
  * subsystem. It is refused like a hard interrupt, and counted. Our sections are short,
  * at most WS_SECTION_BYTES of output, so that softirqs wait a few microseconds only.
  *
+ * On arm64 there is no SIMD while interrupts are off: not in hard interrupts, and not for a
+ * node's new key, 32 bytes. That is the rule there, and no refusal.
+ *
  * The kernel leaves in the registers what was there at the end of a section, until a task
  * returns to user mode on this CPU. That is output, keys, and the
  * states of hashes. So the section's end wipes them. The library's sections end before we
  * can do that, so another section follows on the same CPU.
  */
-#include <asm/cpufeature.h>
-#include <asm/fpu/api.h>
-#include <asm/fpu/types.h>
 #include <linux/bottom_half.h>
-#include <linux/cache.h>
 #include <linux/compiler.h>
+#include <linux/export.h>
 #include <linux/irqflags.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
 
+#include "arch-simd.h"
 #include "simd.h"
 #include "testing.h"
 
@@ -55,35 +56,10 @@ const char *ws_context_name(enum ws_context context)
 	return names[context];
 }
 
-static bool has_ymm __ro_after_init;
-static bool has_16_more __ro_after_init;
-
 int ws_simd_init(void)
 {
-	has_ymm = boot_cpu_has(X86_FEATURE_AVX) &&
-		  cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
-	has_16_more = has_ymm && boot_cpu_has(X86_FEATURE_AVX512VL) &&
-		      cpu_has_xfeatures(XFEATURE_MASK_AVX512, NULL);
+	ws_arch_simd_init();
 	return 0;
-}
-
-/* In a section. Each instruction clears a register to its full width, except in SSE. */
-static void wipe_registers(void)
-{
-	/* The library's ChaCha20 has the key in these. */
-	if (has_16_more)
-		asm volatile(".irp i, 16, 17, 18, 19, 20, 21, 22, 23\n\t"
-			     "vpxord %xmm\\i, %xmm\\i, %xmm\\i\n\t"
-			     ".endr\n\t"
-			     ".irp i, 24, 25, 26, 27, 28, 29, 30, 31\n\t"
-			     "vpxord %xmm\\i, %xmm\\i, %xmm\\i\n\t"
-			     ".endr");
-	if (has_ymm)
-		asm volatile("vzeroall");
-	else
-		asm volatile(".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
-			     "pxor %xmm\\i, %xmm\\i\n\t"
-			     ".endr");
 }
 
 /*
@@ -119,26 +95,28 @@ bool ws_simd_guard(struct ws_simd *simd)
 		else
 			local_bh_disable();
 	}
-	simd->is_usable = irq_fpu_usable();
+	simd->is_usable = ws_arch_simd_usable();
+	simd->is_refused = !simd->is_usable &&
+			   !(WS_ARCH_SIMD_WANTS_INTERRUPTS && irqs_disabled());
 	if (simd->is_usable)
 		this_cpu_inc(statistics_of_cpu.sections[ws_context()]);
-	else
+	else if (simd->is_refused)
 		this_cpu_inc(statistics_of_cpu.refusals[ws_context()]);
 	return simd->is_usable;
 }
-WS_EXPORT_FOR_TEST(ws_simd_guard);
+EXPORT_SYMBOL_GPL(ws_simd_guard);
 
 void ws_simd_unguard(const struct ws_simd *simd)
 {
 	if (simd->is_usable) {
-		kernel_fpu_begin();
-		wipe_registers();
-		kernel_fpu_end();
+		ws_arch_simd_begin();
+		ws_arch_simd_wipe();
+		ws_arch_simd_end();
 		wipe_stack();
 	}
 	release_cpu(simd);
 }
-WS_EXPORT_FOR_TEST(ws_simd_unguard);
+EXPORT_SYMBOL_GPL(ws_simd_unguard);
 
 bool ws_simd_begin(struct ws_simd *simd)
 {
@@ -146,18 +124,18 @@ bool ws_simd_begin(struct ws_simd *simd)
 		release_cpu(simd);
 		return false;
 	}
-	kernel_fpu_begin();
+	ws_arch_simd_begin();
 	return true;
 }
-WS_EXPORT_FOR_TEST(ws_simd_begin);
+EXPORT_SYMBOL_GPL(ws_simd_begin);
 
 void ws_simd_end(const struct ws_simd *simd)
 {
-	wipe_registers();
-	kernel_fpu_end();
+	ws_arch_simd_wipe();
+	ws_arch_simd_end();
 	release_cpu(simd);
 }
-WS_EXPORT_FOR_TEST(ws_simd_end);
+EXPORT_SYMBOL_GPL(ws_simd_end);
 
 void ws_simd_statistics(int cpu, struct ws_simd_statistics *statistics)
 {

@@ -19,13 +19,17 @@ enum ws_context {
 	WS_SOFTIRQ,
 	WS_HARDIRQ,
 	WS_CONTEXTS,
+	WS_NMI = WS_CONTEXTS,	/* has nothing of ours */
 };
 
 static inline enum ws_context ws_context(void)
 {
-	if (in_hardirq())
-		return WS_HARDIRQ;
-	return in_serving_softirq() ? WS_SOFTIRQ : WS_TASK;
+	unsigned int level = interrupt_context_level();
+
+	/* With PREEMPT_RT the preemption count does not know of softirqs. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !level)
+		level = !!in_serving_softirq();
+	return level;
 }
 
 /* "task", "softirq" or "hardirq". */
@@ -34,6 +38,7 @@ const char *ws_context_name(enum ws_context context);
 /* A section that has begun, or was refused. */
 struct ws_simd {
 	bool is_usable;
+	bool is_refused;	/* not usable where it mostly is, and counted */
 	bool holds_cpu;
 };
 

@@ -8,14 +8,13 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <asm/archrandom.h>
-#include <asm/cpufeature.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
+#include "arch-random.h"
 #include "source.h"
 #include "testing.h"
 
@@ -109,12 +108,6 @@ static void disable_cpu(void)
 	pr_warn("source cpu returned a constant and is disabled\n");
 }
 
-static bool draw_word(unsigned long *word)
-{
-	return arch_get_random_seed_longs(word, 1) ||
-	       arch_get_random_longs(word, 1);
-}
-
 /*
  * Two words of RDSEED, or of RDRAND if RDSEED has nothing. Some processors returned
  * constants: all ones after a resume, or zeros with success. A word of all zeros or all
@@ -124,7 +117,7 @@ static bool draw_words(unsigned long words[2])
 {
 	unsigned int i;
 
-	if (!draw_word(&words[0]) || !draw_word(&words[1]))
+	if (!ws_arch_seed_word(&words[0]) || !ws_arch_seed_word(&words[1]))
 		return false;
 	for (i = 0; i < 2; i++)
 		if (words[i] == 0 || words[i] == ULONG_MAX)
@@ -183,8 +176,7 @@ int ws_sources_init(void)
 	unsigned long words[2] = { };
 	unsigned int i;
 
-	entries[WS_SOURCE_CPU].present = boot_cpu_has(X86_FEATURE_RDSEED) ||
-					 boot_cpu_has(X86_FEATURE_RDRAND);
+	entries[WS_SOURCE_CPU].present = ws_arch_seed_word(&words[0]);
 	for (i = 0; entries[WS_SOURCE_CPU].present && i < SELF_TEST_DRAWS; i++)
 		draw_words(words);
 	memzero_explicit(words, sizeof(words));

@@ -16,7 +16,7 @@ enum ws_source {
 	WS_SOURCE_SCHEDULER,	/* when tasks are switched */
 	WS_QUEUED_SOURCES,
 	WS_SOURCE_SYSTEM = WS_QUEUED_SOURCES,	/* get_random_bytes() */
-	WS_SOURCE_CPU,		/* RDSEED, or RDRAND */
+	WS_SOURCE_CPU,		/* RDSEED, or RDRAND; RNDRRS, or RNDR */
 	WS_SOURCE_MIX,		/* what users and other modules write */
 	WS_SOURCES,
 };

@@ -11,13 +11,13 @@
  * the buffer that was not read yet. Neither reveals earlier output: the refill
  * overwrote the key that made the buffer, and a read erases what it takes.
  */
-#include <asm/archrandom.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
 #include <linux/timex.h>
 #include <linux/topology.h>
 
+#include "arch-random.h"
 #include "backend.h"
 #include "generation.h"
 #include "keystream.h"
@@ -68,7 +68,7 @@ static void mix_fetch(struct tap *tap)
 {
 	unsigned long word = 0;
 
-	if (arch_get_random_longs(&word, 1))
+	if (ws_arch_random_word(&word))
 		mix_word(tap->made.key + sizeof(word), word);
 	memzero_explicit(&word, sizeof(word));
 }
@@ -111,12 +111,33 @@ static int tap_fetch(struct tap *tap, u64 generation)
 	return 0;
 }
 
+/*
+ * Copies, and erases what it copies, a word at a time: memcpy() and memset() of a length that
+ * the compiler does not know are two calls, and cost more than the rest of a short read.
+ */
+static __always_inline void hand_out(struct tap *tap, u8 *destination, size_t bytes)
+{
+	u8 *taken = tap->made.buffer + WS_TAP_BUFFER_BYTES - tap->left_bytes;
+
+	tap->left_bytes -= bytes;
+	for (; bytes >= sizeof(u64); bytes -= sizeof(u64)) {
+		*(ws_unaligned_u64 *)destination = *(ws_unaligned_u64 *)taken;
+		*(ws_unaligned_u64 *)taken = 0;
+		destination += sizeof(u64);
+		taken += sizeof(u64);
+	}
+	for (; bytes; bytes--) {
+		*destination++ = *taken;
+		*taken++ = 0;
+	}
+}
+
 static int tap_serve(struct tap *tap, u8 *destination, size_t bytes)
 {
 	/* Read before the fetch: generation.c says why. */
 	u64 generation = ws_generation();
 
-	if (unlikely(tap->generation != generation)) {
+	if (tap->generation != generation) {
 		int error = tap_fetch(tap, generation);
 
 		if (error)
@@ -125,12 +146,8 @@ static int tap_serve(struct tap *tap, u8 *destination, size_t bytes)
 	tap->statistics.reads++;
 	while (bytes) {
 		size_t step = min_t(size_t, bytes, tap->left_bytes);
-		u8 *taken = tap->made.buffer + WS_TAP_BUFFER_BYTES -
-			    tap->left_bytes;
 
-		memcpy(destination, taken, step);
-		memzero_explicit(taken, step);
-		tap->left_bytes -= step;
+		hand_out(tap, destination, step);
 		destination += step;
 		bytes -= step;
 		if (bytes)
@@ -149,41 +166,85 @@ static int read_node(u8 *destination, size_t bytes)
 	return error;
 }
 
-static int read_short(u8 *destination, size_t bytes)
+/* The tap of this CPU and context, with preemption off; NULL if a read that is interrupted has it. */
+static __always_inline struct tap *claim_tap(enum ws_context context)
 {
 	struct tap *tap;
-	int error;
 
 	preempt_disable();
-	tap = &this_cpu_ptr(taps)->of_context[ws_context()];
+	tap = &this_cpu_ptr(taps)->of_context[context];
 	/* Marked: an interrupt may use this tap, and is done with it when it returns. */
 	if (unlikely(READ_ONCE(tap->busy))) {
-		tap->statistics.deeper++;
 		preempt_enable();
-		return read_node(destination, bytes);
+		return NULL;
 	}
 	/* Only this CPU reads the mark, so a compiler barrier is enough. */
 	WRITE_ONCE(tap->busy, true);
 	barrier();
-	error = tap_serve(tap, destination, bytes);
+	return tap;
+}
+
+static __always_inline void release_tap(struct tap *tap)
+{
 	barrier();
 	WRITE_ONCE(tap->busy, false);
 	preempt_enable();
+}
+
+bool ws_tap_take(void *destination, size_t bytes)
+{
+	enum ws_context context = ws_context();
+	struct tap *tap = context == WS_NMI ? NULL : claim_tap(context);
+	bool is_ready;
+
+	if (unlikely(!tap))
+		return false;
+	/* A tap with a key was ready once, so the phase is not asked for. */
+	is_ready = ws_generation_is(tap->generation) && bytes <= tap->left_bytes;
+	if (likely(is_ready)) {
+		hand_out(tap, destination, bytes);
+		tap->statistics.reads++;
+	}
+	release_tap(tap);
+	return is_ready;
+}
+
+static int read_short(enum ws_context context, u8 *destination, size_t bytes)
+{
+	struct tap *tap = claim_tap(context);
+	int error;
+
+	if (unlikely(!tap)) {
+		this_cpu_ptr(taps)->of_context[context].statistics.deeper++;
+		return read_node(destination, bytes);
+	}
+	error = tap_serve(tap, destination, bytes);
+	release_tap(tap);
+	return error;
+}
+
+/* The tap is free again at once; the bytes are made with preemption on. */
+static int read_long(enum ws_context context, u8 *destination, size_t bytes)
+{
+	static const struct ws_counter start;
+	struct ws_reservation reservation;
+	u8 key[WS_KEY_BYTES];
+	int error = read_short(context, key, sizeof(key));
+
+	if (!error) {
+		ws_keystream_init(&reservation.keystream, ws_cipher, key, &start);
+		ws_reservation_generate(&reservation, destination, bytes);
+	}
+	memzero_explicit(key, sizeof(key));
 	return error;
 }
 
 int ws_tap_read(void *destination, size_t bytes)
 {
-	struct ws_reservation reservation = { .cipher = ws_cipher };
-	int error;
+	enum ws_context context = ws_context();
 
-	if (bytes < LONG_BYTES)
-		return read_short(destination, bytes);
-	/* The tap is free again at once; the bytes are made with preemption on. */
-	error = read_short(reservation.key, sizeof(reservation.key));
-	if (!error)
-		ws_reservation_generate(&reservation, destination, bytes);
-	return error;
+	return bytes < LONG_BYTES ? read_short(context, destination, bytes) :
+				    read_long(context, destination, bytes);
 }
 
 void ws_tap_statistics(int cpu, enum ws_context context,

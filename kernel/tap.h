@@ -19,6 +19,12 @@ struct ws_tap_statistics {
 	u64 deeper;		/* reads that found the tap busy and used the node */
 };
 
+/*
+ * Bytes that are ready, in any context: no lock, no call, no section of the FPU. False, and
+ * nothing is done, where ws_tap_read() has to look further: the tap has too few or is in use, or
+ * this is an NMI. A tap has none before Ready.
+ */
+bool ws_tap_take(void *destination, size_t bytes);
 /* Any context but NMI. 0, or -EAGAIN before the first credited seed. */
 int ws_tap_read(void *destination, size_t bytes);
 void ws_tap_statistics(int cpu, enum ws_context context,

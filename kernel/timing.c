@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Sources that send samples by themselves: when interrupts come, when tasks are
- * switched, and what hwrng yields. Each hook pushes to a queue of its CPU: at most
+ * Sources that send samples by themselves: when interrupts come, and when tasks are
+ * switched. Each hook pushes to a queue of its CPU: at most
  * WS_QUEUE_EVENTS per source, CPU and round of the harvester. A push to a full queue costs 4
  * loads.
  *
  * The noise of a timing event is its cycle counter, low 32 bits. Its data says only
  * what happened.
- *
- * hwrng offers no function to other modules. But what it feeds to the kernel's own pool
- * goes through add_hwgenerator_randomness(), and a probe there sees it.
  */
 #include <linux/interrupt.h>
-#include <linux/kprobes.h>
-#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
@@ -56,24 +51,6 @@ static struct hook {
 	{ "sched_switch", on_switch, WS_SOURCE_SCHEDULER },
 };
 
-/* buf is the first argument, count the second. */
-static int on_hwrng(struct kprobe *probe, struct pt_regs *registers)
-{
-	const void *bytes = (const void *)regs_get_kernel_argument(registers, 0);
-	size_t length = regs_get_kernel_argument(registers, 1);
-
-	ws_queue_push(WS_SOURCE_HWRNG, bytes,
-		      min_t(size_t, length, WS_EVENT_BYTES), 0);
-	return 0;
-}
-
-static struct kprobe hwrng_probe = {
-	.symbol_name = "add_hwgenerator_randomness",
-	.pre_handler = on_hwrng,
-};
-
-static bool hwrng_is_hooked;
-
 static void find_tracepoint(struct tracepoint *tracepoint, void *unused)
 {
 	unsigned int i;
@@ -86,7 +63,7 @@ static void find_tracepoint(struct tracepoint *tracepoint, void *unused)
 static bool timing = true;
 module_param(timing, bool, 0444);
 MODULE_PARM_DESC(timing,
-		 "interrupts, task switches and hwrng are sources (default); off: no hook is placed, for isolated CPUs");
+		 "interrupts and task switches are sources (default); off: no hook is placed, for isolated CPUs");
 
 /* A hook that cannot be placed means an absent source. It is no error. */
 int ws_timing_init(void)
@@ -105,8 +82,6 @@ int ws_timing_init(void)
 		if (hook->tracepoint)
 			ws_source_set_present(hook->source, true);
 	}
-	hwrng_is_hooked = register_kprobe(&hwrng_probe) == 0;
-	ws_source_set_present(WS_SOURCE_HWRNG, hwrng_is_hooked);
 	return 0;
 }
 
@@ -114,8 +89,6 @@ void ws_timing_exit(void)
 {
 	unsigned int i;
 
-	if (hwrng_is_hooked)
-		unregister_kprobe(&hwrng_probe);
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
 		if (hooks[i].tracepoint)
 			tracepoint_probe_unregister(hooks[i].tracepoint,

@@ -84,11 +84,14 @@ static int add_node(int numa_node)
 static void retire_node(struct ws_node *node)
 {
 	struct ws_reservation reservation;
+	u8 bytes[WS_KEY_BYTES];
 
 	ws_nodes_withdraw(node);
-	if (!ws_node_reserve(node, sizeof(reservation.key), &reservation))
-		ws_mix(reservation.key, sizeof(reservation.key));
-	memzero_explicit(&reservation, sizeof(reservation));
+	if (!ws_node_reserve(node, sizeof(bytes), &reservation)) {
+		ws_reservation_generate(&reservation, bytes, sizeof(bytes));
+		ws_mix(bytes, sizeof(bytes));
+		memzero_explicit(bytes, sizeof(bytes));
+	}
 	ws_free_on_node(node, sizeof(*node));
 }
 

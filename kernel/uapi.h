@@ -30,6 +30,11 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+/*
+ * The letter is that of <linux/random.h>, which has 00-1F, since programs use both on the same
+ * file. In ioctl-number.rst of Linux 7.3 no other header has R with 60-7F.
+ */
+
 /* Bytes of a node's seed: a key's length. */
 #define WELLSPRING_SEED_BYTES 32
 

@@ -98,8 +98,8 @@ static int answer_chacha_library(struct report *report)
 
 const struct test answers_tests[] = {
 	{ "known-answers/aes256-scalar", answer_aes_scalar },
-	{ "known-answers/aes256-aes-ni", answer_aes_ni },
-	{ "known-answers/aes256-vaes", answer_vaes },
+	{ "known-answers/aes256-simd128", answer_aes_ni },
+	{ "known-answers/aes256-simd256", answer_vaes },
 	{ "known-answers/chacha20-scalar", answer_chacha_scalar },
 	{ "known-answers/chacha20-library", answer_chacha_library },
 	{}

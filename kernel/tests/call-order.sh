@@ -13,7 +13,8 @@ before=$(mktemp)
 mine=$(mktemp)
 others=$(mktemp)
 trap 'rm -f "$before" "$mine" "$others"' EXIT
-all=$(sed -n 's/^wellspring-y *+*:*= *//p' Kbuild)
+# Kbuild's list, in its order.
+all=$(cat wellspring.mod)
 
 for object in $all; do
 	nm --defined-only "$object" | awk '$2 ~ /[A-Z]/ { print $3 }' >"$mine"
@@ -31,7 +32,8 @@ for object in $all; do
 done
 
 # tsort names circles on stderr.
-circles=$(grep -H '^#include "' *.h | sed 's/^\([^:]*\):#include "\(.*\)"$/\1 \2/' |
+circles=$(grep -H '^#include "' *.h arch/*/*.h | sed 's|^arch/[^/]*/||' |
+	sed 's/^\([^:]*\):#include "\(.*\)"$/\1 \2/' |
 	tsort 2>&1 >/dev/null)
 [ -z "$circles" ] || { echo "$circles"; status=1; }
 [ $status -ne 0 ] || echo "no circles in $(echo $all | wc -w) files"

@@ -10,14 +10,8 @@
 
 #include "test.h"
 
-static const struct test *const groups[] = {
-	answers_tests, counters_tests, distribution_tests, sections_tests,
-	nested_tests,  exports_tests,  detour_tests,	   readers_tests,
-	hotplug_tests, writers_tests, early_tests,
-	queues_tests,  orders_tests,
-	health_tests,  secrets_tests, nmi_tests, rdrand_tests,
-	registers_tests, interrupts_tests,
-};
+#define GROUP(group) group##_tests,
+static const struct test *const groups[] = { EACH_GROUP(GROUP) };
 
 /* One test at a time: they load all CPUs and count what happens. */
 static DEFINE_MUTEX(run_lock);
@@ -47,6 +41,23 @@ static const struct test *find_test(unsigned int index)
 			if (!index--)
 				return test;
 	return NULL;
+}
+
+int run_by_name(const char *name, struct report *report)
+{
+	const struct test *test;
+	unsigned int index = 0;
+	int verdict;
+
+	do {
+		test = find_test(index++);
+	} while (test && strcmp(test->name, name));
+	if (!test)
+		return failed(report, "no test of this name");
+	mutex_lock(&run_lock);
+	verdict = test->run(report);
+	mutex_unlock(&run_lock);
+	return verdict;
 }
 
 static long list_test(struct wellspring_test_name __user *argument)
@@ -98,13 +109,13 @@ free:
 	return error;
 }
 
-static long measure_one(struct wellspring_test_measure __user *argument)
+static long measure_one(unsigned int command, void __user *argument)
 {
 	long error = mutex_lock_interruptible(&run_lock);
 
 	if (error)
 		return error;
-	error = measure(argument);
+	error = command == WELLSPRING_TEST_SPEED ? speed(argument) : measure(argument);
 	mutex_unlock(&run_lock);
 	return error;
 }
@@ -120,7 +131,8 @@ static long control_ioctl(struct file *file, unsigned int command,
 	case WELLSPRING_TEST_RUN:
 		return run_test(pointer);
 	case WELLSPRING_TEST_MEASURE:
-		return measure_one(pointer);
+	case WELLSPRING_TEST_SPEED:
+		return measure_one(command, pointer);
 	default:
 		return replay_ioctl(file->private_data, command, pointer);
 	}
@@ -155,7 +167,7 @@ static struct miscdevice device = {
 
 static int __init control_init(void)
 {
-	return misc_register(&device);
+	return kunit_init() ?: misc_register(&device);
 }
 
 static void __exit control_exit(void)

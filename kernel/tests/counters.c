@@ -221,8 +221,8 @@ static int identical_chacha(struct report *report)
 const struct test counters_tests[] = {
 	{ "add64", counter_add64 },
 	{ "counter-carry/aes256-scalar", carry_aes_scalar },
-	{ "counter-carry/aes256-aes-ni", carry_aes_ni },
-	{ "counter-carry/aes256-vaes", carry_vaes },
+	{ "counter-carry/aes256-simd128", carry_aes_ni },
+	{ "counter-carry/aes256-simd256", carry_vaes },
 	{ "counter-carry/chacha20-scalar", carry_chacha_scalar },
 	{ "counter-carry/chacha20-library", carry_chacha_library },
 	{ "backends-identical/aes256", identical_aes },

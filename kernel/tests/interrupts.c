@@ -3,13 +3,12 @@
  * How much the module does at a time with interrupts or softirqs off. A probe on the
  * function that makes all keystreams looks at the interrupt flag of its caller.
  */
-#include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <asm/processor-flags.h>
 
 #include "../mix.h"
+#include "arch-probes.h"
 #include "test.h"
 
 /* Four steps of a canonical read. */
@@ -28,7 +27,7 @@ static int on_fill(struct kprobe *probe, struct pt_regs *registers)
 
 	if (current != READ_ONCE(watched))
 		return 0;
-	if (registers->flags & X86_EFLAGS_IF)
+	if (ws_arch_had_interrupts(registers))
 		on_bytes += bytes;
 	else
 		longest_off_bytes = max(longest_off_bytes, bytes);

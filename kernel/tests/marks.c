@@ -18,14 +18,11 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
+#include "arch-marks.h"
 #include "test.h"
 
 #define MOST_BYTES 4096
 #define MOST_TURNS 10000
-
-/* xchg %bx,%bx and xchg %cx,%cx: they change nothing, and no compiler makes them. */
-#define BEGIN_MARK ".byte 0x66, 0x87, 0xdb"
-#define END_MARK ".byte 0x66, 0x87, 0xc9"
 
 typedef int (*read_function)(enum ws_mode mode, void *destination, size_t bytes);
 
@@ -64,10 +61,10 @@ static long read_marked(void *argument)
 
 	if (!memory)
 		return -ENOMEM;
-	asm volatile(BEGIN_MARK ::: "memory");
+	asm volatile(WS_ARCH_BEGIN_MARK ::: "memory");
 	while (left-- && !error)
 		error = marked->read(marked->mode, memory, marked->bytes);
-	asm volatile(END_MARK ::: "memory");
+	asm volatile(WS_ARCH_END_MARK ::: "memory");
 	kfree_sensitive(memory);
 	return error;
 }

@@ -8,10 +8,12 @@
  * ones moved their share of the write path from 3.16 % to 0.06 %.
  */
 #include <linux/ktime.h>
+#include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "ciphers.h"
 #include "requests.h"
 #include "test.h"
 
@@ -26,15 +28,20 @@ typedef int (*numbers_function)(u64 numbers[2]);
 
 static int secret_numbers(u64 numbers[2])
 {
-	int error = wellspring_get_bytes(&numbers[0], sizeof(numbers[0]));
-
-	return error ?: wellspring_get_bytes(&numbers[1], sizeof(numbers[1]));
+	return wellspring_get_u64(&numbers[0]) ?: wellspring_get_u64(&numbers[1]);
 }
 
 static int pseudo_numbers(u64 numbers[2])
 {
 	wellspring_get_pseudo_bytes(&numbers[0], sizeof(numbers[0]));
 	wellspring_get_pseudo_bytes(&numbers[1], sizeof(numbers[1]));
+	return 0;
+}
+
+static int kernel_numbers(u64 numbers[2])
+{
+	numbers[0] = get_random_u64();
+	numbers[1] = get_random_u64();
 	return 0;
 }
 
@@ -113,6 +120,16 @@ static int run_measurement(struct wellspring_test_measure *measure)
 		return write_blocks(measure, secret_numbers);
 	case WELLSPRING_TEST_BLOCKS_PSEUDO:
 		return write_blocks(measure, pseudo_numbers);
+	case WELLSPRING_TEST_BLOCKS_KERNEL:
+		return write_blocks(measure, kernel_numbers);
+	case WELLSPRING_TEST_XTS_16:
+		return measure_cipher(false, 16, measure->count, &measure->ns);
+	case WELLSPRING_TEST_XTS_16_CRYPTD:
+		return measure_cipher(true, 16, measure->count, &measure->ns);
+	case WELLSPRING_TEST_XTS_4096:
+		return measure_cipher(false, 4096, measure->count, &measure->ns);
+	case WELLSPRING_TEST_XTS_4096_CRYPTD:
+		return measure_cipher(true, 4096, measure->count, &measure->ns);
 	default:
 		return -EINVAL;
 	}

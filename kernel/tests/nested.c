@@ -197,6 +197,24 @@ static int nested_secret(struct report *report)
 	return run_nested(report, wellspring_get_bytes);
 }
 
+/* A number in each 16 bytes: none may come twice either. */
+static int get_numbers(void *destination, size_t bytes)
+{
+	u64 *numbers = destination;
+	int error = 0;
+
+	for (; bytes; bytes -= 16, numbers += 2) {
+		error = wellspring_get_u64(numbers) ?: error;
+		numbers[1] = numbers[0];
+	}
+	return error;
+}
+
+static int nested_numbers(struct report *report)
+{
+	return run_nested(report, get_numbers);
+}
+
 static int nested_pseudo(struct report *report)
 {
 	return run_nested(report, get_pseudo);
@@ -204,6 +222,7 @@ static int nested_pseudo(struct report *report)
 
 const struct test nested_tests[] = {
 	{ "nested/secret", nested_secret },
+	{ "nested/numbers", nested_numbers },
 	{ "nested/pseudo", nested_pseudo },
 	{}
 };

@@ -11,8 +11,8 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include <asm/nmi.h>
 
+#include "arch-probes.h"
 #include "test.h"
 #include "workers.h"
 

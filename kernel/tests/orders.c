@@ -158,7 +158,7 @@ static int orders_before_bump(struct report *report)
 	looked = !error && wait_until(has_looked, watch);
 	for (order = 0; !error && order < ORDERS * ARRAY_SIZE(orders); order++) {
 		error = orders[order % ARRAY_SIZE(orders)].give();
-		cond_resched();
+		give_way();
 	}
 	if (workers.count)
 		workers_stop(&workers);

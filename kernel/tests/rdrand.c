@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * RDRAND is used with each key that a tap takes from its node, and not with each refill:
- * it is a slow unit that all CPUs of a machine share. A probe on every RDRAND of the
- * module counts how often this task comes there.
+ * RDRAND, on arm64 RNDR, is used with each key that a tap takes from its node, and not with each
+ * refill: it is a slow unit that all CPUs of a machine share. A probe on every such instruction
+ * of the module counts how often this task comes there.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <asm/archrandom.h>
 
+#include "arch-random.h"
 #include "test.h"
 
 #define MOST_PROBES 32
@@ -45,13 +45,6 @@ static bool find_function(unsigned long address, unsigned long *start, unsigned 
 	return true;
 }
 
-/* RDRAND of 64 bits: a REX prefix, 0f c7, and 6 in the middle of the last byte. */
-static bool is_rdrand(const u8 *code)
-{
-	return (code[0] & 0xf8) == 0x48 && code[1] == 0x0f && code[2] == 0xc7 &&
-	       (code[3] & 0xf8) == 0xf0;
-}
-
 /* Probes every RDRAND from @start to @end. Bytes that only look like one are refused. */
 static unsigned int probe_range(struct kprobe *probes, unsigned int placed,
 				unsigned long start, unsigned long end)
@@ -61,7 +54,7 @@ static unsigned int probe_range(struct kprobe *probes, unsigned int placed,
 	for (at = start; at + 4 <= end && placed < MOST_PROBES; at++) {
 		struct kprobe *probe = &probes[placed];
 
-		if (!is_rdrand((const u8 *)at))
+		if (!ws_arch_is_random_word((const u8 *)at))
 			continue;
 		memset(probe, 0, sizeof(*probe));
 		probe->addr = (kprobe_opcode_t *)at;
@@ -115,8 +108,10 @@ static int rdrand_per_fetch(struct report *report)
 	unsigned long word;
 	int error;
 
-	if (!arch_get_random_longs(&word, 1))
-		return skipped(report, "this CPU has no RDRAND");
+	if (!IS_ENABLED(CONFIG_KPROBES))
+		return skipped(report, "this kernel has no kprobes");
+	if (!ws_arch_random_word(&word))
+		return skipped(report, "this CPU has neither RDRAND nor RNDR");
 	probes = kcalloc(MOST_PROBES, sizeof(*probes), GFP_KERNEL);
 	if (!probes)
 		return failed(report, "no memory");

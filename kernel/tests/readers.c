@@ -45,7 +45,7 @@ static void read_on(struct worker *worker)
 			WRITE_ONCE(crowd->errors, 1);
 		crowd->reads[worker->number]++;
 		/* A lock that 8 emulated CPUs share may take each read 0.1 s. */
-		cond_resched();
+		give_way();
 	}
 }
 

@@ -1,76 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * What reads, keys and hashes leave in vector registers: nothing. A test fills the registers,
- * calls a function with interrupts off, so that nothing else comes, and looks at them. Then it
+ * calls a function, while nothing else can come, and looks at them. Then it
  * reads as tasks do, and looks for the bytes that the read returned.
  */
-#include <asm/fpu/api.h>
-#include <asm/fpu/types.h>
 #include <linux/slab.h>
 
+#include "arch-registers.h"
 #include "test.h"
 
 #define MOST_BYTES 9000
 
-/* As many 16-byte lanes as a CPU with AVX-512 has. */
 struct registers {
-	u64 lanes[32 * 4][2];
+	u64 lanes[WS_ARCH_LANES][2];
 };
 
-static bool has_ymm(void)
+/* What else uses registers stays away. On arm64 that is no hard interrupt. */
+static unsigned long keep_others_out(void)
 {
-	return cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
+	unsigned long flags = 0;
+
+	if (WS_ARCH_SIMD_WANTS_INTERRUPTS)
+		local_bh_disable();
+	else
+		local_irq_save(flags);
+	return flags;
 }
 
-static bool has_zmm(void)
+static void let_others_in(unsigned long flags)
 {
-	return cpu_has_xfeatures(XFEATURE_MASK_AVX512, NULL);
+	if (WS_ARCH_SIMD_WANTS_INTERRUPTS)
+		local_bh_enable();
+	else
+		local_irq_restore(flags);
 }
-
-#define EACH(instruction)						\
-	instruction(0) instruction(1) instruction(2) instruction(3)	\
-	instruction(4) instruction(5) instruction(6) instruction(7)	\
-	instruction(8) instruction(9) instruction(10) instruction(11)	\
-	instruction(12) instruction(13) instruction(14) instruction(15)
-#define EACH_MORE(instruction)						\
-	instruction(16) instruction(17) instruction(18) instruction(19)	\
-	instruction(20) instruction(21) instruction(22) instruction(23)	\
-	instruction(24) instruction(25) instruction(26) instruction(27)	\
-	instruction(28) instruction(29) instruction(30) instruction(31)
-#define STORE_XMM(i) "movups %%xmm" #i ", 16 * " #i "(%0)\n\t"
-#define STORE_YMM(i) "vmovups %%ymm" #i ", 32 * " #i "(%0)\n\t"
-#define STORE_ZMM(i) "vmovups %%zmm" #i ", 64 * " #i "(%0)\n\t"
-#define LOAD_XMM(i) "movups 16 * " #i "(%0), %%xmm" #i "\n\t"
-#define LOAD_YMM(i) "vmovups 32 * " #i "(%0), %%ymm" #i "\n\t"
-#define LOAD_ZMM(i) "vmovups 64 * " #i "(%0), %%zmm" #i "\n\t"
 
 /* All that this CPU has; the rest are zeros. Preemption is off. */
 static void look_at_registers(struct registers *registers)
 {
 	memset(registers, 0, sizeof(*registers));
-	kernel_fpu_begin();
-	if (has_zmm())
-		asm volatile(EACH(STORE_ZMM) EACH_MORE(STORE_ZMM)
-			     : : "r" (registers) : "memory");
-	else if (has_ymm())
-		asm volatile(EACH(STORE_YMM) : : "r" (registers) : "memory");
-	else
-		asm volatile(EACH(STORE_XMM) : : "r" (registers) : "memory");
-	kernel_fpu_end();
+	ws_arch_simd_begin();
+	ws_arch_registers_store(registers->lanes);
+	ws_arch_simd_end();
 }
 
 static void fill_registers(struct registers *registers)
 {
 	memset(registers, 0xa5, sizeof(*registers));
-	kernel_fpu_begin();
-	if (has_zmm())
-		asm volatile(EACH(LOAD_ZMM) EACH_MORE(LOAD_ZMM)
-			     : : "r" (registers) : "memory");
-	else if (has_ymm())
-		asm volatile(EACH(LOAD_YMM) : : "r" (registers) : "memory");
-	else
-		asm volatile(EACH(LOAD_XMM) : : "r" (registers) : "memory");
-	kernel_fpu_end();
+	ws_arch_simd_begin();
+	ws_arch_registers_load(registers->lanes);
+	ws_arch_simd_end();
 }
 
 static void keystream_of(enum ws_cipher cipher, u8 *bytes, size_t length)
@@ -80,9 +59,7 @@ static void keystream_of(enum ws_cipher cipher, u8 *bytes, size_t length)
 	struct ws_keystream keystream;
 
 	ws_keystream_init(&keystream, cipher, key, &counter);
-	/* The key alone, where no bytes are asked for. */
-	if (length)
-		ws_keystream_fill(&keystream, bytes, length);
+	ws_keystream_fill(&keystream, bytes, length);
 	ws_keystream_wipe(&keystream);
 }
 
@@ -98,7 +75,7 @@ static void aes256_stream(u8 *bytes)
 
 static void aes256_key(u8 *bytes)
 {
-	keystream_of(WS_AES256, bytes, 0);
+	keystream_of(WS_AES256, bytes, 1);
 }
 
 static void reseed(u8 *bytes)
@@ -128,7 +105,7 @@ static const struct {
 } calls[] = {
 	{ "ChaCha20", chacha20_stream },
 	{ "AES-256", aes256_stream, true },
-	{ "an AES-256 key", aes256_key },
+	{ "an AES-256 key", aes256_key, true },
 	{ "a reseed", reseed },
 	{ "pools", pools },
 };
@@ -163,11 +140,11 @@ static int check_registers(struct report *report, struct registers *registers, u
 		/* Scalar code touches no register, and there is no section. */
 		if (calls[index].is_aes && ws_best_backend(WS_AES256) == WS_SCALAR)
 			continue;
-		local_irq_save(flags);
+		flags = keep_others_out();
 		fill_registers(registers);
 		calls[index].call(bytes);
 		look_at_registers(registers);
-		local_irq_restore(flags);
+		let_others_in(flags);
 		if (memchr_inv(registers, 0, sizeof(*registers)))
 			return failed(report, "%s left registers as they were",
 				      calls[index].name);
@@ -177,9 +154,9 @@ static int check_registers(struct report *report, struct registers *registers, u
 		if (reads_leave(registers, bytes, lengths[index]))
 			return failed(report, "bytes of a read of %zu are in a register",
 				      lengths[index]);
-	return passed(report, "%u functions and reads of %zu lengths, registers of %s bytes",
+	return passed(report, "%u functions and reads of %zu lengths, registers of %u bytes",
 		      checked, ARRAY_SIZE(lengths),
-		      has_zmm() ? "64" : has_ymm() ? "32" : "16");
+		      ws_arch_register_bytes());
 }
 
 static int registers_wiped(struct report *report)

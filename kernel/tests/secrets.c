@@ -8,11 +8,9 @@
  * emulator writes all of it to a file, which has the records too, and shows the registers
  * (dev/rig/src/kernel_test/secrets.rs).
  */
-#include <asm/fpu/api.h>
 #include <linux/cpu.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/kprobes.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -20,6 +18,8 @@
 
 #include "../mix.h"
 #include "../pool.h"
+#include "arch-probes.h"
+#include "arch-registers.h"
 #include "test.h"
 #include "timers.h"
 #include "workers.h"
@@ -297,11 +297,11 @@ static int secrets_record(struct report *report)
 /* A key in a register of a CPU that idles. This one returns to a task, which has its own. */
 static void plant_register(void *bytes)
 {
-	if (!irq_fpu_usable())
+	if (!ws_arch_simd_usable())
 		return;
-	kernel_fpu_begin();
-	asm volatile("movups (%0), %%xmm7" : : "r" (bytes) : "memory");
-	kernel_fpu_end();
+	ws_arch_simd_begin();
+	ws_arch_register_plant(bytes);
+	ws_arch_simd_end();
 }
 
 /* For the search to find: the first key as it was, in memory and in registers. */

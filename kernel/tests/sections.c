@@ -4,10 +4,10 @@
  * interrupt and a softirq come a thousand times per second. The softirq asks for the FPU.
  * In a stretch of ordinary code softirqs come; in those of the module they wait.
  */
-#include <asm/fpu/api.h>
 #include <linux/delay.h>
 #include <linux/percpu.h>
 
+#include "arch-simd.h"
 #include "test.h"
 #include "timers.h"
 #include "workers.h"
@@ -42,7 +42,7 @@ static void spend_time(struct worker *worker)
 	struct ws_simd simd;
 
 	if (stretches->kind == BARE)
-		kernel_fpu_begin();
+		ws_arch_simd_begin();
 	if (stretches->kind == SECTION && !ws_simd_begin(&simd))
 		return;
 	if (stretches->kind == GUARD)
@@ -51,7 +51,7 @@ static void spend_time(struct worker *worker)
 	udelay(STRETCH_US);
 	WRITE_ONCE(*inside, false);
 	if (stretches->kind == BARE)
-		kernel_fpu_end();
+		ws_arch_simd_end();
 	if (stretches->kind == SECTION)
 		ws_simd_end(&simd);
 	if (stretches->kind == GUARD)

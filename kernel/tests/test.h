@@ -42,26 +42,30 @@ struct test {
 	int (*run)(struct report *report);
 };
 
+/* All groups, in the order in which they run. */
+#define EACH_GROUP(do)							\
+	do(answers) do(counters) do(distribution) do(sections)		\
+	do(nested) do(exports) do(detour) do(readers) do(hotplug)	\
+	do(writers) do(early) do(queues) do(orders) do(numbers)		\
+	do(health) do(secrets) do(nmi) do(rdrand) do(registers)		\
+	do(interrupts) do(ciphers)
+
 /* Each ends with an empty entry. */
-extern const struct test answers_tests[];
-extern const struct test counters_tests[];
-extern const struct test distribution_tests[];
-extern const struct test health_tests[];
-extern const struct test hotplug_tests[];
-extern const struct test nested_tests[];
-extern const struct test sections_tests[];
-extern const struct test detour_tests[];
-extern const struct test orders_tests[];
-extern const struct test queues_tests[];
-extern const struct test readers_tests[];
-extern const struct test registers_tests[];
-extern const struct test early_tests[];
-extern const struct test exports_tests[];
-extern const struct test writers_tests[];
-extern const struct test secrets_tests[];
-extern const struct test nmi_tests[];
-extern const struct test rdrand_tests[];
-extern const struct test interrupts_tests[];
+#define DECLARE_GROUP(group) extern const struct test group##_tests[];
+EACH_GROUP(DECLARE_GROUP)
+
+/* The verdict of the test of this name. One runs at a time. */
+int run_by_name(const char *name, struct report *report);
+
+/* Makes suites for KUnit of all groups (kunit.c), where the kernel has it. */
+#if IS_REACHABLE(CONFIG_KUNIT)
+int kunit_init(void);
+#else
+static inline int kunit_init(void)
+{
+	return 0;
+}
+#endif
 
 /* Frees what these tests keep for the search. */
 void secrets_exit(void);
@@ -75,6 +79,8 @@ long replay_ioctl(struct replay *replay, unsigned int command,
 
 /* Figures for a benchmark (measure.c). One at a time. */
 long measure(struct wellspring_test_measure __user *argument);
+/* Readers beside each other (speed.c). One at a time. */
+long speed(struct wellspring_test_speed __user *argument);
 
 /*
  * 16-byte values by the thousands, and whether one comes twice (distinct.c). Values

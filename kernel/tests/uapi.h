@@ -95,6 +95,13 @@ enum wellspring_test_measurement {
 	/* Blocks of 4096 bytes, with two numbers each: secret ones, and pseudo numbers. */
 	WELLSPRING_TEST_BLOCKS_SECRET,
 	WELLSPRING_TEST_BLOCKS_PSEUDO,
+	/* The same by get_random_u64(). */
+	WELLSPRING_TEST_BLOCKS_KERNEL,
+	/* AES-XTS by wellspring_crypto, directly and by a worker of cryptd; ENOENT without. */
+	WELLSPRING_TEST_XTS_16,
+	WELLSPRING_TEST_XTS_16_CRYPTD,
+	WELLSPRING_TEST_XTS_4096,
+	WELLSPRING_TEST_XTS_4096_CRYPTD,
 };
 
 /*
@@ -111,5 +118,34 @@ struct wellspring_test_measure {
 	__u64 errors;
 };
 #define WELLSPRING_TEST_MEASURE	_IOWR('R', 0x77, struct wellspring_test_measure)
+
+/* How a thread of the kernel reads. 0 to 3 are the modes, with the numbers of read.h. */
+enum wellspring_test_way {
+	WELLSPRING_TEST_WAY_KERNEL = 4,		/* get_random_bytes() */
+	WELLSPRING_TEST_WAY_PSEUDO,
+	WELLSPRING_TEST_WAY_U64,		/* wellspring_get_u64(), of 8 bytes */
+	WELLSPRING_TEST_WAY_KERNEL_U64,		/* get_random_u64() */
+};
+
+/*
+ * Has 1 to 64 threads, on the CPUs in turn, read 8 bytes to 1 MiB for @ms, at most 10000. @ns:
+ * of all threads together, as are @reads. @turn_ns: for @turn_reads reads, of each thread its
+ * median. @lock_wait_ns: for locks of nodes, of all readers.
+ */
+struct wellspring_test_speed {
+	__u32 way;
+	__u32 readers;
+	__u32 bytes;
+	__u32 ms;
+	__u64 reads;
+	__u64 ns;
+	__u64 errors;
+	__u64 locks;
+	__u64 lock_wait_ns;
+	__u64 harvester_ns;
+	__u64 turn_ns;
+	__u64 turn_reads;
+};
+#define WELLSPRING_TEST_SPEED	_IOWR('R', 0x78, struct wellspring_test_speed)
 
 #endif

@@ -27,7 +27,7 @@ static int work_until_stopped(void *data)
 		assignment->function(&assignment->worker);
 		WRITE_ONCE(assignment->worker.works,
 			   assignment->worker.works + 1);
-		cond_resched();
+		give_way();
 	}
 	return 0;
 }

@@ -5,7 +5,18 @@
 #ifndef WELLSPRING_TEST_WORKERS_H
 #define WELLSPRING_TEST_WORKERS_H
 
+#include <linux/sched.h>
 #include <linux/types.h>
+
+/*
+ * In a loop. With PREEMPT cond_resched() does nothing, since an interrupt that returns
+ * preempts. In User Mode Linux it does not.
+ */
+static inline void give_way(void)
+{
+	if (need_resched())
+		schedule();
+}
 
 struct worker {
 	struct task_struct *task;

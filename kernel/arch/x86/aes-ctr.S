@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * AES-256 counter mode with a little endian counter. Registers:
+ * AES-256: key expansion, and counter mode with a little endian counter. Registers of the
+ * latter:
  *
  *	%rdi	60 words of round keys
  *	%rsi	destination
@@ -13,6 +14,42 @@
  * the section wipes them (simd.c).
  */
 #include <linux/linkage.h>
+
+/*
+ * FIPS 197, 5.2: four words more, from the eight before them. @previous is the half before,
+ * @half the one before that, which the new one replaces. @word has what the first is mixed with.
+ */
+.macro expand half:req, previous:req, rcon:req, word:req, at:req
+	aeskeygenassist $\rcon, \previous, %xmm2
+	pshufd	$\word, %xmm2, %xmm2
+	.rept	3
+	movdqa	\half, %xmm3
+	pslldq	$4, %xmm3
+	pxor	%xmm3, \half
+	.endr
+	pxor	%xmm2, \half
+	movdqu	\half, 16 * \at(%rdi)
+.endm
+
+/* %rdi: 60 words, of which the first 8 are the key. */
+SYM_FUNC_START(ws_aes256_expand_ni)
+	movdqu	(%rdi), %xmm0
+	movdqu	16(%rdi), %xmm1
+	expand	%xmm0, %xmm1, 0x01, 0xff, 2
+	expand	%xmm1, %xmm0, 0x00, 0xaa, 3
+	expand	%xmm0, %xmm1, 0x02, 0xff, 4
+	expand	%xmm1, %xmm0, 0x00, 0xaa, 5
+	expand	%xmm0, %xmm1, 0x04, 0xff, 6
+	expand	%xmm1, %xmm0, 0x00, 0xaa, 7
+	expand	%xmm0, %xmm1, 0x08, 0xff, 8
+	expand	%xmm1, %xmm0, 0x00, 0xaa, 9
+	expand	%xmm0, %xmm1, 0x10, 0xff, 10
+	expand	%xmm1, %xmm0, 0x00, 0xaa, 11
+	expand	%xmm0, %xmm1, 0x20, 0xff, 12
+	expand	%xmm1, %xmm0, 0x00, 0xaa, 13
+	expand	%xmm0, %xmm1, 0x40, 0xff, 14
+	RET
+SYM_FUNC_END(ws_aes256_expand_ni)
 
 #define COUNTER	%xmm8
 #define STEP	%xmm9

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * wellspring_crypto.ko as a user of the crypto API: in softirqs, where it is synchronous and
+ * never refused the FPU. The crypto manager tests what it makes. And its speed beside cryptd's.
+ */
+#include <crypto/skcipher.h>
+#include <linux/err.h>
+#include <linux/ktime.h>
+#include <linux/random.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "ciphers.h"
+#include "test.h"
+#include "timers.h"
+#include "workers.h"
+
+#if IS_REACHABLE(CONFIG_CRYPTO_SKCIPHER)
+
+#define DIRECT "xts-aes-wellspring"
+#define DETOUR "cryptd(xts-aes-wellspring)"
+#define MOST_BYTES 4096
+#define PERIOD_NS 200000
+#define LEAST_MESSAGES 200
+
+/* A cipher with a key, and room for a message. */
+struct cipher_user {
+	struct crypto_skcipher *cipher;
+	struct skcipher_request *request;
+	struct crypto_wait wait;
+	struct scatterlist list;
+	u8 iv[16];
+	u8 *bytes;
+};
+
+static void user_exit(struct cipher_user *user)
+{
+	skcipher_request_free(user->request);
+	kfree(user->bytes);
+	if (!IS_ERR_OR_NULL(user->cipher))
+		crypto_free_skcipher(user->cipher);
+}
+
+/* @mask: CRYPTO_ALG_ASYNC for a synchronous cipher alone. */
+static int user_init(struct cipher_user *user, const char *name, u32 mask)
+{
+	static const u8 key[64] = { 1, [32] = 2 };
+	int error;
+
+	memset(user, 0, sizeof(*user));
+	user->cipher = crypto_alloc_skcipher(name, 0, mask);
+	if (IS_ERR(user->cipher))
+		return PTR_ERR(user->cipher);
+	user->request = skcipher_request_alloc(user->cipher, GFP_KERNEL);
+	user->bytes = kzalloc(MOST_BYTES, GFP_KERNEL);
+	error = user->request && user->bytes ?
+			crypto_skcipher_setkey(user->cipher, key, sizeof(key)) : -ENOMEM;
+	crypto_init_wait(&user->wait);
+	if (error)
+		user_exit(user);
+	return error;
+}
+
+/* In place, with the tweak 0. -EINPROGRESS if a worker has it. */
+static int encrypt(struct cipher_user *user, unsigned int bytes, u32 flags)
+{
+	memset(user->iv, 0, sizeof(user->iv));
+	sg_init_one(&user->list, user->bytes, bytes);
+	skcipher_request_set_callback(user->request, flags, crypto_req_done, &user->wait);
+	skcipher_request_set_crypt(user->request, &user->list, &user->list, bytes, user->iv);
+	return crypto_skcipher_encrypt(user->request);
+}
+
+struct softirqs {
+	struct cipher_user user;
+	u8 expected[MOST_BYTES];
+	u32 messages;
+	u32 wrong;
+};
+
+static void encrypt_in_softirq(int cpu, void *argument)
+{
+	struct softirqs *softirqs = argument;
+
+	if (cpu)
+		return;
+	memset(softirqs->user.bytes, 0, MOST_BYTES);
+	if (encrypt(&softirqs->user, MOST_BYTES, 0) ||
+	    memcmp(softirqs->user.bytes, softirqs->expected, MOST_BYTES))
+		softirqs->wrong++;
+	WRITE_ONCE(softirqs->messages, softirqs->messages + 1);
+}
+
+static bool enough_messages(void *argument)
+{
+	const struct softirqs *softirqs = argument;
+
+	return READ_ONCE(softirqs->messages) >= LEAST_MESSAGES;
+}
+
+static int ciphers_in_softirqs(struct report *report)
+{
+	struct softirqs *softirqs = kzalloc(sizeof(*softirqs), GFP_KERNEL);
+	struct timers timers = { .function = encrypt_in_softirq, .argument = softirqs,
+				 .softirq = true, .period_ns = PERIOD_NS };
+	int verdict, error;
+
+	if (!softirqs)
+		return failed(report, "no memory");
+	error = user_init(&softirqs->user, DIRECT, CRYPTO_ALG_ASYNC);
+	if (error) {
+		kfree(softirqs);
+		return error == -ENOENT ? skipped(report, "wellspring_crypto is not loaded") :
+					  failed(report, "error %d", error);
+	}
+	error = encrypt(&softirqs->user, MOST_BYTES, 0);
+	memcpy(softirqs->expected, softirqs->user.bytes, MOST_BYTES);
+	if (!error)
+		error = timers_start(&timers);
+	if (!error) {
+		if (!wait_until(enough_messages, softirqs))
+			error = -ETIMEDOUT;
+		timers_stop(&timers);
+	}
+	verdict = error || softirqs->wrong ?
+		failed(report, "error %d, %u of %u messages wrong", error, softirqs->wrong,
+		       softirqs->messages) :
+		passed(report, "%u messages in softirqs, as in a task", softirqs->messages);
+	user_exit(&softirqs->user);
+	kfree(softirqs);
+	return verdict;
+}
+
+int measure_cipher(bool detour, unsigned int bytes, u32 count, u64 *ns)
+{
+	struct cipher_user user;
+	int error = user_init(&user, detour ? DETOUR : DIRECT, 0);
+	u64 since_ns;
+
+	if (error)
+		return error;
+	since_ns = ktime_get_ns();
+	while (count-- && !error)
+		error = crypto_wait_req(encrypt(&user, bytes, CRYPTO_TFM_REQ_MAY_BACKLOG),
+					&user.wait);
+	*ns = ktime_get_ns() - since_ns;
+	user_exit(&user);
+	return error;
+}
+
+#else
+
+static int ciphers_in_softirqs(struct report *report)
+{
+	return skipped(report, "this kernel has no skciphers");
+}
+
+int measure_cipher(bool detour, unsigned int bytes, u32 count, u64 *ns)
+{
+	return -ENOENT;
+}
+
+#endif
+
+const struct test ciphers_tests[] = {
+	{ "ciphers/softirqs", ciphers_in_softirqs },
+	{}
+};
