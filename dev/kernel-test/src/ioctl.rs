@@ -82,6 +82,24 @@ pub(crate) struct Measure {
     pub(crate) errors: u64,
 }
 
+/// `struct wellspring_test_speed`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Speed {
+    pub(crate) way: u32,
+    pub(crate) readers: u32,
+    pub(crate) bytes: u32,
+    pub(crate) ms: u32,
+    pub(crate) reads: u64,
+    pub(crate) ns: u64,
+    pub(crate) errors: u64,
+    pub(crate) locks: u64,
+    pub(crate) lock_wait_ns: u64,
+    pub(crate) harvester_ns: u64,
+    pub(crate) turn_ns: u64,
+    pub(crate) turn_reads: u64,
+}
+
 pub(crate) const SAVE: Opcode = opcode::read_write::<Seed>(GROUP, 0x60);
 pub(crate) const RESTORE: Opcode = opcode::write::<Seed>(GROUP, 0x61);
 const LIST: Opcode = opcode::read_write::<TestName>(GROUP, 0x70);
@@ -92,6 +110,7 @@ const RESEED: Opcode = opcode::none(GROUP, 0x74);
 const READ: Opcode = opcode::write::<ReplayRead>(GROUP, 0x75);
 const STATE: Opcode = opcode::read::<ReplayState>(GROUP, 0x76);
 const MEASURE: Opcode = opcode::read_write::<Measure>(GROUP, 0x77);
+const SPEED: Opcode = opcode::read_write::<Speed>(GROUP, 0x78);
 
 pub(crate) fn save(device: impl AsFd, seed: &mut Seed) -> Result<()> {
     // SAFETY: this opcode reads and writes one `struct wellspring_seed`, any bytes of which are a `Seed`.
@@ -116,6 +135,11 @@ pub(crate) fn run(device: impl AsFd, test: &mut TestRun) -> Result<()> {
 pub(crate) fn measure(device: impl AsFd, measure: &mut Measure) -> Result<()> {
     // SAFETY: this opcode reads and writes one `struct wellspring_test_measure`, any bytes of which are a `Measure`.
     unsafe { ioctl(device, Updater::<MEASURE, Measure>::new(measure)) }
+}
+
+pub(crate) fn speed(device: impl AsFd, speed: &mut Speed) -> Result<()> {
+    // SAFETY: this opcode reads and writes one `struct wellspring_test_speed`, any bytes of which are a `Speed`.
+    unsafe { ioctl(device, Updater::<SPEED, Speed>::new(speed)) }
 }
 
 pub(crate) fn begin(device: impl AsFd, begin: ReplayBegin) -> Result<()> {

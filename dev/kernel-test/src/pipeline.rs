@@ -86,8 +86,8 @@ impl Pipeline for Module {
 pub(crate) fn tests() -> Vec<Test> {
     let backends = [
         (Prf::Aes256, 0, "aes256-scalar"),
-        (Prf::Aes256, 1, "aes256-aes-ni"),
-        (Prf::Aes256, 2, "aes256-vaes"),
+        (Prf::Aes256, 1, "aes256-simd128"),
+        (Prf::Aes256, 2, "aes256-simd256"),
         (Prf::ChaCha20, 0, "chacha20-scalar"),
         (Prf::ChaCha20, 1, "chacha20-library"),
     ];

@@ -59,8 +59,9 @@ EXPORT int qemu_plugin_version = 4;
 /* Lines of 64 bytes in the first 4 GiB. */
 #define LINES (1u << 26)
 
-/* xchg %bx,%bx and xchg %cx,%cx change nothing, and no compiler makes them. */
-static const uint8_t begin_mark[] = { 0x66, 0x87, 0xdb }, end_mark[] = { 0x66, 0x87, 0xc9 };
+/* Instructions that change nothing, and that no compiler makes. */
+static const uint8_t begin_x86[] = { 0x66, 0x87, 0xdb }, end_x86[] = { 0x66, 0x87, 0xc9 }; /* xchg %bx,%bx; xchg %cx,%cx */
+static const uint8_t begin_arm64[] = { 0x1f, 0x2e, 0x03, 0xd5 }, end_arm64[] = { 0x3f, 0x2e, 0x03, 0xd5 }; /* hint #0x70; #0x71 */
 
 static FILE *out;
 static plugin_u64 instructions;
@@ -129,9 +130,9 @@ static void translate(plugin_id id, struct qemu_plugin_tb *block)
         qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, INLINE_ADD_U64, instructions, 1);
         qemu_plugin_register_vcpu_mem_cb(insn, access_memory, NO_REGISTERS, READS_AND_WRITES, NULL);
         qemu_plugin_insn_data(insn, bytes, sizeof(bytes));
-        if (!memcmp(bytes, begin_mark, sizeof(begin_mark)))
+        if (!memcmp(bytes, begin_x86, sizeof(begin_x86)) || !memcmp(bytes, begin_arm64, sizeof(begin_arm64)))
             qemu_plugin_register_vcpu_insn_exec_cb(insn, begin, NO_REGISTERS, NULL);
-        else if (!memcmp(bytes, end_mark, sizeof(end_mark)))
+        else if (!memcmp(bytes, end_x86, sizeof(end_x86)) || !memcmp(bytes, end_arm64, sizeof(end_arm64)))
             qemu_plugin_register_vcpu_insn_exec_cb(insn, end, NO_REGISTERS, NULL);
     }
 }

@@ -4,6 +4,7 @@
 //! guest         Debian kernels in QEMU, and small Debian systems
 //! machines      the command in machines of four nodes, over a reboot, and in two clones; the service for guests
 //! kernel_test   the kernel module on real kernels
+//! openssl       the provider's tests with OpenSSL 3.5 and 4.0
 //! cross         known answers and self-tests on aarch64, s390x and riscv64
 //! ```
 
@@ -13,31 +14,46 @@ mod cross;
 mod guest;
 mod kernel_test;
 mod machines;
+mod openssl;
 
-use std::env;
+use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: wellspring-rig COMMAND
-  machines   test the command in a machine of four nodes, over a reboot, in two clones, and the service for guests
-  kernel-test [KERNEL|dkms|all].. [--boots N] [--reloads N] [--machine NAME] [--source FOLDER] [--clang] [--build]
-             test the kernel module on these kernels, the newest that apt offers: 6.1, 6.1-rt, 6.12, 6.12-rt,
-             6.12-backports, 7.2, 7.3, debug, kcsan (6.1 and 6.12 if none is named), in all machines or only in those
-             whose names contain NAME; boot each N times, all but the first only to load, read and unload; build it by
-             clang, or build it alone; unload and load it N times while programs read (5); install and remove it by
-             dkms; FOLDER has the source of a kernel to build, called plain, or debug and kcsan if they are named
-  cross [aarch64|s390x|riscv64]..
-             build and run known answers, self-tests and vector tests for these processors (all if none is named)
-WELLSPRING_RIG names the folder for everything that is downloaded or built; otherwise it is target/rig.";
+/// The tests of wellspring that need another machine
+#[derive(Parser)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+WELLSPRING_RIG names the folder for everything that is downloaded or built; otherwise it is target/rig."
+)]
+enum Command {
+    /// Test the command in a machine of four nodes, over a reboot, in two clones, and the service for guests
+    Machines,
+    /// Test the guards of other runtimes in eight clones of a machine
+    Runtimes,
+    KernelTest(kernel_test::Request),
+    /// Test the provider with OpenSSL 3.5 and 4.0
+    Openssl {
+        /// Run OpenSSL's own tests of random numbers and threads, which are built first
+        #[arg(long)]
+        own: bool,
+    },
+    /// Build and run known answers, self-tests and vector tests for other processors
+    Cross {
+        /// The processors [default: all]
+        #[arg(value_parser = ["aarch64", "s390x", "riscv64"])]
+        processors: Vec<String>,
+    },
+}
 
 fn main() -> ExitCode {
-    let mut words = env::args().skip(1);
-    let result = match words.next().as_deref() {
-        Some("machines") => machines::run(&root()),
-        Some("kernel-test") => kernel_test::run(&root(), words),
-        Some("cross") => cross::run_all(&root(), words),
-        _ => guest::failed(USAGE),
+    let result = match Command::parse() {
+        Command::Machines => machines::run(&root()),
+        Command::Runtimes => machines::run_runtimes(&root()),
+        Command::KernelTest(request) => kernel_test::run(&root(), request),
+        Command::Openssl { own } => openssl::run(&root(), own),
+        Command::Cross { processors } => cross::run_all(&root(), &processors),
     };
     match guest::verdict(result) {
         Ok(()) => ExitCode::SUCCESS,
@@ -52,4 +68,23 @@ fn main() -> ExitCode {
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn an_unknown_processor_is_refused_and_none_stands_for_all() {
+        Command::command().debug_assert();
+        let parse = |words: &str| Command::try_parse_from(words.split(' '));
+        assert!(parse("rig cross s390x vax").is_err());
+        for (line, count) in [("rig cross", 0), ("rig cross s390x riscv64", 2)] {
+            let Ok(Command::Cross { processors }) = parse(line) else {
+                panic!("{line}");
+            };
+            assert_eq!(processors.len(), count);
+        }
+    }
 }

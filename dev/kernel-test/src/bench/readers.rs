@@ -2,7 +2,7 @@
 
 use super::locks::Locks;
 use super::modes::{ModeGuard, SUBJECTS};
-use super::pace::{Pace, median};
+use super::pace::Pace;
 use crate::open::{DEVICE, Failure};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -10,6 +10,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use wellspring_bench::statistics::median;
 
 /// A reader for each, on this CPU if it is named.
 pub(super) type Group = Vec<Option<usize>>;

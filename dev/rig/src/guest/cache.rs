@@ -72,7 +72,7 @@ pub(super) fn run_bytes(command: &mut Command) -> Result<Vec<u8>> {
 }
 
 /// The last 30 lines, which tell most about a failure.
-fn last_lines(text: &str) -> String {
+pub(super) fn last_lines(text: &str) -> String {
     const LINES: usize = 30;
     let lines: Vec<&str> = text.lines().collect();
     let last = &lines[lines.len().saturating_sub(LINES)..];

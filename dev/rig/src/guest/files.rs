@@ -3,6 +3,7 @@
 use super::cache::{Cache, run};
 use super::outcome::{Result, at};
 use super::packages::Apt;
+use super::processor::Processor;
 use super::shell::END;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -21,8 +22,8 @@ mount -t tmpfs none /tmp
 mount -t tmpfs none /run
 mount -t debugfs none /sys/kernel/debug 2>/dev/null
 mount -t tracefs none /sys/kernel/tracing 2>/dev/null
-stty -F /dev/ttyS1 raw -echo
-exec </dev/ttyS1 >/dev/ttyS1 2>&1
+stty -F /dev/SERIAL1 raw -echo
+exec </dev/SERIAL1 >/dev/SERIAL1 2>&1
 echo =ready
 while read -r line; do
     eval "$line"
@@ -37,9 +38,29 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Busybox and the init.
+    /// Busybox, and the init that takes commands.
     pub(crate) fn new(cache: &Cache, name: &str) -> Result<Self> {
+        Self::of(Processor::X86_64, cache, name)
+    }
+
+    /// Those of a processor.
+    pub(crate) fn of(processor: Processor, cache: &Cache, name: &str) -> Result<Self> {
         debug_assert!(INIT.contains(END));
+        Self::with_init(
+            processor,
+            cache,
+            name,
+            &INIT.replace("SERIAL", processor.serial_line()),
+        )
+    }
+
+    /// Busybox, and this init.
+    pub(super) fn with_init(
+        processor: Processor,
+        cache: &Cache,
+        name: &str,
+        init: &str,
+    ) -> Result<Self> {
         let files = Self {
             folder: cache.fresh(&format!("files-{name}"))?,
             busybox: busybox(cache)?,
@@ -47,9 +68,9 @@ impl Files {
         for folder in ["dev", "proc", "sys", "tmp", "run", "mnt"] {
             files.make(folder)?;
         }
-        let files = files.copy("bin/busybox", &busybox(cache)?)?;
+        let files = files.copy("bin/busybox", &busybox_of(processor, cache)?)?;
         symlink("busybox", files.folder.join("bin/sh")).map_err(at("bin/sh"))?;
-        files.program("init", INIT.as_bytes())
+        files.program("init", init.as_bytes())
     }
 
     fn make(&self, path: &str) -> Result {
@@ -90,6 +111,15 @@ impl Files {
         })
     }
 
+    /// Copies all that is in a folder of this machine to the guest's root.
+    pub(crate) fn tree(self, from: &Path) -> Result<Self> {
+        run(Command::new("cp")
+            .arg("-a")
+            .arg(from.join("."))
+            .arg(&self.folder))?;
+        Ok(self)
+    }
+
     /// Adds a script to the guest's `/bin`.
     pub(crate) fn script(self, name: &str, text: &str) -> Result<Self> {
         self.program(&format!("bin/{name}"), text.as_bytes())
@@ -107,8 +137,16 @@ impl Files {
 
 /// Busybox: a shell and the usual tools in one static program.
 pub(super) fn busybox(cache: &Cache) -> Result<PathBuf> {
-    let folder = cache.once("busybox", |folder| {
-        Apt::new(folder, &["bookworm"])?.unpack(["busybox-static"], folder)
+    busybox_of(Processor::X86_64, cache)
+}
+
+fn busybox_of(processor: Processor, cache: &Cache) -> Result<PathBuf> {
+    let name = match processor {
+        Processor::X86_64 => "busybox",
+        Processor::Arm64 => "busybox-arm64",
+    };
+    let folder = cache.once(name, |folder| {
+        Apt::of(processor, folder, &["bookworm"])?.unpack(["busybox-static"], folder)
     })?;
     Ok(folder.join("bin/busybox"))
 }

@@ -31,15 +31,15 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// Fetches it, with its headers, or builds one of ours.
     pub(crate) fn fetch(cache: &Cache, release: Release) -> Result<Self> {
-        if release.is_own() {
+        if release.is_own {
             return Self::from_source(cache, release, None);
         }
-        let chroot = match release.compiler() {
+        let chroot = match release.compiler {
             Some((suite, packages)) => Some(Chroot::fetch(cache, suite, packages)?),
             None => None,
         };
         let (version, folder) = fetch_newest(cache, release)?;
-        let end = format!("-{}", release.flavour());
+        let end = format!("-{}", release.flavour);
         let image = match entry(&folder.join("boot"), "vmlinuz-", "") {
             Ok(image) => image,
             // Newer packages install the image here.
@@ -118,13 +118,13 @@ impl Kernel {
                 make.arg(format!("CC={}", clang(cache)?.display()));
             }
             Compiler::Gcc if !is_inside => {
-                make.arg("CC=gcc-12");
+                make.arg(format!("CC={}", self.release.processor.target().1));
             }
             Compiler::Gcc => {}
         }
         let has_sparse = Command::new("sparse").arg("--version").output().is_ok();
         // The headers of 6.1-rt tell sparse that spin_trylock_bh() takes a lock, and not that spin_unlock_bh() releases it.
-        let can_check = !is_inside && self.release != Release::V6_1Rt;
+        let can_check = !is_inside && self.release != Release::V6_1_RT;
         if has_sparse && can_check && compiler == Compiler::Gcc {
             make.args(["C=1", "CHECK=sparse"]);
         }
@@ -149,6 +149,11 @@ impl Kernel {
     }
 }
 
+/// The image of Debian's kernel 6.12 for arm64.
+pub(crate) fn arm64_image(cache: &Cache) -> Result<PathBuf> {
+    Kernel::fetch(cache, Release::V6_12_ARM64).map(|kernel| kernel.image)
+}
+
 /// Checks that the module's files have no circles: its script reads the symbols of the object files.
 fn in_order(build: &Path) -> Result {
     let script = build.join("tests/call-order.sh");
@@ -164,7 +169,7 @@ fn in_order(build: &Path) -> Result {
 /// headers. If the suites are out of reach, the newest that was fetched before.
 fn fetch_newest(cache: &Cache, release: Release) -> Result<(String, PathBuf)> {
     let lists = cache.folder().join(format!("lists-{release}"));
-    let apt = match Apt::new(&lists, release.suites()) {
+    let apt = match Apt::of(release.processor, &lists, release.suites) {
         Err(Stop::Missing(reason)) => {
             return match fetched_before(cache, release) {
                 Some(found) => {
@@ -176,7 +181,7 @@ fn fetch_newest(cache: &Cache, release: Release) -> Result<(String, PathBuf)> {
         }
         apt => apt?,
     };
-    let newest = release.newest();
+    let newest = release.newest;
     let mut names = apt.closure(&format!("linux-image-{newest}"), is_part)?;
     names.extend(apt.closure(&format!("linux-headers-{newest}"), is_part)?);
     let Some(version) = version_among(names.iter().map(String::as_str), release) else {
@@ -184,7 +189,14 @@ fn fetch_newest(cache: &Cache, release: Release) -> Result<(String, PathBuf)> {
     };
     let version = version.to_owned();
     let folder = cache.once(&format!("kernel-{release}-{version}"), |folder| {
-        apt.unpack(names.iter().map(String::as_str), folder)
+        let (tools, parts): (Vec<&str>, Vec<&str>) = names
+            .iter()
+            .map(String::as_str)
+            .partition(|name| name.starts_with("linux-kbuild-"));
+        apt.unpack(parts, folder)?;
+        // Programs that run during a build, on this machine.
+        let tools_apt = Apt::new(&lists.join("tools"), release.suites)?;
+        tools_apt.unpack(tools, folder)
     })?;
     Ok((version, folder))
 }
@@ -195,14 +207,14 @@ fn version_among<'a>(
     names: impl IntoIterator<Item = &'a str>,
     release: Release,
 ) -> Option<&'a str> {
-    let end = format!("-{}", release.flavour());
+    let end = format!("-{}", release.flavour);
     let versions = names
         .into_iter()
         .filter_map(|name| name.strip_prefix("linux-headers-"));
     let mut versions = versions.filter(|version| {
         version.starts_with(|first: char| first.is_ascii_digit())
             && version.ends_with(&end)
-            && *version != release.newest()
+            && *version != release.newest
     });
     versions.next()
 }
@@ -214,7 +226,7 @@ fn fetched_before(cache: &Cache, release: Release) -> Option<(String, PathBuf)> 
     let folders = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let version = name.strip_prefix(&start)?.to_owned();
-        let is_whole = version.ends_with(release.flavour());
+        let is_whole = version.ends_with(release.flavour);
         let is_version = version.starts_with(|first: char| first.is_ascii_digit());
         let time = entry.metadata().ok()?.modified().ok()?;
         (is_whole && is_version).then(|| (time, version, entry.path()))
@@ -264,7 +276,7 @@ fn relocate(headers: &Path) -> Result {
     fs::write(&makefile, relocated).map_err(at(makefile.display()))
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result {
+pub(super) fn copy_folder(from: &Path, to: &Path) -> Result {
     run(Command::new("cp").arg("-r").arg(from.join(".")).arg(to)).map(drop)
 }
 

@@ -11,13 +11,17 @@
 //! modules     which of the distribution's modules a module needs
 //! own         the kernels that we build: two check locks, memory and data races, one checks nothing
 //! files       the files that every guest has: busybox, and a shell that takes commands
+//! openssl     newer versions of OpenSSL, and its own tests
+//! runtimes    Debian's language runtimes, for a guest
 //! command     the programs of this project, linked statically for the guest
+//! processor   the processors of virtual machines
 //! vm          the virtual machine: CPUs, nodes, disks, and QEMU's arguments for them
 //! qemu        fetches QEMU and starts a virtual machine
 //! running     a running virtual machine: commands, snapshots, power off
 //! console     which lines of the kernel's log tell of trouble
 //! shell       commands for the guest, and their answers
 //! table       the table of results
+//! uml         User Mode Linux: a kernel that is a process of this machine
 //! ```
 //!
 //! Nothing is installed and nothing of the host system is changed. Emulation says nothing about speed. It has NUMA
@@ -35,27 +39,36 @@ mod console;
 mod files;
 mod kernel;
 mod modules;
+mod openssl;
 mod outcome;
 mod own;
 mod packages;
+mod processor;
 mod qemu;
 mod release;
 mod running;
+mod runtimes;
 mod shell;
 mod table;
+mod uml;
 mod vm;
 
 pub(crate) use cache::{Cache, run};
 pub(crate) use chroot::Chroot;
-pub(crate) use command::{Programs, kernel_test};
+pub(crate) use command::{Guards, Programs, guards, kernel_test};
 pub(crate) use compiler::Compiler;
 pub(crate) use console::{Excuse, unless_half_patched};
 pub(crate) use files::Files;
-pub(crate) use kernel::Kernel;
+pub(crate) use kernel::{Kernel, arm64_image};
+pub(crate) use openssl::{openssl, openssl_tests};
 pub(crate) use outcome::{Result, Stop, at, failed, verdict};
+pub(crate) use packages::debian_files;
+pub(crate) use processor::Processor;
 pub(crate) use qemu::{Qemu, qemu_user};
 pub(crate) use release::Release;
 pub(crate) use running::{Event, Guest};
+pub(crate) use runtimes::runtimes;
 pub(crate) use shell::Answer;
 pub(crate) use table::Table;
+pub(crate) use uml::Uml;
 pub(crate) use vm::{Layout, Vm};

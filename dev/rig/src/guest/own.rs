@@ -12,35 +12,37 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-/// The options added to `tinyconfig`, for a kernel that boots and runs the module.
+/// The options added to `tinyconfig`, for a kernel that boots and runs the module. A finished configuration must contain
+/// those with a mark, here and below: without them the kernel does not boot, or its checks find nothing.
 const OPTIONS: &str = "\
-64BIT SMP NUMA ACPI ACPI_NUMA X86_64_ACPI_NUMA NUMA_BALANCING HOTPLUG_CPU MEMORY_HOTPLUG MEMORY_HOTREMOVE PCI TTY
-SERIAL_8250 SERIAL_8250_CONSOLE PRINTK PRINTK_TIME BLK_DEV_INITRD BINFMT_ELF BINFMT_SCRIPT MULTIUSER SYSFS PROC_FS
+64BIT SMP! NUMA! ACPI ACPI_NUMA X86_64_ACPI_NUMA NUMA_BALANCING HOTPLUG_CPU MEMORY_HOTPLUG MEMORY_HOTREMOVE PCI TTY
+SERIAL_8250 SERIAL_8250_CONSOLE! PRINTK PRINTK_TIME BLK_DEV_INITRD BINFMT_ELF BINFMT_SCRIPT MULTIUSER SYSFS PROC_FS
 PROC_SYSCTL DEVTMPFS TMPFS SHMEM FUTEX EPOLL EVENTFD SIGNALFD TIMERFD POSIX_TIMERS ADVISE_SYSCALLS MEMBARRIER RSEQ
-HIGH_RES_TIMERS NO_HZ_IDLE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL NET UNIX FILE_LOCKING AIO PM PM_SLEEP SUSPEND
-CRYPTO CRYPTO_RNG CRYPTO_RNG2 CRYPTO_AES CRYPTO_LIB_AES CRYPTO_CHACHA20 CRYPTO_CHACHA20_X86_64 CRYPTO_LIB_CHACHA
+HIGH_RES_TIMERS NO_HZ_IDLE MODULES! MODULE_UNLOAD! KALLSYMS KALLSYMS_ALL NET UNIX FILE_LOCKING AIO PM PM_SLEEP SUSPEND
+CRYPTO CRYPTO_RNG! CRYPTO_RNG2 CRYPTO_AES CRYPTO_LIB_AES CRYPTO_CHACHA20 CRYPTO_CHACHA20_X86_64 CRYPTO_LIB_CHACHA
 CRYPTO_SHA256 CRYPTO_LIB_SHA256 CRYPTO_USER_API CRYPTO_USER_API_RNG HW_RANDOM VIRT_DRIVERS VMGENID RANDOM_TRUST_CPU
-HYPERVISOR_GUEST KPROBES DEBUG_KERNEL DEBUG_FS DEBUG_INFO_NONE BUG DEBUG_BUGVERBOSE STACKTRACE FRAME_POINTER
+HYPERVISOR_GUEST KPROBES! DEBUG_KERNEL DEBUG_FS DEBUG_INFO_NONE BUG DEBUG_BUGVERBOSE STACKTRACE FRAME_POINTER
 UNWINDER_FRAME_POINTER FTRACE TRACEPOINTS EVENT_TRACING ENABLE_DEFAULT_TRACERS DEBUG_LIST PREEMPT DETECT_HUNG_TASK
 WQ_WATCHDOG X86_DEBUG_FPU BLOCK";
 
 /// The options of the kernel without checks: a disk, a resume from it, and memory that is plugged in.
-const MACHINES: &str = "BLK_DEV BLK_DEV_NVME SWAP HIBERNATION MIGRATION ACPI_HOTPLUG_MEMORY";
+const MACHINES: &str =
+    "BLK_DEV BLK_DEV_NVME! SWAP HIBERNATION! MIGRATION ACPI_HOTPLUG_MEMORY! VMGENID!";
 
 /// The options that check locks.
 const LOCKS: &str = "\
-PROVE_LOCKING PROVE_RAW_LOCK_NESTING PROVE_RCU DEBUG_ATOMIC_SLEEP DEBUG_PREEMPT DEBUG_RT_MUTEXES DEBUG_SPINLOCK
+PROVE_LOCKING! PROVE_RAW_LOCK_NESTING! PROVE_RCU DEBUG_ATOMIC_SLEEP! DEBUG_PREEMPT DEBUG_RT_MUTEXES DEBUG_SPINLOCK
 DEBUG_MUTEXES DEBUG_LOCK_ALLOC";
 
 /// The options that check memory.
 const MEMORY: &str = "\
-DEBUG_OBJECTS DEBUG_OBJECTS_FREE DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK DEBUG_OBJECTS_PERCPU_COUNTER KASAN KASAN_GENERIC
-KASAN_OUTLINE KASAN_STACK UBSAN UBSAN_BOUNDS UBSAN_SHIFT UBSAN_BOOL UBSAN_ENUM DEBUG_KMEMLEAK FAULT_INJECTION
-FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC SLUB_DEBUG SLUB_DEBUG_ON DEBUG_NOTIFIERS DEBUG_SG";
+DEBUG_OBJECTS DEBUG_OBJECTS_FREE DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK DEBUG_OBJECTS_PERCPU_COUNTER KASAN!
+KASAN_GENERIC KASAN_OUTLINE KASAN_STACK UBSAN! UBSAN_BOUNDS! UBSAN_SHIFT UBSAN_BOOL UBSAN_ENUM DEBUG_KMEMLEAK!
+FAULT_INJECTION FAULT_INJECTION_DEBUG_FS! FAILSLAB! FAIL_PAGE_ALLOC SLUB_DEBUG SLUB_DEBUG_ON DEBUG_NOTIFIERS DEBUG_SG";
 
 /// The options that find data races, by the rules of the kernel's memory model: a plain write is one side of a race too,
 /// and so is an interrupt on the same CPU.
-const RACES: &str = "KCSAN KCSAN_STRICT KCSAN_VERBOSE";
+const RACES: &str = "KCSAN! KCSAN_STRICT! KCSAN_VERBOSE KCSAN_INTERRUPT_WATCHER!";
 
 /// SLUB_TINY excludes KASAN. Mitigations of processor bugs only cost time here. KCSAN starts when a test says so, and says
 /// the same about the same two functions once in a minute.
@@ -60,22 +62,6 @@ CONFIG_NR_CPUS=64
 /// Linux from 6.12 on allows its console a lock that this option forbids (`printk_legacy_allow_spinlock_enter()`). In an older
 /// one each message of an interrupt is reported, so the option is left out there.
 const NESTING: &str = "PROVE_RAW_LOCK_NESTING";
-
-/// Options that every finished configuration must contain: without them the kernel does not boot.
-const ESSENTIAL: &str = "SMP NUMA MODULES MODULE_UNLOAD CRYPTO_RNG SERIAL_8250_CONSOLE KPROBES";
-
-/// Those of the kernel without checks.
-const ESSENTIAL_MACHINES: &str = "BLK_DEV_NVME HIBERNATION ACPI_HOTPLUG_MEMORY VMGENID";
-
-/// Those without which a kernel finds nothing in locks.
-const ESSENTIAL_LOCKS: &str = "PROVE_LOCKING PROVE_RAW_LOCK_NESTING DEBUG_ATOMIC_SLEEP";
-
-/// Those of the one that checks memory.
-const ESSENTIAL_MEMORY: &str =
-    "KASAN UBSAN UBSAN_BOUNDS DEBUG_KMEMLEAK FAILSLAB FAULT_INJECTION_DEBUG_FS";
-
-/// Those of the one that finds data races.
-const ESSENTIAL_RACES: &str = "KCSAN KCSAN_STRICT KCSAN_INTERRUPT_WATCHER";
 
 /// The packages that the build needs.
 const PACKAGES: [&str; 9] = [
@@ -151,13 +137,17 @@ pub(super) fn build(cache: &Cache, release: Release, given: Option<&Path>) -> Re
 
 /// Configures a kernel and builds it in `tree`.
 fn make(chroot: &Chroot, source: &Path, tree: &Path, release: Release) -> Result {
-    let (options, essential) = match release {
-        Release::Kcsan => ([LOCKS, RACES], [ESSENTIAL_LOCKS, ESSENTIAL_RACES]),
-        Release::Debug => ([LOCKS, MEMORY], [ESSENTIAL_LOCKS, ESSENTIAL_MEMORY]),
-        _ => ([MACHINES, ""], [ESSENTIAL_MACHINES, ""]),
+    let options = match release {
+        Release::KCSAN => [OPTIONS, LOCKS, RACES],
+        Release::DEBUG => [OPTIONS, LOCKS, MEMORY],
+        _ => [OPTIONS, MACHINES, ""],
     };
     let has_nesting = version(source)? >= [6, 12, 0];
-    let fits = |option: &&str| *option != NESTING || has_nesting;
+    let options = || {
+        let all = options.iter().flat_map(|list| list.split_whitespace());
+        all.map(|option| (option.trim_end_matches('!'), option.ends_with('!')))
+            .filter(|(option, _)| *option != NESTING || has_nesting)
+    };
     let make = || -> Command {
         let mut make = chroot.command("make");
         make.arg("-C").arg(source);
@@ -166,15 +156,10 @@ fn make(chroot: &Chroot, source: &Path, tree: &Path, release: Release) -> Result
     };
     run(make().arg("tinyconfig"))?;
     let config = tree.join(".config");
-    let options = [OPTIONS].into_iter().chain(options);
-    configure(
-        &config,
-        options.flat_map(str::split_whitespace).filter(fits),
-    )?;
+    configure(&config, options().map(|(option, _)| option))?;
     run(make().arg("olddefconfig"))?;
     let finished = fs::read_to_string(&config).map_err(at(config.display()))?;
-    let essential = [ESSENTIAL].into_iter().chain(essential);
-    for option in essential.flat_map(str::split_whitespace).filter(fits) {
+    for (option, _) in options().filter(|(_, is_essential)| *is_essential) {
         let wanted = format!("CONFIG_{option}=y");
         if !finished.lines().any(|line| line == wanted) {
             return failed(format!("the kernel {release} would have no {option}"));

@@ -4,8 +4,9 @@
 //! debian-archive-keyring. Kernel versions change every few weeks, so names are found through the packages that
 //! depend on the newest.
 
-use super::cache::run;
+use super::cache::{Cache, entry, run};
 use super::outcome::{Result, Stop, at, failed};
+use super::processor::Processor;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,11 +21,17 @@ const INSTALLED: &str = "/var/lib/dpkg/status";
 /// The package lists of some suites.
 pub(super) struct Apt {
     folder: PathBuf,
+    architecture: &'static str,
 }
 
 impl Apt {
     /// Fetches the lists of `suites` into a folder of their own within `folder`.
     pub(super) fn new(folder: &Path, suites: &[&str]) -> Result<Self> {
+        Self::of(Processor::X86_64, folder, suites)
+    }
+
+    /// The same for packages of a processor.
+    pub(super) fn of(processor: Processor, folder: &Path, suites: &[&str]) -> Result<Self> {
         if !Path::new(KEYS).exists() || Command::new("apt-get").arg("--version").output().is_err() {
             return Err(Stop::Missing(
                 "this is not Debian: apt-get or the archive's keys are missing".into(),
@@ -32,6 +39,7 @@ impl Apt {
         }
         let apt = Self {
             folder: folder.join("apt"),
+            architecture: processor.architecture(),
         };
         for part in ["lists/partial", "archives/partial"] {
             let part = apt.folder.join(part);
@@ -55,6 +63,41 @@ impl Apt {
         }
     }
 
+    /// Fetches the source of `package` as its authors released it, and unpacks it into `folder`: the newest that the archive
+    /// gives out. A list can name files that are gone.
+    pub(super) fn unpack_source(&self, package: &str, folder: &Path) -> Result {
+        let list = self.folder.join("sources.list");
+        let binaries = fs::read_to_string(&list).map_err(at(list.display()))?;
+        fs::write(&list, binaries.replace("deb [", "deb-src [")).map_err(at(list.display()))?;
+        run(self.command("apt-get", INSTALLED).args(["update", "-q"]))?;
+        let lines = run(self
+            .command("apt-cache", INSTALLED)
+            .args(["madison", package]))?;
+        let archives = self.folder.join("archives");
+        let is_fetched = |version: &str| {
+            let mut command = self.command("apt-get", INSTALLED);
+            command.args(["source", "--download-only", "-q"]);
+            command.arg(format!("{package}={version}"));
+            run(command.current_dir(&archives)).is_ok()
+        };
+        let mut versions = lines
+            .lines()
+            .rev()
+            .filter_map(|line| line.split('|').nth(1));
+        if !versions.any(|version| is_fetched(version.trim())) {
+            return Err(Stop::Missing(format!(
+                "{ARCHIVE} gives out no source of {package}"
+            )));
+        }
+        let archive = entry(&archives, package, ".orig.tar.gz")?;
+        run(Command::new("tar")
+            .args(["--strip-components=1", "-xf"])
+            .arg(archive)
+            .arg("-C")
+            .arg(folder))?;
+        Ok(())
+    }
+
     fn command(&self, tool: &str, status: &str) -> Command {
         let mut command = Command::new(tool);
         let folder = self.folder.display();
@@ -66,6 +109,8 @@ impl Apt {
             format!("Dir::State::lists={folder}/lists"),
             format!("Dir::Cache={folder}"),
             format!("Dir::State::status={status}"),
+            format!("APT::Architecture={}", self.architecture),
+            format!("APT::Architectures={}", self.architecture),
             // Do not take the system's locks, and do not drop to the user _apt, which cannot write here.
             "Debug::NoLocking=1".into(),
             "APT::Sandbox::User=".into(),
@@ -122,7 +167,17 @@ impl Apt {
 
     /// Unpacks `package` of a suite into `folder`, with all that it depends on and that is not installed here.
     pub(super) fn unpack_missing(&self, package: &str, suite: &str, folder: &Path) -> Result {
-        let mut command = self.command("apt-get", INSTALLED);
+        self.unpack_needed(INSTALLED, &["--target-release", suite, package], folder)
+    }
+
+    /// Unpacks packages into `folder`, with all that they depend on.
+    pub(super) fn unpack_whole(&self, packages: &[&str], folder: &Path) -> Result {
+        self.unpack_needed("/dev/null", packages, folder)
+    }
+
+    /// Unpacks what apt would install beside what a list says is installed.
+    fn unpack_needed(&self, installed: &str, words: &[&str], folder: &Path) -> Result {
+        let mut command = self.command("apt-get", installed);
         command.args([
             "install",
             "-q",
@@ -130,9 +185,22 @@ impl Apt {
             "--yes",
             "--no-install-recommends",
         ]);
-        run(command.args(["--target-release", suite, package]))?;
+        run(command.args(words))?;
         unpack_all(&self.folder.join("archives"), folder)
     }
+}
+
+/// Fetches packages of Debian 12 for a processor, with all that they depend on, unpacked into one folder.
+pub(crate) fn debian_files(
+    processor: Processor,
+    cache: &Cache,
+    name: &str,
+    packages: &[&str],
+) -> Result<PathBuf> {
+    cache.once(name, |folder| {
+        let apt = Apt::of(processor, folder, &["bookworm", "bookworm-security"])?;
+        apt.unpack_whole(packages, folder)
+    })
 }
 
 /// The names in what `apt-cache depends` says. Those in angle brackets are not packages but what some provide.

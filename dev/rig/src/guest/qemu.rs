@@ -3,6 +3,7 @@
 use super::cache::Cache;
 use super::outcome::{Result, Stop, at};
 use super::packages::Apt;
+use super::processor::Processor;
 use super::running::Guest;
 use super::vm::{Sockets, Vm, arguments};
 use std::env;
@@ -17,23 +18,33 @@ const MOST_BOOTS: usize = 4;
 /// QEMU 10. The QEMU 7.2 of Debian 12 corrupts EFLAGS: 2 of 5 boots of Linux 6.12 failed with it.
 pub(crate) struct Qemu {
     folder: PathBuf,
+    program: PathBuf,
 }
 
 impl Qemu {
-    /// Fetches it.
+    /// Fetches the one for machines of this machine's kind.
     pub(crate) fn fetch(cache: &Cache) -> Result<Self> {
-        let folder = cache.once("qemu", |folder| {
+        Self::of(Processor::X86_64, cache, "qemu")
+    }
+
+    /// Fetches the one for arm64.
+    pub(crate) fn fetch_for_arm64(cache: &Cache) -> Result<Self> {
+        Self::of(Processor::Arm64, cache, "qemu-arm64")
+    }
+
+    fn of(processor: Processor, cache: &Cache, name: &str) -> Result<Self> {
+        let (package, program) = processor.qemu();
+        let folder = cache.once(name, |folder| {
             let apt = Apt::new(folder, &["bookworm", "bookworm-backports"])?;
-            apt.unpack_missing("qemu-system-x86", "bookworm-backports", folder)
+            apt.unpack_missing(package, "bookworm-backports", folder)
         })?;
-        let program = folder.join("usr/bin/qemu-system-x86_64");
+        let program = folder.join("usr/bin").join(program);
         if program.exists() {
-            Ok(Self { folder })
+            Ok(Self { folder, program })
         } else {
-            Err(Stop::Missing(
-                "apt fetched no QEMU 10: another version of qemu-system-x86 is installed here"
-                    .into(),
-            ))
+            Err(Stop::Missing(format!(
+                "apt fetched no QEMU 10: another version of {package} is installed here"
+            )))
         }
     }
 
@@ -55,7 +66,7 @@ impl Qemu {
 
     fn boot(&self, vm: &Vm) -> Result<Guest> {
         let sockets = Sockets::new()?;
-        let mut command = Command::new(self.folder.join("usr/bin/qemu-system-x86_64"));
+        let mut command = Command::new(&self.program);
         let libraries = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"];
         let libraries = libraries.map(|folder| self.folder.join(folder));
         let path = env::join_paths(libraries).map_err(|error| Stop::Failed(error.to_string()))?;

@@ -1,117 +1,125 @@
 //! The kernels to choose from, and where they come from.
 
+use super::processor::Processor;
 use std::fmt;
 
-/// The kernels to choose from. Each is the newest that its suites offer.
+/// A kernel to choose: the newest that its suites offer, or one that we build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Release {
-    /// Debian 12's.
-    V6_1,
-    /// The same version with PREEMPT_RT.
-    V6_1Rt,
-    /// The one of Debian 12's security updates, and Debian 13's.
-    V6_12,
-    /// The same version with PREEMPT_RT.
-    V6_12Rt,
-    /// The one backported to Debian 12: 6.12.95, from before stable kernels took new system core operations.
-    V6_12Backports,
-    /// The one of Debian's unstable suite. Its number may be higher by now.
-    V7_2,
-    /// The one backported to Debian 13. Its number may be higher by now.
-    V7_3,
-    /// A kernel that we build, which checks locks and memory.
-    Debug,
-    /// A kernel that we build, which finds data races.
-    Kcsan,
-    /// A kernel that we build, which checks nothing.
-    Plain,
-}
-
-impl Release {
-    /// All, the oldest first, then those that we build.
-    pub(crate) const ALL: [Release; 10] = [
-        Release::V6_1,
-        Release::V6_1Rt,
-        Release::V6_12,
-        Release::V6_12Rt,
-        Release::V6_12Backports,
-        Release::V7_2,
-        Release::V7_3,
-        Release::Debug,
-        Release::Kcsan,
-        Release::Plain,
-    ];
-
-    /// Its name on the command line, the suites of its packages, and the package that depends on the newest, less
-    /// "linux-image-" or "linux-headers-".
-    const fn facts(self) -> (&'static str, &'static [&'static str], &'static str) {
-        const CLOUD: &str = "cloud-amd64";
-        const RT: &str = "rt-amd64";
-        match self {
-            Release::V6_1 => ("6.1", &["bookworm", "bookworm-security"], CLOUD),
-            Release::V6_1Rt => ("6.1-rt", &["bookworm", "bookworm-security"], RT),
-            Release::V6_12 => ("6.12", &["bookworm-security"], "6.12-cloud-amd64"),
-            Release::V6_12Rt => ("6.12-rt", &["bookworm-security"], "6.12-rt-amd64"),
-            Release::V6_12Backports => ("6.12-backports", &["bookworm-backports"], CLOUD),
-            Release::V7_2 => ("7.2", &["sid"], CLOUD),
-            Release::V7_3 => ("7.3", &["trixie-backports"], CLOUD),
-            Release::Debug => ("debug", &["bookworm-backports"], CLOUD),
-            Release::Kcsan => ("kcsan", &["bookworm-backports"], CLOUD),
-            Release::Plain => ("plain", &["bookworm-backports"], CLOUD),
-        }
-    }
-
+pub(crate) struct Release {
     /// Its name on the command line.
-    pub(crate) const fn name(self) -> &'static str {
-        self.facts().0
-    }
-
+    pub(crate) name: &'static str,
     /// The suites of its packages.
-    pub(super) const fn suites(self) -> &'static [&'static str] {
-        self.facts().1
-    }
-
+    pub(super) suites: &'static [&'static str],
     /// The end of the names of the packages that depend on the newest: those of an image and of headers.
-    pub(super) const fn newest(self) -> &'static str {
-        self.facts().2
-    }
-
+    pub(super) newest: &'static str,
     /// The end of its packages' names.
-    pub(super) const fn flavour(self) -> &'static str {
-        match self {
-            Release::V6_1Rt | Release::V6_12Rt => "rt-amd64",
-            _ => "cloud-amd64",
-        }
-    }
-
+    pub(super) flavour: &'static str,
     /// The suite of the compiler for it and the packages with it, if this is not Debian 12's. The newest headers name
     /// options that the compilers of Debian 12 do not know, and their programs need a newer C library.
-    pub(super) const fn compiler(self) -> Option<(&'static str, &'static [&'static str])> {
-        match self {
-            Release::V7_3 => Some(("trixie", &["gcc", "make", "libelf1t64"])),
-            Release::V7_2 => Some(("sid", &["gcc-16", "make", "libelf1t64"])),
-            _ => None,
-        }
-    }
-
+    pub(super) compiler: Option<(&'static str, &'static [&'static str])>,
+    pub(crate) processor: Processor,
     /// Whether we build it. Such a kernel has everything built in.
-    pub(crate) const fn is_own(self) -> bool {
-        self.has_checks() || matches!(self, Release::Plain)
-    }
+    pub(crate) is_own: bool,
+}
+
+const CLOUD: &str = "cloud-amd64";
+const RT: &str = "rt-amd64";
+const CLOUD_ARM64: &str = "cloud-arm64";
+
+impl Release {
+    /// Debian 12's.
+    pub(crate) const V6_1: Self = debian("6.1", &["bookworm", "bookworm-security"], CLOUD, CLOUD);
+    /// The same version with PREEMPT_RT.
+    pub(super) const V6_1_RT: Self = debian("6.1-rt", &["bookworm", "bookworm-security"], RT, RT);
+    /// The one of Debian 12's security updates, and Debian 13's.
+    pub(crate) const V6_12: Self =
+        debian("6.12", &["bookworm-security"], "6.12-cloud-amd64", CLOUD);
+    /// The one backported to Debian 13. Its number may be higher by now.
+    pub(crate) const V7_3: Self = Self {
+        compiler: Some(("trixie", &["gcc", "make", "libelf1t64"])),
+        ..debian("7.3", &["trixie-backports"], CLOUD, CLOUD)
+    };
+    /// Debian 12's for arm64.
+    const V6_1_ARM64: Self = arm64("6.1-arm64", &["bookworm", "bookworm-security"], CLOUD_ARM64);
+    pub(super) const V6_12_ARM64: Self =
+        arm64("6.12-arm64", &["bookworm-security"], "6.12-cloud-arm64");
+    /// A kernel that we build, which checks locks and memory.
+    pub(crate) const DEBUG: Self = own("debug");
+    /// A kernel that we build, which finds data races.
+    pub(crate) const KCSAN: Self = own("kcsan");
+    /// A kernel that we build, which checks nothing.
+    pub(crate) const PLAIN: Self = own("plain");
+
+    /// All, the oldest first, then those that we build.
+    pub(crate) const ALL: [Self; 12] = [
+        Self::V6_1,
+        Self::V6_1_RT,
+        Self::V6_12,
+        // The same version with PREEMPT_RT.
+        debian("6.12-rt", &["bookworm-security"], "6.12-rt-amd64", RT),
+        // The one backported to Debian 12: 6.12.95, from before stable kernels took new system core operations.
+        debian("6.12-backports", &["bookworm-backports"], CLOUD, CLOUD),
+        // The one of Debian's unstable suite. Its number may be higher by now.
+        Self {
+            compiler: Some(("sid", &["gcc-16", "make", "libelf1t64"])),
+            ..debian("7.2", &["sid"], CLOUD, CLOUD)
+        },
+        Self::V7_3,
+        Self::V6_1_ARM64,
+        Self::V6_12_ARM64,
+        Self::DEBUG,
+        Self::KCSAN,
+        Self::PLAIN,
+    ];
 
     /// Whether it checks itself. Such a kernel takes several times as long.
-    pub(crate) const fn has_checks(self) -> bool {
-        matches!(self, Release::Debug | Release::Kcsan)
+    pub(crate) fn has_checks(self) -> bool {
+        [Self::DEBUG, Self::KCSAN].contains(&self)
     }
 
     /// Whether Debian 12's clang fits too.
-    pub(crate) const fn is_for_debian_12(self) -> bool {
-        !self.is_own() && self.compiler().is_none()
+    pub(crate) fn is_for_debian_12(self) -> bool {
+        !self.is_own && self.compiler.is_none() && self.processor == Processor::X86_64
+    }
+}
+
+const fn debian(
+    name: &'static str,
+    suites: &'static [&'static str],
+    newest: &'static str,
+    flavour: &'static str,
+) -> Release {
+    Release {
+        name,
+        suites,
+        newest,
+        flavour,
+        compiler: None,
+        processor: Processor::X86_64,
+        is_own: false,
+    }
+}
+
+const fn arm64(
+    name: &'static str,
+    suites: &'static [&'static str],
+    newest: &'static str,
+) -> Release {
+    Release {
+        processor: Processor::Arm64,
+        ..debian(name, suites, newest, CLOUD_ARM64)
+    }
+}
+
+const fn own(name: &'static str) -> Release {
+    Release {
+        is_own: true,
+        ..debian(name, &[], "", "")
     }
 }
 
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name)
     }
 }

@@ -1,5 +1,6 @@
 //! Commands for the guest, and their answers, on a second serial line that the kernel does not write to.
 
+use super::cache::last_lines;
 use super::outcome::{Result, at, failed};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -91,13 +92,7 @@ impl Line {
     }
 
     fn recent(&self) -> String {
-        let text = String::from_utf8_lossy(&self.pending);
-        let start = text
-            .char_indices()
-            .rev()
-            .nth(2000)
-            .map_or(0, |(start, _)| start);
-        text[start..].to_owned()
+        last_lines(&String::from_utf8_lossy(&self.pending))
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
 use super::outcome::{Result, at};
+use super::processor::Processor;
 
 /// Which nodes of a machine have its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,7 @@ pub(crate) enum Layout {
 /// A virtual machine to start.
 #[derive(Clone)]
 pub(crate) struct Vm<'a> {
+    pub(crate) processor: Processor,
     /// The kernel's image.
     pub(crate) kernel: &'a Path,
     /// A cpio archive.
@@ -31,7 +33,7 @@ pub(crate) struct Vm<'a> {
     pub(crate) memory_mib: usize,
     /// Which nodes have the memory.
     pub(crate) layout: Layout,
-    /// QEMU's name for the CPU's model: `max`, or `qemu64`, which has no AES and no AVX.
+    /// QEMU's name for the CPU's model: `max`, or the oldest of the processor.
     pub(crate) cpu: &'a str,
     /// A file that is the machine's disk, `/dev/nvme0n1`.
     pub(crate) disk: Option<&'a Path>,
@@ -53,6 +55,7 @@ impl<'a> Vm<'a> {
     /// A machine with 2 GiB of memory, QEMU's fullest CPU model, and no disk.
     pub(crate) fn new(kernel: &'a Path, initramfs: &'a Path, nodes: usize, cpus: usize) -> Self {
         Self {
+            processor: Processor::X86_64,
             kernel,
             initramfs,
             nodes,
@@ -111,7 +114,7 @@ fn numa_nodes(vm: &Vm) -> Vec<Node> {
 /// run. The kernel's timer check counts ticks in a loop and fails when QEMU gets too little CPU time. Its watchdogs take a
 /// CPU for dead that got no turn for 20 to 30 s: here they wait for minutes. A kernel that had a fault ends, and QEMU with
 /// it: a test that waits for what the fault prevented would take half an hour.
-const COMMAND_LINE: &str = "console=ttyS0 panic=-1 oops=panic quiet loglevel=5 log_buf_len=4M no_timer_check \
+const COMMAND_LINE: &str = "panic=-1 oops=panic quiet loglevel=5 log_buf_len=4M no_timer_check \
     watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 \
     sysctl.kernel.hung_task_timeout_secs=900 memhp_default_state=offline";
 
@@ -124,9 +127,10 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
     };
     // None of these has a space in it.
     let fixed = format!(
-        "-accel tcg,thread=multi -nographic -nodefaults -no-reboot -cpu {} -m {memory_mib}M{more} \
+        "-machine {} -accel tcg,thread=multi -nographic -nodefaults -no-reboot -cpu {} -m {memory_mib}M{more} \
          -smp {cpus},sockets={nodes},cores={},threads=1{} \
          -serial stdio -serial chardev:shell -mon chardev=monitor,mode=readline",
+        vm.processor.machine(),
         vm.cpu,
         cpus / nodes,
         numa_arguments(vm)
@@ -135,7 +139,8 @@ pub(super) fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
     let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
     add("-kernel", vm.kernel.display().to_string());
     add("-initrd", vm.initramfs.display().to_string());
-    add("-append", COMMAND_LINE.into());
+    let console = vm.processor.serial_line();
+    add("-append", format!("console={console}0 {COMMAND_LINE}"));
     for (name, path) in [("shell", &sockets.shell), ("monitor", &sockets.monitor)] {
         let path = path.display();
         add(

@@ -1,6 +1,6 @@
 //! Boots after the first: load the module, read it on every CPU, unload it, power off.
 
-use super::steps::{LOAD, LOAD_NEEDED, succeeded};
+use super::steps::{LOAD, LOAD_NEEDED, UNLOAD, succeeded};
 use crate::guest::{Guest, Result, failed};
 
 /// A reader of 64 KiB on each CPU. Prints the bytes that each got.
@@ -15,8 +15,7 @@ pub(super) fn drill(mut guest: Guest) -> Result {
     if read.lines().count() == 0 || read.lines().any(|line| line.trim() != "65536") {
         return failed(format!("readers got: {read}"));
     }
-    let unload =
-        guest.run("for name in wellspring_test wellspring; do rmmod $name || break; done")?;
+    let unload = guest.run(UNLOAD)?;
     succeeded(&mut guest, &unload)?;
     let left = guest.must(
         "ls /dev/wellspring /sys/kernel/debug/wellspring /sys/module/wellspring 2>/dev/null | cat",

@@ -1,7 +1,7 @@
 //! Instructions of a read, and the cache lines that it takes from other CPUs, counted by a plugin of QEMU between two marks
 //! in `kernel/tests/marks.c`. An emulator cannot measure time, but these counts depend neither on its speed nor on the host.
 
-use super::steps::{CHECK, LOAD, LOAD_NEEDED, succeeded};
+use super::steps::{CHECK, LOAD, LOAD_NEEDED, UNLOAD, succeeded};
 use crate::guest::{Cache, Guest, Qemu, Result, Stop, Vm, at, failed, run};
 use std::fs;
 use std::io::ErrorKind;
@@ -68,7 +68,7 @@ pub(super) fn drill(cache: &Cache, qemu: &Qemu, vm: Vm, root: &Path) -> Result<S
         println!("{row}");
     }
     let mut guest = counter.guest;
-    let unload = guest.run("rmmod wellspring_test && rmmod wellspring")?;
+    let unload = guest.run(UNLOAD)?;
     succeeded(&mut guest, &unload)?;
     guest.end()?;
     fs::remove_dir_all(&folder).map_err(at(folder.display()))?;

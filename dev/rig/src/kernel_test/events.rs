@@ -1,6 +1,6 @@
 //! Events that come to a machine from outside: NMIs, and clones.
 
-use super::steps::{CHECK, LOAD, LOAD_NEEDED, succeeded};
+use super::steps::{CHECK, LOAD, LOAD_NEEDED, UNLOAD, succeeded};
 use crate::guest::{Cache, Event, Qemu, Result, Vm, at, failed};
 use std::collections::HashSet;
 use std::fs;
@@ -67,7 +67,7 @@ fn read_in_clone(qemu: &Qemu, vm: &Vm) -> Result<Reads> {
     succeeded(&mut guest, &told)?;
     let after = guest.must(&format!("head -c {CLONE_BYTES} /dev/wellspring | {DIGITS}"))?;
     let before = guest.must(&format!("cat /tmp/before | {DIGITS}"))?;
-    guest.must("rmmod wellspring_test && rmmod wellspring")?;
+    guest.must(UNLOAD)?;
     guest.end()?;
     Ok(Reads { before, after })
 }

@@ -5,6 +5,7 @@
 //! steps     steps that the tests of all machines take
 //! tests     all tests of the module
 //! dkms      the module by dkms
+//! uml       its tests as KUnit suites in User Mode Linux
 //! boots     boots after the first: load, read, unload
 //! events    clones of the machine, NMIs
 //! hibernation  a resume from disk
@@ -29,12 +30,14 @@ mod secrets;
 mod shapes;
 mod steps;
 mod tests;
+mod uml;
 
+use crate::cross::{AARCH64, is_here};
 use crate::guest::{
-    Cache, Compiler, Files, Kernel, Qemu, Release, Result, Stop, Table, at, failed, kernel_test,
-    unless_half_patched,
+    Cache, Compiler, Files, Kernel, Processor, Qemu, Release, Result, Stop, Table, at, failed,
+    kernel_test, unless_half_patched,
 };
-use request::Request;
+pub(crate) use request::Request;
 use shapes::{Drill, SHAPES, Shape};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,59 +60,95 @@ const SCRIPTS: [&str; 10] = [
 /// The parts that all machines have in common.
 struct Rig<'a> {
     root: &'a Path,
-    cache: Cache,
+    processor: Processor,
+    cache: &'a Cache,
     qemu: Qemu,
     /// The program that runs the tests. No file if no machine is started.
     program: PathBuf,
-    request: Request,
+    request: &'a Request,
 }
 
 /// Runs the chore.
-pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> Result {
-    let request = request::parse(words)?;
+pub(crate) fn run(root: &Path, request: Request) -> Result {
+    let releases = request.releases()?;
     let source = root.join("kernel");
     if !source.join("Makefile").exists() && !source.join("Kbuild").exists() {
         return failed(format!("no module in {}", source.display()));
     }
     let cache = Cache::open(root)?;
-    let rig = Rig {
-        root,
-        qemu: Qemu::fetch(&cache)?,
-        cache,
-        program: if request.is_build_only {
-            PathBuf::new()
-        } else {
-            kernel_test(root)?
-        },
-        request,
-    };
     let mut table = Table::new();
-    if rig.request.has_dkms {
-        table.add_outcome("dkms", dkms::test(&rig.cache, &source))?;
+    for (name, has_checks) in request.user_modes() {
+        table.add_outcome(name, uml::drill(&cache, &source, has_checks))?;
     }
-    for &release in &rig.request.releases {
-        let kernel = match &rig.request.source {
-            Some(folder) if release.is_own() => {
-                Kernel::from_source(&rig.cache, release, Some(folder))?
-            }
-            _ => Kernel::fetch(&rig.cache, release)?,
-        };
-        for (number, &compiler) in rig.request.compilers.iter().enumerate() {
-            if compiler == Compiler::Clang && !release.is_for_debian_12() {
-                println!("SKIPPED {release} by clang: Debian 12's clang does not fit");
-                continue;
-            }
-            let count = if number == 0 { SHAPES.len() } else { 1 };
-            let shapes = SHAPES[..count]
-                .iter()
-                .filter(|shape| rig.has(release, shape));
-            rig.test(&kernel, compiler, shapes, &mut table)?;
+    if request.has_dkms() {
+        table.add_outcome("dkms", dkms::test(&cache, &source))?;
+    }
+    for processor in [Processor::X86_64, Processor::Arm64] {
+        let of_it = |release: &Release| release.processor == processor;
+        let releases: Vec<Release> = releases.iter().copied().filter(of_it).collect();
+        if !releases.is_empty() {
+            let rig = Rig::new(root, processor, &cache, &request)?;
+            rig.test_all(releases, &mut table)?;
         }
     }
     table.end()
 }
 
-impl Rig<'_> {
+impl<'a> Rig<'a> {
+    fn new(
+        root: &'a Path,
+        processor: Processor,
+        cache: &'a Cache,
+        request: &'a Request,
+    ) -> Result<Self> {
+        let qemu = match processor {
+            Processor::X86_64 => Qemu::fetch(cache)?,
+            Processor::Arm64 if is_here(&AARCH64) => Qemu::fetch_for_arm64(cache)?,
+            Processor::Arm64 => {
+                return Err(Stop::Missing(
+                    "no compiler, C library or Rust target for aarch64".into(),
+                ));
+            }
+        };
+        let program = if request.is_build_only {
+            PathBuf::new()
+        } else {
+            kernel_test(root, processor)?
+        };
+        Ok(Self {
+            root,
+            processor,
+            cache,
+            qemu,
+            program,
+            request,
+        })
+    }
+
+    /// Runs what was asked for on these kernels.
+    fn test_all(&self, releases: Vec<Release>, table: &mut Table) -> Result {
+        for release in releases {
+            let kernel = match &self.request.source {
+                Some(folder) if release.is_own => {
+                    Kernel::from_source(self.cache, release, Some(folder))?
+                }
+                _ => Kernel::fetch(self.cache, release)?,
+            };
+            for (number, &compiler) in self.request.compilers().iter().enumerate() {
+                if compiler == Compiler::Clang && !release.is_for_debian_12() {
+                    println!("SKIPPED {release} by clang: Debian 12's clang does not fit");
+                    continue;
+                }
+                let count = if number == 0 { SHAPES.len() } else { 1 };
+                let shapes = SHAPES[..count]
+                    .iter()
+                    .filter(|shape| self.has(release, shape));
+                self.test(&kernel, compiler, shapes, table)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a machine was asked for. The resume from disk and the counts are, by their names or by `all`. A kernel with
     /// checks takes several times as long: it runs where all tests do, and `debug` where allocations fail.
     fn has(&self, release: Release, shape: &Shape) -> bool {
@@ -117,24 +156,30 @@ impl Rig<'_> {
         match shape.drill {
             _ if !shape.name.contains(&request.machine) => false,
             Drill::Tests => true,
-            Drill::Failures => release == Release::Debug,
+            Drill::Failures => release == Release::DEBUG,
             _ if release.has_checks() => false,
-            Drill::Hibernation | Drill::Counts => request.is_all || !request.machine.is_empty(),
+            // NMIs, plugged memory and the names of registers are those of x86 there.
+            Drill::Events | Drill::Memory | Drill::Hibernation | Drill::Secrets
+                if self.processor == Processor::Arm64 =>
+            {
+                false
+            }
+            Drill::Hibernation | Drill::Counts => request.is_all() || !request.machine.is_empty(),
             _ => true,
         }
     }
 
     /// Builds the module and runs it in these machines.
-    fn test<'a>(
+    fn test<'s>(
         &self,
         kernel: &Kernel,
         compiler: Compiler,
-        shapes: impl Iterator<Item = &'a Shape>,
+        shapes: impl Iterator<Item = &'s Shape>,
         table: &mut Table,
     ) -> Result {
         let start = Instant::now();
         let modules = kernel
-            .build(&self.cache, &self.root.join("kernel"), compiler)
+            .build(self.cache, &self.root.join("kernel"), compiler)
             .and_then(|folder| modules_below(&folder));
         let says =
             |modules: &Vec<PathBuf>| format!("{} modules, {:.0?}", modules.len(), start.elapsed());
@@ -154,8 +199,9 @@ impl Rig<'_> {
             let outcome = self.boot(kernel, &initramfs, shape);
             let outcome = outcome.map(|says| format!("{says}; {:.0?}", start.elapsed()));
             table.add_outcome(format!("{name} {}", shape.name), outcome)?;
-            if self.request.boots > 1 {
-                let outcome = self.boot_again(kernel, &initramfs, shape);
+            let boots = self.request.boots.get();
+            if boots > 1 {
+                let outcome = self.boot_again(boots, kernel, &initramfs, shape);
                 table.add_outcome(format!("{name} {}, again", shape.name), outcome)?;
             }
         }
@@ -165,7 +211,7 @@ impl Rig<'_> {
     /// The files of the guest.
     fn initramfs(&self, kernel: &Kernel, modules: &[PathBuf]) -> Result<PathBuf> {
         let Self { cache, root, .. } = self;
-        let mut files = Files::new(cache, &kernel.name)?
+        let mut files = Files::of(self.processor, cache, &kernel.name)?
             .copy("bin/kernel-test", &self.program)?
             .collect("modules", modules)?
             .contents("needed", &kernel.modules(cache, modules, &[])?)?
@@ -191,7 +237,7 @@ impl Rig<'_> {
             match shape.drill {
                 Drill::Tests => {
                     let guest = qemu.start(&vm)?;
-                    tests::drill(guest, kernel.release, self.request.reloads)
+                    tests::drill(guest, kernel.release, self.request.reloads.get())
                 }
                 Drill::Events => events::drill(cache, qemu, vm),
                 Drill::Hibernation => hibernation::drill(cache, qemu, vm),
@@ -204,9 +250,15 @@ impl Rig<'_> {
     }
 
     /// Boots the machine as often as was asked for, less the first time. Returns the note for the table.
-    fn boot_again(&self, kernel: &Kernel, initramfs: &Path, shape: &Shape) -> Result<String> {
+    fn boot_again(
+        &self,
+        boots: usize,
+        kernel: &Kernel,
+        initramfs: &Path,
+        shape: &Shape,
+    ) -> Result<String> {
         let start = Instant::now();
-        for boot in 2..=self.request.boots {
+        for boot in 2..=boots {
             let vm = shape.vm(kernel, initramfs);
             let outcome = unless_half_patched(|| self.qemu.start(&vm).and_then(boots::drill));
             outcome.map_err(|stop| match stop {
@@ -214,7 +266,7 @@ impl Rig<'_> {
                 missing => missing,
             })?;
         }
-        let more = self.request.boots - 1;
+        let more = boots - 1;
         Ok(format!(
             "{more} boots: loaded, read on every CPU, unloaded; {:.0?}",
             start.elapsed()

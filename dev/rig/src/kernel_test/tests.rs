@@ -61,9 +61,9 @@ wait
 /// All of them. Returns the note for the table.
 pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Result<String> {
     // Not of the kernel's own source; and not signed, where the kernel knows signatures.
-    let expected_taint = if release.is_own() { "4096" } else { "12288" };
+    let expected_taint = if release.is_own { "4096" } else { "12288" };
     stop_scans(&mut guest)?;
-    if release == Release::Kcsan {
+    if release == Release::KCSAN {
         look_for_races(&mut guest)?;
     }
     guest.must(LOAD_NEEDED)?;
@@ -95,7 +95,7 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
             taint.trim()
         ));
     }
-    let races = if release == Release::Kcsan {
+    let races = if release == Release::KCSAN {
         format!("; {}", races(&mut guest)?)
     } else {
         String::new()
@@ -130,13 +130,19 @@ fn bench(guest: &mut Guest) -> Result<String> {
         rows.map(|row| row.trim().to_owned()).collect()
     };
     let locks = rows_of("locks of nodes");
-    let (nodes, requests) = (rows_of("reads of 32 bytes"), rows_of("inside the kernel"));
+    let nodes = rows_of("reads of 32 bytes");
+    let (sizes, readers) = (
+        rows_of("ns of a read inside"),
+        rows_of("MB/s of each reader inside"),
+    );
+    let requests = rows_of("inside the kernel");
     let eight = locks.get(7).map_or("", String::as_str);
     let cells = eight.split("  ").map(str::trim);
     let counts: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
-    match (&counts[..], nodes.len(), requests.len()) {
-        // Eight rows for nodes, six for requests, and a note each.
-        ([_, _, canonical, concurrent, per_node, per_cpu], 9, 7) => Ok(format!(
+    let rows = [&nodes, &sizes, &readers].map(Vec::len);
+    match (&counts[..], rows, requests.len()) {
+        // Eight rows for nodes, for sizes and for readers, seven or more for requests, and a note each.
+        ([_, _, canonical, concurrent, per_node, per_cpu], [9, 9, 9], 8..) => Ok(format!(
             "; 8 readers took locks in 1000 reads of 16 KiB: {canonical} canonical, {concurrent} concurrent, \
              {per_node} per-node, {per_cpu} per-cpu (in brackets not free)"
         )),

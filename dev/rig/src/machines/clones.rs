@@ -27,13 +27,19 @@ pub(super) const ASKED_BYTES: usize = LATER * ANSWER_BYTES;
 const READER: &str = "mkfifo /tmp/asks /tmp/answers && \
     { wellspring bytes 64 --hex --each-line </tmp/asks >/tmp/answers & } && exec 3>/tmp/asks 4</tmp/answers";
 
+/// Starts the writer of the page, and waits until it listens.
+const SERVE: &str = "mkdir -p /run/wellspring && { wellspring generation serve >/tmp/served 2>&1 & } && \
+    until grep -q serving /tmp/served; do sleep 0.1; done";
+
 /// How the guest learns that it is a clone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notice {
     /// Not at all.
     None,
-    /// By a device of the machine (vmgenid), which tells the kernel, which tells `wellspring generation serve`.
+    /// By a device of the machine (vmgenid), which tells the kernel, whose log `wellspring generation serve` reads.
     Device,
+    /// By the page of the hypervisor's clock, which the reader itself has mapped. QEMU 10 counts disruptions there.
+    Clock,
     /// By a command before anyone reads: `wellspring generation bump`.
     Command,
 }
@@ -43,9 +49,8 @@ impl Notice {
     const fn before(self) -> &'static str {
         match self {
             Notice::None => "true",
-            Notice::Device => {
-                "mkdir -p /run/wellspring && { wellspring generation serve >/tmp/served 2>&1 & } && sleep 1"
-            }
+            Notice::Device => SERVE,
+            Notice::Clock => "for module in /modules/*; do insmod $module; done",
             Notice::Command => "mkdir -p /run/wellspring && wellspring generation bump",
         }
     }
@@ -54,15 +59,26 @@ impl Notice {
     pub(super) const fn most_bytes(self) -> usize {
         match self {
             Notice::None | Notice::Device => BUFFER_BYTES,
-            Notice::Command => 0,
+            Notice::Clock | Notice::Command => 0,
         }
     }
 
     /// The command in each copy before the first read.
     const fn after(self) -> &'static str {
         match self {
-            Notice::None | Notice::Device => "true",
+            Notice::None | Notice::Device | Notice::Clock => "true",
             Notice::Command => "wellspring generation bump",
+        }
+    }
+
+    /// The command in each copy after the last read: whether the notice came at all.
+    const fn has_come(self) -> &'static str {
+        match self {
+            Notice::None | Notice::Clock | Notice::Command => "true",
+            Notice::Device => {
+                "n=0; until grep -q cloned /tmp/served || [ $n -gt 600 ]; do n=$((n + 1)); sleep 0.1; done; \
+                 grep cloned /tmp/served"
+            }
         }
     }
 }
@@ -81,6 +97,10 @@ pub(super) fn window(setup: &MachineSetup, kernel: &Path, notice: Notice) -> Res
     let mut vm = Vm::new(kernel, &setup.initramfs, 1, 2);
     vm.memory_mib = 256;
     vm.notices = notice == Notice::Device;
+    let clock = ["-device".into(), "vmclock".into()];
+    if notice == Notice::Clock {
+        vm.devices = &clock;
+    }
     let mut guest = setup.qemu.start(&vm)?;
     guest.must(notice.before())?;
     guest.must(READER)?;
@@ -95,6 +115,7 @@ pub(super) fn window(setup: &MachineSetup, kernel: &Path, notice: Notice) -> Res
         let mut guest = setup.qemu.start(&vm)?;
         guest.must(notice.after())?;
         copies.push(ask(&mut guest, LATER)?);
+        guest.must(notice.has_come())?;
         guest.end()?;
     }
     fs::remove_file(&state).map_err(crate::guest::at(state.display()))?;

@@ -8,18 +8,24 @@
 //! clones   two machines that are resumed from one saved state
 //! host     the service on this machine, for devices of guests
 //! service  the service for guests, and in a guest
+//! runtimes other runtimes in eight clones, with their guards and without
 //! ```
 
 mod clones;
 mod host;
 mod nodes;
+mod runtimes;
 mod seeds;
 mod service;
 mod setup;
 
-use crate::guest::{Cache, Files, Kernel, Programs, Qemu, Release, Result, Table, Vm, failed};
+use crate::guest::{
+    Cache, Files, Kernel, Processor, Programs, Qemu, Release, Result, Table, Vm, failed,
+};
 use clones::Notice;
-use setup::MachineSetup;
+pub(crate) use nodes::memory as node_memory;
+use runtimes::Order;
+pub(crate) use setup::MachineSetup;
 use std::path::Path;
 
 /// Runs the chore.
@@ -37,6 +43,8 @@ pub(crate) fn run(root: &Path) -> Result {
     let initramfs = files.write(folder.join("initramfs"))?;
     let setup = MachineSetup {
         qemu,
+        processor: Processor::X86_64,
+        cpus: nodes::CPUS,
         initramfs,
         folder,
     };
@@ -52,7 +60,7 @@ pub(crate) fn run(root: &Path) -> Result {
     table.add_outcome("readers of 4 nodes", nodes::readers(&setup, &new))?;
     table.add_outcome("seed file, 3 boots", seeds::over_a_reboot(&setup, &new))?;
     for (name, kernel, notice) in [
-        // Linux 6.1 has no vDSO getrandom, and Debian's has no vmgenid driver.
+        // Linux 6.1 has no vDSO getrandom, and Debian's has no vmgenid driver. vmclock came with Linux 6.13.
         ("clones, 6.1, no notice", &old, Notice::None),
         ("clones, 6.1, a command", &old, Notice::Command),
         ("clones, 6.12, no notice", &new, Notice::None),
@@ -61,10 +69,60 @@ pub(crate) fn run(root: &Path) -> Result {
     ] {
         table.add_outcome(name, clone_window(&setup, kernel, notice))?;
     }
-    let added = service::add_rows(&mut table, &setup, &inputs, files);
+    let clock = clones_with_a_clock(&setup, &cache, &programs);
+    let added = table.add_outcome("clones, 7.3, vmclock", clock);
+    let added = added.and_then(|()| service::add_rows(&mut table, &setup, &inputs, files));
     // The rows so far count even if something is missing for the others.
     table.end()?;
     added
+}
+
+/// Runs the chore `runtimes`.
+pub(crate) fn run_runtimes(root: &Path) -> Result {
+    let cache = Cache::open(root)?;
+    let mut table = Table::new();
+    let added = add_clones(&mut table, &cache, root);
+    // The rows so far count even if something is missing for the others.
+    table.end()?;
+    added
+}
+
+fn add_clones(table: &mut Table, cache: &Cache, root: &Path) -> Result {
+    let folder = cache.fresh("rig-clones")?;
+    let mut files = runtimes::files(cache, root)?;
+    for (name, release, module, order) in [
+        (
+            "8 clones, 6.12, vmgenid",
+            Release::V6_12,
+            None,
+            Order::Device,
+        ),
+        (
+            "8 clones, 6.12, a command",
+            Release::V6_12,
+            None,
+            Order::Command,
+        ),
+        (
+            "8 clones, 7.3, vmclock",
+            Release::V7_3,
+            Some("ptp_vmclock"),
+            Order::Clock,
+        ),
+    ] {
+        let kernel = Kernel::fetch(cache, release)?;
+        let modules = kernel.modules(cache, &[], module.as_slice())?;
+        files = files.contents("modules", &modules)?;
+        let setup = MachineSetup {
+            qemu: Qemu::fetch(cache)?,
+            processor: Processor::X86_64,
+            cpus: nodes::CPUS,
+            initramfs: files.write(folder.join("initramfs"))?,
+            folder: folder.clone(),
+        };
+        table.add_outcome(name, runtimes::clones(&setup, &kernel.image, order))?;
+    }
+    Ok(())
 }
 
 fn self_tests(setup: &MachineSetup, kernel: &Path) -> Result<String> {
@@ -77,6 +135,22 @@ fn self_tests(setup: &MachineSetup, kernel: &Path) -> Result<String> {
     } else {
         failed(check.text)
     }
+}
+
+/// Two clones of a machine whose hypervisor has a clock, which needs a newer kernel and its module.
+fn clones_with_a_clock(setup: &MachineSetup, cache: &Cache, programs: &Programs) -> Result<String> {
+    let kernel = Kernel::fetch(cache, Release::V7_3)?;
+    let modules = kernel.modules(cache, &[], &["ptp_vmclock"])?;
+    let files = Files::new(cache, "clock")?.copy("bin/wellspring", &programs.wellspring)?;
+    let files = files.contents("modules", &modules)?;
+    let setup = MachineSetup {
+        qemu: Qemu::fetch(cache)?,
+        processor: Processor::X86_64,
+        cpus: nodes::CPUS,
+        initramfs: files.write(setup.folder.join("initramfs-clock"))?,
+        folder: setup.folder.clone(),
+    };
+    clone_window(&setup, &kernel.image, Notice::Clock)
 }
 
 /// Two clones of a machine, and how much output they have in common.

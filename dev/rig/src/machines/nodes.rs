@@ -1,12 +1,12 @@
 //! Secrets in their node's memory, and readers served by their node: as the kernel sees it from outside.
 
 use super::setup::MachineSetup;
-use crate::guest::{Guest, Result, Vm, failed};
+use crate::guest::{Guest, Result, failed};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 const NODES: usize = 4;
-const CPUS: usize = 8;
+pub(super) const CPUS: usize = 8;
 
 /// Starts a reader on the CPUs of a mask, which answers once, and shows how its memory is mapped.
 const MAPS: &str = "rm -f /tmp/asks /tmp/answers; mkfifo /tmp/asks /tmp/answers && \
@@ -26,13 +26,11 @@ struct Placement {
 }
 
 /// Every node's secrets are in its memory, and every reader's tap is in its node's.
-pub(super) fn memory(setup: &MachineSetup, kernel: &Path) -> Result<String> {
-    let mut guest = setup
-        .qemu
-        .start(&Vm::new(kernel, &setup.initramfs, NODES, CPUS))?;
+pub(crate) fn memory(setup: &MachineSetup, kernel: &Path) -> Result<String> {
+    let mut guest = setup.qemu.start(&setup.vm(kernel, NODES, setup.cpus))?;
     let mut says = Vec::new();
-    for cpu in (1..CPUS).step_by(2) {
-        let node = cpu * NODES / CPUS;
+    for cpu in (1..setup.cpus).step_by(2) {
+        let node = cpu * NODES / setup.cpus;
         let maps = guest.must(&MAPS.replace("MASK", &format!("{:x}", 1 << cpu)))?;
         let placement = placement(&maps);
         let on_their_nodes = (0..NODES).all(|node| placement.asked_for.contains_key(&node));
@@ -52,9 +50,7 @@ pub(super) fn memory(setup: &MachineSetup, kernel: &Path) -> Result<String> {
 
 /// A process's first key comes from the node of its CPU, and from no other.
 pub(super) fn readers(setup: &MachineSetup, kernel: &Path) -> Result<String> {
-    let mut guest = setup
-        .qemu
-        .start(&Vm::new(kernel, &setup.initramfs, NODES, CPUS))?;
+    let mut guest = setup.qemu.start(&setup.vm(kernel, NODES, CPUS))?;
     let mut says = Vec::new();
     for cpu in 0..CPUS {
         let stats = guest.must(&format!("taskset {:x} wellspring stats --json", 1 << cpu))?;

@@ -1,0 +1,86 @@
+//! An aarch64 machine with Debian's kernel: what QEMU's user mode has not. The vDSO's getrandom, tracing, seccomp(2), the flags
+//! of mappings, signals, and four NUMA nodes.
+
+use super::step::{Step, count_passed};
+use crate::guest::{Cache, Files, Processor, Qemu, Result, Table, arm64_image, failed, run};
+use crate::machines::{MachineSetup, node_memory};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Left out are a line of 200 forks, which takes minutes on an emulated machine, and what takes more than 150 s.
+const TESTS: &str = "test --no-run --quiet --message-format=json --package wellspring --package wellspring-os \
+    --test copies --test faults --test faults_of_parts --test fork --test hot_path --test memory --test modes \
+    --test sandbox --test shortage --test soundness --test thread_exit --test wipe_at_fork";
+
+/// The C library that the programs are linked with.
+const LIBRARIES: [&str; 4] = [
+    "ld-linux-aarch64.so.1",
+    "libc.so.6",
+    "libgcc_s.so.1",
+    "libm.so.6",
+];
+
+/// The time for one test program: `memory` takes 45 s on an idle machine, and more than 400 s on one with a load of 30.
+const TEST: Duration = Duration::from_secs(1200);
+
+/// Adds the rows.
+pub(super) fn add_rows(table: &mut Table, step: &Step, cache: &Cache) -> Result {
+    let qemu = Qemu::fetch_for_arm64(cache)?;
+    let kernel = arm64_image(cache)?;
+    let programs = programs(&run(&mut step.command(TESTS, "true"))?);
+    let folder = cache.fresh("rig-arm64")?;
+    let libraries = LIBRARIES.map(|name| Path::new("/usr/aarch64-linux-gnu/lib").join(name));
+    let files = Files::of(Processor::Arm64, cache, "arm64")?
+        .copy("bin/wellspring", &step.built().join("wellspring"))?
+        .collect("lib", &libraries)?
+        .collect("tests", &programs)?;
+    let setup = MachineSetup {
+        qemu,
+        processor: Processor::Arm64,
+        cpus: 4,
+        initramfs: files.write(folder.join("initramfs"))?,
+        folder,
+    };
+    table.add_outcome("aarch64 machine", tests(&setup, &kernel, &programs))?;
+    table.add_outcome("aarch64 memory of 4 nodes", node_memory(&setup, &kernel))
+}
+
+fn tests(setup: &MachineSetup, kernel: &Path, programs: &[PathBuf]) -> Result<String> {
+    let mut guest = setup.qemu.start(&setup.vm(kernel, 1, 2))?;
+    let check = guest.run_within("wellspring check", TEST)?;
+    if check.status != 0 {
+        return failed(format!("wellspring check: {}", check.text));
+    }
+    let mut passed = 0;
+    for program in programs {
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let line = format!("/tests/{name} --quiet --skip a_line_of_two_hundred_children");
+        let answer = guest.run_within(&line, TEST)?;
+        if answer.status != 0 {
+            return failed(format!("{name}: {}", answer.text));
+        }
+        passed += count_passed(&answer.text)?;
+    }
+    guest.end()?;
+    let check = check.text.lines().last().unwrap_or_default();
+    Ok(format!("{check}; {passed} tests passed"))
+}
+
+/// The test programs in what cargo prints of a build.
+fn programs(json: &str) -> Vec<PathBuf> {
+    let after = json.split("\"executable\":\"").skip(1);
+    let paths = after.filter_map(|rest| rest.split('"').next());
+    paths.map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_programs_are_told_from_libraries() {
+        let json = r#"{"reason":"compiler-artifact","executable":null}
+{"reason":"compiler-artifact","executable":"/target/fork-1","fresh":true}"#;
+        assert_eq!(programs(json), [PathBuf::from("/target/fork-1")]);
+    }
+}

@@ -1,0 +1,137 @@
+//! `cross`: known answers, self-tests and vector tests on other processors, and the engine's tests on aarch64, by QEMU's
+//! user-mode emulation.
+//!
+//! ```text
+//! step     a command of cargo, or of the project's own, for another processor
+//! doors    the doors on aarch64, with Debian's programs for it
+//! machine  an aarch64 machine with a kernel of its own, also with four nodes
+//! ```
+//!
+//! It needs the standard library of a target (rustup target add), and a C compiler and C library of Debian for it, which
+//! the gate installs. A processor without them is skipped. QEMU comes from Debian's backports: the QEMU 7.2 of Debian 12
+//! says yes to MADV_WIPEONFORK and does nothing, so that a child has the bytes of its parent.
+
+mod doors;
+mod machine;
+mod step;
+
+use crate::guest::{Cache, Result, Stop, Table, qemu_user, run};
+use std::env;
+use std::path::Path;
+use std::process::Command;
+use step::{Step, Target};
+
+pub(crate) const AARCH64: Target = ("aarch64", "aarch64-unknown-linux-gnu");
+
+/// aarch64 is the most common one after x86-64; s390x is big-endian; riscv64 has neither AES nor vectors in its base.
+const TARGETS: [Target; 3] = [
+    AARCH64,
+    ("s390x", "s390x-unknown-linux-gnu"),
+    ("riscv64", "riscv64gc-unknown-linux-gnu"),
+];
+
+/// The packages whose tests compare with known answers, search the stack, and run under emulation without exception.
+/// Statistics are left out.
+const TESTS: &str = "test --quiet --lib --package wellspring-cipher --package wellspring-core \
+    --package wellspring-pseudo --test backends --test between_streams --test counter --test distribution \
+    --test element_vectors --test engines --test equivalence --test fortuna --test known_answers --test lanes \
+    --test registers --test residue --test residue_sha256 --test seekable --test sha256 --test tap --test vectors \
+    --test width";
+
+/// Tests that search registers and stack, in optimised code, on aarch64: the compiler keeps other values there.
+const OPTIMISED: &str = "test --quiet --release --package wellspring-cipher --test known_answers --test registers \
+    --test residue --test residue_sha256";
+
+/// Tests of the engine, on aarch64: fork, copies of a machine, reseeds, seed files, modes, sources. Left out are those
+/// that QEMU's user mode cannot run. It has no vDSO getrandom, no ptrace(2) (`faults`, `faults_of_parts`, `hot_path`), and
+/// no VmFlags in smaps (`memory`), gives no limit to memory (`shortage`, `many`), and keeps signals for itself (the test that
+/// is skipped). It refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets`
+/// and `stack_use` take more than 150 s there, and `unload` hung once in a child. `nested`, `abandoned` and `steps` use the
+/// trap flag of x86-64.
+const ENGINE: &str = "test --quiet --package wellspring --package wellspring-os --lib \
+    --test copies --test core_dump --test fork --test harvester --test hostile_page --test inheritance \
+    --test interpreted --test modes --test own_sources --test reseeds --test sandbox --test seed_file \
+    --test soundness --test thread_exit -- --skip a_thread_without_signals_still_answers_libc";
+
+/// A processor without RNDR, and with the instructions for AES, as every one that QEMU knows.
+const WITHOUT_RNDR: &str = "neoverse-n1";
+
+/// Runs the command for these processors, or for all if there is none.
+pub(crate) fn run_all(root: &Path, names: &[String]) -> Result {
+    let is_named = |(name, _): &Target| names.is_empty() || names.iter().any(|word| word == name);
+    let named = TARGETS.into_iter().filter(is_named);
+    let (here, missing): (Vec<Target>, Vec<Target>) = named.partition(is_here);
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|(name, _)| *name).collect();
+        let reason = format!(
+            "{}: no standard library (rustup target add), or no gcc-NAME-linux-gnu with its C library",
+            names.join(", ")
+        );
+        if here.is_empty() {
+            return Err(Stop::Missing(reason));
+        }
+        println!("SKIPPED: {reason}");
+    }
+    let cache = Cache::open(root)?;
+    let qemu = qemu_user(&cache)?;
+    let mut table = Table::new();
+    for target in here {
+        let step = Step {
+            root,
+            qemu: &qemu,
+            target,
+            model: "max",
+        };
+        let name = target.0;
+        let built = step.cargo("build --package wellspring-cli");
+        let is_built = built.is_ok();
+        table.add_outcome(format!("{name} build"), built)?;
+        if is_built {
+            let replay = step.wellspring("replay --check vectors/fortuna-freebsd.txt");
+            table.add_outcome(format!("{name} replay"), replay)?;
+            table.add_outcome(format!("{name} check"), step.wellspring("check"))?;
+        }
+        table.add_outcome(format!("{name} tests"), step.cargo(TESTS))?;
+        if name == "aarch64" {
+            table.add_outcome(format!("{name} optimised"), step.cargo(OPTIMISED))?;
+            table.add_outcome(format!("{name} engine"), step.cargo(ENGINE))?;
+            let step = Step {
+                model: WITHOUT_RNDR,
+                ..step
+            };
+            let check = step.wellspring("check");
+            table.add_outcome(format!("{name} check, {WITHOUT_RNDR}"), check)?;
+            // They need more of this machine than the others do.
+            for result in [
+                doors::add_row(&mut table, &step, &cache),
+                machine::add_rows(&mut table, &step, &cache),
+            ] {
+                skip_missing(result)?;
+            }
+        }
+    }
+    table.end()
+}
+
+/// Says what is missing for a part, and goes on.
+fn skip_missing(result: Result) -> Result {
+    match result {
+        Err(Stop::Missing(reason)) => {
+            println!("SKIPPED: {reason}");
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// Whether this machine can build for a target.
+pub(crate) fn is_here((name, target): &Target) -> bool {
+    let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    let library = run(rustc.args(["--print", "target-libdir", "--target", target]));
+    let library = library.is_ok_and(|folder| Path::new(folder.trim()).is_dir());
+    let files = [
+        format!("/usr/bin/{name}-linux-gnu-gcc"),
+        format!("/usr/{name}-linux-gnu/lib/libc.so"),
+    ];
+    library && files.iter().all(|file| Path::new(file).exists())
+}

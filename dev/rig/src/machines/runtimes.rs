@@ -1,0 +1,395 @@
+//! Programs of other runtimes in eight clones of one machine, with their guards and without.
+//!
+//! Each program runs twice in the machine: with its guard, and without. Both have drawn numbers when the machine is saved. A
+//! loop in the machine asks the guarded ones all the time, also while the machine is saved and resumed, and notes when each
+//! answered. Later each clone is asked for numbers of all. A value that two clones return is a repetition.
+
+use super::setup::MachineSetup;
+use crate::guest::{
+    Cache, Files, Guards, Guest, Result, Stop, Vm, at, failed, guards, run, runtimes,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CLONES: usize = 8;
+
+/// The memory of the machine: the files take a third of it.
+const MEMORY_MIB: usize = 2560;
+
+/// How often each program is asked after it had time to hear of the notice.
+const LATER_ROUNDS: usize = 3;
+
+/// The time to hear of it, by emulation on a busy machine.
+const REST_S: usize = 5;
+
+/// A program, and what its guard needs.
+struct Runtime {
+    name: &'static str,
+    command: &'static str,
+    /// Variables of the environment.
+    guard: &'static str,
+    /// An argument.
+    word: &'static str,
+}
+
+const RUNTIMES: [Runtime; 7] = [
+    Runtime {
+        name: "node",
+        command: "node /draw/draw.js",
+        guard: "NODE_OPTIONS='--require /lib/wellspring/guards/clone_guard.js'",
+        word: "",
+    },
+    Runtime {
+        name: "jvm",
+        command: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java -Xmx48m -Xint -XX:+UseSerialGC -cp /draw Draw",
+        guard: "JAVA_TOOL_OPTIONS=-javaagent:/lib/wellspring/guards/clone-guard.jar",
+        word: "",
+    },
+    Runtime {
+        name: "python",
+        command: "python3.11 -S /draw/draw.py",
+        guard: "PYTHONPATH=/lib/wellspring/python GUARD=1",
+        word: "",
+    },
+    Runtime {
+        name: "libc",
+        command: "python3.11 -S /draw/draw.py libc",
+        guard: "LD_PRELOAD=/lib/wellspring/libwellspring-preload.so WELLSPRING_CLONE_GUARD=rand",
+        word: "",
+    },
+    Runtime {
+        name: "ruby",
+        command: "ruby3.1 --disable-gems /draw/draw.rb",
+        guard: "RUBYOPT=-r/lib/wellspring/guards/clone_guard.rb",
+        word: "",
+    },
+    Runtime {
+        name: "perl",
+        command: "perl /draw/draw.pl",
+        guard: "PERL5LIB=/lib/wellspring/guards/perl PERL5OPT=-MWellspring::CloneGuard",
+        word: "",
+    },
+    Runtime {
+        name: "php",
+        command: "php8.2 -d display_errors=stderr /draw/draw.php",
+        guard: "",
+        word: "/lib/wellspring/guards/clone_guard.php",
+    },
+];
+
+/// How the clones hear that they are clones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// By vmgenid: `wellspring generation serve` runs.
+    Device,
+    /// By `wellspring generation bump` in each clone, at once after its resume.
+    Command,
+    /// By vmclock: `wellspring generation serve` runs.
+    Clock,
+}
+
+/// The files of the guest: runtimes, guards, and the programs that draw.
+pub(super) fn files(cache: &Cache, root: &Path) -> Result<Files> {
+    let Guards {
+        wellspring,
+        preload,
+        python,
+    } = guards(root)?;
+    let (source, guards) = (
+        root.join("dev/rig/src/machines/runtimes"),
+        root.join("guards"),
+    );
+    let built = cache.fresh("guards")?;
+    run(Command::new("sh")
+        .arg(guards.join("jvm/build.sh"))
+        .arg(&built))
+    .and_then(|_| {
+        run(Command::new("javac")
+            .arg("-d")
+            .arg(&built)
+            .arg(source.join("Draw.java")))
+    })
+    .map_err(|_| Stop::Missing("javac and jar of Java 17 or later are not installed".into()))?;
+    let package = root.join("doors/wellspring-python/python/wellspring");
+    let modules: Vec<PathBuf> = fs::read_dir(&package)
+        .map_err(at(package.display()))?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "py"))
+        .collect();
+    let draw =
+        ["draw.js", "draw.rb", "draw.pl", "draw.php", "draw.py"].map(|name| source.join(name));
+    Files::new(cache, "runtimes")?
+        .tree(&runtimes(cache)?)?
+        .copy("bin/wellspring", &wellspring)?
+        .copy("lib/wellspring/libwellspring-preload.so", &preload)?
+        .copy("lib/wellspring/python/wellspring/_native.abi3.so", &python)?
+        .collect("lib/wellspring/python/wellspring", &modules)?
+        .collect("draw", &draw)?
+        .copy("draw/Draw.class", &built.join("Draw.class"))?
+        .collect(
+            "lib/wellspring/guards",
+            &[
+                guards.join("node/clone_guard.js"),
+                guards.join("ruby/clone_guard.rb"),
+                guards.join("php/clone_guard.php"),
+                built.join("clone-guard.jar"),
+            ],
+        )?
+        .copy(
+            "lib/wellspring/guards/perl/Wellspring/CloneGuard.pm",
+            &guards.join("perl/Wellspring/CloneGuard.pm"),
+        )
+}
+
+/// Eight clones of one machine: with the guards no value repeats after the notice, and without them all do.
+pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Result<String> {
+    let state = setup.folder.join("state");
+    let mut vm = Vm::new(kernel, &setup.initramfs, 1, 2);
+    vm.memory_mib = MEMORY_MIB;
+    vm.notices = order == Order::Device;
+    let clock = ["-device".into(), "vmclock".into()];
+    if order == Order::Clock {
+        vm.devices = &clock;
+    }
+    let mut guest = setup.qemu.start(&vm)?;
+    let serve = match order {
+        Order::Device | Order::Clock => {
+            "{ wellspring generation serve >/tmp/served 2>&1 & } && sleep 1"
+        }
+        Order::Command => "true",
+    };
+    guest.must(
+        "export PATH=/bin:/usr/bin && mkdir -p /run/wellspring && wellspring generation bump",
+    )?;
+    guest.must("for module in /modules/*; do [ ! -e $module ] || insmod $module; done")?;
+    guest.must(serve)?;
+    for runtime in &RUNTIMES {
+        runtime.start(&mut guest)?;
+    }
+    let earlier = ask(&mut guest, 2)?;
+    if repeated(&[earlier]).values().any(|list| !list.is_empty()) {
+        return failed("a program repeats itself");
+    }
+    guest.must(&format!(
+        "{{ while [ ! -e /tmp/stop ]; do {}; done >/tmp/log; touch /tmp/stopped; }} &",
+        round(&RUNTIMES.map(|runtime| runtime.name.to_owned()))
+    ))?;
+    let saved_ms = uptime_ms(&guest.must("cat /proc/uptime")?);
+    guest.save(&state)?;
+    vm.state = Some(&state);
+    let mut early = Vec::new();
+    let mut late = Vec::new();
+    for number in 0..CLONES {
+        let mut guest = setup.qemu.start(&vm)?;
+        if order == Order::Command {
+            guest.must("wellspring generation bump")?;
+        }
+        let log = guest.must(&format!(
+            "sleep {REST_S}; touch /tmp/stop; while [ ! -e /tmp/stopped ]; do sleep 1; done; cat /tmp/log"
+        ))?;
+        let mut answers = parse(&log);
+        answers.retain(|answer| answer.ms >= saved_ms);
+        early.push(answers);
+        late.push(ask(&mut guest, LATER_ROUNDS)?);
+        guest.end()?;
+        println!("clone {} of {CLONES} has answered", number + 1);
+    }
+    fs::remove_file(&state).map_err(at(state.display()))?;
+    judge(&early, &late, saved_ms)
+}
+
+impl Runtime {
+    /// Starts the program twice, each between two pipes that it holds open itself.
+    fn start(&self, guest: &mut Guest) -> Result {
+        for (suffix, guard, word) in [("", self.guard, self.word), ("-alone", "", "")] {
+            let name = format!("{}{suffix}", self.name);
+            let pipes = format!("0<>/tmp/{name}.asks 1<>/tmp/{name}.answers 2>/tmp/{name}.errors");
+            guest.must(&format!("mkfifo /tmp/{name}.asks /tmp/{name}.answers"))?;
+            let command = self.command;
+            guest.must(&format!("{{ env {guard} {command} {word} {pipes} & }}"))?;
+            // The first answer comes when the program has started.
+            let first = guest.must(&format!(
+                "echo >/tmp/{name}.asks; timeout 240 head -n 1 /tmp/{name}.answers; cat /tmp/{name}.errors"
+            ))?;
+            if !first.contains('=') {
+                return failed(format!("{name} does not start: {first}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value that a clone returned, and when, by its clock.
+struct Answer {
+    /// The program and the kind of number.
+    kind: String,
+    value: String,
+    ms: u64,
+}
+
+/// A script that asks these programs once.
+fn round(names: &[String]) -> String {
+    format!(
+        "for name in {}; do echo >/tmp/$name.asks; read -r answer </tmp/$name.answers; \
+         read -r now rest </proc/uptime; echo $now $name $answer; done",
+        names.join(" ")
+    )
+}
+
+fn uptime_ms(text: &str) -> u64 {
+    let seconds = text.split(' ').next().unwrap_or_default();
+    (seconds.parse::<f64>().unwrap_or(0.0) * 1000.0) as u64
+}
+
+/// Asks every program, so many times.
+fn ask(guest: &mut Guest, rounds: usize) -> Result<Vec<Answer>> {
+    let names: Vec<String> = RUNTIMES
+        .iter()
+        .flat_map(|runtime| [runtime.name.into(), format!("{}-alone", runtime.name)])
+        .collect();
+    let script = format!(
+        "n=0; while [ $n -lt {rounds} ]; do {}; n=$((n + 1)); done",
+        round(&names)
+    );
+    let text = guest.must(&script)?;
+    let (answers, asked) = (parse(&text), rounds * names.len());
+    if text.lines().count() == asked && answers.len() >= asked {
+        return Ok(answers);
+    }
+    failed(format!(
+        "{} answers to {asked} questions: {text}",
+        text.lines().count()
+    ))
+}
+
+/// The values in lines of: the time, the program, its answer.
+fn parse(text: &str) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    for line in text.lines() {
+        let mut words = line.split(' ');
+        let (Some(seconds), Some(name)) = (words.next(), words.next()) else {
+            continue;
+        };
+        for (kind, value) in words.filter_map(|word| word.split_once('=')) {
+            answers.push(Answer {
+                kind: format!("{name} {kind}"),
+                value: value.into(),
+                ms: uptime_ms(seconds),
+            });
+        }
+    }
+    answers
+}
+
+/// For each kind, how many pairs of clones have a value in common.
+type Repeated = BTreeMap<String, Vec<(usize, usize)>>;
+
+fn repeated(clones: &[Vec<Answer>]) -> Repeated {
+    let mut owners: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    let mut pairs = Repeated::new();
+    for (number, answers) in clones.iter().enumerate() {
+        for answer in answers {
+            let pairs = pairs.entry(answer.kind.clone()).or_default();
+            let owners = owners.entry((&answer.kind, &answer.value)).or_default();
+            for &owner in owners.iter() {
+                if !pairs.contains(&(owner, number)) {
+                    pairs.push((owner, number));
+                }
+            }
+            owners.push(number);
+        }
+    }
+    pairs
+}
+
+/// The time from the moment of saving to the last answer of this kind that another clone gave too, in the slowest clone.
+fn window_ms(clones: &[Vec<Answer>], kind: &str, saved_ms: u64) -> u64 {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let of_kind = || clones.iter().flatten().filter(|answer| answer.kind == kind);
+    for answer in of_kind() {
+        *counts.entry(&answer.value).or_default() += 1;
+    }
+    let same = of_kind().filter(|answer| counts[answer.value.as_str()] > 1);
+    same.map(|answer| answer.ms - saved_ms).max().unwrap_or(0)
+}
+
+/// The one kind that comes from the kernel's generator, which vmgenid reseeds.
+const OF_KERNEL: &str = "jvm-alone UUID";
+
+/// Guarded programs repeat nothing in the later answers. Those without a guard repeat in all pairs, but for bytes of the
+/// kernel.
+fn judge(early: &[Vec<Answer>], late: &[Vec<Answer>], saved_ms: u64) -> Result<String> {
+    let all = CLONES * (CLONES - 1) / 2;
+    let is_alone = |kind: &str| kind.contains("-alone ");
+    let later = repeated(late);
+    let mut faults = Vec::new();
+    let (mut guarded, mut same) = (0, 0);
+    let mut longest = (0, String::new());
+    for (kind, pairs) in &later {
+        if is_alone(kind) {
+            same += usize::from(pairs.len() == all);
+            if pairs.len() < all && kind != OF_KERNEL {
+                faults.push(format!("{kind}: only {} pairs", pairs.len()));
+            }
+        } else {
+            guarded += 1;
+            let window = window_ms(early, kind, saved_ms);
+            let asked = early
+                .iter()
+                .flatten()
+                .filter(|answer| answer.kind == *kind)
+                .count();
+            println!("{kind}: the last repetition after {window} ms, of {asked} answers");
+            longest = longest.max((window, kind.clone()));
+            if !pairs.is_empty() {
+                faults.push(format!("{kind}: {} pairs", pairs.len()));
+            }
+        }
+    }
+    if !faults.is_empty() {
+        return failed(format!(
+            "pairs that have values in common: {}",
+            faults.join(", ")
+        ));
+    }
+    Ok(format!(
+        "{guarded} kinds differ in all {all} pairs; without guards {same} are the same in all; longest window {} ms ({})",
+        longest.0, longest.1
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(values: &[(&str, &str, u64)]) -> Vec<Answer> {
+        let answer = |&(kind, value, ms): &(&str, &str, u64)| Answer {
+            kind: kind.into(),
+            value: value.into(),
+            ms,
+        };
+        values.iter().map(answer).collect()
+    }
+
+    #[test]
+    fn a_repetition_counts_once_for_each_pair_and_only_within_its_kind() {
+        let one = answers(&[
+            ("node math", "1", 5),
+            ("node uuid", "2", 6),
+            ("node math", "3", 9),
+        ]);
+        let other = answers(&[
+            ("node math", "1", 7),
+            ("node uuid", "3", 8),
+            ("node math", "1", 9),
+        ]);
+        let clones = [one, other];
+        assert_eq!(repeated(&clones)["node math"], [(0, 1), (1, 1)]);
+        assert!(repeated(&clones)["node uuid"].is_empty());
+        assert_eq!(window_ms(&clones, "node math", 5), 4);
+        assert_eq!(window_ms(&clones, "node uuid", 5), 0);
+    }
+}
