@@ -7,9 +7,12 @@
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use uuid::Uuid;
+use wellspring::ids;
 use wellspring_bench::format::{digits, duration};
 use wellspring_bench::generator::{Generate, Generator, Request};
 use wellspring_bench::statistics::{median, median_ratio};
@@ -22,13 +25,16 @@ const PACE: Pace = Pace {
     slice: Duration::from_millis(1),
 };
 
-const RAND_SMALL: &str = "RAND_bytes, 16 bytes";
+pub(crate) const RAND_SMALL: &str = "RAND_bytes, 16 bytes";
 const RAND_LARGE: &str = "RAND_bytes, 1 MiB";
 const ARC4RANDOM: &str = "arc4random_buf(32)";
-const GETRANDOM: &str = "getrandom(32)";
+pub(crate) const GETRANDOM: &str = "getrandom(32)";
 const PYTHON: &str = "Python os.urandom(32)";
 const PYTHON_FLOOR: &str = "Python os.urandom(32), beside os.urandom(0)";
-const C_NUMBER: &str = "ws_u64, beside the Rust call";
+const UUID_4: &str = "ids::uuid4, beside Uuid::new_v4";
+const UUID_7: &str = "ids::uuid7, beside Uuid::now_v7";
+const UUID_TEXT: &str = "the text of ids::uuid4, beside that of Uuid::new_v4";
+pub(crate) const C_NUMBER: &str = "ws_u64, beside the Rust call";
 const C_OWNED: &str = "ws_rng_u64, beside the Rust call";
 
 /// How many times faster than what they replace these are to be at least.
@@ -50,12 +56,24 @@ pub(crate) struct Row {
     pub(crate) ratio: f64,
 }
 
+/// A door and what it replaces, in this process.
+pub(crate) struct Pair {
+    pub(crate) what: &'static str,
+    pub(crate) door: Generator,
+    other: Generator,
+}
+
+/// Every door of this process whose library is there.
+pub(crate) fn pairs() -> Vec<Pair> {
+    let doors = [openssl(), preload(), c_library()];
+    doors.into_iter().flatten().flatten().collect()
+}
+
 /// Measures every door whose library is there.
 pub(crate) fn run() -> Vec<Row> {
-    let mut rows = openssl().unwrap_or_default();
-    rows.extend(preload().unwrap_or_default());
+    let mut rows: Vec<Row> = pairs().iter().map(compare).collect();
     rows.extend(python().unwrap_or_default());
-    rows.extend(c_library().unwrap_or_default());
+    rows.extend(identifiers().iter().map(compare));
     rows
 }
 
@@ -106,15 +124,16 @@ impl<F: FnMut() -> u64> Generate for Number<F> {
 }
 
 /// Times both in turns.
-fn compare(what: &'static str, door: &Generator, other: &Generator) -> Row {
+fn compare(pair: &Pair) -> Row {
     let case = |generator| Case {
         generator,
         request: generator.requests[0],
         threads: 1,
     };
-    let found = throughput::run(&[case(door), case(other)], PACE, &ProgressBar::hidden());
+    let cases = [case(&pair.door), case(&pair.other)];
+    let found = throughput::run(&cases, PACE, &ProgressBar::hidden());
     Row {
-        what,
+        what: pair.what,
         door_ns: found[0].ns_per_request(),
         other_ns: found[1].ns_per_request(),
         ratio: found[0].over(&found[1]),
@@ -141,39 +160,31 @@ fn built(name: &str) -> Option<PathBuf> {
 }
 
 unsafe extern "C" {
-    fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
     fn getrandom(destination: *mut c_void, length: usize, flags: c_uint) -> isize;
 }
 
-const RTLD_NOW: c_int = 2;
-
 /// A loaded library, which stays loaded.
-struct Library(*mut c_void);
+struct Library(ManuallyDrop<libloading::Library>);
 
 impl Library {
     fn open(path: &Path) -> Option<Self> {
-        let path = CString::new(path.to_str()?).ok()?;
-        // SAFETY: a path; the constructors of the libraries here have no precondition.
-        let library = unsafe { dlopen(path.as_ptr(), RTLD_NOW) };
-        (!library.is_null()).then_some(Self(library))
+        // SAFETY: the constructors of the libraries here have no precondition.
+        let library = unsafe { libloading::Library::new(path) };
+        library.ok().map(ManuallyDrop::new).map(Self)
     }
 
     /// # Safety
     ///
     /// `F` is the type of the function with this name.
     unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
-        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-        let name = CString::new(name).ok()?;
-        // SAFETY: a loaded library and a name.
-        let symbol = unsafe { dlsym(self.0, name.as_ptr()) };
-        // SAFETY: not null; the caller's promise.
-        (!symbol.is_null()).then(|| unsafe { std::mem::transmute_copy(&symbol) })
+        // SAFETY: the caller's promise.
+        let symbol = unsafe { self.0.get::<F>(name) };
+        symbol.ok().map(|function| *function)
     }
 }
 
 /// Two contexts of OpenSSL in one process: one as it comes, one with the installed configuration.
-fn openssl() -> Option<Vec<Row>> {
+fn openssl() -> Option<Vec<Pair>> {
     type NewContext = extern "C" fn() -> *mut c_void;
     type Load = unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int;
     type RandBytes = unsafe extern "C" fn(*mut c_void, *mut u8, usize, c_uint) -> c_int;
@@ -210,12 +221,16 @@ fn openssl() -> Option<Vec<Row>> {
             }
         })
     };
-    let row = |what, size| compare(what, &draw(ours, size), &draw(default, size));
-    Some(vec![row(RAND_SMALL, 16), row(RAND_LARGE, 1 << 20)])
+    let pair = |what, size| Pair {
+        what,
+        door: draw(ours, size),
+        other: draw(default, size),
+    };
+    Some(vec![pair(RAND_SMALL, 16), pair(RAND_LARGE, 1 << 20)])
 }
 
 /// The preload library is only loaded here: its functions stand beside those of the C library.
-fn preload() -> Option<Vec<Row>> {
+fn preload() -> Option<Vec<Pair>> {
     type Getrandom = unsafe extern "C" fn(*mut c_void, usize, c_uint) -> isize;
     type Fill = unsafe extern "C" fn(*mut c_void, usize);
     let library = Library::open(&built("libwellspring_preload.so")?)?;
@@ -235,7 +250,11 @@ fn preload() -> Option<Vec<Row>> {
             }
         })
     };
-    let mut rows = vec![compare(GETRANDOM, &draw(ours), &draw(getrandom))];
+    let mut pairs = vec![Pair {
+        what: GETRANDOM,
+        door: draw(ours),
+        other: draw(getrandom),
+    }];
     let libc = Library::open(Path::new("libc.so.6"))?;
     // SAFETY: as above. The C library has it since glibc 2.36.
     if let Some(other) = unsafe { libc.function::<Fill>("arc4random_buf") } {
@@ -245,9 +264,13 @@ fn preload() -> Option<Vec<Row>> {
                 move |buffer| unsafe { fill(buffer.as_mut_ptr().cast(), buffer.len()) }
             })
         };
-        rows.push(compare(ARC4RANDOM, &draw(fill), &draw(other)));
+        pairs.push(Pair {
+            what: ARC4RANDOM,
+            door: draw(fill),
+            other: draw(other),
+        });
     }
-    Some(rows)
+    Some(pairs)
 }
 
 /// Prints the times of two calls, in nanoseconds.
@@ -293,6 +316,25 @@ fn python() -> Option<Vec<Row>> {
     Some(vec![row(PYTHON, &other), row(PYTHON_FLOOR, &floor)])
 }
 
+/// Identifiers, beside those of the crate uuid.
+fn identifiers() -> [Pair; 3] {
+    let first = |id: [u8; 16]| u64::from_le_bytes(std::array::from_fn(|place| id[place]));
+    let ours = |make: fn() -> [u8; 16]| number(move || move || first(make()));
+    let theirs = |make: fn() -> Uuid| number(move || move || first(make().into_bytes()));
+    let text = || u64::from(ids::uuid_text(ids::uuid4()).as_bytes()[35]);
+    let their_text = || {
+        let mut text = [0; 36];
+        let text = Uuid::new_v4().hyphenated().encode_lower(&mut text);
+        u64::from(text.as_bytes()[35])
+    };
+    let pair = |what, door, other| Pair { what, door, other };
+    [
+        pair(UUID_4, ours(ids::uuid4), theirs(Uuid::new_v4)),
+        pair(UUID_7, ours(ids::uuid7), theirs(Uuid::now_v7)),
+        pair(UUID_TEXT, number(move || text), number(move || their_text)),
+    ]
+}
+
 type DrawOf = unsafe extern "C" fn(*mut c_void) -> u64;
 type Free = unsafe extern "C" fn(*mut c_void);
 
@@ -319,7 +361,7 @@ impl Drop for OwnedRng {
 }
 
 /// The C library's calls for a number, beside the Rust calls that they make.
-fn c_library() -> Option<Vec<Row>> {
+fn c_library() -> Option<Vec<Pair>> {
     type Draw = extern "C" fn() -> u64;
     type New = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
     let library = Library::open(&built("libwellspring_c.so")?)?;
@@ -344,11 +386,15 @@ fn c_library() -> Option<Vec<Row>> {
         move || local.u64()
     };
     Some(vec![
-        compare(
-            C_NUMBER,
-            &number(move || move || draw()),
-            &number(|| wellspring::u64),
-        ),
-        compare(C_OWNED, &number(owned), &number(local)),
+        Pair {
+            what: C_NUMBER,
+            door: number(move || move || draw()),
+            other: number(|| wellspring::u64),
+        },
+        Pair {
+            what: C_OWNED,
+            door: number(owned),
+            other: number(local),
+        },
     ])
 }

@@ -7,10 +7,14 @@
 //! peers       the generators of other projects
 //! many        many threads, many engines
 //! doors       the doors for existing programs, beside what they replace
+//! baseline    the figures of this machine's make, of an earlier day
 //! limits      the figures that the project wants to reach
 //! regression  has wellspring become slower?
+//! counts      how many instructions does a read take? The gate that no load disturbs
 //! ```
 
+mod baseline;
+mod counts;
 mod doors;
 mod limits;
 mod many;
@@ -18,16 +22,11 @@ mod peers;
 mod regression;
 
 use clap::{Args, Parser};
-use peers::names;
-use regression::Effort;
+use regression::{LOSS, LOSS_ON_BUSY_MACHINES};
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use wellspring::Mode;
-use wellspring_bench::generator::Request;
-use wellspring_bench::generators::name;
-use wellspring_bench::table::Table;
-use wellspring_bench::{Options, Part, Report, first_byte, run, tables};
+use wellspring_bench::{Options, Part, first_byte, run, tables};
 
 /// Prints the time to the first byte, and nothing else: how this program starts itself.
 const FIRST_BYTE: &str = "--first-byte";
@@ -56,10 +55,6 @@ struct Arguments {
 #[derive(Args)]
 #[group(multiple = false)]
 struct Task {
-    /// Measure, and print the README's table in Markdown
-    #[arg(long)]
-    readme: bool,
-
     /// Measure the doors for existing programs, beside what they replace
     #[arg(long)]
     doors: bool,
@@ -68,21 +63,24 @@ struct Task {
     #[arg(long)]
     many: bool,
 
-    /// Fail if wellspring lost more than 10 % against dev/bench/baseline.json; with --quick 35 %
-    #[arg(long)]
-    check: bool,
-
     /// Fail if a ratio is under half of what the project wants; for busy machines
     #[arg(long)]
     check_wanted: bool,
 
-    /// The same as --check against another binary of this program; both take turns
+    /// Fail if wellspring lost more than 10 % against another binary of this program, with --quick 35 %; both take turns
     #[arg(long, value_name = "BINARY")]
     against: Option<PathBuf>,
 
-    /// Write the ratios of this machine into dev/bench/baseline.json
+    /// Fail if a read takes more instructions than counts.json says, by 2 %; callgrind counts them
     #[arg(long)]
-    save_baseline: bool,
+    counts: bool,
+
+    /// Write counts.json anew
+    #[arg(long)]
+    write_counts: bool,
+
+    #[arg(long, hide = true)]
+    batches: bool,
 
     /// Print the ratios of the gate on one line: how --against starts both programs
     #[arg(long, hide = true)]
@@ -111,20 +109,19 @@ fn main() -> ExitCode {
 }
 
 fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
-    let effort = if arguments.quick {
-        Effort::QUICK
-    } else {
-        Effort::FULL
-    };
-    let baseline = Path::new(env!("CARGO_MANIFEST_DIR")).join("baseline.json");
     let task = &arguments.task;
+    let margin = if arguments.quick {
+        LOSS_ON_BUSY_MACHINES
+    } else {
+        LOSS
+    };
     match &task.against {
-        Some(old) => regression::against_binary(old, effort),
-        None if task.check => regression::against_baseline(&baseline, effort),
+        Some(old) => regression::against_binary(old, margin),
         None if task.check_wanted => regression::against_wanted(),
-        None if task.save_baseline => regression::save(&baseline, effort),
         None if task.ratios => Ok(regression::line()),
         None if task.first_byte => Ok(format!("{}\n", first_byte().as_nanos())),
+        None if task.batches => Ok(counts::batches()),
+        None if task.counts || task.write_counts => counts::gate(task.write_counts),
         None if task.many => Ok(many::run().text()),
         None if task.doors => Ok(doors::table(&doors::run()).text()),
         None => measure(arguments),
@@ -134,20 +131,20 @@ fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
 fn measure(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
     let report = run(&options(arguments)?, peers::all());
     let doors = match arguments.only {
-        None if !arguments.task.readme => doors::run(),
-        _ => Vec::new(),
+        None => doors::run(),
+        Some(_) => Vec::new(),
     };
     if let Some(file) = &arguments.json {
         let mut figures = report.json();
         figures["doors"] = doors::json(&doors);
         std::fs::write(file, format!("{figures:#}\n"))?;
     }
-    if arguments.task.readme {
-        return Ok(readme(&report));
-    }
     let mut output = tables::text(&report);
     if !doors.is_empty() {
         output += &doors::table(&doors).text();
+    }
+    if let Some(baseline) = baseline::table(&report) {
+        output += &baseline.text();
     }
     Ok(output + &limits::table(&report, &doors).text())
 }
@@ -164,44 +161,6 @@ fn options(arguments: &Arguments) -> Result<Options, Box<dyn Error>> {
     Ok(options)
 }
 
-/// The table of the README in Markdown, with what it was measured on; a dash for what this machine does not have.
-fn readme(report: &Report) -> String {
-    let ours = Mode::PerThread.name();
-    let rows = [
-        ("wellspring", ours),
-        (names::RAND, names::RAND),
-        (names::OPENSSL_RAND, names::OPENSSL_RAND),
-        ("getrandom, vDSO", name::VDSO),
-        (name::GETRANDOM, name::GETRANDOM),
-    ];
-    let fills = [32, 256, 4096, 1 << 20].map(Request::Fill);
-    let mut table = Table::new(
-        "",
-        &["one thread", "u64", "32 B", "256 B", "4 KiB", "1 MiB"],
-    );
-    for (title, of) in rows {
-        // The u64 of wellspring is the function of the crate's root.
-        let of_word = if of == ours { name::GLOBAL } else { of };
-        let cells = [(of_word, Request::Word)].into_iter();
-        let cells = cells.chain(fills.map(|request| (of, request)));
-        let cell = |(name, request)| {
-            report
-                .find(name, request, 1)
-                .map_or("-".into(), tables::cost)
-        };
-        table
-            .rows
-            .push([title.into()].into_iter().chain(cells.map(cell)).collect());
-    }
-    let host = &report.host;
-    format!(
-        "{}\n{}. {}.\n",
-        table.markdown(),
-        host.machine(),
-        host.stamp()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,13 +174,13 @@ mod tests {
     #[test]
     fn each_task_has_its_word_and_an_unknown_word_or_a_second_task_is_refused() {
         Arguments::command().debug_assert();
-        assert!(parse("--quick --check").unwrap().task.check);
-        assert!(parse("--check-wanted").unwrap().task.check_wanted);
+        assert!(parse("--quick --check-wanted").unwrap().task.check_wanted);
         let old = parse("--against old").unwrap().task.against;
         assert_eq!(old, Some("old".into()));
         assert!(parse("--many").unwrap().task.many);
         assert!(parse("--doors").unwrap().task.doors);
         assert!(parse("--only latency").unwrap().only == Some(Part::Latency));
+        assert!(parse("--counts").unwrap().task.counts);
         assert!(parse("").is_some());
         for wrong in [
             "--against",
@@ -229,6 +188,7 @@ mod tests {
             "--fast",
             "check",
             "--many --doors",
+            "--counts --write-counts",
         ] {
             assert!(parse(wrong).is_none(), "{wrong}");
         }

@@ -11,6 +11,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 use wellspring::Engine;
 use wellspring_bench::format::{digits, duration};
+use wellspring_bench::process::{cpu_time, status_bytes};
 use wellspring_bench::statistics::quantile;
 use wellspring_bench::table::Table;
 
@@ -105,11 +106,11 @@ struct Usage {
 }
 
 impl Usage {
-    fn now() -> io::Result<Self> {
-        Ok(Self {
-            time: cpu_time()?,
-            bytes: resident_bytes(),
-        })
+    fn now() -> Self {
+        Self {
+            time: cpu_time(),
+            bytes: status_bytes("VmRSS"),
+        }
     }
 }
 
@@ -118,7 +119,7 @@ fn measure(
     count: usize,
     work: impl FnOnce() -> io::Result<(Vec<f64>, Usage)>,
 ) -> io::Result<Found> {
-    let before = Usage::now()?;
+    let before = Usage::now();
     let (reads_ns, after) = work()?;
     let grown = after.bytes.zip(before.bytes);
     Ok(Found {
@@ -148,7 +149,7 @@ fn alive(count: usize, reads: bool) -> io::Result<Found> {
             while arrived.load(Ordering::Relaxed) < count {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            let usage = Usage::now()?;
+            let usage = Usage::now();
             drop(closed);
             let reads = threads.into_iter().map(|thread| thread.join());
             let reads = reads.filter_map(|read| read.expect("a reader does not panic"));
@@ -168,7 +169,7 @@ fn short(count: usize) -> io::Result<Found> {
     };
     measure(count, || {
         let reads = (0..count).map(read).collect::<io::Result<_>>()?;
-        Ok((reads, Usage::now()?))
+        Ok((reads, Usage::now()))
     })
 }
 
@@ -182,9 +183,9 @@ fn engines(count: usize) -> io::Result<Found> {
         };
         let made = (0..count).map(make).map(read);
         let (reads, engines): (_, Vec<Engine>) = made.collect::<io::Result<_>>()?;
-        let bytes = resident_bytes();
+        let bytes = status_bytes("VmRSS");
         drop(engines);
-        let time = cpu_time()?;
+        let time = cpu_time();
         Ok((reads, Usage { time, bytes }))
     })
 }
@@ -205,27 +206,6 @@ fn time_read(engine: &Engine) -> f64 {
     let start = Instant::now();
     engine.fill(black_box(&mut [0; 32]));
     start.elapsed().as_nanos() as f64
-}
-
-/// Returns the time that this process was on a CPU, ended threads included, in steps of 10 ms.
-fn cpu_time() -> io::Result<Duration> {
-    const TICKS_PER_SECOND: u64 = 100; // of this file on every Linux
-    let text = std::fs::read_to_string("/proc/self/stat")?;
-    // After the name, which may have spaces: fields 14 and 15 of proc(5) are the times in user mode and in the kernel.
-    let (_, fields) = text.rsplit_once(')').unwrap_or_default();
-    let times = fields.split_whitespace().skip(11).take(2);
-    let ticks: u64 = times.filter_map(|time| time.parse::<u64>().ok()).sum();
-    Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
-}
-
-/// Returns the resident memory of the process, in bytes.
-fn resident_bytes() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024.0)
 }
 
 #[cfg(test)]
@@ -252,11 +232,11 @@ mod tests {
 
     #[test]
     fn the_time_on_a_cpu_grows_with_work() {
-        let start = cpu_time().unwrap();
+        let start = cpu_time();
         let mut sum = 0u64;
-        while cpu_time().unwrap() == start {
+        while cpu_time() == start {
             sum = black_box(sum.wrapping_add(1));
         }
-        assert!(cpu_time().unwrap() > start);
+        assert!(cpu_time() > start);
     }
 }

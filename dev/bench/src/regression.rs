@@ -3,10 +3,9 @@
 //! Every case is measured beside a yardstick that no change of wellspring moves: a peer of a fixed version, in the same
 //! rounds. The ratio of both cancels what the machine does to both.
 //!
-//! Against the committed baseline (`baseline.json`), which has ratios for each backend and maker of CPUs: only where it
-//! has those of this machine. Against another binary of this program, which works on every machine: both take turns,
-//! round by round. Against half of what the project wants: this finds a mistake that makes a path several times slower,
-//! on machines with AVX-512 and VAES, however busy they are. It is a step of the gate of every change.
+//! Against another binary of this program, which works on every machine: both take turns, round by round. Against half of
+//! what the project wants: this finds a mistake that makes a path several times slower, on machines with AVX-512 and VAES,
+//! however busy they are. It is a step of the gate of every change.
 //!
 //! A loss counts if it is seen in each of three tries, so that one disturbance is no alarm.
 
@@ -31,40 +30,18 @@ const TRIES: usize = 3;
 /// Turns of the old and the new program, when two are compared.
 const TURNS: usize = 7;
 
-/// The time and the precision of a comparison.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
-    pace: Pace,
-    /// The loss that fails, as a share.
-    margin: f64,
-}
+/// One second for all cases.
+const PACE: Pace = Pace {
+    rounds: 11,
+    slice: Duration::from_millis(4),
+};
 
-impl Effort {
-    /// 5 seconds a try; fails on a loss of more than 10 %.
-    pub(crate) const FULL: Self = Self {
-        pace: Pace {
-            rounds: 25,
-            slice: Duration::from_millis(8),
-        },
-        margin: 0.10,
-    };
-    /// One second a try, for machines that others use as well; fails on a loss of more than 35 %.
-    pub(crate) const QUICK: Self = Self {
-        pace: Pace {
-            rounds: 11,
-            slice: Duration::from_millis(4),
-        },
-        margin: 0.35,
-    };
-    /// One second a try; fails below half of the figure.
-    const HALF: Self = Self {
-        margin: 0.5,
-        ..Self::QUICK
-    };
-}
+/// The loss that fails against another binary, as a share; and on machines that others use as well.
+pub(crate) const LOSS: f64 = 0.10;
+pub(crate) const LOSS_ON_BUSY_MACHINES: f64 = 0.35;
 
 /// The throughput of each case over its yardstick: the median of the rounds' ratios.
-fn measure(effort: Effort) -> Ratios {
+fn measure() -> Ratios {
     let standard = generators::standard().into_iter();
     let generators: Vec<Generator> = standard.chain(peers::native()).collect();
     let find = |name: &str| {
@@ -79,7 +56,7 @@ fn measure(effort: Effort) -> Ratios {
         })
     });
     let cases: Vec<Case<'_>> = cases.collect();
-    let measured = throughput::run(&cases, effort.pace, &ProgressBar::hidden());
+    let measured = throughput::run(&cases, PACE, &ProgressBar::hidden());
     let pairs = measured.chunks(2).map(|pair| {
         let what = what(&pair[0].name, pair[0].request, &pair[1].name);
         (what, pair[0].over(&pair[1]))
@@ -95,7 +72,7 @@ fn wanted() -> Ratios {
 
 /// The ratios on one line of JSON, for [`against_binary`].
 pub(crate) fn line() -> String {
-    format!("{}\n", json(&measure(Effort::QUICK)))
+    format!("{}\n", json(&measure()))
 }
 
 fn json(ratios: &Ratios) -> Value {
@@ -147,34 +124,6 @@ fn judge(
     .into())
 }
 
-/// Compares with the committed ratios.
-pub(crate) fn against_baseline(path: &Path, effort: Effort) -> Result<String, Box<dyn Error>> {
-    let baseline = read(path)?;
-    let machine = machine(&Host::this());
-    let old = &baseline[&machine];
-    if old.is_null() {
-        return Ok(format!(
-            "SKIPPED: {} has no ratios for {machine}\n",
-            path.display()
-        ));
-    }
-    let ratios = old["ratios"].clone();
-    let judged = judge(effort.margin, || Ok((ratios.clone(), measure(effort))))?;
-    Ok(format!("{judged}expected: {}\n", origin(old)))
-}
-
-/// When and of which commit ratios of the baseline were measured.
-fn origin(of: &Value) -> String {
-    let field = |name: &str| of[name].as_str().unwrap_or("unknown").to_owned();
-    format!("as on {}, commit {}", field("date"), field("commit"))
-}
-
-/// The backend and the maker of the CPU, which decide about the ratios more than anything else.
-fn machine(host: &Host) -> String {
-    let maker = host.cpu.split([' ', '(']).next().unwrap_or_default();
-    format!("{}, {maker}", host.backend)
-}
-
 /// Compares with the ratios that the project wants, where the CPU has the instructions that they are meant for.
 pub(crate) fn against_wanted() -> Result<String, Box<dyn Error>> {
     let host = Host::this();
@@ -186,15 +135,13 @@ pub(crate) fn against_wanted() -> Result<String, Box<dyn Error>> {
         ));
     }
     let wanted = json(&wanted());
-    judge(Effort::HALF.margin, || {
-        Ok((wanted.clone(), measure(Effort::HALF)))
-    })
+    judge(0.5, || Ok((wanted.clone(), measure())))
 }
 
 /// Compares with another binary of this program: both take turns, and each case counts with its median.
-pub(crate) fn against_binary(old: &Path, effort: Effort) -> Result<String, Box<dyn Error>> {
+pub(crate) fn against_binary(old: &Path, margin: f64) -> Result<String, Box<dyn Error>> {
     let new = std::env::current_exe()?;
-    judge(effort.margin, || {
+    judge(margin, || {
         let mut samples = [Vec::new(), Vec::new()];
         for _ in 0..TURNS {
             for (program, samples) in [old, &new].into_iter().zip(&mut samples) {
@@ -221,42 +168,6 @@ fn medians(samples: &[Map<String, Value>]) -> Ratios {
         (what.clone(), median(&figures))
     };
     first.keys().map(of).collect()
-}
-
-/// Writes this machine's ratios into the baseline, beside those of other backends.
-pub(crate) fn save(path: &Path, effort: Effort) -> Result<String, Box<dyn Error>> {
-    let mut baseline = if path.exists() {
-        read(path)?
-    } else {
-        json!({})
-    };
-    let host = Host::this();
-    let tries: Vec<Map<String, Value>> = (0..TRIES)
-        .map(|_| {
-            json(&measure(effort))
-                .as_object()
-                .cloned()
-                .unwrap_or_default()
-        })
-        .collect();
-    let machine = machine(&host);
-    baseline[&machine] = json!({
-        "commit": host.commit.unwrap_or("unknown"),
-        "cpu": host.cpu,
-        "date": host.date,
-        "ratios": json(&medians(&tries)),
-    });
-    std::fs::write(path, format!("{baseline:#}\n"))?;
-    Ok(format!(
-        "wrote the ratios of {machine} to {}\n",
-        path.display()
-    ))
-}
-
-fn read(path: &Path) -> Result<Value, Box<dyn Error>> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(serde_json::from_str(&text)?)
 }
 
 #[cfg(test)]
@@ -288,21 +199,6 @@ mod tests {
     }
 
     #[test]
-    fn the_baseline_has_no_other_cases_than_the_gate() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("baseline.json");
-        let baseline = read(&path).unwrap();
-        let cases = json(&wanted());
-        for (machine, of) in baseline.as_object().unwrap() {
-            for field in ["commit", "cpu", "date"] {
-                assert!(of[field].is_string(), "{machine}: {field}");
-            }
-            for what in of["ratios"].as_object().unwrap().keys() {
-                assert!(cases[what].is_f64(), "{machine}: {what}");
-            }
-        }
-    }
-
-    #[test]
     fn a_loss_must_be_seen_in_every_try() {
         let old = json!({ "a": 2.0 });
         let mut tries = [1.0, 1.0, 2.0].into_iter();
@@ -314,14 +210,7 @@ mod tests {
 
     #[test]
     fn every_case_of_the_gate_is_measured_beside_its_yardstick() {
-        let effort = Effort {
-            pace: Pace {
-                rounds: 1,
-                slice: Duration::from_millis(1),
-            },
-            margin: 0.5,
-        };
-        let ratios = measure(effort);
+        let ratios = measure();
         let names = |ratios: &Ratios| -> Vec<String> {
             let mut names: Vec<_> = ratios.iter().map(|(what, _)| what.clone()).collect();
             names.sort();

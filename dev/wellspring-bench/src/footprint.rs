@@ -1,6 +1,7 @@
 //! The time to the first byte, and the memory of a tap.
 
 use crate::generators;
+use crate::process::status_bytes;
 use crate::statistics::median;
 use std::ffi::OsString;
 use std::process::Command;
@@ -76,12 +77,7 @@ fn tap_bytes() -> Option<f64> {
 
 /// Locked bytes of this process, and those that the system refused to lock.
 fn secret_bytes(engine: &wellspring::Engine) -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmLck:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024.0 + engine.stats().unlocked_bytes as f64)
+    Some(status_bytes("VmLck")? + engine.stats().unlocked_bytes as f64)
 }
 
 #[cfg(test)]

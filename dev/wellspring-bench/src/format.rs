@@ -9,10 +9,14 @@ pub fn duration(ns: f64) -> String {
 /// Bytes per second, by powers of ten: `12.3 GB/s`.
 #[must_use]
 pub fn rate(bytes_per_second: f64) -> String {
-    with_unit(
-        bytes_per_second,
-        &[(1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")],
-    )
+    let units = [
+        (1.0, "B/s"),
+        (1e3, "kB/s"),
+        (1e6, "MB/s"),
+        (1e9, "GB/s"),
+        (1e12, "TB/s"),
+    ];
+    with_unit(bytes_per_second, &units)
 }
 
 /// A share: `3.16 %`.
@@ -65,6 +69,7 @@ mod tests {
         assert_eq!(duration(62_500.0), "62.5 us");
         assert_eq!(rate(12.34e9), "12.3 GB/s");
         assert_eq!(rate(391e6), "391 MB/s");
+        assert_eq!([rate(0.0), rate(999.0)], ["0 B/s", "999 B/s"]);
         assert_eq!(percent(0.0316), "3.16 %");
         assert_eq!(figure(27.96, "x"), "28.0x");
         assert_eq!(digits(f64::NAN), "-");

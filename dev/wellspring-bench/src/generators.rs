@@ -1,8 +1,11 @@
 //! The engine, the operating system, and what bounds them.
 
 use crate::generator::{Generate, Generator, Request, Runner, Threads};
+#[cfg(target_os = "linux")]
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::hint::black_box;
+use std::path::Path;
+use wellspring::clone_detection::GenerationPage;
 use wellspring::{Backend, Engine, LocalRng, Mode, Prf, pseudo};
 use wellspring_cipher::Keystream;
 use wellspring_os::owned::OwnedState;
@@ -20,6 +23,14 @@ pub mod name {
     pub const GLOBAL: &str = "wellspring::u64()";
     /// An owned generator.
     pub const OWNED: &str = "owned LocalRng";
+    /// The engine whose reads compare a word of a generation page, on every machine.
+    pub const WATCHED: &str = "per-thread, page";
+    /// The engine whose reads compare nothing, on every machine.
+    pub const UNWATCHED: &str = "per-thread, no page";
+    /// An owned generator of the first of them.
+    pub const OWNED_WATCHED: &str = "owned, page";
+    /// An owned generator of the other.
+    pub const OWNED_UNWATCHED: &str = "owned, no page";
     /// The engine on ChaCha20.
     pub const CHACHA20: &str = "per-thread, chacha20";
     /// The statistical tier.
@@ -38,6 +49,11 @@ impl Generate for Read {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
         self.0.fill(destination);
+    }
+
+    #[inline(always)]
+    fn word(&mut self) -> u64 {
+        self.0.u64()
     }
 }
 
@@ -93,10 +109,20 @@ impl Generate for Bare {
     }
 }
 
-/// getrandom(2), as a C program would call it.
+/// getrandom(2), as a C program would call it; the generator of another system.
 pub(crate) struct SystemCall;
 
 impl Generate for SystemCall {
+    #[cfg(not(target_os = "linux"))]
+    fn fill(&mut self, destination: &mut [u8]) {
+        let mut done = 0;
+        while done < destination.len() {
+            // Up to 256 bytes, which is what getentropy(2) takes.
+            done += wellspring_os::os::os_random(&mut destination[done..]).unwrap_or(0);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
         let mut done = 0;
@@ -149,6 +175,22 @@ pub fn engine(mode: Mode) -> Engine {
         .expect("the system has memory for an engine")
 }
 
+/// An engine with a generation page and one without, whatever the machine has.
+fn with_page_and_without() -> Option<[Engine; 2]> {
+    let path = std::env::temp_dir().join(format!("wellspring-bench-{}.page", std::process::id()));
+    let none = path.join("none");
+    let engine = |page: &Path| {
+        let builder = Engine::builder().generation_page(page).vmclock(&none);
+        builder.build().expect("there was memory for others")
+    };
+    // The engine keeps its mapping of the file.
+    let page = GenerationPage::create(&path).ok()?;
+    let engines = [engine(&path), engine(&none)];
+    drop(page);
+    let _ = std::fs::remove_file(&path);
+    Some(engines)
+}
+
 /// A reader on `engine`.
 pub(crate) fn reader(engine: &Engine) -> impl Runner {
     Read(engine.clone())
@@ -196,6 +238,19 @@ pub fn standard() -> Vec<Generator> {
         Generator::new(name::PSEUDO, &all, || Pseudo),
         system_call(&all),
     ]);
+    if let Some([watched, unwatched]) = with_page_and_without() {
+        for (thread, owned, engine) in [
+            (name::WATCHED, name::OWNED_WATCHED, watched),
+            (name::UNWATCHED, name::OWNED_UNWATCHED, unwatched),
+        ] {
+            let of_owned = engine.clone();
+            let local = move || Handle(LocalRng::new(of_owned.clone()));
+            generators.extend([
+                Generator::new(thread, &of_vdso, move || Read(engine.clone())),
+                Generator::new(owned, &small, local),
+            ]);
+        }
+    }
     if Vdso::new().try_fill(&mut [0; 32]) {
         generators.push(Generator::new(name::VDSO, &of_vdso, Vdso::new));
     }

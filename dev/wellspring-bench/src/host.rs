@@ -7,7 +7,8 @@ use wellspring::{Backend, Engine, Prf};
 /// The machine, the choices that the engine made on it, and the run's date and version.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// The name of the CPU, from `/proc/cpuinfo`; elsewhere the architecture.
+    /// The name of the CPU, from `/proc/cpuinfo`, with family and model, as a hypervisor may hide the name; elsewhere the
+    /// architecture.
     pub cpu: String,
     /// How many CPUs this process may use.
     pub cpus: usize,
@@ -26,6 +27,8 @@ pub struct Host {
     pub date: String,
     /// The version of wellspring.
     pub version: &'static str,
+    /// The compiler, as `rustc --version` names it.
+    pub compiler: &'static str,
     /// The git commit, with `-dirty` after it if files were changed; `None` if built outside a git checkout.
     pub commit: Option<&'static str>,
 }
@@ -36,12 +39,19 @@ impl Host {
     pub fn this() -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let cpuinfo = read("/proc/cpuinfo");
-        let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
-        let name = model.and_then(|line| line.split_once(':'));
+        let value = |name: &str| {
+            let mut lines = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+            lines.find_map(|(key, value)| (key.trim() == name).then(|| value.trim()))
+        };
+        let [name, family, model] = ["model name", "cpu family", "model"].map(value);
+        let cpu = match (name, family, model) {
+            (Some(name), Some(family), Some(model)) => {
+                format!("{name} (family {family}, model {model})")
+            }
+            _ => name.unwrap_or(std::env::consts::ARCH).into(),
+        };
         Self {
-            cpu: name
-                .map_or(std::env::consts::ARCH, |(_, name)| name.trim())
-                .into(),
+            cpu,
             cpus: cpus(),
             system: format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
             backend: Engine::process().backend().name(),
@@ -53,6 +63,7 @@ impl Host {
                 .and_then(|load| load.parse().ok()),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             version: env!("CARGO_PKG_VERSION"),
+            compiler: env!("WELLSPRING_COMPILER"),
             commit: option_env!("WELLSPRING_COMMIT"),
         }
     }

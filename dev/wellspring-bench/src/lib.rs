@@ -7,7 +7,7 @@
 //!           latency       the distribution of single reads; many_readers: of many threads at a reseed
 //!           harvest       the harvester's thread beside readers
 //!           footprint     the first byte, and the memory of a tap
-//!           host          the machine, the date and the version
+//!           host          the machine, the date and the version; process: memory and CPU time of this one
 //! report    report        what a run found; tables: the same for people
 //!           run           all measurements, one after the other
 //! ```
@@ -37,6 +37,7 @@ pub mod harvest;
 pub mod host;
 pub mod latency;
 pub mod many_readers;
+pub mod process;
 pub mod report;
 mod run;
 pub mod statistics;

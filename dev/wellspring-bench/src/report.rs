@@ -73,6 +73,7 @@ impl Report {
             "date": host.date,
             "version": host.version,
             "commit": host.commit,
+            "compiler": host.compiler,
             "rounds": self.rounds,
             "throughput": self.throughput.iter().map(throughput).collect::<Vec<_>>(),
             "latency": self.latency.iter().map(latency).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! Tables, and how they look in a terminal and in Markdown.
+//! Tables for a terminal.
 
 /// Rows under a head, and notes below them.
 #[derive(Clone, Debug, Default)]
@@ -56,19 +56,6 @@ impl Table {
         }
         text + "\n"
     }
-
-    /// For a README: a Markdown table, figures to the right, without title and notes.
-    #[must_use]
-    pub fn markdown(&self) -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let rule = self
-            .head
-            .iter()
-            .enumerate()
-            .map(|(column, _)| if column == 0 { "---|" } else { "---:|" });
-        let rows: String = self.rows.iter().map(|row| line(row)).collect();
-        format!("{}|{}\n{rows}", line(&self.head), rule.collect::<String>())
-    }
 }
 
 #[cfg(test)]
@@ -84,13 +71,5 @@ mod tests {
     #[test]
     fn columns_stand_under_their_heads() {
         assert_eq!(table().text(), "T\n        a  bbbb\n  x  10.0     1\n\n");
-    }
-
-    #[test]
-    fn a_markdown_table_has_a_rule_with_as_many_columns_as_its_head() {
-        assert_eq!(
-            table().markdown(),
-            "|  | a | bbbb |\n|---|---:|---:|\n| x | 10.0 | 1 |\n"
-        );
     }
 }

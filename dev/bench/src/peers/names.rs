@@ -1,4 +1,4 @@
-//! The names that limits, the README's table and the gate look for.
+//! The names that limits and the gate look for.
 
 /// `rand::rng()`.
 pub(crate) const RAND: &str = "rand::rng()";
@@ -8,8 +8,6 @@ pub(crate) const CHACHA20: &str = "chacha20 crate";
 pub(crate) const AES_CTR: &str = "aes+ctr crates";
 /// aws-lc-rs, `rand::fill`.
 pub(crate) const AWS_LC: &str = "aws-lc-rs";
-/// OpenSSL's generator.
-pub(crate) const OPENSSL_RAND: &str = "OpenSSL RAND_bytes";
 /// OpenSSL's AES-256-CTR.
 pub(crate) const OPENSSL_AES: &str = "OpenSSL AES-256-CTR";
 /// OpenSSL's ChaCha20.

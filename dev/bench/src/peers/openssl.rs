@@ -81,7 +81,7 @@ pub(super) fn peers() -> Vec<Generator> {
     let fills: Vec<Request> = SIZES.map(Request::Fill).to_vec();
     let all: Vec<Request> = [&[Request::Word], fills.as_slice()].concat();
     vec![
-        Generator::new(names::OPENSSL_RAND, &all, || Rand),
+        Generator::new("OpenSSL RAND_bytes", &all, || Rand),
         Generator::new(names::OPENSSL_AES, &fills, || Cipher::new(EVP_aes_256_ctr)),
         Generator::new(names::OPENSSL_CHACHA20, &fills, || {
             Cipher::new(EVP_chacha20)
