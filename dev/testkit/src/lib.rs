@@ -12,14 +12,20 @@
 //! stepping   a signal handler at every instruction of a piece of code
 //! ```
 
+#[cfg(unix)]
 pub mod counted;
+#[cfg(unix)]
 pub mod filter;
+#[cfg(unix)]
 pub mod memory;
+#[cfg(unix)]
 pub mod process;
+#[cfg(unix)]
 pub mod programs;
 pub mod repeats;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(unix, target_arch = "x86_64"))]
 pub mod stepping;
+#[cfg(unix)]
 pub mod timer;
 
 /// Says that a test did not run, and why.

@@ -18,7 +18,11 @@ impl Timer {
             let mut timer = ptr::null_mut();
             let made = libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer);
             assert_eq!(made, 0);
-            let nanoseconds = |tv_nsec| libc::timespec { tv_sec: 0, tv_nsec };
+            // A second or more is no number of nanoseconds here.
+            let nanoseconds = |time_ns| libc::timespec {
+                tv_sec: time_ns / 1_000_000_000,
+                tv_nsec: time_ns % 1_000_000_000,
+            };
             let times = libc::itimerspec {
                 it_interval: nanoseconds(every_ns),
                 it_value: nanoseconds(first_ns),

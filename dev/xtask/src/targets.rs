@@ -7,37 +7,72 @@ use std::path::Path;
 use std::process::Command;
 
 /// The words of the compiler where wellspring is not supported. As in `crates/wellspring-os/src/lib.rs`.
-const LINUX_ALONE: &str = "wellspring runs on Linux; other operating systems are not supported";
+const NO_WASM: &str =
+    "on WebAssembly take wellspring-pseudo for numbers without secrecy, and getrandom for secrets";
 const WIDE_ATOMICS: &str = "wellspring needs a processor with 64-bit atomic operations";
 
-/// The packages that a user names.
-const ALL: [&str; 3] = ["wellspring", "wellspring-cli", "wellspring-c"];
+/// The packages that compile for a target, and the one error of wellspring if that does not.
+struct Use {
+    packages: &'static [&'static str],
+    refused: Option<&'static str>,
+}
+
+const LINUX: Use = Use {
+    packages: &["wellspring", "wellspring-cli", "wellspring-c"],
+    refused: None,
+};
+/// Of static programs: the command and the service.
+const MUSL: Use = Use {
+    packages: &["wellspring", "wellspring-cli", "wellspring-service"],
+    refused: None,
+};
+const OTHER_SYSTEM: Use = Use {
+    packages: &["wellspring", "wellspring-cli", "wellspring-getrandom"],
+    refused: None,
+};
+const WITHOUT_WIDE_ATOMICS: Use = Use {
+    packages: &PURE,
+    refused: Some(WIDE_ATOMICS),
+};
+const WASM: Use = Use {
+    packages: &PURE,
+    refused: Some(NO_WASM),
+};
+
 /// The packages that ask nothing of an operating system.
 const PURE: [&str; 3] = ["wellspring-cipher", "wellspring-core", "wellspring-pseudo"];
 
-/// Targets, and the one error of all packages there, or none. Where there is one, the pure packages compile.
-const TARGETS: [(&str, Option<&str>); 8] = [
+/// The one list of targets. `.ci/run` installs their standard libraries: a test compares the two.
+const TARGETS: [(&str, Use); 15] = [
     // 32-bit x86, and the 64-bit processors that `cross` emulates.
-    ("i686-unknown-linux-gnu", None),
-    ("aarch64-unknown-linux-gnu", None),
-    ("s390x-unknown-linux-gnu", None),
-    ("riscv64gc-unknown-linux-gnu", None),
-    ("powerpc-unknown-linux-gnu", Some(WIDE_ATOMICS)),
-    ("x86_64-unknown-freebsd", Some(LINUX_ALONE)),
-    ("aarch64-apple-darwin", Some(LINUX_ALONE)),
-    ("x86_64-pc-windows-gnu", Some(LINUX_ALONE)),
+    ("i686-unknown-linux-gnu", LINUX),
+    ("aarch64-unknown-linux-gnu", LINUX),
+    ("s390x-unknown-linux-gnu", LINUX),
+    ("riscv64gc-unknown-linux-gnu", LINUX),
+    ("x86_64-unknown-linux-musl", MUSL),
+    ("aarch64-unknown-linux-musl", MUSL),
+    ("aarch64-apple-darwin", OTHER_SYSTEM),
+    ("x86_64-apple-darwin", OTHER_SYSTEM),
+    ("x86_64-pc-windows-gnu", OTHER_SYSTEM),
+    ("x86_64-pc-windows-msvc", OTHER_SYSTEM),
+    ("aarch64-pc-windows-msvc", OTHER_SYSTEM),
+    ("x86_64-unknown-freebsd", OTHER_SYSTEM),
+    ("x86_64-unknown-netbsd", OTHER_SYSTEM),
+    ("powerpc-unknown-linux-gnu", WITHOUT_WIDE_ATOMICS),
+    ("wasm32-wasip1", WASM),
 ];
 
 /// Checks every target that has a standard library here.
 pub(crate) fn targets() -> Result<(), String> {
     let (mut missing, mut faults) = (Vec::new(), Vec::new());
-    for (target, error) in TARGETS {
+    for (target, uses) in TARGETS {
         if !has_library(target) {
             missing.push(target);
             continue;
         }
-        let pure = error.map(|_| (&PURE, None));
-        for (packages, error) in pure.into_iter().chain([(&ALL, error)]) {
+        let mut checks = vec![(uses.packages, None)];
+        checks.extend(uses.refused.map(|error| (&["wellspring"][..], Some(error))));
+        for (packages, error) in checks {
             let names = packages.join(", ");
             match verdict(error, &check(target, packages)?) {
                 Ok(said) => println!("ok {target}: {names}: {said}"),
@@ -61,7 +96,7 @@ pub(crate) fn targets() -> Result<(), String> {
 }
 
 /// Whether the compiler that cargo uses has a standard library for the target.
-fn has_library(target: &str) -> bool {
+pub(crate) fn has_library(target: &str) -> bool {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.args(["--print", "target-libdir", "--target", target]);
     let output = rustc.current_dir(root()).output();
@@ -101,29 +136,37 @@ mod tests {
     use super::*;
 
     const FAILED: &str = "   Compiling x v0.1.0\n\
-        crates/x/src/lib.rs:51:1: error: wellspring runs on Linux; other operating systems are not supported\n\
+        crates/x/src/lib.rs:51:1: error: wellspring needs a processor with 64-bit atomic operations\n\
         error: could not compile `x` (lib) due to 1 previous error\n";
 
     #[test]
     fn one_sentence_passes_and_a_second_error_does_not() {
         let failed = |text: &str| (false, text.to_owned());
-        assert!(verdict(Some(LINUX_ALONE), &failed(FAILED)).is_ok());
-        assert!(verdict(Some(WIDE_ATOMICS), &failed(FAILED)).is_err());
+        assert!(verdict(Some(WIDE_ATOMICS), &failed(FAILED)).is_ok());
+        assert!(verdict(Some(NO_WASM), &failed(FAILED)).is_err());
         assert!(verdict(None, &failed(FAILED)).is_err());
         let two = format!("{FAILED}crates/x/src/os.rs:5:1: error[E0432]: unresolved import\n");
-        assert!(verdict(Some(LINUX_ALONE), &failed(&two)).is_err());
+        assert!(verdict(Some(WIDE_ATOMICS), &failed(&two)).is_err());
         assert!(verdict(None, &failed("error: no such package")).is_err());
         let compiled = (true, "    Finished\n".into());
         assert!(verdict(None, &compiled).is_ok());
-        assert!(verdict(Some(LINUX_ALONE), &compiled).is_err());
+        assert!(verdict(Some(NO_WASM), &compiled).is_err());
     }
 
     #[test]
     fn the_sentences_are_those_of_the_library() {
         let path = root().join("crates/wellspring-os/src/lib.rs");
         let text = std::fs::read_to_string(path).unwrap();
-        for sentence in [LINUX_ALONE, WIDE_ATOMICS] {
-            assert!(text.contains(&format!("compile_error!(\"{sentence}\");")));
+        for sentence in [NO_WASM, WIDE_ATOMICS] {
+            assert!(text.contains(&format!("\"{sentence}\"")));
+        }
+    }
+
+    #[test]
+    fn the_gate_installs_the_library_of_each_target() {
+        let gate = std::fs::read_to_string(root().join(".ci/run")).unwrap();
+        for (target, _) in TARGETS {
+            assert!(gate.contains(target), "{target}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Links in Markdown: the file exists, and so does the heading.
 
-use super::fault::{Fault, Rule};
+use super::fault::Fault;
 use std::collections::BTreeMap;
 
 /// Checks the links of a document. `files` are all files of the repository.
@@ -13,7 +13,7 @@ pub(super) fn check(
     for (number, line) in outside_of_code(text) {
         for target in targets(line) {
             if let Some(note) = broken(path, target, files) {
-                faults.push(Fault::new(path, number, Rule::Link, note));
+                faults.push(Fault::new(path, number, note));
             }
         }
     }

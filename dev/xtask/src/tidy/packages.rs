@@ -1,7 +1,7 @@
 //! Packages that are published are complete, and those that are not for users say so. No two systemd units have the same
 //! name.
 
-use super::fault::{Fault, Rule};
+use super::fault::Fault;
 use std::collections::BTreeMap;
 
 /// The packages for users. All others are published only because these depend on them.
@@ -37,7 +37,7 @@ pub(super) fn check(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
         if !is_package || !path.ends_with("/Cargo.toml") || text.contains("\npublish = false") {
             continue;
         }
-        let mut fault = |note: String| faults.push(Fault::new(path, 0, Rule::Package, note));
+        let mut fault = |note: String| faults.push(Fault::new(path, 0, note));
         for field in FIELDS {
             if !text.lines().any(|line| line.starts_with(field)) {
                 fault(format!("no {field}"));
@@ -68,7 +68,7 @@ pub(super) fn check_units(files: &BTreeMap<String, String>, faults: &mut Vec<Fau
         }
         if let Some(other) = seen.insert(name, path) {
             let note = format!("{other} has the same name");
-            faults.push(Fault::new(path, 0, Rule::Package, note));
+            faults.push(Fault::new(path, 0, note));
         }
     }
 }

@@ -4,7 +4,7 @@
 //! files after such a letter, up to the next semicolon: ``W `limits.rs`, `modes.rs`; C `loom.rs` ``. Without a letter a
 //! name is a path in the repository. Words with a space or `=` are commands.
 
-use super::fault::{Fault, Rule};
+use super::fault::Fault;
 use std::collections::BTreeMap;
 
 const DOCUMENT: &str = "SECURITY.md";
@@ -18,7 +18,7 @@ pub(super) fn check(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
         return;
     };
     let folders = folders(text);
-    let mut fault = |line, note: String| faults.push(Fault::new(DOCUMENT, line, Rule::Test, note));
+    let mut fault = |line, note: String| faults.push(Fault::new(DOCUMENT, line, note));
     for (line, cell) in cells(text) {
         let paths = paths(cell, &folders);
         if paths.is_empty() {

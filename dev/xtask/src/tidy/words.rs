@@ -1,6 +1,6 @@
 //! Plain words: the texts are read by people whose first language is not English.
 
-use super::fault::{Fault, Rule, is_data};
+use super::fault::{Fault, is_data};
 
 /// Turns that a reader has to decode, and what to write instead. Lower case; any punctuation between words counts as
 /// a space, so that names of tests are checked as well.
@@ -92,7 +92,7 @@ pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
             let is_here = joined.contains(&padded) && !format!(" {before}").contains(&padded);
             if is_here {
                 let note = format!("'{turn}' is hard to read: say {plain}");
-                faults.push(Fault::new(path, number, Rule::PlainWords, note));
+                faults.push(Fault::new(path, number, note));
             }
         }
         before = last_words(&words);
@@ -115,7 +115,7 @@ fn check_openings(path: &str, text: &str, faults: &mut Vec<Fault>) {
                     "a doc comment begins with '{}': say {plain}",
                     opening.trim()
                 );
-                faults.push(Fault::new(path, number, Rule::PlainWords, note));
+                faults.push(Fault::new(path, number, note));
             }
         }
         is_inside = !comment.is_empty();

@@ -8,7 +8,7 @@
 
 mod module;
 
-use super::fault::{Fault, Rule};
+use super::fault::Fault;
 use module::{Method, Module, Words};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub(super) fn check(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
     for folder in manifests.map(|folder| format!("{folder}src/")) {
         for circle in circles(&graph(&modules(files, &folder))) {
             let note = format!("files that need each other: {}", circle.join(", "));
-            faults.push(Fault::new(circle[0], 0, Rule::Circle, note));
+            faults.push(Fault::new(circle[0], 0, note));
         }
     }
 }

@@ -1,0 +1,49 @@
+//! `systems`: tests of the code for other systems, on this one.
+//!
+//! `--cfg wellspring_test_portable` builds `crates/wellspring-os/src/portable/` on Linux: locks, threads, signals, clocks and
+//! memory as on FreeBSD. `--cfg wellspring_test_at_fork` has the children wiped as on macOS.
+
+use crate::chores::{cargo, run};
+use std::process::Command;
+
+/// Tests of the crate that calls the system, and of the engine.
+const SYSTEM: &str = "--package wellspring-os --lib --test current --test fork --test handler_allocates_nothing --test many \
+                      --test sandbox --test shortage --test soundness --test wipe_at_fork";
+const ENGINE: &str = "--package wellspring --test fork --test nested --test every_system";
+
+/// Flags of the compiler, and the folder of what they build.
+const WAYS: [(&str, &str); 2] = [
+    ("--cfg wellspring_test_portable", "target/systems"),
+    (
+        "--cfg wellspring_test_portable --cfg wellspring_test_at_fork",
+        "target/systems-at-fork",
+    ),
+];
+
+/// Tests of what Linux alone has: pages of others, user namespaces, memory that is locked when it is touched.
+const LINUX_ALONE: [&str; 6] = [
+    "door_counters",
+    "detector",
+    "an_owner_without_a_number",
+    "a_thread_that_goes_on_in_a_child",
+    "a_state_touches_no_more",
+    "a_page_that_is_gone",
+];
+
+/// Runs both packages' tests of memory, fork, signals and threads.
+pub(crate) fn systems() -> Result<(), String> {
+    for (flags, folder) in WAYS {
+        run(&mut tests(flags, folder, SYSTEM))?;
+        run(&mut tests(flags, folder, ENGINE))?;
+    }
+    Ok(())
+}
+
+fn tests(flags: &str, folder: &str, words: &str) -> Command {
+    let mut cargo = cargo();
+    cargo.env("RUSTFLAGS", flags);
+    cargo.args(["test", "--locked", "--target-dir", folder]);
+    cargo.args(words.split_whitespace()).arg("--");
+    cargo.args(LINUX_ALONE.iter().flat_map(|name| ["--skip", name]));
+    cargo
+}
