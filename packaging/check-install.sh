@@ -26,6 +26,15 @@ echo foreign > "$root/usr/bin/other"
 packaging/install.sh install /usr "$root"
 # Again, over the first one.
 packaging/install.sh install /usr "$root" > /dev/null
+# The lists of Debian's packages name files that exist, and each file that was installed.
+sed -e '/^#/d' -e 's/ .*//' -e 's|${DEB_HOST_MULTIARCH}/||' packaging/debian/*.install packaging/debian/not-installed |
+    while read -r pattern; do
+        case $pattern in usr/*) from=$root/ ;; *) from= ;; esac
+        # shellcheck disable=SC2086
+        find $from$pattern ! -type d 2> /dev/null || [ "${pattern##*.}" = jar ] || fail "packaging/debian names $pattern"
+    done > "$units/listed"
+left | grep -v other | sed "s|^\.|$root|" | grep -vxFf "$units/listed" && fail "packaging/debian does not name these"
+rm "$units/listed"
 bin=$root/usr/bin
 "$bin/wellspring" --version > /dev/null
 "$bin/wellspringd" --check-config --config "$root/usr/share/wellspring/wellspring.toml" > /dev/null
@@ -41,19 +50,40 @@ if command -v systemd-analyze > /dev/null; then
     for unit in "$units"/*; do
         systemd-analyze verify "$unit" 2> "$root/words" || fail "$unit: $(cat "$root/words")"
         [ ! -s "$root/words" ] || fail "$unit: $(cat "$root/words")"
-        # 10.0 is no protection, and 2.1 the most exposure that a service of ours may have.
-        case $unit in *.service) systemd-analyze security --offline=true --threshold=21 "$unit" | tail -n 1 ;; esac
+        # 10.0 is no protection, and 2.4 the most exposure that a service of ours may have.
+        case $unit in *.service) systemd-analyze security --offline=true --threshold=24 "$unit" | tail -n 1 ;; esac
     done
     rm -f "$root/words"
 else
     echo "SKIPPED: systemd-analyze is not installed, so the units are not checked"
 fi
 
+# Units that were enabled leave no links behind.
+if command -v systemctl > /dev/null; then
+    systemctl --root="$root" --quiet enable wellspringd wellspring-seed wellspring-generation
+    left | grep -q wants/ || fail "no unit was enabled"
+fi
 packaging/install.sh uninstall /usr "$root"
 [ "$(left)" = ./usr/bin/other ] || fail "after uninstall there are: $(left)"
 [ ! -e "$root/usr/lib" ] || fail "after uninstall there are folders"
 packaging/install.sh uninstall /usr "$root" 2> /dev/null && fail "uninstall without an installation succeeded"
-for wrong in "" "usr" "--prefix"; do
+# Without a DESTDIR units are stopped, but for those that systemd has read from another installation. This systemctl notes
+# what it was asked, and whether the files were still there.
+mkdir "$units/bin"
+cat > "$units/bin/systemctl" << 'end'
+#!/bin/sh
+case $* in
+"show "*wellspringd.service) echo "$ROOT/opt/lib/systemd/system/wellspringd.service" ;;
+"show "*) echo /usr/lib/systemd/system/other ;;
+*) [ -e "$ROOT/opt/bin/wellspringd" ] && echo "$*" >> "$ROOT/asked" ;;
+esac
+end
+chmod +x "$units/bin/systemctl"
+packaging/install.sh install "$root/opt" > /dev/null
+ROOT=$root PATH=$units/bin:$PATH packaging/install.sh uninstall "$root/opt"
+[ "$(cat "$root/asked")" = "--quiet disable --now wellspringd.service" ] || fail "it stopped: $(cat "$root/asked")"
+[ ! -e "$root/opt/lib" ] || fail "after uninstall there are folders in opt"
+for wrong in "" / usr --prefix "/opt/a b" "/opt/a|b" '/opt/$(b)' /opt/../b; do
     packaging/install.sh install "$wrong" 2> /dev/null && fail "it took the prefix '$wrong'"
 done
 echo "installed, ran, checked and uninstalled"

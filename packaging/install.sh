@@ -1,20 +1,42 @@
 #!/bin/sh
-# install.sh install|uninstall PREFIX [DESTDIR]: the work of `make install` and `make uninstall`.
+# install.sh install|uninstall PREFIX [DESTDIR [LIBDIR]]: the work of `make install` and `make uninstall`. LIBDIR is the
+# folder below PREFIX for libraries that programs are linked to. A static archive has the programs in bin/, and no libraries.
+#
+# Uninstalling stops the units first. With a DESTDIR it disables them there.
 #
 # A manifest below PREFIX lists the folders that were made, each with a slash at its end, and then the files. A file of
 # another package is not replaced, and a folder with files of others stays.
 set -eu
+umask 022
 
-task=${1:-} prefix=${2:-} root=${3:-}
+task=${1:-} prefix=${2:-} root=${3:-} lib=${4:-lib}
 case $task in install | uninstall) ;; *) task= ;; esac
-case $prefix in /*) ;; *) task= ;; esac
-if [ -z "$task" ]; then
-    echo "usage: install.sh install|uninstall PREFIX [DESTDIR], with an absolute PREFIX such as /usr/local" >&2
+# The names go into units and other files, where a space or a sign would have a meaning.
+case $prefix/$lib in *[!A-Za-z0-9/._+-]* | */../*) task= ;; esac
+case $prefix in /?*) ;; *) task= ;; esac
+if [ -z "$task" ] || [ $# -gt 4 ]; then
+    echo "usage: install.sh install|uninstall PREFIX [DESTDIR [LIBDIR]], with an absolute PREFIX such as /usr/local" >&2
     exit 2
 fi
-cd "$(dirname "$0")/.."
-built=${CARGO_TARGET_DIR:-target}/release
+case $root in "" | /*) ;; *) root=$PWD/$root ;; esac
+cd "$(dirname "$(readlink -f "$0")")/.."
+if [ -f sha256sums ]; then sha256sum -c sha256sums > /dev/null; fi
+if [ -d bin ]; then built=bin; else built=${CARGO_TARGET_DIR:-target}/release; fi
 manifest=$root$prefix/share/wellspring/manifest
+
+# Stops and disables the units of this installation. A unit of this name may be from another one, such as a package:
+# systemd knows which file it has read.
+stop_units() {
+    command -v systemctl > /dev/null || return 0
+    grep '/lib/systemd/system/' "$manifest" | grep -v '/$' | while IFS= read -r file; do
+        unit=${file##*/}
+        if [ -n "$root" ]; then
+            systemctl --root="$root" --quiet disable "$unit"
+        elif [ "$(systemctl show --property=FragmentPath --value "$unit" 2> /dev/null)" = "$file" ]; then
+            systemctl --quiet disable --now "$unit"
+        fi
+    done || true
+}
 
 # Removes what the manifest lists: files, then the folders that are empty, the innermost first.
 uninstall() {
@@ -28,18 +50,23 @@ uninstall() {
 
 if [ "$task" = uninstall ]; then
     [ -f "$manifest" ] || { echo "there is no $manifest" >&2; exit 1; }
+    stop_units
     uninstall
+    # systemd forgets the units.
+    if [ -z "$root" ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
     exit
 fi
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 
+# place MODE FILE PATH: as `install -D`, which not every busybox has. A program that runs keeps the file that it has.
+place() { mkdir -p "${3%/*}" && rm -f "$3" && cp "$2" "$3" && chmod "$1" "$3"; }
 # put MODE FILE PATH: FILE will be PATH below the prefix.
-put() { install -D -m "$1" "$2" "$stage$prefix/$3"; }
+put() { place "$1" "$2" "$stage$prefix/$3"; }
 # Fills in the names that depend on the prefix.
 fill() {
-    sed -e "s|@prefix@|$prefix|g" -e "s|@libdir@|$prefix/lib|g" -e "s|@version@|$version|g" \
+    sed -e "s|@prefix@|$prefix|g" -e "s|@libdir@|$prefix/$lib|g" -e "s|@version@|$version|g" \
         -e "s|@module@|$prefix/$provider|g" -e "s|@config@|$prefix/$settings|g" -e "s|/usr/bin/|$prefix/bin/|g" \
         "$1" > "$stage/filled"
     put 644 "$stage/filled" "$2"
@@ -50,23 +77,36 @@ provider=lib/wellspring/ossl-modules/wellspring.so
 settings=share/wellspring/openssl.cnf
 
 for program in wellspring wellspringd; do put 755 "$built/$program" "bin/$program"; done
-put 644 "$built/libwellspring_c.so" lib/libwellspring.so.0
-ln -s libwellspring.so.0 "$stage$prefix/lib/libwellspring.so"
-put 644 "$built/libwellspring_c.a" lib/libwellspring.a
-put 644 "$built/libwellspring_preload.so" lib/wellspring/libwellspring-preload.so
-put 644 "$built/libwellspring_openssl.so" "$provider"
-for header in doors/wellspring-c/include/*.h doors/wellspring-c/include/*.hpp doors/wellspring-c/adapters/*.h; do
-    put 644 "$header" "include/${header##*/}"
-done
-put 644 doors/wellspring-c/adapters/wellspring-r.c share/wellspring/wellspring-r.c
-fill doors/wellspring-c/wellspring.pc.in lib/pkgconfig/wellspring.pc
-fill doors/wellspring-openssl/openssl.cnf.in "$settings"
+libraries() {
+    put 644 "$built/libwellspring_c.so" "$lib/libwellspring.so.0"
+    ln -s libwellspring.so.0 "$stage$prefix/$lib/libwellspring.so"
+    put 644 "$built/libwellspring_c.a" "$lib/libwellspring.a"
+    put 644 "$built/libwellspring_preload.so" lib/wellspring/libwellspring-preload.so
+    put 644 "$built/libwellspring_openssl.so" "$provider"
+    for guard in guards/node/clone_guard.js guards/ruby/clone_guard.rb guards/php/clone_guard.php; do
+        put 644 "$guard" "lib/wellspring/guards/${guard##*/}"
+    done
+    put 644 guards/perl/Wellspring/CloneGuard.pm lib/wellspring/guards/perl/Wellspring/CloneGuard.pm
+    if command -v javac > /dev/null && command -v jar > /dev/null; then
+        guards/jvm/build.sh "$stage$prefix/lib/wellspring/guards"
+    fi
+    for header in doors/wellspring-c/include/*.h doors/wellspring-c/include/*.hpp doors/wellspring-c/adapters/*.h; do
+        put 644 "$header" "include/${header##*/}"
+    done
+    put 644 doors/wellspring-c/adapters/wellspring-r.c share/wellspring/wellspring-r.c
+    for page in doors/wellspring-c/man/*.3; do put 644 "$page" "share/man/man3/${page##*/}"; done
+    fill doors/wellspring-c/wellspring.pc.in "$lib/pkgconfig/wellspring.pc"
+    fill doors/wellspring-openssl/openssl.cnf.in "$settings"
+}
+if [ "$built" != bin ]; then libraries; fi
 put 644 packaging/wellspring/wellspring.toml share/wellspring/wellspring.toml
 put 644 packaging/grafana/wellspringd.json share/wellspring/grafana-wellspringd.json
+for file in prometheus.yml wellspringd.rules.yml; do
+    put 644 "packaging/prometheus/$file" "share/wellspring/prometheus/$file"
+done
 for unit in packaging/systemd/*; do fill "$unit" "lib/systemd/system/${unit##*/}"; done
 put 644 packaging/sysusers.d/wellspring.conf lib/sysusers.d/wellspring.conf
-put 644 packaging/man/wellspringd.8 share/man/man8/wellspringd.8
-for page in doors/wellspring-c/man/*.3; do put 644 "$page" "share/man/man3/${page##*/}"; done
+for page in packaging/man/*; do put 644 "$page" "share/man/man${page##*.}/${page##*/}"; done
 mkdir -p "$stage$prefix/share/man/man1"
 "$built/wellspring" man --output "$stage$prefix/share/man/man1"
 completions() { "$built/wellspring" completions "$1" > "$stage/made" && put 644 "$stage/made" "$2" && rm "$stage/made"; }
@@ -93,11 +133,10 @@ cat "$stage.made" "$stage.files" > "$manifest"
 trap 'uninstall; rm -rf "$stage" "$stage.files" "$stage.made"' EXIT
 while IFS= read -r file; do
     if [ -L "$stage$file" ]; then
-        install -d "$root${file%/*}"
+        mkdir -p "$root${file%/*}"
         cp -P "$stage$file" "$root$file"
     else
-        # install(1) replaces the file; a program that runs keeps its own.
-        install -D -m "$(stat -c %a "$stage$file")" "$stage$file" "$root$file"
+        place "$(stat -c %a "$stage$file")" "$stage$file" "$root$file"
     fi
 done < "$stage.files"
 trap 'rm -rf "$stage" "$stage.files" "$stage.made"' EXIT

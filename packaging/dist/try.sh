@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# try.sh OUT SUITE [dkms]: what a person does with the packages of OUT, in a new Debian of a suite (bookworm, sid): install, a
+# key, the service, an upgrade from an older version with the service running and a client connected, an interrupted upgrade,
+# the wheel, purge, and what is left. With "dkms" the module for the suite's newest headers. `cargo xtask dist try` calls it,
+# as root. With "archive" for the suite: try-archive.sh.
+set -euo pipefail
+out=$(cd "$1" && pwd) suite=$2 has_dkms=${3:-}
+here=$(cd "$(dirname "$0")" && pwd)
+[ "$suite" != archive ] || exec "$here/try-archive.sh" "$out"
+root=$(mktemp -d)
+if [ -z "${in_namespace:-}" ]; then
+    rmdir "$root"
+    in_namespace=1 exec unshare --mount --pid --fork --kill-child "$0" "$@"
+fi
+trap 'umount --lazy --recursive "$root"/{proc,dev,run}; rm -rf --one-file-system "$root"' EXIT
+
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+with=ca-certificates,python3,python3-venv,procps
+mmdebstrap --quiet --variant=minbase --include="$with" --aptopt='Acquire::Check-Valid-Until "false"' \
+    --aptopt='Acquire::Check-Date "false"' --aptopt='APT::Install-Recommends "false"' "$suite" "$root" \
+    "deb [signed-by=$keyring] http://deb.debian.org/debian $suite main"
+
+# The repository, signed with a key that is made here, and an older one: the same packages with a smaller version.
+mkdir "$root/new" "$root/old" "$root/wheels"
+cp "$out"/debian/* "$root/new"
+cp "$out"/*manylinux*x86_64.whl "$root/wheels"
+for package in "$root"/new/*.deb; do
+    dpkg-deb -R "$package" "$root/unpacked"
+    sed -i 's/0\.1\.0-1/0.0.9-1/' "$root/unpacked/DEBIAN/control"
+    dpkg-deb --build "$root/unpacked" "$root/old" > /dev/null
+    rm -r "$root/unpacked"
+done
+export GNUPGHOME=$root/root/.gnupg
+mkdir -m 700 "$GNUPGHOME"
+gpg --batch --quiet --passphrase '' --quick-generate-key 'for a test' 2> /dev/null
+gpg --export > "$root/key.gpg"
+for repository in old new; do
+    (cd "$root/$repository" && apt-ftparchive packages . > Packages && apt-ftparchive release . > ../Release &&
+        mv ../Release . && gpg --batch --yes --clearsign --output InRelease Release)
+done
+gpgconf --kill all
+rm -r "$GNUPGHOME"
+
+cp /etc/resolv.conf "$root/etc/"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount --make-rslave "$root/dev"
+mount -t tmpfs tmpfs "$root/run"
+cp "$here/try-inside.sh" "$root/try-inside.sh"
+env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+    chroot "$root" sh /try-inside.sh "$has_dkms"
