@@ -1,5 +1,6 @@
 """Arrays of Dask that depend on nothing but their name."""
 
+import inspect
 import os
 import signal
 import time
@@ -23,6 +24,19 @@ KINDS = {
     "exponential": lambda e, **k: e.exponential(2, SHAPE, **k),
     "integers": lambda e, **k: e.integers(-5, 5, SHAPE, **k),
     "integers of 8 bits": lambda e, **k: e.integers(7, None, SHAPE, endpoint=True, dtype="uint8", **k),
+}
+PARAMETERS = {
+    "lognormal": {"sigma": 0.5},
+    "weibull": {"a": 2.0},
+    "standard_cauchy": {},
+    "gamma": {"shape": 2.5, "scale": 3.0},
+    "chisquare": {"df": 3},
+    "beta": {"a": 2.0, "b": 3.0},
+    "standard_t": {"df": 4},
+    "truncated_normal": {"low": -1.0, "high": 2.0},
+    "geometric": {"p": 0.25},
+    "binomial": {"n": 20, "p": 0.3},
+    "poisson": {"lam": 4.5},
 }
 kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -53,6 +67,25 @@ def test_the_chunks_do_not_matter(kind):
     np.testing.assert_array_equal(array[7:100:3, ::-2].compute(), expected[7:100:3, ::-2])
 
 
+@pytest.mark.parametrize("method", PARAMETERS)
+def test_the_chunks_of_a_distribution_do_not_matter(method):
+    expected = getattr(Elements(5, "1/2").elements, method)(**PARAMETERS[method], size=SHAPE)
+    for chunks in (-1, (13, 17)):
+        array = getattr(Elements(5, "1/2"), method)(**PARAMETERS[method], size=SHAPE, chunks=chunks)
+        assert array.dtype == expected.dtype
+        np.testing.assert_array_equal(array.compute(scheduler="threads"), expected)
+
+
+def test_every_method_of_one_number_an_element_is_there():
+    blocks = [name for name, method in vars(wr.Elements).items() if takes_blocks(method)]
+    blocks += [name for name, method in vars(wr.Elements.__mro__[1]).items() if takes_blocks(method)]
+    assert len(blocks) == 17 and [name for name in blocks if not hasattr(Elements, name)] == []
+
+
+def takes_blocks(method):
+    return inspect.isfunction(method) and not method.__name__.startswith("_") and "at" in inspect.signature(method).parameters
+
+
 def test_a_permutation_is_cut_into_chunks():
     expected = Elements(5).elements.permutation(1000)
     for chunks in (1000, 1, 77):
@@ -79,6 +112,10 @@ def test_wrong_arguments_are_refused_before_anything_is_computed():
         (ValueError, lambda: elements.normal(0, -1, 10)),
         (TypeError, lambda: elements.random(10, dtype="int64")),
         (TypeError, lambda: elements.random(1.5)),
+        (TypeError, lambda: elements.random()),
+        (TypeError, lambda: elements.random(10, first=5)),
+        (ValueError, lambda: elements.gamma(-1.0, size=10)),
+        (ValueError, lambda: elements.binomial(5, 1.5, 10)),
     ]:
         with pytest.raises(error):
             call()

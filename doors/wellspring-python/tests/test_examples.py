@@ -73,3 +73,17 @@ def test_the_number_of_ranks_of_mpi_does_not_matter():
 def test_every_example_is_tested():
     tested = {run.values[0] for run in RUNS} | {"mpi_ranks.py", "serial.py", "simulation.py"}
     assert {path.name for path in EXAMPLES.glob("*.py")} == tested
+
+
+def test_the_notebook_runs_to_its_end(tmp_path):
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    for package in ("dask.array", "matplotlib", "ipykernel"):
+        pytest.importorskip(package)
+    notebook = nbformat.read(EXAMPLES / "addresses.ipynb", as_version=4)
+    # Its own assertions fail the run.
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 3
+    texts = "".join(output.get("text", "") for output in outputs)
+    assert "f6a13205c972aca2 8ea00a3c0c7bc7c8" in texts, texts

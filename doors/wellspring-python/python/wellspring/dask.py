@@ -12,7 +12,9 @@ For chunks with the whole last dimension the numbers of a chunk are consecutive,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 try:
@@ -22,7 +24,7 @@ try:
 except ModuleNotFoundError as missing:
     raise ImportError("wellspring.dask needs Dask: pip install 'dask[array]'") from missing
 
-from wellspring import random
+from wellspring.random import Elements as Arrays
 from wellspring.random._blocks import checked_shape
 from wellspring.random._names import Path
 
@@ -32,71 +34,64 @@ __all__ = ["Elements"]
 da: Any = dask.array
 
 
+def _in_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method of `wellspring.random.Elements` for an array that is made in chunks."""
+    plain = inspect.signature(method)
+    kept = [plain.parameters[name] for name in plain.parameters if name not in ("out", "first", "at", "of")]
+    chunks = inspect.Parameter("chunks", inspect.Parameter.KEYWORD_ONLY, default="auto", annotation=Any)
+    signature = plain.replace(parameters=[*kept, chunks])
+
+    @functools.wraps(method)
+    def made(*arguments: Any, **keywords: Any) -> Any:
+        named = signature.bind(*arguments, **keywords).arguments
+        elements, chunks = named.pop("self").elements, named.pop("chunks", "auto")
+        shape = checked_shape(named.pop("size", None), "size")
+        given = {"elements": elements, "method": method.__name__, "arguments": named, "of": shape}
+        # A wrong argument is an error here and not on a worker.
+        nothing = tuple(0 for _ in shape)
+        return _chunked(_made, given, shape, chunks, _block(given, nothing, nothing).dtype)
+
+    made.__signature__ = signature  # type: ignore[attr-defined]
+    return made
+
+
 class Elements:
     """Arrays of Dask, named by an algorithm, a seed and a path: see `wellspring.random.Elements`.
 
-    All methods take the size of the whole array, its chunks as in every function of Dask, and the dtype.
+    All methods take the size of the whole array, and its chunks as in every function of Dask.
     """
 
     def __init__(self, seed: Any = None, path: Path = (), algorithm: str = "chacha8") -> None:
         # Dask has a thread for each core already.
-        self._elements = random.Elements(seed, path, algorithm, threads=1)
+        self._elements = Arrays(seed, path, algorithm, threads=1)
 
     @property
-    def elements(self) -> random.Elements:
+    def elements(self) -> Arrays:
         """The same arrays without Dask."""
         return self._elements
 
-    def random(self, size: int | Iterable[int], *, chunks: Any = "auto", dtype: Any = "float64") -> Any:
-        """Return uniform numbers in [0, 1): 0 can come, 1 cannot."""
-        return self._array("random", {}, size, chunks, dtype)
-
-    def uniform(
-        self, low: float, high: float, size: int | Iterable[int], *, chunks: Any = "auto", dtype: Any = "float64"
-    ) -> Any:
-        """Return uniform numbers from low to high."""
-        return self._array("uniform", {"low": low, "high": high}, size, chunks, dtype)
-
-    def standard_normal(self, size: int | Iterable[int], *, chunks: Any = "auto", dtype: Any = "float64") -> Any:
-        """Return normal numbers with mean 0 and variance 1."""
-        return self._array("standard_normal", {}, size, chunks, dtype)
-
-    def normal(
-        self, loc: float, scale: float, size: int | Iterable[int], *, chunks: Any = "auto", dtype: Any = "float64"
-    ) -> Any:
-        """Return normal numbers with the mean loc and the standard deviation scale."""
-        return self._array("normal", {"loc": loc, "scale": scale}, size, chunks, dtype)
-
-    def exponential(
-        self, scale: float, size: int | Iterable[int], *, chunks: Any = "auto", dtype: Any = "float64"
-    ) -> Any:
-        """Return exponential numbers with the mean scale."""
-        return self._array("exponential", {"scale": scale}, size, chunks, dtype)
-
-    def integers(
-        self,
-        low: int,
-        high: int | None,
-        size: int | Iterable[int],
-        *,
-        endpoint: bool = False,
-        chunks: Any = "auto",
-        dtype: Any = "int64",
-    ) -> Any:
-        """Return integers from low to high, without high unless endpoint is true; below low if high is None."""
-        return self._array("integers", {"low": low, "high": high, "endpoint": endpoint}, size, chunks, dtype)
+    random = _in_chunks(Arrays.random)
+    uniform = _in_chunks(Arrays.uniform)
+    standard_normal = _in_chunks(Arrays.standard_normal)
+    normal = _in_chunks(Arrays.normal)
+    exponential = _in_chunks(Arrays.exponential)
+    integers = _in_chunks(Arrays.integers)
+    lognormal = _in_chunks(Arrays.lognormal)
+    weibull = _in_chunks(Arrays.weibull)
+    standard_cauchy = _in_chunks(Arrays.standard_cauchy)
+    gamma = _in_chunks(Arrays.gamma)
+    chisquare = _in_chunks(Arrays.chisquare)
+    beta = _in_chunks(Arrays.beta)
+    standard_t = _in_chunks(Arrays.standard_t)
+    truncated_normal = _in_chunks(Arrays.truncated_normal)
+    geometric = _in_chunks(Arrays.geometric)
+    binomial = _in_chunks(Arrays.binomial)
+    poisson = _in_chunks(Arrays.poisson)
 
     def permutation(self, n: int, *, chunks: Any = "auto") -> Any:
         """Return the numbers 0 to n - 1 in random order as int64. No chunk needs another one."""
         (length,) = checked_shape(n, "n")
         return _chunked(_permuted, {"elements": self._elements, "n": length}, (length,), chunks, np.dtype("int64"))
-
-    def _array(self, method: str, arguments: dict[str, Any], size: Any, chunks: Any, dtype: Any) -> Any:
-        shape, wanted = checked_shape(size, "size"), np.dtype(dtype)
-        # A wrong argument is an error here and not on a worker.
-        _block(self._elements, method, arguments, wanted, shape, tuple(0 for _ in shape), tuple(0 for _ in shape))
-        given = {"elements": self._elements, "method": method, "arguments": arguments, "dtype": wanted, "of": shape}
-        return _chunked(_made, given, shape, chunks, wanted)
 
 
 def _chunked(make: Any, given: dict[str, Any], shape: tuple[int, ...], chunks: Any, dtype: np.dtype[Any]) -> Any:
@@ -116,8 +111,7 @@ def _place(block_info: Any) -> list[tuple[int, int]]:
 
 def _made(given: dict[str, Any], block_info: Any = None) -> Any:
     place = _place(block_info)
-    at, shape = tuple(begin for begin, _ in place), tuple(end - begin for begin, end in place)
-    return _block(given["elements"], given["method"], given["arguments"], given["dtype"], given["of"], at, shape)
+    return _block(given, tuple(begin for begin, _ in place), tuple(end - begin for begin, end in place))
 
 
 def _permuted(given: dict[str, Any], block_info: Any = None) -> Any:
@@ -125,13 +119,6 @@ def _permuted(given: dict[str, Any], block_info: Any = None) -> Any:
     return given["elements"].permutation(given["n"], end - begin, first=begin)
 
 
-def _block(
-    elements: random.Elements,
-    method: str,
-    arguments: dict[str, Any],
-    dtype: np.dtype[Any],
-    of: tuple[int, ...],
-    at: tuple[int, ...],
-    shape: tuple[int, ...],
-) -> Any:
-    return getattr(elements, method)(**arguments, size=shape, dtype=dtype, at=at, of=of)
+def _block(given: dict[str, Any], at: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    method = getattr(given["elements"], given["method"])
+    return method(**given["arguments"], size=shape, at=at, of=given["of"])
