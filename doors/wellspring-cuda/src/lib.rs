@@ -1,0 +1,3 @@
+//! The header `wellspring_chacha8.cuh` is CUDA and C++, in the folder above. This crate has its tests.
+
+#![forbid(unsafe_code)]
