@@ -6,6 +6,7 @@ import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
@@ -56,8 +57,8 @@ final class LibraryFile {
                     loadFrom(newFolder(Path.of(folder).toRealPath()), library, hash);
                     return;
                 }
-            } catch (IOException | UnsatisfiedLinkError error) {
-                // A full or read-only file system, or one whose files cannot be executed.
+            } catch (IOException | InvalidPathException | UnsatisfiedLinkError error) {
+                // A full or read-only file system, one whose files cannot be executed, or a name that is not of this locale.
                 failure.addSuppressed(error);
             }
         }

@@ -131,6 +131,14 @@ class InstallTest {
     }
 
     @Test
+    void aFolderWhoseNameIsNotOfTheLocaleIsPassedOver() throws Exception {
+        ProcessBuilder command = Program.java(options(), "code");
+        String shell = "XDG_RUNTIME_DIR=/tmp/$(printf '\\303\\274') LC_ALL=C exec \"$@\"";
+        command.command().addAll(0, List.of("sh", "-c", shell, "sh"));
+        assertWellspring(Program.succeeds(command));
+    }
+
+    @Test
     void aLibraryIsFoundByAPropertyAndAWrongOneIsRefused(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("library.so");
         Files.write(file, library());
