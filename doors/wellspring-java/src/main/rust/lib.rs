@@ -11,7 +11,7 @@
 use core::cell::UnsafeCell;
 use core::slice;
 use jni_sys::{JNIEnv, jbyteArray, jclass, jint, jlong};
-use wellspring::{Engine, Error};
+use wellspring::{Engine, Error, ids};
 use wellspring_os::door_counters::{self, Door, VARIABLE, variable};
 use zeroize::optimization_barrier;
 
@@ -161,6 +161,52 @@ unsafe fn fill_by_copies<const BYTES: usize>(
     }
     wipe(&mut copy);
     result
+}
+
+/// Fills an array with an identifier. `Identifiers.java` numbers the kinds: a UUID of version 4 or 7, the text of a ULID, and
+/// that of a trace id, whose bytes are half as many as its digits.
+///
+/// # Safety
+///
+/// `environment` is the calling thread's, and `array` is not null.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Java_wellspring_jca_Native_identify(
+    environment: *mut JNIEnv,
+    _: jclass,
+    array: jbyteArray,
+    kind: jint,
+) -> jint {
+    // SAFETY: the environment of this thread. A JVM fills in every function.
+    let functions = unsafe { &**environment };
+    let (Some(length), Some(set_region)) = (functions.GetArrayLength, functions.SetByteArrayRegion)
+    else {
+        return FAILED;
+    };
+    // SAFETY: the environment of this thread, and an array.
+    let length = unsafe { length(environment, array) };
+    let mut made = [0; 64];
+    let Some(bytes) = made.get_mut(..length as usize) else {
+        return FAILED;
+    };
+    match kind {
+        0 => bytes.copy_from_slice(&ids::uuid4()),
+        1 => bytes.copy_from_slice(&ids::uuid7()),
+        2 => bytes.copy_from_slice(ids::ulid_text(ids::ulid()).as_bytes()),
+        _ => {
+            let mut random = [0; 32];
+            let random = &mut random[..length as usize / 2];
+            if let error @ 1.. = number(fill(random)) {
+                return error;
+            }
+            ids::write_hex(random, bytes);
+        }
+    }
+    if kind < 3 {
+        door_counters::count(Door::Java, 16);
+    }
+    // SAFETY: the same environment, an array, and `length` bytes.
+    unsafe { set_region(environment, array, 0, length, bytes.as_ptr().cast()) };
+    OK
 }
 
 /// Mixes the bytes of an array into the pools, without credit: an event for every 4 KiB.

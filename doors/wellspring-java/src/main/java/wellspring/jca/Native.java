@@ -4,7 +4,7 @@ import java.security.ProviderException;
 
 /** The functions of the native library, {@code src/main/rust/lib.rs}. */
 final class Native {
-    private static boolean isLoaded;
+    private static volatile boolean isLoaded;
 
     private Native() {}
 
@@ -13,7 +13,13 @@ final class Native {
      *
      * @throws ProviderException if there is no library for this system, or if it cannot be loaded
      */
-    static synchronized void load() {
+    static void load() {
+        if (!isLoaded) {
+            loadFirst();
+        }
+    }
+
+    private static synchronized void loadFirst() {
         if (!isLoaded) {
             LibraryFile.load();
             check(start());
@@ -45,6 +51,9 @@ final class Native {
 
     /** Puts up to 32 bytes into memory of this thread. Returns its address, or the negative of an error number. */
     static native long draw(int length);
+
+    /** Fills {@code made} with an identifier of a kind, which {@link Identifiers} numbers. */
+    static native int identify(byte[] made, int kind);
 
     static native int mix(byte[] data);
 
