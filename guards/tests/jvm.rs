@@ -5,7 +5,7 @@
 mod common;
 
 use common::{GUARDS, command, lines, names, page, same, set};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -80,6 +80,13 @@ fn copies_draw_the_same_without_the_guard_and_differ_with_it_unless_they_have_a_
     for name in kept {
         assert_eq!(alone[0][name], guarded[0][name], "{name}");
     }
+}
+
+#[test]
+fn a_generator_of_wellspring_is_left_alone_and_one_of_an_unknown_provider_gets_a_seed() {
+    let Some(folder) = built() else { return };
+    let is_seeded = copy(&folder, &page(), "providers");
+    assert_eq!(is_seeded, json!({ "Wellspring": false, "another": true }));
 }
 
 #[test]

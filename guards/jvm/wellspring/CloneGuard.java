@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
+import java.security.Provider;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -40,8 +41,8 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * A thread compares the number of the generation page (docs/generation-page.md of the project) every 10 ms. After a change
  * these get new state: every {@code Random} and {@code SplittableRandom} without a seed, {@code ThreadLocalRandom} of every
- * thread, the generators of {@code jdk.random} without a seed, and every {@code SecureRandom}; so {@code Math.random},
- * {@code Collections.shuffle} and {@code UUID.randomUUID} too.
+ * thread, the generators of {@code jdk.random} without a seed, and every {@code SecureRandom} but those of the provider
+ * {@code Wellspring}, which need none; so {@code Math.random}, {@code Collections.shuffle} and {@code UUID.randomUUID} too.
  *
  * <p>A generator with a seed keeps its sequence: the agent notes where a constructor had none, and calls of {@code setSeed}. No
  * method that draws is changed. It knows the class files of Java 17 to 23.
@@ -171,7 +172,7 @@ public final class CloneGuard {
     // -- which generators have no seed: called by constructors and by setSeed
 
     public static void note(Object generator) {
-        if (generator instanceof ThreadLocalRandom) {
+        if (generator instanceof ThreadLocalRandom || healsItself(generator)) {
             return;
         }
         synchronized (unseeded) {
@@ -181,6 +182,12 @@ public final class CloneGuard {
             Noted noted = new Noted(generator, ended);
             unseeded.put(noted, noted);
         }
+    }
+
+    /** The provider of wellspring compares the page at every read, also between two looks of this guard. */
+    private static boolean healsItself(Object generator) {
+        Provider provider = generator instanceof SecureRandom secure ? secure.getProvider() : null;
+        return provider != null && provider.getName().equals("Wellspring");
     }
 
     /** A child of a generator without a seed has none either. */

@@ -1,7 +1,11 @@
 import java.io.RandomAccessFile;
+import java.lang.ref.Reference;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
+import java.security.NoSuchAlgorithmException;
+import java.security.Provider;
 import java.security.SecureRandom;
+import java.security.SecureRandomSpi;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -25,6 +29,14 @@ public class Copies {
         if (words[1].equals("status")) {
             Object status = Class.forName("wellspring.CloneGuard").getMethod("status").invoke(null);
             System.out.println(status != null);
+            return;
+        }
+        if (words[1].equals("providers")) {
+            Seedable wellspring = new Seedable(), another = new Seedable();
+            SecureRandom[] kept = {named("Wellspring", wellspring), named("another", another)};
+            waitForGuard(words[0]);
+            System.out.println("{\"Wellspring\": " + wellspring.hasSeed + ", \"another\": " + another.hasSeed + "}");
+            Reference.reachabilityFence(kept);
             return;
         }
         Random plain = new Random(), set = new Random(), seeded = new Random(2026);
@@ -134,6 +146,40 @@ public class Copies {
         Field field = Class.forName(type).getDeclaredField(name);
         field.setAccessible(true);
         return field.get(null);
+    }
+
+    /** Knows whether it got a seed. */
+    private static final class Seedable extends SecureRandomSpi {
+        private volatile boolean hasSeed;
+
+        @Override
+        protected void engineSetSeed(byte[] seed) {
+            hasSeed = true;
+        }
+
+        @Override
+        protected void engineNextBytes(byte[] bytes) {}
+
+        @Override
+        protected byte[] engineGenerateSeed(int length) {
+            return new byte[length];
+        }
+    }
+
+    /** A generator of a provider of this name. */
+    private static SecureRandom named(String name, SecureRandomSpi generator) throws NoSuchAlgorithmException {
+        class Named extends Provider {
+            Named() {
+                super(name, "1", "");
+                putService(new Provider.Service(this, "SecureRandom", name, "", null, null) {
+                    @Override
+                    public Object newInstance(Object parameter) {
+                        return generator;
+                    }
+                });
+            }
+        }
+        return SecureRandom.getInstance(name, new Named());
     }
 
     /** Changes the page, and waits until the guard has done its work. Without a guard the class is not found. */
