@@ -21,6 +21,10 @@ use rustix::fs::{CWD, Mode, OFlags};
 /// The environment variable that holds the path of the page.
 pub const VARIABLE: &str = "WELLSPRING_REPEAT";
 
+/// The word of a page with a seed that tells it from other files, and its place.
+const MARK: u64 = u64::from_le_bytes(*b"repeated");
+const MARK_OFFSET: usize = 32;
+
 /// A library that draws. The numbers are in the names of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
@@ -39,7 +43,16 @@ pub fn write_seed(file: impl AsFd, seed: u128) -> Result<(), OsError> {
     let page = SharedPage::map_to_write(file)?;
     page.store(0, seed as u64);
     page.store(8, (seed >> 64) as u64);
+    page.store(MARK_OFFSET, MARK);
     Ok(())
+}
+
+/// Opens the page with the seed. `EINVAL` for any other file: to count in it would change it.
+fn open_page(path: &CStr) -> Result<SharedPageMut, OsError> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let page = SharedPage::map_to_write(open_at(CWD, path.to_bytes(), flags, Mode::empty())?)?;
+    let is_ours = page.word(MARK_OFFSET) == MARK;
+    is_ours.then_some(page).ok_or(OsError::new(libc::EINVAL))
 }
 
 /// The next bytes of a thread's stream.
@@ -85,7 +98,8 @@ thread_local! {
 ///
 /// # Errors
 ///
-/// `EPERM` if this process is root's, whose keys protect others; the errors of open(2) and mmap(2); `ENOMEM`.
+/// `EPERM` if this process is root's, whose keys protect others; `EINVAL` if the file has no seed; the errors of open(2) and
+/// mmap(2); `ENOMEM`.
 pub fn start(path: &CStr, library: Library) -> Result<(), OsError> {
     if STREAMS.get().is_some() {
         return Ok(());
@@ -93,11 +107,10 @@ pub fn start(path: &CStr, library: Library) -> Result<(), OsError> {
     if is_for_root() {
         return Err(OsError::new(libc::EPERM));
     }
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-    let file = open_at(CWD, path.to_bytes(), flags, Mode::empty())?;
+    let page = open_page(path)?;
     let process = Wiped::new(None).map_err(|_| OsError::new(libc::ENOMEM))?;
     STREAMS.set(Box::leak(Box::new(Streams {
-        page: SharedPage::map_to_write(file)?,
+        page,
         library,
         process,
     })));
@@ -116,7 +129,7 @@ pub fn refuse(error: OsError) -> ! {
     let reason = if error == OsError::new(libc::EPERM) {
         b"wellspring: --repeat is not for processes of root, whose keys protect others\n".as_slice()
     } else {
-        b"wellspring: --repeat: the page with the seed cannot be opened\n"
+        b"wellspring: --repeat: the page with the seed cannot be opened, or is another file\n"
     };
     // SAFETY: it writes this text, and ends the process without any code of the program.
     unsafe {
@@ -182,5 +195,30 @@ extern "C" fn in_child() {
     if let Some(streams) = STREAMS.get() {
         let number = THREAD.with(|thread| thread.next_child.get());
         streams.process[0].store(number, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+    use rustix::io::write;
+    use std::ffi::CString;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_file_without_a_seed_is_refused_and_stays_as_it_was() {
+        let file = memfd_create("letter", MemfdFlags::CLOEXEC).unwrap();
+        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+        let is_opened = || open_page(&path).is_ok();
+        assert!(!is_opened(), "an empty file");
+        write(&file, b"Dear reader").unwrap();
+        assert!(!is_opened(), "a short file");
+        ftruncate(&file, 5000).unwrap();
+        assert!(!is_opened(), "another file");
+        assert!(open_page(c"/dev/zero").is_err() && open_page(c"/tmp").is_err());
+        write_seed(&file, 7 << 64 | 9).unwrap();
+        let page = open_page(&path).unwrap();
+        assert_eq!([page.word(0), page.word(8)], [9, 7]);
     }
 }

@@ -139,7 +139,7 @@ kill $!; wait $!"#,
 }
 
 #[test]
-fn root_and_programs_with_more_rights_than_their_caller_are_refused() {
+fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused() {
     build_libraries();
     let refused = |output: &Output, status: i32, reason: &str| {
         assert_eq!(output.status.code(), Some(status), "{output:?}");
@@ -158,11 +158,40 @@ fn root_and_programs_with_more_rights_than_their_caller_are_refused() {
             .unwrap();
         refused(&output, 126, "not for processes of root");
     }
-    if can_run(&["su"]) {
+    if can_run(&["su", "python3"]) {
         let command = env!("CARGO_BIN_EXE_wellspring");
         let line = format!("{ENTER} {command} run --repeat 7 -- su");
         let output = Command::new("sh").args(["-c", &line]).output().unwrap();
         refused(&output, 2, "more rights than its caller");
+        // Nor with another file than the page, which stays as it was.
+        let letter = testkit::programs::scratch("letter").join("letter");
+        std::fs::write(&letter, "Dear reader".repeat(1000)).unwrap();
+        let library = std::path::Path::new(command).with_file_name("libwellspring_preload.so");
+        let draw = "python3 -c 'import os; os.urandom(16)'";
+        let line = format!(
+            "exec {ENTER} env WELLSPRING_REPEAT={} LD_PRELOAD={} {draw}",
+            letter.display(),
+            library.display()
+        );
+        let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+        refused(&output, 126, "is another file");
+        assert_eq!(
+            std::fs::read_to_string(&letter).unwrap(),
+            "Dear reader".repeat(1000)
+        );
+    }
+    let folder = testkit::programs::scratch("static");
+    let compiled = format!(
+        "cd {} && echo 'int main(void) {{ return 0; }}' > s.c && cc -static s.c -o s",
+        folder.display()
+    );
+    if !testkit::programs::is_success(&compiled) {
+        testkit::skipped("a static program cannot be compiled");
+    } else if can_run(&[]) {
+        let command = env!("CARGO_BIN_EXE_wellspring");
+        let line = format!("{ENTER} {command} run --repeat 7 -- {}/s", folder.display());
+        let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+        refused(&output, 2, "is static");
     }
     for wrong in [
         "run --repeat many -- true",

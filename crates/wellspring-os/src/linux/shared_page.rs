@@ -6,6 +6,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use core::time::Duration;
 use rustix::fd::AsFd;
+use rustix::fs::{FileType, fstat};
 use rustix::mm::{MapFlags, MremapFlags, ProtFlags};
 use rustix::thread::futex;
 use rustix::time::Timespec;
@@ -34,8 +35,13 @@ impl SharedPage {
     ///
     /// # Errors
     ///
-    /// The system's error.
+    /// The system's error; `EINVAL` for anything but a regular file of at least one page, whose use would end this process.
     pub fn map_to_write(file: impl AsFd) -> Result<SharedPageMut, OsError> {
+        let status = fstat(&file)?;
+        let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+        if !is_file || status.st_size < PAGE_BYTES as _ {
+            return Err(OsError::new(libc::EINVAL));
+        }
         Self::map_for(file, ProtFlags::READ | ProtFlags::WRITE).map(SharedPageMut)
     }
 

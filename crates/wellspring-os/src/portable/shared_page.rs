@@ -7,7 +7,7 @@ use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
 /// The bytes of a page that there is not: tests on Linux build what uses it.
-#[cfg(target_os = "linux")]
+#[cfg(all(test, target_os = "linux"))]
 pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// The first page of a file, shared with all processes that map it.

@@ -92,7 +92,7 @@ pub(crate) struct RunRequest {
     ///
     /// Every byte that goes through the library and the provider, keys too, follows from the seed: from a stream for each
     /// process and each thread, in the order in which they begin to draw, and for children of fork in the order of the forks.
-    /// Refused for root, and for programs with more rights than their caller.
+    /// Refused for root, for programs with more rights than their caller, and for static ones, which load no library.
     #[arg(long, value_name = "SEED", value_parser = crate::commands::bytes::seed, conflicts_with = "private_dev")]
     repeat: Option<u128>,
 

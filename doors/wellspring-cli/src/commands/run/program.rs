@@ -1,5 +1,6 @@
 //! The kinds of program that the preload library and the provider cannot reach.
 
+use rustix::fs::getxattr;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub(super) enum Kind {
     /// An ELF file that names no loader, so it loads no libraries.
     Static,
-    /// Set-user-ID or set-group-ID: the loader ignores the environment.
+    /// Set-user-ID, set-group-ID or with capabilities of its own: the loader ignores the environment.
     Privileged,
     /// Any other program, or one that cannot be read.
     Other,
@@ -22,12 +23,17 @@ const PT_INTERP: u32 = 3;
 
 const SET_IDS: u32 = 0o6000;
 
+/// The attribute of a file that gives its program capabilities.
+const CAPABILITIES: &str = "security.capability";
+
 /// Returns the kind of a program, which is looked up in PATH as a shell does.
 pub(super) fn kind(program: &OsStr) -> Kind {
     let Some(path) = find(program) else {
         return Kind::Other;
     };
-    if fs::metadata(&path).is_ok_and(|status| status.permissions().mode() & SET_IDS != 0) {
+    let has_ids = |status: fs::Metadata| status.permissions().mode() & SET_IDS != 0;
+    let has_capabilities = getxattr(&path, CAPABILITIES, &mut [0; 0]).is_ok();
+    if has_capabilities || fs::metadata(&path).is_ok_and(has_ids) {
         return Kind::Privileged;
     }
     match fs::read(&path).ok().and_then(|file| names_loader(&file)) {
@@ -85,5 +91,20 @@ mod tests {
         none[56..58].copy_from_slice(&[0, 0]);
         assert_eq!(names_loader(&none), Some(false));
         assert_eq!(kind(OsStr::new("sh")), Kind::Other);
+    }
+
+    #[test]
+    fn a_program_with_capabilities_is_one_with_more_rights() {
+        use rustix::fs::{XattrFlags, setxattr};
+        let program = testkit::programs::scratch("capabilities").join("program");
+        fs::copy("/bin/true", &program).unwrap();
+        assert_eq!(kind(program.as_os_str()), Kind::Other);
+        // Revision 2, effective: CAP_NET_RAW, as ping(8) has it.
+        let mut ping = [0; 20];
+        ping[..6].copy_from_slice(&[1, 0, 0, 2, 0, 32]);
+        if let Err(error) = setxattr(&program, CAPABILITIES, &ping, XattrFlags::empty()) {
+            return testkit::skipped(&format!("a file cannot be given capabilities: {error}"));
+        }
+        assert_eq!(kind(program.as_os_str()), Kind::Privileged);
     }
 }
