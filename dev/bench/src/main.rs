@@ -6,7 +6,8 @@
 //! ```text
 //! peers       the generators of other projects
 //! many        many threads, many engines
-//! doors       the doors for existing programs, beside what they replace
+//! doors       the doors for other languages and existing programs, beside what they replace
+//! numbers     numbers of all kinds, beside those of other crates
 //! baseline    the figures of this machine's make, of an earlier day
 //! limits      the figures that the project wants to reach
 //! regression  has wellspring become slower?
@@ -18,6 +19,7 @@ mod counts;
 mod doors;
 mod limits;
 mod many;
+mod numbers;
 mod peers;
 mod regression;
 
@@ -55,9 +57,13 @@ struct Arguments {
 #[derive(Args)]
 #[group(multiple = false)]
 struct Task {
-    /// Measure the doors for existing programs, beside what they replace
+    /// Measure the doors for other languages and existing programs, beside what they replace
     #[arg(long)]
     doors: bool,
+
+    /// Measure numbers of all kinds, beside those of other crates
+    #[arg(long)]
+    numbers: bool,
 
     /// Measure many threads and engines, each at two sizes: time and memory
     #[arg(long)]
@@ -123,6 +129,7 @@ fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
         None if task.batches => Ok(counts::batches()),
         None if task.counts || task.write_counts => counts::gate(task.write_counts),
         None if task.many => Ok(many::run().text()),
+        None if task.numbers => Ok(numbers::run().text()),
         None if task.doors => Ok(doors::table(&doors::run()).text()),
         None => measure(arguments),
     }
@@ -179,6 +186,7 @@ mod tests {
         assert_eq!(old, Some("old".into()));
         assert!(parse("--many").unwrap().task.many);
         assert!(parse("--doors").unwrap().task.doors);
+        assert!(parse("--numbers").unwrap().task.numbers);
         assert!(parse("--only latency").unwrap().only == Some(Part::Latency));
         assert!(parse("--counts").unwrap().task.counts);
         assert!(parse("").is_some());

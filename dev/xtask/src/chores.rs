@@ -198,12 +198,17 @@ pub(crate) fn bench(words: impl Iterator<Item = String>) -> Result<(), String> {
     let words: Vec<String> = words.collect();
     let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
     let counts = has(&["--counts", "--write-counts"]);
-    if counts || !has(&["--check-wanted", "--against"]) {
+    let gates = has(&["--check-wanted", "--against"]);
+    if counts || !gates {
         // The libraries that it loads.
         let doors = "build --release --locked --package wellspring-c --package wellspring-preload --package wellspring-openssl";
         run(cargo().args(doors.split(' ')))?;
     }
-    let fixed = if counts || has(&["--check-wanted", "--against"]) {
+    if !counts && !gates {
+        let server = "build --release --locked --package wellspring-pg --example ratios";
+        run(cargo().args(server.split(' ')))?;
+    }
+    let fixed = if counts || gates {
         // They compare with Rust's generators alone, so this is built without C libraries; and as a user builds a program,
         // without link-time optimisation.
         "run --profile user --locked --no-default-features --manifest-path dev/bench/Cargo.toml --"

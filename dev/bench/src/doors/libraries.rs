@@ -1,103 +1,15 @@
-//! The doors for existing programs, each beside the function that it replaces: OpenSSL's RAND_bytes, the C library's
-//! getrandom and arc4random_buf, Python's os.urandom, and the Rust call that the C library's ws_u64 makes.
-//!
-//! Both sides run in this process, in turns; Python in two processes, in turns. The libraries are those of
-//! `target/release`, which `cargo xtask bench` builds first. What is missing has no row.
+//! Functions of libraries, in this process: those of `target/release` and those that they replace.
 
-use indicatif::ProgressBar;
-use serde_json::{Value, json};
+use super::names::{
+    ARC4RANDOM, C_NUMBER, C_OWNED, GETRANDOM, RAND_LARGE, RAND_SMALL, UUID_4, UUID_7, UUID_TEXT,
+};
+use super::row::{Pair, built};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+use std::path::Path;
 use uuid::Uuid;
 use wellspring::ids;
-use wellspring_bench::format::{digits, duration};
 use wellspring_bench::generator::{Generate, Generator, Request};
-use wellspring_bench::statistics::{median, median_ratio};
-use wellspring_bench::table::Table;
-use wellspring_bench::throughput::{self, Case, Pace};
-
-/// Short turns: they are seldom interrupted, also on a busy machine.
-const PACE: Pace = Pace {
-    rounds: 101,
-    slice: Duration::from_millis(1),
-};
-
-pub(crate) const RAND_SMALL: &str = "RAND_bytes, 16 bytes";
-const RAND_LARGE: &str = "RAND_bytes, 1 MiB";
-const ARC4RANDOM: &str = "arc4random_buf(32)";
-pub(crate) const GETRANDOM: &str = "getrandom(32)";
-const PYTHON: &str = "Python os.urandom(32)";
-const PYTHON_FLOOR: &str = "Python os.urandom(32), beside os.urandom(0)";
-const UUID_4: &str = "ids::uuid4, beside Uuid::new_v4";
-const UUID_7: &str = "ids::uuid7, beside Uuid::now_v7";
-const UUID_TEXT: &str = "the text of ids::uuid4, beside that of Uuid::new_v4";
-pub(crate) const C_NUMBER: &str = "ws_u64, beside the Rust call";
-const C_OWNED: &str = "ws_rng_u64, beside the Rust call";
-
-/// How many times faster than what they replace these are to be at least.
-pub(crate) const WANTED: [(&str, f64); 4] = [
-    (RAND_SMALL, 3.0),
-    (RAND_LARGE, 2.0),
-    (ARC4RANDOM, 15.0),
-    (GETRANDOM, 15.0),
-];
-/// How many times the time of the Rust call these may take.
-pub(crate) const WANTED_COST: [(&str, f64); 2] = [(C_NUMBER, 1.5), (C_OWNED, 1.5)];
-
-/// A door, and what it replaces.
-pub(crate) struct Row {
-    pub(crate) what: &'static str,
-    door_ns: f64,
-    other_ns: f64,
-    /// The time of the other over that of the door.
-    pub(crate) ratio: f64,
-}
-
-/// A door and what it replaces, in this process.
-pub(crate) struct Pair {
-    pub(crate) what: &'static str,
-    pub(crate) door: Generator,
-    other: Generator,
-}
-
-/// Every door of this process whose library is there.
-pub(crate) fn pairs() -> Vec<Pair> {
-    let doors = [openssl(), preload(), c_library()];
-    doors.into_iter().flatten().flatten().collect()
-}
-
-/// Measures every door whose library is there.
-pub(crate) fn run() -> Vec<Row> {
-    let mut rows: Vec<Row> = pairs().iter().map(compare).collect();
-    rows.extend(python().unwrap_or_default());
-    rows.extend(identifiers().iter().map(compare));
-    rows
-}
-
-pub(crate) fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(
-        "Existing programs",
-        &["", "through the door", "without", "ratio"],
-    );
-    for row in rows {
-        table.rows.push(vec![
-            row.what.into(),
-            duration(row.door_ns),
-            duration(row.other_ns),
-            format!("{}x", digits(row.ratio)),
-        ]);
-    }
-    table.note("Medians of rounds in turns. Without: OpenSSL's default, the C library, the same Python, or the call named.")
-}
-
-pub(crate) fn json(rows: &[Row]) -> Value {
-    let row =
-        |row: &Row| json!({ "what": row.what, "door_ns": row.door_ns, "other_ns": row.other_ns });
-    rows.iter().map(row).collect()
-}
 
 /// A function that fills memory.
 struct Filling<F>(F);
@@ -123,23 +35,6 @@ impl<F: FnMut() -> u64> Generate for Number<F> {
     }
 }
 
-/// Times both in turns.
-fn compare(pair: &Pair) -> Row {
-    let case = |generator| Case {
-        generator,
-        request: generator.requests[0],
-        threads: 1,
-    };
-    let cases = [case(&pair.door), case(&pair.other)];
-    let found = throughput::run(&cases, PACE, &ProgressBar::hidden());
-    Row {
-        what: pair.what,
-        door_ns: found[0].ns_per_request(),
-        other_ns: found[1].ns_per_request(),
-        ratio: found[0].over(&found[1]),
-    }
-}
-
 /// A generator of one request, of the function that `make` makes.
 fn filling<F: FnMut(&mut [u8]) + 'static>(
     bytes: usize,
@@ -148,15 +43,10 @@ fn filling<F: FnMut(&mut [u8]) + 'static>(
     Generator::new("", &[Request::Fill(bytes)], move || Filling(make()))
 }
 
-fn number<F: FnMut() -> u64 + 'static>(make: impl Fn() -> F + Send + Sync + 'static) -> Generator {
+pub(crate) fn number<F: FnMut() -> u64 + 'static>(
+    make: impl Fn() -> F + Send + Sync + 'static,
+) -> Generator {
     Generator::new("", &[Request::Word], move || Number(make()))
-}
-
-fn built(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let path = root.join(target).join("release").join(name);
-    path.canonicalize().ok()
 }
 
 unsafe extern "C" {
@@ -184,7 +74,7 @@ impl Library {
 }
 
 /// Two contexts of OpenSSL in one process: one as it comes, one with the installed configuration.
-fn openssl() -> Option<Vec<Pair>> {
+pub(super) fn openssl() -> Option<Vec<Pair>> {
     type NewContext = extern "C" fn() -> *mut c_void;
     type Load = unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int;
     type RandBytes = unsafe extern "C" fn(*mut c_void, *mut u8, usize, c_uint) -> c_int;
@@ -198,7 +88,7 @@ fn openssl() -> Option<Vec<Pair>> {
             crypto.function::<RandBytes>("RAND_bytes_ex")?,
         )
     };
-    let text = include_str!("../../../doors/wellspring-openssl/openssl.cnf.in");
+    let text = include_str!("../../../../doors/wellspring-openssl/openssl.cnf.in");
     let text = text.replace("@module@", module.to_str()?);
     let file = std::env::temp_dir().join(format!("wellspring-bench-{}.cnf", std::process::id()));
     std::fs::write(&file, text).ok()?;
@@ -230,7 +120,7 @@ fn openssl() -> Option<Vec<Pair>> {
 }
 
 /// The preload library is only loaded here: its functions stand beside those of the C library.
-fn preload() -> Option<Vec<Pair>> {
+pub(super) fn preload() -> Option<Vec<Pair>> {
     type Getrandom = unsafe extern "C" fn(*mut c_void, usize, c_uint) -> isize;
     type Fill = unsafe extern "C" fn(*mut c_void, usize);
     let library = Library::open(&built("libwellspring_preload.so")?)?;
@@ -273,51 +163,8 @@ fn preload() -> Option<Vec<Pair>> {
     Some(pairs)
 }
 
-/// Prints the times of two calls, in nanoseconds.
-const SCRIPT: &str = "
-import os, time
-def ns(size, calls=20000):
-    call = os.urandom
-    start = time.perf_counter_ns()
-    for _ in range(calls):
-        call(size)
-    return (time.perf_counter_ns() - start) / calls
-ns(32), ns(0)
-print(min(ns(32) for _ in range(5)), min(ns(0) for _ in range(5)))
-";
-
-fn python() -> Option<Vec<Row>> {
-    const TURNS: usize = 7;
-    let library = built("libwellspring_preload.so")?;
-    let run = |is_preloaded: bool| {
-        let mut python = Command::new("python3");
-        python.args(["-I", "-c", SCRIPT]);
-        if is_preloaded {
-            python.env("LD_PRELOAD", &library);
-        }
-        let output = python.output().ok()?;
-        let text = String::from_utf8(output.stdout).ok()?;
-        let (first, second) = text.trim().split_once(' ')?;
-        Some([first.parse().ok()?, second.parse::<f64>().ok()?])
-    };
-    let (mut door, mut floor, mut other) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..TURNS {
-        let [with, nothing] = run(true)?;
-        door.push(with);
-        floor.push(nothing);
-        other.push(run(false)?[0]);
-    }
-    let row = |what, other: &[f64]| Row {
-        what,
-        door_ns: median(&door),
-        other_ns: median(other),
-        ratio: median_ratio(other, &door),
-    };
-    Some(vec![row(PYTHON, &other), row(PYTHON_FLOOR, &floor)])
-}
-
 /// Identifiers, beside those of the crate uuid.
-fn identifiers() -> [Pair; 3] {
+pub(super) fn identifiers() -> [Pair; 3] {
     let first = |id: [u8; 16]| u64::from_le_bytes(std::array::from_fn(|place| id[place]));
     let ours = |make: fn() -> [u8; 16]| number(move || move || first(make()));
     let theirs = |make: fn() -> Uuid| number(move || move || first(make().into_bytes()));
@@ -361,7 +208,7 @@ impl Drop for OwnedRng {
 }
 
 /// The C library's calls for a number, beside the Rust calls that they make.
-fn c_library() -> Option<Vec<Pair>> {
+pub(super) fn c_library() -> Option<Vec<Pair>> {
     type Draw = extern "C" fn() -> u64;
     type New = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
     let library = Library::open(&built("libwellspring_c.so")?)?;
