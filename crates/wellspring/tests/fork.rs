@@ -4,7 +4,9 @@ mod common;
 
 use common::door::{Door, engine};
 use common::process::{self, Fork, Shared};
-use common::repeats::{assert_no_value_twice, assert_nothing_in_common};
+#[cfg(target_os = "linux")]
+use common::repeats::assert_no_value_twice;
+use common::repeats::assert_nothing_in_common;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Error, Mode};
@@ -148,6 +150,7 @@ fn a_child_of_an_engine_that_has_only_a_seed_is_not_seeded() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_line_of_two_hundred_children_takes_no_more_memory_than_one() {
     const LINE: usize = 200;
@@ -172,6 +175,7 @@ fn a_line_of_two_hundred_children_takes_no_more_memory_than_one() {
     assert!(last <= early + 4, "{early} mappings became {last}");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_fork_in_a_handler_in_the_middle_of_megabytes_leaves_two_different_reads() {
     use common::timer::{Timer, handle};

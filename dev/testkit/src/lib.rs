@@ -12,9 +12,9 @@
 //! stepping   a signal handler at every instruction of a piece of code
 //! ```
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub mod counted;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub mod filter;
 #[cfg(unix)]
 pub mod memory;
@@ -23,9 +23,9 @@ pub mod process;
 #[cfg(unix)]
 pub mod programs;
 pub mod repeats;
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod stepping;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub mod timer;
 
 /// Says that a test did not run, and why.

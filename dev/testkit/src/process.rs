@@ -32,7 +32,9 @@ impl Fork {
             match self {
                 Fork::Library => libc::fork(),
                 // As macOS wipes a child, fork(3) alone is promised all: see SECURITY.md.
-                Fork::RawClone if cfg!(wellspring_test_at_fork) => libc::fork(),
+                #[cfg(any(wellspring_test_at_fork, not(target_os = "linux")))]
+                Fork::RawClone => libc::fork(),
+                #[cfg(all(target_os = "linux", not(wellspring_test_at_fork)))]
                 Fork::RawClone => {
                     libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as pid_t
                 }
