@@ -3,6 +3,8 @@
 //! The text above the table gives folders letters: ``W is `crates/wellspring/tests/` ``. The cell of a promise names
 //! files after such a letter, up to the next semicolon: ``W `limits.rs`, `modes.rs`; C `loom.rs` ``. Without a letter a
 //! name is a path in the repository. Words with a space or `=` are commands.
+//!
+//! In the table of other systems, ``P: W `fork.rs` `` says that a chore runs this test.
 
 use super::fault::Fault;
 use std::collections::BTreeMap;
@@ -11,6 +13,13 @@ const DOCUMENT: &str = "SECURITY.md";
 
 /// The first line of a table of promises.
 const HEAD: &str = "| promise | shown by |";
+
+/// The first words of the table of other systems; the marks in it, and the chores that run the tests after such a mark.
+const OTHER_HEAD: &str = "| promise | FreeBSD";
+const CHORES: [(&str, &str); 2] = [
+    ("P: ", "dev/xtask/src/systems.rs"),
+    ("V: ", "dev/xtask/src/windows.rs"),
+];
 
 /// Checks the document. `files` are all files of the repository.
 pub(super) fn check(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
@@ -28,6 +37,17 @@ pub(super) fn check(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
             if let Some(note) = wrong(&path, files) {
                 fault(line, note);
             }
+        }
+    }
+    for (line, path, chore) in run_elsewhere(text, &folders) {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let name = name.trim_end_matches(".rs");
+        let words = files.get(chore).into_iter();
+        let mut words = words.flat_map(|text| text.split([' ', '"', '\n']));
+        if !words.any(|word| word == name) {
+            fault(line, format!("{chore} does not run {path}"));
+        } else if let Some(note) = wrong(&path, files) {
+            fault(line, note);
         }
     }
     for (line, path) in module_tests(text) {
@@ -60,6 +80,28 @@ fn cells(text: &str) -> Vec<(usize, &str)> {
         }
     }
     cells
+}
+
+/// The tests in the table of other systems: the number of the line, the path, and the chore that is to run it.
+fn run_elsewhere(
+    text: &str,
+    folders: &BTreeMap<String, String>,
+) -> Vec<(usize, String, &'static str)> {
+    let lines = (1..).zip(text.lines());
+    let table = lines
+        .skip_while(|(_, line)| !line.starts_with(OTHER_HEAD))
+        .take_while(|(_, line)| line.starts_with('|'));
+    let mut found = Vec::new();
+    for (number, line) in table {
+        for cell in line.split(" | ") {
+            for (mark, chore) in CHORES {
+                let (_, tests) = cell.split_once(mark).unwrap_or_default();
+                let paths = paths(tests, folders).into_iter();
+                found.extend(paths.map(|path| (number, path, chore)));
+            }
+        }
+    }
+    found
 }
 
 /// The paths that a cell names.
@@ -119,6 +161,8 @@ mod tests {
             ("doors/c/tests/torture.rs", "#[test]"),
             ("vectors/x.txt", ""),
             ("kernel/tests/early.c", ""),
+            ("dev/xtask/src/systems.rs", "\"--test fork --test common\""),
+            ("dev/xtask/src/windows.rs", ""),
         ];
         let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
         let mut faults = Vec::new();
@@ -131,6 +175,29 @@ mod tests {
         let good = "| **Fork.** A; b | W `fork.rs`; D `c/tests/torture.rs`; known: `vectors/`; `cargo xtask rig` |\n\n\
             Its tests are in\n`kernel/tests/`: `early.c` (phases).\n\nOther `text.c`.\n";
         assert_eq!(notes(good), [""; 0]);
+    }
+
+    #[test]
+    fn a_test_on_another_system_is_one_that_a_chore_runs() {
+        let head = "\n| promise | FreeBSD | Windows |\n|---|---|---|\n";
+        let row = |cells: &str| notes(&format!("{head}| **A** | {cells} |\n"));
+        assert_eq!(row("yes, `mlock`. P: W `fork.rs` | none"), [""; 0]);
+        for (bad, note) in [
+            (
+                "yes. P: W `churn.rs` | none",
+                "dev/xtask/src/systems.rs does not run a/tests/churn.rs",
+            ),
+            (
+                "none | yes. V: W `fork.rs`",
+                "dev/xtask/src/windows.rs does not run a/tests/fork.rs",
+            ),
+            (
+                "yes. P: W `common.rs` | none",
+                "a/tests/common.rs has no test",
+            ),
+        ] {
+            assert_eq!(row(bad), [note], "{bad}");
+        }
     }
 
     #[test]
