@@ -184,9 +184,8 @@ fn with_page_and_without() -> Option<[Engine; 2]> {
         builder.build().expect("there was memory for others")
     };
     // The engine keeps its mapping of the file.
-    let page = GenerationPage::create(&path).ok()?;
+    let _page = GenerationPage::create(&path).ok()?;
     let engines = [engine(&path), engine(&none)];
-    drop(page);
     let _ = std::fs::remove_file(&path);
     Some(engines)
 }

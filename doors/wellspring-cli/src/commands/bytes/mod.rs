@@ -16,7 +16,9 @@ mod progress;
 mod summary;
 mod workers;
 
-pub(crate) use args::{BytesRequest, seed};
+pub(crate) use args::BytesRequest;
+#[cfg(target_os = "linux")]
+pub(crate) use args::seed;
 
 use crate::failure::{Failure, say};
 use crate::output::Output;

@@ -9,7 +9,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often the timer fires: 20 000 times a second.
-const INTERVAL_US: libc::suseconds_t = 50;
+const INTERVAL: libc::timeval = libc::timeval {
+    tv_sec: 0,
+    tv_usec: 50,
+};
+const NEVER: libc::timeval = libc::timeval {
+    tv_sec: 0,
+    tv_usec: 0,
+};
 const TEST_TIME: Duration = Duration::from_millis(250);
 
 /// The bytes that a handler draws: enough that a tap is refilled in every few handlers.
@@ -67,7 +74,7 @@ extern "C" fn draw(_signal: libc::c_int) {
     let place = HANDLERS.fetch_add(1, Ordering::Relaxed);
     if place >= MAX_HANDLERS {
         // On a slow machine a handler takes longer than the timer's interval, and the read below would never go on.
-        set_interval(0);
+        set_interval(NEVER);
     }
     if let Some(words) = DRAWN.chunks(DRAW_WORDS).nth(place) {
         for (word, bytes) in words.iter().zip(bytes.as_chunks().0) {
@@ -94,7 +101,7 @@ impl Timer {
             return Err(broken("a handler", Error::last_os_error()));
         }
         let timer = Self { before };
-        if set_interval(INTERVAL_US) {
+        if set_interval(INTERVAL) {
             return Ok(timer);
         }
         Err(broken("a timer", Error::last_os_error()))
@@ -103,18 +110,14 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        set_interval(0);
+        set_interval(NEVER);
         // SAFETY: restores what `start` found, after the timer has ended: a signal that was already sent is delivered
         // when that system call returns.
         unsafe { libc::sigaction(libc::SIGALRM, &raw const self.before, null_mut()) };
     }
 }
 
-fn set_interval(microseconds: libc::suseconds_t) -> bool {
-    let interval = libc::timeval {
-        tv_sec: 0,
-        tv_usec: microseconds,
-    };
+fn set_interval(interval: libc::timeval) -> bool {
     let timer = libc::itimerval {
         it_interval: interval,
         it_value: interval,
