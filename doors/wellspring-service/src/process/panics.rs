@@ -1,5 +1,6 @@
 //! A panic ends a part that others can be without, or the process. Never a thread alone: its clients would wait without end.
 
+use super::signals::{signal_thread, this_thread};
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
@@ -11,12 +12,16 @@ pub(crate) fn isolated<R>(work: impl FnOnce() -> R) -> Option<R> {
 /// Does work that the service cannot be without. A panic in it ends the process by SIGABRT: the manager of services starts
 /// it again.
 pub(crate) fn ends_process<R>(work: impl FnOnce() -> R) -> R {
-    isolated(work).unwrap_or_else(|| std::process::abort())
+    isolated(work).unwrap_or_else(|| {
+        signal_thread(this_thread(), libc::SIGABRT);
+        std::process::abort()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::sandbox::restrict_calls;
     use std::env::{current_exe, var_os};
     use std::os::unix::process::ExitStatusExt;
     use std::process::Command;
@@ -28,6 +33,7 @@ mod tests {
         const NAME: &str = "process::panics::tests::a_panic_in_a_thread_ends_the_process_and_one_that_is_isolated_does_not";
         const MARK: &str = "WELLSPRING_PANIC_ENDS_PROCESS";
         if var_os(MARK).is_some() {
+            restrict_calls().unwrap();
             assert_eq!(isolated(|| -> u32 { panic!("isolated") }), None);
             assert_eq!(ends_process(|| isolated(|| 7)), Some(7));
             println!("goes on");

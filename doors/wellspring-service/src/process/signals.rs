@@ -1,4 +1,4 @@
-//! SIGHUP, SIGUSR1, SIGTERM and SIGINT as a descriptor for poll(2).
+//! SIGHUP, SIGUSR1, SIGTERM and SIGINT as a descriptor for poll(2), and signals to threads of this process.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -20,6 +20,19 @@ const SIGNALS: [(libc::c_int, Order); 4] = [
     (libc::SIGTERM, Order::End),
     (libc::SIGINT, Order::End),
 ];
+
+/// The kernel's number of this thread.
+pub(crate) fn this_thread() -> libc::pid_t {
+    // SAFETY: it takes nothing and cannot fail.
+    unsafe { libc::gettid() }
+}
+
+/// Signals a thread of this process by tgkill(2), which names the process. abort(3) and pthread_kill(3) of musl use tkill(2),
+/// which does not, so that the sandbox refuses it.
+pub(crate) fn signal_thread(thread: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: the arguments are numbers. If there is no such thread the kernel says so.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, signal) };
+}
 
 /// The signals, blocked in this thread and in all that it starts.
 #[derive(Debug)]

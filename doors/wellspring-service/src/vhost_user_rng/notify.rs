@@ -4,6 +4,7 @@
 //! the other end may fill the counter in between, and would stop the thread that serves all guests. So another thread
 //! looks once a second whether a call takes longer than that, and interrupts it by a signal.
 
+use crate::process::signals::{signal_thread, this_thread};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
@@ -16,8 +17,7 @@ const SIGNAL: libc::c_int = libc::SIGUSR2;
 /// The calls of one thread.
 #[derive(Debug, Default)]
 pub(super) struct GuestCalls {
-    /// As a number: musl makes it a pointer, which no other thread may have.
-    thread: OnceLock<usize>,
+    thread: OnceLock<libc::pid_t>,
     /// Odd during a call; each call adds 2.
     calls: AtomicU64,
     /// The number of calls when [`Self::interrupt_if_stuck`] looked last.
@@ -30,7 +30,7 @@ impl GuestCalls {
     /// Makes this thread the one that calls.
     pub(super) fn answer_here(&self) -> io::Result<()> {
         // SAFETY: an action of zeros is one without flags: no SA_RESTART, so that the signal ends a wait. The handler
-        // has the type of a handler without SA_SIGINFO. pthread_self cannot fail.
+        // has the type of a handler without SA_SIGINFO.
         unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
             libc::sigemptyset(&raw mut action.sa_mask);
@@ -38,8 +38,8 @@ impl GuestCalls {
             if libc::sigaction(SIGNAL, &raw const action, core::ptr::null_mut()) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            let _ = self.thread.set(libc::pthread_self() as usize);
         }
+        let _ = self.thread.set(this_thread());
         Ok(())
     }
 
@@ -66,8 +66,7 @@ impl GuestCalls {
         let calls = self.calls.load(Relaxed);
         let is_stuck = calls % 2 == 1 && self.seen.swap(calls, Relaxed) == calls;
         if let Some(thread) = self.thread.get().filter(|_| is_stuck) {
-            // SAFETY: the caller keeps the thread from being joined during this call, so its number is valid.
-            unsafe { libc::pthread_kill(*thread as libc::pthread_t, SIGNAL) };
+            signal_thread(*thread, SIGNAL);
         }
     }
 }
@@ -75,6 +74,7 @@ impl GuestCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::sandbox::restrict_calls;
     use rustix::event::{EventfdFlags, eventfd};
     use std::os::fd::AsFd;
     use std::sync::Arc;
@@ -82,6 +82,7 @@ mod tests {
 
     #[test]
     fn a_call_that_waits_is_interrupted_and_a_full_counter_is_not_called() {
+        restrict_calls().unwrap();
         let full = eventfd(0, EventfdFlags::empty()).unwrap();
         rustix::io::write(&full, &(u64::MAX - 1).to_ne_bytes()).unwrap();
         let calls = Arc::new(GuestCalls::default());
