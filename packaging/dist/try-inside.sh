@@ -1,5 +1,6 @@
 #!/bin/sh
-# What try.sh runs in the new Debian.
+# What try.sh runs in the new Debian, as a service of its systemd.
+# shellcheck disable=SC2086
 set -eu
 say() { printf '\n-- %s\n' "$*"; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -10,23 +11,27 @@ files() {
         \) -prune -o -print | sort
 }
 use() { echo "deb [signed-by=/key.gpg] file:/$1 ./" > /etc/apt/sources.list.d/wellspring.list && apt-get update -qq; }
+apt() { apt-get -qq -y "$@" > /tmp/apt.log 2>&1 || fail "apt-get $*: $(tail -n 40 /tmp/apt.log)"; }
+is_up() {
+    systemctl is-active --quiet "$@" || fail "$(systemctl --no-pager --full status "$@"; journalctl --no-pager --lines=40)"
+}
+# Waits until the client has more answers than now.
+answered() {
+    answers=$(cat /tmp/answers)
+    while [ "$(cat /tmp/answers)" = "$answers" ]; do
+        kill -0 "$client" || fail "the client ended"
+        sleep 0.1
+    done
+}
 packages="wellspring wellspringd libwellspring0 libwellspring-dev wellspring-preload libssl-provider-wellspring
     python3-wellspring"
-# The command of the unit, with the folder that systemd would make.
-serve() {
-    install -d -o wellspring -m 700 /var/lib/wellspringd
-    STATE_DIRECTORY=/var/lib/wellspringd /usr/bin/wellspringd 2>> /tmp/service.log &
-    for _ in $(seq 100); do [ ! -S /run/wellspring/egd.sock ] || return 0; sleep 0.1; done
-    fail "the service does not start: $(cat /tmp/service.log)"
-}
 
 say "apt install of the older version"
 use old
-# shellcheck disable=SC2086
-apt-get install -qq -y systemd $packages > /tmp/apt.log 2>&1 || fail "$(cat /tmp/apt.log)"
-apt-get purge -qq -y $packages > /dev/null 2>&1
+apt install $packages
+apt purge $packages
 files > /tmp/before
-apt-get install -qq -y $packages > /tmp/apt.log 2>&1 || fail "$(cat /tmp/apt.log)"
+apt install $packages
 dpkg-query -W -f '${Package} ${Version}\n' $packages
 id wellspring
 
@@ -35,47 +40,69 @@ wellspring bytes 32 --hex
 python3 -c 'import wellspring; print(wellspring.token_bytes(16).hex())'
 wellspring run --report -- python3 -c 'import os; os.urandom(32)' 2>&1 | tail -n 2
 
-say "the service, and a client that stays connected"
-serve
+say "the service, which apt started, and a client that connects again when it is disconnected, and is never refused"
+is_up wellspringd.service
+is_up wellspringd.socket
+wellspringd status | head -n 3
 cat > /tmp/client.py <<'END'
 import os, socket, time
-client = socket.socket(socket.AF_UNIX)
-client.settimeout(20)
-client.connect("/run/wellspring/egd.sock")
-answers = 0
+answers = connections = 0
 while not os.path.exists("/tmp/end"):
-    client.sendall(b"\x02\x20")
-    data = client.recv(32, socket.MSG_WAITALL)
-    assert len(data) == 32, "the service ended the connection"
-    answers += 1
-    open("/tmp/answers", "w").write(str(answers))
-    time.sleep(0.05)
-print(answers, "answers on one connection")
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(60)
+    client.connect("/run/wellspring/egd.sock")
+    connections += 1
+    try:
+        while not os.path.exists("/tmp/end"):
+            client.sendall(b"\x02\x20")
+            if len(client.recv(32, socket.MSG_WAITALL)) < 32:
+                break
+            answers += 1
+            with open("/tmp/answers.new", "w") as file:
+                print(answers, "answers,", connections, "connections", file=file)
+            os.rename("/tmp/answers.new", "/tmp/answers")
+            time.sleep(0.05)
+    except ConnectionError:
+        pass
 END
+echo none > /tmp/answers
 python3 /tmp/client.py &
 client=$!
-while [ ! -s /tmp/answers ]; do kill -0 $client && sleep 0.1; done
+answered
 
 say "apt upgrade, with an edited conffile; first interrupted after the files were unpacked"
 echo '# edited' >> /etc/wellspring/wellspring.toml
 use new
 dpkg --unpack /new/wellspringd_*.deb > /dev/null
 dpkg --audit | head -n 4
-kill -0 $client || fail "the client lost its connection"
+answered
 dpkg --configure -a > /dev/null
-apt-get upgrade -qq -y > /tmp/apt.log 2>&1 || fail "$(cat /tmp/apt.log)"
+answered
+apt upgrade
 dpkg-query -W -f '${Package} ${Version}\n' $packages
 grep -q '^# edited' /etc/wellspring/wellspring.toml || fail "the conffile lost its change"
+answered
 touch /tmp/end
-wait $client || fail "the client lost its connection"
+wait $client || fail "the client was refused"
+cat /tmp/answers
+is_up wellspringd.service
+is_up wellspringd.socket
 wellspringd status | head -n 3
-ls -l /proc/"$(pgrep -o wellspringd)"/exe | sed 's/.*-> //'
-kill -TERM "$(pgrep -o wellspringd)"
-while pgrep wellspringd > /dev/null; do sleep 0.1; done
-serve
-wellspringd status | head -n 1
-kill -TERM "$(pgrep -o wellspringd)"
-while pgrep wellspringd > /dev/null; do sleep 0.1; done
+program=$(readlink "/proc/$(systemctl show --property=MainPID --value wellspringd)/exe")
+[ "$program" = /usr/bin/wellspringd ] || fail "the service runs $program"
+
+say "the units that are off until somebody enables them"
+systemctl enable --now wellspring-seed
+is_up wellspring-seed
+ls -l /var/lib/wellspring
+# This one and the service exclude each other.
+systemctl start wellspring-generation
+is_up wellspring-generation
+wellspring generation show
+! systemctl is-active --quiet wellspringd.service || fail "two writers of the page"
+systemctl stop wellspring-generation
+systemctl start wellspringd
+is_up wellspringd.service
 
 say "the wheel, in an environment of its own"
 python3 -m venv /venv
@@ -83,24 +110,32 @@ python3 -m venv /venv
 /venv/bin/python -c 'import wellspring; print(wellspring.__file__, wellspring.token_bytes(8).hex())'
 
 say "apt purge; what is left"
-wellspring seed save /var/lib/wellspring/seed 2> /dev/null || { mkdir -m 700 -p /var/lib/wellspring &&
-    wellspring seed save /var/lib/wellspring/seed; }
-# shellcheck disable=SC2086
-apt-get purge -qq -y $packages > /tmp/apt.log 2>&1 || fail "$(cat /tmp/apt.log)"
+apt purge $packages
 files > /tmp/after
-diff /tmp/before /tmp/after | grep '^>' | grep -v __pycache__ || true
+diff /tmp/before /tmp/after | grep '^[<>]' | grep -v __pycache__ > /tmp/left || true
+cat /tmp/left
 ls -d /run/wellspring 2> /dev/null || echo "/run/wellspring is gone"
-[ "$(diff /tmp/before /tmp/after | grep '^>' | grep -v __pycache__ | sort)" = "> /var/lib/wellspring
-> /var/lib/wellspring/seed" ] || fail "more is left"
+[ "$(cat /tmp/left)" = "> /var/lib/wellspring
+> /var/lib/wellspring/seed" ] || fail "more is left, or something is missing"
+units=$(systemctl list-units --no-legend 'wellspring*')
+[ -z "$units" ] || fail "units are left: $units"
 
-if [ "$1" = dkms ]; then
+# Where the suite has the server of Debian 12.
+if apt-cache show postgresql-15 > /dev/null 2>&1; then
+    say "the extension, in a server"
+    apt install postgresql-15-wellspring
+    is_up postgresql@15-main
+    runuser -u postgres -- psql -qAtc 'CREATE EXTENSION wellspring_pg' -c "SELECT ws_uuid7(), encode(ws_bytes(16), 'hex')"
+fi
+
+if [ "${1:-}" = dkms ]; then
     say "dkms with the newest headers"
-    apt-get install -qq -y linux-headers-amd64 wellspring-dkms > /tmp/apt.log 2>&1 || fail "$(tail -n 40 /tmp/apt.log)"
+    apt install linux-headers-amd64 wellspring-dkms
     dkms status
     for module in wellspring wellspring_crypto; do
         find /usr/lib/modules -name "$module.ko*" | grep . || fail "no module: $(cat /tmp/apt.log)"
     done
-    apt-get purge -qq -y wellspring-dkms > /dev/null 2>&1
+    apt purge wellspring-dkms
     [ -z "$(find /usr/lib/modules /usr/src -name 'wellspring*')" ] || fail "dkms left something"
 fi
 echo "all of it worked"

@@ -1,21 +1,17 @@
 #!/usr/bin/env bash
-# try.sh OUT SUITE [dkms]: what a person does with the packages of OUT, in a new Debian of a suite (bookworm, sid): install, a
-# key, the service, an upgrade from an older version with the service running and a client connected, an interrupted upgrade,
-# the wheel, purge, and what is left. With "dkms" the module for the suite's newest headers. `cargo xtask dist try` calls it,
-# as root. With "archive" for the suite: try-archive.sh.
+# try.sh OUT SUITE [dkms]: what a person does with the packages of OUT, in a new Debian of a suite (bookworm, sid) that
+# systemd-nspawn boots: install, a key, the services, an upgrade from an older version with the service running and a client
+# connected, an interrupted upgrade, the wheel, purge, and what is left. With "dkms" the module for the suite's newest headers.
+# `cargo xtask dist try` calls it, as root. With "archive" for the suite: try-archive.sh.
 set -euo pipefail
 out=$(cd "$1" && pwd) suite=$2 has_dkms=${3:-}
 here=$(cd "$(dirname "$0")" && pwd)
 [ "$suite" != archive ] || exec "$here/try-archive.sh" "$out"
 root=$(mktemp -d)
-if [ -z "${in_namespace:-}" ]; then
-    rmdir "$root"
-    in_namespace=1 exec unshare --mount --pid --fork --kill-child "$0" "$@"
-fi
-trap 'umount --lazy --recursive "$root"/{proc,dev,run}; rm -rf --one-file-system "$root"' EXIT
+trap 'rm -rf --one-file-system "$root"' EXIT
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-with=ca-certificates,python3,python3-venv,procps
+with=ca-certificates,python3,python3-venv,procps,systemd,systemd-sysv
 mmdebstrap --quiet --variant=minbase --include="$with" --aptopt='Acquire::Check-Valid-Until "false"' \
     --aptopt='Acquire::Check-Date "false"' --aptopt='APT::Install-Recommends "false"' "$suite" "$root" \
     "deb [signed-by=$keyring] http://deb.debian.org/debian $suite main"
@@ -41,11 +37,21 @@ done
 gpgconf --kill all
 rm -r "$GNUPGHOME"
 
-cp /etc/resolv.conf "$root/etc/"
-mount -t proc proc "$root/proc"
-mount --rbind /dev "$root/dev"
-mount --make-rslave "$root/dev"
-mount -t tmpfs tmpfs "$root/run"
 cp "$here/try-inside.sh" "$root/try-inside.sh"
-env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
-    chroot "$root" sh /try-inside.sh "$has_dkms"
+# Nothing but this test uses apt.
+ln -s /dev/null "$root/etc/systemd/system/apt-daily.timer"
+ln -s /dev/null "$root/etc/systemd/system/apt-daily-upgrade.timer"
+cat > "$root/etc/systemd/system/try.service" << END
+[Unit]
+SuccessAction=exit
+FailureAction=exit
+[Service]
+Type=oneshot
+Environment=HOME=/root DEBIAN_FRONTEND=noninteractive
+ExecStart=/bin/sh /try-inside.sh $has_dkms
+StandardOutput=tty
+StandardError=tty
+END
+# The version of systemd in sid needs cgroups of version 2. The container's status is that of try.service.
+SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 systemd-nspawn --quiet --register=no --keep-unit --console=read-only --directory="$root" \
+    --boot systemd.show_status=no systemd.wants=try.service | tr -d '\r'

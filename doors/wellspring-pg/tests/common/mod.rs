@@ -33,7 +33,7 @@ fn installed() -> Option<PathBuf> {
     }
     let place = folder.display();
     let made = Command::new("make")
-        .args(["-s", "install", "with_llvm=no"])
+        .args(["-s", "install"])
         .arg(format!("DESTDIR={place}/root"))
         .arg(format!(
             "PG_CPPFLAGS=-I{DOOR}/../wellspring-c/include -Wall -Werror -Wno-declaration-after-statement"
