@@ -91,7 +91,7 @@ wellspringd status | head -n 3
 program=$(readlink "/proc/$(systemctl show --property=MainPID --value wellspringd)/exe")
 [ "$program" = /usr/bin/wellspringd ] || fail "the service runs $program"
 
-say "the units that are off until somebody enables them"
+say "the units that are off until an administrator enables them"
 systemctl enable --now wellspring-seed
 is_up wellspring-seed
 ls -l /var/lib/wellspring

@@ -22,7 +22,8 @@ cp "$out"/debian/* "$root/new"
 cp "$out"/*manylinux*x86_64.whl "$root/wheels"
 for package in "$root"/new/*.deb; do
     dpkg-deb -R "$package" "$root/unpacked"
-    sed -i 's/0\.1\.0-1/0.0.9-1/' "$root/unpacked/DEBIAN/control"
+    version=$(dpkg-deb -f "$package" Version)
+    sed -i "s/$version/0.0.9-1/" "$root/unpacked/DEBIAN/control"
     dpkg-deb --build "$root/unpacked" "$root/old" > /dev/null
     rm -r "$root/unpacked"
 done
