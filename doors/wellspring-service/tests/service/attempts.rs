@@ -214,11 +214,23 @@ fn read_parent() -> io::Result<()> {
     }
 }
 
+/// By the system call itself: musl's mmap says that there is no memory where the kernel refuses.
 fn map(access: i32) -> io::Result<()> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
+    let (access, none) = (access as usize, usize::MAX);
     // SAFETY: a new mapping, which nothing uses.
-    let start = unsafe { libc::mmap(core::ptr::null_mut(), 4096, access, flags, -1, 0) };
-    if start == libc::MAP_FAILED {
+    let start = unsafe {
+        libc::syscall(
+            libc::SYS_mmap,
+            0_usize,
+            4096_usize,
+            access,
+            flags,
+            none,
+            0_usize,
+        )
+    };
+    if start == -1 {
         return Err(io::Error::last_os_error());
     }
     Ok(())

@@ -86,7 +86,13 @@ fn the_requests_of_random_4_are_answered() {
     let file = fs::File::open(mount.join("random")).unwrap();
     let mut bits = 0_i32;
     // SAFETY: the request writes an int.
-    let asked = unsafe { libc::ioctl(file.as_raw_fd(), 0x8004_5200, &raw mut bits) };
+    let asked = unsafe {
+        libc::ioctl(
+            file.as_raw_fd(),
+            0x8004_5200_u32 as libc::Ioctl,
+            &raw mut bits,
+        )
+    };
     assert_eq!((asked, bits), (0, 256));
     let before = service.status()["generation"].as_u64().unwrap();
     // SAFETY: the request takes no argument.
