@@ -4,6 +4,7 @@
 //! request   the command line
 //! steps     steps that the tests of all machines take
 //! tests     all tests of the module
+//! dm_crypt  dm-crypt by the module's cipher
 //! dkms      the module by dkms
 //! uml       its tests as KUnit suites in User Mode Linux
 //! boots     boots after the first: load, read, unload
@@ -21,6 +22,7 @@
 mod boots;
 mod counts;
 mod dkms;
+mod dm_crypt;
 mod events;
 mod failures;
 mod hibernation;
@@ -44,13 +46,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Tests in `kernel/tests` that load the module, and a file that two of them read. The first runs the others.
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 11] = [
     "guest.sh",
     "early.sh",
     "trace.sh",
     "flood.sh",
     "load.sh",
     "failslab.sh",
+    "dm-crypt.sh",
     "suspend.sh",
     "hibernate.sh",
     "resume.sh",
@@ -219,6 +222,9 @@ impl<'a> Rig<'a> {
             .script("reload", tests::RELOAD)?
             .script("functions", memory::FUNCTIONS)?
             .script("wait-for-notice", events::WAIT_FOR_NOTICE)?;
+        if self.processor == Processor::X86_64 {
+            files = dm_crypt::files(cache, kernel, files)?;
+        }
         for script in SCRIPTS {
             files = files.copy(
                 &format!("bin/{script}"),

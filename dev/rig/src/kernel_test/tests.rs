@@ -1,6 +1,7 @@
 //! All tests of the module in one machine: load it, run its tests by `kernel-test`, load and unload it
 //! while programs read, look for leaks, power off.
 
+use super::dm_crypt;
 use super::steps::{
     CHECK, LOAD, LOAD_NEEDED, lockdep_still_checks, look_for_leaks, look_for_races, races,
     stop_scans, succeeded,
@@ -76,6 +77,7 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
     let last = check.text.lines().last().unwrap_or_default();
     let last = last.trim_start_matches("# Totals: ").to_owned();
     succeeded(&mut guest, &check)?;
+    let dm_crypt = dm_crypt::drill(&mut guest)?;
     let locks = bench(&mut guest)?;
     // The first times fill the allocators' stores.
     reload(&mut guest, WARM_UP)?;
@@ -110,7 +112,7 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
         "not there"
     };
     Ok(format!(
-        "{last}; {reloads} reloads under load, {grown} KiB left; kmemleak: {kmemleak}{races}{locks}"
+        "{last}; {dm_crypt}; {reloads} reloads under load, {grown} KiB left; kmemleak: {kmemleak}{races}{locks}"
     ))
 }
 
