@@ -86,6 +86,13 @@ pub struct Counts {
     pub threads: u64,
 }
 
+/// The word of a page of counters that tells it from other files, and its place.
+const MARK: u64 = u64::from_le_bytes(*b"counters");
+const MARK_OFFSET: usize = 8;
+
+/// The bytes of a page that are used.
+const USED_BYTES: usize = 64 + 32 * Door::ALL.len();
+
 /// The page of counters. Word 0 counts the programs that loaded the preload library.
 #[derive(Debug)]
 pub struct DoorCounters {
@@ -123,15 +130,26 @@ impl DoorCounters {
         first.map_or_else(|faster| faster, |_| new)
     }
 
-    /// Opens and maps the page that [`VARIABLE`] names.
+    /// Opens and maps the page that [`VARIABLE`] names: one of counters, or a new one, which is all zeros.
     ///
     /// # Errors
     ///
-    /// Like [`map`](Self::map), and the error of open(2).
+    /// Like [`map`](Self::map), and the error of open(2); `EINVAL` for any other file, which counts would change.
     pub fn open(path: &CStr) -> Result<Self, OsError> {
         // Without NONBLOCK a pipe under this name would stop the program.
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-        Self::map(open_at(CWD, path.to_bytes(), flags, Mode::empty())?)
+        let counters = Self::map(open_at(CWD, path.to_bytes(), flags, Mode::empty())?)?;
+        let is_new = (0..USED_BYTES)
+            .step_by(8)
+            .all(|offset| counters.page.word(offset) == 0);
+        if is_new {
+            counters.page.store(MARK_OFFSET, MARK);
+        }
+        // After the look at the counts: another program may have begun to count meanwhile.
+        let is_ours = counters.page.word(MARK_OFFSET) == MARK;
+        is_ours
+            .then_some(counters)
+            .ok_or(OsError::new(libc::EINVAL))
     }
 
     /// Counts a program. Returns the number of programs counted so far, with this one.
@@ -258,8 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn a_device_and_a_missing_file_are_refused() {
+    fn a_device_another_file_and_a_missing_one_are_refused() {
         assert!(DoorCounters::open(c"/dev/null").is_err());
+        let letter = memfd_create("letter", MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&letter, 5000).unwrap();
+        rustix::io::write(&letter, b"Dear reader").unwrap();
+        let path = CString::new(format!("/proc/self/fd/{}", letter.as_raw_fd())).unwrap();
+        assert!(DoorCounters::open(&path).is_err(), "another file");
         assert!(DoorCounters::open(c"/nonexistent/counters").is_err());
     }
 }
