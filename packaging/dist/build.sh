@@ -99,7 +99,7 @@ deb() {
         --no-check-builddeps --unsigned-changes) > "$work/deb.log" 2>&1 || { cat "$work/deb.log"; exit 1; }
     mv "$work"/*.deb "$out/debian"
     # The project has no address for post yet, and no bug number in Debian.
-    lintian --allow-root --profile debian --fail-on warning \
+    lintian --allow-root --profile debian --fail-on error,warning \
         --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog,initial-upload-closes-no-bugs "$out"/debian/*.deb
     (
         cd "$out/debian"
