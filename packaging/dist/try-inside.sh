@@ -121,7 +121,7 @@ units=$(systemctl list-units --no-legend 'wellspring*')
 [ -z "$units" ] || fail "units are left: $units"
 
 # Where the suite has the server of Debian 12.
-if apt-cache show postgresql-15 > /dev/null 2>&1; then
+if apt-cache policy postgresql-15 | grep -q 'Candidate: [0-9]'; then
     say "the extension, in a server"
     apt install postgresql-15-wellspring
     is_up postgresql@15-main

@@ -24,7 +24,7 @@ for package in "$root"/new/*.deb; do
     dpkg-deb -R "$package" "$root/unpacked"
     version=$(dpkg-deb -f "$package" Version)
     sed -i "s/$version/0.0.9-1/" "$root/unpacked/DEBIAN/control"
-    dpkg-deb --build "$root/unpacked" "$root/old" > /dev/null
+    dpkg-deb -Znone --build "$root/unpacked" "$root/old" > /dev/null
     rm -r "$root/unpacked"
 done
 export GNUPGHOME=$root/root/.gnupg
@@ -39,9 +39,10 @@ gpgconf --kill all
 rm -r "$GNUPGHOME"
 
 cp "$here/try-inside.sh" "$root/try-inside.sh"
-# Nothing but this test uses apt.
-ln -s /dev/null "$root/etc/systemd/system/apt-daily.timer"
-ln -s /dev/null "$root/etc/systemd/system/apt-daily-upgrade.timer"
+# Nothing but this test uses apt and the console.
+for unit in apt-daily.timer apt-daily-upgrade.timer console-getty.service; do
+    ln -s /dev/null "$root/etc/systemd/system/$unit"
+done
 cat > "$root/etc/systemd/system/try.service" << END
 [Unit]
 SuccessAction=exit
