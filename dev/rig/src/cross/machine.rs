@@ -1,8 +1,9 @@
 //! An aarch64 machine with Debian's kernel: what QEMU's user mode has not. The vDSO's getrandom, tracing, seccomp(2), the flags
 //! of mappings, signals, and four NUMA nodes.
 
+use super::service::{MODULES, answers};
 use super::step::{Step, count_passed};
-use crate::guest::{Cache, Files, Processor, Qemu, Result, Table, arm64_image, failed, run};
+use crate::guest::{Cache, Files, Processor, Qemu, Result, Table, arm64_kernel, failed, run};
 use crate::machines::{MachineSetup, node_memory};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +12,10 @@ use std::time::Duration;
 const TESTS: &str = "test --no-run --quiet --message-format=json --package wellspring --package wellspring-os \
     --test copies --test faults --test faults_of_parts --test fork --test hot_path --test memory --test modes \
     --test sandbox --test shortage --test soundness --test thread_exit --test wipe_at_fork";
+
+/// The service, and a client of it.
+const SERVICE: &str =
+    "build --package wellspring-service --package wellspring-client --bins --example draw";
 
 /// The C library that the programs are linked with.
 const LIBRARIES: [&str; 4] = [
@@ -26,12 +31,17 @@ const TEST: Duration = Duration::from_secs(1200);
 /// Adds the rows.
 pub(super) fn add_rows(table: &mut Table, step: &Step, cache: &Cache) -> Result {
     let qemu = Qemu::fetch_for_arm64(cache)?;
-    let kernel = arm64_image(cache)?;
+    let kernel = arm64_kernel(cache)?;
     let programs = programs(&run(&mut step.command(TESTS, "true"))?);
+    step.cargo(SERVICE)?;
+    let built = step.built();
     let folder = cache.fresh("rig-arm64")?;
     let libraries = LIBRARIES.map(|name| Path::new("/usr/aarch64-linux-gnu/lib").join(name));
     let files = Files::of(Processor::Arm64, cache, "arm64")?
-        .copy("bin/wellspring", &step.built().join("wellspring"))?
+        .copy("bin/wellspring", &built.join("wellspring"))?
+        .copy("bin/wellspringd", &built.join("wellspringd"))?
+        .copy("bin/draw", &built.join("examples/draw"))?
+        .contents("needed", &kernel.modules(cache, &[], &MODULES)?)?
         .collect("lib", &libraries)?
         .collect("tests", &programs)?;
     let setup = MachineSetup {
@@ -41,8 +51,12 @@ pub(super) fn add_rows(table: &mut Table, step: &Step, cache: &Cache) -> Result 
         initramfs: files.write(folder.join("initramfs"))?,
         folder,
     };
-    table.add_outcome("aarch64 machine", tests(&setup, &kernel, &programs))?;
-    table.add_outcome("aarch64 memory of 4 nodes", node_memory(&setup, &kernel))
+    table.add_outcome("aarch64 service", answers(&setup, &kernel))?;
+    table.add_outcome("aarch64 machine", tests(&setup, &kernel.image, &programs))?;
+    table.add_outcome(
+        "aarch64 memory of 4 nodes",
+        node_memory(&setup, &kernel.image),
+    )
 }
 
 fn tests(setup: &MachineSetup, kernel: &Path, programs: &[PathBuf]) -> Result<String> {

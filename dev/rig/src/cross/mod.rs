@@ -5,6 +5,7 @@
 //! step     a command of cargo, or of the project's own, for another processor
 //! doors    the doors on aarch64, with Debian's programs for it
 //! machine  an aarch64 machine with a kernel of its own, also with four nodes
+//! service  the service in that machine
 //! ```
 //!
 //! It needs the standard library of a target (rustup target add), and a C compiler and C library of Debian for it, which
@@ -13,6 +14,7 @@
 
 mod doors;
 mod machine;
+mod service;
 mod step;
 
 use crate::guest::{Cache, Result, Stop, Table, qemu_user, run};

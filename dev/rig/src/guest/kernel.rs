@@ -149,9 +149,9 @@ impl Kernel {
     }
 }
 
-/// The image of Debian's kernel 6.12 for arm64.
-pub(crate) fn arm64_image(cache: &Cache) -> Result<PathBuf> {
-    Kernel::fetch(cache, Release::V6_12_ARM64).map(|kernel| kernel.image)
+/// Debian's kernel 6.12 for arm64.
+pub(crate) fn arm64_kernel(cache: &Cache) -> Result<Kernel> {
+    Kernel::fetch(cache, Release::V6_12_ARM64)
 }
 
 /// Checks that the module's files have no circles: its script reads the symbols of the object files.

@@ -59,7 +59,7 @@ pub(crate) use command::{Guards, Programs, guards, kernel_test};
 pub(crate) use compiler::Compiler;
 pub(crate) use console::{Excuse, unless_half_patched};
 pub(crate) use files::Files;
-pub(crate) use kernel::{Kernel, arm64_image};
+pub(crate) use kernel::{Kernel, arm64_kernel};
 pub(crate) use openssl::{openssl, openssl_tests};
 pub(crate) use outcome::{Result, Stop, at, failed, verdict};
 pub(crate) use packages::debian_files;

@@ -66,7 +66,7 @@ impl HostService {
 }
 
 /// The counter of a door in a status: objects of JSON whose keys are in the order of the alphabet.
-fn door_bytes(status: &str, door: &str) -> Option<u64> {
+pub(crate) fn door_bytes(status: &str, door: &str) -> Option<u64> {
     let name = format!("\"name\":\"{door}\",\"open_now\"");
     let object = status.split('{').find(|object| object.contains(&name))?;
     let (_, rest) = object.split_once("\"bytes\":")?;

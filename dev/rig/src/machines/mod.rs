@@ -23,8 +23,10 @@ use crate::guest::{
     Cache, Files, Kernel, Processor, Programs, Qemu, Release, Result, Table, Vm, failed,
 };
 use clones::Notice;
+pub(crate) use host::door_bytes;
 pub(crate) use nodes::memory as node_memory;
 use runtimes::Order;
+pub(crate) use service::{READ_BYTES, check, hexadecimal, start_service};
 pub(crate) use setup::MachineSetup;
 use std::path::Path;
 

@@ -17,7 +17,7 @@ const LOAD: &str =
     "for file in /needed/* /module-needs/*; do [ ! -e $file ] || insmod $file || break; done";
 
 /// The bytes that a guest reads at once.
-const READ_BYTES: usize = 4096;
+pub(crate) const READ_BYTES: usize = 4096;
 
 /// A repetition shorter than this is chance.
 const PIECE_BYTES: usize = 8;
@@ -203,7 +203,7 @@ fn read(guest: &mut Guest) -> Result<Vec<u8>> {
 }
 
 /// The output of a command of the guest.
-fn hexadecimal(guest: &mut Guest, command: &str) -> Result<Vec<u8>> {
+pub(crate) fn hexadecimal(guest: &mut Guest, command: &str) -> Result<Vec<u8>> {
     let text = guest.must(&format!(
         "{command} | hexdump -v -e '16/1 \"%02x\" \"\\n\"'"
     ))?;
@@ -217,7 +217,7 @@ fn hexadecimal(guest: &mut Guest, command: &str) -> Result<Vec<u8>> {
 }
 
 /// Fails if a block of 16 bytes comes twice, or is zero.
-fn check(bytes: &[u8]) -> Result {
+pub(crate) fn check(bytes: &[u8]) -> Result {
     let blocks: HashSet<&[u8]> = bytes.chunks_exact(16).collect();
     if blocks.len() != bytes.len() / 16 || blocks.contains(&[0; 16][..]) {
         return failed("a block of 16 bytes is zero or comes twice");
@@ -249,7 +249,7 @@ fn module_seeds(setup: &MachineSetup, kernel: &Path, initramfs: &Path) -> Result
     let mut guest = boot()?;
     guest.must("mke2fs -F -I 256 /dev/nvme0n1 >/dev/null 2>&1")?;
     guest.must(&format!("{MOUNT} && mkdir -m 700 /mnt/private"))?;
-    start(
+    start_service(
         &mut guest,
         "seeds of 2 nodes of the kernel module are saved",
     )?;
@@ -270,7 +270,7 @@ fn module_seeds(setup: &MachineSetup, kernel: &Path, initramfs: &Path) -> Result
     let mut guest = boot()?;
     guest.must(MOUNT)?;
     let credited = "2 nodes of the kernel module got a seed: a seed, credited 256 bits";
-    start(&mut guest, credited)?;
+    start_service(&mut guest, credited)?;
     start_again_after_a_kill(&mut guest)?;
     end(&mut guest, "TERM")?;
     guest.must("umount /mnt")?;
@@ -281,14 +281,14 @@ fn module_seeds(setup: &MachineSetup, kernel: &Path, initramfs: &Path) -> Result
 }
 
 /// Starts the service in a guest, and waits for these words.
-fn start(guest: &mut Guest, words: &str) -> Result {
+pub(crate) fn start_service(guest: &mut Guest, words: &str) -> Result {
     guest.must(&START.replace("WORDS", words)).map(drop)
 }
 
 /// Within a boot, a seed is mixed in without credit.
 fn start_again_after_a_kill(guest: &mut Guest) -> Result {
     end(guest, "KILL")?;
-    start(
+    start_service(
         guest,
         "2 nodes of the kernel module got a seed: a seed, not credited",
     )
