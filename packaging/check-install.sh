@@ -29,7 +29,12 @@ packaging/install.sh install /usr "$root" > /dev/null
 # The lists of Debian's packages name files that exist, and each file that was installed.
 sed -e '/^#/d' -e 's/ .*//' -e 's|${DEB_HOST_MULTIARCH}/||' packaging/debian/*.install packaging/debian/not-installed |
     while read -r pattern; do
-        case $pattern in usr/*) from=$root/ ;; *) from= ;; esac
+        case $pattern in
+            # The Makefile of the extension installs these.
+            usr/*/postgresql/*) continue ;;
+            usr/*) from=$root/ ;;
+            *) from= ;;
+        esac
         # shellcheck disable=SC2086
         find $from$pattern ! -type d 2> /dev/null || [ "${pattern##*.}" = jar ] || fail "packaging/debian names $pattern"
     done > "$units/listed"
