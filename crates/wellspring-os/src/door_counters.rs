@@ -3,7 +3,7 @@
 
 use crate::descriptor::open_at;
 use crate::memory::Wiped;
-use crate::once_box::{OnceBox, OnceRef};
+use crate::once_box::OnceBox;
 use crate::os_error::OsError;
 use crate::shared_page::{SharedPage, SharedPageMut};
 use core::cell::Cell;
@@ -209,16 +209,15 @@ pub fn variable(name: &str) -> Option<&'static CStr> {
 }
 
 /// The counters of this library, if a report was asked for.
-static COUNTERS: OnceRef<DoorCounters> = OnceRef::new();
+static COUNTERS: OnceBox<DoorCounters> = OnceBox::new();
 
 /// From now on [`count`] counts on the page at `path`. `None` if it counts already, or if the page cannot be opened.
 pub fn start(path: &CStr) -> Option<&'static DoorCounters> {
     if COUNTERS.get().is_some() {
         return None;
     }
-    let counters = Box::leak(Box::new(DoorCounters::open(path).ok()?));
-    COUNTERS.set(counters);
-    Some(counters)
+    // Several threads may load the provider at once.
+    COUNTERS.set(DoorCounters::open(path).ok()?)
 }
 
 /// Counts a call that returned this many bytes, if [`start`] found a page.
@@ -235,6 +234,7 @@ mod tests {
     use crate::shared_page::PAGE_BYTES;
     use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
     use std::os::fd::AsRawFd;
+    use std::sync::Barrier;
 
     #[test]
     fn what_one_mapping_counts_another_reads() {
@@ -268,7 +268,21 @@ mod tests {
         let file = memfd_create("counters", MemfdFlags::CLOEXEC).unwrap();
         ftruncate(&file, PAGE_BYTES as u64).unwrap();
         let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
-        assert!(start(&path).is_some());
+        let together = Barrier::new(8);
+        let started = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    together.wait();
+                    started.fetch_add(start(&path).is_some().into(), Ordering::Relaxed);
+                });
+            }
+        });
+        assert_eq!(
+            started.into_inner(),
+            1,
+            "one of 8 threads that start at once"
+        );
         assert!(start(&path).is_none(), "a second start");
         count(Door::Java, 7);
         let counts = DoorCounters::map(&file).unwrap().counts(Door::Java);

@@ -49,37 +49,44 @@ impl<T: Send + Sync> OnceBox<T> {
         }
     }
 
+    /// Keeps this value, if there is none yet. Returns `None`, and drops this one, if there is one.
+    pub fn set(&self, value: T) -> Option<&'static T> {
+        let _signals = SignalsBlocked::new();
+        self.publish(value).ok()
+    }
+
     #[cold]
     #[inline(never)]
     fn try_make<E>(&self, make: fn() -> Result<T, E>) -> Result<&'static T, E> {
         let _signals = SignalsBlocked::new();
-        make().map(|value| self.publish(value))
+        make().map(|value| self.first(value))
     }
 
     #[cold]
     #[inline(never)]
     fn make(&self, make: fn() -> T) -> &'static T {
         let _signals = SignalsBlocked::new();
-        self.publish(make())
+        self.first(make())
     }
 
-    /// Keeps the value, unless another thread was faster.
-    fn publish(&self, value: T) -> &'static T {
+    /// This value, or that of a thread that was faster.
+    fn first(&self, value: T) -> &'static T {
+        self.publish(value).unwrap_or_else(|faster| faster)
+    }
+
+    /// Keeps the value, unless another thread was faster: then the error is that thread's.
+    fn publish(&self, value: T) -> Result<&'static T, &'static T> {
         let mine = Box::into_raw(Box::new(value));
         let null = ptr::null_mut();
-        let first = match self
+        let published = self
             .0
-            .compare_exchange(null, mine, Ordering::AcqRel, Ordering::Acquire)
-        {
-            Ok(_) => mine,
-            Err(first) => {
-                // SAFETY: made a moment ago, and not published.
-                drop(unsafe { Box::from_raw(mine) });
-                first
-            }
-        };
-        // SAFETY: published, so it is never freed or changed.
-        unsafe { &*first }
+            .compare_exchange(null, mine, Ordering::AcqRel, Ordering::Acquire);
+        if published.is_err() {
+            // SAFETY: made a moment ago, and not published.
+            drop(unsafe { Box::from_raw(mine) });
+        }
+        // SAFETY: published, so neither is ever freed or changed.
+        unsafe { published.map(|_| &*mine).map_err(|faster| &*faster) }
     }
 }
 
@@ -124,6 +131,7 @@ impl<T: Sync> Default for OnceRef<T> {
 mod tests {
     use super::*;
     use core::sync::atomic::AtomicU32;
+    use std::sync::Arc;
 
     #[test]
     fn every_thread_gets_the_same_value() {
@@ -138,6 +146,16 @@ mod tests {
                 .collect()
         });
         assert!(values.iter().all(|&value| value == get()));
+    }
+
+    #[test]
+    fn the_first_value_stays_and_a_later_one_is_dropped() {
+        static ONCE: OnceBox<Arc<u32>> = OnceBox::new();
+        let (first, second) = (Arc::new(1), Arc::new(2));
+        assert_eq!(ONCE.set(first.clone()), Some(&first));
+        assert_eq!(ONCE.set(second.clone()), None);
+        assert_eq!(ONCE.get(), Some(&first));
+        assert_eq!(Arc::strong_count(&second), 1);
     }
 
     #[test]

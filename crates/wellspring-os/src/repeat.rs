@@ -7,7 +7,7 @@
 
 use crate::descriptor::open_at;
 use crate::memory::Wiped;
-use crate::once_box::OnceRef;
+use crate::once_box::OnceBox;
 use crate::os_error::OsError;
 use crate::shared_page::{SharedPage, SharedPageMut};
 use crate::system::fork;
@@ -73,7 +73,7 @@ struct Streams {
     process: Wiped<[AtomicU64; 2]>,
 }
 
-static STREAMS: OnceRef<Streams> = OnceRef::new();
+static STREAMS: OnceBox<Streams> = OnceBox::new();
 
 struct Thread {
     process: Cell<u64>,
@@ -109,12 +109,15 @@ pub fn start(path: &CStr, library: Library) -> Result<(), OsError> {
     }
     let page = open_page(path)?;
     let process = Wiped::new(None).map_err(|_| OsError::new(libc::ENOMEM))?;
-    STREAMS.set(Box::leak(Box::new(Streams {
+    let streams = Streams {
         page,
         library,
         process,
-    })));
-    fork::at_fork(before_fork, after_fork, in_child);
+    };
+    // Several threads may load the provider at once, and two handlers would number a child twice.
+    if STREAMS.set(streams).is_some() {
+        fork::at_fork(before_fork, after_fork, in_child);
+    }
     Ok(())
 }
 
