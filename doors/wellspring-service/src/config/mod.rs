@@ -202,8 +202,7 @@ pub struct LimitsSection {
     pub connections: Bounded<1, 100_000, 4096>,
     /// Connections of one user, root excepted.
     pub connections_per_user: Bounded<1, 100_000, 1024>,
-    /// The most bytes a second that one user may draw from sockets; 0: no limit. Root and the device files have no
-    /// limit.
+    /// The most bytes a second that one user may draw, from sockets, device files and as guests; 0: no limit. Root has none.
     pub bytes_per_second_per_user: u64,
     /// The most bytes a second that one guest may draw by vhost-user; 0: no limit. It holds for guests of root, too.
     pub bytes_per_second_per_guest: Bounded<0, { i64::MAX as u64 }, { 1 << 20 }>,
