@@ -26,15 +26,15 @@ void ws_aes_key_init(struct ws_aes_key *key, const u8 bytes[WS_KEY_BYTES])
 
 /* Not inlined: the library's key takes up to 500 bytes of the stack. */
 static noinline void fill_scalar(const struct ws_aes_key *key, struct ws_counter counter,
-				 u8 *destination, unsigned int bytes)
+				 u8 *destination, unsigned int len)
 {
 	struct aes_enckey expanded;
 	u8 output[BLOCK_BYTES];
 
 	/* It fails only for a key of another length. */
 	WARN_ON_ONCE(aes_prepareenckey(&expanded, (const u8 *)key->words, WS_KEY_BYTES));
-	while (bytes) {
-		unsigned int step = min(bytes, BLOCK_BYTES);
+	while (len) {
+		unsigned int step = min(len, BLOCK_BYTES);
 		__le64 block[2] = {
 			cpu_to_le64(counter.low),
 			cpu_to_le64(counter.high),
@@ -44,7 +44,7 @@ static noinline void fill_scalar(const struct ws_aes_key *key, struct ws_counter
 		memcpy(destination, output, step);
 		ws_counter_add(&counter, 1);
 		destination += step;
-		bytes -= step;
+		len -= step;
 	}
 	memzero_explicit(output, sizeof(output));
 	memzero_explicit(&expanded, sizeof(expanded));
@@ -71,9 +71,9 @@ static void blocks_simd(const u32 *round_keys, enum ws_backend backend,
 
 /* In an FPU section. */
 static void fill_simd(struct ws_aes_key *key, enum ws_backend backend,
-		      struct ws_counter counter, u8 *destination, unsigned int bytes)
+		      struct ws_counter counter, u8 *destination, unsigned int len)
 {
-	unsigned int blocks = bytes / BLOCK_BYTES, rest = bytes % BLOCK_BYTES;
+	unsigned int blocks = len / BLOCK_BYTES, rest = len % BLOCK_BYTES;
 	u8 last[BLOCK_BYTES];
 
 	if (!key->is_expanded)
@@ -92,15 +92,15 @@ static void fill_simd(struct ws_aes_key *key, enum ws_backend backend,
 
 bool ws_aes_fill(struct ws_aes_key *key, enum ws_backend backend,
 		 const struct ws_counter *from, u8 *destination,
-		 unsigned int bytes)
+		 unsigned int len)
 {
 	struct ws_simd simd;
 
 	if (backend == WS_SCALAR || !ws_simd_begin(&simd)) {
-		fill_scalar(key, *from, destination, bytes);
+		fill_scalar(key, *from, destination, len);
 		return backend == WS_SCALAR || !simd.is_refused;
 	}
-	fill_simd(key, backend, *from, destination, bytes);
+	fill_simd(key, backend, *from, destination, len);
 	ws_simd_end(&simd);
 	return true;
 }

@@ -18,6 +18,6 @@ void ws_aes_key_init(struct ws_aes_key *key, const u8 bytes[WS_KEY_BYTES]);
  */
 bool ws_aes_fill(struct ws_aes_key *key, enum ws_backend backend,
 		 const struct ws_counter *from, u8 *destination,
-		 unsigned int bytes);
+		 unsigned int len);
 
 #endif

@@ -64,11 +64,11 @@ static bool is_hex(const u8 *bytes, const char *expected)
 	return !strcmp(hex, expected);
 }
 
-static bool has_digest(const u8 *bytes, size_t length, const char *expected)
+static bool has_digest(const u8 *bytes, size_t len, const char *expected)
 {
 	u8 digest[SHA256_DIGEST_SIZE];
 
-	sha256(bytes, length, digest);
+	sha256(bytes, len, digest);
 	return is_hex(digest, expected);
 }
 
@@ -88,19 +88,19 @@ static bool stream_is_right(struct scratch *scratch, enum ws_backend backend,
 }
 
 static void read_generator(struct ws_generator *generator, bool concurrent,
-			   u8 *destination, size_t bytes)
+			   u8 *destination, size_t len)
 {
 	struct ws_reservation reservation;
 
 	do {
-		size_t step = concurrent ? bytes :
-			      ws_canonical_bytes(generator->cipher, bytes);
+		size_t step = concurrent ? len :
+			      ws_canonical_bytes(generator->cipher, len);
 
 		ws_generator_reserve(generator, step, &reservation);
 		ws_reservation_generate(&reservation, destination, step);
 		destination += step;
-		bytes -= step;
-	} while (bytes);
+		len -= step;
+	} while (len);
 }
 
 static bool fortuna_is_right(struct scratch *scratch,

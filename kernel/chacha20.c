@@ -30,70 +30,70 @@ static void set_state(struct ws_chacha_state *state, const u32 *key,
 	state->x[15] = upper_32_bits(counter->high);
 }
 
-/* The bytes until word 12 wraps, at most @bytes. */
+/* The bytes until word 12 wraps, at most @len bytes. */
 static unsigned int bytes_until_carry(const struct ws_counter *counter,
-				      unsigned int bytes)
+				      unsigned int len)
 {
 	u64 blocks = (1ULL << 32) - lower_32_bits(counter->low);
 
-	return min_t(u64, bytes, blocks * BLOCK_BYTES);
+	return min_t(u64, len, blocks * BLOCK_BYTES);
 }
 
 static void fill_scalar(const u32 *key, const struct ws_counter *from,
-			u8 *destination, unsigned int bytes)
+			u8 *destination, unsigned int len)
 {
 	struct ws_counter counter = *from;
 	struct ws_chacha_state state;
 	u8 block[BLOCK_BYTES];
 
-	while (bytes) {
-		unsigned int step = min(bytes, BLOCK_BYTES);
+	while (len) {
+		unsigned int step = min(len, BLOCK_BYTES);
 
 		set_state(&state, key, &counter);
 		ws_chacha20_block(&state, block);
 		memcpy(destination, block, step);
 		ws_counter_add(&counter, 1);
 		destination += step;
-		bytes -= step;
+		len -= step;
 	}
 	memzero_explicit(block, sizeof(block));
 	memzero_explicit(&state, sizeof(state));
 }
 
 static void fill_library(const u32 *key, const struct ws_counter *from,
-			 u8 *destination, unsigned int bytes)
+			 u8 *destination, unsigned int len)
 {
 	struct ws_counter counter = *from;
 	struct ws_chacha_state state;
 
-	memset(destination, 0, bytes);
-	while (bytes) {
-		unsigned int step = bytes_until_carry(&counter, bytes);
+	memset(destination, 0, len);
+	while (len) {
+		unsigned int step = bytes_until_carry(&counter, len);
 
 		set_state(&state, key, &counter);
 		ws_chacha20(&state, destination, step);
 		ws_counter_add(&counter, ws_blocks(WS_CHACHA20, step));
 		destination += step;
-		bytes -= step;
+		len -= step;
 	}
 	memzero_explicit(&state, sizeof(state));
 }
 
 bool ws_chacha20_fill(const u32 key[WS_KEY_BYTES / 4], enum ws_backend backend,
 		      const struct ws_counter *from, u8 *destination,
-		      unsigned int bytes)
+		      unsigned int len)
 {
 	struct ws_simd simd;
 
 	/* The library uses no SIMD for one block, so there is no section to refuse. */
-	if (backend == WS_SCALAR || bytes <= BLOCK_BYTES) {
-		fill_scalar(key, from, destination, bytes);
+	if (backend == WS_SCALAR || len <= BLOCK_BYTES) {
+		fill_scalar(key, from, destination, len);
 		return true;
 	}
 	if (ws_simd_guard(&simd))
-		fill_library(key, from, destination, bytes);
+		fill_library(key, from, destination, len);
 	else
-		fill_scalar(key, from, destination, bytes);
+		fill_scalar(key, from, destination, len);
 	ws_simd_unguard(&simd);
 	return !simd.is_refused;
 }

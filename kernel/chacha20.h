@@ -10,6 +10,6 @@
  */
 bool ws_chacha20_fill(const u32 key[WS_KEY_BYTES / 4], enum ws_backend backend,
 		      const struct ws_counter *from, u8 *destination,
-		      unsigned int bytes);
+		      unsigned int len);
 
 #endif

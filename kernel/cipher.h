@@ -48,9 +48,9 @@ static inline unsigned int ws_block_bytes(enum ws_cipher cipher)
 	return cipher == WS_AES256 ? 16 : 64;
 }
 
-static inline u64 ws_blocks(enum ws_cipher cipher, size_t bytes)
+static inline u64 ws_blocks(enum ws_cipher cipher, size_t len)
 {
-	return DIV_ROUND_UP((u64)bytes, ws_block_bytes(cipher));
+	return DIV_ROUND_UP((u64)len, ws_block_bytes(cipher));
 }
 
 #endif

@@ -35,9 +35,9 @@ struct ws_chacha_state {
 };
 
 static inline void ws_chacha20(struct ws_chacha_state *state, u8 *data,
-			       unsigned int bytes)
+			       unsigned int len)
 {
-	ws_arch_chacha20_crypt((void *)state, data, data, bytes);
+	ws_arch_chacha20_crypt((void *)state, data, data, len);
 }
 
 static inline void ws_chacha20_block(struct ws_chacha_state *state, u8 *block)

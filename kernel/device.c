@@ -43,15 +43,15 @@ static ssize_t device_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		return error;
 	ws_bounce_init(&bounce, iov_iter_count(to), flags_of(iocb));
 	do {
-		size_t bytes = min(iov_iter_count(to), bounce.capacity);
+		size_t len = min(iov_iter_count(to), bounce.capacity);
 		size_t copied;
 
-		error = wellspring_get_bytes(bounce.bytes, bytes);
+		error = wellspring_get_bytes(bounce.bytes, len);
 		if (error)
 			break;
-		copied = copy_to_iter(bounce.bytes, bytes, to);
+		copied = copy_to_iter(bounce.bytes, len, to);
 		done += copied;
-		if (copied < bytes) {
+		if (copied < len) {
 			error = -EFAULT;
 			break;
 		}

@@ -30,23 +30,23 @@ WS_EXPORT_FOR_TEST(ws_generator_init);
  * FreeBSD we look at the counter.
  */
 void ws_generator_reseed(struct ws_generator *generator, const void *seed,
-			 size_t bytes)
+			 size_t len)
 {
 	static const u8 zero_block[64];
 	size_t key_bytes = ws_generator_is_seeded(generator) ? WS_KEY_BYTES : 0;
 
 	ws_sha_d256(generator->key, zero_block, sizeof(zero_block),
-		    generator->key, key_bytes, seed, bytes);
+		    generator->key, key_bytes, seed, len);
 	ws_counter_add(&generator->counter, 1);
 }
 WS_EXPORT_FOR_TEST(ws_generator_reseed);
 
 /* FreeBSD's page. With AES a partial last block is a step by itself. */
-size_t ws_canonical_bytes(enum ws_cipher cipher, size_t bytes)
+size_t ws_canonical_bytes(enum ws_cipher cipher, size_t len)
 {
-	if (cipher == WS_AES256 && bytes >= ws_block_bytes(WS_AES256))
-		bytes = round_down(bytes, ws_block_bytes(WS_AES256));
-	return min_t(size_t, bytes, CANONICAL_BYTES);
+	if (cipher == WS_AES256 && len >= ws_block_bytes(WS_AES256))
+		len = round_down(len, ws_block_bytes(WS_AES256));
+	return min_t(size_t, len, CANONICAL_BYTES);
 }
 WS_EXPORT_FOR_TEST(ws_canonical_bytes);
 
@@ -56,11 +56,11 @@ WS_EXPORT_FOR_TEST(ws_canonical_bytes);
  * random_fortuna_read_concurrent, which makes the same bytes: copy K and C, step C over
  * all blocks that the request will use, and take the new K from the keystream after them.
  */
-void ws_generator_reserve(struct ws_generator *generator, size_t bytes,
+void ws_generator_reserve(struct ws_generator *generator, size_t len,
 			  struct ws_reservation *reservation)
 {
 	struct ws_keystream *keystream = &reservation->keystream;
-	u64 blocks = ws_blocks(generator->cipher, bytes);
+	u64 blocks = ws_blocks(generator->cipher, len);
 
 	ws_keystream_init(keystream, generator->cipher, generator->key,
 			  &generator->counter);
@@ -82,7 +82,7 @@ WS_EXPORT_FOR_TEST(ws_generator_reserve);
  * keeps one key for any length.
  */
 void ws_reservation_generate(struct ws_reservation *reservation,
-			     void *destination, size_t bytes)
+			     void *destination, size_t len)
 {
 	struct ws_keystream *keystream = &reservation->keystream;
 	size_t limit = keystream->cipher == WS_AES256 ? WS_KEY_LIMIT_BYTES :
@@ -90,16 +90,16 @@ void ws_reservation_generate(struct ws_reservation *reservation,
 	struct ws_counter counter;
 	u8 key[WS_KEY_BYTES];
 
-	while (bytes > limit) {
+	while (len > limit) {
 		ws_keystream_fill(keystream, destination, limit);
 		destination += limit;
-		bytes -= limit;
+		len -= limit;
 		ws_keystream_fill(keystream, key, sizeof(key));
 		counter = keystream->counter;
 		ws_keystream_init(keystream, keystream->cipher, key, &counter);
 		memzero_explicit(key, sizeof(key));
 	}
-	ws_keystream_fill(keystream, destination, bytes);
+	ws_keystream_fill(keystream, destination, len);
 	ws_keystream_wipe(keystream);
 }
 WS_EXPORT_FOR_TEST(ws_reservation_generate);

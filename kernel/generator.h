@@ -31,18 +31,18 @@ static inline bool ws_generator_is_seeded(const struct ws_generator *generator)
 }
 
 void ws_generator_reseed(struct ws_generator *generator, const void *seed,
-			 size_t bytes);
+			 size_t len);
 /*
  * A canonical read takes a new key after at most 4096 bytes. So it is a row of
- * reservations: this is the length of the next one, when @bytes are wanted still. A read
+ * reservations: this is the length of the next one, when @len bytes are wanted still. A read
  * of 0 bytes reserves once.
  */
-size_t ws_canonical_bytes(enum ws_cipher cipher, size_t bytes);
-/* Sets @bytes of output aside, to be made later without the generator. */
-void ws_generator_reserve(struct ws_generator *generator, size_t bytes,
+size_t ws_canonical_bytes(enum ws_cipher cipher, size_t len);
+/* Sets @len bytes of output aside, to be made later without the generator. */
+void ws_generator_reserve(struct ws_generator *generator, size_t len,
 			  struct ws_reservation *reservation);
 /* Makes the reserved output, once, and wipes the reservation. */
 void ws_reservation_generate(struct ws_reservation *reservation,
-			     void *destination, size_t bytes);
+			     void *destination, size_t len);
 
 #endif

@@ -66,12 +66,12 @@ static void absorb_event(const struct ws_event *event)
 			      ws_source_count(event->source, event->credit_bits));
 }
 
-static void absorb_data(enum ws_source source, const void *data, size_t bytes,
+static void absorb_data(enum ws_source source, const void *data, size_t len,
 			u32 credit_bits)
 {
 	struct ws_event event;
 
-	ws_event_init(&event, source, data, bytes, credit_bits);
+	ws_event_init(&event, source, data, len, credit_bits);
 	absorb_event(&event);
 	memzero_explicit(&event, sizeof(event));
 }
@@ -80,11 +80,11 @@ static void draw_source(enum ws_source source, size_t wanted)
 {
 	u8 sample[WS_SAMPLE_BYTES];
 	u32 credit_bits_per_byte;
-	size_t bytes, done;
+	size_t len, done;
 
-	bytes = ws_source_draw(source, sample, wanted, &credit_bits_per_byte);
-	for (done = 0; done < bytes; done += WS_EVENT_BYTES) {
-		size_t step = min_t(size_t, bytes - done, WS_EVENT_BYTES);
+	len = ws_source_draw(source, sample, wanted, &credit_bits_per_byte);
+	for (done = 0; done < len; done += WS_EVENT_BYTES) {
+		size_t step = min_t(size_t, len - done, WS_EVENT_BYTES);
 
 		absorb_data(source, sample + done, step,
 			    credit_bits_per_byte * step);
@@ -92,10 +92,10 @@ static void draw_source(enum ws_source source, size_t wanted)
 	memzero_explicit(sample, sizeof(sample));
 }
 
-static void absorb_mixed(const void *data, size_t bytes, u32 credit_bits)
+static void absorb_mixed(const void *data, size_t len, u32 credit_bits)
 {
 	ws_source_count(WS_SOURCE_MIX, credit_bits);
-	ws_accumulator_mix(&accumulator, data, bytes, credit_bits);
+	ws_accumulator_mix(&accumulator, data, len, credit_bits);
 }
 
 static void drain_cpu(int cpu, bool may_wait)
@@ -148,13 +148,13 @@ static bool seed_now(void)
 	return given;
 }
 
-static int order(const void *data, size_t bytes, u32 credit_bits)
+static int order(const void *data, size_t len, u32 credit_bits)
 {
 	bool given;
 
 	mutex_lock(&pools_lock);
-	if (bytes)
-		absorb_mixed(data, bytes, credit_bits);
+	if (len)
+		absorb_mixed(data, len, credit_bits);
 	given = seed_now();
 	mutex_unlock(&pools_lock);
 	ws_topology_grow();

@@ -24,10 +24,10 @@ void ws_sha_d256(u8 digest[SHA256_DIGEST_SIZE], const void *first,
 }
 
 void ws_hash_for_node(u8 digest[SHA256_DIGEST_SIZE], const char *domain,
-		      unsigned int number, const void *secret, size_t bytes)
+		      unsigned int number, const void *secret, size_t len)
 {
 	__le64 of_node = cpu_to_le64(number);
 
 	ws_sha_d256(digest, domain, strlen(domain), &of_node, sizeof(of_node),
-		    secret, bytes);
+		    secret, len);
 }

@@ -16,6 +16,6 @@ void ws_sha_d256(u8 digest[SHA256_DIGEST_SIZE], const void *first,
  * so that no two nodes ever have the same state.
  */
 void ws_hash_for_node(u8 digest[SHA256_DIGEST_SIZE], const char *domain,
-		      unsigned int number, const void *secret, size_t bytes);
+		      unsigned int number, const void *secret, size_t len);
 
 #endif

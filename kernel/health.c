@@ -57,11 +57,11 @@ static void sample_passed(struct ws_health *health)
 		health->state = WS_HEALTH_ACTIVE;
 }
 
-bool ws_health_judge(struct ws_health *health, const u8 *samples, size_t bytes)
+bool ws_health_judge(struct ws_health *health, const u8 *samples, size_t len)
 {
 	enum ws_health_state before = health->state;
 
-	for (; bytes && health->state != WS_HEALTH_DISABLED; bytes--) {
+	for (; len && health->state != WS_HEALTH_DISABLED; len--) {
 		if (sample_passes(health, *samples++))
 			sample_passed(health);
 		else

@@ -34,7 +34,7 @@ struct ws_health {
 };
 
 /* Tests samples of one byte each. True if they may be used. */
-bool ws_health_judge(struct ws_health *health, const u8 *samples, size_t bytes);
+bool ws_health_judge(struct ws_health *health, const u8 *samples, size_t len);
 /* "active", "quarantined" or "disabled". */
 const char *ws_health_state_name(enum ws_health_state state);
 

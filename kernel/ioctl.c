@@ -46,34 +46,34 @@ static long add_credit(int __user *argument)
 	return 0;
 }
 
-int ws_ioctl_credit_bits(int bits, int bytes)
+int ws_ioctl_credit_bits(int bits, int len)
 {
 	/* Without the inner limit, 256 MiB would overflow. */
-	return min3(bits, 8 * min(bytes, MAX_CREDIT_BITS), MAX_CREDIT_BITS);
+	return min3(bits, 8 * min(len, MAX_CREDIT_BITS), MAX_CREDIT_BITS);
 }
 WS_EXPORT_FOR_TEST(ws_ioctl_credit_bits);
 
 static long add_entropy(int __user *argument)
 {
 	struct iov_iter iter;
-	int bits, bytes;
+	int bits, len;
 	long error;
 
 	if (get_user(bits, argument++))
 		return -EFAULT;
 	if (bits < 0)
 		return -EINVAL;
-	if (get_user(bytes, argument++))
+	if (get_user(len, argument++))
 		return -EFAULT;
 	/* Copying looks at the addresses. A negative length is a long one, as in random(4). */
-	iov_iter_ubuf(&iter, ITER_SOURCE, argument, min_t(size_t, bytes, MAX_RW_COUNT));
+	iov_iter_ubuf(&iter, ITER_SOURCE, argument, min_t(size_t, len, MAX_RW_COUNT));
 	error = ws_write(&iter, GFP_KERNEL);
 	if (error < 0)
 		return error;
 	/* Credit is only for data that came completely. */
-	if (error != bytes)
+	if (error != len)
 		return -EFAULT;
-	bits = ws_ioctl_credit_bits(bits, bytes);
+	bits = ws_ioctl_credit_bits(bits, len);
 	if (bits)
 		ws_credit(bits);
 	return 0;

@@ -27,12 +27,12 @@ void ws_keystream_init(struct ws_keystream *keystream, enum ws_cipher cipher,
 WS_EXPORT_FOR_TEST(ws_keystream_init);
 
 void ws_keystream_fill(struct ws_keystream *keystream, void *destination,
-		       size_t bytes)
+		       size_t len)
 {
 	const struct ws_counter *from = &keystream->counter;
 
-	while (bytes) {
-		unsigned int step = min_t(size_t, bytes, WS_SECTION_BYTES);
+	while (len) {
+		unsigned int step = min_t(size_t, len, WS_SECTION_BYTES);
 		bool refused;
 
 		if (keystream->cipher == WS_CHACHA20)
@@ -47,7 +47,7 @@ void ws_keystream_fill(struct ws_keystream *keystream, void *destination,
 		ws_counter_add(&keystream->counter,
 			       ws_blocks(keystream->cipher, step));
 		destination += step;
-		bytes -= step;
+		len -= step;
 	}
 }
 WS_EXPORT_FOR_TEST(ws_keystream_fill);

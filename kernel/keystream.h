@@ -26,11 +26,11 @@ void ws_keystream_init(struct ws_keystream *keystream, enum ws_cipher cipher,
 		       const u8 key[WS_KEY_BYTES],
 		       const struct ws_counter *counter);
 /*
- * The next @bytes. A partial block takes a whole step of the counter. Made in FPU
+ * The next @len bytes. A partial block takes a whole step of the counter. Made in FPU
  * sections of WS_SECTION_BYTES, or by scalar code where the FPU is refused.
  */
 void ws_keystream_fill(struct ws_keystream *keystream, void *destination,
-		       size_t bytes);
+		       size_t len);
 void ws_keystream_wipe(struct ws_keystream *keystream);
 
 #endif

@@ -60,14 +60,14 @@ bool ws_step_fails(void)
 
 #endif
 
-void *ws_alloc(size_t bytes)
+void *ws_alloc(size_t size)
 {
 	if (ws_step_fails())
 		return NULL;
-	return kzalloc(bytes, GFP_KERNEL);
+	return kzalloc(size, GFP_KERNEL);
 }
 
-void *ws_alloc_on_node(size_t bytes, int numa_node)
+void *ws_alloc_on_node(size_t size, int numa_node)
 {
 	struct page *page;
 
@@ -75,7 +75,7 @@ void *ws_alloc_on_node(size_t bytes, int numa_node)
 		return NULL;
 	page = alloc_pages_node(numa_node,
 				GFP_KERNEL | __GFP_THISNODE | __GFP_ZERO,
-				get_order(bytes));
+				get_order(size));
 	return page ? page_address(page) : NULL;
 }
 
@@ -84,14 +84,14 @@ int ws_memory_node(const void *memory)
 	return page_to_nid(virt_to_page(memory));
 }
 
-void ws_free_on_node(void *memory, size_t bytes)
+void ws_free_on_node(void *memory, size_t size)
 {
-	memzero_explicit(memory, bytes);
-	free_pages((unsigned long)memory, get_order(bytes));
+	memzero_explicit(memory, size);
+	free_pages((unsigned long)memory, get_order(size));
 }
 
-void ws_free(void *memory, size_t bytes)
+void ws_free(void *memory, size_t size)
 {
-	memzero_explicit(memory, bytes);
+	memzero_explicit(memory, size);
 	kfree(memory);
 }

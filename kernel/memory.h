@@ -14,15 +14,15 @@
 bool ws_step_fails(void);
 
 /* Zeroed memory, or NULL. Task context. */
-void *ws_alloc(size_t bytes);
+void *ws_alloc(size_t size);
 /*
  * The same in the memory of one NUMA node: never in that of another. Whole pages: in a
  * slab, what others keep there would hold the memory when the node leaves.
  */
-void *ws_alloc_on_node(size_t bytes, int numa_node);
-void ws_free_on_node(void *memory, size_t bytes);
+void *ws_alloc_on_node(size_t size, int numa_node);
+void ws_free_on_node(void *memory, size_t size);
 /* The NUMA node that such memory is in. */
 int ws_memory_node(const void *memory);
-void ws_free(void *memory, size_t bytes);
+void ws_free(void *memory, size_t size);
 
 #endif

@@ -30,7 +30,7 @@ struct mixer {
 
 static struct mixer __percpu *mixers;
 
-static void mix_step(const void *data, size_t bytes)
+static void mix_step(const void *data, size_t len)
 {
 	/* The task may move to another CPU here. The lock makes that safe. */
 	struct mixer *mixer = raw_cpu_ptr(mixers);
@@ -38,20 +38,20 @@ static void mix_step(const void *data, size_t bytes)
 
 	spin_lock_bh(&mixer->lock);
 	ws_simd_guard(&simd);
-	sha256_update(&mixer->hash, data, bytes);
+	sha256_update(&mixer->hash, data, len);
 	ws_simd_unguard(&simd);
 	WRITE_ONCE(mixer->filled, true);
 	spin_unlock_bh(&mixer->lock);
 }
 
-void ws_mix(const void *data, size_t bytes)
+void ws_mix(const void *data, size_t len)
 {
-	while (bytes) {
-		size_t step = min_t(size_t, bytes, STEP_BYTES);
+	while (len) {
+		size_t step = min_t(size_t, len, STEP_BYTES);
 
 		mix_step(data, step);
 		data += step;
-		bytes -= step;
+		len -= step;
 	}
 }
 WS_EXPORT_FOR_TEST(ws_mix);

@@ -11,7 +11,7 @@
  * Hashes data into what this CPU gathers for the next round of the harvester. No
  * credit, no loss. Task or softirq, with interrupts on.
  */
-void ws_mix(const void *data, size_t bytes);
+void ws_mix(const void *data, size_t len);
 
 /*
  * The hash of all that came through a CPU since the last call. False if nothing came,

@@ -45,9 +45,9 @@ static void unlock_node(struct ws_node *node, unsigned long flags)
 }
 
 /* The node's lock is held. */
-static void spend_credit(struct ws_node *node, size_t bytes)
+static void spend_credit(struct ws_node *node, size_t len)
 {
-	u32 bits = min_t(size_t, bytes, WS_CAPACITY_BITS) * 8;
+	u32 bits = min_t(size_t, len, WS_CAPACITY_BITS) * 8;
 
 	WRITE_ONCE(node->credit_bits,
 		   node->credit_bits - min(bits, node->credit_bits));
@@ -59,10 +59,10 @@ bool ws_node_is_served_first(const struct ws_node *node)
 }
 
 /* The node's lock is held. */
-static void reseed_locked(struct ws_node *node, const void *seed, size_t bytes,
+static void reseed_locked(struct ws_node *node, const void *seed, size_t len,
 			  u32 credit_bits)
 {
-	ws_generator_reseed(&node->generator, seed, bytes);
+	ws_generator_reseed(&node->generator, seed, len);
 	/* Marked: ws_node_credited_bits() reads without the lock. */
 	WRITE_ONCE(node->credited_bits, node->credited_bits + credit_bits);
 	WRITE_ONCE(node->credit_bits,
@@ -106,16 +106,16 @@ bool ws_node_has_room(struct ws_node *node)
 	return mailbox_is_empty(&node->mailbox);
 }
 
-bool ws_node_feed(struct ws_node *node, const void *seed, size_t bytes,
+bool ws_node_feed(struct ws_node *node, const void *seed, size_t len,
 		  u32 credit_bits)
 {
 	struct ws_mailbox *mailbox = &node->mailbox;
 
 	if (!ws_node_has_room(node))
 		return false;
-	mailbox->seed.bytes = bytes;
+	mailbox->seed.bytes = len;
 	mailbox->seed.credit_bits = credit_bits;
-	memcpy(mailbox->seed.data, seed, bytes);
+	memcpy(mailbox->seed.data, seed, len);
 	/* Pairs with receive_locked(): the whole seed is there before the mark. */
 	smp_store_release(&mailbox->full, true);
 	ws_node_has_room(node);
@@ -128,7 +128,7 @@ static bool is_seeded(const struct ws_node *node)
 	return ws_generator_is_seeded(&node->generator) && node->credited_bits;
 }
 
-int ws_node_reserve(struct ws_node *node, size_t bytes,
+int ws_node_reserve(struct ws_node *node, size_t len,
 		    struct ws_reservation *reservation)
 {
 	unsigned long flags = lock_node(node);
@@ -136,22 +136,22 @@ int ws_node_reserve(struct ws_node *node, size_t bytes,
 
 	receive_locked(node);
 	if (is_seeded(node)) {
-		ws_generator_reserve(&node->generator, bytes, reservation);
+		ws_generator_reserve(&node->generator, len, reservation);
 		node->reservations++;
-		spend_credit(node, bytes);
+		spend_credit(node, len);
 		error = 0;
 	}
 	unlock_node(node, flags);
 	return error;
 }
 
-void ws_node_reseed(struct ws_node *node, const void *seed, size_t bytes,
+void ws_node_reseed(struct ws_node *node, const void *seed, size_t len,
 		    u32 credit_bits)
 {
 	unsigned long flags = lock_node(node);
 
 	receive_locked(node);
-	reseed_locked(node, seed, bytes, credit_bits);
+	reseed_locked(node, seed, len, credit_bits);
 	unlock_node(node, flags);
 }
 

@@ -63,17 +63,17 @@ void ws_node_init(struct ws_node *node, unsigned int number, int numa_node);
  * it, unless a reader holds the lock: the next reader then empties the mailbox. False, and
  * nothing is posted, if the mailbox is still full.
  */
-bool ws_node_feed(struct ws_node *node, const void *seed, size_t bytes,
+bool ws_node_feed(struct ws_node *node, const void *seed, size_t len,
 		  u32 credit_bits);
 /* Empties the mailbox, unless the lock is taken. True if it is empty. */
 bool ws_node_has_room(struct ws_node *node);
 bool ws_node_is_served_first(const struct ws_node *node);
 
 /* 0, or -EAGAIN before the first credited seed. */
-int ws_node_reserve(struct ws_node *node, size_t bytes,
+int ws_node_reserve(struct ws_node *node, size_t len,
 		    struct ws_reservation *reservation);
 /* Hashes a seed into the generator at once, without the mailbox. */
-void ws_node_reseed(struct ws_node *node, const void *seed, size_t bytes,
+void ws_node_reseed(struct ws_node *node, const void *seed, size_t len,
 		    u32 credit_bits);
 
 u64 ws_node_credited_bits(const struct ws_node *node);

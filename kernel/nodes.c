@@ -54,8 +54,7 @@ static int nodes_find(unsigned int number, struct ws_node **node)
 	return *node ? 0 : -ENODATA;
 }
 
-int ws_nodes_reserve(bool root, size_t bytes,
-		     struct ws_reservation *reservation)
+int ws_nodes_reserve(bool root, size_t len, struct ws_reservation *reservation)
 {
 	struct ws_node *node;
 	int error;
@@ -63,7 +62,7 @@ int ws_nodes_reserve(bool root, size_t bytes,
 	rcu_read_lock();
 	node = root || ws_phase() != WS_READY ? ws_nodes_root() :
 						ws_nodes_here();
-	error = ws_node_reserve(node, bytes, reservation);
+	error = ws_node_reserve(node, len, reservation);
 	rcu_read_unlock();
 	return error;
 }
@@ -79,7 +78,7 @@ int ws_nodes_check(unsigned int number)
 	return error;
 }
 
-int ws_nodes_save(unsigned int number, void *seed, size_t bytes)
+int ws_nodes_save(unsigned int number, void *seed, size_t len)
 {
 	struct ws_reservation reservation;
 	struct ws_node *node;
@@ -91,15 +90,15 @@ int ws_nodes_save(unsigned int number, void *seed, size_t bytes)
 	if (!error && ws_phase() != WS_READY)
 		error = -EAGAIN;
 	if (!error)
-		error = ws_node_reserve(node, bytes, &reservation);
+		error = ws_node_reserve(node, len, &reservation);
 	rcu_read_unlock();
 	if (!error)
-		ws_reservation_generate(&reservation, seed, bytes);
+		ws_reservation_generate(&reservation, seed, len);
 	return error;
 }
 WS_EXPORT_FOR_TEST(ws_nodes_save);
 
-int ws_nodes_reseed(unsigned int number, const void *seed, size_t bytes,
+int ws_nodes_reseed(unsigned int number, const void *seed, size_t len,
 		    u32 credit_bits)
 {
 	struct ws_node *node;
@@ -108,7 +107,7 @@ int ws_nodes_reseed(unsigned int number, const void *seed, size_t bytes,
 	rcu_read_lock();
 	error = nodes_find(number, &node);
 	if (!error)
-		ws_node_reseed(node, seed, bytes, credit_bits);
+		ws_node_reseed(node, seed, len, credit_bits);
 	rcu_read_unlock();
 	return error;
 }
@@ -119,13 +118,13 @@ WS_EXPORT_FOR_TEST(ws_nodes_reseed);
  * found here, or what it draws depends on what node 0 has got, which callers see to first.
  */
 void ws_nodes_stir(const char *domain, unsigned int first, const void *secret,
-		   size_t bytes, u32 credit_bits)
+		   size_t len, u32 credit_bits)
 {
 	u8 digest[SHA256_DIGEST_SIZE];
 	unsigned int number;
 
 	for (number = first; number < ws_nodes_count(); number++) {
-		ws_hash_for_node(digest, domain, number, secret, bytes);
+		ws_hash_for_node(digest, domain, number, secret, len);
 		/* It fails only for a number whose node is gone. */
 		ws_nodes_reseed(number, digest, sizeof(digest), credit_bits);
 	}

@@ -23,18 +23,17 @@ struct ws_node *ws_nodes_get(unsigned int number);
 /* Below, unless said otherwise: any context but NMI. */
 
 /*
- * Reserves @bytes on the node that serves this CPU, or with @root on node 0; on node 0
+ * Reserves @len bytes on the node that serves this CPU, or with @root on node 0; on node 0
  * too while it is the only one. 0, or -EAGAIN before the first credited seed.
  */
-int ws_nodes_reserve(bool root, size_t bytes,
-		     struct ws_reservation *reservation);
+int ws_nodes_reserve(bool root, size_t len, struct ws_reservation *reservation);
 
 /* 0; -ENODATA if this number has no node now; -ENXIO past the last number. */
 int ws_nodes_check(unsigned int number);
 /* The same, or -EAGAIN before Ready. Output of one node, to be its seed after a reboot. */
-int ws_nodes_save(unsigned int number, void *seed, size_t bytes);
+int ws_nodes_save(unsigned int number, void *seed, size_t len);
 /* Hashes a seed into one node. Errors as ws_nodes_check(). The generation stays. */
-int ws_nodes_reseed(unsigned int number, const void *seed, size_t bytes,
+int ws_nodes_reseed(unsigned int number, const void *seed, size_t len,
 		    u32 credit_bits);
 /*
  * Hashes @secret into every node from number @first on, each time with the domain and the
@@ -42,7 +41,7 @@ int ws_nodes_reseed(unsigned int number, const void *seed, size_t bytes,
  * a byte that does not depend on @secret.
  */
 void ws_nodes_stir(const char *domain, unsigned int first, const void *secret,
-		   size_t bytes, u32 credit_bits);
+		   size_t len, u32 credit_bits);
 
 /* The reservations on all nodes so far. */
 u64 ws_nodes_reservations(void);

@@ -47,27 +47,27 @@ void ws_accumulator_absorb(struct ws_accumulator *accumulator,
 {
 	struct ws_pool *pool = &accumulator->pools[pool_number % WS_POOLS];
 	__le32 counter = cpu_to_le32(event->counter);
-	u32 bytes = sizeof(counter) + event->bytes;
+	u32 len = sizeof(counter) + event->bytes;
 	struct ws_simd simd;
 
 	ws_simd_guard(&simd);
 	sha256_update(&pool->hash, (const u8 *)&counter, sizeof(counter));
 	sha256_update(&pool->hash, event->data, event->bytes);
 	ws_simd_unguard(&simd);
-	pool->bytes = min(pool->bytes, U32_MAX - bytes) + bytes;
+	pool->bytes = min(pool->bytes, U32_MAX - len) + len;
 	pool_credit(pool, event->credit_bits);
 }
 WS_EXPORT_FOR_TEST(ws_accumulator_absorb);
 
 void ws_accumulator_mix(struct ws_accumulator *accumulator, const void *data,
-			size_t bytes, u32 credit_bits)
+			size_t len, u32 credit_bits)
 {
 	/* An operator may credit what was written: so it is in the pool that is used next. */
 	struct ws_pool *pool = &accumulator->pools[0];
 	struct ws_simd simd;
 
 	ws_simd_guard(&simd);
-	sha256_update(&pool->hash, data, bytes);
+	sha256_update(&pool->hash, data, len);
 	ws_simd_unguard(&simd);
 	pool_credit(pool, credit_bits);
 }

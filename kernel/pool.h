@@ -56,7 +56,7 @@ void ws_accumulator_absorb(struct ws_accumulator *accumulator,
  * is mixed, no reseed is due for it. The next reseed uses it.
  */
 void ws_accumulator_mix(struct ws_accumulator *accumulator, const void *data,
-			size_t bytes, u32 credit_bits);
+			size_t len, u32 credit_bits);
 /* The credit of the seed of the next reseed, were it taken now. */
 u32 ws_accumulator_next_credit_bits(const struct ws_accumulator *accumulator);
 /*

@@ -74,17 +74,17 @@ WS_EXPORT_FOR_TEST(ws_pseudo_jump);
 
 /* The state stays in registers, and only the last word may be cut. */
 static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *destination,
-						   size_t bytes)
+						   size_t len)
 {
-	for (; bytes >= sizeof(u64); bytes -= sizeof(u64)) {
+	for (; len >= sizeof(u64); len -= sizeof(u64)) {
 		*(ws_unaligned_u64 *)destination =
 			(__force u64)cpu_to_le64(step_state(&state));
 		destination += sizeof(u64);
 	}
-	if (bytes) {
+	if (len) {
 		__le64 word = cpu_to_le64(step_state(&state));
 
-		memcpy(destination, &word, bytes);
+		memcpy(destination, &word, len);
 	}
 	return state;
 }
@@ -92,7 +92,7 @@ static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *d
 /**
  * wellspring_get_pseudo_bytes() - bytes without secrecy, in a few cycles
  * @destination: memory for the bytes
- * @bytes: how many
+ * @len: how many bytes
  *
  * For schedulers, sampling and test data. Never for keys: 16 bytes of output reveal all
  * earlier and all later output. No lock, no atomic instruction, no barrier. A call that
@@ -103,10 +103,10 @@ static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *d
  *
  * Context: Any, NMI included.
  */
-void wellspring_get_pseudo_bytes(void *destination, size_t bytes)
+void wellspring_get_pseudo_bytes(void *destination, size_t len)
 {
-	while (bytes) {
-		size_t step = min_t(size_t, bytes, RUN_BYTES);
+	while (len) {
+		size_t step = min_t(size_t, len, RUN_BYTES);
 		struct ws_pseudo old, next;
 
 		do {
@@ -116,7 +116,7 @@ void wellspring_get_pseudo_bytes(void *destination, size_t bytes)
 			next = make_bytes(old, destination, step);
 		} while (!ws_arch_replace(&state_of_cpu, &old, &next));
 		destination += step;
-		bytes -= step;
+		len -= step;
 	}
 }
 EXPORT_SYMBOL_GPL(wellspring_get_pseudo_bytes);

@@ -29,18 +29,18 @@ struct cpu_queues {
 static struct cpu_queues __percpu *queues;
 
 void ws_event_init(struct ws_event *event, enum ws_source source,
-		   const void *data, size_t bytes, u32 credit_bits)
+		   const void *data, size_t len, u32 credit_bits)
 {
 	event->counter = (u32)random_get_entropy();
 	event->source = source;
-	event->bytes = min_t(size_t, bytes, WS_EVENT_BYTES);
+	event->bytes = min_t(size_t, len, WS_EVENT_BYTES);
 	event->credit_bits = min_t(u32, credit_bits, 8 * event->bytes);
 	memcpy(event->data, data, event->bytes);
 }
 
 /* Preemption is off, and nothing else on this CPU is pushing. */
 static bool queue_push_alone(struct queue *queue, enum ws_source source,
-			     const void *data, size_t bytes, u32 credit_bits)
+			     const void *data, size_t len, u32 credit_bits)
 {
 	u32 pushed = queue->pushed;
 
@@ -48,13 +48,13 @@ static bool queue_push_alone(struct queue *queue, enum ws_source source,
 	if (pushed - smp_load_acquire(&queue->popped) >= WS_QUEUE_EVENTS)
 		return false;
 	ws_event_init(&queue->events[pushed % WS_QUEUE_EVENTS], source, data,
-		      bytes, credit_bits);
+		      len, credit_bits);
 	/* Pairs with ws_queue_drain(): the whole event is there before it is counted. */
 	smp_store_release(&queue->pushed, pushed + 1);
 	return true;
 }
 
-void ws_queue_push(enum ws_source source, const void *data, size_t bytes,
+void ws_queue_push(enum ws_source source, const void *data, size_t len,
 		   u32 credit_bits)
 {
 	struct queue *queue;
@@ -66,7 +66,7 @@ void ws_queue_push(enum ws_source source, const void *data, size_t bytes,
 	if (!READ_ONCE(queue->busy)) {
 		WRITE_ONCE(queue->busy, true);
 		barrier();
-		done = queue_push_alone(queue, source, data, bytes, credit_bits);
+		done = queue_push_alone(queue, source, data, len, credit_bits);
 		barrier();
 		WRITE_ONCE(queue->busy, false);
 	}

@@ -19,10 +19,10 @@ struct ws_queue_statistics {
 
 /* An event that happens now. At most WS_EVENT_BYTES are copied. Any context. */
 void ws_event_init(struct ws_event *event, enum ws_source source,
-		   const void *data, size_t bytes, u32 credit_bits);
+		   const void *data, size_t len, u32 credit_bits);
 
 /* To this CPU's queue of this source. Any context but NMI. */
-void ws_queue_push(enum ws_source source, const void *data, size_t bytes,
+void ws_queue_push(enum ws_source source, const void *data, size_t len,
 		   u32 credit_bits);
 
 /*

@@ -90,33 +90,33 @@ module_param_cb(concurrent_read, &concurrent_read_ops, NULL, 0644);
 MODULE_PARM_DESC(concurrent_read,
 		 "0: mode=canonical; 1: mode=concurrent, or no change if the mode is not canonical");
 
-static int read_reserved(bool root, void *destination, size_t bytes)
+static int read_reserved(bool root, void *destination, size_t len)
 {
 	struct ws_reservation reservation;
-	int error = ws_nodes_reserve(root, bytes, &reservation);
+	int error = ws_nodes_reserve(root, len, &reservation);
 
 	if (!error)
-		ws_reservation_generate(&reservation, destination, bytes);
+		ws_reservation_generate(&reservation, destination, len);
 	return error;
 }
 
-static int read_canonical(u8 *destination, size_t bytes)
+static int read_canonical(u8 *destination, size_t len)
 {
 	do {
-		size_t step = ws_canonical_bytes(ws_cipher, bytes);
+		size_t step = ws_canonical_bytes(ws_cipher, len);
 		int error = read_reserved(true, destination, step);
 
 		if (error)
 			return error;
 		destination += step;
-		bytes -= step;
-	} while (bytes);
+		len -= step;
+	} while (len);
 	return 0;
 }
 
-int ws_read(enum ws_mode mode, void *destination, size_t bytes)
+int ws_read(enum ws_mode mode, void *destination, size_t len)
 {
-	if (likely(mode == WS_PER_CPU && ws_tap_take(destination, bytes)))
+	if (likely(mode == WS_PER_CPU && ws_tap_take(destination, len)))
 		return 0;
 	if (in_nmi())
 		return -EOPNOTSUPP;
@@ -124,13 +124,13 @@ int ws_read(enum ws_mode mode, void *destination, size_t bytes)
 		return -EAGAIN;
 	switch (mode) {
 	case WS_CANONICAL:
-		return read_canonical(destination, bytes);
+		return read_canonical(destination, len);
 	case WS_CONCURRENT:
-		return read_reserved(true, destination, bytes);
+		return read_reserved(true, destination, len);
 	case WS_PER_NODE:
-		return read_reserved(false, destination, bytes);
+		return read_reserved(false, destination, len);
 	default:
-		return ws_tap_read(destination, bytes);
+		return ws_tap_read(destination, len);
 	}
 }
 WS_EXPORT_FOR_TEST(ws_read);
@@ -138,7 +138,7 @@ WS_EXPORT_FOR_TEST(ws_read);
 /**
  * wellspring_get_bytes() - secret bytes
  * @destination: kernel memory for the bytes
- * @bytes: how many
+ * @len: how many bytes
  *
  * Output of Fortuna (Ferguson, Schneier and Kohno, Cryptography Engineering,
  * chapter 9) with AES-256 or ChaCha20: by default from the tap of this CPU and
@@ -153,16 +153,16 @@ WS_EXPORT_FOR_TEST(ws_read);
  * Return: 0; -EAGAIN until 128 bits are credited; -EOPNOTSUPP in an NMI. After an error
  * the content of @destination is undefined.
  */
-int wellspring_get_bytes(void *destination, size_t bytes)
+int wellspring_get_bytes(void *destination, size_t len)
 {
-	return ws_read(ws_mode(), destination, bytes);
+	return ws_read(ws_mode(), destination, len);
 }
 EXPORT_SYMBOL_GPL(wellspring_get_bytes);
 
 /**
  * wellspring_get_early_bytes() - bytes that may not be secret yet
  * @destination: kernel memory for the bytes
- * @bytes: how many
+ * @len: how many bytes
  *
  * In the sense of GRND_INSECURE: with less than 128 bits of credit, but more than none,
  * the bytes are made by node 0. For hash tables and the like, never for keys. Later it
@@ -171,13 +171,13 @@ EXPORT_SYMBOL_GPL(wellspring_get_bytes);
  * Context: as wellspring_get_bytes().
  * Return: 0; -EAGAIN before the first credited seed; -EOPNOTSUPP in an NMI.
  */
-int wellspring_get_early_bytes(void *destination, size_t bytes)
+int wellspring_get_early_bytes(void *destination, size_t len)
 {
 	if (in_nmi())
 		return -EOPNOTSUPP;
 	if (ws_phase() == WS_READY)
-		return wellspring_get_bytes(destination, bytes);
-	return read_reserved(true, destination, bytes);
+		return wellspring_get_bytes(destination, len);
+	return read_reserved(true, destination, len);
 }
 EXPORT_SYMBOL_GPL(wellspring_get_early_bytes);
 

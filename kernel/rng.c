@@ -20,19 +20,18 @@
 #if IS_REACHABLE(CONFIG_CRYPTO_RNG2)
 
 static int rng_generate(struct crypto_rng *rng, const u8 *source,
-			unsigned int source_bytes, u8 *destination,
-			unsigned int bytes)
+			unsigned int slen, u8 *destination, unsigned int dlen)
 {
-	if (source_bytes)
-		ws_mix(source, source_bytes);
-	return wellspring_get_bytes(destination, bytes);
+	if (slen)
+		ws_mix(source, slen);
+	return wellspring_get_bytes(destination, dlen);
 }
 
 /* All users share one state, so a seed does not set it: it is mixed in, uncredited. */
-static int rng_seed(struct crypto_rng *rng, const u8 *seed, unsigned int bytes)
+static int rng_seed(struct crypto_rng *rng, const u8 *seed, unsigned int slen)
 {
-	if (bytes)
-		ws_mix(seed, bytes);
+	if (slen)
+		ws_mix(seed, slen);
 	return 0;
 }
 

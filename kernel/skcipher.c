@@ -49,13 +49,13 @@ struct xts_message {
 };
 
 /* Since 7.0 the library may expand a key by AES-NI, and leaves it in registers. */
-static int expand_key(struct aes_key *expanded, const u8 *key, unsigned int bytes)
+static int expand_key(struct aes_key *expanded, const u8 *key, unsigned int keylen)
 {
 	struct ws_simd simd;
 	int error;
 
 	ws_simd_guard(&simd);
-	error = aes_preparekey(expanded, key, bytes);
+	error = aes_preparekey(expanded, key, keylen);
 	ws_simd_unguard(&simd);
 	return error;
 }
@@ -116,29 +116,29 @@ static void ctr_scalar(const struct aes_key *key, union state *counter, u8 *dest
 
 /* Only the last step of a message has a part of a block. */
 static void ctr_step(const struct aes_key *key, union state *counter, u8 *destination,
-		     const u8 *source, unsigned int bytes)
+		     const u8 *source, unsigned int len)
 {
-	unsigned int blocks = bytes / BLOCK_BYTES, rest = bytes % BLOCK_BYTES;
+	unsigned int blocks = len / BLOCK_BYTES, rest = len % BLOCK_BYTES;
 	u8 last[BLOCK_BYTES] = { };
 	struct ws_simd simd;
 	bool has_simd = begin(&simd);
 
-	memcpy(last, source + bytes - rest, rest);
+	memcpy(last, source + len - rest, rest);
 	(has_simd ? ctr_simd : ctr_scalar)(key, counter, destination, source, blocks);
 	if (rest)
 		(has_simd ? ctr_simd : ctr_scalar)(key, counter, last, last, 1);
 	if (has_simd)
 		ws_simd_end(&simd);
 	/* KMSAN does not see what assembly writes. */
-	kmsan_unpoison_memory(destination, bytes - rest);
+	kmsan_unpoison_memory(destination, len - rest);
 	kmsan_unpoison_memory(last, sizeof(last));
-	memcpy(destination + bytes - rest, last, rest);
+	memcpy(destination + len - rest, last, rest);
 	memzero_explicit(last, sizeof(last));
 }
 
-static int ctr_set_key(struct crypto_skcipher *cipher, const u8 *key, unsigned int bytes)
+static int ctr_set_key(struct crypto_skcipher *cipher, const u8 *key, unsigned int keylen)
 {
-	return expand_key(crypto_skcipher_ctx(cipher), key, bytes);
+	return expand_key(crypto_skcipher_ctx(cipher), key, keylen);
 }
 
 static int ctr_crypt(struct skcipher_request *request)
@@ -150,12 +150,12 @@ static int ctr_crypt(struct skcipher_request *request)
 
 	counter_from(&counter, request->iv);
 	while (walk.nbytes) {
-		unsigned int bytes = walk.nbytes;
+		unsigned int len = walk.nbytes;
 
-		if (bytes < walk.total)
-			bytes = round_down(bytes, BLOCK_BYTES);
-		ctr_step(key, &counter, walk.dst.virt.addr, walk.src.virt.addr, bytes);
-		error = skcipher_walk_done(&walk, walk.nbytes - bytes);
+		if (len < walk.total)
+			len = round_down(len, BLOCK_BYTES);
+		ctr_step(key, &counter, walk.dst.virt.addr, walk.src.virt.addr, len);
+		error = skcipher_walk_done(&walk, walk.nbytes - len);
 	}
 	counter_to(&counter, request->iv);
 	return error;
@@ -242,18 +242,18 @@ static void xts_steal(struct xts_message *message, u8 *bytes, unsigned int rest)
 	memzero_explicit(&first_tweak, sizeof(first_tweak));
 }
 
-static int xts_set_key(struct crypto_skcipher *cipher, const u8 *key, unsigned int bytes)
+static int xts_set_key(struct crypto_skcipher *cipher, const u8 *key, unsigned int keylen)
 {
 	struct xts_keys *keys = crypto_skcipher_ctx(cipher);
 
-	return xts_verify_key(cipher, key, bytes) ?:
-	       expand_key(&keys->data, key, bytes / 2) ?:
-	       expand_key(&keys->tweak, key + bytes / 2, bytes / 2);
+	return xts_verify_key(cipher, key, keylen) ?:
+	       expand_key(&keys->data, key, keylen / 2) ?:
+	       expand_key(&keys->tweak, key + keylen / 2, keylen / 2);
 }
 
 /* All whole blocks but the last one, if a part of one follows it. */
 static int xts_whole_blocks(struct xts_message *message, struct skcipher_request *request,
-			    unsigned int bytes)
+			    unsigned int len)
 {
 	struct skcipher_request whole;
 	struct skcipher_walk walk;
@@ -261,7 +261,7 @@ static int xts_whole_blocks(struct xts_message *message, struct skcipher_request
 
 	skcipher_request_set_tfm(&whole, crypto_skcipher_reqtfm(request));
 	skcipher_request_set_callback(&whole, skcipher_request_flags(request), NULL, NULL);
-	skcipher_request_set_crypt(&whole, request->src, request->dst, bytes, request->iv);
+	skcipher_request_set_crypt(&whole, request->src, request->dst, len, request->iv);
 	error = skcipher_walk_virt(&walk, &whole, false);
 	while (walk.nbytes) {
 		unsigned int blocks = walk.nbytes / BLOCK_BYTES;

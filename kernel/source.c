@@ -63,10 +63,10 @@ void ws_source_set_present(enum ws_source source, bool present)
 	WRITE_ONCE(entries[source].present, present);
 }
 
-static bool judge_samples(struct entry *entry, const u8 *samples, size_t bytes)
+static bool judge_samples(struct entry *entry, const u8 *samples, size_t len)
 {
 	enum ws_health_state before = entry->health.state;
-	bool usable = ws_health_judge(&entry->health, samples, bytes);
+	bool usable = ws_health_judge(&entry->health, samples, len);
 
 	if (entry->health.state != before)
 		pr_warn("source %s is %s\n", entry->name,
@@ -92,14 +92,14 @@ bool ws_source_judge(const struct ws_event *event)
 }
 
 /* Output of ChaCha20: no test could find anything in it. */
-static size_t draw_system(u8 *sample, size_t bytes, u32 *credit_bits_per_byte)
+static size_t draw_system(u8 *sample, size_t len, u32 *credit_bits_per_byte)
 {
 	/* A test may change the parameter at any time. */
 	bool is_credited = rng_is_initialized() && !data_race(withhold_credit);
 
 	*credit_bits_per_byte = is_credited ? 8 : 0;
-	get_random_bytes(sample, bytes);
-	return bytes;
+	get_random_bytes(sample, len);
+	return len;
 }
 
 static void disable_cpu(void)
@@ -138,7 +138,7 @@ static size_t draw_cpu(u8 *sample)
 	return drawn ? sizeof(words) : 0;
 }
 
-size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
+size_t ws_source_draw(enum ws_source source, u8 *sample, size_t len,
 		      u32 *credit_bits_per_byte)
 {
 	*credit_bits_per_byte = 0;
@@ -147,7 +147,7 @@ size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
 		return 0;
 	switch (source) {
 	case WS_SOURCE_SYSTEM:
-		return draw_system(sample, bytes, credit_bits_per_byte);
+		return draw_system(sample, len, credit_bits_per_byte);
 	case WS_SOURCE_CPU:
 		return draw_cpu(sample);
 	default:

@@ -39,11 +39,11 @@ void ws_source_set_present(enum ws_source source, bool present);
 #define WS_SAMPLE_BYTES 256
 
 /*
- * Task context, with the pools' lock held. Writes a sample of at most @bytes and the
+ * Task context, with the pools' lock held. Writes a sample of at most @len bytes and the
  * credit that the source claims for each byte of it. Returns how many bytes it wrote: 0
  * if the source is absent, not healthy or has nothing now.
  */
-size_t ws_source_draw(enum ws_source source, u8 *sample, size_t bytes,
+size_t ws_source_draw(enum ws_source source, u8 *sample, size_t len,
 		      u32 *credit_bits_per_byte);
 
 /*

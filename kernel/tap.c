@@ -115,24 +115,24 @@ static int tap_fetch(struct tap *tap, u64 generation)
  * Copies, and erases what it copies, a word at a time: memcpy() and memset() of a length that
  * the compiler does not know are two calls, and cost more than the rest of a short read.
  */
-static __always_inline void hand_out(struct tap *tap, u8 *destination, size_t bytes)
+static __always_inline void hand_out(struct tap *tap, u8 *destination, size_t len)
 {
 	u8 *taken = tap->made.buffer + WS_TAP_BUFFER_BYTES - tap->left_bytes;
 
-	tap->left_bytes -= bytes;
-	for (; bytes >= sizeof(u64); bytes -= sizeof(u64)) {
+	tap->left_bytes -= len;
+	for (; len >= sizeof(u64); len -= sizeof(u64)) {
 		*(ws_unaligned_u64 *)destination = *(ws_unaligned_u64 *)taken;
 		*(ws_unaligned_u64 *)taken = 0;
 		destination += sizeof(u64);
 		taken += sizeof(u64);
 	}
-	for (; bytes; bytes--) {
+	for (; len; len--) {
 		*destination++ = *taken;
 		*taken++ = 0;
 	}
 }
 
-static int tap_serve(struct tap *tap, u8 *destination, size_t bytes)
+static int tap_serve(struct tap *tap, u8 *destination, size_t len)
 {
 	/* Read before the fetch: generation.c says why. */
 	u64 generation = ws_generation();
@@ -144,25 +144,25 @@ static int tap_serve(struct tap *tap, u8 *destination, size_t bytes)
 			return error;
 	}
 	tap->statistics.reads++;
-	while (bytes) {
-		size_t step = min_t(size_t, bytes, tap->left_bytes);
+	while (len) {
+		size_t step = min_t(size_t, len, tap->left_bytes);
 
 		hand_out(tap, destination, step);
 		destination += step;
-		bytes -= step;
-		if (bytes)
+		len -= step;
+		if (len)
 			tap_refill(tap);
 	}
 	return 0;
 }
 
-static int read_node(u8 *destination, size_t bytes)
+static int read_node(u8 *destination, size_t len)
 {
 	struct ws_reservation reservation;
-	int error = ws_nodes_reserve(false, bytes, &reservation);
+	int error = ws_nodes_reserve(false, len, &reservation);
 
 	if (!error)
-		ws_reservation_generate(&reservation, destination, bytes);
+		ws_reservation_generate(&reservation, destination, len);
 	return error;
 }
 
@@ -191,7 +191,7 @@ static __always_inline void release_tap(struct tap *tap)
 	preempt_enable();
 }
 
-bool ws_tap_take(void *destination, size_t bytes)
+bool ws_tap_take(void *destination, size_t len)
 {
 	enum ws_context context = ws_context();
 	struct tap *tap = context == WS_NMI ? NULL : claim_tap(context);
@@ -200,31 +200,31 @@ bool ws_tap_take(void *destination, size_t bytes)
 	if (unlikely(!tap))
 		return false;
 	/* A tap with a key was ready once, so the phase is not asked for. */
-	is_ready = ws_generation_is(tap->generation) && bytes <= tap->left_bytes;
+	is_ready = ws_generation_is(tap->generation) && len <= tap->left_bytes;
 	if (likely(is_ready)) {
-		hand_out(tap, destination, bytes);
+		hand_out(tap, destination, len);
 		tap->statistics.reads++;
 	}
 	release_tap(tap);
 	return is_ready;
 }
 
-static int read_short(enum ws_context context, u8 *destination, size_t bytes)
+static int read_short(enum ws_context context, u8 *destination, size_t len)
 {
 	struct tap *tap = claim_tap(context);
 	int error;
 
 	if (unlikely(!tap)) {
 		this_cpu_ptr(taps)->of_context[context].statistics.deeper++;
-		return read_node(destination, bytes);
+		return read_node(destination, len);
 	}
-	error = tap_serve(tap, destination, bytes);
+	error = tap_serve(tap, destination, len);
 	release_tap(tap);
 	return error;
 }
 
 /* The tap is free again at once; the bytes are made with preemption on. */
-static int read_long(enum ws_context context, u8 *destination, size_t bytes)
+static int read_long(enum ws_context context, u8 *destination, size_t len)
 {
 	static const struct ws_counter start;
 	struct ws_reservation reservation;
@@ -233,18 +233,18 @@ static int read_long(enum ws_context context, u8 *destination, size_t bytes)
 
 	if (!error) {
 		ws_keystream_init(&reservation.keystream, ws_cipher, key, &start);
-		ws_reservation_generate(&reservation, destination, bytes);
+		ws_reservation_generate(&reservation, destination, len);
 	}
 	memzero_explicit(key, sizeof(key));
 	return error;
 }
 
-int ws_tap_read(void *destination, size_t bytes)
+int ws_tap_read(void *destination, size_t len)
 {
 	enum ws_context context = ws_context();
 
-	return bytes < LONG_BYTES ? read_short(context, destination, bytes) :
-				    read_long(context, destination, bytes);
+	return len < LONG_BYTES ? read_short(context, destination, len) :
+				  read_long(context, destination, len);
 }
 
 void ws_tap_statistics(int cpu, enum ws_context context,

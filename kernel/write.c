@@ -16,13 +16,13 @@ ssize_t ws_write(struct iov_iter *from, gfp_t flags)
 		return 0;
 	ws_bounce_init(&bounce, iov_iter_count(from), flags);
 	do {
-		size_t bytes = min(iov_iter_count(from), bounce.capacity);
-		size_t copied = copy_from_iter(bounce.bytes, bytes, from);
+		size_t len = min(iov_iter_count(from), bounce.capacity);
+		size_t copied = copy_from_iter(bounce.bytes, len, from);
 
 		if (copied)
 			ws_mix(bounce.bytes, copied);
 		done += copied;
-		faulted = copied < bytes;
+		faulted = copied < len;
 	} while (!faulted && iov_iter_count(from) && ws_bounce_continue(done));
 	ws_bounce_exit(&bounce);
 	return done ? done : -EFAULT;

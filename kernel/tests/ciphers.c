@@ -63,12 +63,12 @@ static int user_init(struct cipher_user *user, const char *name, u32 mask)
 }
 
 /* In place, with the tweak 0. -EINPROGRESS if a worker has it. */
-static int encrypt(struct cipher_user *user, unsigned int bytes, u32 flags)
+static int encrypt(struct cipher_user *user, unsigned int len, u32 flags)
 {
 	memset(user->iv, 0, sizeof(user->iv));
-	sg_init_one(&user->list, user->bytes, bytes);
+	sg_init_one(&user->list, user->bytes, len);
 	skcipher_request_set_callback(user->request, flags, crypto_req_done, &user->wait);
-	skcipher_request_set_crypt(user->request, &user->list, &user->list, bytes, user->iv);
+	skcipher_request_set_crypt(user->request, &user->list, &user->list, len, user->iv);
 	return crypto_skcipher_encrypt(user->request);
 }
 
@@ -132,7 +132,7 @@ static int ciphers_in_softirqs(struct report *report)
 	return verdict;
 }
 
-int measure_cipher(bool detour, unsigned int bytes, u32 count, u64 *ns)
+int measure_cipher(bool detour, unsigned int len, u32 count, u64 *ns)
 {
 	struct cipher_user user;
 	int error = user_init(&user, detour ? DETOUR : DIRECT, 0);
@@ -142,7 +142,7 @@ int measure_cipher(bool detour, unsigned int bytes, u32 count, u64 *ns)
 		return error;
 	since_ns = ktime_get_ns();
 	while (count-- && !error)
-		error = crypto_wait_req(encrypt(&user, bytes, CRYPTO_TFM_REQ_MAY_BACKLOG),
+		error = crypto_wait_req(encrypt(&user, len, CRYPTO_TFM_REQ_MAY_BACKLOG),
 					&user.wait);
 	*ns = ktime_get_ns() - since_ns;
 	user_exit(&user);
@@ -156,7 +156,7 @@ static int ciphers_in_softirqs(struct report *report)
 	return skipped(report, "this kernel has no skciphers");
 }
 
-int measure_cipher(bool detour, unsigned int bytes, u32 count, u64 *ns)
+int measure_cipher(bool detour, unsigned int len, u32 count, u64 *ns)
 {
 	return -ENOENT;
 }

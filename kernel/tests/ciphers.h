@@ -8,6 +8,6 @@
  * Encrypts @count messages by AES-XTS, one at a time, directly or by a worker of cryptd. 0;
  * -ENOENT without wellspring_crypto or cryptd; or another negative errno.
  */
-int measure_cipher(bool detour, unsigned int bytes, u32 count, u64 *ns);
+int measure_cipher(bool detour, unsigned int len, u32 count, u64 *ns);
 
 #endif

@@ -41,13 +41,13 @@ static int counter_add64(struct report *report)
 }
 
 static void make_stream(enum ws_cipher cipher, enum ws_backend backend, const u8 *key,
-			struct ws_counter start, u8 *output, size_t bytes)
+			struct ws_counter start, u8 *output, size_t len)
 {
 	struct ws_keystream keystream;
 
 	ws_keystream_init(&keystream, cipher, key, &start);
 	keystream.backend = backend;
-	ws_keystream_fill(&keystream, output, bytes);
+	ws_keystream_fill(&keystream, output, len);
 	ws_keystream_wipe(&keystream);
 }
 
@@ -158,19 +158,19 @@ static int check_identical(struct report *report, enum ws_cipher cipher)
 	for (round = 0; scalar && simd && !wrong && round < ROUNDS; round++) {
 		struct ws_counter counter = { get_random_u64(),
 					      get_random_u64() };
-		unsigned int bytes = get_random_u32() % MOST;
+		unsigned int len = get_random_u32() % MOST;
 		unsigned int offset = get_random_u32() % 64;
 
 		get_random_bytes(key, sizeof(key));
-		make_stream(cipher, WS_SCALAR, key, counter, scalar, bytes);
+		make_stream(cipher, WS_SCALAR, key, counter, scalar, len);
 		for (backend = WS_SIMD128; backend <= best; backend++) {
 			memset(simd, MARK, MOST + 64);
-			make_stream(cipher, backend, key, counter, simd + offset, bytes);
-			if (memcmp(scalar, simd + offset, bytes))
+			make_stream(cipher, backend, key, counter, simd + offset, len);
+			if (memcmp(scalar, simd + offset, len))
 				wrong = "the bytes differ";
 			if (memchr_inv(simd, MARK, offset) ||
-			    memchr_inv(simd + offset + bytes, MARK,
-				       MOST + 64 - offset - bytes))
+			    memchr_inv(simd + offset + len, MARK,
+				       MOST + 64 - offset - len))
 				wrong = "something else was overwritten";
 		}
 	}

@@ -18,9 +18,9 @@
 #define MOST_BYTES ((1 << 20) + 4099)
 #define MARK 0xa5
 
-static int get_pseudo(void *destination, size_t bytes)
+static int get_pseudo(void *destination, size_t len)
 {
-	wellspring_get_pseudo_bytes(destination, bytes);
+	wellspring_get_pseudo_bytes(destination, len);
 	return 0;
 }
 

@@ -20,17 +20,17 @@
 static struct task_struct *watched;
 static size_t longest_off_bytes, on_bytes;
 
-/* ws_keystream_fill(keystream, destination, bytes) */
+/* ws_keystream_fill(keystream, destination, len) */
 static int on_fill(struct kprobe *probe, struct pt_regs *registers)
 {
-	size_t bytes = regs_get_kernel_argument(registers, 2);
+	size_t len = regs_get_kernel_argument(registers, 2);
 
 	if (current != READ_ONCE(watched))
 		return 0;
 	if (ws_arch_had_interrupts(registers))
-		on_bytes += bytes;
+		on_bytes += len;
 	else
-		longest_off_bytes = max(longest_off_bytes, bytes);
+		longest_off_bytes = max(longest_off_bytes, len);
 	return 0;
 }
 

@@ -31,25 +31,25 @@ struct reader {
 
 struct readers {
 	struct reader **of_cpu;
-	int (*get)(void *destination, size_t bytes);
+	int (*get)(void *destination, size_t len);
 };
 
-static int get_pseudo(void *destination, size_t bytes)
+static int get_pseudo(void *destination, size_t len)
 {
-	wellspring_get_pseudo_bytes(destination, bytes);
+	wellspring_get_pseudo_bytes(destination, len);
 	return 0;
 }
 
-static void read_here(struct readers *readers, int cpu, size_t bytes)
+static void read_here(struct readers *readers, int cpu, size_t len)
 {
 	struct reader *reader = readers->of_cpu[cpu];
 	enum ws_context context = ws_context();
 	u8 *destination = reader->bytes[context];
 	size_t offset;
 
-	if (readers->get(destination, bytes))
+	if (readers->get(destination, len))
 		reader->errors++;
-	for (offset = 0; offset < bytes; offset += 16)
+	for (offset = 0; offset < len; offset += 16)
 		value_set_add(&reader->values[context], destination + offset);
 }
 
@@ -60,11 +60,11 @@ static void task_reads(struct worker *worker)
 {
 	struct readers *readers = worker->argument;
 	struct reader *reader = readers->of_cpu[worker->cpu];
-	size_t bytes = lengths[reader->next_length++ % ARRAY_SIZE(lengths)];
+	size_t len = lengths[reader->next_length++ % ARRAY_SIZE(lengths)];
 
 	WRITE_ONCE(reader->inside, true);
 	barrier();
-	read_here(readers, worker->cpu, bytes);
+	read_here(readers, worker->cpu, len);
 	barrier();
 	WRITE_ONCE(reader->inside, false);
 }
@@ -198,12 +198,12 @@ static int nested_secret(struct report *report)
 }
 
 /* A number in each 16 bytes: none may come twice either. */
-static int get_numbers(void *destination, size_t bytes)
+static int get_numbers(void *destination, size_t len)
 {
 	u64 *numbers = destination;
 	int error = 0;
 
-	for (; bytes; bytes -= 16, numbers += 2) {
+	for (; len; len -= 16, numbers += 2) {
 		error = wellspring_get_u64(numbers) ?: error;
 		numbers[1] = numbers[0];
 	}

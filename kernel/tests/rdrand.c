@@ -33,15 +33,15 @@ static int on_rdrand(struct kprobe *probe, struct pt_regs *registers)
 static bool find_function(unsigned long address, unsigned long *start, unsigned long *end)
 {
 	char text[KSYM_SYMBOL_LEN], *numbers;
-	unsigned long offset, bytes;
+	unsigned long offset, len;
 
 	sprint_symbol(text, address);
 	numbers = strstr(text, "+0x");
 	if (!numbers || !strstr(text, "[wellspring]") ||
-	    sscanf(numbers, "+0x%lx/0x%lx", &offset, &bytes) != 2 || !bytes)
+	    sscanf(numbers, "+0x%lx/0x%lx", &offset, &len) != 2 || !len)
 		return false;
 	*start = address - offset;
-	*end = *start + bytes;
+	*end = *start + len;
 	return true;
 }
 

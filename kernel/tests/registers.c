@@ -52,14 +52,14 @@ static void fill_registers(struct registers *registers)
 	ws_arch_simd_end();
 }
 
-static void keystream_of(enum ws_cipher cipher, u8 *bytes, size_t length)
+static void keystream_of(enum ws_cipher cipher, u8 *bytes, size_t len)
 {
 	static const u8 key[WS_KEY_BYTES] = { 1, 2, 3 };
 	struct ws_counter counter = { 1, 0 };
 	struct ws_keystream keystream;
 
 	ws_keystream_init(&keystream, cipher, key, &counter);
-	ws_keystream_fill(&keystream, bytes, length);
+	ws_keystream_fill(&keystream, bytes, len);
 	ws_keystream_wipe(&keystream);
 }
 
@@ -110,20 +110,20 @@ static const struct {
 	{ "pools", pools },
 };
 
-static bool reads_leave(struct registers *registers, u8 *bytes, size_t length)
+static bool reads_leave(struct registers *registers, u8 *bytes, size_t len)
 {
 	unsigned int lane;
 	size_t at;
 
 	preempt_disable();
-	if (wellspring_get_bytes(bytes, length))
-		memset(bytes, 0, length);
+	if (wellspring_get_bytes(bytes, len))
+		memset(bytes, 0, len);
 	look_at_registers(registers);
 	preempt_enable();
 	for (lane = 0; lane < ARRAY_SIZE(registers->lanes); lane++) {
 		if (!registers->lanes[lane][0])
 			continue;
-		for (at = 0; at + 8 <= length; at++)
+		for (at = 0; at + 8 <= len; at++)
 			if (!memcmp(bytes + at, registers->lanes[lane], 8))
 				return true;
 	}

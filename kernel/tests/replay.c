@@ -107,20 +107,20 @@ static long replay_reseed(struct replay *replay)
 }
 
 static void read_generator(struct ws_generator *generator, bool concurrent,
-			   u8 *destination, size_t bytes)
+			   u8 *destination, size_t len)
 {
 	struct ws_reservation reservation;
 
 	do {
-		size_t step = concurrent ? bytes :
-			      ws_canonical_bytes(generator->cipher, bytes);
+		size_t step = concurrent ? len :
+			      ws_canonical_bytes(generator->cipher, len);
 
 		ws_generator_reserve(generator, step, &reservation);
 		ws_reservation_generate(&reservation, destination, step);
 		destination += step;
-		bytes -= step;
+		len -= step;
 		cond_resched();
-	} while (bytes);
+	} while (len);
 }
 
 static long replay_read(struct replay *replay,

@@ -68,9 +68,9 @@ static void record(enum kind kind, const u8 *secret)
 			   READ_ONCE(secret[byte]) ^ MASK);
 }
 
-static void record_all(enum kind kind, const u8 *bytes, size_t length)
+static void record_all(enum kind kind, const u8 *bytes, size_t len)
 {
-	for (; length >= SECRET_BYTES; length -= SECRET_BYTES, bytes += SECRET_BYTES)
+	for (; len >= SECRET_BYTES; len -= SECRET_BYTES, bytes += SECRET_BYTES)
 		record(kind, bytes);
 }
 
@@ -175,7 +175,7 @@ static int read_in_interrupts(void)
 	return error;
 }
 
-static int read_device(u8 *bytes, size_t length)
+static int read_device(u8 *bytes, size_t len)
 {
 	struct file *file = filp_open("/dev/wellspring", O_RDONLY, 0);
 	loff_t position = 0;
@@ -183,17 +183,17 @@ static int read_device(u8 *bytes, size_t length)
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	got = kernel_read(file, bytes, length, &position);
+	got = kernel_read(file, bytes, len, &position);
 	filp_close(file, NULL);
-	return got == length ? 0 : -EIO;
+	return got == len ? 0 : -EIO;
 }
 
 /* The last blocks of a read: those would stay in registers and on the stack. */
-static void record_end(const u8 *bytes, size_t length)
+static void record_end(const u8 *bytes, size_t len)
 {
-	size_t start = length > 512 ? round_down(length - 512, 64) : 0;
+	size_t start = len > 512 ? round_down(len - 512, 64) : 0;
 
-	record_all(OUTPUT, bytes + start, length - start);
+	record_all(OUTPUT, bytes + start, len - start);
 }
 
 /* All ways to read, write and reseed. @bytes has room for 9000. */

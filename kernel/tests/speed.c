@@ -37,14 +37,14 @@ struct speed_reader {
 	u64 errors;
 };
 
-static int read_once(u32 way, void *destination, size_t bytes)
+static int read_once(u32 way, void *destination, size_t len)
 {
 	switch (way) {
 	case WELLSPRING_TEST_WAY_KERNEL:
-		get_random_bytes(destination, bytes);
+		get_random_bytes(destination, len);
 		return 0;
 	case WELLSPRING_TEST_WAY_PSEUDO:
-		wellspring_get_pseudo_bytes(destination, bytes);
+		wellspring_get_pseudo_bytes(destination, len);
 		return 0;
 	case WELLSPRING_TEST_WAY_U64:
 		return wellspring_get_u64(destination);
@@ -52,7 +52,7 @@ static int read_once(u32 way, void *destination, size_t bytes)
 		*(u64 *)destination = get_random_u64();
 		return 0;
 	default:
-		return ws_read(way, destination, bytes);
+		return ws_read(way, destination, len);
 	}
 }
 
@@ -65,13 +65,13 @@ static int read_until_stopped(void *data)
 {
 	struct speed_reader *reader = data;
 	u32 way = reader->request->way, reads = turn_reads(reader->request), left;
-	size_t bytes = reader->request->bytes;
+	size_t len = reader->request->bytes;
 
 	while (!kthread_should_stop()) {
 		u64 since_ns = ktime_get_ns();
 
 		for (left = reads; left; left--)
-			reader->errors += !!read_once(way, reader->memory, bytes);
+			reader->errors += !!read_once(way, reader->memory, len);
 		since_ns = ktime_get_ns() - since_ns;
 		reader->turns_ns[reader->turns % TURNS] = min_t(u64, since_ns, U32_MAX);
 		WRITE_ONCE(reader->turns, reader->turns + 1);
