@@ -26,7 +26,7 @@ void ws_aes_key_init(struct ws_aes_key *key, const u8 bytes[WS_KEY_BYTES])
 
 /* Not inlined: the library's key takes up to 500 bytes of the stack. */
 static noinline void fill_scalar(const struct ws_aes_key *key, struct ws_counter counter,
-				 u8 *destination, unsigned int len)
+				 u8 *dst, unsigned int len)
 {
 	struct aes_enckey expanded;
 	u8 output[BLOCK_BYTES];
@@ -41,9 +41,9 @@ static noinline void fill_scalar(const struct ws_aes_key *key, struct ws_counter
 		};
 
 		aes_encrypt(&expanded, output, (const u8 *)block);
-		memcpy(destination, output, step);
+		memcpy(dst, output, step);
 		ws_counter_add(&counter, 1);
-		destination += step;
+		dst += step;
 		len -= step;
 	}
 	memzero_explicit(output, sizeof(output));
@@ -52,7 +52,7 @@ static noinline void fill_scalar(const struct ws_aes_key *key, struct ws_counter
 
 /* In an FPU section. */
 static void blocks_simd(const u32 *round_keys, enum ws_backend backend,
-			struct ws_counter *counter, u8 *destination,
+			struct ws_counter *counter, u8 *dst,
 			unsigned int blocks)
 {
 	while (blocks) {
@@ -61,17 +61,17 @@ static void blocks_simd(const u32 *round_keys, enum ws_backend backend,
 		/* -low is the number of blocks until the low word wraps. */
 		if (counter->low && run > -counter->low)
 			run = -counter->low;
-		run = ws_arch_aes_blocks(round_keys, backend, counter, destination,
+		run = ws_arch_aes_blocks(round_keys, backend, counter, dst,
 					 run);
 		ws_counter_add(counter, run);
-		destination += run * BLOCK_BYTES;
+		dst += run * BLOCK_BYTES;
 		blocks -= run;
 	}
 }
 
 /* In an FPU section. */
 static void fill_simd(struct ws_aes_key *key, enum ws_backend backend,
-		      struct ws_counter counter, u8 *destination, unsigned int len)
+		      struct ws_counter counter, u8 *dst, unsigned int len)
 {
 	unsigned int blocks = len / BLOCK_BYTES, rest = len % BLOCK_BYTES;
 	u8 last[BLOCK_BYTES];
@@ -79,28 +79,27 @@ static void fill_simd(struct ws_aes_key *key, enum ws_backend backend,
 	if (!key->is_expanded)
 		ws_arch_aes_expand(key->words);
 	key->is_expanded = true;
-	blocks_simd(key->words, backend, &counter, destination, blocks);
+	blocks_simd(key->words, backend, &counter, dst, blocks);
 	/* KMSAN does not see what assembly writes. */
-	kmsan_unpoison_memory(destination, blocks * BLOCK_BYTES);
+	kmsan_unpoison_memory(dst, blocks * BLOCK_BYTES);
 	if (!rest)
 		return;
 	blocks_simd(key->words, backend, &counter, last, 1);
 	kmsan_unpoison_memory(last, BLOCK_BYTES);
-	memcpy(destination + blocks * BLOCK_BYTES, last, rest);
+	memcpy(dst + blocks * BLOCK_BYTES, last, rest);
 	memzero_explicit(last, sizeof(last));
 }
 
 bool ws_aes_fill(struct ws_aes_key *key, enum ws_backend backend,
-		 const struct ws_counter *from, u8 *destination,
-		 unsigned int len)
+		 const struct ws_counter *from, u8 *dst, unsigned int len)
 {
 	struct ws_simd simd;
 
 	if (backend == WS_SCALAR || !ws_simd_begin(&simd)) {
-		fill_scalar(key, *from, destination, len);
+		fill_scalar(key, *from, dst, len);
 		return backend == WS_SCALAR || !simd.is_refused;
 	}
-	fill_simd(key, backend, *from, destination, len);
+	fill_simd(key, backend, *from, dst, len);
 	ws_simd_end(&simd);
 	return true;
 }

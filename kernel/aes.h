@@ -17,7 +17,6 @@ void ws_aes_key_init(struct ws_aes_key *key, const u8 bytes[WS_KEY_BYTES]);
  * the FPU was refused, and scalar code made the bytes.
  */
 bool ws_aes_fill(struct ws_aes_key *key, enum ws_backend backend,
-		 const struct ws_counter *from, u8 *destination,
-		 unsigned int len);
+		 const struct ws_counter *from, u8 *dst, unsigned int len);
 
 #endif

@@ -64,11 +64,11 @@ static bool is_hex(const u8 *bytes, const char *expected)
 	return !strcmp(hex, expected);
 }
 
-static bool has_digest(const u8 *bytes, size_t len, const char *expected)
+static bool has_digest(const u8 *buf, size_t len, const char *expected)
 {
 	u8 digest[SHA256_DIGEST_SIZE];
 
-	sha256(bytes, len, digest);
+	sha256(buf, len, digest);
 	return is_hex(digest, expected);
 }
 
@@ -88,7 +88,7 @@ static bool stream_is_right(struct scratch *scratch, enum ws_backend backend,
 }
 
 static void read_generator(struct ws_generator *generator, bool concurrent,
-			   u8 *destination, size_t len)
+			   u8 *buf, size_t len)
 {
 	struct ws_reservation reservation;
 
@@ -97,8 +97,8 @@ static void read_generator(struct ws_generator *generator, bool concurrent,
 			      ws_canonical_bytes(generator->cipher, len);
 
 		ws_generator_reserve(generator, step, &reservation);
-		ws_reservation_generate(&reservation, destination, step);
-		destination += step;
+		ws_reservation_generate(&reservation, buf, step);
+		buf += step;
 		len -= step;
 	} while (len);
 }

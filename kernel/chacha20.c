@@ -40,7 +40,7 @@ static unsigned int bytes_until_carry(const struct ws_counter *counter,
 }
 
 static void fill_scalar(const u32 *key, const struct ws_counter *from,
-			u8 *destination, unsigned int len)
+			u8 *dst, unsigned int len)
 {
 	struct ws_counter counter = *from;
 	struct ws_chacha_state state;
@@ -51,9 +51,9 @@ static void fill_scalar(const u32 *key, const struct ws_counter *from,
 
 		set_state(&state, key, &counter);
 		ws_chacha20_block(&state, block);
-		memcpy(destination, block, step);
+		memcpy(dst, block, step);
 		ws_counter_add(&counter, 1);
-		destination += step;
+		dst += step;
 		len -= step;
 	}
 	memzero_explicit(block, sizeof(block));
@@ -61,39 +61,38 @@ static void fill_scalar(const u32 *key, const struct ws_counter *from,
 }
 
 static void fill_library(const u32 *key, const struct ws_counter *from,
-			 u8 *destination, unsigned int len)
+			 u8 *dst, unsigned int len)
 {
 	struct ws_counter counter = *from;
 	struct ws_chacha_state state;
 
-	memset(destination, 0, len);
+	memset(dst, 0, len);
 	while (len) {
 		unsigned int step = bytes_until_carry(&counter, len);
 
 		set_state(&state, key, &counter);
-		ws_chacha20(&state, destination, step);
+		ws_chacha20(&state, dst, step);
 		ws_counter_add(&counter, ws_blocks(WS_CHACHA20, step));
-		destination += step;
+		dst += step;
 		len -= step;
 	}
 	memzero_explicit(&state, sizeof(state));
 }
 
 bool ws_chacha20_fill(const u32 key[WS_KEY_BYTES / 4], enum ws_backend backend,
-		      const struct ws_counter *from, u8 *destination,
-		      unsigned int len)
+		      const struct ws_counter *from, u8 *dst, unsigned int len)
 {
 	struct ws_simd simd;
 
 	/* The library uses no SIMD for one block, so there is no section to refuse. */
 	if (backend == WS_SCALAR || len <= BLOCK_BYTES) {
-		fill_scalar(key, from, destination, len);
+		fill_scalar(key, from, dst, len);
 		return true;
 	}
 	if (ws_simd_guard(&simd))
-		fill_library(key, from, destination, len);
+		fill_library(key, from, dst, len);
 	else
-		fill_scalar(key, from, destination, len);
+		fill_scalar(key, from, dst, len);
 	ws_simd_unguard(&simd);
 	return !simd.is_refused;
 }

@@ -9,7 +9,6 @@
  * refused, and scalar code made the bytes.
  */
 bool ws_chacha20_fill(const u32 key[WS_KEY_BYTES / 4], enum ws_backend backend,
-		      const struct ws_counter *from, u8 *destination,
-		      unsigned int len);
+		      const struct ws_counter *from, u8 *dst, unsigned int len);
 
 #endif

@@ -82,7 +82,7 @@ WS_EXPORT_FOR_TEST(ws_generator_reserve);
  * keeps one key for any length.
  */
 void ws_reservation_generate(struct ws_reservation *reservation,
-			     void *destination, size_t len)
+			     void *buf, size_t len)
 {
 	struct ws_keystream *keystream = &reservation->keystream;
 	size_t limit = keystream->cipher == WS_AES256 ? WS_KEY_LIMIT_BYTES :
@@ -91,15 +91,15 @@ void ws_reservation_generate(struct ws_reservation *reservation,
 	u8 key[WS_KEY_BYTES];
 
 	while (len > limit) {
-		ws_keystream_fill(keystream, destination, limit);
-		destination += limit;
+		ws_keystream_fill(keystream, buf, limit);
+		buf += limit;
 		len -= limit;
 		ws_keystream_fill(keystream, key, sizeof(key));
 		counter = keystream->counter;
 		ws_keystream_init(keystream, keystream->cipher, key, &counter);
 		memzero_explicit(key, sizeof(key));
 	}
-	ws_keystream_fill(keystream, destination, len);
+	ws_keystream_fill(keystream, buf, len);
 	ws_keystream_wipe(keystream);
 }
 WS_EXPORT_FOR_TEST(ws_reservation_generate);

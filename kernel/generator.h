@@ -43,6 +43,6 @@ void ws_generator_reserve(struct ws_generator *generator, size_t len,
 			  struct ws_reservation *reservation);
 /* Makes the reserved output, once, and wipes the reservation. */
 void ws_reservation_generate(struct ws_reservation *reservation,
-			     void *destination, size_t len);
+			     void *buf, size_t len);
 
 #endif

@@ -26,8 +26,7 @@ void ws_keystream_init(struct ws_keystream *keystream, enum ws_cipher cipher,
 }
 WS_EXPORT_FOR_TEST(ws_keystream_init);
 
-void ws_keystream_fill(struct ws_keystream *keystream, void *destination,
-		       size_t len)
+void ws_keystream_fill(struct ws_keystream *keystream, void *buf, size_t len)
 {
 	const struct ws_counter *from = &keystream->counter;
 
@@ -38,15 +37,15 @@ void ws_keystream_fill(struct ws_keystream *keystream, void *destination,
 		if (keystream->cipher == WS_CHACHA20)
 			refused = !ws_chacha20_fill(keystream->chacha_key,
 						    keystream->backend, from,
-						    destination, step);
+						    buf, step);
 		else
 			refused = !ws_aes_fill(&keystream->aes, keystream->backend,
-					       from, destination, step);
+					       from, buf, step);
 		if (refused)
 			trace_wellspring_refusal(step);
 		ws_counter_add(&keystream->counter,
 			       ws_blocks(keystream->cipher, step));
-		destination += step;
+		buf += step;
 		len -= step;
 	}
 }

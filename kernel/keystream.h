@@ -29,8 +29,7 @@ void ws_keystream_init(struct ws_keystream *keystream, enum ws_cipher cipher,
  * The next @len bytes. A partial block takes a whole step of the counter. Made in FPU
  * sections of WS_SECTION_BYTES, or by scalar code where the FPU is refused.
  */
-void ws_keystream_fill(struct ws_keystream *keystream, void *destination,
-		       size_t len);
+void ws_keystream_fill(struct ws_keystream *keystream, void *buf, size_t len);
 void ws_keystream_wipe(struct ws_keystream *keystream);
 
 #endif

@@ -73,25 +73,25 @@ void ws_pseudo_jump(struct ws_pseudo *state)
 WS_EXPORT_FOR_TEST(ws_pseudo_jump);
 
 /* The state stays in registers, and only the last word may be cut. */
-static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *destination,
+static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *buf,
 						   size_t len)
 {
 	for (; len >= sizeof(u64); len -= sizeof(u64)) {
-		*(ws_unaligned_u64 *)destination =
+		*(ws_unaligned_u64 *)buf =
 			(__force u64)cpu_to_le64(step_state(&state));
-		destination += sizeof(u64);
+		buf += sizeof(u64);
 	}
 	if (len) {
 		__le64 word = cpu_to_le64(step_state(&state));
 
-		memcpy(destination, &word, len);
+		memcpy(buf, &word, len);
 	}
 	return state;
 }
 
 /**
  * wellspring_get_pseudo_bytes() - bytes without secrecy, in a few cycles
- * @destination: memory for the bytes
+ * @buf: memory for the bytes
  * @len: how many bytes
  *
  * For schedulers, sampling and test data. Never for keys: 16 bytes of output reveal all
@@ -103,7 +103,7 @@ static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *d
  *
  * Context: Any, NMI included.
  */
-void wellspring_get_pseudo_bytes(void *destination, size_t len)
+void wellspring_get_pseudo_bytes(void *buf, size_t len)
 {
 	while (len) {
 		size_t step = min_t(size_t, len, RUN_BYTES);
@@ -113,9 +113,9 @@ void wellspring_get_pseudo_bytes(void *destination, size_t len)
 			/* If these are halves of two states, the replacement fails. */
 			old.words[0] = this_cpu_read(state_of_cpu.words[0]);
 			old.words[1] = this_cpu_read(state_of_cpu.words[1]);
-			next = make_bytes(old, destination, step);
+			next = make_bytes(old, buf, step);
 		} while (!ws_arch_replace(&state_of_cpu, &old, &next));
-		destination += step;
+		buf += step;
 		len -= step;
 	}
 }

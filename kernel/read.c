@@ -46,9 +46,9 @@ static int set_mode(const char *value, const struct kernel_param *parameter)
 	return 0;
 }
 
-static int get_mode(char *buffer, const struct kernel_param *parameter)
+static int get_mode(char *buf, const struct kernel_param *parameter)
 {
-	return sysfs_emit(buffer, "%s\n", mode_names[ws_mode()]);
+	return sysfs_emit(buf, "%s\n", mode_names[ws_mode()]);
 }
 
 static const struct kernel_param_ops mode_ops = {
@@ -76,10 +76,9 @@ static int set_concurrent_read(const char *value,
 	return 0;
 }
 
-static int get_concurrent_read(char *buffer,
-			       const struct kernel_param *parameter)
+static int get_concurrent_read(char *buf, const struct kernel_param *parameter)
 {
-	return sysfs_emit(buffer, "%d\n", ws_mode() != WS_CANONICAL);
+	return sysfs_emit(buf, "%d\n", ws_mode() != WS_CANONICAL);
 }
 
 static const struct kernel_param_ops concurrent_read_ops = {
@@ -90,33 +89,33 @@ module_param_cb(concurrent_read, &concurrent_read_ops, NULL, 0644);
 MODULE_PARM_DESC(concurrent_read,
 		 "0: mode=canonical; 1: mode=concurrent, or no change if the mode is not canonical");
 
-static int read_reserved(bool root, void *destination, size_t len)
+static int read_reserved(bool root, void *buf, size_t len)
 {
 	struct ws_reservation reservation;
 	int error = ws_nodes_reserve(root, len, &reservation);
 
 	if (!error)
-		ws_reservation_generate(&reservation, destination, len);
+		ws_reservation_generate(&reservation, buf, len);
 	return error;
 }
 
-static int read_canonical(u8 *destination, size_t len)
+static int read_canonical(u8 *buf, size_t len)
 {
 	do {
 		size_t step = ws_canonical_bytes(ws_cipher, len);
-		int error = read_reserved(true, destination, step);
+		int error = read_reserved(true, buf, step);
 
 		if (error)
 			return error;
-		destination += step;
+		buf += step;
 		len -= step;
 	} while (len);
 	return 0;
 }
 
-int ws_read(enum ws_mode mode, void *destination, size_t len)
+int ws_read(enum ws_mode mode, void *buf, size_t len)
 {
-	if (likely(mode == WS_PER_CPU && ws_tap_take(destination, len)))
+	if (likely(mode == WS_PER_CPU && ws_tap_take(buf, len)))
 		return 0;
 	if (in_nmi())
 		return -EOPNOTSUPP;
@@ -124,20 +123,20 @@ int ws_read(enum ws_mode mode, void *destination, size_t len)
 		return -EAGAIN;
 	switch (mode) {
 	case WS_CANONICAL:
-		return read_canonical(destination, len);
+		return read_canonical(buf, len);
 	case WS_CONCURRENT:
-		return read_reserved(true, destination, len);
+		return read_reserved(true, buf, len);
 	case WS_PER_NODE:
-		return read_reserved(false, destination, len);
+		return read_reserved(false, buf, len);
 	default:
-		return ws_tap_read(destination, len);
+		return ws_tap_read(buf, len);
 	}
 }
 WS_EXPORT_FOR_TEST(ws_read);
 
 /**
  * wellspring_get_bytes() - secret bytes
- * @destination: kernel memory for the bytes
+ * @buf: kernel memory for the bytes
  * @len: how many bytes
  *
  * Output of Fortuna (Ferguson, Schneier and Kohno, Cryptography Engineering,
@@ -151,17 +150,17 @@ WS_EXPORT_FOR_TEST(ws_read);
  *
  * Context: Task, softirq and hard interrupt, with any lock held. Not NMI.
  * Return: 0; -EAGAIN until 128 bits are credited; -EOPNOTSUPP in an NMI. After an error
- * the content of @destination is undefined.
+ * the content of @buf is undefined.
  */
-int wellspring_get_bytes(void *destination, size_t len)
+int wellspring_get_bytes(void *buf, size_t len)
 {
-	return ws_read(ws_mode(), destination, len);
+	return ws_read(ws_mode(), buf, len);
 }
 EXPORT_SYMBOL_GPL(wellspring_get_bytes);
 
 /**
  * wellspring_get_early_bytes() - bytes that may not be secret yet
- * @destination: kernel memory for the bytes
+ * @buf: kernel memory for the bytes
  * @len: how many bytes
  *
  * In the sense of GRND_INSECURE: with less than 128 bits of credit, but more than none,
@@ -171,13 +170,13 @@ EXPORT_SYMBOL_GPL(wellspring_get_bytes);
  * Context: as wellspring_get_bytes().
  * Return: 0; -EAGAIN before the first credited seed; -EOPNOTSUPP in an NMI.
  */
-int wellspring_get_early_bytes(void *destination, size_t len)
+int wellspring_get_early_bytes(void *buf, size_t len)
 {
 	if (in_nmi())
 		return -EOPNOTSUPP;
 	if (ws_phase() == WS_READY)
-		return wellspring_get_bytes(destination, len);
-	return read_reserved(true, destination, len);
+		return wellspring_get_bytes(buf, len);
+	return read_reserved(true, buf, len);
 }
 EXPORT_SYMBOL_GPL(wellspring_get_early_bytes);
 

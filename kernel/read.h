@@ -18,6 +18,6 @@ enum ws_mode {
 enum ws_mode ws_mode(void);
 const char *ws_mode_name(enum ws_mode mode);
 /* wellspring_get_bytes() in a mode of the caller's choice. */
-int ws_read(enum ws_mode mode, void *destination, size_t len);
+int ws_read(enum ws_mode mode, void *buf, size_t len);
 
 #endif

@@ -19,12 +19,12 @@
 
 #if IS_REACHABLE(CONFIG_CRYPTO_RNG2)
 
-static int rng_generate(struct crypto_rng *rng, const u8 *source,
-			unsigned int slen, u8 *destination, unsigned int dlen)
+static int rng_generate(struct crypto_rng *rng, const u8 *src,
+			unsigned int slen, u8 *dst, unsigned int dlen)
 {
 	if (slen)
-		ws_mix(source, slen);
-	return wellspring_get_bytes(destination, dlen);
+		ws_mix(src, slen);
+	return wellspring_get_bytes(dst, dlen);
 }
 
 /* All users share one state, so a seed does not set it: it is mixed in, uncredited. */

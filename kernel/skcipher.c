@@ -79,8 +79,8 @@ static void counter_to(const union state *counter, u8 *iv)
 }
 
 /* In a section. */
-static void ctr_simd(const struct aes_key *key, union state *counter, u8 *destination,
-		     const u8 *source, unsigned int blocks)
+static void ctr_simd(const struct aes_key *key, union state *counter, u8 *dst,
+		     const u8 *src, unsigned int blocks)
 {
 	while (blocks) {
 		u64 run = blocks, low = counter->words[0];
@@ -88,51 +88,51 @@ static void ctr_simd(const struct aes_key *key, union state *counter, u8 *destin
 		/* -low is the number of blocks until the low word wraps. */
 		if (low && run > -low)
 			run = -low;
-		ws_aes_ctr_blocks(ws_aes_round_keys(key), ws_aes_rounds(key), destination,
-				  source, run, counter->bytes);
+		ws_aes_ctr_blocks(ws_aes_round_keys(key), ws_aes_rounds(key), dst,
+				  src, run, counter->bytes);
 		/* It wrapped. The high word is the assembly's still. */
 		counter->words[1] += !counter->words[0];
-		destination += run * BLOCK_BYTES;
-		source += run * BLOCK_BYTES;
+		dst += run * BLOCK_BYTES;
+		src += run * BLOCK_BYTES;
 		blocks -= run;
 	}
 }
 
-static void ctr_scalar(const struct aes_key *key, union state *counter, u8 *destination,
-		       const u8 *source, unsigned int blocks)
+static void ctr_scalar(const struct aes_key *key, union state *counter, u8 *dst,
+		       const u8 *src, unsigned int blocks)
 {
 	u8 block[BLOCK_BYTES];
 
 	for (; blocks; blocks--) {
 		counter_to(counter, block);
 		aes_encrypt(key, block, block);
-		crypto_xor_cpy(destination, source, block, BLOCK_BYTES);
+		crypto_xor_cpy(dst, src, block, BLOCK_BYTES);
 		counter->words[1] += !++counter->words[0];
-		destination += BLOCK_BYTES;
-		source += BLOCK_BYTES;
+		dst += BLOCK_BYTES;
+		src += BLOCK_BYTES;
 	}
 	memzero_explicit(block, sizeof(block));
 }
 
 /* Only the last step of a message has a part of a block. */
-static void ctr_step(const struct aes_key *key, union state *counter, u8 *destination,
-		     const u8 *source, unsigned int len)
+static void ctr_step(const struct aes_key *key, union state *counter, u8 *dst,
+		     const u8 *src, unsigned int len)
 {
 	unsigned int blocks = len / BLOCK_BYTES, rest = len % BLOCK_BYTES;
 	u8 last[BLOCK_BYTES] = { };
 	struct ws_simd simd;
 	bool has_simd = begin(&simd);
 
-	memcpy(last, source + len - rest, rest);
-	(has_simd ? ctr_simd : ctr_scalar)(key, counter, destination, source, blocks);
+	memcpy(last, src + len - rest, rest);
+	(has_simd ? ctr_simd : ctr_scalar)(key, counter, dst, src, blocks);
 	if (rest)
 		(has_simd ? ctr_simd : ctr_scalar)(key, counter, last, last, 1);
 	if (has_simd)
 		ws_simd_end(&simd);
 	/* KMSAN does not see what assembly writes. */
-	kmsan_unpoison_memory(destination, len - rest);
+	kmsan_unpoison_memory(dst, len - rest);
 	kmsan_unpoison_memory(last, sizeof(last));
-	memcpy(destination + len - rest, last, rest);
+	memcpy(dst + len - rest, last, rest);
 	memzero_explicit(last, sizeof(last));
 }
 
@@ -162,7 +162,7 @@ static int ctr_crypt(struct skcipher_request *request)
 }
 
 /* In a section. E(K, tweak) is a block of zeros in counter mode, whose counter is the tweak. */
-static void xts_simd(struct xts_message *message, u8 *destination, const u8 *source,
+static void xts_simd(struct xts_message *message, u8 *dst, const u8 *src,
 		     unsigned int blocks)
 {
 	static const u8 zeros[BLOCK_BYTES];
@@ -178,14 +178,14 @@ static void xts_simd(struct xts_message *message, u8 *destination, const u8 *sou
 	key = &message->keys->data;
 	if (message->encrypts)
 		ws_aes_xts_encrypt_blocks(ws_aes_round_keys(key), ws_aes_rounds(key),
-					  destination, source, blocks, message->tweak.bytes);
+					  dst, src, blocks, message->tweak.bytes);
 	else
 		ws_aes_xts_decrypt_blocks(ws_aes_inverse_keys(key), ws_aes_rounds(key),
-					  destination, source, blocks, message->tweak.bytes);
-	kmsan_unpoison_memory(destination, blocks * BLOCK_BYTES);
+					  dst, src, blocks, message->tweak.bytes);
+	kmsan_unpoison_memory(dst, blocks * BLOCK_BYTES);
 }
 
-static void xts_scalar(struct xts_message *message, u8 *destination, const u8 *source,
+static void xts_scalar(struct xts_message *message, u8 *dst, const u8 *src,
 		       unsigned int blocks)
 {
 	union state *tweak = &message->tweak;
@@ -193,28 +193,28 @@ static void xts_scalar(struct xts_message *message, u8 *destination, const u8 *s
 	if (!message->has_tweak)
 		aes_encrypt(&message->keys->tweak, tweak->bytes, tweak->bytes);
 	for (; blocks; blocks--) {
-		crypto_xor_cpy(destination, source, tweak->bytes, BLOCK_BYTES);
+		crypto_xor_cpy(dst, src, tweak->bytes, BLOCK_BYTES);
 		if (message->encrypts)
-			aes_encrypt(&message->keys->data, destination, destination);
+			aes_encrypt(&message->keys->data, dst, dst);
 		else
-			aes_decrypt(&message->keys->data, destination, destination);
-		crypto_xor(destination, tweak->bytes, BLOCK_BYTES);
+			aes_decrypt(&message->keys->data, dst, dst);
+		crypto_xor(dst, tweak->bytes, BLOCK_BYTES);
 		gf128mul_x_ble(&tweak->tweak, &tweak->tweak);
-		destination += BLOCK_BYTES;
-		source += BLOCK_BYTES;
+		dst += BLOCK_BYTES;
+		src += BLOCK_BYTES;
 	}
 }
 
-static void xts_step(struct xts_message *message, u8 *destination, const u8 *source,
+static void xts_step(struct xts_message *message, u8 *dst, const u8 *src,
 		     unsigned int blocks)
 {
 	struct ws_simd simd;
 
 	if (begin(&simd)) {
-		xts_simd(message, destination, source, blocks);
+		xts_simd(message, dst, src, blocks);
 		ws_simd_end(&simd);
 	} else {
-		xts_scalar(message, destination, source, blocks);
+		xts_scalar(message, dst, src, blocks);
 	}
 	message->has_tweak = true;
 }

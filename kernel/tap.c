@@ -115,24 +115,24 @@ static int tap_fetch(struct tap *tap, u64 generation)
  * Copies, and erases what it copies, a word at a time: memcpy() and memset() of a length that
  * the compiler does not know are two calls, and cost more than the rest of a short read.
  */
-static __always_inline void hand_out(struct tap *tap, u8 *destination, size_t len)
+static __always_inline void hand_out(struct tap *tap, u8 *buf, size_t len)
 {
 	u8 *taken = tap->made.buffer + WS_TAP_BUFFER_BYTES - tap->left_bytes;
 
 	tap->left_bytes -= len;
 	for (; len >= sizeof(u64); len -= sizeof(u64)) {
-		*(ws_unaligned_u64 *)destination = *(ws_unaligned_u64 *)taken;
+		*(ws_unaligned_u64 *)buf = *(ws_unaligned_u64 *)taken;
 		*(ws_unaligned_u64 *)taken = 0;
-		destination += sizeof(u64);
+		buf += sizeof(u64);
 		taken += sizeof(u64);
 	}
 	for (; len; len--) {
-		*destination++ = *taken;
+		*buf++ = *taken;
 		*taken++ = 0;
 	}
 }
 
-static int tap_serve(struct tap *tap, u8 *destination, size_t len)
+static int tap_serve(struct tap *tap, u8 *buf, size_t len)
 {
 	/* Read before the fetch: generation.c says why. */
 	u64 generation = ws_generation();
@@ -147,8 +147,8 @@ static int tap_serve(struct tap *tap, u8 *destination, size_t len)
 	while (len) {
 		size_t step = min_t(size_t, len, tap->left_bytes);
 
-		hand_out(tap, destination, step);
-		destination += step;
+		hand_out(tap, buf, step);
+		buf += step;
 		len -= step;
 		if (len)
 			tap_refill(tap);
@@ -156,13 +156,13 @@ static int tap_serve(struct tap *tap, u8 *destination, size_t len)
 	return 0;
 }
 
-static int read_node(u8 *destination, size_t len)
+static int read_node(u8 *buf, size_t len)
 {
 	struct ws_reservation reservation;
 	int error = ws_nodes_reserve(false, len, &reservation);
 
 	if (!error)
-		ws_reservation_generate(&reservation, destination, len);
+		ws_reservation_generate(&reservation, buf, len);
 	return error;
 }
 
@@ -191,7 +191,7 @@ static __always_inline void release_tap(struct tap *tap)
 	preempt_enable();
 }
 
-bool ws_tap_take(void *destination, size_t len)
+bool ws_tap_take(void *buf, size_t len)
 {
 	enum ws_context context = ws_context();
 	struct tap *tap = context == WS_NMI ? NULL : claim_tap(context);
@@ -202,29 +202,29 @@ bool ws_tap_take(void *destination, size_t len)
 	/* A tap with a key was ready once, so the phase is not asked for. */
 	is_ready = ws_generation_is(tap->generation) && len <= tap->left_bytes;
 	if (likely(is_ready)) {
-		hand_out(tap, destination, len);
+		hand_out(tap, buf, len);
 		tap->statistics.reads++;
 	}
 	release_tap(tap);
 	return is_ready;
 }
 
-static int read_short(enum ws_context context, u8 *destination, size_t len)
+static int read_short(enum ws_context context, u8 *buf, size_t len)
 {
 	struct tap *tap = claim_tap(context);
 	int error;
 
 	if (unlikely(!tap)) {
 		this_cpu_ptr(taps)->of_context[context].statistics.deeper++;
-		return read_node(destination, len);
+		return read_node(buf, len);
 	}
-	error = tap_serve(tap, destination, len);
+	error = tap_serve(tap, buf, len);
 	release_tap(tap);
 	return error;
 }
 
 /* The tap is free again at once; the bytes are made with preemption on. */
-static int read_long(enum ws_context context, u8 *destination, size_t len)
+static int read_long(enum ws_context context, u8 *buf, size_t len)
 {
 	static const struct ws_counter start;
 	struct ws_reservation reservation;
@@ -233,18 +233,18 @@ static int read_long(enum ws_context context, u8 *destination, size_t len)
 
 	if (!error) {
 		ws_keystream_init(&reservation.keystream, ws_cipher, key, &start);
-		ws_reservation_generate(&reservation, destination, len);
+		ws_reservation_generate(&reservation, buf, len);
 	}
 	memzero_explicit(key, sizeof(key));
 	return error;
 }
 
-int ws_tap_read(void *destination, size_t len)
+int ws_tap_read(void *buf, size_t len)
 {
 	enum ws_context context = ws_context();
 
-	return len < LONG_BYTES ? read_short(context, destination, len) :
-				  read_long(context, destination, len);
+	return len < LONG_BYTES ? read_short(context, buf, len) :
+				  read_long(context, buf, len);
 }
 
 void ws_tap_statistics(int cpu, enum ws_context context,

@@ -24,9 +24,9 @@ struct ws_tap_statistics {
  * nothing is done, where ws_tap_read() has to look further: the tap has too few or is in use, or
  * this is an NMI. A tap has none before Ready.
  */
-bool ws_tap_take(void *destination, size_t len);
+bool ws_tap_take(void *buf, size_t len);
 /* Any context but NMI. 0, or -EAGAIN before the first credited seed. */
-int ws_tap_read(void *destination, size_t len);
+int ws_tap_read(void *buf, size_t len);
 void ws_tap_statistics(int cpu, enum ws_context context,
 		       struct ws_tap_statistics *statistics);
 /* The reads of all taps so far. */

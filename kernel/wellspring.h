@@ -8,11 +8,11 @@
 
 #include <linux/types.h>
 
-int __must_check wellspring_get_bytes(void *destination, size_t len);
-int __must_check wellspring_get_early_bytes(void *destination, size_t len);
+int __must_check wellspring_get_bytes(void *buf, size_t len);
+int __must_check wellspring_get_early_bytes(void *buf, size_t len);
 int __must_check wellspring_wait_until_seeded(void);
 int __must_check wellspring_get_u32_below(u32 *number, u32 ceiling);
-void wellspring_get_pseudo_bytes(void *destination, size_t len);
+void wellspring_get_pseudo_bytes(void *buf, size_t len);
 
 /**
  * wellspring_get_u64() - a secret number

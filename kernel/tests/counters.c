@@ -41,13 +41,13 @@ static int counter_add64(struct report *report)
 }
 
 static void make_stream(enum ws_cipher cipher, enum ws_backend backend, const u8 *key,
-			struct ws_counter start, u8 *output, size_t len)
+			struct ws_counter start, u8 *buf, size_t len)
 {
 	struct ws_keystream keystream;
 
 	ws_keystream_init(&keystream, cipher, key, &start);
 	keystream.backend = backend;
-	ws_keystream_fill(&keystream, output, len);
+	ws_keystream_fill(&keystream, buf, len);
 	ws_keystream_wipe(&keystream);
 }
 

@@ -280,14 +280,14 @@ static u64 reservations_of(unsigned int number)
 }
 
 /* Draws on a node. The number of another node that served, or -1. */
-static int draw_and_look(unsigned int number, u8 *bytes, size_t len)
+static int draw_and_look(unsigned int number, u8 *buf, size_t len)
 {
 	u64 before[WS_MAX_NODES];
 	unsigned int other;
 
 	for (other = 0; other < ws_nodes_count(); other++)
 		before[other] = reservations_of(other);
-	ws_nodes_save(number, bytes, len);
+	ws_nodes_save(number, buf, len);
 	for (other = 0; other < ws_nodes_count(); other++)
 		if (reservations_of(other) - before[other] != (other == number))
 			return other;

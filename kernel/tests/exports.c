@@ -18,14 +18,14 @@
 #define MOST_BYTES ((1 << 20) + 4099)
 #define MARK 0xa5
 
-static int get_pseudo(void *destination, size_t len)
+static int get_pseudo(void *buf, size_t len)
 {
-	wellspring_get_pseudo_bytes(destination, len);
+	wellspring_get_pseudo_bytes(buf, len);
 	return 0;
 }
 
 /* Exactly this many bytes are written, including the last one. */
-static const char *check_lengths(int (*get)(void *, size_t), u8 *bytes)
+static const char *check_lengths(int (*get)(void *, size_t), u8 *buf)
 {
 	static const size_t some[] = { 0, 1, 7, 15, 16, 17, 63, 64, 511, 512, 513,
 				       1023, 1024, 4095, 4096, 4097, 65536,
@@ -36,12 +36,12 @@ static const char *check_lengths(int (*get)(void *, size_t), u8 *bytes)
 		bool last_written = !some[index];
 
 		for (again = 0; again < 8; again++) {
-			memset(bytes, MARK, MOST_BYTES);
-			if (get(bytes, some[index]))
+			memset(buf, MARK, MOST_BYTES);
+			if (get(buf, some[index]))
 				return "an error";
-			if (memchr_inv(bytes + some[index], MARK, 16))
+			if (memchr_inv(buf + some[index], MARK, 16))
 				return "too many bytes";
-			if (some[index] && bytes[some[index] - 1] != MARK)
+			if (some[index] && buf[some[index] - 1] != MARK)
 				last_written = true;
 		}
 		if (!last_written)
@@ -51,7 +51,7 @@ static const char *check_lengths(int (*get)(void *, size_t), u8 *bytes)
 }
 
 /* A megabyte in pieces and a megabyte in one read, in units of 16 bytes. */
-static long count_repeats(int (*get)(void *, size_t), u8 *bytes)
+static long count_repeats(int (*get)(void *, size_t), u8 *buf)
 {
 	struct value_set set;
 	size_t offset;
@@ -60,12 +60,12 @@ static long count_repeats(int (*get)(void *, size_t), u8 *bytes)
 	if (value_set_init(&set, MOST_BYTES / 8))
 		return -ENOMEM;
 	for (offset = 0; offset < 1 << 19; offset += 16) {
-		get(bytes, 16);
-		value_set_add(&set, bytes);
+		get(buf, 16);
+		value_set_add(&set, buf);
 	}
-	get(bytes, 1 << 20);
+	get(buf, 1 << 20);
 	for (offset = 0; offset < 1 << 20; offset += 16)
-		value_set_add(&set, bytes + offset);
+		value_set_add(&set, buf + offset);
 	found = value_sets_repeats(&set, 1);
 	value_set_exit(&set);
 	return found;
@@ -73,11 +73,11 @@ static long count_repeats(int (*get)(void *, size_t), u8 *bytes)
 
 static int check_export(struct report *report, int (*get)(void *, size_t))
 {
-	u8 *bytes = vmalloc(MOST_BYTES);
-	const char *wrong = bytes ? check_lengths(get, bytes) : "no memory";
-	long found = wrong ? 0 : count_repeats(get, bytes);
+	u8 *buf = vmalloc(MOST_BYTES);
+	const char *wrong = buf ? check_lengths(get, buf) : "no memory";
+	long found = wrong ? 0 : count_repeats(get, buf);
 
-	vfree(bytes);
+	vfree(buf);
 	if (wrong)
 		return failed(report, "%s", wrong);
 	if (found)
@@ -118,21 +118,21 @@ static int pseudo_answers(struct report *report)
 static int exports_irqs_off(struct report *report)
 {
 	unsigned long flags;
-	u8 *bytes = kmalloc(2 * 4096, GFP_KERNEL);
+	u8 *buf = kmalloc(2 * 4096, GFP_KERNEL);
 	int error;
 
-	if (!bytes)
+	if (!buf)
 		return failed(report, "no memory");
-	memset(bytes, 0, 2 * 4096);
+	memset(buf, 0, 2 * 4096);
 	local_irq_save(flags);
-	error = wellspring_get_bytes(bytes, 16);
-	error |= wellspring_get_bytes(bytes, 4096);
-	wellspring_get_pseudo_bytes(bytes + 4096, 4096);
+	error = wellspring_get_bytes(buf, 16);
+	error |= wellspring_get_bytes(buf, 4096);
+	wellspring_get_pseudo_bytes(buf + 4096, 4096);
 	local_irq_restore(flags);
-	if (!error && (!memchr_inv(bytes, 0, 4096) ||
-		       !memchr_inv(bytes + 4096, 0, 4096)))
+	if (!error && (!memchr_inv(buf, 0, 4096) ||
+		       !memchr_inv(buf + 4096, 0, 4096)))
 		error = -ENODATA;
-	kfree(bytes);
+	kfree(buf);
 	return error ? failed(report, "error %d", error) : passed(report, " ");
 }
 
@@ -197,7 +197,7 @@ static void count_taken(struct taken *taken)
 }
 
 /* A read of each mode on a CPU of each node takes from where its name says, and only there. */
-static int read_modes_here(struct report *report, u8 *bytes)
+static int read_modes_here(struct report *report, u8 *buf)
 {
 	bool has_node = false, is_root = false;
 	struct ws_node_statistics node;
@@ -217,9 +217,9 @@ static int read_modes_here(struct report *report, u8 *bytes)
 		int error;
 
 		/* A fresh key is taken before the counts, so that the tap needs none. */
-		error = ws_read(WS_PER_CPU, bytes, 16);
+		error = ws_read(WS_PER_CPU, buf, 16);
 		count_taken(&before);
-		error = ws_read(mode, bytes, 1024) ?: error;
+		error = ws_read(mode, buf, 1024) ?: error;
 		count_taken(&after);
 		root = after.root - before.root;
 		here = after.here - before.here;

@@ -20,7 +20,7 @@
 static struct task_struct *watched;
 static size_t longest_off_bytes, on_bytes;
 
-/* ws_keystream_fill(keystream, destination, len) */
+/* ws_keystream_fill(keystream, buf, len) */
 static int on_fill(struct kprobe *probe, struct pt_regs *registers)
 {
 	size_t len = regs_get_kernel_argument(registers, 2);
@@ -39,14 +39,14 @@ static struct kprobe fill_probe = {
 	.pre_handler = on_fill,
 };
 
-static int watch_read(enum ws_mode mode, u8 *bytes)
+static int watch_read(enum ws_mode mode, u8 *buf)
 {
 	int error;
 
 	longest_off_bytes = 0;
 	on_bytes = 0;
 	WRITE_ONCE(watched, current);
-	error = ws_read(mode, bytes, READ_BYTES);
+	error = ws_read(mode, buf, READ_BYTES);
 	WRITE_ONCE(watched, NULL);
 	return error;
 }
@@ -54,28 +54,28 @@ static int watch_read(enum ws_mode mode, u8 *bytes)
 /* A node's new key is made with interrupts off, and nothing longer. */
 static int interrupts_reads(struct report *report)
 {
-	u8 *bytes = kmalloc(READ_BYTES, GFP_KERNEL);
+	u8 *buf = kmalloc(READ_BYTES, GFP_KERNEL);
 	enum ws_mode mode;
 	int error;
 
-	if (!bytes)
+	if (!buf)
 		return failed(report, "no memory");
 	fill_probe.addr = NULL;
 	fill_probe.flags = 0;
 	error = register_kprobe(&fill_probe);
 	if (error) {
-		kfree(bytes);
+		kfree(buf);
 		return IS_ENABLED(CONFIG_KPROBES) ?
 			       failed(report, "no probe: error %d", error) :
 			       skipped(report, "this kernel has no kprobes");
 	}
 	for (mode = 0; mode < WS_MODES; mode++) {
-		error = watch_read(mode, bytes);
+		error = watch_read(mode, buf);
 		if (error || longest_off_bytes > WS_KEY_BYTES || on_bytes < READ_BYTES)
 			break;
 	}
 	unregister_kprobe(&fill_probe);
-	kfree(bytes);
+	kfree(buf);
 	if (mode < WS_MODES)
 		return failed(report, "%s: error %d, at most %zu bytes with interrupts off, %zu with them on",
 			      ws_mode_name(mode), error, longest_off_bytes, on_bytes);
@@ -87,19 +87,19 @@ static int interrupts_reads(struct report *report)
 static int interrupts_writes(struct report *report)
 {
 	struct ws_simd_statistics before, after;
-	u8 *bytes = kzalloc(WRITE_BYTES, GFP_KERNEL);
+	u8 *buf = kzalloc(WRITE_BYTES, GFP_KERNEL);
 	u64 steps;
 
-	if (!bytes)
+	if (!buf)
 		return failed(report, "no memory");
 	ws_harvester_park(true);
 	migrate_disable();
 	ws_simd_statistics(smp_processor_id(), &before);
-	ws_mix(bytes, WRITE_BYTES);
+	ws_mix(buf, WRITE_BYTES);
 	ws_simd_statistics(smp_processor_id(), &after);
 	migrate_enable();
 	ws_harvester_park(false);
-	kfree(bytes);
+	kfree(buf);
 	steps = after.sections[WS_TASK] - before.sections[WS_TASK] +
 		after.refusals[WS_TASK] - before.refusals[WS_TASK];
 	if (steps < WRITE_BYTES / MOST_WRITE_STEP_BYTES)

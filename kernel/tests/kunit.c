@@ -77,13 +77,13 @@ struct streams {
 	u8 made[WS_CONTEXTS][STREAM_BYTES];
 };
 
-static void make_stream(enum ws_cipher cipher, enum ws_backend backend, u8 *output)
+static void make_stream(enum ws_cipher cipher, enum ws_backend backend, u8 *buf)
 {
 	struct ws_keystream keystream;
 
 	ws_keystream_init(&keystream, cipher, stream_key, &stream_start);
 	keystream.backend = backend;
-	ws_keystream_fill(&keystream, output, STREAM_BYTES);
+	ws_keystream_fill(&keystream, buf, STREAM_BYTES);
 	ws_keystream_wipe(&keystream);
 }
 

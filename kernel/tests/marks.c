@@ -24,7 +24,7 @@
 #define MOST_BYTES 4096
 #define MOST_TURNS 10000
 
-typedef int (*read_function)(enum ws_mode mode, void *destination, size_t len);
+typedef int (*read_function)(enum ws_mode mode, void *buf, size_t len);
 
 struct marked {
 	read_function read;
@@ -33,21 +33,21 @@ struct marked {
 	unsigned int reads;
 };
 
-static int read_kernel(enum ws_mode unused, void *destination, size_t len)
+static int read_kernel(enum ws_mode unused, void *buf, size_t len)
 {
-	get_random_bytes(destination, len);
+	get_random_bytes(buf, len);
 	return 0;
 }
 
-static int read_pseudo(enum ws_mode unused, void *destination, size_t len)
+static int read_pseudo(enum ws_mode unused, void *buf, size_t len)
 {
-	wellspring_get_pseudo_bytes(destination, len);
+	wellspring_get_pseudo_bytes(buf, len);
 	return 0;
 }
 
-static noinline int read_nothing(enum ws_mode unused, void *destination, size_t len)
+static noinline int read_nothing(enum ws_mode unused, void *buf, size_t len)
 {
-	barrier_data(destination);
+	barrier_data(buf);
 	return 0;
 }
 

@@ -31,12 +31,12 @@ struct reader {
 
 struct readers {
 	struct reader **of_cpu;
-	int (*get)(void *destination, size_t len);
+	int (*get)(void *buf, size_t len);
 };
 
-static int get_pseudo(void *destination, size_t len)
+static int get_pseudo(void *buf, size_t len)
 {
-	wellspring_get_pseudo_bytes(destination, len);
+	wellspring_get_pseudo_bytes(buf, len);
 	return 0;
 }
 
@@ -44,13 +44,13 @@ static void read_here(struct readers *readers, int cpu, size_t len)
 {
 	struct reader *reader = readers->of_cpu[cpu];
 	enum ws_context context = ws_context();
-	u8 *destination = reader->bytes[context];
+	u8 *buf = reader->bytes[context];
 	size_t offset;
 
-	if (readers->get(destination, len))
+	if (readers->get(buf, len))
 		reader->errors++;
 	for (offset = 0; offset < len; offset += 16)
-		value_set_add(&reader->values[context], destination + offset);
+		value_set_add(&reader->values[context], buf + offset);
 }
 
 /* Multiples of 16, so that repeated bytes are whole values. */
@@ -198,9 +198,9 @@ static int nested_secret(struct report *report)
 }
 
 /* A number in each 16 bytes: none may come twice either. */
-static int get_numbers(void *destination, size_t len)
+static int get_numbers(void *buf, size_t len)
 {
-	u64 *numbers = destination;
+	u64 *numbers = buf;
 	int error = 0;
 
 	for (; len; len -= 16, numbers += 2) {

@@ -52,45 +52,45 @@ static void fill_registers(struct registers *registers)
 	ws_arch_simd_end();
 }
 
-static void keystream_of(enum ws_cipher cipher, u8 *bytes, size_t len)
+static void keystream_of(enum ws_cipher cipher, u8 *buf, size_t len)
 {
 	static const u8 key[WS_KEY_BYTES] = { 1, 2, 3 };
 	struct ws_counter counter = { 1, 0 };
 	struct ws_keystream keystream;
 
 	ws_keystream_init(&keystream, cipher, key, &counter);
-	ws_keystream_fill(&keystream, bytes, len);
+	ws_keystream_fill(&keystream, buf, len);
 	ws_keystream_wipe(&keystream);
 }
 
-static void chacha20_stream(u8 *bytes)
+static void chacha20_stream(u8 *buf)
 {
-	keystream_of(WS_CHACHA20, bytes, 4096);
+	keystream_of(WS_CHACHA20, buf, 4096);
 }
 
-static void aes256_stream(u8 *bytes)
+static void aes256_stream(u8 *buf)
 {
-	keystream_of(WS_AES256, bytes, 4096);
+	keystream_of(WS_AES256, buf, 4096);
 }
 
-static void aes256_key(u8 *bytes)
+static void aes256_key(u8 *buf)
 {
-	keystream_of(WS_AES256, bytes, 1);
+	keystream_of(WS_AES256, buf, 1);
 }
 
-static void reseed(u8 *bytes)
+static void reseed(u8 *buf)
 {
 	struct ws_generator generator;
 
 	ws_generator_init(&generator, WS_CHACHA20);
-	ws_generator_reseed(&generator, bytes, 1024);
+	ws_generator_reseed(&generator, buf, 1024);
 	memzero_explicit(&generator, sizeof(generator));
 }
 
-/* @bytes has room for the pools. */
-static void pools(u8 *bytes)
+/* @buf has room for the pools. */
+static void pools(u8 *buf)
 {
-	struct ws_accumulator *accumulator = (struct ws_accumulator *)bytes;
+	struct ws_accumulator *accumulator = (struct ws_accumulator *)buf;
 	struct ws_event event = { .bytes = 32 };
 
 	ws_accumulator_init(accumulator);
@@ -100,7 +100,7 @@ static void pools(u8 *bytes)
 
 static const struct {
 	const char *name;
-	void (*call)(u8 *bytes);
+	void (*call)(u8 *buf);
 	bool is_aes;
 } calls[] = {
 	{ "ChaCha20", chacha20_stream },
@@ -110,27 +110,27 @@ static const struct {
 	{ "pools", pools },
 };
 
-static bool reads_leave(struct registers *registers, u8 *bytes, size_t len)
+static bool reads_leave(struct registers *registers, u8 *buf, size_t len)
 {
 	unsigned int lane;
 	size_t at;
 
 	preempt_disable();
-	if (wellspring_get_bytes(bytes, len))
-		memset(bytes, 0, len);
+	if (wellspring_get_bytes(buf, len))
+		memset(buf, 0, len);
 	look_at_registers(registers);
 	preempt_enable();
 	for (lane = 0; lane < ARRAY_SIZE(registers->lanes); lane++) {
 		if (!registers->lanes[lane][0])
 			continue;
 		for (at = 0; at + 8 <= len; at++)
-			if (!memcmp(bytes + at, registers->lanes[lane], 8))
+			if (!memcmp(buf + at, registers->lanes[lane], 8))
 				return true;
 	}
 	return false;
 }
 
-static int check_registers(struct report *report, struct registers *registers, u8 *bytes)
+static int check_registers(struct report *report, struct registers *registers, u8 *buf)
 {
 	static const size_t lengths[] = { 16, 100, 600, 4096, MOST_BYTES };
 	unsigned int index, checked = 0;
@@ -142,7 +142,7 @@ static int check_registers(struct report *report, struct registers *registers, u
 			continue;
 		flags = keep_others_out();
 		fill_registers(registers);
-		calls[index].call(bytes);
+		calls[index].call(buf);
 		look_at_registers(registers);
 		let_others_in(flags);
 		if (memchr_inv(registers, 0, sizeof(*registers)))
@@ -151,7 +151,7 @@ static int check_registers(struct report *report, struct registers *registers, u
 		checked++;
 	}
 	for (index = 0; index < ARRAY_SIZE(lengths); index++)
-		if (reads_leave(registers, bytes, lengths[index]))
+		if (reads_leave(registers, buf, lengths[index]))
 			return failed(report, "bytes of a read of %zu are in a register",
 				      lengths[index]);
 	return passed(report, "%u functions and reads of %zu lengths, registers of %u bytes",
@@ -162,15 +162,15 @@ static int check_registers(struct report *report, struct registers *registers, u
 static int registers_wiped(struct report *report)
 {
 	struct registers *registers = kmalloc(sizeof(*registers), GFP_KERNEL);
-	u8 *bytes = kzalloc(MOST_BYTES, GFP_KERNEL);
+	u8 *buf = kzalloc(MOST_BYTES, GFP_KERNEL);
 	int verdict;
 
 	BUILD_BUG_ON(sizeof(struct ws_accumulator) > MOST_BYTES);
-	if (registers && bytes)
-		verdict = check_registers(report, registers, bytes);
+	if (registers && buf)
+		verdict = check_registers(report, registers, buf);
 	else
 		verdict = failed(report, "no memory");
-	kfree_sensitive(bytes);
+	kfree_sensitive(buf);
 	kfree(registers);
 	return verdict;
 }

@@ -107,7 +107,7 @@ static long replay_reseed(struct replay *replay)
 }
 
 static void read_generator(struct ws_generator *generator, bool concurrent,
-			   u8 *destination, size_t len)
+			   u8 *buf, size_t len)
 {
 	struct ws_reservation reservation;
 
@@ -116,8 +116,8 @@ static void read_generator(struct ws_generator *generator, bool concurrent,
 			      ws_canonical_bytes(generator->cipher, len);
 
 		ws_generator_reserve(generator, step, &reservation);
-		ws_reservation_generate(&reservation, destination, step);
-		destination += step;
+		ws_reservation_generate(&reservation, buf, step);
+		buf += step;
 		len -= step;
 		cond_resched();
 	} while (len);
@@ -128,21 +128,21 @@ static long replay_read(struct replay *replay,
 {
 	struct wellspring_replay_read request;
 	long error = 0;
-	u8 *bytes;
+	u8 *buf;
 
 	if (copy_from_user(&request, argument, sizeof(request)))
 		return -EFAULT;
 	if (request.bytes > MAX_READ_BYTES)
 		return -EINVAL;
 	/* One byte more, because vmalloc(0) fails. */
-	bytes = vmalloc(request.bytes + 1);
-	if (!bytes)
+	buf = vmalloc(request.bytes + 1);
+	if (!buf)
 		return -ENOMEM;
-	read_generator(&replay->generator, replay->concurrent, bytes, request.bytes);
-	if (copy_to_user(u64_to_user_ptr(request.destination), bytes,
+	read_generator(&replay->generator, replay->concurrent, buf, request.bytes);
+	if (copy_to_user(u64_to_user_ptr(request.destination), buf,
 			 request.bytes))
 		error = -EFAULT;
-	vfree(bytes);
+	vfree(buf);
 	return error;
 }
 

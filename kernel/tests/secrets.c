@@ -68,10 +68,10 @@ static void record(enum kind kind, const u8 *secret)
 			   READ_ONCE(secret[byte]) ^ MASK);
 }
 
-static void record_all(enum kind kind, const u8 *bytes, size_t len)
+static void record_all(enum kind kind, const u8 *buf, size_t len)
 {
-	for (; len >= SECRET_BYTES; len -= SECRET_BYTES, bytes += SECRET_BYTES)
-		record(kind, bytes);
+	for (; len >= SECRET_BYTES; len -= SECRET_BYTES, buf += SECRET_BYTES)
+		record(kind, buf);
 }
 
 /*
@@ -175,7 +175,7 @@ static int read_in_interrupts(void)
 	return error;
 }
 
-static int read_device(u8 *bytes, size_t len)
+static int read_device(u8 *buf, size_t len)
 {
 	struct file *file = filp_open("/dev/wellspring", O_RDONLY, 0);
 	loff_t position = 0;
@@ -183,21 +183,21 @@ static int read_device(u8 *bytes, size_t len)
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	got = kernel_read(file, bytes, len, &position);
+	got = kernel_read(file, buf, len, &position);
 	filp_close(file, NULL);
 	return got == len ? 0 : -EIO;
 }
 
 /* The last blocks of a read: those would stay in registers and on the stack. */
-static void record_end(const u8 *bytes, size_t len)
+static void record_end(const u8 *buf, size_t len)
 {
 	size_t start = len > 512 ? round_down(len - 512, 64) : 0;
 
-	record_all(OUTPUT, bytes + start, len - start);
+	record_all(OUTPUT, buf + start, len - start);
 }
 
-/* All ways to read, write and reseed. @bytes has room for 9000. */
-static int use_everything(u8 *bytes)
+/* All ways to read, write and reseed. @buf has room for 9000. */
+static int use_everything(u8 *buf)
 {
 	static const size_t lengths[] = { 16, 33, 600, 5000, 9000 };
 	unsigned int index, mode, number;
@@ -205,20 +205,20 @@ static int use_everything(u8 *bytes)
 
 	for (index = 0; index < ARRAY_SIZE(lengths); index++) {
 		for (mode = 0; mode < WS_MODES; mode++) {
-			error = ws_read(mode, bytes, lengths[index]) ?: error;
-			record_end(bytes, lengths[index]);
+			error = ws_read(mode, buf, lengths[index]) ?: error;
+			record_end(buf, lengths[index]);
 		}
-		error = read_device(bytes, lengths[index]) ?: error;
-		record_end(bytes, lengths[index]);
-		get_random_bytes(bytes, SECRET_BYTES);
-		record(WRITTEN, bytes);
-		ws_mix(bytes, SECRET_BYTES);
-		memzero_explicit(bytes, 9000);
+		error = read_device(buf, lengths[index]) ?: error;
+		record_end(buf, lengths[index]);
+		get_random_bytes(buf, SECRET_BYTES);
+		record(WRITTEN, buf);
+		ws_mix(buf, SECRET_BYTES);
+		memzero_explicit(buf, 9000);
 		error = ws_credit(64) ?: error;
 	}
 	for (number = 0; number < ws_nodes_count(); number++)
-		ws_nodes_save(number, bytes, SECRET_BYTES);
-	memzero_explicit(bytes, 9000);
+		ws_nodes_save(number, buf, SECRET_BYTES);
+	memzero_explicit(buf, 9000);
 	return read_in_interrupts() ?: error;
 }
 
@@ -236,23 +236,23 @@ static void use_up(void)
 	memzero_explicit(bytes, sizeof(bytes));
 }
 
-static long read_last(void *bytes)
+static long read_last(void *buf)
 {
-	int error = wellspring_get_bytes(bytes, LAST_BYTES);
+	int error = wellspring_get_bytes(buf, LAST_BYTES);
 
-	record_all(LAST, bytes, LAST_BYTES);
-	memzero_explicit(bytes, LAST_BYTES);
+	record_all(LAST, buf, LAST_BYTES);
+	memzero_explicit(buf, LAST_BYTES);
 	return error;
 }
 
 /* By a kernel thread on each CPU, which has nothing to do after that. */
-static int read_last_everywhere(u8 *bytes)
+static int read_last_everywhere(u8 *buf)
 {
 	int cpu, error = 0;
 
 	cpus_read_lock();
 	for_each_online_cpu(cpu)
-		error = work_on_cpu(cpu, read_last, bytes) ?: error;
+		error = work_on_cpu(cpu, read_last, buf) ?: error;
 	cpus_read_unlock();
 	return error;
 }
@@ -262,27 +262,27 @@ static int secrets_record(struct report *report)
 	static const char title[] = "records of wellspring all masked";
 	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2], &probes[3] };
 	unsigned int index;
-	u8 *bytes;
+	u8 *buf;
 	int error;
 
 	if (records)
 		return skipped(report, "recorded already");
-	bytes = kmalloc(9000, GFP_KERNEL);
+	buf = kmalloc(9000, GFP_KERNEL);
 	records = kzalloc(sizeof(*records), GFP_KERNEL);
-	error = bytes && records ? register_kprobes(all, ARRAY_SIZE(all)) :
+	error = buf && records ? register_kprobes(all, ARRAY_SIZE(all)) :
 				   -ENOMEM;
 	if (error) {
-		kfree(bytes);
+		kfree(buf);
 		kfree(records);
 		records = NULL;
 		return error == -ENOMEM ? failed(report, "no memory") :
 			skipped(report, "no probes in this kernel: %d", error);
 	}
-	error = use_everything(bytes);
+	error = use_everything(buf);
 	unregister_kprobes(all, ARRAY_SIZE(all));
 	use_up();
-	error = read_last_everywhere(bytes) ?: error;
-	kfree_sensitive(bytes);
+	error = read_last_everywhere(buf) ?: error;
+	kfree_sensitive(buf);
 	index = min_t(unsigned int, atomic_read(&recorded), RECORDS);
 	records->count = cpu_to_le32(index);
 	for (index = 0; index < sizeof(records->title); index++)

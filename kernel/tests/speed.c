@@ -37,22 +37,22 @@ struct speed_reader {
 	u64 errors;
 };
 
-static int read_once(u32 way, void *destination, size_t len)
+static int read_once(u32 way, void *buf, size_t len)
 {
 	switch (way) {
 	case WELLSPRING_TEST_WAY_KERNEL:
-		get_random_bytes(destination, len);
+		get_random_bytes(buf, len);
 		return 0;
 	case WELLSPRING_TEST_WAY_PSEUDO:
-		wellspring_get_pseudo_bytes(destination, len);
+		wellspring_get_pseudo_bytes(buf, len);
 		return 0;
 	case WELLSPRING_TEST_WAY_U64:
-		return wellspring_get_u64(destination);
+		return wellspring_get_u64(buf);
 	case WELLSPRING_TEST_WAY_KERNEL_U64:
-		*(u64 *)destination = get_random_u64();
+		*(u64 *)buf = get_random_u64();
 		return 0;
 	default:
-		return ws_read(way, destination, len);
+		return ws_read(way, buf, len);
 	}
 }
 

@@ -17,7 +17,7 @@ asmlinkage void ws_aes256_expand_ce(u32 *round_keys);
  * The same: E(K, C), E(K, C + 1), ... for @blocks whole
  * blocks. The low word of the counter must not wrap within them.
  */
-asmlinkage void ws_aes256_ctr_ce(const u32 *round_keys, u8 *destination,
+asmlinkage void ws_aes256_ctr_ce(const u32 *round_keys, u8 *dst,
 				 unsigned long blocks, u64 low, u64 high);
 
 static inline enum ws_backend ws_arch_aes_detect(void)
@@ -29,9 +29,9 @@ static inline enum ws_backend ws_arch_aes_detect(void)
 static inline unsigned long ws_arch_aes_blocks(const u32 *round_keys,
 					       enum ws_backend backend,
 					       const struct ws_counter *counter,
-					       u8 *destination, unsigned long blocks)
+					       u8 *dst, unsigned long blocks)
 {
-	ws_aes256_ctr_ce(round_keys, destination, blocks, counter->low, counter->high);
+	ws_aes256_ctr_ce(round_keys, dst, blocks, counter->low, counter->high);
 	return blocks;
 }
 

@@ -9,13 +9,13 @@
 #include <linux/linkage.h>
 #include <linux/types.h>
 
-asmlinkage void ws_aes_ctr_blocks(const u32 *round_keys, unsigned int rounds, u8 *destination,
-				  const u8 *source, unsigned long blocks, u8 counter[16]);
+asmlinkage void ws_aes_ctr_blocks(const u32 *round_keys, unsigned int rounds, u8 *dst,
+				  const u8 *src, unsigned long blocks, u8 counter[16]);
 asmlinkage void ws_aes_xts_encrypt_blocks(const u32 *round_keys, unsigned int rounds,
-					  u8 *destination, const u8 *source,
+					  u8 *dst, const u8 *src,
 					  unsigned long blocks, u8 tweak[16]);
 asmlinkage void ws_aes_xts_decrypt_blocks(const u32 *inverse_keys, unsigned int rounds,
-					  u8 *destination, const u8 *source,
+					  u8 *dst, const u8 *src,
 					  unsigned long blocks, u8 tweak[16]);
 
 static inline bool ws_arch_has_aes_blocks(void)

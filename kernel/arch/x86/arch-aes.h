@@ -20,10 +20,10 @@ asmlinkage void ws_aes256_expand_ni(u32 *round_keys);
  * The same: E(K, C), E(K, C + 1), ... for @blocks whole
  * blocks. The low word of the counter must not wrap within them.
  */
-asmlinkage void ws_aes256_ctr_ni(const u32 *round_keys, u8 *destination,
+asmlinkage void ws_aes256_ctr_ni(const u32 *round_keys, u8 *dst,
 				 unsigned long blocks, u64 low, u64 high);
 /* The same with VAES, for a multiple of 16 blocks. */
-asmlinkage void ws_aes256_ctr_vaes(const u32 *round_keys, u8 *destination,
+asmlinkage void ws_aes256_ctr_vaes(const u32 *round_keys, u8 *dst,
 				   unsigned long blocks, u64 low, u64 high);
 
 /* The fastest backend of this CPU. */
@@ -41,14 +41,14 @@ static inline enum ws_backend ws_arch_aes_detect(void)
 static inline unsigned long ws_arch_aes_blocks(const u32 *round_keys,
 					       enum ws_backend backend,
 					       const struct ws_counter *counter,
-					       u8 *destination, unsigned long blocks)
+					       u8 *dst, unsigned long blocks)
 {
 	if (backend == WS_SIMD256 && blocks >= WS_VAES_BLOCKS) {
 		blocks = round_down(blocks, WS_VAES_BLOCKS);
-		ws_aes256_ctr_vaes(round_keys, destination, blocks, counter->low,
+		ws_aes256_ctr_vaes(round_keys, dst, blocks, counter->low,
 				   counter->high);
 	} else {
-		ws_aes256_ctr_ni(round_keys, destination, blocks, counter->low,
+		ws_aes256_ctr_ni(round_keys, dst, blocks, counter->low,
 				 counter->high);
 	}
 	return blocks;
