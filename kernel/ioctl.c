@@ -57,7 +57,7 @@ static long add_entropy(int __user *argument)
 {
 	struct iov_iter iter;
 	int bits, len;
-	long error;
+	long ret;
 
 	if (get_user(bits, argument++))
 		return -EFAULT;
@@ -67,11 +67,11 @@ static long add_entropy(int __user *argument)
 		return -EFAULT;
 	/* Copying looks at the addresses. A negative length is a long one, as in random(4). */
 	iov_iter_ubuf(&iter, ITER_SOURCE, argument, min_t(size_t, len, MAX_RW_COUNT));
-	error = ws_write(&iter, GFP_KERNEL);
-	if (error < 0)
-		return error;
+	ret = ws_write(&iter, GFP_KERNEL);
+	if (ret < 0)
+		return ret;
 	/* Credit is only for data that came completely. */
-	if (error != len)
+	if (ret != len)
 		return -EFAULT;
 	bits = ws_ioctl_credit_bits(bits, len);
 	if (bits)

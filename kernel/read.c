@@ -38,11 +38,11 @@ WS_EXPORT_FOR_TEST(ws_mode_name);
 
 static int set_mode(const char *value, const struct kernel_param *parameter)
 {
-	int found = sysfs_match_string(mode_names, value);
+	int ret = sysfs_match_string(mode_names, value);
 
-	if (found < 0)
-		return found;
-	WRITE_ONCE(mode, found);
+	if (ret < 0)
+		return ret;
+	WRITE_ONCE(mode, ret);
 	return 0;
 }
 

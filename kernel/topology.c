@@ -209,28 +209,28 @@ WS_EXPORT_FOR_TEST(ws_topology_replace);
 
 int ws_topology_init(void)
 {
-	int error = ws_nodes_init();
+	int ret = ws_nodes_init();
 
-	if (error)
-		return error;
-	error = refresh(-1);
-	if (error)
+	if (ret)
+		return ret;
+	ret = refresh(-1);
+	if (ret)
 		goto exit_nodes;
-	error = register_memory_notifier(&memory_notifier);
-	if (error)
+	ret = register_memory_notifier(&memory_notifier);
+	if (ret)
 		goto exit_nodes;
-	error = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "wellspring:prepare",
-				  cpu_is_coming, cpu_is_gone);
-	if (error < 0)
+	ret = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "wellspring:prepare",
+				cpu_is_coming, cpu_is_gone);
+	if (ret < 0)
 		goto unregister;
-	cpuhp_state = error;
+	cpuhp_state = ret;
 	return 0;
 
 unregister:
 	unregister_memory_notifier(&memory_notifier);
 exit_nodes:
 	ws_nodes_exit();
-	return error;
+	return ret;
 }
 
 void ws_topology_exit(void)

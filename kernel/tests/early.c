@@ -30,13 +30,13 @@ static ssize_t read_device(void)
 	struct file *file = filp_open("/dev/wellspring", O_RDONLY | O_NONBLOCK, 0);
 	loff_t position = 0;
 	u8 bytes[16];
-	ssize_t got;
+	ssize_t ret;
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	got = kernel_read(file, bytes, sizeof(bytes), &position);
+	ret = kernel_read(file, bytes, sizeof(bytes), &position);
 	filp_close(file, NULL);
-	return got;
+	return ret;
 }
 
 /* How every read must fail, or 0; NULL if all do. */

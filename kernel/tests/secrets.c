@@ -179,13 +179,13 @@ static int read_device(u8 *buf, size_t len)
 {
 	struct file *file = filp_open("/dev/wellspring", O_RDONLY, 0);
 	loff_t position = 0;
-	ssize_t got;
+	ssize_t ret;
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	got = kernel_read(file, buf, len, &position);
+	ret = kernel_read(file, buf, len, &position);
 	filp_close(file, NULL);
-	return got == len ? 0 : -EIO;
+	return ret == len ? 0 : -EIO;
 }
 
 /* The last blocks of a read: those would stay in registers and on the stack. */
