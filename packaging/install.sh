@@ -57,8 +57,11 @@ if [ "$task" = uninstall ]; then
     exit
 fi
 
-stage=$(mktemp -d)
-trap 'rm -rf "$stage"' EXIT
+# A folder of root's alone: beside it in /tmp, another user could have put the lists below.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+stage=$work/stage
+mkdir "$stage"
 
 # place MODE FILE PATH: as `install -D`, which not every busybox has. A program that runs keeps the file that it has.
 place() { mkdir -p "${3%/*}" && rm -f "$3" && cp "$2" "$3" && chmod "$1" "$3"; }
@@ -115,7 +118,6 @@ completions fish share/fish/vendor_completions.d/wellspring.fish
 completions zsh share/zsh/site-functions/_wellspring
 
 (cd "$stage" && find . ! -type d | sed 's|^\.||' | sort) > "$stage.files"
-trap 'rm -rf "$stage" "$stage.files" "$stage.made"' EXIT
 while IFS= read -r file; do
     if { [ -e "$root$file" ] || [ -L "$root$file" ]; } && ! grep -qxF "$file" "$manifest" 2>/dev/null; then
         echo "$root$file: it exists, and is not from an installation by this command" >&2
@@ -130,7 +132,7 @@ done > "$stage.made"
 # The manifest comes first: an installation that fails in the middle is removed.
 mkdir -p "${manifest%/*}"
 cat "$stage.made" "$stage.files" > "$manifest"
-trap 'uninstall; rm -rf "$stage" "$stage.files" "$stage.made"' EXIT
+trap 'uninstall; rm -rf "$work"' EXIT
 while IFS= read -r file; do
     if [ -L "$stage$file" ]; then
         mkdir -p "$root${file%/*}"
@@ -139,5 +141,5 @@ while IFS= read -r file; do
         place "$(stat -c %a "$stage$file")" "$stage$file" "$root$file"
     fi
 done < "$stage.files"
-trap 'rm -rf "$stage" "$stage.files" "$stage.made"' EXIT
+trap 'rm -rf "$work"' EXIT
 echo "$(wc -l < "$stage.files") files below $root$prefix"
