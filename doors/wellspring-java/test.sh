@@ -18,7 +18,8 @@ fi
 JAVA_HOME=$(echo "$jdks" | head -n 1 | cut -d' ' -f2)
 export JAVA_HOME
 maven="mvn --batch-mode --no-transfer-progress"
-if ! $maven --quiet dependency:resolve dependency:resolve-plugins >/dev/null; then
+# Maven waits half an hour for an archive that does not answer.
+if ! timeout 300 $maven --quiet dependency:resolve dependency:resolve-plugins >/dev/null; then
     echo "SKIPPED: Maven cannot fetch what the build needs"
     exit 0
 fi
