@@ -51,6 +51,13 @@ pub fn is_installed(program: &str) -> bool {
     is_found
 }
 
+/// Copies a program to a place where a test can run it. By cp(1): what this process writes itself is open for writing in the
+/// children of its other threads too until their exec, and the kernel runs no such file.
+pub fn copy_program(from: &str, to: &Path) {
+    let output = Command::new("cp").arg(from).arg(to).output();
+    succeeds(&output.unwrap());
+}
+
 /// Whether tests run in their long form: `WELLSPRING_LONG=1` in the environment. Says what the short one leaves out.
 #[must_use]
 pub fn is_long(what: &str) -> bool {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, is_installed, run, stderr, text_of, wellspring};
+use common::{Scratch, copy_program, is_installed, run, stderr, text_of, wellspring};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStderr, Stdio};
@@ -89,7 +89,7 @@ fn a_user_changes_a_page_of_their_own_and_not_that_of_root() {
     let before = text_of(&format!("generation bump --page {path}"));
     // The program is where other users cannot go.
     let program = folder.0.join("wellspring");
-    std::fs::copy(env!("CARGO_BIN_EXE_wellspring"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_wellspring"), &program);
     let bump = |page: &std::path::Path| {
         let mut command = std::process::Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);

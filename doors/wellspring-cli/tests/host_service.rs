@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, run, stderr};
+use common::{Scratch, copy_program, run, stderr};
 use std::process::Command;
 
 #[test]
@@ -11,7 +11,7 @@ fn what_is_not_installed_is_named_in_one_line_with_what_to_do() {
     let folder = Scratch::new("host-service");
     std::fs::create_dir(&folder.0).unwrap();
     let alone = folder.0.join("wellspring");
-    std::fs::copy(env!("CARGO_BIN_EXE_wellspring"), &alone).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_wellspring"), &alone);
     let prefix = format!("make install PREFIX={}", std::env::temp_dir().display());
     for (words, missing, what_to_do) in [
         (

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
-pub(crate) use testkit::programs::{is_installed, is_long};
+pub(crate) use testkit::programs::{copy_program, is_installed, is_long};
 
 /// The command with arguments as one would type them, without quotes.
 pub(crate) fn wellspring(arguments: &str) -> Command {
