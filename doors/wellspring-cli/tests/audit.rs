@@ -140,6 +140,31 @@ fn of_a_static_program_without_symbols_the_report_says_what_it_does_not_see() {
     }
 }
 
+/// A program that its user may execute and not read, such as sudo of some distributions.
+#[test]
+fn a_program_that_may_not_be_read_runs_on_and_is_named() {
+    let enter = "unshare --user --map-user=1000 --map-group=1000";
+    if !testkit::programs::is_success(&format!("{enter} true")) {
+        return testkit::skipped("a user namespace cannot be made");
+    }
+    let program = scratch("unreadable");
+    common::copy_program("/bin/echo", &program.0);
+    let closed = std::os::unix::fs::PermissionsExt::from_mode(0o111);
+    std::fs::set_permissions(&program.0, closed).unwrap();
+    let wellspring = env!("CARGO_BIN_EXE_wellspring");
+    let line = format!(
+        "{enter} {wellspring} run --audit -- {} it runs",
+        program.path()
+    );
+    let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+    if stderr(&output).contains("Operation not permitted") {
+        return println!("SKIPPED: {}", stderr(&output));
+    }
+    assert_eq!(output.stdout, b"it runs\n", "{output:?}");
+    assert!(output.status.success(), "{output:?}");
+    assert!(stderr(&output).contains("may not be read"), "{output:?}");
+}
+
 #[test]
 fn a_twister_of_cpp_that_a_fork_has_copied_is_found() {
     let Some(program) = build("c++", "twister.cpp", &["-O0"]) else {

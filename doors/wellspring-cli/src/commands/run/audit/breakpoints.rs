@@ -6,7 +6,6 @@ use super::{method_tables, ptrace};
 use libc::pid_t;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
@@ -86,44 +85,61 @@ pub(super) struct Breakpoint {
 /// The functions of an address space.
 #[derive(Debug)]
 pub(super) struct Breakpoints {
-    pub(super) memory: File,
+    /// `None` where a program may not be read by its user, or was killed.
+    memory: Option<File>,
     places: HashMap<u64, Breakpoint>,
     mapped: HashSet<(String, u64)>,
 }
 
 impl Breakpoints {
     /// Those of a process that has executed a program.
-    pub(super) fn new(process: pid_t, codes: &mut Codes) -> io::Result<Self> {
+    pub(super) fn new(process: pid_t, codes: &mut Codes) -> Self {
         let mut new = Self {
-            memory: ptrace::memory(process)?,
+            memory: ptrace::memory(process).ok(),
             places: HashMap::new(),
             mapped: HashSet::new(),
         };
         new.look(process, codes);
-        Ok(new)
+        new
     }
 
     /// Those of a child, which has a copy of the memory. Functions that stopped the parent too often stop both again.
-    pub(super) fn copy(&mut self, child: pid_t) -> io::Result<Self> {
+    pub(super) fn copy(&mut self, child: pid_t) -> Self {
         self.insert_all();
         let mut copy = Self {
-            memory: ptrace::memory(child)?,
+            memory: ptrace::memory(child).ok(),
             places: self.places.clone(),
             mapped: self.mapped.clone(),
         };
         // The child has one thread, which is in a system call.
         copy.places.values_mut().for_each(|place| place.steps = 0);
         copy.insert_all();
-        Ok(copy)
+        copy
+    }
+
+    pub(super) fn has_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// Reads memory at an address. Returns whether it was there.
+    pub(super) fn read(&self, bytes: &mut [u8], address: u64) -> bool {
+        let read = |memory: &File| memory.read_exact_at(bytes, address).is_ok();
+        self.memory.as_ref().is_some_and(read)
+    }
+
+    fn write(&self, byte: u8, address: u64) -> bool {
+        let write = |memory: &File| memory.write_at(&[byte], address).is_ok();
+        self.memory.as_ref().is_some_and(write)
     }
 
     fn insert_all(&mut self) {
-        for (address, place) in &mut self.places {
+        for place in self.places.values_mut() {
             place.hits = 0;
-            if place.steps > 0 {
-                continue;
+        }
+        for (address, place) in &self.places {
+            if place.steps == 0 {
+                self.write(TRAP, *address);
             }
-            let _ = self.memory.write_at(&[TRAP], *address);
         }
     }
 
@@ -161,8 +177,8 @@ impl Breakpoints {
             let mut original = [0];
             // Two names of one function are one place.
             if self.places.contains_key(&place)
-                || self.memory.read_exact_at(&mut original, place).is_err()
-                || self.memory.write_at(&[TRAP], place).is_err()
+                || !self.read(&mut original, place)
+                || !self.write(TRAP, place)
             {
                 continue;
             }
@@ -183,8 +199,9 @@ impl Breakpoints {
         let place = self.places.get_mut(&address)?;
         place.hits += 1;
         place.steps += 1;
-        let _ = self.memory.write_at(&[place.original], address);
-        Some(place)
+        let original = place.original;
+        self.write(original, address);
+        self.places.get(&address)
     }
 
     /// A thread has executed the original instruction: stops the next one that enters the function.
@@ -192,7 +209,7 @@ impl Breakpoints {
         if let Some(place) = self.places.get_mut(&address) {
             place.steps = place.steps.saturating_sub(1);
             if place.steps == 0 && place.hits < MOST_HITS {
-                let _ = self.memory.write_at(&[TRAP], address);
+                self.write(TRAP, address);
             }
         }
     }

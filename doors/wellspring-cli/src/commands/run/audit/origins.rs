@@ -6,8 +6,18 @@ use libc::pid_t;
 use std::collections::{BTreeSet, HashMap};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A seed counts as the time if it is that of a second this near.
+/// A seed counts as the time if it is a second from this long before the audit to this long after now.
 const TIME_TOLERANCE_S: u64 = 2;
+
+/// The second in which the audit began.
+#[derive(Debug)]
+struct Began(u64);
+
+impl Default for Began {
+    fn default() -> Self {
+        Self(now_s())
+    }
+}
 
 /// A fault, with the name of the generator and the numbers of the processes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +58,7 @@ pub(super) struct Lineage {
 /// All origins, and the findings.
 #[derive(Debug, Default)]
 pub(super) struct Origins {
+    began: Began,
     count: u64,
     /// The branch from which each began; a first one from itself.
     branches: Vec<usize>,
@@ -87,7 +98,7 @@ impl Origins {
         process: pid_t,
         page: Option<u64>,
     ) {
-        if seed.is_some_and(|seed| is_guessable(seed, process)) {
+        if seed.is_some_and(|seed| self.is_guessable(seed, process)) {
             self.findings
                 .insert(Finding::GuessableSeed(state.0.name, process));
         }
@@ -110,7 +121,7 @@ impl Origins {
         }
         // Of a state that is all in the argument the program may change each byte.
         if let (Place::Bytes(4), Ok(seed)) = (generator.place, state.1[..].try_into())
-            && is_guessable(u32::from_le_bytes(seed).into(), process)
+            && self.is_guessable(u32::from_le_bytes(seed).into(), process)
         {
             self.findings
                 .insert(Finding::GuessableSeed(generator.name, process));
@@ -147,6 +158,17 @@ impl Origins {
             draws.push((lineage.branch, process));
         }
     }
+
+    /// Whether a seed is the number of the process, or a second since the program began: it may have kept the time, or
+    /// this command may have seen the seed late.
+    fn is_guessable(&self, seed: u64, process: pid_t) -> bool {
+        let first = self.began.0.saturating_sub(TIME_TOLERANCE_S);
+        // The clock may have been set back.
+        let last = now_s().max(self.began.0) + TIME_TOLERANCE_S;
+        // Many functions take 32 bits.
+        let seconds = |time_s: u64| time_s.wrapping_sub(first) as u32;
+        seconds(seed) <= seconds(last) || seed as u32 == process as u32
+    }
 }
 
 /// Whether a branch began from another, or is the same.
@@ -159,11 +181,25 @@ fn is_descendant(branches: &[usize], branch: usize, other: usize) -> bool {
     at == other
 }
 
-fn is_guessable(seed: u64, process: pid_t) -> bool {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    // Many functions take 32 bits.
-    let (seed, now) = (seed & 0xFFFF_FFFF, now.as_secs() & 0xFFFF_FFFF);
-    seed.abs_diff(now) <= TIME_TOLERANCE_S || seed == process as u64
+fn now_s() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_second_since_the_beginning_is_guessable_also_when_it_is_seen_late() {
+        let origins = Origins {
+            began: Began(now_s() - 100),
+            ..Origins::default()
+        };
+        for (ago_s, is_time) in [(0, true), (50, true), (101, true), (200, false)] {
+            assert_eq!(origins.is_guessable(now_s() - ago_s, 7), is_time, "{ago_s}");
+        }
+        assert!(origins.is_guessable(7, 7) && !origins.is_guessable(8, 7));
+        assert!(!origins.is_guessable(now_s() + 200, 7));
+    }
 }

@@ -71,8 +71,8 @@ pub(super) fn next_stop() -> io::Result<Option<(pid_t, Stop)>> {
                     &raw mut new,
                 )
             };
-            result(got)?;
-            Stop::Forked(new as pid_t)
+            // It may have been killed, by another thread that ends the program: its end comes next.
+            result(got).map_or(Stop::Return, |()| Stop::Forked(new as pid_t))
         }
         (_, libc::PTRACE_EVENT_EXEC) => Stop::Executed,
         (signal, _) if signal == libc::SIGTRAP | 0x80 => system_call(thread),

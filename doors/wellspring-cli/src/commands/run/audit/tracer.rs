@@ -4,12 +4,12 @@ use super::breakpoints::{Breakpoint, Breakpoints, Codes};
 use super::generators::{Generator, Place, Work};
 use super::origins::{Lineage, Origins};
 use super::ptrace::{self, Stop};
+use crate::failure::say;
 use libc::pid_t;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::rc::Rc;
@@ -86,20 +86,20 @@ pub(super) fn follow(program: pid_t, page: &Path) -> io::Result<(ExitStatus, Aud
             // The first exec is that of the program: its options are not set yet.
             Stop::Trap if tracer.threads.is_empty() => {
                 ptrace::set_options(thread);
-                tracer.executed(thread)?;
+                tracer.executed(thread);
                 ptrace::go_on(thread, false, 0);
             }
-            stop => tracer.stopped(thread, stop)?,
+            stop => tracer.stopped(thread, stop),
         }
     }
     Ok((status, tracer.audit))
 }
 
 impl Tracer {
-    fn stopped(&mut self, thread: pid_t, stop: Stop) -> io::Result<()> {
+    fn stopped(&mut self, thread: pid_t, stop: Stop) {
         let Some(state) = self.threads.get_mut(&thread) else {
             self.early.insert(thread);
-            return Ok(());
+            return;
         };
         let mut signal = 0;
         match stop {
@@ -115,7 +115,7 @@ impl Tracer {
                 space.breakpoints.look(process, &mut self.audit.codes);
             }
             Stop::Forked(new) => self.forked(thread, new),
-            Stop::Executed => self.executed(thread)?,
+            Stop::Executed => self.executed(thread),
             Stop::Trap => match state.steps_over.take() {
                 Some(address) => state.space.borrow_mut().breakpoints.stepped(address),
                 None if !self.entered(thread) => signal = libc::SIGTRAP,
@@ -128,7 +128,6 @@ impl Tracer {
             .get(&thread)
             .is_some_and(|state| state.steps_over.is_some());
         ptrace::go_on(thread, steps, signal);
-        Ok(())
     }
 
     /// A system call begins.
@@ -165,16 +164,21 @@ impl Tracer {
         draws.processes.insert(process);
     }
 
-    fn executed(&mut self, process: pid_t) -> io::Result<()> {
+    fn executed(&mut self, process: pid_t) {
         let page = self.page_number();
+        let breakpoints = Breakpoints::new(process, &mut self.audit.codes);
+        if !breakpoints.has_memory() {
+            say(&format!(
+                "wellspring: process {process} may not be read, so only its system calls are seen"
+            ));
+        }
         let space = Space {
             process,
-            breakpoints: Breakpoints::new(process, &mut self.audit.codes)?,
+            breakpoints,
             lineage: self.audit.origins.exec(page),
         };
         let thread = Thread::new(Rc::new(RefCell::new(space)), false);
         self.threads.insert(process, thread);
-        Ok(())
     }
 
     fn forked(&mut self, thread: pid_t, new: pid_t) {
@@ -186,10 +190,7 @@ impl Tracer {
         let space = if is_copy {
             let mut parent = space.borrow_mut();
             let lineage = self.audit.origins.fork(&mut parent.lineage);
-            // A child that was killed has no memory to open.
-            let Ok(breakpoints) = parent.breakpoints.copy(new) else {
-                return;
-            };
+            let breakpoints = parent.breakpoints.copy(new);
             Rc::new(RefCell::new(Space {
                 process: new,
                 breakpoints,
@@ -258,7 +259,7 @@ fn place(generator: &Generator, argument: u64, breakpoints: &Breakpoints) -> Vec
         Place::Object => argument.to_le_bytes().to_vec(),
         Place::Bytes(length) => {
             let mut bytes = vec![0; length];
-            let _ = breakpoints.memory.read_exact_at(&mut bytes, argument);
+            breakpoints.read(&mut bytes, argument);
             bytes
         }
     }
@@ -274,10 +275,7 @@ fn shares_memory(thread: pid_t, space: &Space) -> bool {
         libc::SYS_clone => registers.rdi,
         libc::SYS_clone3 => {
             let mut flags = [0; 8];
-            let _ = space
-                .breakpoints
-                .memory
-                .read_exact_at(&mut flags, registers.rdi);
+            space.breakpoints.read(&mut flags, registers.rdi);
             u64::from_le_bytes(flags)
         }
         _ => return false,
