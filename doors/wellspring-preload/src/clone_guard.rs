@@ -8,7 +8,7 @@
 //! - `rand`, `random` and `drand48` get a new seed, only if the variable asks for it. They have a seed always: 1, by the C
 //!   standard, if the program gave none. Whether the program wants the sequence of its seed cannot be told.
 //!
-//! The thread has all signals blocked. A child of fork(3) gets its own.
+//! The thread has all signals blocked but those that the C library keeps for itself. A child of fork(3) gets its own.
 
 use core::ffi::{CStr, c_char, c_double, c_int, c_uint, c_ushort, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use std::thread;
 use std::time::Instant;
 use wellspring::Engine;
 use wellspring::clone_detection::{self, DEFAULT_PATH};
-use wellspring_os::signals::SignalsBlocked;
+use wellspring_os::signals::{self, SignalsBlocked};
 
 /// The variable that starts the guard: `1` for OpenSSL, `rand` for the C library's generators too.
 pub(crate) const VARIABLE: &str = "WELLSPRING_CLONE_GUARD";
@@ -69,13 +69,15 @@ pub(crate) fn start(words: &CStr, page: Option<&'static CStr>) {
 }
 
 extern "C" fn start_thread() {
-    // The new thread inherits the mask.
+    // The new thread inherits the mask: no handler runs on it before it blocks them itself.
     let _blocked = SignalsBlocked::new();
     let builder = thread::Builder::new().name("wellspring-guard".into());
     let _ = builder.stack_size(64 << 10).spawn(watch);
 }
 
 fn watch() {
+    // With the mask that it inherits, setuid(3) in a child would wait for its answer without end.
+    signals::block_for_good();
     let Some(&page) = PAGE.get() else { return };
     loop {
         let handled = HANDLED.load(Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{compile_linked, is_installed, library, run, scratch};
+use common::{compile, compile_linked, is_installed, library, run, scratch};
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -90,6 +90,14 @@ fn openssls_own_generator_on_our_seed_differs_only_with_the_guard() {
 fn an_unknown_word_starts_no_guard() {
     if let Some([common, all]) = copies("WELLSPRING_CLONE_GUARD=all", "alone") {
         assert_eq!(common, all);
+    }
+}
+
+#[test]
+fn a_process_with_the_guard_and_its_child_set_their_user() {
+    if let Some(program) = compile("set_user.c") {
+        let script = "export WELLSPRING_CLONE_GUARD=1; exec \"$PROGRAM\"";
+        let _ = run(script, &program).succeeds();
     }
 }
 
