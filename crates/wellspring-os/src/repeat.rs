@@ -14,7 +14,7 @@ use crate::system::fork;
 use crate::system::users::effective_user;
 use core::cell::Cell;
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use rustix::fd::AsFd;
 use rustix::fs::{CWD, Mode, OFlags};
 
@@ -167,10 +167,9 @@ impl Streams {
     fn draw(&self, length: usize) -> Draw {
         let process = self.process();
         THREAD.with(|thread| {
-            if thread.process.replace(process) != process {
+            if thread.process.get() != process {
                 let number = self.process[1].fetch_add(1, Ordering::Relaxed);
-                thread.number.set(number);
-                thread.position.store(0, Ordering::Relaxed);
+                thread.begin(process, number);
             }
             Draw {
                 seed: u128::from(self.page.word(8)) << 64 | u128::from(self.page.word(0)),
@@ -183,6 +182,18 @@ impl Streams {
                 position: thread.position.fetch_add(length as u64, Ordering::Relaxed),
             }
         })
+    }
+}
+
+impl Thread {
+    /// Begins a stream of a process. The process is set last: a signal handler in between finds another one, and begins the
+    /// next stream. The thread then goes on in its own stream or in the handler's, behind what the handler took.
+    fn begin(&self, process: u64, number: u64) {
+        self.position.store(0, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        self.number.set(number);
+        compiler_fence(Ordering::SeqCst);
+        self.process.set(process);
     }
 }
 
@@ -223,5 +234,50 @@ mod tests {
         write_seed(&file, 7 << 64 | 9).unwrap();
         let page = open_page(&path).unwrap();
         assert_eq!([page.word(0), page.word(8)], [9, 7]);
+    }
+
+    /// Draws a byte as a new thread's first, with a handler at one step that draws too. `None` for the handler: there are
+    /// fewer steps.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    fn first_draw_with_handler_at(streams: &Streams, at_step: usize) -> [Option<Draw>; 3] {
+        use testkit::stepping::{Next, step};
+        let work = || {
+            let mut in_handler = None;
+            let mut on_step = |number| {
+                if number < at_step {
+                    return Next::Step;
+                }
+                in_handler = Some(streams.draw(1));
+                Next::Run
+            };
+            let first = step(&mut on_step, || streams.draw(1));
+            [in_handler, Some(first), Some(streams.draw(1))]
+        };
+        std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+    }
+
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[test]
+    fn a_handler_at_any_instruction_of_a_first_draw_takes_other_bytes() {
+        let file = memfd_create("page", MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&file, 4096).unwrap();
+        write_seed(&file, 7).unwrap();
+        let streams = Streams {
+            page: SharedPage::map_to_write(&file).unwrap(),
+            library: Library::Preload,
+            process: Wiped::new(None).unwrap(),
+        };
+        let mut drawn = std::collections::HashSet::new();
+        for at_step in 1.. {
+            let draws = first_draw_with_handler_at(&streams, at_step);
+            for draw in draws.iter().flatten() {
+                let is_new = drawn.insert((draw.path, draw.position));
+                assert!(is_new, "{draw:?} twice, at step {at_step}");
+            }
+            if draws[0].is_none() {
+                assert!(at_step > 10, "{at_step} steps");
+                break;
+            }
+        }
     }
 }
