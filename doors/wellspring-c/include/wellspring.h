@@ -36,14 +36,17 @@ extern "C" {
 /* A pointer is null although the length is not 0, or although the function needs an object there. */
 #define WS_NULL 3
 
-/* A length is above PTRDIFF_MAX. */
+/* A length is above PTRDIFF_MAX, or an array goes past its last index. */
 #define WS_TOO_LONG 4
 
-/* No algorithm of streams has this name. */
+/* No algorithm of streams has this name, or it has no elements. */
 #define WS_NO_ALGORITHM 5
 
 /* Another error of the generator. A later version may have a number for it. */
 #define WS_FAILED 6
+
+/* The distribution does not have such a parameter. */
+#define WS_PARAMETER 7
 
 /*
  * Returns the meaning of an error number as a text. The text is static: do not free it. A number that no function
@@ -295,6 +298,83 @@ int ws_stream_tell(
     const ws_stream *stream,
     uint64_t *position_low,
     uint64_t *position_high);
+
+/* ---- arrays of random numbers that can be repeated, not for keys ---- */
+
+/* The name of arrays: an algorithm, a seed and a path, as of ws_stream_new. */
+struct ws_elements {
+    /* The algorithm: "philox4x64-10", "chacha8", "chacha12", "chacha20" or "aes256-ctr". */
+    const char *algorithm;
+    /* The lower and the upper 64 bits of the seed. */
+    uint64_t seed_low;
+    uint64_t seed_high;
+    /* A list of depth numbers, such as 3, 0, 17. Null with depth 0 is the root. */
+    const uint32_t *path;
+    size_t depth;
+};
+
+/*
+ * Each function writes the elements first to first + count - 1 of an array to out, and allocates nothing. Element i depends
+ * on the name, the function, its parameters and i alone: any pieces, threads and machines give the same array. These are the
+ * numbers of wellspring_pseudo::Elements in Rust and of wellspring.random.Elements in Python. NOT fit for keys.
+ *
+ * The numbers of one function with two sets of parameters are related, and so are those of gamma and chisquare: take another
+ * path for each array of a program. An index is below 2 to the power of 64. Two threads may use one name.
+ *
+ * Each returns WS_OK, or WS_NULL, WS_TOO_LONG (also if the last index does not exist), WS_NO_ALGORITHM, or WS_PARAMETER if
+ * NumPy refuses the parameters, or if one of them is not finite, but for the bounds of truncated_normal; after an error
+ * nothing was written. out may be null if count is 0.
+ */
+
+/* Uniform numbers from low up to high, which only rounding can give. */
+WS_CHECK int ws_elements_uniform(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double low, double high);
+/* Normal numbers. */
+WS_CHECK int ws_elements_normal(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double mean, double sigma);
+/* Exponential numbers with the mean scale. */
+WS_CHECK int ws_elements_exponential(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double scale);
+/* Normal numbers between low and high, of which either may be infinite. */
+WS_CHECK int ws_elements_truncated_normal(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double mean, double sigma, double low,
+    double high);
+/* Numbers whose logarithm is normal. */
+WS_CHECK int ws_elements_lognormal(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double mean, double sigma);
+/* Gamma numbers with the mean shape times scale. */
+WS_CHECK int ws_elements_gamma(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double shape, double scale);
+/* Chi-square numbers with df degrees of freedom. */
+WS_CHECK int ws_elements_chisquare(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double df);
+/* Beta numbers with the mean a / (a + b). */
+WS_CHECK int ws_elements_beta(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double a, double b);
+/* Student's t numbers with df degrees of freedom. */
+WS_CHECK int ws_elements_student_t(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double df);
+/* Weibull numbers with the scale 1. */
+WS_CHECK int ws_elements_weibull(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count, double shape);
+/* Cauchy numbers around 0 with the scale 1. */
+WS_CHECK int ws_elements_cauchy(
+    const struct ws_elements *name, uint64_t first, double *out, size_t count);
+/* How many of n trials succeed, each with the probability p. */
+WS_CHECK int ws_elements_binomial(
+    const struct ws_elements *name, uint64_t first, int64_t *out, size_t count, int64_t n, double p);
+/* Poisson numbers. */
+WS_CHECK int ws_elements_poisson(
+    const struct ws_elements *name, uint64_t first, int64_t *out, size_t count, double mean);
+/* The trials up to the first success, that one included. */
+WS_CHECK int ws_elements_geometric(
+    const struct ws_elements *name, uint64_t first, int64_t *out, size_t count, double p);
+/* Integers from low to high, both included, each equally likely. */
+WS_CHECK int ws_elements_integers(
+    const struct ws_elements *name, uint64_t first, int64_t *out, size_t count, int64_t low, int64_t high);
+/* The places from first on of a permutation of the numbers 0 to length - 1. */
+WS_CHECK int ws_elements_permutation(
+    const struct ws_elements *name, uint64_t first, uint64_t *out, size_t count, uint64_t length);
 
 #ifdef __cplusplus
 }

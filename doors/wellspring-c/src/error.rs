@@ -11,12 +11,14 @@ pub const WS_NOT_SEEDED: c_int = 1;
 pub const WS_NO_MEMORY: c_int = 2;
 /// A pointer is null although the length is not 0, or although the function needs an object there.
 pub const WS_NULL: c_int = 3;
-/// A length is above PTRDIFF_MAX.
+/// A length is above PTRDIFF_MAX, or an array goes past its last index.
 pub const WS_TOO_LONG: c_int = 4;
-/// No algorithm of streams has this name.
+/// No algorithm of streams has this name, or it has no elements.
 pub const WS_NO_ALGORITHM: c_int = 5;
 /// Another error of the generator. A later version may have a number for it.
 pub const WS_FAILED: c_int = 6;
+/// The distribution does not have such a parameter.
+pub const WS_PARAMETER: c_int = 7;
 
 /// Returns the meaning of an error number as a text. The text is static: do not free it. A number that no function
 /// returns gives "unknown error number".
@@ -33,9 +35,10 @@ fn text(error: c_int) -> &'static CStr {
         }
         WS_NO_MEMORY => c"no memory that is wiped on fork (out of memory, or Linux before 4.14)",
         WS_NULL => c"a pointer is null",
-        WS_TOO_LONG => c"a length is above PTRDIFF_MAX",
-        WS_NO_ALGORITHM => c"no algorithm of streams has this name",
+        WS_TOO_LONG => c"a length is above PTRDIFF_MAX, or an array goes past its last index",
+        WS_NO_ALGORITHM => c"no algorithm of streams has this name, or it has no elements",
         WS_FAILED => c"an error of the engine",
+        WS_PARAMETER => c"the distribution does not have such a parameter",
         _ => c"unknown error number",
     }
 }
@@ -63,11 +66,11 @@ mod tests {
 
     #[test]
     fn every_number_has_a_text_of_its_own() {
-        let texts: Vec<_> = (WS_OK..=WS_FAILED).map(text).collect();
+        let texts: Vec<_> = (WS_OK..=WS_PARAMETER).map(text).collect();
         for (index, one) in texts.iter().enumerate() {
             assert!(!texts[..index].contains(one), "{one:?}");
             assert_ne!(*one, text(-1));
         }
-        assert_eq!(text(WS_FAILED + 1), text(c_int::MIN));
+        assert_eq!(text(WS_PARAMETER + 1), text(c_int::MIN));
     }
 }

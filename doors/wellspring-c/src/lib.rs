@@ -10,10 +10,13 @@
 //! engine    ws_reseed, ws_generation, ws_stats, ws_version
 //! rng       owned generators
 //! stream    reproducible streams
+//! elements  distributions whose element i depends on a name and on i alone
 //! ```
 //!
 //! Every function is `extern "C"`: a panic ends the process there, with its message, and never reaches the caller.
 
+#[rustfmt::skip]
+pub mod elements;
 pub mod engine;
 pub mod error;
 pub mod fill;

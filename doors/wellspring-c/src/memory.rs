@@ -13,18 +13,30 @@ use std::alloc::alloc;
 /// slice lives.
 #[inline(always)]
 pub(crate) unsafe fn bytes<'a>(start: *mut c_void, length: usize) -> Result<&'a mut [u8], c_int> {
+    // SAFETY: the same contract.
+    unsafe { numbers(start.cast(), length) }
+}
+
+/// Like [`bytes`], for `length` numbers.
+///
+/// # Safety
+///
+/// A pointer that is not null points to `length` numbers that the caller may write, and nothing else uses them while the
+/// slice lives.
+#[inline(always)]
+pub(crate) unsafe fn numbers<'a, T>(start: *mut T, length: usize) -> Result<&'a mut [T], c_int> {
     if length == 0 {
         return Ok(&mut []);
     }
     if start.is_null() {
         return Err(WS_NULL);
     }
-    if isize::try_from(length).is_err() {
+    if length > isize::MAX as usize / size_of::<T>() {
         return Err(WS_TOO_LONG);
     }
     // SAFETY: the caller's promise, and the checks above. The memory comes from C: the compiler cannot know whether it
     // was written before, and nothing here reads it before it is written.
-    Ok(unsafe { core::slice::from_raw_parts_mut(start.cast(), length) })
+    Ok(unsafe { core::slice::from_raw_parts_mut(start, length) })
 }
 
 /// Moves a value to the heap; [`drop_placed`] frees it. Without memory it returns an error, where `Box` would end the

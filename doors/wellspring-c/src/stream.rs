@@ -36,25 +36,9 @@ pub unsafe extern "C" fn ws_stream_new(
     depth: usize,
 ) -> c_int {
     let make = || {
-        if algorithm.is_null() || (path.is_null() && depth > 0) {
-            return Err(WS_NULL);
-        }
-        if depth > isize::MAX as usize / size_of::<u32>() {
-            return Err(WS_TOO_LONG);
-        }
-        // SAFETY: not null; the caller's promise.
-        let name = unsafe { CStr::from_ptr(algorithm) }.to_str();
-        let algorithm: Algorithm = name
-            .ok()
-            .and_then(|name| name.parse().ok())
-            .ok_or(WS_NO_ALGORITHM)?;
-        let path = if depth == 0 {
-            &[]
-        } else {
-            // SAFETY: not null; the caller's promise.
-            unsafe { core::slice::from_raw_parts(path, depth) }
-        };
-        let seed = u128::from(seed_high) << 64 | u128::from(seed_low);
+        // SAFETY: the same contract.
+        let (algorithm, seed, path) =
+            unsafe { named(algorithm, seed_low, seed_high, path, depth) }?;
         place(Stream::new(algorithm, seed, path)).map(<*mut Stream>::cast)
     };
     // SAFETY: the same contract.
@@ -186,4 +170,38 @@ unsafe fn given<'a>(stream: *mut ws_stream) -> &'a mut Stream {
         Some(stream) => stream,
         None => panic!("wellspring: the stream is a null pointer"),
     }
+}
+
+/// The algorithm, the seed and the path of a name.
+///
+/// # Safety
+///
+/// `algorithm` and `path` as in `ws_stream_new`; the path is not written while the slice lives.
+pub(crate) unsafe fn named<'a>(
+    algorithm: *const c_char,
+    seed_low: u64,
+    seed_high: u64,
+    path: *const u32,
+    depth: usize,
+) -> Result<(Algorithm, u128, &'a [u32]), c_int> {
+    if algorithm.is_null() || (path.is_null() && depth > 0) {
+        return Err(WS_NULL);
+    }
+    if depth > isize::MAX as usize / size_of::<u32>() {
+        return Err(WS_TOO_LONG);
+    }
+    // SAFETY: not null; the caller's promise.
+    let name = unsafe { CStr::from_ptr(algorithm) }.to_str();
+    let algorithm: Algorithm = name
+        .ok()
+        .and_then(|name| name.parse().ok())
+        .ok_or(WS_NO_ALGORITHM)?;
+    let path = if depth == 0 {
+        &[]
+    } else {
+        // SAFETY: not null; the caller's promise.
+        unsafe { core::slice::from_raw_parts(path, depth) }
+    };
+    let seed = u128::from(seed_high) << 64 | u128::from(seed_low);
+    Ok((algorithm, seed, path))
 }

@@ -6,6 +6,7 @@ use common::{
     compile, has_header, is_installed, is_long, library_folder, run, run_script, scratch, succeeds,
     text,
 };
+use sha2::{Digest, Sha256};
 use std::process::Command;
 
 /// The first 16 bytes of the stream chacha8, seed 2026, path 3/0/17, as the Rust crate gives them.
@@ -27,6 +28,96 @@ fn every_function_and_every_error_is_as_the_header_says() {
         .map(|b| format!("{b:02x}"))
         .collect();
     assert_eq!(output, format!("{hex}\n{}\n", env!("CARGO_PKG_VERSION")));
+}
+
+/// The kinds of arrays that the known answers and the library have.
+const KINDS: [&str; 15] = [
+    "uniform",
+    "normal",
+    "exponential",
+    "truncated",
+    "lognormal",
+    "gamma",
+    "beta",
+    "t",
+    "weibull",
+    "cauchy",
+    "binomial",
+    "poisson",
+    "geometric",
+    "integers",
+    "permutation",
+];
+
+fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    line.split(' ')
+        .find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// The line that `elements.c` reads for a line of known answers; `None` for a kind or a type that C does not have.
+fn question(line: &str) -> Option<String> {
+    let kind = match line.split(' ').next()? {
+        "array" => field(line, "kind")?.strip_suffix("-f64")?,
+        "integers" if field(line, "type") != Some("i64") => return None,
+        kind => kind,
+    };
+    if !KINDS.contains(&kind) {
+        return None;
+    }
+    let padded = |text: &str, sign: char, count: usize| {
+        let numbers: Vec<&str> = text.split(sign).filter(|text| !text.is_empty()).collect();
+        let zeros = ["0"].repeat(count - numbers.len());
+        (numbers.len(), [numbers, zeros].concat().join(" "))
+    };
+    let seed = u128::from_str_radix(field(line, "seed")?, 16).unwrap();
+    let (depth, path) = padded(field(line, "path")?, '/', 3);
+    let names = ["parameters", "low", "high", "length"];
+    let parameters: Vec<&str> = names.iter().filter_map(|name| field(line, name)).collect();
+    Some(format!(
+        "{kind} {} {} {} {depth} {path} {} {} {}\n",
+        field(line, "algorithm")?,
+        seed as u64,
+        seed >> 64,
+        field(line, "first")?,
+        field(line, "n")?,
+        padded(&parameters.join(","), ',', 4).1,
+    ))
+}
+
+#[test]
+fn arrays_are_the_known_answers_and_bad_parameters_are_refused() {
+    // Without products and sums that are rounded once, which the program would compare with two roundings.
+    let Some(program) = compile("elements.c", &["-ffp-contract=off"]) else {
+        return;
+    };
+    let files = [
+        include_str!("../../../vectors/pseudo-elements.txt"),
+        include_str!("../../../vectors/pseudo-distributions.txt"),
+    ];
+    let lines = files.iter().flat_map(|file| file.lines());
+    let asked: Vec<_> = lines
+        .filter_map(|line| Some((line, question(line)?)))
+        .collect();
+    assert_eq!(asked.len(), 349);
+    let questions: String = asked
+        .iter()
+        .map(|(_, question)| question.as_str())
+        .collect();
+    let path = scratch("elements").join("questions");
+    std::fs::write(&path, questions).unwrap();
+    let output = run(&program, &[path.to_str().unwrap()]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{} {errors}", output.status);
+    let mut rest = &output.stdout[..];
+    for (line, _) in asked {
+        let count: usize = field(line, "n").unwrap().parse().unwrap();
+        let (numbers, after) = rest.split_at(size_of::<u64>() * count);
+        let digest = Sha256::digest(numbers);
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(Some(&digest[..]), field(line, "sha256"), "{line}");
+        rest = after;
+    }
+    assert!(rest.is_empty());
 }
 
 #[test]
@@ -68,8 +159,10 @@ fn address_sanitizer_finds_nothing() {
         return;
     }
     let words = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    if let Some(program) = compile("api.c", &words) {
-        succeeds(&run(&program, &[]));
+    for source in ["api.c", "elements.c"] {
+        if let Some(program) = compile(source, &words) {
+            succeeds(&run(&program, &[]));
+        }
     }
     if let Some(program) = compile("torture.c", &words) {
         // Without forks: the allocator of GCC 12's AddressSanitizer holds its own lock in a child if another thread
@@ -88,6 +181,7 @@ fn valgrind_finds_nothing() {
     for (source, step) in [
         ("standard.cpp", ""),
         ("api.c", ""),
+        ("elements.c", ""),
         ("torture.c", "destructors"),
     ] {
         if let Some(program) = compile(source, &[]) {
