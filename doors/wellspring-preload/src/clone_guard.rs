@@ -22,6 +22,7 @@ use std::time::Instant;
 use wellspring::Engine;
 use wellspring::clone_detection::{self, DEFAULT_PATH};
 use wellspring_os::signals::{self, SignalsBlocked};
+use zeroize::Zeroize;
 
 /// The variable that starts the guard: `1` for OpenSSL, `rand` for the C library's generators too.
 pub(crate) const VARIABLE: &str = "WELLSPRING_CLONE_GUARD";
@@ -83,9 +84,12 @@ fn watch() {
         let handled = HANDLED.load(Ordering::Relaxed);
         match clone_detection::wait(page, handled, LOOK) {
             Ok(number) if number != handled => {
-                HANDLED.store(number, Ordering::Relaxed);
                 let began = Instant::now();
-                heal();
+                if !heal() {
+                    thread::sleep(LOOK);
+                    continue;
+                }
+                HANDLED.store(number, Ordering::Relaxed);
                 LAST_NS.store(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
                 NOTICES.fetch_add(1, Ordering::Release);
             }
@@ -95,12 +99,15 @@ fn watch() {
     }
 }
 
-fn heal() {
-    let Some(seed) = fresh() else { return };
-    heal_openssl(&seed);
-    if HEALS_RAND.load(Ordering::Relaxed)
-        && let Some(seed) = fresh()
-    {
+/// Returns `false` if the engine has no memory or no seed yet.
+fn heal() -> bool {
+    let mut seed = [0; 32];
+    let is_fresh = fill(&mut seed);
+    if is_fresh {
+        heal_openssl(&seed);
+    }
+    let heals_rand = is_fresh && HEALS_RAND.load(Ordering::Relaxed);
+    if heals_rand && fill(&mut seed) {
         let half = |index: usize| u16::from_ne_bytes([seed[index], seed[index + 1]]);
         let mut state = [half(4), half(6), half(8)];
         // SAFETY: three halves of a word, as seed48(3) takes them. srandom(3) is that of srand(3) too.
@@ -109,15 +116,17 @@ fn heal() {
             seed48(state.as_mut_ptr());
         }
     }
+    // This thread keeps its stack as long as the process lives.
+    seed.zeroize();
+    is_fresh
 }
 
-/// 256 bits that no copy has. The engine may not know of the notice: it looks at the default page.
-fn fresh() -> Option<[u8; 32]> {
-    let mut seed = [0; 32];
-    let engine = Engine::try_process().ok()?;
-    engine.diverge_from_clones();
-    engine.try_fill(&mut seed).ok()?;
-    Some(seed)
+/// Fills a seed with 256 bits that no copy has. The engine may not know of the notice: it looks at the default page.
+fn fill(seed: &mut [u8; 32]) -> bool {
+    Engine::try_process().is_ok_and(|engine| {
+        engine.diverge_from_clones();
+        engine.try_fill(seed).is_ok()
+    })
 }
 
 /// Mixes a seed into each OpenSSL of the process: one among the global symbols, and those that modules have loaded.
@@ -185,8 +194,10 @@ pub unsafe extern "C" fn wellspring_clone_guard_notices(last_ns: *mut u64) -> u6
 /// which most builds have inside and export. Returns the module's exports as they came.
 #[unsafe(no_mangle)]
 pub extern "C" fn napi_register_module_v1(_: *mut c_void, exports: *mut c_void) -> *mut c_void {
-    if let Some(seed) = fresh() {
+    let mut seed = [0; 32];
+    if fill(&mut seed) {
         heal_openssl(&seed);
     }
+    seed.zeroize();
     exports
 }
