@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 #[allow(unused_imports, reason = "the soak uses none of them")]
-pub(crate) use testkit::programs::{is_installed, is_long};
+pub(crate) use testkit::programs::{copy_program, is_installed, is_long};
 
 /// Longer than the service needs on a machine that is busy with something else; only a failed test waits so long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

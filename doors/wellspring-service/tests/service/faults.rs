@@ -1,6 +1,8 @@
 //! Refusals of the system: one clear line each, the rest opens, and the status shows what did not, or is lost later.
 
-use super::common::{Folder, Service, has_fuse, is_installed, is_root, sh, start_with_files};
+use super::common::{
+    Folder, Service, copy_program, has_fuse, is_installed, is_root, sh, start_with_files,
+};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -187,7 +189,7 @@ fn without_a_permission_the_line_says_which_and_the_rest_opens() {
     ));
     // The folder of the build may be closed to other users.
     let program = folder.path("wellspringd");
-    fs::copy(env!("CARGO_BIN_EXE_wellspringd"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_wellspringd"), &program);
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     command.arg(&program).arg("--config").arg(&config);

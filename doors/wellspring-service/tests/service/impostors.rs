@@ -1,6 +1,6 @@
 //! Other users who would play the service to its clients.
 
-use super::common::{Folder, is_root, wellspringd};
+use super::common::{Folder, copy_program, is_root, wellspringd};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -125,7 +125,7 @@ fn without_a_folder_of_its_own_a_user_gets_none_in_tmp() {
     fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
     // The folder of the build may be closed to other users.
     let program = folder.path("wellspringd");
-    fs::copy(env!("CARGO_BIN_EXE_wellspringd"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_wellspringd"), &program);
     let mut command = std::process::Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     command.arg(&program).arg("--print-config");

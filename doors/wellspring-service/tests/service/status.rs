@@ -1,4 +1,4 @@
-use super::common::{PATIENCE, Service, is_installed, is_long, is_root, wellspringd};
+use super::common::{PATIENCE, Service, copy_program, is_installed, is_long, is_root, wellspringd};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -104,7 +104,7 @@ fn status_tells_no_service_from_no_permission() {
     let service = Service::start("");
     // The folder of the tests, which are root's, is not open to other users.
     let program = service.folder.path("wellspringd");
-    std::fs::copy(env!("CARGO_BIN_EXE_wellspringd"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_wellspringd"), &program);
     let mut ask = Command::new(program);
     ask.arg("status")
         .arg("--config")
@@ -126,7 +126,7 @@ fn a_user_without_a_service_hears_of_that_of_root() {
     let folder = super::common::Folder::new();
     std::fs::set_permissions(&folder.0, std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = folder.path("wellspringd");
-    std::fs::copy(env!("CARGO_BIN_EXE_wellspringd"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_wellspringd"), &program);
     let mut start = Command::new("unshare");
     let script = format!("mount -t tmpfs none /run && exec {}", program.display());
     start
