@@ -30,11 +30,11 @@ pub(crate) fn copies() -> PathBuf {
     compile(&source, &["-shared", "-fPIC"])
 }
 
-/// A command that is ended after 60 seconds, with a page for its guard.
+/// A command that is ended after 300 seconds, with a page for its guard.
 pub(crate) fn command(program: &str, page: &Path) -> Command {
     let mut command = Command::new("timeout");
     command
-        .args(["--signal=KILL", "60", program])
+        .args(["--signal=KILL", "300", program])
         .env("WELLSPRING_PAGE", page)
         .env("WELLSPRING_PRELOAD", preload())
         .stdin(Stdio::null());

@@ -189,7 +189,7 @@ public class Copies {
             file.seek(104);
             file.writeLong(System.nanoTime());
         }
-        long until = System.nanoTime() + 30_000_000_000L;
+        long until = System.nanoTime() + 300_000_000_000L;
         while (((double[]) status.invoke(null))[0] == 0) {
             if (System.nanoTime() > until) {
                 throw new IllegalStateException("no notice");
