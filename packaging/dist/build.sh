@@ -52,9 +52,10 @@ source() {
 # Static programs, which the archives and the images share. The linker comes with Rust, and the C library with its target.
 static() {
     local architecture=$1
-    export "CARGO_TARGET_${architecture^^}_UNKNOWN_LINUX_MUSL_LINKER=rust-lld"
-    (cd "$source" && cargo auditable build --release --locked --target "$architecture-unknown-linux-musl" \
-        -p wellspring-cli -p wellspring-service)
+    local linker=CARGO_TARGET_${architecture^^}_UNKNOWN_LINUX_MUSL_LINKER
+    # Not exported: the wheels for musl have another linker.
+    (cd "$source" && env "$linker=rust-lld" cargo auditable build --release --locked \
+        --target "$architecture-unknown-linux-musl" -p wellspring-cli -p wellspring-service)
 }
 
 tarballs() {
