@@ -47,6 +47,7 @@ Examples:
   wellspring run --audit -- ./server
 
 Signals that are sent to this command reach the program, apart from those that stop or kill a process.
+With --audit none does; SIGTERM and SIGHUP end both, without a report.
 
 Exit status of the program; 127 if it is not found, 126 if it cannot be started, 128 and the signal that ended it.")]
 pub(crate) struct RunRequest {
