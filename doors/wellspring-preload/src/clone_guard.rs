@@ -83,50 +83,49 @@ fn watch() {
     loop {
         let handled = HANDLED.load(Ordering::Relaxed);
         match clone_detection::wait(page, handled, LOOK) {
-            Ok(number) if number != handled => {
-                let began = Instant::now();
-                if !heal() {
-                    thread::sleep(LOOK);
-                    continue;
-                }
-                HANDLED.store(number, Ordering::Relaxed);
-                LAST_NS.store(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
-                NOTICES.fetch_add(1, Ordering::Release);
-            }
-            Ok(_) => {}
-            Err(_) => thread::sleep(LOOK),
+            Ok(number) if number == handled || handle(number) => {}
+            // No page, or no seed yet.
+            _ => thread::sleep(LOOK),
         }
     }
 }
 
-/// Returns `false` if the engine has no memory or no seed yet.
-fn heal() -> bool {
+/// Handles a notice. Returns `false` if the engine has no memory or no seed yet: the notice stays.
+fn handle(number: u64) -> bool {
+    let began = Instant::now();
+    let is_handled =
+        with_seed(heal_openssl) && (!HEALS_RAND.load(Ordering::Relaxed) || with_seed(heal_rand));
+    if is_handled {
+        HANDLED.store(number, Ordering::Relaxed);
+        LAST_NS.store(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        NOTICES.fetch_add(1, Ordering::Release);
+    }
+    is_handled
+}
+
+/// Gives `heal` 256 bits that no copy has, and erases them: the guard's thread keeps its stack. Returns `false` if there are
+/// none. The engine may not know of the notice: it looks at the default page.
+fn with_seed(heal: fn(&[u8; 32])) -> bool {
     let mut seed = [0; 32];
-    let is_fresh = fill(&mut seed);
-    if is_fresh {
-        heal_openssl(&seed);
+    let is_there = Engine::try_process().is_ok_and(|engine| {
+        engine.diverge_from_clones();
+        engine.try_fill(&mut seed).is_ok()
+    });
+    if is_there {
+        heal(&seed);
     }
-    let heals_rand = is_fresh && HEALS_RAND.load(Ordering::Relaxed);
-    if heals_rand && fill(&mut seed) {
-        let half = |index: usize| u16::from_ne_bytes([seed[index], seed[index + 1]]);
-        let mut state = [half(4), half(6), half(8)];
-        // SAFETY: three halves of a word, as seed48(3) takes them. srandom(3) is that of srand(3) too.
-        unsafe {
-            srandom(u32::from_ne_bytes([seed[0], seed[1], seed[2], seed[3]]));
-            seed48(state.as_mut_ptr());
-        }
-    }
-    // This thread keeps its stack as long as the process lives.
     seed.zeroize();
-    is_fresh
+    is_there
 }
 
-/// Fills a seed with 256 bits that no copy has. The engine may not know of the notice: it looks at the default page.
-fn fill(seed: &mut [u8; 32]) -> bool {
-    Engine::try_process().is_ok_and(|engine| {
-        engine.diverge_from_clones();
-        engine.try_fill(seed).is_ok()
-    })
+fn heal_rand(seed: &[u8; 32]) {
+    let half = |index: usize| u16::from_ne_bytes([seed[index], seed[index + 1]]);
+    let mut state = [half(4), half(6), half(8)];
+    // SAFETY: three halves of a word, as seed48(3) takes them. srandom(3) is that of srand(3) too.
+    unsafe {
+        srandom(u32::from_ne_bytes([seed[0], seed[1], seed[2], seed[3]]));
+        seed48(state.as_mut_ptr());
+    }
 }
 
 /// Mixes a seed into each OpenSSL of the process: one among the global symbols, and those that modules have loaded.
@@ -194,10 +193,6 @@ pub unsafe extern "C" fn wellspring_clone_guard_notices(last_ns: *mut u64) -> u6
 /// which most builds have inside and export. Returns the module's exports as they came.
 #[unsafe(no_mangle)]
 pub extern "C" fn napi_register_module_v1(_: *mut c_void, exports: *mut c_void) -> *mut c_void {
-    let mut seed = [0; 32];
-    if fill(&mut seed) {
-        heal_openssl(&seed);
-    }
-    seed.zeroize();
+    with_seed(heal_openssl);
     exports
 }
