@@ -68,6 +68,17 @@ static void resume(void) { }
 static struct syscore_ops ops = { .resume = resume };
 void test(void) { register_syscore_ops(&ops); unregister_syscore_ops(&ops); }" "$@"
 
+feature NEON_STATE "
+#ifndef CONFIG_ARM64
+#error other processors have nothing like it
+#endif
+#include <asm/neon.h>
+void test(struct user_fpsimd_state *state) { kernel_neon_begin(state); kernel_neon_end(state); }" "
+#ifdef CONFIG_ARM64
+#include <asm/neon.h>
+void test(void) { kernel_neon_begin(); kernel_neon_end(); }
+#endif" "$@"
+
 # The tests alone need this one.
 feature HRTIMER_SETUP "
 #include <linux/hrtimer.h>

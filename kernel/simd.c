@@ -24,8 +24,8 @@
  * subsystem. It is refused like a hard interrupt, and counted. Our sections are short,
  * at most WS_SECTION_BYTES of output, so that softirqs wait a few microseconds only.
  *
- * On arm64 there is no SIMD while interrupts are off: not in hard interrupts, and not for a
- * node's new key, 32 bytes. That is the rule there, and no refusal.
+ * On arm64 there is no SIMD in hard interrupts, and before 6.19 none while interrupts are off:
+ * not for a node's new key, 32 bytes. That is the rule there, and no refusal.
  *
  * The kernel leaves in the registers what was there at the end of a section, until a task
  * returns to user mode on this CPU. That is output, keys, and the
@@ -39,7 +39,6 @@
 #include <linux/percpu.h>
 #include <linux/string.h>
 
-#include "arch-simd.h"
 #include "simd.h"
 #include "testing.h"
 
@@ -106,12 +105,12 @@ bool ws_simd_guard(struct ws_simd *simd)
 }
 EXPORT_SYMBOL_GPL(ws_simd_guard);
 
-void ws_simd_unguard(const struct ws_simd *simd)
+void ws_simd_unguard(struct ws_simd *simd)
 {
 	if (simd->is_usable) {
-		ws_arch_simd_begin();
+		ws_arch_simd_begin(&simd->arch);
 		ws_arch_simd_wipe();
-		ws_arch_simd_end();
+		ws_arch_simd_end(&simd->arch);
 		wipe_stack();
 	}
 	release_cpu(simd);
@@ -124,15 +123,15 @@ bool ws_simd_begin(struct ws_simd *simd)
 		release_cpu(simd);
 		return false;
 	}
-	ws_arch_simd_begin();
+	ws_arch_simd_begin(&simd->arch);
 	return true;
 }
 EXPORT_SYMBOL_GPL(ws_simd_begin);
 
-void ws_simd_end(const struct ws_simd *simd)
+void ws_simd_end(struct ws_simd *simd)
 {
 	ws_arch_simd_wipe();
-	ws_arch_simd_end();
+	ws_arch_simd_end(&simd->arch);
 	release_cpu(simd);
 }
 EXPORT_SYMBOL_GPL(ws_simd_end);

@@ -10,6 +10,8 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
+#include "arch-simd.h"
+
 /* The most output of one FPU section: about 2 us of AES-NI. */
 #define WS_SECTION_BYTES 4096
 
@@ -40,6 +42,7 @@ struct ws_simd {
 	bool is_usable;
 	bool is_refused;	/* not usable where it mostly is, and counted */
 	bool holds_cpu;
+	struct ws_arch_simd arch;
 };
 
 /* For one CPU, by context. */
@@ -56,7 +59,7 @@ int ws_simd_init(void);
  * there is nothing to end. The end wipes all vector registers.
  */
 bool ws_simd_begin(struct ws_simd *simd);
-void ws_simd_end(const struct ws_simd *simd);
+void ws_simd_end(struct ws_simd *simd);
 
 /*
  * The same around functions of the kernel's library on secrets, which begin and end FPU
@@ -64,7 +67,7 @@ void ws_simd_end(const struct ws_simd *simd);
  * called, and ws_simd_unguard() follows, in either case.
  */
 bool ws_simd_guard(struct ws_simd *simd);
-void ws_simd_unguard(const struct ws_simd *simd);
+void ws_simd_unguard(struct ws_simd *simd);
 
 void ws_simd_statistics(int cpu, struct ws_simd_statistics *statistics);
 

@@ -38,18 +38,22 @@ static void let_others_in(unsigned long flags)
 /* All that this CPU has; the rest are zeros. Preemption is off. */
 static void look_at_registers(struct registers *registers)
 {
+	struct ws_arch_simd arch;
+
 	memset(registers, 0, sizeof(*registers));
-	ws_arch_simd_begin();
+	ws_arch_simd_begin(&arch);
 	ws_arch_registers_store(registers->lanes);
-	ws_arch_simd_end();
+	ws_arch_simd_end(&arch);
 }
 
 static void fill_registers(struct registers *registers)
 {
+	struct ws_arch_simd arch;
+
 	memset(registers, 0xa5, sizeof(*registers));
-	ws_arch_simd_begin();
+	ws_arch_simd_begin(&arch);
 	ws_arch_registers_load(registers->lanes);
-	ws_arch_simd_end();
+	ws_arch_simd_end(&arch);
 }
 
 static void keystream_of(enum ws_cipher cipher, u8 *buf, size_t len)

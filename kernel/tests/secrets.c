@@ -297,11 +297,13 @@ static int secrets_record(struct report *report)
 /* A key in a register of a CPU that idles. This one returns to a task, which has its own. */
 static void plant_register(void *bytes)
 {
+	struct ws_arch_simd arch;
+
 	if (!ws_arch_simd_usable())
 		return;
-	ws_arch_simd_begin();
+	ws_arch_simd_begin(&arch);
 	ws_arch_register_plant(bytes);
-	ws_arch_simd_end();
+	ws_arch_simd_end(&arch);
 }
 
 /* For the search to find: the first key as it was, in memory and in registers. */

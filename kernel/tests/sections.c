@@ -7,7 +7,6 @@
 #include <linux/delay.h>
 #include <linux/percpu.h>
 
-#include "arch-simd.h"
 #include "test.h"
 #include "timers.h"
 #include "workers.h"
@@ -42,7 +41,7 @@ static void spend_time(struct worker *worker)
 	struct ws_simd simd;
 
 	if (stretches->kind == BARE)
-		ws_arch_simd_begin();
+		ws_arch_simd_begin(&simd.arch);
 	if (stretches->kind == SECTION && !ws_simd_begin(&simd))
 		return;
 	if (stretches->kind == GUARD)
@@ -51,7 +50,7 @@ static void spend_time(struct worker *worker)
 	udelay(STRETCH_US);
 	WRITE_ONCE(*inside, false);
 	if (stretches->kind == BARE)
-		ws_arch_simd_end();
+		ws_arch_simd_end(&simd.arch);
 	if (stretches->kind == SECTION)
 		ws_simd_end(&simd);
 	if (stretches->kind == GUARD)

@@ -12,12 +12,38 @@
 #error "wellspring is for little endian"
 #endif
 
-/* NEON is for tasks and softirqs. Elsewhere the portable code makes the bytes. */
+/*
+ * NEON is for tasks and softirqs, before 6.19 with interrupts on alone. Elsewhere the portable
+ * code makes the bytes.
+ */
 #define WS_ARCH_SIMD_WANTS_INTERRUPTS 1
 
 #define ws_arch_simd_usable may_use_simd
-#define ws_arch_simd_begin kernel_neon_begin
-#define ws_arch_simd_end kernel_neon_end
+
+/* From 6.19 on, where the kernel keeps the registers of a section that a softirq interrupts. */
+struct ws_arch_simd {
+#ifdef WS_HAS_NEON_STATE
+	struct user_fpsimd_state interrupted;
+#endif
+};
+
+static inline void ws_arch_simd_begin(struct ws_arch_simd *arch)
+{
+#ifdef WS_HAS_NEON_STATE
+	kernel_neon_begin(&arch->interrupted);
+#else
+	kernel_neon_begin();
+#endif
+}
+
+static inline void ws_arch_simd_end(struct ws_arch_simd *arch)
+{
+#ifdef WS_HAS_NEON_STATE
+	kernel_neon_end(&arch->interrupted);
+#else
+	kernel_neon_end();
+#endif
+}
 
 static inline void ws_arch_simd_init(void)
 {

@@ -12,9 +12,12 @@
 /* SIMD may be used with interrupts off. */
 #define WS_ARCH_SIMD_WANTS_INTERRUPTS 0
 
+struct ws_arch_simd {
+};
+
 bool ws_arch_simd_usable(void);
-void ws_arch_simd_begin(void);
-void ws_arch_simd_end(void);
+void ws_arch_simd_begin(struct ws_arch_simd *arch);
+void ws_arch_simd_end(struct ws_arch_simd *arch);
 
 /* The host's flags, which tell what it saves. */
 static inline bool ws_arch_has_ymm(void)

@@ -11,8 +11,8 @@
 
 #undef kernel_fpu_begin
 #undef kernel_fpu_end
-#define kernel_fpu_begin ws_arch_simd_begin
-#define kernel_fpu_end ws_arch_simd_end
+#define kernel_fpu_begin() ws_arch_simd_begin(NULL)
+#define kernel_fpu_end() ws_arch_simd_end(NULL)
 #define cpu_has_xfeatures(mask, name) ws_arch_has_ymm()
 #define chacha_crypt_generic chacha_crypt
 

@@ -22,7 +22,7 @@ bool ws_arch_simd_usable(void)
 }
 WS_EXPORT_FOR_TEST(ws_arch_simd_usable);
 
-void ws_arch_simd_begin(void)
+void ws_arch_simd_begin(struct ws_arch_simd *arch)
 {
 	if (!irqs_disabled())
 		local_bh_disable();
@@ -31,7 +31,7 @@ void ws_arch_simd_begin(void)
 }
 WS_EXPORT_FOR_TEST(ws_arch_simd_begin);
 
-void ws_arch_simd_end(void)
+void ws_arch_simd_end(struct ws_arch_simd *arch)
 {
 	this_cpu_write(in_section, false);
 	if (!irqs_disabled())

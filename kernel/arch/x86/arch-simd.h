@@ -10,8 +10,18 @@
 #define WS_ARCH_SIMD_WANTS_INTERRUPTS 0
 
 #define ws_arch_simd_usable irq_fpu_usable
-#define ws_arch_simd_begin kernel_fpu_begin
-#define ws_arch_simd_end kernel_fpu_end
+struct ws_arch_simd {
+};
+
+static inline void ws_arch_simd_begin(struct ws_arch_simd *arch)
+{
+	kernel_fpu_begin();
+}
+
+static inline void ws_arch_simd_end(struct ws_arch_simd *arch)
+{
+	kernel_fpu_end();
+}
 
 static inline bool ws_arch_has_ymm(void)
 {

@@ -74,12 +74,12 @@ fn build(root: &Path, what: &[&str]) -> Result<PathBuf> {
 }
 
 fn build_for(processor: Processor, root: &Path, what: &[&str]) -> Result<PathBuf> {
-    let (target, compiler) = processor.target();
+    let (target, tools) = processor.target();
     let variable = format!("CARGO_TARGET_{}", target.to_uppercase().replace('-', "_"));
     let mut cargo = cargo(root);
     cargo.args(["--target", target]).args(what);
     if processor != Processor::X86_64 {
-        cargo.env(format!("{variable}_LINKER"), compiler);
+        cargo.env(format!("{variable}_LINKER"), format!("{tools}gcc"));
     }
     finish(cargo.env(
         format!("{variable}_RUSTFLAGS"),

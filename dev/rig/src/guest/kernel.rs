@@ -112,16 +112,13 @@ impl Kernel {
             "CONFIG_DEBUG_INFO_BTF_MODULES=",
             "WELLSPRING_TESTS=1",
         ]);
-        let is_inside = self.chroot.is_some();
-        match compiler {
-            Compiler::Clang => {
-                make.arg(format!("CC={}", clang(cache)?.display()));
-            }
-            Compiler::Gcc if !is_inside => {
-                make.arg(format!("CC={}", self.release.processor.target().1));
-            }
-            Compiler::Gcc => {}
+        let (_, tools) = self.release.processor.target();
+        make.arg(format!("CROSS_COMPILE={tools}"));
+        // The headers name the gcc that built the kernel.
+        if compiler == Compiler::Clang {
+            make.arg(format!("CC={}", clang(cache)?.display()));
         }
+        let is_inside = self.chroot.is_some();
         let has_sparse = Command::new("sparse").arg("--version").output().is_ok();
         // The headers of 6.1-rt tell sparse that spin_trylock_bh() takes a lock, and not that spin_unlock_bh() releases it.
         let can_check = !is_inside && self.release != Release::V6_1_RT;

@@ -32,11 +32,11 @@ impl Processor {
         }
     }
 
-    /// Rust's name of the target, and Debian's compiler for it.
+    /// Rust's name of the target, and the start of the names of Debian's compilers and linkers for it.
     pub(super) fn target(self) -> (&'static str, &'static str) {
         match self {
-            Self::X86_64 => ("x86_64-unknown-linux-gnu", "gcc-12"),
-            Self::Arm64 => ("aarch64-unknown-linux-gnu", "aarch64-linux-gnu-gcc-12"),
+            Self::X86_64 => ("x86_64-unknown-linux-gnu", ""),
+            Self::Arm64 => ("aarch64-unknown-linux-gnu", "aarch64-linux-gnu-"),
         }
     }
 

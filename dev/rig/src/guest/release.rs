@@ -23,6 +23,12 @@ pub(crate) struct Release {
 }
 
 const CLOUD: &str = "cloud-amd64";
+/// The compilers of Debian 13.
+const TRIXIE: (&str, &[&str]) = (
+    "trixie",
+    &["gcc", "gcc-aarch64-linux-gnu", "make", "libelf1t64"],
+);
+
 const RT: &str = "rt-amd64";
 const CLOUD_ARM64: &str = "cloud-arm64";
 
@@ -36,13 +42,18 @@ impl Release {
         debian("6.12", &["bookworm-security"], "6.12-cloud-amd64", CLOUD);
     /// The one backported to Debian 13. Its number may be higher by now.
     pub(crate) const V7_3: Self = Self {
-        compiler: Some(("trixie", &["gcc", "make", "libelf1t64"])),
+        compiler: Some(TRIXIE),
         ..debian("7.3", &["trixie-backports"], CLOUD, CLOUD)
     };
     /// Debian 12's for arm64.
     const V6_1_ARM64: Self = arm64("6.1-arm64", &["bookworm", "bookworm-security"], CLOUD_ARM64);
     pub(super) const V6_12_ARM64: Self =
         arm64("6.12-arm64", &["bookworm-security"], "6.12-cloud-arm64");
+    /// The one backported to Debian 13.
+    const V7_3_ARM64: Self = Self {
+        compiler: Some(TRIXIE),
+        ..arm64("7.3-arm64", &["trixie-backports"], CLOUD_ARM64)
+    };
     /// A kernel that we build, which checks locks and memory.
     pub(crate) const DEBUG: Self = own("debug");
     /// A kernel that we build, which finds data races.
@@ -51,7 +62,7 @@ impl Release {
     pub(crate) const PLAIN: Self = own("plain");
 
     /// All, the oldest first, then those that we build.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::V6_1,
         Self::V6_1_RT,
         Self::V6_12,
@@ -67,6 +78,7 @@ impl Release {
         Self::V7_3,
         Self::V6_1_ARM64,
         Self::V6_12_ARM64,
+        Self::V7_3_ARM64,
         Self::DEBUG,
         Self::KCSAN,
         Self::PLAIN,

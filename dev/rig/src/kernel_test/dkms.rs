@@ -38,7 +38,7 @@ refused() {
 refused -k 5.10.0-1-amd64
 refused -k 6.0.12-1-amd64
 refused -k 6.1.0-1-up-amd64
-refused -k $kernel -a aarch64
+refused -k $kernel -a riscv64
 rm -rf /lib/modules/*-1-amd64 /lib/modules/*-up-amd64
 for kernel in $(ls /lib/modules | grep cloud); do
     dkms install $name -k $kernel >/tmp/output 2>&1 ||

@@ -139,7 +139,7 @@ mod tests {
         assert!(request.is_build_only && !request.is_all() && !request.has_dkms());
         assert_eq!((request.machine.as_str(), request.source), ("apart", None));
         let (all, releases) = parse("all").unwrap();
-        assert_eq!(releases, Release::ALL[..11]);
+        assert_eq!(releases, Release::ALL[..12]);
         let here = std::env::current_dir().unwrap();
         let (own, releases) = parse("--source .").unwrap();
         assert_eq!(releases, [Release::PLAIN]);
