@@ -5,6 +5,7 @@
 //! its own binfmt_misc since Linux 6.7. No program of this machine is in PATH there but a C compiler for arm64. So a test
 //! that needs another program says SKIPPED.
 
+use super::python::package_tests;
 use super::step::{Step, TEST_S, count_passed};
 use crate::guest::{Cache, Processor, Result, Stop, Table, at, debian_files, run};
 use std::fs;
@@ -14,7 +15,7 @@ use std::process::Command;
 use std::time::Instant;
 
 /// The programs that the doors serve, and libraries to link with.
-const PACKAGES: [&str; 14] = [
+const PACKAGES: [&str; 15] = [
     "bash",
     "coreutils",
     "dash",
@@ -23,6 +24,7 @@ const PACKAGES: [&str; 14] = [
     "libmbedtls-dev",
     "libsodium-dev",
     "libssl-dev",
+    "libstdc++6",
     "openssh-client",
     "openssl",
     "procps",
@@ -62,8 +64,8 @@ exec /usr/bin/aarch64-linux-gnu-gcc -isystem ROOT/usr/include -isystem ROOT/usr/
     -LROOT/usr/lib/aarch64-linux-gnu
 "#;
 
-/// Adds the row.
-pub(super) fn add_row(table: &mut Table, step: &Step, cache: &Cache) -> Result {
+/// Adds the rows.
+pub(super) fn add_rows(table: &mut Table, step: &Step, cache: &Cache) -> Result {
     let system = debian_files(Processor::Arm64, cache, "debian-arm64", &PACKAGES)?;
     let tools = cache.fresh("tools-arm64")?;
     let write = |name: &str, text: &str| {
@@ -88,7 +90,8 @@ pub(super) fn add_row(table: &mut Table, step: &Step, cache: &Cache) -> Result {
             "the doors on aarch64: no namespace with its own binfmt_misc: {reason}"
         )));
     }
-    table.add_outcome("aarch64 doors", tests(step, &runner))
+    table.add_outcome("aarch64 doors", tests(step, &runner))?;
+    table.add_outcome("aarch64 Python", package_tests(step, &runner, cache))
 }
 
 fn tests(step: &Step, runner: &Path) -> Result<String> {

@@ -4,6 +4,7 @@
 //! ```text
 //! step     a command of cargo, or of the project's own, for another processor
 //! doors    the doors on aarch64, with Debian's programs for it
+//! python   the Python package, likewise
 //! machine  an aarch64 machine with a kernel of its own, also with four nodes
 //! service  the service in that machine
 //! ```
@@ -14,6 +15,7 @@
 
 mod doors;
 mod machine;
+mod python;
 mod service;
 mod step;
 
@@ -105,7 +107,7 @@ pub(crate) fn run_all(root: &Path, names: &[String]) -> Result {
             table.add_outcome(format!("{name} check, {WITHOUT_RNDR}"), check)?;
             // They need more of this machine than the others do.
             for result in [
-                doors::add_row(&mut table, &step, &cache),
+                doors::add_rows(&mut table, &step, &cache),
                 machine::add_rows(&mut table, &step, &cache),
             ] {
                 skip_missing(result)?;
