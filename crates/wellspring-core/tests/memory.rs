@@ -1,23 +1,19 @@
-//! Memory after a call: zeroed memory is a valid value of every type, and no secret is left after its use, neither in
-//! the structs nor on the stack.
-//!
-//! Memory is read through `/proc/self/mem`, as a debugger or a core dump would see it.
+//! Memory after a call: no secret is left after its use, neither in the structs nor on the stack.
 
 #![cfg(all(target_os = "linux", not(loom)))]
 
+mod reading;
+
+use reading::{bytes_of, read_memory};
 use std::collections::HashSet;
-use std::fs::File;
 use std::hint::black_box;
-use std::os::unix::fs::FileExt;
 use wellspring_cipher::sha256::Sha256;
 use wellspring_core::distribution::Distribution;
 use wellspring_core::event::Event;
-use wellspring_core::generator::{Generator, Reservation};
-use wellspring_core::health::Health;
+use wellspring_core::generator::Reservation;
 use wellspring_core::inlet::Inlet;
-use wellspring_core::mailbox::Mailbox;
 use wellspring_core::node::Node;
-use wellspring_core::pool::{Accumulator, Trigger};
+use wellspring_core::pool::Trigger;
 use wellspring_core::queue::Queue;
 use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::SeedFile;
@@ -33,56 +29,6 @@ const ROOM_BYTES: usize = 16 << 10;
 /// Secrets are searched for in pieces of this size at every offset: the compiler may spill them in parts. That 8 bytes
 /// of other memory are equal by chance happens in one of 10^12 runs.
 const PIECE_BYTES: usize = 8;
-
-/// Reads memory of this process without going through a reference to it.
-fn read_memory(start: usize, bytes: &mut [u8]) {
-    let memory = File::open("/proc/self/mem").unwrap();
-    memory.read_exact_at(bytes, start as u64).unwrap();
-}
-
-/// The bytes of a value, padding included.
-fn bytes_of<T>(value: &T) -> Vec<u8> {
-    let mut bytes = vec![0; size_of::<T>()];
-    read_memory(&raw const *value as usize, &mut bytes);
-    bytes
-}
-
-#[test]
-fn zeroed_memory_is_a_value_of_every_type() {
-    /// `field_bytes` is the sum over all fields: a larger type has padding, which a wipe of the fields would miss.
-    fn check<T>(value: T, field_bytes: usize) {
-        let name = std::any::type_name::<T>();
-        assert_eq!(size_of::<T>(), field_bytes, "{name} has padding");
-        let value = Box::new(value);
-        assert!(bytes_of(&*value).iter().all(|&byte| byte == 0), "{name}");
-    }
-    let (pool, generator) = (size_of::<Sha256>() + 4 + 4, 32 + 16);
-    let (seed, mailbox) = (1024 + 4 + 4, 4 * 4 + 1024);
-    let accumulator = 32 * pool + 8 + 4 + 4;
-    check(Event::ZERO, 4 + 1 + 1 + 2 + 32);
-    check(
-        Queue::<64>::ZERO,
-        4 + 4 + size_of::<usize>() + 64 * (4 * 4 + 32),
-    );
-    check(Seed::ZERO, seed);
-    check(<Mailbox>::ZERO, mailbox);
-    check(Inlet::ZERO, mailbox + 4 + 4);
-    check(Accumulator::ZERO, accumulator);
-    check(
-        Distribution::ZERO,
-        accumulator + 32 + size_of::<Sha256>() + 4 + 4 + seed,
-    );
-    check(Generator::ZERO, generator);
-    check(Reservation::ZERO, generator);
-    check(Node::ZERO, generator + 8 + 8 + seed + 8);
-    let cutoffs = 8 + 4 + 2 + 2;
-    check(
-        Health::ZERO,
-        8 + 8 + 4 + 2 + 2 + 4 + 4 + 1 + 1 + 1 + 5 + cutoffs,
-    );
-    check(Tap::<6656>::ZERO, 8 + 8 + 16 + 32 + 6656);
-    check(Tap::<320>::ZERO, 8 + 8 + 16 + 32 + 320);
-}
 
 /// Bytes that repeat nowhere: `number` names them.
 fn noise(number: u32) -> [u8; 32] {

@@ -5,9 +5,6 @@ use super::fault::{Fault, is_data};
 /// The longest source file, in lines.
 const MAX_LINES: usize = 400;
 
-/// One search of memory, repeated after each step of the core: it may be longer.
-const LONG: &str = "crates/wellspring-core/tests/memory.rs";
-
 /// The longest line of a text or source, in characters.
 const MAX_COLUMNS: usize = 130;
 
@@ -40,7 +37,7 @@ pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
     }
     let is_source = SOURCES.iter().any(|end| path.ends_with(end));
     let lines = text.lines().count();
-    if is_source && lines > MAX_LINES && path != LONG {
+    if is_source && lines > MAX_LINES {
         let note = format!("{lines} lines, more than {MAX_LINES}: one idea a file");
         faults.push(Fault::new(path, 0, note));
     }
