@@ -58,7 +58,7 @@ mod tests {
             (MODEL, row),
             (
                 "a.rs",
-                "#[test]\n#[ignore]\nfn a_child_reads_other_bytes() {}\nfn a_helper_of_no_test_at_all() {}\n",
+                "#[test]\n#[cfg(unix)]\nfn a_child_reads_other_bytes() {}\nfn a_helper_of_no_test_at_all() {}\n",
             ),
         ];
         let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
