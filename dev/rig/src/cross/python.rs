@@ -9,7 +9,7 @@ use std::time::Instant;
 
 const FOLDER: &str = "doors/wellspring-python";
 
-/// The version of Debian's Python, and of the C library.
+/// The version of Debian's Python, and a C library that is older than Debian's: NumPy's builds need no newer one.
 const FOR: [&str; 6] = [
     "--python-version",
     "3.11",
@@ -58,7 +58,8 @@ fn packages(step: &Step, cache: &Cache) -> Result<PathBuf> {
     let list = step.root.join(FOLDER).join("tests/requirements.txt");
     let list = fs::read_to_string(&list).map_err(at(list.display()))?;
     let wanted = wanted(&list);
-    let folder = cache.once("pypi-arm64", |folder| {
+    let name = format!("pypi-arm64-{}", wanted.join("-"));
+    let folder = cache.once(&name, |folder| {
         let venv = folder.join("venv");
         run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
         let mut pip = Command::new(venv.join("bin/pip"));

@@ -23,14 +23,14 @@ pub(crate) struct Release {
 }
 
 const CLOUD: &str = "cloud-amd64";
-/// The compilers of Debian 13.
+const RT: &str = "rt-amd64";
+const CLOUD_ARM64: &str = "cloud-arm64";
+
+/// The compilers of Debian 13, for both processors.
 const TRIXIE: (&str, &[&str]) = (
     "trixie",
     &["gcc", "gcc-aarch64-linux-gnu", "make", "libelf1t64"],
 );
-
-const RT: &str = "rt-amd64";
-const CLOUD_ARM64: &str = "cloud-arm64";
 
 impl Release {
     /// Debian 12's.
