@@ -12,6 +12,7 @@
 /* SIMD may be used with interrupts off. */
 #define WS_ARCH_SIMD_WANTS_INTERRUPTS 0
 
+/* As on x86. */
 struct ws_arch_simd {
 };
 

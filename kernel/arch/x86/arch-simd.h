@@ -10,6 +10,8 @@
 #define WS_ARCH_SIMD_WANTS_INTERRUPTS 0
 
 #define ws_arch_simd_usable irq_fpu_usable
+
+/* The kernel needs no place of ours. */
 struct ws_arch_simd {
 };
 
