@@ -1,13 +1,21 @@
 """Tensors of PyTorch with the bits of the CPU's `Elements`."""
 
+import os
+import shutil
+
 import numpy as np
 import pytest
 from conftest import DEVICE_KINDS, assert_same_bits, numbers_of_the_cpu, programs_of
 
 torch = pytest.importorskip("torch")
+from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
 from wellspring.torch import Elements  # noqa: E402
 
 kinds = pytest.mark.parametrize("kind", DEVICE_KINDS)
+
+
+# A name is made outside of what is compiled.
+NAMED = Elements(2026, "3/0/17")
 
 
 def made(kind, size, elements=None, **keywords):
@@ -68,11 +76,51 @@ def test_the_workers_of_a_data_loader_do_not_matter(workers):
     assert_same_bits(torch.cat(list(loader)), expected)
 
 
-@pytest.mark.heavy
+def compiled_whole(call):
+    """One program, without a part that Python runs, and how often it was compiled."""
+    if shutil.which(os.environ.get("CXX", "g++")) is None:
+        pytest.skip("torch.compile needs a C++ compiler")
+    torch._dynamo.reset()
+    counter = CompileCounterWithBackend("inductor")
+    return torch.compile(call, fullgraph=True, backend=counter), counter
+
+
 @kinds
 def test_a_compiled_function_makes_the_same_bits(kind):
-    compiled = torch.compile(lambda length: made(kind, length))
-    assert_same_bits(compiled(10**5), numbers_of_the_cpu(kind, 10**5))
+    compiled, counter = compiled_whole(lambda elements, length, first: made(kind, length, elements, first=first))
+    for first in (0, 7, 100_001, 2**40 + 3, 2**63 - 1000):
+        for seed in (2026, 5):
+            numbers = compiled(Elements(seed, "3/0/17"), 1000 + first % 10, first)
+            assert_same_bits(numbers, numbers_of_the_cpu(kind, 1000 + first % 10, first, seed=seed))
+    # One program for the first numbers, and one for all others.
+    assert counter.frame_count == 2
+    with pytest.raises(ValueError, match="first"):
+        compiled(Elements(5), 1000, -7)
+
+
+@kinds
+def test_a_compiled_block_is_the_slice_of_the_whole(kind):
+    of = (40, 32, 48)
+    compiled, counter = compiled_whole(lambda row, column: made(kind, (5, 6, 7), NAMED, at=(row, 7, column), of=of))
+    whole = numbers_of_the_cpu(kind, of)
+    for row, column in ((3, 16), (30, 11), (7, 41)):
+        assert_same_bits(compiled(row, column), np.ascontiguousarray(whole[row : row + 5, 7:13, column : column + 7]))
+    assert counter.frame_count == 2
+
+
+def test_a_compiled_model_takes_the_step_as_the_index():
+    def noisy(x, noise, step):
+        first = step * x.numel()
+        is_kept = noise.random(x.shape, first=first) >= 0.5
+        return torch.where(is_kept, x + noise.standard_normal(x.shape, first=first), 0)
+
+    compiled, counter = compiled_whole(noisy)
+    x = torch.arange(300, dtype=torch.float32).reshape(3, 100)
+    for step in range(20):
+        uniform, normal = (numbers_of_the_cpu(kind, (3, 100), step * 300) for kind in ("random", "standard_normal"))
+        assert_same_bits(compiled(x, NAMED, step), np.where(uniform >= 0.5, x.numpy() + normal, np.float32(0)))
+    # The steps 0 and 1 may have programs of their own.
+    assert counter.frame_count <= 3
 
 
 def test_a_seed_sequence_is_the_same_name():

@@ -28,7 +28,7 @@ from wellspring.random._names import Path
 
 __all__ = ["Elements"]
 
-# Elements that are made at a time, unless a compiler sees the whole: an intermediate result stays in the cache of a CPU.
+# Elements that are made at a time: an intermediate result stays in the cache of a CPU.
 _AT_A_TIME = 1 << 20
 
 
@@ -105,6 +105,78 @@ def _wide(words: Any) -> Any:
     return words.contiguous().view(torch.int64)[..., 0]
 
 
+def _bits(key: Any, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
+    is_wide = dtype in (torch.uint64, torch.int64)
+    return _words(key, _device_words.STREAM_ROW, size, 2 if is_wide else 1, first, at, of)[0].view(dtype)
+
+
+def _random(key: Any, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
+    if dtype == torch.float64:
+        return _device_normals.uniform(_Operations, _bits(key, size, torch.int64, first, at, of))
+    return (_bits(key, size, torch.int32, first, at, of) >> 8 & (1 << 24) - 1).to(torch.float32) * 2.0**-24
+
+
+def _standard_normal(key: Any, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
+    word, index = _words(key, _device_words.NORMAL_ROW, size, 2, first, at, of)
+    xp = _Operations(key.device)
+    _, x, is_inside = _device_normals.draw(xp, word)
+    made = _device_normals.with_sign(xp, x, word)
+    places = (~is_inside).nonzero(as_tuple=True)
+    made[places] = _finished(key, word[places], index[places])
+    return made.to(dtype)
+
+
+def _finished(key: Any, word: Any, index: Any) -> Any:
+    """Give the elements of these words and indices more words, and return their numbers."""
+    xp, made = _Operations(key.device), torch.empty_like(word, dtype=torch.float64)
+    left, turn, high = xp.iota(len(word)), 0, xp.word(_device_words.NORMAL_ROW >> 32)
+    while len(left):
+        if turn % 4 == 0:
+            block = xp.stack(_device_words.blocks(xp, key, (1 + turn // 4, high), index[left]))
+        first, second = (_wide(block[:, turn % 4 * 4 + i :][:, :2]) for i in (0, 2))
+        number, sign, is_done = _device_normals.go_on(xp, word[left], first, second)
+        made[left] = _device_normals.with_sign(xp, number, sign)
+        word[left] = sign
+        left, block, turn = left[~is_done], block[~is_done], turn + 1
+    return made
+
+
+def _words(key: Any, row: int, size: Any, words: int, first: int, at: Any, of: Any) -> tuple[Any, Any]:
+    """Return the words as int32 or int64, and the indices of their elements if these are normal numbers."""
+    shape, xp = checked_shape(size, "size"), _Operations(key.device)
+    origin, known, outer, run = _device_words.plan(shape, words, first, at, of)
+    step = run if outer else _AT_A_TIME
+    pieces = [torch.empty(0, words, dtype=torch.int32, device=key.device)]
+    for start in range(0, run, max(step, 1)):
+        piece = origin + start, known, outer, min(step, run - start)
+        pieces.append(_device_words.words(xp, key, row, piece, words))
+    made = pieces[-1] if len(pieces) < 3 else torch.cat(pieces)
+    made = _wide(made) if words == 2 else made[..., 0]
+    index = None
+    if row != _device_words.STREAM_ROW:
+        index = (_device_words.indices(xp, origin, outer)[..., None] + xp.iota(run)).reshape(shape)
+    return made.reshape(shape), index
+
+
+_METHODS = {"bits": _bits, "random": _random, "standard_normal": _standard_normal}
+
+
+def _make(key: Any, method: str, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
+    # Contiguous, which is what a compiler takes it for.
+    return _METHODS[method](key, size, dtype, first, at, of).contiguous()
+
+
+# One operation, which a compiler calls without a look inside: Inductor can take minutes for the 800 operations of a call,
+# may round in another way, and cannot know beforehand how often the loop of normal numbers runs.
+_operation = torch.library.custom_op(
+    "wellspring::elements",
+    _make,
+    mutates_args=(),
+    schema="(Tensor key, str method, SymInt[] size, ScalarType dtype, SymInt first, SymInt[]? at, SymInt[]? of) -> Tensor",
+)
+_operation.register_fake(lambda key, method, size, dtype, first, at, of: key.new_empty(size, dtype=dtype))
+
+
 class Elements:
     """Tensors of PyTorch, named by a seed and a path: see `wellspring.random.Elements`. The algorithm is chacha8.
 
@@ -113,64 +185,33 @@ class Elements:
 
     def __init__(self, seed: Any, path: Path = (), device: Any = "cpu") -> None:
         self.device = torch.device(device)
-        self._key = [_device_words.signed(word, 32) for word in _device_words.key_words(seed, path)]
+        words = [_device_words.signed(word, 32) for word in _device_words.key_words(seed, path)]
+        # A tensor: a compiled program then serves all names.
+        self._key = torch.tensor(words, dtype=torch.int32, device=self.device)
 
     def bits(self, size: Any, dtype: Any = torch.uint32, *, first: int = 0, at: Any = None, of: Any = None) -> Any:
         """Return the words of the stream, as uint32 or uint64, or the same bits as int32 or int64."""
         _check(dtype, (torch.uint32, torch.uint64, torch.int32, torch.int64))
-        is_wide = dtype in (torch.uint64, torch.int64)
-        return self._words(_device_words.STREAM_ROW, size, 2 if is_wide else 1, first, at, of)[0].view(dtype)
+        return self._made("bits", size, dtype, first, at, of)
 
     def random(self, size: Any, dtype: Any = torch.float32, *, first: int = 0, at: Any = None, of: Any = None) -> Any:
         """Return uniform numbers in [0, 1), as float32 or float64: 0 can come, 1 cannot."""
         _check(dtype, (torch.float32, torch.float64))
-        if dtype == torch.float64:
-            return _device_normals.uniform(_Operations, self.bits(size, torch.int64, first=first, at=at, of=of))
-        bits = self.bits(size, torch.int32, first=first, at=at, of=of)
-        return (bits >> 8 & (1 << 24) - 1).to(torch.float32) * 2.0**-24
+        return self._made("random", size, dtype, first, at, of)
 
     def standard_normal(
         self, size: Any, dtype: Any = torch.float32, *, first: int = 0, at: Any = None, of: Any = None
     ) -> Any:
         """Return normal numbers with mean 0 and variance 1, as float32 or float64. The device needs float64."""
         _check(dtype, (torch.float32, torch.float64))
-        word, index = self._words(_device_words.NORMAL_ROW, size, 2, first, at, of)
-        xp = _Operations(self.device)
-        _, x, is_inside = _device_normals.draw(xp, word)
-        made = _device_normals.with_sign(xp, x, word)
-        places = (~is_inside).nonzero(as_tuple=True)
-        made[places] = self._finished(xp, word[places], index[places])
-        return made.to(dtype)
+        return self._made("standard_normal", size, dtype, first, at, of)
 
-    def _finished(self, xp: Any, word: Any, index: Any) -> Any:
-        """Give the elements of these words and indices more words, and return their numbers."""
-        made = torch.empty_like(word, dtype=torch.float64)
-        left, turn, high = torch.arange(len(word), device=self.device), 0, xp.word(_device_words.NORMAL_ROW >> 32)
-        while len(left):
-            if turn % 4 == 0:
-                block = xp.stack(_device_words.blocks(xp, self._key, (1 + turn // 4, high), index[left]))
-            first, second = (_wide(block[:, turn % 4 * 4 + i :][:, :2]) for i in (0, 2))
-            number, sign, is_done = _device_normals.go_on(xp, word[left], first, second)
-            made[left] = _device_normals.with_sign(xp, number, sign)
-            word[left] = sign
-            left, block, turn = left[~is_done], block[~is_done], turn + 1
-        return made
-
-    def _words(self, row: int, size: Any, words: int, first: int, at: Any, of: Any) -> tuple[Any, Any]:
-        """Return the words as int32 or int64, and the indices of their elements if these are normal numbers."""
-        shape, xp = checked_shape(size, "size"), _Operations(self.device)
-        origin, known, outer, run = _device_words.plan(shape, words, first, at, of)
-        step = run if outer or torch.compiler.is_compiling() else _AT_A_TIME
-        pieces = [torch.empty(0, words, dtype=torch.int32, device=self.device)]
-        for start in range(0, run, max(step, 1)):
-            piece = origin + start, known, outer, min(step, run - start)
-            pieces.append(_device_words.words(xp, self._key, row, piece, words))
-        made = pieces[-1] if len(pieces) < 3 else torch.cat(pieces)
-        made = _wide(made) if words == 2 else made[..., 0]
-        index = None
-        if row != _device_words.STREAM_ROW:
-            index = (_device_words.indices(xp, origin, outer)[..., None] + xp.iota(run)).reshape(shape)
-        return made.reshape(shape), index
+    def _made(self, method: str, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
+        if not torch.compiler.is_compiling():
+            return _make(self._key, method, size, dtype, first, at, of)
+        size = [size] if isinstance(size, int) else list(size)
+        at, of = (None if numbers is None else list(numbers) for numbers in (at, of))
+        return _operation(self._key, method, size, dtype, first, at, of)
 
 
 def _check(dtype: Any, allowed: tuple[Any, ...]) -> None:
