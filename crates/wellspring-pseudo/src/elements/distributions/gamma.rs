@@ -63,6 +63,12 @@ pub(super) struct StandardGamma {
     c: f64,
 }
 
+/// What all shapes are multiplied by where quotients of gamma numbers are drawn. If the largest shape is that small, the
+/// logarithms of all numbers would be infinite, and to 10^-268 the quotients depend on those of the shapes alone.
+pub(super) fn common_factor(largest_shape: f64) -> f64 {
+    if largest_shape < 1e-270 { 1e60 } else { 1.0 }
+}
+
 impl StandardGamma {
     /// The shape is finite and not below 0.
     pub(super) fn new(shape: f64) -> Self {
@@ -130,9 +136,11 @@ impl Beta {
     ///
     /// [`ElementError::Parameter`] if a parameter is not above 0 or not finite.
     pub fn new(a: f64, b: f64) -> Result<Self, ElementError> {
+        let (a, b) = (positive(a, "a <= 0")?, positive(b, "b <= 0")?);
+        let factor = common_factor(a.max(b));
         Ok(Self {
-            a: StandardGamma::new(positive(a, "a <= 0")?),
-            b: StandardGamma::new(positive(b, "b <= 0")?),
+            a: StandardGamma::new(factor * a),
+            b: StandardGamma::new(factor * b),
         })
     }
 }
@@ -171,7 +179,8 @@ impl StudentT {
     ///
     /// [`ElementError::Parameter`] if `df` is not above 0 or not finite.
     pub fn new(df: f64) -> Result<Self, ElementError> {
-        let df = positive(df, "df <= 0")?;
+        // With fewer degrees of freedom all numbers are infinite, too; half of the least float would be 0.
+        let df = positive(df, "df <= 0")?.max(1e-300);
         let half = StandardGamma::new(df / 2.0);
         Ok(Self { df, half })
     }

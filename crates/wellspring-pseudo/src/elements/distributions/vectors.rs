@@ -1,7 +1,7 @@
 //! Rows of numbers that depend on each other.
 
 use super::counts::{Binomial, Chance};
-use super::gamma::StandardGamma;
+use super::gamma::{StandardGamma, common_factor};
 use super::private::Sealed;
 use super::{ElementError, Elements};
 use crate::elements::arrays::Kind;
@@ -24,8 +24,10 @@ impl Dirichlet {
         if alpha.is_empty() || !alpha.iter().all(|alpha| *alpha > 0.0 && alpha.is_finite()) {
             return Err(ElementError::Parameter("alpha <= 0"));
         }
+        let factor = common_factor(alpha.iter().copied().fold(0.0, f64::max));
+        let part = |alpha: &f64| StandardGamma::new(factor * alpha);
         Ok(Self {
-            parts: alpha.iter().copied().map(StandardGamma::new).collect(),
+            parts: alpha.iter().map(part).collect(),
             are_small: alpha.iter().any(|alpha| *alpha < 1.0),
         })
     }
