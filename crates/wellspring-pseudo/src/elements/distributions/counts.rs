@@ -74,14 +74,19 @@ struct Hat {
     c: f64,
     /// Below it a second number accepts the first at once.
     squeeze: f64,
-    /// The logarithm of the hat's height beside the probability of `k`.
-    ln_height: f64,
 }
 
 impl Hat {
-    /// An integer from 0 to `last`; `ln_probability` is that of an integer.
+    /// An integer from 0 to `last`. Most are accepted without `ln_probability`, the logarithm of an integer's probability, and
+    /// `ln_height`, that of the hat's height beside it.
     #[inline(always)]
-    fn draw(&self, words: &mut Words<'_>, last: f64, ln_probability: impl Fn(f64) -> f64) -> f64 {
+    fn draw(
+        &self,
+        words: &mut Words<'_>,
+        last: f64,
+        ln_height: impl Fn() -> f64,
+        ln_probability: impl Fn(f64) -> f64,
+    ) -> f64 {
         loop {
             let u = words.next_uniform() - 0.5;
             let v = words.next_positive();
@@ -97,7 +102,7 @@ impl Hat {
                 return k;
             }
             let hat = self.a / (edge * edge) + self.b;
-            if ln(v / hat) + self.ln_height <= ln_probability(k) {
+            if ln(v / hat) + ln_height() <= ln_probability(k) {
                 return k;
             }
         }
@@ -164,23 +169,32 @@ impl Binomial {
             hat: (!is_inverted).then(|| {
                 let deviation = sqrt(n * p * q);
                 let b = 1.15 + 2.53 * deviation;
-                let mode = ((n + 1.0) * p) as i64 as f64;
                 Hat {
                     a: -0.0873 + 0.0248 * b + 0.01 * p,
                     b,
                     c: n * p + 0.5,
                     squeeze: 0.92 - 4.2 / b,
-                    ln_height: ln((2.83 + 5.1 / b) * deviation) + ln_binomial(mode, n, p, q),
                 }
             }),
         }
     }
 
+    /// What `draw` asks for; of numbers that are inverted, 0.
+    pub(super) fn ln_height(&self) -> f64 {
+        let (n, Chance { p, q, .. }) = (self.n, self.chance);
+        self.hat.map_or(0.0, |hat| {
+            let mode = ((n + 1.0) * p) as i64 as f64;
+            ln((2.83 + 5.1 / hat.b) * sqrt(n * p * q)) + ln_binomial(mode, n, p, q)
+        })
+    }
+
     #[inline(always)]
-    pub(super) fn draw(&self, words: &mut Words<'_>) -> f64 {
+    pub(super) fn draw(&self, words: &mut Words<'_>, ln_height: impl Fn() -> f64) -> f64 {
         let (n, chance) = (self.n, self.chance);
         let k = if let Some(hat) = self.hat {
-            hat.draw(words, n, |k| ln_binomial(k, n, chance.p, chance.q))
+            hat.draw(words, n, ln_height, |k| {
+                ln_binomial(k, n, chance.p, chance.q)
+            })
         } else {
             inverted(words, self.first, |k| (n + 1.0 - k) / k * chance.odds)
         };
@@ -192,7 +206,10 @@ impl Sealed for Binomial {
     type Number = i64;
 
     fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
-        elements.fill_each::<32, _>(Kind::Binomial, first, out, |words| self.draw(words) as i64)
+        let ln_height = self.ln_height();
+        elements.fill_each::<32, _>(Kind::Binomial, first, out, |words| {
+            self.draw(words, || ln_height) as i64
+        })
     }
 }
 
@@ -227,7 +244,6 @@ impl Poisson {
                     b,
                     c: mean + 0.43,
                     squeeze: 0.9277 - 3.6224 / (b - 2.0),
-                    ln_height: ln(1.1239 + 1.1328 / (b - 3.4)),
                 }
             }),
         })
@@ -242,8 +258,9 @@ impl Sealed for Poisson {
         if let Some(hat) = self.hat {
             // The largest float below 2^63.
             let last = 9_223_372_036_854_774_784.0;
+            let ln_height = ln(1.1239 + 1.1328 / (hat.b - 3.4));
             return elements.fill_each::<32, _>(Kind::Poisson, first, out, |words| {
-                hat.draw(words, last, |k| ln_poisson(k, mean)) as i64
+                hat.draw(words, last, || ln_height, |k| ln_poisson(k, mean)) as i64
             });
         }
         elements.fill_each::<8, _>(Kind::Poisson, first, out, |words| {

@@ -129,7 +129,8 @@ impl Sealed for Multinomial {
             let count = match chance {
                 // Of more than 2^53 trials, rounding may make it one too many.
                 Some(chance) if left > 0 => {
-                    (Binomial::of(left as f64, chance).draw(words) as i64).min(left)
+                    let count = Binomial::of(left as f64, chance);
+                    (count.draw(words, || count.ln_height()) as i64).min(left)
                 }
                 _ => left,
             };
