@@ -18,10 +18,29 @@ impl Elements {
     /// This is the shuffle of Fisher and Yates: item i, from the second on, changes places with one of
     /// the items 0 to i. The order depends on the name and the number of items.
     pub fn shuffle<T>(&self, items: &mut [T]) {
+        self.shuffle_with(items.len(), |i, j| items.swap(i, j));
+    }
+
+    /// The exchanges of [`shuffle`](Self::shuffle), for items that are in no slice: `exchange` gets each place i from 0 to
+    /// `length` - 1 in turn, and a place from 0 to i that it changes places with.
+    ///
+    /// ```
+    /// use wellspring_pseudo::{Algorithm, Elements};
+    ///
+    /// let (mut names, mut ages) = (["Ada", "Emmy", "Sofia"], [36, 53, 41]);
+    /// Elements::new(Algorithm::ChaCha8, 2026, &[])?.shuffle_with(3, |i, j| {
+    ///     names.swap(i, j);
+    ///     ages.swap(i, j);
+    /// });
+    /// let place = names.iter().position(|name| *name == "Emmy");
+    /// assert_eq!(place.map(|place| ages[place]), Some(53));
+    /// # Ok::<(), wellspring_pseudo::ElementError>(())
+    /// ```
+    pub fn shuffle_with(&self, length: usize, mut exchange: impl FnMut(usize, usize)) {
         let mut swaps = [(); 256];
         let mut index = 0;
-        while index < items.len() {
-            let count = swaps.len().min(items.len() - index);
+        while index < length {
+            let count = swaps.len().min(length - index);
             let made = self.fill_from_words(
                 Kind::Shuffle.row(),
                 index as u64,
@@ -29,11 +48,11 @@ impl Elements {
                 |start, words, _| {
                     for (i, word) in (start..).zip(words) {
                         let word = u64::from_le_bytes(*word);
-                        items.swap(i as usize, self.shuffle_choice(word, i, i) as usize);
+                        exchange(i as usize, self.shuffle_choice(word, i, i) as usize);
                     }
                 },
             );
-            made.expect("a slice has fewer than 2^64 items");
+            made.expect("a length is below 2^64");
             index += count;
         }
     }
@@ -193,6 +212,21 @@ mod tests {
                 prop_assert!(seen.insert(number));
             }
             prop_assert_eq!(permutation.at(length), None);
+        }
+    }
+
+    #[test]
+    fn exchanges_make_the_order_of_a_shuffle() {
+        for length in [0, 1, 2, 256, 257, 2000] {
+            let mut items: Vec<usize> = (0..length).collect();
+            elements(3).shuffle(&mut items);
+            let (mut exchanged, mut next) = ((0..length).collect::<Vec<_>>(), 0);
+            elements(3).shuffle_with(length, |i, j| {
+                assert!(i == next && j <= i);
+                next += 1;
+                exchanged.swap(i, j);
+            });
+            assert_eq!((exchanged, next), (items, length));
         }
     }
 
