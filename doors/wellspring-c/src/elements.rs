@@ -11,10 +11,11 @@ use crate::error::{WS_NO_ALGORITHM, WS_NULL, WS_PARAMETER, WS_TOO_LONG, of};
 use crate::memory::numbers;
 use crate::stream::named;
 use core::ffi::{c_char, c_int};
+use core::ops::{Add, Mul};
 use wellspring_pseudo::distributions::{
     Beta, Binomial, Cauchy, Distribution, Gamma, Geometric, LogNormal, Poisson, StudentT, TruncatedNormal, Weibull,
 };
-use wellspring_pseudo::{ElementError, Elements};
+use wellspring_pseudo::{ElementError, Elements, Float};
 
 /// Numbers that are made before they are scaled: they stay in the first cache.
 const SCALED_AT_A_TIME: usize = 1024;
@@ -42,7 +43,7 @@ pub unsafe extern "C" fn ws_elements_uniform(
     name: *const ws_elements, first: u64, out: *mut f64, count: usize, low: f64, high: f64,
 ) -> c_int {
     // SAFETY: the same contract.
-    unsafe { scaled(name, first, out, count, Elements::uniform, low, high - low) }
+    unsafe { scaled(name, first, out, count, Elements::uniform, (low, high - low), |x| x) }
 }
 
 /// Writes normal numbers.
@@ -51,7 +52,7 @@ pub unsafe extern "C" fn ws_elements_normal(
     name: *const ws_elements, first: u64, out: *mut f64, count: usize, mean: f64, sigma: f64,
 ) -> c_int {
     // SAFETY: the same contract.
-    unsafe { scaled(name, first, out, count, Elements::standard_normal, mean, sigma) }
+    unsafe { scaled(name, first, out, count, Elements::standard_normal, (mean, sigma), |x| x) }
 }
 
 /// Writes exponential numbers, whose mean is `scale`.
@@ -60,7 +61,34 @@ pub unsafe extern "C" fn ws_elements_exponential(
     name: *const ws_elements, first: u64, out: *mut f64, count: usize, scale: f64,
 ) -> c_int {
     // SAFETY: the same contract.
-    unsafe { scaled(name, first, out, count, Elements::standard_exponential, 0.0, scale) }
+    unsafe { scaled(name, first, out, count, Elements::standard_exponential, (0.0, scale), |x| x) }
+}
+
+/// Writes uniform floats from `low` up to `high`, which only rounding can give.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_uniform_f32(
+    name: *const ws_elements, first: u64, out: *mut f32, count: usize, low: f64, high: f64,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { scaled(name, first, out, count, Elements::uniform, (low, high - low), |x| x as f32) }
+}
+
+/// Writes normal floats.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_normal_f32(
+    name: *const ws_elements, first: u64, out: *mut f32, count: usize, mean: f64, sigma: f64,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { scaled(name, first, out, count, Elements::standard_normal, (mean, sigma), |x| x as f32) }
+}
+
+/// Writes exponential floats, whose mean is `scale`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_exponential_f32(
+    name: *const ws_elements, first: u64, out: *mut f32, count: usize, scale: f64,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { scaled(name, first, out, count, Elements::standard_exponential, (0.0, scale), |x| x as f32) }
 }
 
 /// Writes normal numbers between two bounds.
@@ -182,7 +210,7 @@ pub unsafe extern "C" fn ws_elements_permutation(
 }
 
 /// Gives the arrays of a name and the caller's numbers to `make`.
-unsafe fn fill<T>(
+pub(crate) unsafe fn fill<T>(
     name: *const ws_elements, out: *mut T, count: usize,
     make: impl FnOnce(&Elements, &mut [T]) -> Result<(), ElementError>,
 ) -> c_int {
@@ -208,13 +236,16 @@ unsafe fn drawn<D: Distribution>(
     unsafe { fill(name, out, count, |elements, out| elements.draw(&distribution?, first, out)) }
 }
 
-/// Writes `start` + `step` x, x being the numbers that `make` gives; `step` must not be negative.
-unsafe fn scaled(
-    name: *const ws_elements, first: u64, out: *mut f64, count: usize,
-    make: impl Fn(&Elements, u64, &mut [f64]) -> Result<(), ElementError>, start: f64, step: f64,
+/// Writes `start` + `step` x, x being the numbers that `make` gives; `step` must not be negative. `round` gives the nearest
+/// number of the type, which also computes the sum.
+unsafe fn scaled<T: Float + Into<f64> + Add<Output = T> + Mul<Output = T>>(
+    name: *const ws_elements, first: u64, out: *mut T, count: usize,
+    make: impl Fn(&Elements, u64, &mut [T]) -> Result<(), ElementError>, (start, step): (f64, f64), round: fn(f64) -> T,
 ) -> c_int {
-    let make = |elements: &Elements, out: &mut [f64]| {
-        if !start.is_finite() || !(0.0..f64::INFINITY).contains(&step) {
+    let make = |elements: &Elements, out: &mut [T]| {
+        let is_positive = step >= 0.0;
+        let (start, step) = (round(start), round(step));
+        if !(is_positive && start.into().is_finite() && step.into().is_finite()) {
             return Err(ElementError::Parameter("a parameter is not finite, or it is negative"));
         }
         // Nothing is written if the last index does not exist.

@@ -11,6 +11,7 @@
 //! rng       owned generators
 //! stream    reproducible streams
 //! elements  distributions whose element i depends on a name and on i alone
+//! rows      the same for rows of numbers, weights and points of sequences; shuffles
 //! ```
 //!
 //! Every function is `extern "C"`: a panic ends the process there, with its message, and never reaches the caller.
@@ -23,5 +24,7 @@ pub mod fill;
 pub mod ids;
 mod memory;
 pub mod rng;
+#[rustfmt::skip]
+pub mod rows;
 pub mod stream;
 mod thread;

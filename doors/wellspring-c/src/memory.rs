@@ -39,6 +39,25 @@ pub(crate) unsafe fn numbers<'a, T>(start: *mut T, length: usize) -> Result<&'a 
     Ok(unsafe { core::slice::from_raw_parts_mut(start, length) })
 }
 
+/// Returns the caller's `length` numbers at `start`, which are only read. Null with length 0 gives an empty slice.
+///
+/// # Safety
+///
+/// A pointer that is not null points to `length` numbers, and nothing writes them while the slice lives.
+pub(crate) unsafe fn vector<'a, T>(start: *const T, length: usize) -> Result<&'a [T], c_int> {
+    if length == 0 {
+        return Ok(&[]);
+    }
+    if start.is_null() {
+        return Err(WS_NULL);
+    }
+    if length > isize::MAX as usize / size_of::<T>() {
+        return Err(WS_TOO_LONG);
+    }
+    // SAFETY: the caller's promise, and the checks above.
+    Ok(unsafe { core::slice::from_raw_parts(start, length) })
+}
+
 /// Moves a value to the heap; [`drop_placed`] frees it. Without memory it returns an error, where `Box` would end the
 /// process.
 pub(crate) fn place<T>(value: T) -> Result<*mut T, c_int> {

@@ -1,7 +1,7 @@
 //! Reproducible streams.
 
-use crate::error::{WS_NO_ALGORITHM, WS_NULL, WS_TOO_LONG, of};
-use crate::memory::{bytes, drop_placed, give, place};
+use crate::error::{WS_NO_ALGORITHM, WS_NULL, of};
+use crate::memory::{bytes, drop_placed, give, place, vector};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use wellspring::pseudo::{Algorithm, Stream};
 
@@ -184,24 +184,17 @@ pub(crate) unsafe fn named<'a>(
     path: *const u32,
     depth: usize,
 ) -> Result<(Algorithm, u128, &'a [u32]), c_int> {
-    if algorithm.is_null() || (path.is_null() && depth > 0) {
+    if algorithm.is_null() {
         return Err(WS_NULL);
     }
-    if depth > isize::MAX as usize / size_of::<u32>() {
-        return Err(WS_TOO_LONG);
-    }
+    // SAFETY: the same contract.
+    let path = unsafe { vector(path, depth) }?;
     // SAFETY: not null; the caller's promise.
     let name = unsafe { CStr::from_ptr(algorithm) }.to_str();
     let algorithm: Algorithm = name
         .ok()
         .and_then(|name| name.parse().ok())
         .ok_or(WS_NO_ALGORITHM)?;
-    let path = if depth == 0 {
-        &[]
-    } else {
-        // SAFETY: not null; the caller's promise.
-        unsafe { core::slice::from_raw_parts(path, depth) }
-    };
     let seed = u128::from(seed_high) << 64 | u128::from(seed_low);
     Ok((algorithm, seed, path))
 }

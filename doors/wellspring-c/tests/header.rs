@@ -3,7 +3,7 @@
 mod common;
 
 use cbindgen::{Builder, Config, Language, Style};
-use common::DOOR;
+use common::{DOOR, header};
 use std::collections::BTreeSet;
 
 /// The declarations in a header, each on one line: `#define` of numbers, structures, functions. `struct` is left out, since
@@ -66,7 +66,7 @@ fn the_types_in_the_header_are_those_of_the_library() {
     let mut bytes = Vec::new();
     derived.expect("the sources can be read").write(&mut bytes);
     let derived = declarations(&String::from_utf8(bytes).unwrap());
-    let header = std::fs::read_to_string(format!("{DOOR}/include/wellspring.h")).unwrap();
+    let header = header();
     let written = declarations(&header);
     assert!(derived.len() > 30, "{derived:#?}");
     let missing: Vec<_> = derived.difference(&written).collect();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{DOOR, is_installed, library_folder, succeeds};
+use common::{DOOR, header, is_installed, library_folder, succeeds};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +23,7 @@ fn only_symbols_of_the_header_leave_the_library() {
         .lines()
         .filter_map(|line| line.split_whitespace().last());
     let symbols: BTreeSet<&str> = symbols.collect();
-    let header = std::fs::read_to_string(format!("{DOOR}/include/wellspring.h")).unwrap();
+    let header = header();
     let functions = header
         .lines()
         .filter(|line| !line.starts_with([' ', '#', '/']));

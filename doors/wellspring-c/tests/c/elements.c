@@ -1,12 +1,13 @@
-/* Arrays of distributions: what they refuse, how they are cut, and the numbers that a file asks for. */
+/* Arrays of distributions: what they refuse, and how they are cut and scaled. */
 #include "check.h"
-#include <inttypes.h>
 #include <math.h>
 
 static const struct ws_elements NAME = {"chacha8", 2026, 0, NULL, 0};
 static double floats[4000];
+static float singles[4000];
 static int64_t counts[4000];
 static uint64_t places[4000];
+static const double MEAN[] = {1, 2}, COVARIANCE[] = {1, 0.5, 0.5, 4}, SHARES[] = {0.25, 0.75};
 
 /* Expects that a call refuses its parameters, and writes nothing. */
 #define REFUSED(kind, out, ...)                                                    \
@@ -22,7 +23,9 @@ static void check_parameters(void) {
     for (int i = 0; i < 4; i++) {
         double x = bad[i];
         REFUSED(exponential, floats, x);
+        REFUSED(exponential_f32, singles, x);
         REFUSED(normal, floats, 0, x);
+        REFUSED(normal_f32, singles, 0, x);
         REFUSED(truncated_normal, floats, 0, x, -1, 1);
         REFUSED(lognormal, floats, 0, x);
         REFUSED(gamma, floats, x, 1);
@@ -35,14 +38,24 @@ static void check_parameters(void) {
         REFUSED(binomial, counts, 3, x);
         REFUSED(poisson, counts, x);
         REFUSED(geometric, counts, x);
+        const double numbers[] = {0.5, x, 0.25, 1};
+        REFUSED(choice, counts, numbers, 3);
+        REFUSED(dirichlet, floats, numbers, 3);
+        REFUSED(multinomial, counts, 9, numbers, 3);
     }
     for (int i = 0; i < 3; i++) {
         double x = bad[i];
         REFUSED(uniform, floats, x, 1);
         REFUSED(uniform, floats, 0, x);
+        REFUSED(uniform_f32, singles, x, 1);
+        REFUSED(uniform_f32, singles, 0, x);
         REFUSED(normal, floats, x, 1);
+        REFUSED(normal_f32, singles, x, 1);
         REFUSED(lognormal, floats, x, 1);
         REFUSED(truncated_normal, floats, x, 1, -1, 1);
+        const double mean[] = {0, x}, variance[] = {1, x, x, 4};
+        REFUSED(multivariate_normal, floats, mean, COVARIANCE, 2);
+        REFUSED(multivariate_normal, floats, MEAN, variance, 2);
     }
     REFUSED(uniform, floats, 1, 0);
     REFUSED(uniform, floats, -1e308, 1e308);
@@ -57,10 +70,54 @@ static void check_parameters(void) {
     REFUSED(geometric, counts, 1.5);
     REFUSED(poisson, counts, 1e19);
     REFUSED(integers, counts, 1, 0);
+    /* What a double can hold and a float cannot. */
+    REFUSED(uniform_f32, singles, -3e38, 3e38);
+    REFUSED(uniform_f32, singles, 1, 0);
+    REFUSED(normal_f32, singles, 1e39, 1);
+    REFUSED(normal_f32, singles, 0, 1e39);
+    REFUSED(normal_f32, singles, 0, -1e-60);
+    REFUSED(exponential_f32, singles, 1e39);
 }
 
-/* Expects the errors that do not depend on parameters, and numbers at the last index. */
-#define CHECK_ERRORS(kind, out, ...)                                                                 \
+static void check_parameters_of_rows(void) {
+    const double zeros[] = {0, 0}, halves[] = {0.75, 0.5, 0.25}, uneven[] = {1, 0.5, 0.25, 4}, negative[] = {1, 2, 2, 1};
+    REFUSED(choice, counts, zeros, 2);
+    REFUSED(choice, counts, NULL, 0);
+    REFUSED(subsets, counts, 3, 4);
+    REFUSED(subsets, counts, 3, 0);
+    REFUSED(subsets, counts, 0, 0);
+    REFUSED(subsets, counts, (uint64_t)-1, 1);
+    REFUSED(dirichlet, floats, zeros, 2);
+    REFUSED(dirichlet, floats, NULL, 0);
+    REFUSED(multinomial, counts, -1, halves + 1, 2);
+    REFUSED(multinomial, counts, 9, halves, 3);
+    REFUSED(multinomial, counts, 9, NULL, 0);
+    REFUSED(multivariate_normal, floats, NULL, NULL, 0);
+    REFUSED(multivariate_normal, floats, MEAN, uneven, 2);
+    REFUSED(multivariate_normal, floats, MEAN, negative, 2);
+    REFUSED(sphere, floats, 0);
+    REFUSED(sobol, floats, 0);
+    REFUSED(sobol, floats, 257);
+    REFUSED(halton, floats, 0);
+    REFUSED(halton, floats, 257);
+    CHECK(ws_elements_choice(&NAME, 0, counts, 1, NULL, 2) == WS_NULL);
+    CHECK(ws_elements_dirichlet(&NAME, 0, floats, 1, NULL, 2) == WS_NULL);
+    CHECK(ws_elements_multinomial(&NAME, 0, counts, 1, 9, NULL, 2) == WS_NULL);
+    CHECK(ws_elements_multivariate_normal(&NAME, 0, floats, 1, NULL, COVARIANCE, 2) == WS_NULL);
+    CHECK(ws_elements_multivariate_normal(&NAME, 0, floats, 1, MEAN, NULL, 2) == WS_NULL);
+    /* Vectors that no memory has: none of their numbers is read. */
+    const size_t many = PTRDIFF_MAX / 8 + 1, square = (size_t)1 << 32;
+    CHECK(ws_elements_choice(&NAME, 0, counts, 1, halves, many) == WS_TOO_LONG);
+    CHECK(ws_elements_dirichlet(&NAME, 0, floats, 0, halves, many) == WS_TOO_LONG);
+    CHECK(ws_elements_multinomial(&NAME, 0, counts, 0, 9, halves, many) == WS_TOO_LONG);
+    CHECK(ws_elements_multivariate_normal(&NAME, 0, floats, 0, MEAN, COVARIANCE, square) == WS_TOO_LONG);
+}
+
+/* The fewest numbers that no memory has. */
+#define ABOVE(out) (PTRDIFF_MAX / sizeof *out + 1)
+
+/* Expects the errors that do not depend on parameters, and numbers at the index last, behind which no two have room. */
+#define CHECK_ERRORS_TO(last, kind, out, ...)                                                        \
     do {                                                                                             \
         struct ws_elements other = {"xoshiro256++", 1, 0, NULL, 0};                                  \
         CHECK(ws_elements_##kind(&other, 0, out, 1, ##__VA_ARGS__) == WS_NO_ALGORITHM);              \
@@ -69,12 +126,27 @@ static void check_parameters(void) {
         CHECK(ws_elements_##kind(NULL, 0, out, 1, ##__VA_ARGS__) == WS_NULL);                        \
         CHECK(ws_elements_##kind(&NAME, 0, NULL, 1, ##__VA_ARGS__) == WS_NULL);                      \
         CHECK(ws_elements_##kind(&NAME, 0, NULL, 0, ##__VA_ARGS__) == WS_OK);                        \
-        CHECK(ws_elements_##kind(&NAME, 0, out, PTRDIFF_MAX / 8 + 1, ##__VA_ARGS__) == WS_TOO_LONG); \
+        CHECK(ws_elements_##kind(&NAME, 0, out, ABOVE(out), ##__VA_ARGS__) == WS_TOO_LONG);          \
         memset(out, 0x5a, 2 * sizeof *out);                                                          \
-        CHECK(ws_elements_##kind(&NAME, UINT64_MAX, out, 2, ##__VA_ARGS__) == WS_TOO_LONG);          \
+        CHECK(ws_elements_##kind(&NAME, last + 1, out, 2, ##__VA_ARGS__) == WS_TOO_LONG);            \
         CHECK(memcmp(out, out + 1, sizeof *out) == 0 && *(unsigned char *)out == 0x5a);              \
-        CHECK(ws_elements_##kind(&NAME, UINT64_MAX - 1, out, 1, ##__VA_ARGS__) == WS_OK);            \
+        CHECK(ws_elements_##kind(&NAME, last, out, 1, ##__VA_ARGS__) == WS_OK);                      \
         CHECK(memcmp(out, out + 1, sizeof *out) != 0);                                               \
+    } while (0)
+
+#define CHECK_ERRORS(kind, out, ...) CHECK_ERRORS_TO(UINT64_MAX - 1, kind, out, ##__VA_ARGS__)
+
+/* The last row of k numbers that all have an index below 2^64. */
+#define LAST_ROW(k) ((UINT64_MAX - k + 1) / k)
+
+/* The same for rows of k numbers. */
+#define CHECK_ERRORS_OF_ROWS(k, kind, out, ...)                                                   \
+    do {                                                                                          \
+        CHECK_ERRORS_TO(LAST_ROW(k), kind, out, ##__VA_ARGS__);                                   \
+        memset(out, 0x5a, sizeof *out);                                                           \
+        CHECK(ws_elements_##kind(&NAME, LAST_ROW(k), out, 2, ##__VA_ARGS__) == WS_TOO_LONG);      \
+        CHECK(ws_elements_##kind(&NAME, 0, out, SIZE_MAX / k + 1, ##__VA_ARGS__) == WS_TOO_LONG); \
+        CHECK(memcmp(out, "\x5a\x5a\x5a\x5a\x5a\x5a\x5a\x5a", sizeof *out) == 0);                 \
     } while (0)
 
 static void check_errors(void) {
@@ -95,6 +167,19 @@ static void check_errors(void) {
     CHECK_ERRORS(integers, counts, INT64_MIN, INT64_MAX);
     CHECK_ERRORS(permutation, places, UINT64_MAX);
     CHECK(ws_elements_permutation(&NAME, 9, places, 2, 10) == WS_TOO_LONG);
+    CHECK_ERRORS(uniform_f32, singles, 0, 1);
+    CHECK_ERRORS(normal_f32, singles, 0, 1);
+    CHECK_ERRORS(exponential_f32, singles, 1);
+    CHECK_ERRORS(choice, counts, MEAN, 2);
+    CHECK_ERRORS_OF_ROWS(3, subsets, counts, 100, 3);
+    CHECK_ERRORS_OF_ROWS(2, dirichlet, floats, MEAN, 2);
+    CHECK_ERRORS_OF_ROWS(2, multinomial, counts, 1000000, SHARES, 2);
+    CHECK_ERRORS_OF_ROWS(2, multivariate_normal, floats, MEAN, COVARIANCE, 2);
+    CHECK_ERRORS_OF_ROWS(3, sphere, floats, 3);
+    CHECK_ERRORS(sobol, floats, 3);
+    CHECK_ERRORS(halton, floats, 3);
+    CHECK(ws_elements_sobol(&NAME, 0, floats, SIZE_MAX / 3 + 1, 3) == WS_TOO_LONG);
+    CHECK(ws_elements_halton(&NAME, 0, floats, SIZE_MAX / 3 + 1, 3) == WS_TOO_LONG);
     const struct ws_elements no_path = {"chacha8", 1, 0, NULL, 1};
     CHECK(ws_elements_cauchy(&no_path, 0, floats, 1) == WS_NULL);
 }
@@ -126,59 +211,94 @@ static void check_scales_and_pieces(void) {
     CHECK(memcmp(standard, floats, sizeof floats) == 0);
 }
 
-/* Writes the numbers that each line asks for: the kind, the name, the first index, the count, four parameters. */
-static void answer(FILE *questions) {
-    char kind[32], algorithm[32], words[4][32];
-    uint32_t path[3];
-    struct ws_elements name = {algorithm, 0, 0, path, 0};
-    uint64_t first;
-    size_t count;
-    while (fscanf(questions, "%31s %31s %" SCNu64 " %" SCNu64 " %zu", kind, algorithm, &name.seed_low, &name.seed_high,
-                  &name.depth) == 5) {
-        CHECK(fscanf(questions, "%" SCNu32 " %" SCNu32 " %" SCNu32, path, path + 1, path + 2) == 3);
-        CHECK(fscanf(questions, "%" SCNu64 " %zu", &first, &count) == 2 && count <= 4000);
-        CHECK(fscanf(questions, "%31s %31s %31s %31s", words[0], words[1], words[2], words[3]) == 4);
-        double p[4];
-        for (int i = 0; i < 4; i++) {
-            p[i] = strtod(words[i], NULL);
-        }
-        int64_t low = strtoll(words[0], NULL, 10), high = strtoll(words[1], NULL, 10);
-        const void *out = floats;
-        int error = -1;
-#define ANSWER(word, function, place, ...)                                         \
-    if (strcmp(kind, word) == 0) {                                                 \
-        error = ws_elements_##function(&name, first, place, count, ##__VA_ARGS__); \
-        out = place;                                                               \
+/* Parameters are rounded to float before the sum, and high - low before it is rounded. */
+static void check_scales_of_floats(void) {
+    static float standard[4000];
+    CHECK(ws_elements_uniform_f32(&NAME, 7, standard, 4000, 0, 1) == WS_OK);
+    CHECK(ws_elements_uniform_f32(&NAME, 7, singles, 4000, 0.1, 0.7) == WS_OK);
+    for (int i = 0; i < 4000; i++) {
+        CHECK(singles[i] == (float)0.1 + (float)(0.7 - 0.1) * standard[i] && standard[i] >= 0 && standard[i] < 1);
     }
-        ANSWER("uniform", uniform, floats, 0, 1)
-        ANSWER("normal", normal, floats, 0, 1)
-        ANSWER("exponential", exponential, floats, 1)
-        ANSWER("truncated", truncated_normal, floats, p[0], p[1], p[2], p[3])
-        ANSWER("lognormal", lognormal, floats, p[0], p[1])
-        ANSWER("gamma", gamma, floats, p[0], p[1])
-        ANSWER("beta", beta, floats, p[0], p[1])
-        ANSWER("t", student_t, floats, p[0])
-        ANSWER("weibull", weibull, floats, p[0])
-        ANSWER("cauchy", cauchy, floats)
-        ANSWER("binomial", binomial, counts, low, p[1])
-        ANSWER("poisson", poisson, counts, p[0])
-        ANSWER("geometric", geometric, counts, p[0])
-        ANSWER("integers", integers, counts, low, high)
-        ANSWER("permutation", permutation, places, strtoull(words[0], NULL, 10))
-        CHECK(error == WS_OK && fwrite(out, 8, count, stdout) == count);
+    CHECK(ws_elements_normal_f32(&NAME, 7, standard, 4000, 0, 1) == WS_OK);
+    CHECK(ws_elements_normal_f32(&NAME, 7, singles, 4000, 0.1, 0.3) == WS_OK);
+    CHECK(ws_elements_normal(&NAME, 7, floats, 4000, 0, 1) == WS_OK);
+    for (int i = 0; i < 4000; i++) {
+        CHECK(singles[i] == (float)0.1 + (float)0.3 * standard[i] && standard[i] == (float)floats[i]);
     }
-    CHECK(feof(questions));
+    CHECK(ws_elements_exponential_f32(&NAME, 7, standard, 4000, 1) == WS_OK);
+    CHECK(ws_elements_exponential_f32(&NAME, 7, singles, 4000, 0.1) == WS_OK);
+    CHECK(ws_elements_exponential(&NAME, 7, floats, 4000, 1) == WS_OK);
+    for (int i = 0; i < 4000; i++) {
+        CHECK(singles[i] == (float)0.1 * standard[i] && standard[i] == (float)floats[i]);
+    }
 }
 
-int main(int argc, char **argv) {
+/* Expects that rows 5 to 7 are these rows of an array of ten rows of k numbers, and that nothing behind them is written. */
+#define CHECK_ROWS(k, kind, out, ...)                                                  \
+    do {                                                                               \
+        CHECK(ws_elements_##kind(&NAME, 0, out, 10, __VA_ARGS__) == WS_OK);            \
+        memset(out + 10 * k, 0x5a, 4 * k * sizeof *out);                               \
+        CHECK(ws_elements_##kind(&NAME, 5, out + 10 * k, 3, __VA_ARGS__) == WS_OK);    \
+        CHECK(memcmp(out + 5 * k, out + 10 * k, 3 * k * sizeof *out) == 0);            \
+        CHECK(memcmp(out + 13 * k, "\x5a\x5a\x5a\x5a\x5a\x5a\x5a\x5a", sizeof *out) == 0); \
+        CHECK(memcmp(out, out + 5 * k, 3 * k * sizeof *out) != 0);                     \
+    } while (0)
+
+static void check_rows(void) {
+    CHECK_ROWS(1, choice, counts, MEAN, 2);
+    CHECK_ROWS(7, subsets, counts, UINT64_C(1) << 40, 7);
+    CHECK_ROWS(2, dirichlet, floats, MEAN, 2);
+    CHECK_ROWS(2, multinomial, counts, 1000, SHARES, 2);
+    CHECK_ROWS(2, multivariate_normal, floats, MEAN, COVARIANCE, 2);
+    CHECK_ROWS(3, sphere, floats, 3);
+    CHECK_ROWS(256, sobol, floats, 256);
+    CHECK_ROWS(256, halton, floats, 256);
+}
+
+/* Items of any size take the order of numbers, which the known answers have. */
+static void check_shuffles(void) {
+    const size_t sizes[] = {1, 2, 3, 4, 8, 12, 16, 24, 101};
+    static unsigned char items[300 * 101 + 1];
+    for (int i = 0; i < 9; i++) {
+        size_t size = sizes[i], count = size == 1 ? 200 : 300;
+        for (size_t item = 0; item < count; item++) {
+            places[item] = item;
+            memset(items + item * size, (int)(item * 7 % 251), size);
+            items[item * size] = (unsigned char)item;
+        }
+        items[count * size] = 0x5a;
+        CHECK(ws_elements_shuffle(&NAME, places, count, sizeof *places) == WS_OK);
+        CHECK(ws_elements_shuffle(&NAME, items, count, size) == WS_OK);
+        for (size_t place = 0; place < count; place++) {
+            const unsigned char *item = items + place * size;
+            CHECK(item[0] == (unsigned char)places[place]);
+            for (size_t byte = 1; byte < size; byte++) {
+                CHECK(item[byte] == places[place] * 7 % 251);
+            }
+        }
+        CHECK(items[count * size] == 0x5a);
+    }
+    struct ws_elements other = {"xoshiro256++", 1, 0, NULL, 0};
+    memcpy(counts, places, sizeof places);
+    CHECK(ws_elements_shuffle(&other, places, 300, 8) == WS_NO_ALGORITHM);
+    other.algorithm = NULL;
+    CHECK(ws_elements_shuffle(&other, places, 300, 8) == WS_NULL);
+    CHECK(ws_elements_shuffle(NULL, places, 300, 8) == WS_NULL);
+    CHECK(ws_elements_shuffle(&NAME, NULL, 300, 8) == WS_NULL);
+    CHECK(ws_elements_shuffle(&NAME, places, 300, 0) == WS_PARAMETER);
+    CHECK(ws_elements_shuffle(&NAME, places, ABOVE(places), 8) == WS_TOO_LONG);
+    CHECK(ws_elements_shuffle(&NAME, places, SIZE_MAX / 8 + 2, 8) == WS_TOO_LONG);
+    CHECK(memcmp(counts, places, sizeof places) == 0);
+    CHECK(ws_elements_shuffle(&NAME, NULL, 0, 8) == WS_OK);
+}
+
+int main(void) {
     check_parameters();
+    check_parameters_of_rows();
     check_errors();
     check_scales_and_pieces();
-    if (argc > 1) {
-        FILE *questions = fopen(argv[1], "r");
-        CHECK(questions != NULL);
-        answer(questions);
-        fclose(questions);
-    }
+    check_scales_of_floats();
+    check_rows();
+    check_shuffles();
     return 0;
 }

@@ -12,6 +12,13 @@ use std::sync::OnceLock;
 
 pub(crate) const DOOR: &str = env!("CARGO_MANIFEST_DIR");
 
+/// The header, behind its part for arrays: the brace at its end closes nothing that a test reads.
+pub(crate) fn header() -> String {
+    ["wellspring-elements.h", "wellspring.h"]
+        .map(|name| fs::read_to_string(format!("{DOOR}/include/{name}")).unwrap())
+        .concat()
+}
+
 /// The folder with `libwellspring.so.0`, its link for the linker, and `libwellspring.a`, under the names that they are
 /// installed with.
 pub(crate) fn library_folder() -> &'static Path {
