@@ -110,7 +110,7 @@ pub unsafe extern "C" fn ws_elements_shuffle(
         });
         Ok(())
     };
-    // An item may have bytes between its fields that nobody wrote.
+    // An item may have bytes between its fields that were never written.
     // SAFETY: the same contract.
     unsafe { rows(name, items.cast::<MaybeUninit<u8>>(), count, size, shuffle) }
 }

@@ -179,7 +179,7 @@ impl Binomial {
         }
     }
 
-    /// What `draw` asks for; of numbers that are inverted, 0.
+    /// The logarithm of the hat's height beside the probability of the most likely number; 0 of numbers that are inverted.
     pub(super) fn ln_height(&self) -> f64 {
         let (n, Chance { p, q, .. }) = (self.n, self.chance);
         self.hat.map_or(0.0, |hat| {
