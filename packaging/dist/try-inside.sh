@@ -73,6 +73,7 @@ answered
 say "apt upgrade, with an edited conffile; first interrupted after the files were unpacked"
 echo '# edited' >> /etc/wellspring/wellspring.toml
 use new
+socket=$(systemctl show --property=InvocationID wellspringd.socket)
 dpkg --unpack /new/wellspringd_*.deb > /dev/null
 dpkg --audit | head -n 4
 answered
@@ -87,6 +88,8 @@ wait $client || fail "the client was refused"
 cat /tmp/answers
 is_up wellspringd.service
 is_up wellspringd.socket
+# A client that comes while a socket is restarted is refused. That is a race, which the client above wins most of the time.
+[ "$(systemctl show --property=InvocationID wellspringd.socket)" = "$socket" ] || fail "the socket was restarted"
 wellspringd status | head -n 3
 program=$(readlink "/proc/$(systemctl show --property=MainPID --value wellspringd)/exe")
 [ "$program" = /usr/bin/wellspringd ] || fail "the service runs $program"
