@@ -36,6 +36,17 @@ archive() {
     tar --create --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw --directory "$@"
 }
 
+# Runs a command in a folder of the source whose path is the same in every build: in a mount namespace WORK is /usr/src. Cargo
+# makes names of symbols from the paths of crates that lie outside of their user's workspace, as those of the Python package do.
+fixed() {
+    local folder=$1 user=()
+    shift
+    [ "$(id -u)" = 0 ] || user=(--map-root-user)
+    # shellcheck disable=SC2016
+    local steps='mount --bind "$0" /usr/src && cd "$1" && shift && exec env CARGO_TARGET_DIR=/usr/src/target "$@"'
+    unshare --mount "${user[@]}" sh -c "$steps" "$work" "/usr/src/$name/$folder" "$@"
+}
+
 # The commit, and all crates that it needs: with both, a build needs no network.
 source() {
     git archive --prefix="$name/" HEAD | xz > "$out/$name.tar.xz"
@@ -82,8 +93,8 @@ wheels() {
     }
     for platform in x86_64-unknown-linux-gnu:manylinux2014 aarch64-unknown-linux-gnu:manylinux2014 \
         x86_64-unknown-linux-musl:musllinux_1_2 aarch64-unknown-linux-musl:musllinux_1_2; do
-        (cd "$source/doors/wellspring-python" && maturin build --quiet --release --locked --zig \
-            --target "${platform%:*}" --compatibility "${platform#*:}" --out "$out")
+        fixed doors/wellspring-python maturin build --quiet --release --locked --zig \
+            --target "${platform%:*}" --compatibility "${platform#*:}" --out "$out"
     done
     (cd "$source/doors/wellspring-python" && maturin sdist --out "$out")
     for wheel in "$out"/*manylinux*.whl; do auditwheel show "$wheel" > "$work/words" || { cat "$work/words"; exit 1; }; done
@@ -96,8 +107,8 @@ deb() {
     rm -rf "$source/debian"
     cp -r "$source/packaging/debian" "$source/debian"
     # Without a look at what the build needs: Debian 12 has no Rust of the stated version.
-    (cd "$source" && CARGO="cargo auditable" DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage --build=binary \
-        --no-check-builddeps --unsigned-changes) > "$work/deb.log" 2>&1 || { cat "$work/deb.log"; exit 1; }
+    CARGO="cargo auditable" DEB_BUILD_OPTIONS=noautodbgsym fixed . dpkg-buildpackage --build=binary \
+        --no-check-builddeps --unsigned-changes > "$work/deb.log" 2>&1 || { cat "$work/deb.log"; exit 1; }
     mv "$work"/*.deb "$out/debian"
     # The project has no address for post yet, and no bug number in Debian.
     lintian --allow-root --profile debian --fail-on error,warning \
@@ -113,9 +124,9 @@ deb() {
 
 rpm() {
     mkdir -p "$out/rpm"
-    (cd "$source" && CARGO="cargo auditable" rpmbuild -bb --build-in-place --define "_topdir $work/rpm" \
+    CARGO="cargo auditable" fixed . rpmbuild -bb --build-in-place --define "_topdir $work/rpm" \
         --define "_rpmdir $work/rpm" --define "_buildhost wellspring" --define "use_source_date_epoch_as_buildtime 1" \
-        --define "clamp_mtime_to_source_date_epoch 1" packaging/rpm/wellspring.spec) > "$work/rpm.log" 2>&1 ||
+        --define "clamp_mtime_to_source_date_epoch 1" packaging/rpm/wellspring.spec > "$work/rpm.log" 2>&1 ||
         { cat "$work/rpm.log"; exit 1; }
     mv "$work"/rpm/*/*.rpm "$out/rpm"
 }
