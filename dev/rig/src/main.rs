@@ -44,6 +44,9 @@ enum Command {
         /// The processors [default: all]
         #[arg(value_parser = ["aarch64", "s390x", "riscv64"])]
         processors: Vec<String>,
+        /// Only this part: known answers and the engine, the doors, or a machine (the last two on aarch64 alone)
+        #[arg(long, value_parser = ["answers", "doors", "machine"])]
+        part: Option<String>,
     },
 }
 
@@ -53,7 +56,9 @@ fn main() -> ExitCode {
         Command::Runtimes => machines::run_runtimes(&root()),
         Command::KernelTest(request) => kernel_test::run(&root(), request),
         Command::Openssl { own } => openssl::run(&root(), own),
-        Command::Cross { processors } => cross::run_all(&root(), &processors),
+        Command::Cross { processors, part } => {
+            cross::run_all(&root(), &processors, part.as_deref())
+        }
     };
     match guest::verdict(result) {
         Ok(()) => ExitCode::SUCCESS,
@@ -80,8 +85,9 @@ mod tests {
         Command::command().debug_assert();
         let parse = |words: &str| Command::try_parse_from(words.split(' '));
         assert!(parse("rig cross s390x vax").is_err());
+        assert!(parse("rig cross aarch64 --part wheels").is_err());
         for (line, count) in [("rig cross", 0), ("rig cross s390x riscv64", 2)] {
-            let Ok(Command::Cross { processors }) = parse(line) else {
+            let Ok(Command::Cross { processors, .. }) = parse(line) else {
                 panic!("{line}");
             };
             assert_eq!(processors.len(), count);

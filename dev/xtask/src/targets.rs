@@ -42,7 +42,7 @@ const WASM: Use = Use {
 /// The packages that ask nothing of an operating system.
 const PURE: [&str; 3] = ["wellspring-cipher", "wellspring-core", "wellspring-pseudo"];
 
-/// The one list of targets. `.ci/run` installs their standard libraries: a test compares the two.
+/// The one list of targets. `.ci/steps` installs their standard libraries: a test compares the two.
 const TARGETS: [(&str, Use); 15] = [
     // 32-bit x86, and the 64-bit processors that `cross` emulates.
     ("i686-unknown-linux-gnu", LINUX),
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_gate_installs_the_library_of_each_target() {
-        let gate = std::fs::read_to_string(root().join(".ci/run")).unwrap();
+        let gate = std::fs::read_to_string(root().join(".ci/steps")).unwrap();
         for (target, _) in TARGETS {
             assert!(gate.contains(target), "{target}");
         }

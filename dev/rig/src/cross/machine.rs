@@ -13,9 +13,9 @@ const TESTS: &str = "test --no-run --quiet --message-format=json --package wells
     --test copies --test faults --test faults_of_parts --test fork --test hot_path --test memory --test modes \
     --test sandbox --test shortage --test soundness --test thread_exit --test wipe_at_fork";
 
-/// The service, and a client of it.
-const SERVICE: &str =
-    "build --package wellspring-service --package wellspring-client --bins --example draw";
+/// The command, the service, and a client of it.
+const SERVICE: &str = "build --package wellspring-cli --package wellspring-service --package wellspring-client \
+    --bins --example draw";
 
 /// The C library that the programs are linked with.
 const LIBRARIES: [&str; 4] = [
