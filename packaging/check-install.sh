@@ -30,8 +30,6 @@ packaging/install.sh install /usr "$root" > /dev/null
 sed -e '/^#/d' -e 's/ .*//' -e 's|${DEB_HOST_MULTIARCH}/||' packaging/debian/*.install packaging/debian/not-installed |
     while read -r pattern; do
         case $pattern in
-            # The Makefile of the extension installs these.
-            usr/*/postgresql/*) continue ;;
             usr/*) from=$root/ ;;
             *) from= ;;
         esac

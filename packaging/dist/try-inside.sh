@@ -123,14 +123,6 @@ ls -d /run/wellspring 2> /dev/null || echo "/run/wellspring is gone"
 units=$(systemctl list-units --no-legend 'wellspring*')
 [ -z "$units" ] || fail "units are left: $units"
 
-# Where the suite has the server of Debian 12.
-if apt-cache policy postgresql-15 | grep -q 'Candidate: [0-9]'; then
-    say "the extension, in a server"
-    apt install postgresql-15-wellspring
-    is_up postgresql@15-main
-    runuser -u postgres -- psql -qAtc 'CREATE EXTENSION wellspring_pg' -c "SELECT ws_uuid7(), encode(ws_bytes(16), 'hex')"
-fi
-
 if [ "${1:-}" = dkms ]; then
     say "dkms with the newest headers"
     apt install linux-headers-amd64 wellspring-dkms

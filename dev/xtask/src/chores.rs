@@ -204,10 +204,6 @@ pub(crate) fn bench(words: impl Iterator<Item = String>) -> Result<(), String> {
         let doors = "build --release --locked --package wellspring-c --package wellspring-preload --package wellspring-openssl";
         run(cargo().args(doors.split(' ')))?;
     }
-    if !counts && !gates {
-        let server = "build --release --locked --package wellspring-pg --example ratios";
-        run(cargo().args(server.split(' ')))?;
-    }
     let fixed = if counts || gates {
         // They compare with Rust's generators alone, so this is built without C libraries; and as a user builds a program,
         // without link-time optimisation.

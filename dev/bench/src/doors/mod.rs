@@ -4,7 +4,7 @@
 //! names      the names of rows, and what the project wants of them
 //! row        a row, and what one is measured from
 //! libraries  functions of libraries, in this process: OpenSSL, the C library, the crate uuid
-//! programs   programs of others: Python, Java, PostgreSQL
+//! programs   programs of others: Python, Java
 //! ```
 //!
 //! Both sides run in turns. The libraries are those of `target/release`, which `cargo xtask bench` builds first. What is

@@ -5,7 +5,6 @@ pub(super) const RAND_LARGE: &str = "RAND_bytes, 1 MiB";
 pub(super) const ARC4RANDOM: &str = "arc4random_buf(32)";
 pub(crate) const GETRANDOM: &str = "getrandom(32)";
 pub(super) const JAVA_BYTES: &str = "Java SecureRandom, 16 bytes";
-pub(super) const POSTGRESQL: &str = "PostgreSQL ws_uuid4(), beside gen_random_uuid()";
 pub(super) const UUID_4: &str = "ids::uuid4, beside Uuid::new_v4";
 pub(super) const UUID_7: &str = "ids::uuid7, beside Uuid::now_v7";
 pub(super) const UUID_TEXT: &str = "the text of ids::uuid4, beside that of Uuid::new_v4";
@@ -13,13 +12,12 @@ pub(crate) const C_NUMBER: &str = "ws_u64, beside the Rust call";
 pub(super) const C_OWNED: &str = "ws_rng_u64, beside the Rust call";
 
 /// How many times faster than what they replace these are to be at least.
-pub(crate) const WANTED: [(&str, f64); 6] = [
+pub(crate) const WANTED: [(&str, f64); 5] = [
     (RAND_SMALL, 3.0),
     (RAND_LARGE, 2.0),
     (ARC4RANDOM, 15.0),
     (GETRANDOM, 15.0),
     (JAVA_BYTES, 10.0),
-    (POSTGRESQL, 5.0),
 ];
 /// How many times the time of the Rust call these may take.
 pub(crate) const WANTED_COST: [(&str, f64); 2] = [(C_NUMBER, 1.5), (C_OWNED, 1.5)];

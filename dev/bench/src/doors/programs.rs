@@ -4,16 +4,15 @@
 use super::names::JAVA_BYTES;
 use super::row::{Row, built};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use wellspring_bench::statistics::{median, median_ratio};
 
 type Measure = fn() -> Result<Vec<Row>, String>;
 
-pub(super) const ALL: [(&str, Measure); 4] = [
+pub(super) const ALL: [(&str, Measure); 3] = [
     ("os.urandom of Python", preloaded_python),
     ("Python", python),
     ("Java", java),
-    ("PostgreSQL", postgresql),
 ];
 
 /// Rounds of programs that measure one side each.
@@ -180,13 +179,6 @@ fn java() -> Result<Vec<Row>, String> {
         all.push(("Java UUID.randomUUID()".into(), uuid, their_uuid));
     }
     Ok(rows(&all))
-}
-
-/// The extension's own program, which starts a server.
-fn postgresql() -> Result<Vec<Row>, String> {
-    let program = built("examples/ratios").ok_or("the program of the extension is not built")?;
-    // It says itself what it lacks.
-    rows_of(Command::new(program).stderr(Stdio::inherit()))
 }
 
 /// Where Maven and nox build, whatever folder cargo was given.

@@ -1,1 +1,0 @@
-//! The PostgreSQL extension wellspring_pg is written in C, in the folder above. This crate has its tests.
