@@ -86,10 +86,9 @@ libraries() {
     put 644 "$built/libwellspring_c.a" "$lib/libwellspring.a"
     put 644 "$built/libwellspring_preload.so" lib/wellspring/libwellspring-preload.so
     put 644 "$built/libwellspring_openssl.so" "$provider"
-    for guard in guards/node/clone_guard.js guards/ruby/clone_guard.rb guards/php/clone_guard.php; do
+    for guard in guards/node/clone_guard.js guards/ruby/clone_guard.rb; do
         put 644 "$guard" "lib/wellspring/guards/${guard##*/}"
     done
-    put 644 guards/perl/Wellspring/CloneGuard.pm lib/wellspring/guards/perl/Wellspring/CloneGuard.pm
     if command -v javac > /dev/null && command -v jar > /dev/null; then
         guards/jvm/build.sh "$stage$prefix/lib/wellspring/guards"
     fi

@@ -6,14 +6,7 @@ use super::packages::Apt;
 use std::fs;
 use std::path::PathBuf;
 
-const PACKAGES: [&str; 6] = [
-    "nodejs",
-    "openjdk-17-jre-headless",
-    "python3.11",
-    "perl",
-    "ruby3.1",
-    "php8.2-cli",
-];
+const PACKAGES: [&str; 4] = ["nodejs", "openjdk-17-jre-headless", "python3.11", "ruby3.1"];
 
 /// Folders that no runtime reads.
 const REMOVED: [&str; 4] = ["usr/share/doc", "usr/share/man", "usr/share/locale", "apt"];

@@ -24,58 +24,39 @@ const LATER_ROUNDS: usize = 3;
 /// The time to hear of it, by emulation on a busy machine.
 const REST_S: usize = 5;
 
-/// A program, and what its guard needs.
+/// A program and its guard.
 struct Runtime {
     name: &'static str,
     command: &'static str,
     /// Variables of the environment.
     guard: &'static str,
-    /// An argument.
-    word: &'static str,
 }
 
-const RUNTIMES: [Runtime; 7] = [
+const RUNTIMES: [Runtime; 5] = [
     Runtime {
         name: "node",
         command: "node /draw/draw.js",
         guard: "NODE_OPTIONS='--require /lib/wellspring/guards/clone_guard.js'",
-        word: "",
     },
     Runtime {
         name: "jvm",
         command: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java -Xmx48m -Xint -XX:+UseSerialGC -cp /draw Draw",
         guard: "JAVA_TOOL_OPTIONS=-javaagent:/lib/wellspring/guards/clone-guard.jar",
-        word: "",
     },
     Runtime {
         name: "python",
         command: "python3.11 -S /draw/draw.py",
         guard: "PYTHONPATH=/lib/wellspring/python GUARD=1",
-        word: "",
     },
     Runtime {
         name: "libc",
         command: "python3.11 -S /draw/draw.py libc",
         guard: "LD_PRELOAD=/lib/wellspring/libwellspring-preload.so WELLSPRING_CLONE_GUARD=rand",
-        word: "",
     },
     Runtime {
         name: "ruby",
         command: "ruby3.1 --disable-gems /draw/draw.rb",
         guard: "RUBYOPT=-r/lib/wellspring/guards/clone_guard.rb",
-        word: "",
-    },
-    Runtime {
-        name: "perl",
-        command: "perl /draw/draw.pl",
-        guard: "PERL5LIB=/lib/wellspring/guards/perl PERL5OPT=-MWellspring::CloneGuard",
-        word: "",
-    },
-    Runtime {
-        name: "php",
-        command: "php8.2 -d display_errors=stderr /draw/draw.php",
-        guard: "",
-        word: "/lib/wellspring/guards/clone_guard.php",
     },
 ];
 
@@ -119,8 +100,7 @@ pub(super) fn files(cache: &Cache, root: &Path) -> Result<Files> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|end| end == "py"))
         .collect();
-    let draw =
-        ["draw.js", "draw.rb", "draw.pl", "draw.php", "draw.py"].map(|name| source.join(name));
+    let draw = ["draw.js", "draw.rb", "draw.py"].map(|name| source.join(name));
     Files::new(cache, "runtimes")?
         .tree(&runtimes(cache)?)?
         .copy("bin/wellspring", &wellspring)?
@@ -134,13 +114,8 @@ pub(super) fn files(cache: &Cache, root: &Path) -> Result<Files> {
             &[
                 guards.join("node/clone_guard.js"),
                 guards.join("ruby/clone_guard.rb"),
-                guards.join("php/clone_guard.php"),
                 built.join("clone-guard.jar"),
             ],
-        )?
-        .copy(
-            "lib/wellspring/guards/perl/Wellspring/CloneGuard.pm",
-            &guards.join("perl/Wellspring/CloneGuard.pm"),
         )
 }
 
@@ -204,12 +179,12 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
 impl Runtime {
     /// Starts the program twice, each between two pipes that it holds open itself.
     fn start(&self, guest: &mut Guest) -> Result {
-        for (suffix, guard, word) in [("", self.guard, self.word), ("-alone", "", "")] {
+        for (suffix, guard) in [("", self.guard), ("-alone", "")] {
             let name = format!("{}{suffix}", self.name);
             let pipes = format!("0<>/tmp/{name}.asks 1<>/tmp/{name}.answers 2>/tmp/{name}.errors");
             guest.must(&format!("mkfifo /tmp/{name}.asks /tmp/{name}.answers"))?;
             let command = self.command;
-            guest.must(&format!("{{ env {guard} {command} {word} {pipes} & }}"))?;
+            guest.must(&format!("{{ env {guard} {command} {pipes} & }}"))?;
             // The first answer comes when the program has started.
             let first = guest.must(&format!(
                 "echo >/tmp/{name}.asks; timeout 240 head -n 1 /tmp/{name}.answers; cat /tmp/{name}.errors"
