@@ -95,7 +95,6 @@ libraries() {
     for header in doors/wellspring-c/include/*.h doors/wellspring-c/include/*.hpp doors/wellspring-c/adapters/*.h; do
         put 644 "$header" "include/${header##*/}"
     done
-    put 644 doors/wellspring-c/adapters/wellspring-r.c share/wellspring/wellspring-r.c
     for page in doors/wellspring-c/man/*.3; do put 644 "$page" "share/man/man3/${page##*/}"; done
     fill doors/wellspring-c/wellspring.pc.in "$lib/pkgconfig/wellspring.pc"
     fill doors/wellspring-openssl/openssl.cnf.in "$settings"

@@ -212,28 +212,3 @@ fn libsodium_gsl_and_mbedtls_draw_on_the_library() {
         }
     }
 }
-
-#[test]
-fn r_draws_on_a_stream_that_its_seed_names() {
-    if !is_installed("Rscript") || !is_installed("cc") {
-        return;
-    }
-    let library = scratch("r").join("wellspring-r.so");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-Wall", "-Werror"])
-        .arg(format!("-I{}/include", common::DOOR))
-        .arg(format!("{}/adapters/wellspring-r.c", common::DOOR))
-        .arg("-o")
-        .arg(&library)
-        .arg(format!("-L{}", library_folder().display()))
-        .arg("-lwellspring")
-        .output()
-        .unwrap();
-    succeeds(&built);
-    let script = "dyn.load(Sys.getenv('PROGRAM')); RNGkind('user-supplied'); \
-        set.seed(7); a <- runif(5); set.seed(7); b <- runif(5); \
-        stopifnot(identical(a, b), all(a > 0 & a < 1), length(unique(a)) == 5, abs(mean(rnorm(1e5))) < 0.05); \
-        cat(RNGkind()[1])";
-    let output = run_script(&library, &format!("Rscript --vanilla -e \"{script}\""));
-    assert_eq!(succeeds(&output), "user-supplied");
-}
