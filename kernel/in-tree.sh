@@ -12,9 +12,8 @@ above=${1:?usage: in-tree.sh TREE}/drivers/char
 [ -e "$above/Kconfig" ] || { echo "in-tree.sh: no kernel's tree: $1" >&2; exit 2; }
 
 mkdir -p "$above/wellspring"
-# Without what is of a build or for other parts of Linux, and keeping the times of files that did not change.
-tar -C "$here" -cf - --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' --exclude='.*.cmd' \
-	--exclude=./upstream . |
+# Without what is of a build, and keeping the times of files that did not change.
+tar -C "$here" -cf - --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' --exclude='.*.cmd' . |
 	tar -C "$above/wellspring" -xf -
 # The Makefile is for a build out of the tree.
 rm "$above/wellspring/Makefile"

@@ -170,7 +170,7 @@ fn make(chroot: &Chroot, source: &Path, tree: &Path, release: Release) -> Result
 }
 
 /// The version of a kernel's source, as 6, 6, 87.
-pub(super) fn version(source: &Path) -> Result<[u32; 3]> {
+fn version(source: &Path) -> Result<[u32; 3]> {
     let makefile = source.join("Makefile");
     let text = fs::read_to_string(&makefile).map_err(at(makefile.display()))?;
     version_of(&text).ok_or(Stop::Failed(format!(

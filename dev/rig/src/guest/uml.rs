@@ -6,7 +6,6 @@ use super::console::no_trouble;
 use super::files::Files;
 use super::kernel::copy_folder;
 use super::outcome::{Result, Stop, at, failed};
-use super::own::version;
 use super::packages::Apt;
 use super::processor::Processor;
 use std::fs;
@@ -44,9 +43,6 @@ const PROGRAMS: [&str; 6] = ["gcc-12", "make", "flex", "bison", "bc", "python3"]
 
 /// A machine that hangs ends after this.
 const LONGEST_RUN_S: &str = "600";
-
-/// The source that the project's patches for Linux are for.
-const PATCHED: [u32; 3] = [7, 3, 4];
 
 /// A kernel that was built.
 pub(crate) struct Uml {
@@ -132,19 +128,6 @@ impl Uml {
         failed(format!("{}\n{}", output.status, lines[last..].join("\n")))
     }
 
-    /// Fails if a patch below `folder` does not apply to the source that it is for. Returns what there is to say.
-    pub(crate) fn check_patches(&self, folder: &Path) -> Result<&'static str> {
-        if version(&self.source)? != PATCHED {
-            return Ok("SKIPPED the patches: they are for another kernel");
-        }
-        let mut shell = Command::new("sh");
-        shell.args(["-c", r#"git apply --check "$0"/*/*.patch"#]);
-        shell.arg(folder).current_dir(&self.source);
-        // Or git would take the source for a folder of this repository, and check nothing.
-        shell.env("GIT_CEILING_DIRECTORIES", self.source.join(".."));
-        run(&mut shell).map(|_| "the patches apply")
-    }
-
     /// Has the kernel's own parser judge KTAP lines. Returns how many tests passed; an error if one failed.
     pub(crate) fn parse(&self, cache: &Cache, ktap: &[String]) -> Result<String> {
         let file = cache.folder().join("uml.ktap");
@@ -188,42 +171,4 @@ fn make(source: &Path, tree: &Path) -> Command {
         .arg(format!("O={}", tree.display()));
     make.args(["ARCH=um", "CC=gcc-12", &format!("-j{jobs}")]);
     make
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The source is in a folder of a repository, as here.
-    #[test]
-    fn a_patch_that_does_not_apply_is_found() {
-        let folder = std::env::temp_dir().join(format!("wellspring-uml-{}", std::process::id()));
-        let (source, series) = (folder.join("source/tree"), folder.join("patches/series"));
-        for folder in [&source, &series] {
-            fs::create_dir_all(folder).unwrap();
-        }
-        run(Command::new("git").args(["init", "-q"]).arg(&folder)).unwrap();
-        let write = |path: PathBuf, text: &str| fs::write(path, text).unwrap();
-        write(
-            series.join("1.patch"),
-            "--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+new\n",
-        );
-        let uml = Uml {
-            source: source.clone(),
-            tree: PathBuf::new(),
-        };
-        let check = |sublevel: &str, text: &str| {
-            let version = format!("VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = {sublevel}\n");
-            write(source.join("Makefile"), &version);
-            write(source.join("file"), text);
-            uml.check_patches(&folder.join("patches"))
-        };
-        let applies = check("4", "old\n");
-        let fails = check("4", "other\n");
-        let other = check("5", "other\n");
-        fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(applies, Ok("the patches apply"));
-        assert!(fails.is_err());
-        assert!(other.is_ok_and(|says| says.starts_with("SKIPPED")));
-    }
 }
