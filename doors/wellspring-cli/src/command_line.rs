@@ -16,7 +16,6 @@ use crate::commands::run::RunRequest;
 use crate::commands::seed::SeedRequest;
 use crate::commands::sources::SourcesRequest;
 use crate::commands::stats::StatsRequest;
-use crate::commands::test::TestRequest;
 use crate::commands::uuid::UuidRequest;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -53,7 +52,6 @@ pub(crate) enum Command {
     Check(CheckRequest),
     Stats(StatsRequest),
     Sources(SourcesRequest),
-    Test(TestRequest),
     Bench(BenchRequest),
     Seed(SeedRequest),
     #[cfg(target_os = "linux")]

@@ -4,7 +4,6 @@
 //! command_line      all commands, help, version, errors in one line
 //! commands          one module for each command, with its arguments
 //!
-//! statistics        the statistics of `test`, as functions of bytes
 //! engine            the arguments that choose an engine
 //! json, table       the state of engines and sources as JSON; tables for people
 //! values, size      types of arguments that several commands have
@@ -25,12 +24,11 @@ mod output;
 mod signal_file;
 mod size;
 mod standard_streams;
-mod statistics;
 mod table;
 mod values;
 
 use command_line::{Command, definitions};
-use commands::{bench, bytes, check, manual, replay, seed, sources, stats, test, uuid};
+use commands::{bench, bytes, check, manual, replay, seed, sources, stats, uuid};
 #[cfg(target_os = "linux")]
 use commands::{generation, host_service, kernel, run};
 use failure::Failure;
@@ -52,7 +50,6 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Check(request) => check::run(&request),
         Command::Stats(request) => stats::run(&request),
         Command::Sources(request) => sources::run(&request),
-        Command::Test(request) => test::run(&request),
         Command::Bench(request) => bench::run(&request),
         Command::Seed(request) => seed::run(&request),
         #[cfg(target_os = "linux")]

@@ -56,6 +56,32 @@ fn every_amount_is_exact_at_every_number_of_threads() {
     assert_eq!(stdout_of("bytes 3MiB --threads 1024").len(), 3 << 20);
 }
 
+/// How far the counts of all 65536 pairs of bytes are from even ones: the chi-square.
+fn distance_from_even(bytes: &[u8]) -> f64 {
+    let pairs = bytes.as_chunks::<2>().0;
+    let mut counts = vec![0u32; 1 << 16];
+    for &pair in pairs {
+        counts[usize::from(u16::from_be_bytes(pair))] += 1;
+    }
+    let expected = pairs.len() as f64 / counts.len() as f64;
+    let squares = counts
+        .iter()
+        .map(|&count| (f64::from(count) - expected).powi(2));
+    squares.sum::<f64>() / expected
+}
+
+#[test]
+fn pairs_of_bytes_are_spread_evenly() {
+    // The mean is 65535, the standard deviation 362: good bytes are outside of 6 of them twice in a billion runs.
+    let even = 65_535.0 - 6.0 * 362.0..65_535.0 + 6.0 * 362.0;
+    let mut bytes = stdout_of("bytes 4MiB");
+    let good = distance_from_even(&bytes);
+    assert!(even.contains(&good), "{good}");
+    bytes.iter_mut().step_by(10).for_each(|byte| *byte |= 1);
+    let faulty = distance_from_even(&bytes);
+    assert!(!even.contains(&faulty), "{faulty}");
+}
+
 #[test]
 fn no_bytes_come_twice_whatever_makes_them() {
     for options in [

@@ -159,12 +159,7 @@ fn a_closed_output_is_not_missed_if_the_bytes_go_to_a_file() {
 
 #[test]
 fn a_closed_input_is_bad_input() {
-    for arguments in [
-        "bytes 8 --each-line --hex",
-        "replay -",
-        "sources replay -",
-        "test -",
-    ] {
+    for arguments in ["bytes 8 --each-line --hex", "replay -", "sources replay -"] {
         let output = redirected(arguments, "<&-");
         assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
         let expected = "wellspring: standard input: it is closed\n";

@@ -5,7 +5,7 @@ mod common;
 use common::{Scratch, is_installed, stdout_of, text_of};
 use std::process::Command;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 11] = [
     "bytes",
     "replay",
     "check",
@@ -15,7 +15,6 @@ const COMMANDS: [&str; 12] = [
     "kernel",
     "run",
     "sources",
-    "test",
     "completions",
     "man",
 ];

@@ -7,7 +7,6 @@
 //! check          check: self-tests by name
 //! stats          stats: the state of an engine
 //! sources        sources list, record, replay, watch: noise and its health
-//! test           test FILE: statistical tests of bytes from anywhere
 //! seed           seed show FILE, seed save FILE
 //! generation     generation show, bump, serve; reseed_kernel: bump --kernel
 //! bench          bench: measurements on this machine
@@ -35,5 +34,4 @@ pub(crate) mod run;
 pub(crate) mod seed;
 pub(crate) mod sources;
 pub(crate) mod stats;
-pub(crate) mod test;
 pub(crate) mod uuid;
