@@ -67,6 +67,14 @@ mkdir "$stage"
 place() { mkdir -p "${3%/*}" && rm -f "$3" && cp "$2" "$3" && chmod "$1" "$3"; }
 # put MODE FILE PATH: FILE will be PATH below the prefix.
 put() { place "$1" "$2" "$stage$prefix/$3"; }
+# put_page FILE: a man page, and a link to it for each other name in its NAME, one a line.
+put_page() {
+    page=${1##*/} section=${1##*.}
+    put 644 "$1" "share/man/man$section/$page"
+    for name in $(sed -n '/^\.SH NAME$/,/ \\- /s/^\([a-z][a-z0-9_.]*\).*/\1/p' "$1"); do
+        [ "$name.$section" = "$page" ] || ln -s "$page" "$stage$prefix/share/man/man$section/$name.$section"
+    done
+}
 # Fills in the names that depend on the prefix.
 fill() {
     sed -e "s|@prefix@|$prefix|g" -e "s|@libdir@|$prefix/$lib|g" -e "s|@version@|$version|g" \
@@ -95,7 +103,7 @@ libraries() {
     for header in doors/wellspring-c/include/*.h doors/wellspring-c/include/*.hpp doors/wellspring-c/adapters/*.h; do
         put 644 "$header" "include/${header##*/}"
     done
-    for page in doors/wellspring-c/man/*.3; do put 644 "$page" "share/man/man3/${page##*/}"; done
+    for file in doors/wellspring-c/man/*.3; do put_page "$file"; done
     fill doors/wellspring-c/wellspring.pc.in "$lib/pkgconfig/wellspring.pc"
     fill doors/wellspring-openssl/openssl.cnf.in "$settings"
 }
@@ -107,7 +115,7 @@ for file in prometheus.yml wellspringd.rules.yml; do
 done
 for unit in packaging/systemd/*; do fill "$unit" "lib/systemd/system/${unit##*/}"; done
 put 644 packaging/sysusers.d/wellspring.conf lib/sysusers.d/wellspring.conf
-for page in packaging/man/*; do put 644 "$page" "share/man/man${page##*.}/${page##*/}"; done
+for file in packaging/man/*; do put_page "$file"; done
 mkdir -p "$stage$prefix/share/man/man1"
 "$built/wellspring" man --output "$stage$prefix/share/man/man1"
 completions() { "$built/wellspring" completions "$1" > "$stage/made" && put 644 "$stage/made" "$2" && rm "$stage/made"; }
