@@ -31,7 +31,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Whether a file holds data, a drawing, a patch for another project or a licence: not written for this one line by line.
+/// Whether a file holds data or a licence: not written for this one line by line.
 pub(super) fn is_data(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_vector =
@@ -40,9 +40,7 @@ pub(super) fn is_data(path: &str) -> bool {
         || path.starts_with("dev/fuzz/seeds/")
         || name.starts_with("LICENSE")
         || name == "copyright"
-        || [".lock", ".patch", ".svg"]
-            .iter()
-            .any(|end| name.ends_with(end))
+        || name.ends_with(".lock")
 }
 
 #[cfg(test)]

@@ -1,15 +1,9 @@
-//! Rules that look at one line, or at the number of lines.
+//! Rules that look at one line.
 
 use super::fault::{Fault, is_data};
 
-/// The longest source file, in lines.
-const MAX_LINES: usize = 400;
-
 /// The longest line of a text or source, in characters.
 const MAX_COLUMNS: usize = 130;
-
-/// Sources, as opposed to texts and settings.
-const SOURCES: [&str; 6] = [".rs", ".c", ".h", ".S", ".py", ".sh"];
 
 /// Marks of work that is left for later. Split, so that this file has none.
 const MARKS: [&str; 8] = [
@@ -34,12 +28,6 @@ const LOCAL: [&str; 3] = [
 pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
     if is_data(path) {
         return;
-    }
-    let is_source = SOURCES.iter().any(|end| path.ends_with(end));
-    let lines = text.lines().count();
-    if is_source && lines > MAX_LINES {
-        let note = format!("{lines} lines, more than {MAX_LINES}: one idea a file");
-        faults.push(Fault::new(path, 0, note));
     }
     for (number, line) in (1..).zip(text.lines()) {
         let mut fault = |note: &str| faults.push(Fault::new(path, number, note));
@@ -84,20 +72,6 @@ mod tests {
             notes("crates/wellspring-core/src/x.rs", "fn good() {}\n"),
             [""; 0]
         );
-    }
-
-    #[test]
-    fn a_long_source_is_found_and_a_long_table_of_vectors_passes() {
-        let long = "\n".repeat(MAX_LINES + 1);
-        for path in ["src/x.rs", "kernel/x.c", "kernel/x.h", "vectors/x.py"] {
-            assert_eq!(
-                notes(path, &long),
-                ["401 lines, more than 400: one idea a file"],
-                "{path}"
-            );
-        }
-        assert_eq!(notes("vectors/x.txt", &long), [""; 0]);
-        assert_eq!(notes("src/x.rs", &"\n".repeat(MAX_LINES)), [""; 0]);
     }
 
     #[test]

@@ -2,9 +2,8 @@
 //!
 //! ```text
 //! words     plain words: no old-fashioned turns
-//! lines     length, white space, promises, paths of one machine, unsafe, names of C functions
+//! lines     long lines, white space, promises, paths of one machine, unsafe, names of C functions
 //! links     links in Markdown lead to files and headings that exist
-//! circles   no files of a crate or of the kernel module that need each other
 //! packages  packages that are published are complete; no two systemd units have the same name
 //! promises  each promise of SECURITY.md names tests that exist
 //! threats   so does each threat of the threat model
@@ -14,7 +13,6 @@
 //! Tried on 2026-11-24, and not used: lychee and vale are no packages of Debian 12, and lychee is built from 380 crates.
 //! codespell 2.2.2 finds single words, and most turns in the list are phrases.
 
-mod circles;
 mod fault;
 mod lines;
 mod links;
@@ -39,7 +37,6 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
             links::check(path, text, &files, &mut faults);
         }
     }
-    circles::check(&files, &mut faults);
     packages::check(&files, &mut faults);
     packages::check_units(&files, &mut faults);
     promises::check(&files, &mut faults);
