@@ -29,7 +29,7 @@ pub mod stepping;
 pub mod timer;
 
 /// Says that a test did not run, and why. Straight to standard error: the macros of the standard library would leave it in
-/// the output of a test that passes, where nobody sees it.
+/// the output of a test that passes, which it does not show.
 pub fn skipped(reason: &str) {
     let _ = std::io::Write::write_all(
         &mut std::io::stderr(),
