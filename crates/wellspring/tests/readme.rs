@@ -1,4 +1,4 @@
-//! The Rust lines of the README compile: this file has each of them, and is compared with it.
+//! The Rust lines of the README and of docs/rust.md compile: this file has each of them, and is compared with both.
 #![allow(
     unused,
     reason = "the README shows calls, and does nothing with their results"
@@ -62,8 +62,14 @@ fn a_harvester() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn every_rust_line_of_the_readme_is_in_this_file() {
-    let readme = include_str!("../../../README.md");
-    let blocks: Vec<&str> = readme.split("```rust\n").skip(1).collect();
+    let pages = [
+        include_str!("../../../README.md"),
+        include_str!("../../../docs/rust.md"),
+    ];
+    let blocks: Vec<&str> = pages
+        .iter()
+        .flat_map(|page| page.split("```rust\n").skip(1))
+        .collect();
     assert_eq!(blocks.len(), 4);
     for block in blocks {
         let (block, _) = block.split_once("```").unwrap();
