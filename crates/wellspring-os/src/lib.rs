@@ -28,6 +28,7 @@
 //! kernel_module the seeds of the kernel module
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
+//! shared        a value with several owners
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
 //! os_error      the error for the operating system's numbers
 //! cpu           cycle counter, the processor's random numbers
@@ -128,6 +129,7 @@ cfg_if! {
         pub mod os_error;
         pub mod owned;
         pub mod sandbox;
+        pub mod shared;
         pub mod signals;
         mod slots;
         pub mod stack;

@@ -41,6 +41,19 @@ pub fn try_box<T>(value: T) -> Result<Box<T>, MemoryError> {
     })
 }
 
+/// An empty vector with room for `capacity` values.
+///
+/// # Errors
+///
+/// There is no memory.
+pub fn try_vec<T>(capacity: usize) -> Result<Vec<T>, MemoryError> {
+    let mut values = Vec::new();
+    values
+        .try_reserve_exact(capacity)
+        .map_err(|_| MemoryError)?;
+    Ok(values)
+}
+
 /// Whether a child finds secret memory wiped because the kernel wipes it, in every kind of fork; else a handler of fork(3)
 /// does it. Known once the process has such memory.
 #[must_use]

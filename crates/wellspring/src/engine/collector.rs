@@ -27,7 +27,7 @@ use wellspring_core::pool::Trigger;
 use wellspring_core::sha256::Sha256;
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
-use wellspring_os::memory::Wiped;
+use wellspring_os::memory::{Wiped, try_box};
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::{cpu, os, sandbox, stack};
 use zeroize::Zeroize;
@@ -79,7 +79,7 @@ impl Collector {
         let memory = Wiped::<CollectorMemory>::new(topology.system_node(0))?;
         memory.pages_locked.store(1, Ordering::Relaxed);
         Ok(Self {
-            pool_meters: Box::default(),
+            pool_meters: try_box(PoolMeters::default())?,
             sources,
             dropped_events: AtomicU64::new(0),
             memory,

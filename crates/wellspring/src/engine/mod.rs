@@ -63,8 +63,8 @@ use crate::seed_file::SeedFileError;
 use core::fmt;
 use harvester::{HarvesterHandle, Running};
 use read::Unseeded;
-use std::sync::Arc;
 use wellspring_core::{Backend, Prf};
+use wellspring_os::shared::Shared;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::CurrentThread;
 
@@ -104,7 +104,7 @@ use wellspring_os::thread_state::CurrentThread;
 pub struct Engine {
     /// Declared first: its drop joins the thread before `inner` is dropped.
     _harvester: Option<Running>,
-    pub(crate) inner: Arc<EngineInner>,
+    pub(crate) inner: Shared<EngineInner>,
 }
 
 impl Engine {
