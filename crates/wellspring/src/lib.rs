@@ -63,6 +63,8 @@ mod rng;
 pub mod seed_file;
 mod topology_linux;
 
+#[doc(hidden)]
+pub use engine::Totals;
 pub use engine::{
     Engine, EngineBuilder, Harvester, HarvesterStats, NodeStats, Phase, PoolStats, SourceStats,
     Stats,
@@ -73,6 +75,8 @@ pub use global::{
 };
 pub use mode::{Mode, UnknownMode};
 pub use numbers::Integer;
+#[doc(hidden)]
+pub use numbers::u64_from_words;
 pub use random::{Random, random};
 pub use rng::{LocalRng, ThreadRng, below, bool, choose, f64, range, rng, shuffle, u16, u32, u64};
 pub use wellspring_core::health::SourceHealth;

@@ -53,6 +53,28 @@ impl LocalRng {
         self.engine.inner.try_fill(&mut self.tap, destination)
     }
 
+    /// Like [`Engine::fill_or_fail_with_thread`].
+    ///
+    /// # Errors
+    ///
+    /// Like it.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn fill_or_fail(&mut self, destination: &mut [u8]) -> Result<(), Error> {
+        self.engine.inner.fill_or_fail(&mut self.tap, destination)
+    }
+
+    /// The same for `N` bytes in registers.
+    ///
+    /// # Errors
+    ///
+    /// Like it.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn bytes_or_fail<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        self.engine.inner.read_or_fail(&mut self.tap, Registers)
+    }
+
     /// `N` random bytes, as good as those of [`fill`](Self::fill).
     #[must_use]
     #[inline]

@@ -132,6 +132,30 @@ fn a_null_generator_ends_the_process_and_does_not_unwind_into_c() {
 }
 
 #[test]
+fn behind_a_filter_that_allows_write_and_exit_alone_every_read_goes_on() {
+    let Some(program) = compile("sandbox.c", &[]) else {
+        return;
+    };
+    let output = succeeds(&run(&program, &[]));
+    if output == "no filter\n" {
+        return testkit::skipped("no seccomp filter can be installed here");
+    }
+    assert_eq!(output, "alive\n");
+    let output = succeeds(&run(&program, &["clone"]));
+    assert!(
+        output.contains("refused\n") && output.contains("alive\n"),
+        "{output}"
+    );
+}
+
+#[test]
+fn no_function_ends_the_process_for_want_of_memory() {
+    if let Some(program) = compile("nomem.c", &[]) {
+        succeeds(&run(&program, &[]));
+    }
+}
+
+#[test]
 fn the_static_library_links_and_works() {
     let archive = library_folder().join("libwellspring.a");
     let words = [archive.to_str().unwrap(), "-lgcc_s", "-ldl", "-lm"];

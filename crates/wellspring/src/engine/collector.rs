@@ -306,6 +306,11 @@ impl Collector {
         }
     }
 
+    /// Whether a source may yet bring the credit for a seed: it claims some, and did not fail for good when it was drawn on.
+    pub(super) fn may_be_seeded(&self) -> bool {
+        self.sources.iter().any(SourceEntry::may_yield_credit)
+    }
+
     /// Starts a source again; returns whether there is one of this name.
     pub(super) fn restart_source(&self, name: &str) -> bool {
         let source = self.sources.iter().find(|source| source.name == name);

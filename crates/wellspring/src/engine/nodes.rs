@@ -285,6 +285,14 @@ impl Nodes {
         self.memory.iter().for_each(Wiped::lock_pages);
     }
 
+    /// How often readers took the locks of all nodes.
+    pub(super) fn fetches(&self) -> u64 {
+        let nodes = self.memory.iter();
+        nodes
+            .map(|memory| memory.fetches.load(Ordering::Relaxed))
+            .sum()
+    }
+
     pub(super) fn stats(&self) -> Vec<NodeStats> {
         let signals = SignalsBlocked::new();
         let stats = |memory: &Wiped<NodeMemory>| NodeStats {

@@ -32,6 +32,9 @@ const MAX_READS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unseeded {
     Wait,
+    /// Waits for sources that may yield later: the system's generator, early in the boot of a machine. Fails if none of them
+    /// can, as where a filter of system calls refuses getrandom(2).
+    WaitForSources,
     Fail,
 }
 
@@ -177,6 +180,43 @@ impl EngineInner {
         }
     }
 
+    /// Reads. Waits for the first seed as long as a source may bring it.
+    #[inline(always)]
+    pub(crate) fn read_or_fail<H: TapHandle, S: Sink>(
+        &self,
+        mut handle: H,
+        mut sink: S,
+    ) -> Result<S::Taken, Error> {
+        match self.read_ready(&mut handle, &mut sink) {
+            Some(taken) => Ok(taken),
+            None => self.read_while_sources_last(handle, sink),
+        }
+    }
+
+    /// Fills `destination`. Waits for the first seed as long as a source may bring it.
+    #[inline(always)]
+    pub(crate) fn fill_or_fail<H: TapHandle>(
+        &self,
+        handle: H,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        if destination.len() > SHORT_BYTES {
+            self.fill_long_or_fail(handle, destination)
+        } else {
+            self.read_or_fail(handle, destination)
+        }
+    }
+
+    /// As [`fill_long`](Self::fill_long).
+    #[inline(never)]
+    fn fill_long_or_fail<H: TapHandle>(
+        &self,
+        handle: H,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        self.read_or_fail(handle, destination)
+    }
+
     /// Not inlined, so that a short read has no call on its hot path, and no registers to keep over one.
     #[inline(never)]
     fn fill_long<H: TapHandle>(&self, handle: H, destination: &mut [u8]) {
@@ -225,6 +265,21 @@ impl EngineInner {
         })
     }
 
+    /// Makes any read. Waits for the first seed as long as a source may bring it.
+    #[cold]
+    #[inline(never)]
+    fn read_while_sources_last<H: TapHandle, S: Sink>(
+        &self,
+        handle: H,
+        sink: S,
+    ) -> Result<S::Taken, Error> {
+        let mut read = Ok(());
+        let taken = sink.fill_by(|destination| {
+            read = self.read_slowly(handle, destination, Unseeded::WaitForSources);
+        });
+        read.map(|()| taken)
+    }
+
     /// Makes any read.
     ///
     /// The functions that it calls are inlined, so that few instructions follow the last fork check: a fork in them, by a
@@ -240,11 +295,21 @@ impl EngineInner {
         self.unless_copied(|handled| {
             loop {
                 match self.read_once(&mut handle, handled, destination) {
-                    Err(Error::NotSeeded) if unseeded == Unseeded::Wait => os::pause(),
+                    Err(Error::NotSeeded) if self.waits(unseeded) => os::pause(),
                     result => return result,
                 }
             }
         })
+    }
+
+    /// Whether a read that found no seed waits for one.
+    #[cold]
+    fn waits(&self, unseeded: Unseeded) -> bool {
+        match unseeded {
+            Unseeded::Wait => true,
+            Unseeded::WaitForSources => self.collector.may_be_seeded(),
+            Unseeded::Fail => false,
+        }
     }
 
     /// A read that node 0 may serve before 128 bits were credited.

@@ -126,6 +126,15 @@ impl SourceEntry {
         self.restart.store(true, Ordering::Relaxed);
     }
 
+    /// Whether a later draw may yield credit.
+    pub(super) fn may_yield_credit(&self) -> bool {
+        let is_forbidden = sandbox::is_prepared() && self.makes_system_calls;
+        let error = decode(self.last_error.load(Ordering::Relaxed));
+        let has_failed = error.is_some_and(|error| error != SourceError::Busy);
+        let is_disabled = self.health() == SourceHealth::Disabled;
+        self.claim.as_256ths() != 0 && !is_forbidden && !has_failed && !is_disabled
+    }
+
     /// Draws once, without a lock: writes raw noise to `destination` and returns its length. `None` if it failed.
     ///
     /// The noise then goes to [`admit`](Self::admit). A panic of the source ends here and counts as an error.
