@@ -129,7 +129,7 @@ fn hold() -> bool {
     let process = if sandbox::is_prepared() {
         u32::MAX
     } else {
-        process_number()
+        process_number().max(1)
     };
     for _ in 0..MAX_LOOKS {
         let holder = FORKING.load(Ordering::Relaxed);

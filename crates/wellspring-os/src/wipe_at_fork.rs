@@ -10,7 +10,7 @@
 //! its parent's taps had in their buffers, it can repeat. `SECURITY.md` says so.
 
 use crate::fork_handlers;
-use crate::os::process_number;
+use crate::os;
 use crate::signals::SignalsBlocked;
 use crate::system::pages;
 use crate::system_calls;
@@ -44,6 +44,11 @@ static PROCESS: AtomicU32 = AtomicU32::new(NONE);
 const NONE: u32 = 0;
 /// A thread of this process wipes now. No process has this number either.
 const WIPING: u32 = u32::MAX;
+
+/// The number of this process. Where a filter refuses it, the same one for all: then a handler alone wipes.
+fn process_number() -> u32 {
+    os::process_number().max(1)
+}
 
 /// How often a thread looks whether another one has wiped. A fork may have left [`WIPING`] without such a thread.
 const MAX_LOOKS: usize = 1 << 20;
