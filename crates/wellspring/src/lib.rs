@@ -43,7 +43,7 @@
 //! How many bytes a number takes, and in what order, may change with a version: for numbers that can be repeated there is
 //! [`pseudo::Stream`].
 //!
-//! Linux 4.14 or later.
+//! Linux 3.17 or later. Before 4.14 a child of a raw clone(2) may repeat a buffer of its parent: see SECURITY.md.
 
 #![forbid(unsafe_code)]
 

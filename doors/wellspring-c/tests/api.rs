@@ -149,6 +149,34 @@ fn behind_a_filter_that_allows_write_and_exit_alone_every_read_goes_on() {
 }
 
 #[test]
+fn the_first_call_of_a_program_takes_no_more_stack_than_is_promised() {
+    const MAX_BYTES: usize = if cfg!(debug_assertions) {
+        16 << 10
+    } else {
+        4 << 10
+    };
+    // Bound at start: else the binding of ws_fill would count too.
+    let Some(program) = compile("stack.c", &["-Wl,-z,now"]) else {
+        return;
+    };
+    for function in [
+        "ws_fill",
+        "long",
+        "ws_u64",
+        "ws_rng_new",
+        "ws_stats",
+        "ws_reseed",
+    ] {
+        let bytes = succeeds(&run(&program, &[function]));
+        println!("{function}: {bytes}");
+        assert!(
+            bytes.trim().parse::<usize>().unwrap() < MAX_BYTES,
+            "{function}: {bytes}"
+        );
+    }
+}
+
+#[test]
 fn no_function_ends_the_process_for_want_of_memory() {
     if let Some(program) = compile("nomem.c", &[]) {
         succeeds(&run(&program, &[]));
@@ -164,6 +192,35 @@ fn the_static_library_links_and_works() {
         succeeds(&output);
         let needed = Command::new("ldd").arg(&program).output().unwrap();
         assert!(!text(&needed).contains("libwellspring"));
+    }
+}
+
+/// As docs/c.md says, for programs with a static library of another Rust compiler.
+#[test]
+fn the_static_library_becomes_one_object_that_keeps_its_names_to_itself() {
+    if !is_installed("ld") || !is_installed("objcopy") || !is_installed("nm") {
+        return;
+    }
+    let folder = scratch("object");
+    let script = "ld -r --force-group-allocation --whole-archive \"$ARCHIVE\" -o wellspring.o && \
+        objcopy --wildcard --keep-global-symbol='ws_*' wellspring.o && nm -g --defined-only wellspring.o";
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(&folder)
+        .env("ARCHIVE", library_folder().join("libwellspring.a"))
+        .output()
+        .unwrap();
+    let symbols = succeeds(&output);
+    let mut names = symbols
+        .lines()
+        .filter_map(|line| line.split_whitespace().last());
+    assert!(symbols.contains("ws_fill"), "{symbols}");
+    assert!(names.all(|name| name.starts_with("ws_")), "{symbols}");
+    let object = folder.join("wellspring.o");
+    // `-ldl` says that the words name the whole library.
+    let words = [object.to_str().unwrap(), "-lgcc_s", "-ldl", "-lm"];
+    if let Some(program) = compile("api.c", &words) {
+        succeeds(&Command::new(&program).output().unwrap());
     }
 }
 
@@ -232,6 +289,17 @@ fn libsodium_gsl_and_mbedtls_draw_on_the_library() {
             "-lm"
         };
         if let Some(program) = compile(source, &[library, more, "-lm"]) {
+            succeeds(&run(&program, &[]));
+        }
+    }
+}
+
+/// As version 4 does.
+#[test]
+fn psa_draws_on_the_library_where_its_generator_is_external() {
+    if has_header("psa/crypto_extra.h") && has_header("mbedtls/ecp.h") {
+        let words = ["-DMBEDTLS_PSA_CRYPTO_EXTERNAL_RNG", "-lmbedcrypto", "-lm"];
+        if let Some(program) = compile("use_mbedtls.c", &words) {
             succeeds(&run(&program, &[]));
         }
     }
