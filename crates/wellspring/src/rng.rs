@@ -64,15 +64,14 @@ impl LocalRng {
         self.engine.inner.fill_or_fail(&mut self.tap, destination)
     }
 
-    /// The same for `N` bytes in registers.
-    ///
-    /// # Errors
-    ///
-    /// Like it.
+    /// Like [`Engine::ready_bytes`].
     #[doc(hidden)]
+    #[must_use]
     #[inline(always)]
-    pub fn bytes_or_fail<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        self.engine.inner.read_or_fail(&mut self.tap, Registers)
+    pub fn ready_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.engine
+            .inner
+            .read_ready(&mut &mut self.tap, &mut Registers)
     }
 
     /// `N` random bytes, as good as those of [`fill`](Self::fill).

@@ -8,6 +8,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use wellspring::Engine;
 use wellspring_os::thread_state::CurrentThread;
+use zeroize::Zeroizing;
 
 /// The engine, after the first read. Of this library alone, so that it is found with one load.
 static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(ptr::null_mut());
@@ -52,19 +53,28 @@ pub(crate) fn refuse(error: wellspring::Error) -> ! {
     panic!("wellspring: {error}")
 }
 
+/// Bytes that are ready, if the engine and the thread are known.
+#[inline(always)]
+fn ready<const N: usize>() -> Option<[u8; N]> {
+    known().and_then(|(engine, thread)| engine.ready_bytes(thread))
+}
+
+/// Any other bytes.
+fn late<const N: usize>() -> Result<[u8; N], wellspring::Error> {
+    let mut bytes = Zeroizing::new([0; N]);
+    first()?.fill_or_fail_with_thread(CurrentThread::find(), &mut *bytes)?;
+    Ok(*bytes)
+}
+
 #[inline(always)]
 fn array<const N: usize>() -> [u8; N] {
     #[cold]
     #[inline(never)]
-    fn array_first<const N: usize>() -> Result<[u8; N], wellspring::Error> {
-        first()?.bytes_or_fail_with_thread(CurrentThread::find())
+    fn array_late<const N: usize>() -> [u8; N] {
+        late().unwrap_or_else(|error| refuse(error))
     }
 
-    let bytes = match known() {
-        Some((engine, thread)) => engine.bytes_or_fail_with_thread(thread),
-        None => array_first(),
-    };
-    bytes.unwrap_or_else(|error| refuse(error))
+    ready().unwrap_or_else(array_late)
 }
 
 /// Gives 16 random bytes and the calling thread to `make`.
@@ -72,15 +82,14 @@ fn array<const N: usize>() -> [u8; N] {
 pub(crate) fn with_random(make: impl Fn([u8; 16], CurrentThread)) -> Result<(), wellspring::Error> {
     #[cold]
     #[inline(never)]
-    fn random_first() -> Result<([u8; 16], CurrentThread), wellspring::Error> {
-        let engine = first()?;
-        let thread = CurrentThread::find();
-        Ok((engine.bytes_or_fail_with_thread(thread)?, thread))
+    fn random_late() -> Result<([u8; 16], CurrentThread), wellspring::Error> {
+        Ok((late()?, CurrentThread::find()))
     }
 
-    let (random, thread) = match known() {
-        Some((engine, thread)) => (engine.bytes_or_fail_with_thread(thread)?, thread),
-        None => random_first()?,
+    let ready = known().and_then(|(engine, thread)| Some((engine.ready_bytes(thread)?, thread)));
+    let (random, thread) = match ready {
+        Some(ready) => ready,
+        None => random_late()?,
     };
     make(random, thread);
     Ok(())

@@ -5,6 +5,7 @@ use crate::fill::refuse;
 use crate::memory::{bytes, drop_placed, give, place};
 use core::ffi::{c_int, c_void};
 use wellspring::{Engine, LocalRng};
+use zeroize::Zeroizing;
 
 // Empty, so that the interface does not depend on what is inside: a pointer to it is one to a `LocalRng`.
 /// A generator that one thread at a time may use. It notices forks and reseeds, takes one page of memory, and is erased
@@ -107,7 +108,19 @@ pub unsafe extern "C" fn ws_rng_below(rng: *mut ws_rng, count: u64) -> u64 {
 
 #[inline(always)]
 fn array<const N: usize>(rng: &mut LocalRng) -> [u8; N] {
-    rng.bytes_or_fail().unwrap_or_else(|error| refuse(error))
+    #[cold]
+    #[inline(never)]
+    fn array_late<const N: usize>(rng: &mut LocalRng) -> [u8; N] {
+        let mut bytes = Zeroizing::new([0; N]);
+        let filled = rng.fill_or_fail(&mut *bytes);
+        filled.unwrap_or_else(|error| refuse(error));
+        *bytes
+    }
+
+    match rng.ready_bytes() {
+        Some(bytes) => bytes,
+        None => array_late(rng),
+    }
 }
 
 /// Returns the generator. A null pointer ends the process, because a function that returns a number cannot return an

@@ -155,18 +155,13 @@ impl Engine {
         self.inner.fill_or_fail(thread, destination)
     }
 
-    /// The same for `N` bytes in registers.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSeeded`].
+    /// `N` ready bytes of the thread's tap, in registers: the hot path alone. If there are none, the caller takes
+    /// [`fill_or_fail_with_thread`](Self::fill_or_fail_with_thread).
     #[doc(hidden)]
+    #[must_use]
     #[inline(always)]
-    pub fn bytes_or_fail_with_thread<const N: usize>(
-        &self,
-        thread: CurrentThread,
-    ) -> Result<[u8; N], Error> {
-        self.inner.read_or_fail(thread, Registers)
+    pub fn ready_bytes<const N: usize>(&self, mut thread: CurrentThread) -> Option<[u8; N]> {
+        self.inner.read_ready(&mut thread, &mut Registers)
     }
 
     /// Like [`try_fill`](Self::try_fill), on a thread that the caller has found.

@@ -180,19 +180,6 @@ impl EngineInner {
         }
     }
 
-    /// Reads. Waits for the first seed as long as a source may bring it.
-    #[inline(always)]
-    pub(crate) fn read_or_fail<H: TapHandle, S: Sink>(
-        &self,
-        mut handle: H,
-        mut sink: S,
-    ) -> Result<S::Taken, Error> {
-        match self.read_ready(&mut handle, &mut sink) {
-            Some(taken) => Ok(taken),
-            None => self.read_while_sources_last(handle, sink),
-        }
-    }
-
     /// Fills `destination`. Waits for the first seed as long as a source may bring it.
     #[inline(always)]
     pub(crate) fn fill_or_fail<H: TapHandle>(
@@ -203,7 +190,19 @@ impl EngineInner {
         if destination.len() > SHORT_BYTES {
             self.fill_long_or_fail(handle, destination)
         } else {
-            self.read_or_fail(handle, destination)
+            self.fill_short_or_fail(handle, destination)
+        }
+    }
+
+    #[inline(always)]
+    fn fill_short_or_fail<H: TapHandle>(
+        &self,
+        mut handle: H,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        match self.read_ready(&mut handle, &mut &mut *destination) {
+            Some(()) => Ok(()),
+            None => self.read_slowly(handle, destination, Unseeded::WaitForSources),
         }
     }
 
@@ -214,7 +213,7 @@ impl EngineInner {
         handle: H,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        self.read_or_fail(handle, destination)
+        self.fill_short_or_fail(handle, destination)
     }
 
     /// Not inlined, so that a short read has no call on its hot path, and no registers to keep over one.
@@ -242,7 +241,7 @@ impl EngineInner {
     /// The words are compared after the bytes were taken, with the sum that was handled before the tap was made current: so a
     /// copy that is made during the read is noticed too, also if another thread has handled it by then.
     #[inline(always)]
-    pub(super) fn read_ready<H: TapHandle, S: Sink>(
+    pub(crate) fn read_ready<H: TapHandle, S: Sink>(
         &self,
         handle: &mut H,
         sink: &mut S,
@@ -263,21 +262,6 @@ impl EngineInner {
                 panic!("wellspring: {error}");
             }
         })
-    }
-
-    /// Makes any read. Waits for the first seed as long as a source may bring it.
-    #[cold]
-    #[inline(never)]
-    fn read_while_sources_last<H: TapHandle, S: Sink>(
-        &self,
-        handle: H,
-        sink: S,
-    ) -> Result<S::Taken, Error> {
-        let mut read = Ok(());
-        let taken = sink.fill_by(|destination| {
-            read = self.read_slowly(handle, destination, Unseeded::WaitForSources);
-        });
-        read.map(|()| taken)
     }
 
     /// Makes any read.
