@@ -48,10 +48,25 @@ uninstall() {
     done
 }
 
+# Has the loader know the library, or forget it: it looks into a list, which ldconfig makes of its folders. Only root may, and
+# with a DESTDIR the files are not in their place yet.
+tell_loader() {
+    library=$prefix/$lib/libwellspring.so.0
+    PATH=$PATH:/usr/sbin:/sbin
+    # musl's loader has no list.
+    command -v ldconfig > /dev/null || return 0
+    if [ -n "$root" ] || [ "$(id -u)" != 0 ]; then
+        echo "next, as root, so that programs find $library: ldconfig"
+    elif ldconfig && [ -e "$library" ] && ! ldconfig -p | grep -qF "$library"; then
+        echo "next: $prefix/$lib is no folder of the loader; name it in a file of /etc/ld.so.conf.d, and run ldconfig"
+    fi
+}
+
 if [ "$task" = uninstall ]; then
     [ -f "$manifest" ] || { echo "there is no $manifest" >&2; exit 1; }
     stop_units
     uninstall
+    if [ "$built" != bin ] && [ -z "$root" ] && [ "$(id -u)" = 0 ]; then tell_loader; fi
     # systemd forgets the units.
     if [ -z "$root" ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
     exit
@@ -149,3 +164,4 @@ while IFS= read -r file; do
 done < "$stage.files"
 trap 'rm -rf "$work"' EXIT
 echo "$(wc -l < "$stage.files") files below $root$prefix"
+if [ "$built" != bin ]; then tell_loader; fi

@@ -24,8 +24,11 @@ pub const MAX_CPUS: usize = 4096;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
+    /// Empty for one node without a number.
     system_nodes: Vec<Option<u32>>,
+    /// Empty for one node.
     node_of_cpu: Vec<u16>,
+    cpus: usize,
 }
 
 /// A node as the system describes it.
@@ -42,12 +45,13 @@ pub struct SystemNode {
 }
 
 impl Topology {
-    /// One node that serves every CPU, as on most machines.
+    /// One node that serves every CPU, as on most machines. Allocates nothing.
     #[must_use]
     pub fn single(cpus: usize) -> Self {
         Self {
-            system_nodes: alloc::vec![None],
-            node_of_cpu: alloc::vec![0; cpus.clamp(1, MAX_CPUS)],
+            system_nodes: Vec::new(),
+            node_of_cpu: Vec::new(),
+            cpus: cpus.clamp(1, MAX_CPUS),
         }
     }
 
@@ -63,7 +67,11 @@ impl Topology {
         if cpus < nodes || cpus > MAX_CPUS {
             return Err(TopologyError::Cpus);
         }
+        if nodes == 1 {
+            return Ok(Self::single(cpus));
+        }
         Ok(Self {
+            cpus,
             system_nodes: alloc::vec![None; nodes],
             node_of_cpu: (0..cpus).map(|cpu| (cpu * nodes / cpus) as u16).collect(),
         })
@@ -74,17 +82,23 @@ impl Topology {
     ///
     /// # Errors
     ///
-    /// When no node has CPUs and memory, or there are too many of either.
+    /// When no node has CPUs and memory, or there are too many of either; [`TopologyError::Memory`].
     #[inline]
     pub fn from_system(nodes: &[SystemNode]) -> Result<Self, TopologyError> {
+        let no_memory = |_| TopologyError::Memory;
         let mut system_nodes = Vec::new();
+        let reserved = system_nodes.try_reserve_exact(nodes.len());
+        reserved.map_err(no_memory)?;
         for node in nodes.iter().filter(|node| node.serves()) {
             system_nodes.push(Some(node.number));
         }
         if system_nodes.is_empty() || system_nodes.len() > MAX_NODES {
             return Err(TopologyError::Nodes);
         }
-        let mut node_of_cpu = alloc::vec![0; MAX_CPUS];
+        let mut node_of_cpu = Vec::new();
+        let reserved = node_of_cpu.try_reserve_exact(MAX_CPUS);
+        reserved.map_err(no_memory)?;
+        node_of_cpu.resize(MAX_CPUS, 0);
         let mut cpus = 0;
         for node in nodes {
             let nearest = nearest(node, nodes) as u16;
@@ -95,6 +109,7 @@ impl Topology {
         }
         node_of_cpu.truncate(cpus);
         Ok(Self {
+            cpus,
             system_nodes,
             node_of_cpu,
         })
@@ -103,20 +118,21 @@ impl Topology {
     /// The number of nodes, at least 1.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.system_nodes.len()
+        self.system_nodes.len().max(1)
     }
 
     /// The number of CPUs described, at least 1.
     #[must_use]
     pub fn cpus(&self) -> usize {
-        self.node_of_cpu.len()
+        self.cpus
     }
 
     /// The node that serves `cpu`. CPUs beyond the description (added later, or more than a given
     /// description says) wrap around.
     #[must_use]
     pub fn node_of(&self, cpu: usize) -> usize {
-        usize::from(self.node_of_cpu[cpu % self.node_of_cpu.len()])
+        let node = self.node_of_cpu.get(cpu % self.cpus);
+        node.map_or(0, |&node| usize::from(node))
     }
 
     /// The number that the system knows `node` by, for placing memory; `None` for given descriptions.
@@ -162,6 +178,8 @@ pub enum TopologyError {
     Nodes,
     /// The number of CPUs is below that of nodes or above 4096.
     Cpus,
+    /// There is no memory for the list of CPUs.
+    Memory,
 }
 
 impl fmt::Display for TopologyError {
@@ -170,6 +188,7 @@ impl fmt::Display for TopologyError {
             TopologyError::Form => "expected nodes=N,cpus=M",
             TopologyError::Nodes => "expected 1 to 64 nodes",
             TopologyError::Cpus => "expected at least as many CPUs as nodes, and at most 4096",
+            TopologyError::Memory => "out of memory",
         })
     }
 }

@@ -26,7 +26,7 @@
 //!
 //! # Panics
 //!
-//! The first call panics if the system has no memory that a child process would find wiped (Linux before 4.14).
+//! The first call panics if the system has no memory for an engine.
 
 #![deny(unsafe_code)]
 

@@ -217,7 +217,7 @@ pub fn start(path: &CStr) -> Option<&'static DoorCounters> {
         return None;
     }
     // Several threads may load the provider at once.
-    COUNTERS.set(DoorCounters::open(path).ok()?)
+    COUNTERS.set(DoorCounters::open(path).ok()?).ok()?
 }
 
 /// Counts a call that returned this many bytes, if [`start`] found a page.

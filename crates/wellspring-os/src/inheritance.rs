@@ -10,16 +10,16 @@
 //! - Signals are blocked for that time, so no handler forks within a fork.
 //! - clone(2), vfork(2) and posix_spawn(3) run none of this code: such a child gets no secret.
 
+use crate::fork_handlers;
 use crate::lock::Lock;
-use crate::memory::{Wiped, erase};
-use crate::once_box::OnceRef;
+use crate::memory::{MemoryError, Wiped, erase};
+use crate::once_box::OnceBox;
 use crate::os::{self, process_number};
 use crate::sandbox;
 use crate::signals::SignalsBlocked;
-use crate::system::fork;
 use crate::zeroed::Zeroed;
 use core::cell::{Cell, UnsafeCell};
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// The size of the secret, in bytes.
 pub const SECRET_BYTES: usize = 32;
@@ -56,8 +56,7 @@ struct Registered {
     inherited: Wiped<Lock<Inherited>>,
 }
 
-static REGISTERED: OnceRef<Registered> = OnceRef::new();
-static IS_REGISTERING: AtomicBool = AtomicBool::new(false);
+static REGISTERED: OnceBox<Registered> = OnceBox::new();
 
 /// The lock: the number of this process while one of its threads forks, else 0. The number of another process was
 /// copied by a fork, and counts as 0.
@@ -86,21 +85,22 @@ thread_local! {
 
 /// From now on every fork(3) gives the child a secret that `draw` writes. Only the first call has an effect.
 ///
-/// `draw` runs in the parent, on the thread that forks, with signals blocked; it must neither fork nor wait. If the
-/// system has no memory for the secret, children get none.
+/// `draw` runs in the parent, on the thread that forks, with signals blocked; it must neither fork nor wait.
+///
+/// # Errors
+///
+/// The system has no memory for the secret: a later call tries again. If libc alone has none, for its list of handlers,
+/// children get no secret.
 #[inline(never)]
-pub fn register(draw: Draw) {
-    if IS_REGISTERING.swap(true, Ordering::Relaxed) {
-        return;
+pub fn register(draw: Draw) -> Result<(), MemoryError> {
+    // Miri knows no fork.
+    if cfg!(miri) || REGISTERED.get().is_some() {
+        return Ok(());
     }
-    let Ok(inherited) = Wiped::new(None) else {
-        return;
-    };
-    if cfg!(miri) {
-        return; // It knows no fork.
-    }
-    REGISTERED.set(Box::leak(Box::new(Registered { draw, inherited })));
-    fork::at_fork(before, in_parent, in_child);
+    let inherited = Wiped::new(None)?;
+    REGISTERED.set(Registered { draw, inherited })?;
+    fork_handlers::register();
+    Ok(())
 }
 
 /// Runs `work` on the secret that this process got from its parent. Returns `None` if it got none.
@@ -125,7 +125,12 @@ impl OnItsWay {
 /// Takes [`FORKING`], after the end of another thread's fork. Returns `false` if that did not end in about a second:
 /// then this thread forks without a secret.
 fn hold() -> bool {
-    let process = process_number();
+    // In a sandbox without its number: it is for children that ran no handler.
+    let process = if sandbox::is_prepared() {
+        u32::MAX
+    } else {
+        process_number().max(1)
+    };
     for _ in 0..MAX_LOOKS {
         let holder = FORKING.load(Ordering::Relaxed);
         if holder != process {
@@ -145,22 +150,23 @@ fn hold() -> bool {
 }
 
 /// Runs before a fork, in the parent: takes the lock and draws the secret.
-extern "C" fn before() {
+pub(crate) fn before_fork() {
+    let Some(registered) = REGISTERED.get() else {
+        return;
+    };
     let signals = SignalsBlocked::new();
     if !hold() {
         return;
     }
     HOLDS.set(true);
     ON_ITS_WAY.signals.set(Some(signals));
-    if let Some(registered) = REGISTERED.get() {
-        // SAFETY: this thread holds `FORKING`.
-        let drawn = (registered.draw)(unsafe { &mut *ON_ITS_WAY.secret.get() });
-        ON_ITS_WAY.is_there.set(drawn);
-    }
+    // SAFETY: this thread holds `FORKING`.
+    let drawn = (registered.draw)(unsafe { &mut *ON_ITS_WAY.secret.get() });
+    ON_ITS_WAY.is_there.set(drawn);
 }
 
 /// Runs in the parent after a fork, also after one that failed: erases the secret and releases the lock.
-extern "C" fn in_parent() {
+pub(crate) fn in_parent() {
     if HOLDS.replace(false) {
         ON_ITS_WAY.erase();
         end();
@@ -169,13 +175,15 @@ extern "C" fn in_parent() {
 
 /// Runs in the child after a fork: moves the secret to wiped memory, and erases the copy. A secret that another thread
 /// had drawn for its own child is erased as well.
-extern "C" fn in_child() {
+pub(crate) fn in_child() {
     let is_ours = HOLDS.replace(false);
     if is_ours
         && ON_ITS_WAY.is_there.get()
         && let Some(registered) = REGISTERED.get()
     {
-        registered.inherited.lock_pages();
+        if !sandbox::is_prepared() {
+            registered.inherited.lock_pages();
+        }
         let signals = SignalsBlocked::new();
         let mut inherited = registered.inherited.lock(&signals);
         // SAFETY: the child has no other thread.

@@ -14,6 +14,8 @@
 //! fork_stamp    a number that a fork changes
 //! thread_words  four words per thread without a secret, which no child and no handler repeats
 //! inheritance   a secret that fork(3) takes from a parent to its child
+//! fork_handlers what fork(3) calls
+//! wipe_at_fork  wipes the memory of a child where the kernel does not
 //! sandbox       reads without a system call
 //! system_calls  whether this process may still make them
 //! vdso          getrandom without a system call
@@ -26,6 +28,7 @@
 //! kernel_module the seeds of the kernel module
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
+//! shared        a value with several owners
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
 //! os_error      the error for the operating system's numbers
 //! cpu           cycle counter, the processor's random numbers
@@ -34,12 +37,13 @@
 //!
 //! # Systems
 //!
-//! All above is written once, on top of a folder for each system: `linux` (4.14 or later), `portable/unix` (macOS, the
+//! All above is written once, on top of a folder for each system: `linux` (3.17 or later), `portable/unix` (macOS, the
 //! BSDs) and `portable/windows`. Each has the same modules, which keep this contract:
 //!
 //! - `pages`: `map` gives zeroed memory that a child finds zeroed, and that is in no core dump where the system can leave it
 //!   out. Pages that `lock` and `lock_when_touched` lock are not swapped out; else they return `false`. `look_for_fork`,
-//!   where no kernel zeroes, finds a child that nothing has wiped. `prefer_node` is a wish.
+//!   where no kernel zeroes, finds a child that nothing has wiped, and `in_child` wipes in a handler of fork(3).
+//!   `prefer_node` is a wish.
 //! - `signal_mask`: between `block_all` and `restore` no signal handler runs on the thread.
 //! - `futex`: `wait` returns after a while, also for no reason; `wake_one` may do nothing.
 //! - `threads`: the `number` of a thread, or 0. `is_gone` is true only if it is certain. After `order_all` every thread sees
@@ -61,9 +65,9 @@
 //!
 //! # Fork
 //!
-//! Every state is in memory that a child finds zeroed. Linux (`MADV_WIPEONFORK`) and the BSDs (`INHERIT_ZERO`) do so for
-//! every kind of fork: fork(3), a raw clone(2), a fork in a signal handler. macOS has no such memory; there a handler of
-//! fork(3) wipes it. So zeroed memory must be a valid state, one that was never
+//! Every state is in memory that a child finds zeroed. Linux (`MADV_WIPEONFORK`, from 4.14 on) and the BSDs
+//! (`INHERIT_ZERO`) do so for every kind of fork: fork(3), a raw clone(2), a fork in a signal handler. Where the system has
+//! no such memory (macOS, gVisor), a handler of fork(3) wipes it. So zeroed memory must be a valid state, one that was never
 //! used. [`zeroed::Zeroed`] says so for a type; [`lock::Lock`] and [`thread_state::ThreadStates`] need it.
 //!
 //! # Miri
@@ -115,6 +119,7 @@ cfg_if! {
         #[cfg(unix)]
         pub mod descriptor;
         mod file_fault;
+        mod fork_handlers;
         pub mod fork_stamp;
         pub mod inheritance;
         pub mod lock;
@@ -124,6 +129,7 @@ cfg_if! {
         pub mod os_error;
         pub mod owned;
         pub mod sandbox;
+        pub mod shared;
         pub mod signals;
         mod slots;
         pub mod stack;
@@ -148,5 +154,12 @@ cfg_if! {
         pub mod repeat;
         #[cfg(target_os = "linux")]
         pub mod vsock;
+        // On Linux where the kernel does not wipe.
+        #[cfg(any(
+            all(target_os = "linux", not(wellspring_test_portable)),
+            target_vendor = "apple",
+            wellspring_test_at_fork
+        ))]
+        mod wipe_at_fork;
     }
 }

@@ -2,23 +2,64 @@
 
 use crate::system::pages;
 use crate::zeroed::{Zeroed, assert_zeroed};
+use core::alloc::Layout;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
+use std::alloc::alloc;
 
-/// The system gave no memory that a child process finds wiped: none is left, or the kernel is older than 4.14.
+/// The system gave no memory, or none that a child process finds wiped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryError;
 
 impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no memory that is wiped on fork (out of memory, or Linux before 4.14)")
+        f.write_str("out of memory")
     }
 }
 
 impl core::error::Error for MemoryError {}
+
+/// Moves a value to the heap. `Box::new` would end the process where there is no memory.
+///
+/// # Errors
+///
+/// There is no memory.
+pub fn try_box<T>(value: T) -> Result<Box<T>, MemoryError> {
+    const { assert!(size_of::<T>() > 0) };
+    // SAFETY: the size is not zero.
+    let place: *mut T = unsafe { alloc(Layout::new::<T>()) }.cast();
+    if place.is_null() {
+        return Err(MemoryError);
+    }
+    // SAFETY: fresh memory of the right layout, allocated as a `Box` does.
+    Ok(unsafe {
+        place.write(value);
+        Box::from_raw(place)
+    })
+}
+
+/// An empty vector with room for `capacity` values.
+///
+/// # Errors
+///
+/// There is no memory.
+pub fn try_vec<T>(capacity: usize) -> Result<Vec<T>, MemoryError> {
+    let mut values = Vec::new();
+    values
+        .try_reserve_exact(capacity)
+        .map_err(|_| MemoryError)?;
+    Ok(values)
+}
+
+/// Whether a child finds secret memory wiped because the kernel wipes it, in every kind of fork; else a handler of fork(3)
+/// does it. Known once the process has such memory.
+#[must_use]
+pub fn is_wiped_by_kernel() -> bool {
+    pages::is_wiped_by_kernel()
+}
 
 /// Bytes of [`Wiped`] memory that the system refused to lock.
 static UNLOCKED_BYTES: AtomicUsize = AtomicUsize::new(0);

@@ -1,5 +1,6 @@
 //! A value made once for a process, without a lock; a reference that is set later.
 
+use crate::memory::{MemoryError, try_box};
 use crate::signals::SignalsBlocked;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -27,56 +28,42 @@ impl<T: Send + Sync> OnceBox<T> {
     }
 
     /// The value, made by `make` if there is none. It is never dropped.
-    #[inline(always)]
-    pub fn get_or_init(&self, make: fn() -> T) -> &'static T {
-        match self.get() {
-            Some(value) => value,
-            None => self.make(make),
-        }
-    }
-
-    /// The same with a `make` that may fail; then there is no value, and the next caller tries again.
     ///
     /// # Errors
     ///
-    /// That of `make`.
+    /// That of `make`, or that there is no memory for the value; then the next caller tries again.
     #[inline(always)]
-    pub fn get_or_try_init<E>(&self, make: fn() -> Result<T, E>) -> Result<&'static T, E> {
-        // SAFETY: as in `get_or_init`.
-        match unsafe { self.0.load(Ordering::Acquire).as_ref() } {
+    pub fn get_or_try_init<E: From<MemoryError>>(
+        &self,
+        make: fn() -> Result<T, E>,
+    ) -> Result<&'static T, E> {
+        match self.get() {
             Some(value) => Ok(value),
             None => self.try_make(make),
         }
     }
 
     /// Keeps this value, if there is none yet. Returns `None`, and drops this one, if there is one.
-    pub fn set(&self, value: T) -> Option<&'static T> {
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the value.
+    pub fn set(&self, value: T) -> Result<Option<&'static T>, MemoryError> {
         let _signals = SignalsBlocked::new();
-        self.publish(value).ok()
+        Ok(self.publish(value)?.ok())
     }
 
     #[cold]
     #[inline(never)]
-    fn try_make<E>(&self, make: fn() -> Result<T, E>) -> Result<&'static T, E> {
+    fn try_make<E: From<MemoryError>>(&self, make: fn() -> Result<T, E>) -> Result<&'static T, E> {
         let _signals = SignalsBlocked::new();
-        make().map(|value| self.first(value))
+        let published = self.publish(make()?)?;
+        Ok(published.unwrap_or_else(|faster| faster))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn make(&self, make: fn() -> T) -> &'static T {
-        let _signals = SignalsBlocked::new();
-        self.first(make())
-    }
-
-    /// This value, or that of a thread that was faster.
-    fn first(&self, value: T) -> &'static T {
-        self.publish(value).unwrap_or_else(|faster| faster)
-    }
-
-    /// Keeps the value, unless another thread was faster: then the error is that thread's.
-    fn publish(&self, value: T) -> Result<&'static T, &'static T> {
-        let mine = Box::into_raw(Box::new(value));
+    /// Keeps the value, unless another thread was faster: then the inner error is that thread's.
+    fn publish(&self, value: T) -> Result<Result<&'static T, &'static T>, MemoryError> {
+        let mine = Box::into_raw(try_box(value)?);
         let null = ptr::null_mut();
         let published = self
             .0
@@ -86,7 +73,7 @@ impl<T: Send + Sync> OnceBox<T> {
             drop(unsafe { Box::from_raw(mine) });
         }
         // SAFETY: published, so neither is ever freed or changed.
-        unsafe { published.map(|_| &*mine).map_err(|faster| &*faster) }
+        Ok(unsafe { published.map(|_| &*mine).map_err(|faster| &*faster) })
     }
 }
 
@@ -137,7 +124,11 @@ mod tests {
     fn every_thread_gets_the_same_value() {
         static MADE: AtomicU32 = AtomicU32::new(0);
         static ONCE: OnceBox<u32> = OnceBox::new();
-        let get = || *ONCE.get_or_init(|| MADE.fetch_add(1, Ordering::Relaxed));
+        let get = || {
+            let made: Result<_, MemoryError> =
+                ONCE.get_or_try_init(|| Ok(MADE.fetch_add(1, Ordering::Relaxed)));
+            *made.unwrap()
+        };
         let values: Vec<u32> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(get)).collect();
             threads
@@ -152,8 +143,8 @@ mod tests {
     fn the_first_value_stays_and_a_later_one_is_dropped() {
         static ONCE: OnceBox<Arc<u32>> = OnceBox::new();
         let (first, second) = (Arc::new(1), Arc::new(2));
-        assert_eq!(ONCE.set(first.clone()), Some(&first));
-        assert_eq!(ONCE.set(second.clone()), None);
+        assert_eq!(ONCE.set(first.clone()), Ok(Some(&first)));
+        assert_eq!(ONCE.set(second.clone()), Ok(None));
         assert_eq!(ONCE.get(), Some(&first));
         assert_eq!(Arc::strong_count(&second), 1);
     }
@@ -174,11 +165,11 @@ mod tests {
         static ONCE: OnceBox<u32> = OnceBox::new();
         let get = || {
             ONCE.get_or_try_init(|| match TRIES.fetch_add(1, Ordering::Relaxed) {
-                0 => Err("no memory"),
+                0 => Err(MemoryError),
                 tries => Ok(tries),
             })
         };
-        assert_eq!(get(), Err("no memory"));
+        assert_eq!(get(), Err(MemoryError));
         assert_eq!(get(), Ok(&1));
         assert_eq!(get(), Ok(&1));
     }

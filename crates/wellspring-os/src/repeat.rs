@@ -115,7 +115,8 @@ pub fn start(path: &CStr, library: Library) -> Result<(), OsError> {
         process,
     };
     // Several threads may load the provider at once, and two handlers would number a child twice.
-    if STREAMS.set(streams).is_some() {
+    let set = STREAMS.set(streams);
+    if set.map_err(|_| OsError::new(libc::ENOMEM))?.is_some() {
         fork::at_fork(before_fork, after_fork, in_child);
     }
     Ok(())

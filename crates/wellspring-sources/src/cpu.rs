@@ -34,6 +34,15 @@ const TRIES: usize = 10;
 const SAMPLE_WORDS: usize = 1;
 
 impl Cpu {
+    /// Not tested yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            self_test: AtomicU8::new(UNTESTED),
+            last: AtomicU64::new(0),
+        }
+    }
+
     fn instruction() -> Option<Instruction> {
         let both = [Instruction::Seed, Instruction::Number];
         both.into_iter()

@@ -24,9 +24,10 @@ impl Source for Os {
     }
 
     fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+        const EINTR: i32 = 4;
         const EAGAIN: i32 = 11;
         os_random(destination).map_err(|error| match error.number() {
-            EAGAIN => SourceError::Busy,
+            EINTR | EAGAIN => SourceError::Busy,
             number => SourceError::System(number),
         })
     }

@@ -10,7 +10,7 @@ use wellspring_os::memory::MemoryError;
 pub enum Error {
     /// Less than 128 bits of credited noise came so far, and the call does not wait.
     NotSeeded,
-    /// The system has no memory that a child process would find wiped: it is out of memory, or is Linux before 4.14.
+    /// The system has no memory for it.
     Memory,
     /// More sources than the 16 that an engine takes.
     TooManySources,
@@ -28,9 +28,7 @@ impl fmt::Display for Error {
             Error::NotSeeded => {
                 "not seeded yet: the sources have yielded less than 128 bits of credited noise"
             }
-            Error::Memory => {
-                "no memory that is wiped on fork (out of memory, or Linux before 4.14)"
-            }
+            Error::Memory => "out of memory",
             Error::TooManySources => "more than 16 sources",
             Error::Thread => "no thread for a harvester (too many threads or open files)",
             Error::SourceReadsEngine => "a source reads the engine that draws on it",

@@ -30,31 +30,31 @@ impl Engine {
     ///
     /// # Panics
     ///
-    /// If the system has no memory that a child process would find wiped. All functions that read from the engine
-    /// panic in the same case.
+    /// If the system has no memory for it. All functions that read from the engine panic in the same case.
     #[must_use]
     #[inline(always)]
     pub fn process() -> &'static Engine {
-        ENGINE.get_or_init(|| {
-            inheritance::register(draw_for_child);
-            match Engine::builder().build() {
-                Ok(engine) => engine,
-                Err(error) => panic!("wellspring: {error}"),
-            }
-        })
+        /// Apart, for the sake of programs that have many reads.
+        #[cold]
+        #[inline(never)]
+        fn refused(error: Error) -> ! {
+            panic!("wellspring: {error}")
+        }
+
+        Self::try_process().unwrap_or_else(|error| refused(error))
     }
 
     /// The engine of the process, like [`process`](Self::process), for callers who must not panic.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] if the system has no memory that a child process would find wiped. A later call tries again.
-    ///
-    /// An engine that is made here registers no handler with fork(3), since libc takes a lock for that, which a caller
-    /// in a signal handler may hold. So it does not seed the children of this process.
+    /// [`Error::Memory`] if the system has no memory for it. A later call tries again.
     #[inline(always)]
     pub fn try_process() -> Result<&'static Engine, Error> {
-        ENGINE.get_or_try_init(|| Engine::builder().build())
+        ENGINE.get_or_try_init(|| {
+            inheritance::register(draw_for_child)?;
+            Engine::builder().build()
+        })
     }
 }
 

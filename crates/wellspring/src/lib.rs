@@ -43,7 +43,7 @@
 //! How many bytes a number takes, and in what order, may change with a version: for numbers that can be repeated there is
 //! [`pseudo::Stream`].
 //!
-//! Linux 4.14 or later.
+//! Linux 3.17 or later. Before 4.14 a child of a raw clone(2) may repeat a buffer of its parent: see SECURITY.md.
 
 #![forbid(unsafe_code)]
 
@@ -63,6 +63,8 @@ mod rng;
 pub mod seed_file;
 mod topology_linux;
 
+#[doc(hidden)]
+pub use engine::Totals;
 pub use engine::{
     Engine, EngineBuilder, Harvester, HarvesterStats, NodeStats, Phase, PoolStats, SourceStats,
     Stats,
@@ -73,6 +75,8 @@ pub use global::{
 };
 pub use mode::{Mode, UnknownMode};
 pub use numbers::Integer;
+#[doc(hidden)]
+pub use numbers::u64_from_words;
 pub use random::{Random, random};
 pub use rng::{LocalRng, ThreadRng, below, bool, choose, f64, range, rng, shuffle, u16, u32, u64};
 pub use wellspring_core::health::SourceHealth;

@@ -37,17 +37,24 @@ mod sealed {
 /// `2^bits % count` words are rejected, those with the smallest low halves. The division that finds this number runs
 /// only where the low half is below `count`.
 macro_rules! lemire {
-    ($name:ident, $word:ty, $double:ty, $draw:ident) => {
+    ($name:ident, $visibility:vis $up_to:ident, $word:ty, $double:ty, $draw:ident) => {
         #[inline]
         fn $name<R: Rng>(rng: &mut R, last: $word) -> $word {
+            $up_to(last, || rng.$draw())
+        }
+
+        /// One of `0..=last`, each equally likely, from uniform words.
+        #[doc(hidden)]
+        #[inline]
+        $visibility fn $up_to(last: $word, mut draw: impl FnMut() -> $word) -> $word {
             let Some(count) = last.checked_add(1) else {
-                return rng.$draw();
+                return draw();
             };
-            let mut product = <$double>::from(rng.$draw()) * <$double>::from(count);
+            let mut product = <$double>::from(draw()) * <$double>::from(count);
             if (product as $word) < count {
                 let rejected = count.wrapping_neg() % count;
                 while (product as $word) < rejected {
-                    product = <$double>::from(rng.$draw()) * <$double>::from(count);
+                    product = <$double>::from(draw()) * <$double>::from(count);
                 }
             }
             (product >> <$word>::BITS) as $word
@@ -55,8 +62,8 @@ macro_rules! lemire {
     };
 }
 
-lemire!(up_to_u32, u32, u64, next_u32);
-lemire!(up_to_u64, u64, u128, next_u64);
+lemire!(up_to_u32, u32_from_words, u32, u64, next_u32);
+lemire!(up_to_u64, pub u64_from_words, u64, u128, next_u64);
 
 /// One of `0..=last`, each equally likely. Beyond 64 bits, numbers of the bits of `last` are drawn until one fits: two
 /// draws at most in the mean.

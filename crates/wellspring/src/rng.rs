@@ -53,6 +53,27 @@ impl LocalRng {
         self.engine.inner.try_fill(&mut self.tap, destination)
     }
 
+    /// Like [`Engine::fill_or_fail_with_thread`].
+    ///
+    /// # Errors
+    ///
+    /// Like it.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn fill_or_fail(&mut self, destination: &mut [u8]) -> Result<(), Error> {
+        self.engine.inner.fill_or_fail(&mut self.tap, destination)
+    }
+
+    /// Like [`Engine::ready_bytes`].
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    pub fn ready_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.engine
+            .inner
+            .read_ready(&mut &mut self.tap, &mut Registers)
+    }
+
     /// `N` random bytes, as good as those of [`fill`](Self::fill).
     #[must_use]
     #[inline]

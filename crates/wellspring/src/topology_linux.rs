@@ -1,6 +1,9 @@
 //! The nodes and CPUs of this machine, from sysfs.
 
-use wellspring_core::topology::{MAX_CPUS, SystemNode, Topology};
+use crate::error::Error;
+use core::fmt::{self, Write};
+use wellspring_core::topology::{MAX_CPUS, SystemNode, Topology, TopologyError};
+use wellspring_os::memory::{MemoryError, try_vec};
 use wellspring_os::os::{self, read_file};
 
 const SYSTEM: &str = "/sys/devices/system";
@@ -8,66 +11,139 @@ const SYSTEM: &str = "/sys/devices/system";
 /// The length of the longest file: 64 distances, or the CPUs of a machine that has every third of 4096.
 const MAX_FILE_BYTES: usize = 8192;
 
+/// The reason why there is no description of the machine.
+#[derive(Debug, PartialEq, Eq)]
+enum Fault {
+    /// The system does not say.
+    Absent,
+    /// There is no memory to read it. The next caller may have better luck.
+    Memory,
+}
+
+impl From<MemoryError> for Fault {
+    fn from(_: MemoryError) -> Self {
+        Self::Memory
+    }
+}
+
+impl From<TopologyError> for Fault {
+    fn from(error: TopologyError) -> Self {
+        match error {
+            TopologyError::Memory => Self::Memory,
+            _ => Self::Absent,
+        }
+    }
+}
+
+/// What `found` has, or what stands in for it where the system does not say.
+fn or<T>(found: Result<T, Fault>, otherwise: impl FnOnce() -> T) -> Result<T, Fault> {
+    match found {
+        Err(Fault::Absent) => Ok(otherwise()),
+        found => found,
+    }
+}
+
 /// The nodes and CPUs of this machine, or one node if the system does not say.
+///
+/// # Errors
+///
+/// [`Error::Memory`].
 #[inline(never)]
-pub(crate) fn topology() -> Topology {
-    topology_in(SYSTEM).unwrap_or_else(|| Topology::single(cpus()))
+pub(crate) fn topology() -> Result<Topology, Error> {
+    match topology_in(SYSTEM) {
+        Ok(topology) => Ok(topology),
+        Err(Fault::Absent) => Ok(Topology::single(cpus()?)),
+        Err(Fault::Memory) => Err(Error::Memory),
+    }
 }
 
 /// The number of CPUs that this machine can have.
-pub(crate) fn cpus() -> usize {
-    let possible = list(SYSTEM, "cpu/possible");
-    last_cpu(&possible.unwrap_or_default()).unwrap_or_else(os::cpu_count)
+///
+/// # Errors
+///
+/// [`Error::Memory`].
+pub(crate) fn cpus() -> Result<usize, Error> {
+    let possible = list(SYSTEM, format_args!("cpu/possible"));
+    let last = possible.and_then(|cpus| last_cpu(&cpus));
+    or(last, os::cpu_count).map_err(|_| Error::Memory)
 }
 
 /// The topology that a directory in the form of `/sys/devices/system` describes.
-fn topology_in(folder: &str) -> Option<Topology> {
-    let numbers = list(folder, "node/online")?;
+fn topology_in(folder: &str) -> Result<Topology, Fault> {
+    let numbers = list(folder, format_args!("node/online"))?;
     if let [only] = numbers[..] {
         // Most machines have one node. The first read of a process is not slowed by more files.
-        let cpus = list(folder, &format!("node/node{only}/cpulist"))?;
+        let cpus = list(folder, format_args!("node/node{only}/cpulist"))?;
         return last_cpu(&cpus).map(Topology::single);
     }
-    let with_memory = list(folder, "node/has_memory").unwrap_or_else(|| numbers.clone());
-    let mut nodes = Vec::new();
+    let with_memory = match list(folder, format_args!("node/has_memory")) {
+        Err(Fault::Absent) => None,
+        found => Some(found?),
+    };
+    let with_memory = with_memory.as_ref().unwrap_or(&numbers);
+    let mut nodes = try_vec(numbers.len())?;
     for &number in &numbers {
-        let of_node = |file| list(folder, &format!("node/node{number}/{file}"));
+        let of_node = |file| {
+            let found = list(folder, format_args!("node/node{number}/{file}"));
+            or(found, Vec::new)
+        };
         nodes.push(SystemNode {
             number,
-            cpus: of_node("cpulist").unwrap_or_default(),
+            cpus: of_node("cpulist")?,
             has_memory: with_memory.binary_search(&number).is_ok(),
-            distances: of_node("distance").unwrap_or_default(),
+            distances: of_node("distance")?,
         });
     }
-    Topology::from_system(&nodes).ok()
+    Ok(Topology::from_system(&nodes)?)
+}
+
+/// Text on the heap, up to its capacity.
+struct Text(Vec<u8>);
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let has_room = self.0.capacity() - self.0.len() >= text.len();
+        has_room
+            .then(|| self.0.extend_from_slice(text.as_bytes()))
+            .ok_or(fmt::Error)
+    }
 }
 
 /// The numbers in a file of the directory.
-fn list(folder: &str, file: &str) -> Option<Vec<u32>> {
+fn list(folder: &str, file: fmt::Arguments<'_>) -> Result<Vec<u32>, Fault> {
+    const MAX_NAME_BYTES: usize = 64;
+    let mut path = Text(try_vec(folder.len() + MAX_NAME_BYTES)?);
+    write!(path, "{folder}/{file}").map_err(|_| Fault::Absent)?;
     // On the heap: the first read of a process runs this, perhaps on a small stack.
-    let mut buffer = vec![0; MAX_FILE_BYTES];
-    let path = format!("{folder}/{file}");
-    parse_list(read_file(path.as_bytes(), &mut buffer)?)
+    let mut buffer = try_vec(MAX_FILE_BYTES)?;
+    buffer.resize(MAX_FILE_BYTES, 0);
+    parse_list(read_file(&path.0, &mut buffer).ok_or(Fault::Absent)?)
 }
 
-fn last_cpu(cpus: &[u32]) -> Option<usize> {
-    cpus.last().map(|&last| last as usize + 1)
+fn last_cpu(cpus: &[u32]) -> Result<usize, Fault> {
+    let last = cpus.last().map(|&last| last as usize + 1);
+    last.ok_or(Fault::Absent)
 }
 
 /// The kernel's two formats of lists: `0-3,8,10-11` of CPUs and nodes, `10 20 30` of distances; empty for none. Only
 /// numbers that a topology can describe.
-fn parse_list(text: &[u8]) -> Option<Vec<u32>> {
-    let text = str::from_utf8(text).ok()?.trim_ascii_end();
+fn parse_list(text: &[u8]) -> Result<Vec<u32>, Fault> {
+    let text = str::from_utf8(text).map_err(|_| Fault::Absent)?;
     let mut numbers = Vec::new();
-    for range in text.split([',', ' ']).filter(|range| !range.is_empty()) {
+    let ranges = text.trim_ascii_end().split([',', ' ']);
+    for range in ranges.filter(|range| !range.is_empty()) {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        let parse = |number: &str| number.parse::<u32>().map_err(|_| Fault::Absent);
+        let (first, last) = (parse(first)?, parse(last)?);
         if last as usize >= MAX_CPUS {
-            return None;
+            return Err(Fault::Absent);
         }
-        numbers.extend(first..=last);
+        let range = first..=last;
+        let reserved = numbers.try_reserve(range.clone().count());
+        reserved.map_err(|_| Fault::Memory)?;
+        numbers.extend(range);
     }
-    Some(numbers)
+    Ok(numbers)
 }
 
 #[cfg(test)]
@@ -80,10 +156,10 @@ mod tests {
     fn lists_are_read_as_the_kernel_writes_them() {
         assert_eq!(
             parse_list(b"0-3,8,10-11\n"),
-            Some(vec![0, 1, 2, 3, 8, 10, 11])
+            Ok(vec![0, 1, 2, 3, 8, 10, 11])
         );
-        assert_eq!(parse_list(b"\n"), Some(vec![]));
-        assert_eq!(parse_list(b"10 255 4095\n"), Some(vec![10, 255, 4095]));
+        assert_eq!(parse_list(b"\n"), Ok(vec![]));
+        assert_eq!(parse_list(b"10 255 4095\n"), Ok(vec![10, 255, 4095]));
         for wrong in [
             "x",
             "1-",
@@ -93,7 +169,7 @@ mod tests {
             "1-2-3",
             "4096",
         ] {
-            assert_eq!(parse_list(wrong.as_bytes()), None, "{wrong}");
+            assert_eq!(parse_list(wrong.as_bytes()), Err(Fault::Absent), "{wrong}");
         }
     }
 
@@ -126,7 +202,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_a_topology_that_covers_its_cpus() {
-        let topology = topology();
+        let topology = topology().unwrap();
         assert!(topology.nodes() >= 1);
         assert!(topology.cpus() >= std::thread::available_parallelism().unwrap().get());
     }

@@ -28,27 +28,55 @@ pub fn forbid(calls: &[libc::c_long], how: Forbidden) -> bool {
     install(calls, how.action(), libc::SECCOMP_RET_ALLOW)
 }
 
+/// Answers a call of this thread from now on if its argument of this number, from 0 on, has this value. Returns `false` if
+/// the system accepts no filter.
+pub fn forbid_argument(call: libc::c_long, argument: u32, value: u32, how: Forbidden) -> bool {
+    /// Of the kernel's `struct seccomp_data`.
+    const ARGUMENTS_OFFSET: u32 = 16;
+    let low_half = if cfg!(target_endian = "little") { 0 } else { 4 };
+    let place = ARGUMENTS_OFFSET + 8 * argument + low_half;
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let answer = libc::BPF_RET | libc::BPF_K;
+    set(vec![
+        step(load, [0, 0], 0),
+        step(equal, [0, 3], call as u32),
+        step(load, [0, 0], place),
+        step(equal, [0, 1], value),
+        step(answer, [0, 0], how.action()),
+        step(answer, [0, 0], libc::SECCOMP_RET_ALLOW),
+    ])
+}
+
+/// A step of a filter, with the distances that it jumps if its comparison is true or false.
+fn step(code: u32, [jt, jf]: [u8; 2], k: u32) -> libc::sock_filter {
+    libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    }
+}
+
 /// Installs a filter with one action for these calls, and another one for all others. Returns `false` if the system
 /// accepts no filter.
 fn install(calls: &[libc::c_long], listed: u32, others: u32) -> bool {
-    let step = |code: u32, jump_if_equal: u8, k: u32| libc::sock_filter {
-        code: code as u16,
-        jt: jump_if_equal,
-        jf: 0,
-        k,
-    };
-    let mut steps = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let answer = libc::BPF_RET | libc::BPF_K;
+    let mut steps = vec![step(load, [0, 0], 0)];
     for (number, &call) in calls.iter().enumerate() {
         // To the last step.
         let distance = (calls.len() - number) as u8;
-        steps.push(step(
-            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-            distance,
-            call as u32,
-        ));
+        steps.push(step(equal, [distance, 0], call as u32));
     }
-    steps.push(step(libc::BPF_RET | libc::BPF_K, 0, others));
-    steps.push(step(libc::BPF_RET | libc::BPF_K, 0, listed));
+    steps.push(step(answer, [0, 0], others));
+    steps.push(step(answer, [0, 0], listed));
+    set(steps)
+}
+
+/// Has the kernel run a filter on this thread's calls.
+fn set(mut steps: Vec<libc::sock_filter>) -> bool {
     let program = libc::sock_fprog {
         len: steps.len() as u16,
         filter: steps.as_mut_ptr(),

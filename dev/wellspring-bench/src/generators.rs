@@ -166,7 +166,7 @@ impl Generate for Memset {
 ///
 /// # Panics
 ///
-/// When the system has no memory that is wiped on fork: then there is no engine to measure.
+/// When the system has no memory for it: then there is no engine to measure.
 #[must_use]
 pub fn engine(mode: Mode) -> Engine {
     Engine::builder()

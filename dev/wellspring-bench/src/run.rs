@@ -97,7 +97,7 @@ fn doublings(last: usize) -> Vec<usize> {
 ///
 /// # Panics
 ///
-/// When the system has no memory that is wiped on fork: then there is no engine to measure.
+/// When the system has no memory for it: then there is no engine to measure.
 #[must_use]
 pub fn run(options: &Options, peers: Vec<Generator>) -> Report {
     let wants = |part| options.only.is_none_or(|only| only == part);

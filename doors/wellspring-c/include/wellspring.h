@@ -26,11 +26,11 @@ extern "C" {
 
 /*
  * The generator has no seed yet: the sources have yielded less than 128 bits of credited noise, and this call does not
- * wait.
+ * wait, or the system refuses random bytes to this process.
  */
 #define WS_NOT_SEEDED 1
 
-/* There is no memory that the system wipes in a child process: out of memory, or Linux before 4.14. */
+/* There is no memory for a generator. A later call tries again. */
 #define WS_NO_MEMORY 2
 
 /* A pointer is null although the length is not 0, or although the function needs an object there. */
@@ -58,13 +58,15 @@ const char *ws_strerror(int error);
 
 /*
  * Writes length random bytes, fit for keys, to destination. If the generator has no seed of 128 bits yet, the function
- * waits for one. The length is at most PTRDIFF_MAX. destination may be null if the length is 0.
+ * waits for one, unless the system refuses random bytes to this process, so that none can come: as a filter of system
+ * calls does, in a child that was not made by fork(3). The length is at most PTRDIFF_MAX. destination may be null if the
+ * length is 0.
  *
  * Any thread, a signal handler and a child process after fork(2) may call it. The first call in a process allocates
  * memory: make it outside of a handler. A handler may leave a later call that it interrupted by siglongjmp(3): the
  * thread's next calls are slower, and no bytes come twice.
  *
- * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
+ * Returns WS_OK, or WS_NOT_SEEDED, WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
  */
 WS_CHECK int ws_fill(void *destination, size_t length);
 
@@ -76,14 +78,12 @@ WS_CHECK int ws_fill(void *destination, size_t length);
 WS_CHECK int ws_try_fill(void *destination, size_t length);
 
 /*
- * Returns 32 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
- * abort(3).
+ * Returns 32 random bits. Like ws_fill it waits for a seed; where that returns an error, this ends the process by abort(3).
  */
 uint32_t ws_u32(void);
 
 /*
- * Returns 64 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
- * abort(3).
+ * Returns 64 random bits. Like ws_fill it waits for a seed; where that returns an error, this ends the process by abort(3).
  */
 uint64_t ws_u64(void);
 
@@ -102,7 +102,7 @@ double ws_double(void);
  * Writes a UUID of version 4, 122 random bits, to the 16 bytes at id. It may be called wherever ws_fill may, and waits
  * like ws_fill.
  *
- * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+ * Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_NO_MEMORY; after an error nothing was written.
  */
 WS_CHECK int ws_uuid4(uint8_t *id);
 
@@ -112,14 +112,14 @@ WS_CHECK int ws_uuid4(uint8_t *id);
  * late. A signal handler may call it, and its identifiers may sort before or after those of the call that it interrupted.
  * Waits like ws_fill.
  *
- * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+ * Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_NO_MEMORY; after an error nothing was written.
  */
 WS_CHECK int ws_uuid7(uint8_t *id);
 
 /*
  * Writes a ULID to the 16 bytes at id: as ws_uuid7, with 62 random bits.
  *
- * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+ * Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_NO_MEMORY; after an error nothing was written.
  */
 WS_CHECK int ws_ulid(uint8_t *id);
 
@@ -183,6 +183,39 @@ struct ws_stats {
 int ws_reseed(void);
 
 /*
+ * Hashes length bytes of data into the pools of noise, without credit. Data from an attacker does no harm. It takes effect
+ * with a later reseed; with the next one if that is ordered by ws_reseed. Up to 64 calls wait for the pools. The call
+ * never waits: if 64 are there, or another thread is in the middle of one, the data is dropped.
+ *
+ * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY.
+ */
+int ws_mix(const void *data, size_t length);
+
+/*
+ * Separates this process from all copies of it and of its machine: reseeds every NUMA node with output of the system, the
+ * processor and the clocks of this moment, and every thread takes a fresh key at its next read. Call it in a program that
+ * is restored from a snapshot or a checkpoint and knows it first. The library also notices by itself where it can: a
+ * generation page, the hypervisor's clock, a suspend.
+ *
+ * Returns WS_OK or WS_NO_MEMORY.
+ */
+int ws_diverge_from_clones(void);
+
+/*
+ * Prepares this process for a filter of system calls, as strict as seccomp(2) has it. Afterwards no read makes a system
+ * call, on any thread, in this process and in its children; there is no way back. Call it before the filter is installed,
+ * and on each thread that will read.
+ *
+ * Keys then come from the process's own generator and from the processor's instructions, without fresh output of the
+ * kernel; reseeds go on from the instructions and from ws_mix. A thread that has not read before gets a generator of its
+ * own if memory for one is mapped already, which holds for 8 threads; others read more slowly. A signal handler may read,
+ * and must not be left by siglongjmp(3). A child of fork(3) is seeded by its parent, one of a raw clone(2) is not.
+ *
+ * Returns WS_OK, or WS_NOT_SEEDED or WS_NO_MEMORY; after an error nothing has changed.
+ */
+WS_CHECK int ws_prepare_for_sandbox(void);
+
+/*
  * Returns the generation of the generator: 1 at first, one more with every reseed. Returns 0 if there is no memory for
  * a generator.
  */
@@ -190,8 +223,8 @@ uint64_t ws_generation(void);
 
 /*
  * Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats). An older library then sets
- * the fields that it does not know to 0. A newer one leaves out fields that the caller does not know. It allocates
- * memory: do not call it in a signal handler.
+ * the fields that it does not know to 0. A newer one leaves out fields that the caller does not know. Do not call it in a
+ * signal handler.
  *
  * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
  */
@@ -223,19 +256,19 @@ void ws_rng_free(ws_rng *rng);
 /*
  * Writes length random bytes from a generator to destination. Waits for a seed like ws_fill.
  *
- * Returns WS_OK, or WS_NULL or WS_TOO_LONG; after an error nothing was written.
+ * Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_TOO_LONG; after an error nothing was written.
  */
 WS_CHECK int ws_rng_fill(ws_rng *rng, void *destination, size_t length);
 
-/* Returns 32 random bits from a generator, which must not be null. */
+/* Returns 32 random bits from a generator, which must not be null. Waits and ends the process like ws_u32. */
 uint32_t ws_rng_u32(ws_rng *rng);
 
-/* Returns 64 random bits from a generator, which must not be null. */
+/* Returns 64 random bits from a generator, which must not be null. Waits and ends the process like ws_u64. */
 uint64_t ws_rng_u64(ws_rng *rng);
 
 /*
  * Returns a number from 0 to count - 1 from a generator, which must not be null. Each is equally likely. If count is
- * 0, so is the number.
+ * 0, so is the number. Waits and ends the process like ws_u64.
  */
 uint64_t ws_rng_below(ws_rng *rng, uint64_t count);
 

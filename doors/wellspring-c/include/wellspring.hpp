@@ -53,6 +53,19 @@ inline void fill(void *destination, std::size_t length) {
 /// Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0.
 inline std::uint64_t below(std::uint64_t count) noexcept { return ws_below(count); }
 
+/// Reseeds the generator of the process now: see ws_reseed(3).
+inline void reseed() { detail::check(ws_reseed()); }
+
+/// Hashes data into the pools of noise, without credit: see ws_mix(3).
+inline void mix(const void *data, std::size_t length) { detail::check(ws_mix(data, length)); }
+
+/// Separates this process from all copies of it and of its machine, after it was restored from one: see
+/// ws_diverge_from_clones(3).
+inline void diverge_from_clones() { detail::check(ws_diverge_from_clones()); }
+
+/// After this, no read makes a system call: see ws_prepare_for_sandbox(3).
+inline void prepare_for_sandbox() { detail::check(ws_prepare_for_sandbox()); }
+
 /// A UniformRandomBitGenerator that draws from the calling thread's generator. It has no data: any thread may use any
 /// copy.
 ///

@@ -1,8 +1,10 @@
 //! The engine of the process.
 
-use crate::error::{WS_NULL, WS_OK, WS_TOO_LONG, number};
-use core::ffi::{c_char, c_int};
-use wellspring::{Engine, SourceHealth};
+use crate::error::{WS_NULL, WS_OK, WS_TOO_LONG, number, of};
+use crate::fill::first;
+use crate::memory::vector;
+use core::ffi::{c_char, c_int, c_void};
+use wellspring::{Engine, Totals};
 
 /// Statistics of the process's generator, none of them secret. Later versions add fields at the end.
 #[repr(C)]
@@ -45,6 +47,57 @@ pub extern "C" fn ws_reseed() -> c_int {
     }
 }
 
+/// Hashes length bytes of data into the pools of noise, without credit. Data from an attacker does no harm. It takes effect
+/// with a later reseed; with the next one if that is ordered by ws_reseed. Up to 64 calls wait for the pools. The call
+/// never waits: if 64 are there, or another thread is in the middle of one, the data is dropped.
+///
+/// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY.
+///
+/// # Safety
+///
+/// `data` is null, or points to `length` bytes that nothing writes meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_mix(data: *const c_void, length: usize) -> c_int {
+    // SAFETY: the same contract.
+    let mixed = unsafe { vector::<u8>(data.cast(), length) }.and_then(|data| {
+        let engine = Engine::try_process().map_err(number)?;
+        engine.mix(data);
+        Ok(())
+    });
+    of(mixed)
+}
+
+/// Separates this process from all copies of it and of its machine: reseeds every NUMA node with output of the system, the
+/// processor and the clocks of this moment, and every thread takes a fresh key at its next read. Call it in a program that
+/// is restored from a snapshot or a checkpoint and knows it first. The library also notices by itself where it can: a
+/// generation page, the hypervisor's clock, a suspend.
+///
+/// Returns WS_OK or WS_NO_MEMORY.
+#[unsafe(no_mangle)]
+pub extern "C" fn ws_diverge_from_clones() -> c_int {
+    let diverged = Engine::try_process().map(|engine| {
+        engine.diverge_from_clones();
+    });
+    of(diverged.map_err(number))
+}
+
+/// Prepares this process for a filter of system calls, as strict as seccomp(2) has it. Afterwards no read makes a system
+/// call, on any thread, in this process and in its children; there is no way back. Call it before the filter is
+/// installed, and on each thread that will read.
+///
+/// Keys then come from the process's own generator and from the processor's instructions, without fresh output of the
+/// kernel; reseeds go on from the instructions and from ws_mix. A thread that has not read before gets a generator of its
+/// own if memory for one is mapped already, which holds for 8 threads; others read more slowly. A signal handler may read,
+/// and must not be left by siglongjmp(3). A child of fork(3) is seeded by its parent, one of a raw clone(2) is not.
+///
+/// Returns WS_OK, or WS_NOT_SEEDED or WS_NO_MEMORY; after an error nothing has changed.
+#[unsafe(no_mangle)]
+pub extern "C" fn ws_prepare_for_sandbox() -> c_int {
+    of(first()
+        .and_then(Engine::prepare_for_sandbox)
+        .map_err(number))
+}
+
 /// Returns the generation of the generator: 1 at first, one more with every reseed. Returns 0 if there is no memory for
 /// a generator.
 #[unsafe(no_mangle)]
@@ -53,8 +106,8 @@ pub extern "C" fn ws_generation() -> u64 {
 }
 
 /// Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats): an older library then sets
-/// the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. It allocates
-/// memory: do not call it in a signal handler.
+/// the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. Do not call it
+/// in a signal handler.
 ///
 /// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///
@@ -73,7 +126,7 @@ pub unsafe extern "C" fn ws_stats(stats: *mut ws_stats, size: usize) -> c_int {
         return WS_TOO_LONG;
     }
     let now = match Engine::try_process() {
-        Ok(engine) => snapshot(&engine.stats()),
+        Ok(engine) => snapshot(&engine.totals()),
         Err(error) => return number(error),
     };
     let known = size.min(size_of::<ws_stats>());
@@ -86,25 +139,19 @@ pub unsafe extern "C" fn ws_stats(stats: *mut ws_stats, size: usize) -> c_int {
     WS_OK
 }
 
-fn snapshot(stats: &wellspring::Stats) -> ws_stats {
-    let active = stats.sources.iter();
-    let active = active.filter(|source| source.health == SourceHealth::Active);
+fn snapshot(totals: &Totals) -> ws_stats {
     ws_stats {
-        phase: stats.phase as u64,
-        generation: stats.generation,
-        taps: stats.taps as u64,
-        nodes: stats.nodes.len() as u64,
-        fetches: stats.nodes.iter().map(|node| node.fetches).sum(),
-        sources: stats.sources.len() as u64,
-        active_sources: active.count() as u64,
-        harvested_bytes: stats.sources.iter().map(|source| source.bytes).sum(),
-        credited_bits: stats
-            .sources
-            .iter()
-            .map(|source| source.credited_bits)
-            .sum(),
-        dropped_events: stats.events_dropped,
-        unlocked_bytes: stats.unlocked_bytes,
+        phase: totals.phase as u64,
+        generation: totals.generation,
+        taps: totals.taps as u64,
+        nodes: totals.nodes as u64,
+        fetches: totals.fetches,
+        sources: totals.sources as u64,
+        active_sources: totals.active_sources as u64,
+        harvested_bytes: totals.bytes,
+        credited_bits: totals.credited_bits,
+        dropped_events: totals.events_dropped,
+        unlocked_bytes: totals.unlocked_bytes,
     }
 }
 

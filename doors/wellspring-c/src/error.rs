@@ -5,9 +5,9 @@ use core::ffi::{CStr, c_char, c_int};
 /// Success.
 pub const WS_OK: c_int = 0;
 /// The generator has no seed yet: the sources have yielded less than 128 bits of credited noise, and this call does not
-/// wait.
+/// wait, or the system refuses random bytes to this process.
 pub const WS_NOT_SEEDED: c_int = 1;
-/// There is no memory that the system wipes in a child process: out of memory, or Linux before 4.14.
+/// There is no memory for a generator. A later call tries again.
 pub const WS_NO_MEMORY: c_int = 2;
 /// A pointer is null although the length is not 0, or although the function needs an object there.
 pub const WS_NULL: c_int = 3;
@@ -33,7 +33,7 @@ fn text(error: c_int) -> &'static CStr {
         WS_NOT_SEEDED => {
             c"not seeded yet: the sources have yielded less than 128 bits of credited noise"
         }
-        WS_NO_MEMORY => c"no memory that is wiped on fork (out of memory, or Linux before 4.14)",
+        WS_NO_MEMORY => c"out of memory",
         WS_NULL => c"a pointer is null",
         WS_TOO_LONG => c"a length is above PTRDIFF_MAX, or an array goes past its last index",
         WS_NO_ALGORITHM => c"no algorithm of streams has this name, or it has no elements",

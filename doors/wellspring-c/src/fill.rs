@@ -8,6 +8,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use wellspring::Engine;
 use wellspring_os::thread_state::CurrentThread;
+use zeroize::Zeroizing;
 
 /// The engine, after the first read. Of this library alone, so that it is found with one load.
 static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(ptr::null_mut());
@@ -22,7 +23,7 @@ fn known() -> Option<(&'static Engine, CurrentThread)> {
 }
 
 /// The engine, for a read on a thread that is not known yet.
-fn first() -> Result<&'static Engine, wellspring::Error> {
+pub(crate) fn first() -> Result<&'static Engine, wellspring::Error> {
     let engine = Engine::try_process()?;
     ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
     thread::find();
@@ -32,7 +33,9 @@ fn first() -> Result<&'static Engine, wellspring::Error> {
 #[cold]
 #[inline(never)]
 fn fill_first(bytes: &mut [u8]) -> Result<(), c_int> {
-    first().map(|engine| engine.fill(bytes)).map_err(number)
+    first()
+        .and_then(|engine| engine.fill_or_fail_with_thread(CurrentThread::find(), bytes))
+        .map_err(number)
 }
 
 #[cold]
@@ -43,21 +46,35 @@ fn try_fill_first(bytes: &mut [u8]) -> Result<(), c_int> {
         .map_err(number)
 }
 
+/// Ends the process: a function that returns a number cannot return an error.
+#[cold]
+#[inline(never)]
+pub(crate) fn refuse(error: wellspring::Error) -> ! {
+    panic!("wellspring: {error}")
+}
+
+/// Bytes that are ready, if the engine and the thread are known.
+#[inline(always)]
+fn ready<const N: usize>() -> Option<[u8; N]> {
+    known().and_then(|(engine, thread)| engine.ready_bytes(thread))
+}
+
+/// Any other bytes.
+fn late<const N: usize>() -> Result<[u8; N], wellspring::Error> {
+    let mut bytes = Zeroizing::new([0; N]);
+    first()?.fill_or_fail_with_thread(CurrentThread::find(), &mut *bytes)?;
+    Ok(*bytes)
+}
+
 #[inline(always)]
 fn array<const N: usize>() -> [u8; N] {
     #[cold]
     #[inline(never)]
-    fn array_first<const N: usize>() -> [u8; N] {
-        match first() {
-            Ok(engine) => engine.bytes(),
-            Err(error) => panic!("wellspring: {error}"),
-        }
+    fn array_late<const N: usize>() -> [u8; N] {
+        late().unwrap_or_else(|error| refuse(error))
     }
 
-    match known() {
-        Some((engine, thread)) => engine.bytes_with_thread(thread),
-        None => array_first(),
-    }
+    ready().unwrap_or_else(array_late)
 }
 
 /// Gives 16 random bytes and the calling thread to `make`.
@@ -65,28 +82,29 @@ fn array<const N: usize>() -> [u8; N] {
 pub(crate) fn with_random(make: impl Fn([u8; 16], CurrentThread)) -> Result<(), wellspring::Error> {
     #[cold]
     #[inline(never)]
-    fn random_first() -> Result<([u8; 16], CurrentThread), wellspring::Error> {
-        let engine = first()?;
-        let thread = CurrentThread::find();
-        Ok((engine.bytes_with_thread(thread), thread))
+    fn random_late() -> Result<([u8; 16], CurrentThread), wellspring::Error> {
+        Ok((late()?, CurrentThread::find()))
     }
 
-    let (random, thread) = match known() {
-        Some((engine, thread)) => (engine.bytes_with_thread(thread), thread),
-        None => random_first()?,
+    let ready = known().and_then(|(engine, thread)| Some((engine.ready_bytes(thread)?, thread)));
+    let (random, thread) = match ready {
+        Some(ready) => ready,
+        None => random_late()?,
     };
     make(random, thread);
     Ok(())
 }
 
 /// Writes length random bytes, fit for keys, to destination. If the generator has no seed of 128 bits yet, the function
-/// waits for one. The length is at most PTRDIFF_MAX. destination may be null if the length is 0.
+/// waits for one, unless the system refuses random bytes to this process, so that none can come: as a filter of system
+/// calls does, in a child that was not made by fork(3). The length is at most PTRDIFF_MAX. destination may be null if the
+/// length is 0.
 ///
 /// Any thread, a signal handler and a child process after fork(2) may call it. The first call in a process allocates
 /// memory: make it outside of a handler. A handler may leave a later call that it interrupted by siglongjmp(3): the
 /// thread's next calls are slower, and no bytes come twice.
 ///
-/// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
+/// Returns WS_OK, or WS_NOT_SEEDED, WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -95,10 +113,9 @@ pub(crate) fn with_random(make: impl Fn([u8; 16], CurrentThread)) -> Result<(), 
 pub unsafe extern "C" fn ws_fill(destination: *mut c_void, length: usize) -> c_int {
     // SAFETY: the same contract.
     let filled = unsafe { bytes(destination, length) }.and_then(|bytes| match known() {
-        Some((engine, thread)) => {
-            engine.fill_with_thread(thread, bytes);
-            Ok(())
-        }
+        Some((engine, thread)) => engine
+            .fill_or_fail_with_thread(thread, bytes)
+            .map_err(number),
         None => fill_first(bytes),
     });
     of(filled)
@@ -121,15 +138,13 @@ pub unsafe extern "C" fn ws_try_fill(destination: *mut c_void, length: usize) ->
     of(filled)
 }
 
-/// Returns 32 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
-/// abort(3).
+/// Returns 32 random bits. Like ws_fill it waits for a seed; where that returns an error, this ends the process by abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u32() -> u32 {
     u32::from_le_bytes(array())
 }
 
-/// Returns 64 random bits. Like ws_fill it waits for a seed; without memory for a generator it ends the process by
-/// abort(3).
+/// Returns 64 random bits. Like ws_fill it waits for a seed; where that returns an error, this ends the process by abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u64() -> u64 {
     u64::from_le_bytes(array())
@@ -139,14 +154,14 @@ pub extern "C" fn ws_u64() -> u64 {
 /// ws_u64.
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_below(count: u64) -> u64 {
-    if count == 0 {
-        return 0;
+    match count.checked_sub(1) {
+        Some(last) => wellspring::u64_from_words(last, || ws_u64()),
+        None => 0,
     }
-    wellspring::below(count)
 }
 
 /// Returns a number in [0, 1), a multiple of 2 to the power of -53. Waits and ends the process like ws_u64.
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_double() -> f64 {
-    wellspring::f64()
+    (ws_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }

@@ -27,7 +27,7 @@ unsafe fn give(id: *mut u8, make: impl Fn([u8; 16], CurrentThread) -> [u8; 16]) 
 /// Writes a UUID of version 4, 122 random bits, to the 16 bytes at id. It may be called wherever ws_fill may, and waits
 /// like ws_fill.
 ///
-/// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+/// Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_NO_MEMORY; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn ws_uuid4(id: *mut u8) -> c_int {
 /// late. A signal handler may call it, and its identifiers may sort before or after those of the call that it interrupted.
 /// Waits like ws_fill.
 ///
-/// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+/// Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_NO_MEMORY; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn ws_uuid7(id: *mut u8) -> c_int {
 
 /// Writes a ULID to the 16 bytes at id: as ws_uuid7, with 62 random bits.
 ///
-/// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error nothing was written.
+/// Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_NO_MEMORY; after an error nothing was written.
 ///
 /// # Safety
 ///

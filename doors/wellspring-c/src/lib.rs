@@ -7,7 +7,7 @@
 //! thread    the calling thread, found without the loader
 //! fill      bytes and numbers from the calling thread's tap
 //! ids       identifiers and their text
-//! engine    ws_reseed, ws_generation, ws_stats, ws_version
+//! engine    ws_reseed, ws_mix, ws_diverge_from_clones, ws_prepare_for_sandbox, ws_generation, ws_stats, ws_version
 //! rng       owned generators
 //! stream    reproducible streams
 //! elements  distributions whose element i depends on a name and on i alone

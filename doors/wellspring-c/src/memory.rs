@@ -1,9 +1,8 @@
 //! A caller's pointers: checked, and turned into slices and references.
 
 use crate::error::{WS_NO_MEMORY, WS_NULL, WS_TOO_LONG};
-use core::alloc::Layout;
 use core::ffi::{c_int, c_void};
-use std::alloc::alloc;
+use wellspring_os::memory::try_box;
 
 /// Returns the caller's `length` bytes at `start` as a slice. Null with length 0 gives an empty slice.
 ///
@@ -61,15 +60,8 @@ pub(crate) unsafe fn vector<'a, T>(start: *const T, length: usize) -> Result<&'a
 /// Moves a value to the heap; [`drop_placed`] frees it. Without memory it returns an error, where `Box` would end the
 /// process.
 pub(crate) fn place<T>(value: T) -> Result<*mut T, c_int> {
-    const { assert!(size_of::<T>() > 0) };
-    // SAFETY: the size is not zero.
-    let start: *mut T = unsafe { alloc(Layout::new::<T>()) }.cast();
-    if start.is_null() {
-        return Err(WS_NO_MEMORY);
-    }
-    // SAFETY: fresh memory of the right layout.
-    unsafe { start.write(value) };
-    Ok(start)
+    let placed = try_box(value).map_err(|_| WS_NO_MEMORY)?;
+    Ok(Box::into_raw(placed))
 }
 
 /// Drops and frees a value from [`place`]. Does nothing if `start` is null.
@@ -79,7 +71,7 @@ pub(crate) fn place<T>(value: T) -> Result<*mut T, c_int> {
 /// `start` is null, or from [`place`] and not dropped before.
 pub(crate) unsafe fn drop_placed<T>(start: *mut T) {
     if !start.is_null() {
-        // SAFETY: `place` allocated it as a `Box` does: with the global allocator and this layout.
+        // SAFETY: `place` took it out of a `Box`.
         drop(unsafe { Box::from_raw(start) });
     }
 }

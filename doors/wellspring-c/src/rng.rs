@@ -1,9 +1,11 @@
 //! Owned generators.
 
 use crate::error::{WS_NULL, number, of};
+use crate::fill::refuse;
 use crate::memory::{bytes, drop_placed, give, place};
 use core::ffi::{c_int, c_void};
 use wellspring::{Engine, LocalRng};
+use zeroize::Zeroizing;
 
 // Empty, so that the interface does not depend on what is inside: a pointer to it is one to a `LocalRng`.
 /// A generator that one thread at a time may use. It notices forks and reseeds, takes one page of memory, and is erased
@@ -44,7 +46,7 @@ pub unsafe extern "C" fn ws_rng_free(rng: *mut ws_rng) {
 
 /// Writes length random bytes from a generator to destination. Waits for a seed like ws_fill.
 ///
-/// Returns WS_OK, or WS_NULL or WS_TOO_LONG; after an error nothing was written.
+/// Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_TOO_LONG; after an error nothing was written.
 ///
 /// # Safety
 ///
@@ -60,12 +62,13 @@ pub unsafe extern "C" fn ws_rng_fill(
         .ok_or(WS_NULL)
         .and_then(|rng| {
             // SAFETY: the same contract.
-            unsafe { bytes(destination, length) }.map(|bytes| rng.fill(bytes))
+            let bytes = unsafe { bytes(destination, length) }?;
+            rng.fill_or_fail(bytes).map_err(number)
         });
     of(filled)
 }
 
-/// Returns 32 random bits from a generator, which must not be null.
+/// Returns 32 random bits from a generator, which must not be null. Waits and ends the process like ws_u32.
 ///
 /// # Safety
 ///
@@ -73,10 +76,10 @@ pub unsafe extern "C" fn ws_rng_fill(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ws_rng_u32(rng: *mut ws_rng) -> u32 {
     // SAFETY: the same contract.
-    unsafe { given(rng) }.u32()
+    u32::from_le_bytes(array(unsafe { given(rng) }))
 }
 
-/// Returns 64 random bits from a generator, which must not be null.
+/// Returns 64 random bits from a generator, which must not be null. Waits and ends the process like ws_u64.
 ///
 /// # Safety
 ///
@@ -84,11 +87,11 @@ pub unsafe extern "C" fn ws_rng_u32(rng: *mut ws_rng) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ws_rng_u64(rng: *mut ws_rng) -> u64 {
     // SAFETY: the same contract.
-    unsafe { given(rng) }.u64()
+    u64::from_le_bytes(array(unsafe { given(rng) }))
 }
 
 /// Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0, from a generator, which must not be
-/// null.
+/// null. Waits and ends the process like ws_u64.
 ///
 /// # Safety
 ///
@@ -97,7 +100,27 @@ pub unsafe extern "C" fn ws_rng_u64(rng: *mut ws_rng) -> u64 {
 pub unsafe extern "C" fn ws_rng_below(rng: *mut ws_rng, count: u64) -> u64 {
     // SAFETY: the same contract.
     let rng = unsafe { given(rng) };
-    if count == 0 { 0 } else { rng.below(count) }
+    match count.checked_sub(1) {
+        Some(last) => wellspring::u64_from_words(last, || u64::from_le_bytes(array(rng))),
+        None => 0,
+    }
+}
+
+#[inline(always)]
+fn array<const N: usize>(rng: &mut LocalRng) -> [u8; N] {
+    #[cold]
+    #[inline(never)]
+    fn array_late<const N: usize>(rng: &mut LocalRng) -> [u8; N] {
+        let mut bytes = Zeroizing::new([0; N]);
+        let filled = rng.fill_or_fail(&mut *bytes);
+        filled.unwrap_or_else(|error| refuse(error));
+        *bytes
+    }
+
+    match rng.ready_bytes() {
+        Some(bytes) => bytes,
+        None => array_late(rng),
+    }
 }
 
 /// Returns the generator. A null pointer ends the process, because a function that returns a number cannot return an

@@ -132,6 +132,58 @@ fn a_null_generator_ends_the_process_and_does_not_unwind_into_c() {
 }
 
 #[test]
+fn behind_a_filter_that_allows_write_and_exit_alone_every_read_goes_on() {
+    let Some(program) = compile("sandbox.c", &[]) else {
+        return;
+    };
+    let output = succeeds(&run(&program, &[]));
+    if output == "no filter\n" {
+        return testkit::skipped("no seccomp filter can be installed here");
+    }
+    assert_eq!(output, "alive\n");
+    let output = succeeds(&run(&program, &["clone"]));
+    assert!(
+        output.contains("refused\n") && output.contains("alive\n"),
+        "{output}"
+    );
+}
+
+#[test]
+fn the_first_call_of_a_program_takes_no_more_stack_than_is_promised() {
+    const MAX_BYTES: usize = if cfg!(debug_assertions) {
+        16 << 10
+    } else {
+        4 << 10
+    };
+    // Bound at start: else the binding of ws_fill would count too.
+    let Some(program) = compile("stack.c", &["-Wl,-z,now"]) else {
+        return;
+    };
+    for function in [
+        "ws_fill",
+        "long",
+        "ws_u64",
+        "ws_rng_new",
+        "ws_stats",
+        "ws_reseed",
+    ] {
+        let bytes = succeeds(&run(&program, &[function]));
+        println!("{function}: {bytes}");
+        assert!(
+            bytes.trim().parse::<usize>().unwrap() < MAX_BYTES,
+            "{function}: {bytes}"
+        );
+    }
+}
+
+#[test]
+fn no_function_ends_the_process_for_want_of_memory() {
+    if let Some(program) = compile("nomem.c", &[]) {
+        succeeds(&run(&program, &[]));
+    }
+}
+
+#[test]
 fn the_static_library_links_and_works() {
     let archive = library_folder().join("libwellspring.a");
     let words = [archive.to_str().unwrap(), "-lgcc_s", "-ldl", "-lm"];
@@ -140,6 +192,39 @@ fn the_static_library_links_and_works() {
         succeeds(&output);
         let needed = Command::new("ldd").arg(&program).output().unwrap();
         assert!(!text(&needed).contains("libwellspring"));
+    }
+}
+
+/// As docs/c.md says, for programs with a static library of another Rust compiler.
+#[test]
+fn the_static_library_becomes_one_object_that_keeps_its_names_to_itself() {
+    if !is_installed("ld") || !is_installed("objcopy") || !is_installed("readelf") {
+        return;
+    }
+    let folder = scratch("object");
+    let script = "ld -r --force-group-allocation --whole-archive \"$ARCHIVE\" -o wellspring.o && \
+        objcopy --wildcard --keep-global-symbol='ws_*' wellspring.o && readelf -sW wellspring.o";
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(&folder)
+        .env("ARCHIVE", library_folder().join("libwellspring.a"))
+        .output()
+        .unwrap();
+    let symbols = succeeds(&output);
+    let is_global = |line: &&str| line.contains(" GLOBAL ") || line.contains(" WEAK ");
+    let global = symbols.lines().filter(is_global);
+    let defined = global.filter(|line| !line.contains(" UND "));
+    let names: Vec<&str> = defined
+        .filter_map(|line| line.split_whitespace().last())
+        .collect();
+    assert!(names.contains(&"ws_fill"), "{names:?}");
+    let is_ours = |name: &&str| name.starts_with("ws_");
+    assert!(names.iter().all(is_ours), "{names:?}");
+    let object = folder.join("wellspring.o");
+    // `-ldl` says that the words name the whole library.
+    let words = [object.to_str().unwrap(), "-lgcc_s", "-ldl", "-lm"];
+    if let Some(program) = compile("api.c", &words) {
+        succeeds(&Command::new(&program).output().unwrap());
     }
 }
 
@@ -208,6 +293,17 @@ fn libsodium_gsl_and_mbedtls_draw_on_the_library() {
             "-lm"
         };
         if let Some(program) = compile(source, &[library, more, "-lm"]) {
+            succeeds(&run(&program, &[]));
+        }
+    }
+}
+
+/// As version 4 does.
+#[test]
+fn psa_draws_on_the_library_where_its_generator_is_external() {
+    if has_header("psa/crypto_extra.h") && has_header("mbedtls/ecp.h") {
+        let words = ["-DMBEDTLS_PSA_CRYPTO_EXTERNAL_RNG", "-lmbedcrypto", "-lm"];
+        if let Some(program) = compile("use_mbedtls.c", &words) {
             succeeds(&run(&program, &[]));
         }
     }

@@ -1,4 +1,4 @@
-//! Linux 4.14 or later.
+//! Linux 3.17 or later: the first one with getrandom(2). Before 4.14 no kernel wipes a child, and `wipe_at_fork` does.
 //!
 //! ```text
 //! pages         memory that a child finds wiped
@@ -6,7 +6,7 @@
 //! futex         sleep until a word changes
 //! threads       their numbers; whether one is gone
 //! exit_key      calls a function when a thread ends
-//! unload        calls a function when the library is unloaded
+//! load          calls a function when the library is loaded, and another one when it is unloaded
 //! fork          calls functions before and after fork(3)
 //! users         of this process, and those without a number
 //! decimal       numbers in the files of the system
@@ -20,12 +20,12 @@ mod decimal;
 pub(crate) mod exit_key;
 pub(crate) mod fork;
 pub(crate) mod futex;
+mod load;
 pub mod os;
 pub(crate) mod pages;
 pub mod shared_page;
 pub(crate) mod signal_mask;
 pub(crate) mod threads;
-mod unload;
 pub(crate) mod users;
 pub mod vdso;
 pub mod waker;

@@ -156,14 +156,15 @@ pub fn sleep_ns(nanoseconds: u32) {
     let _ = rustix::thread::nanosleep(&time);
 }
 
-/// The system's number of this process.
+/// The system's number of this process; 0 where a filter of system calls refuses it.
 #[must_use]
 pub fn process_number() -> u32 {
     if cfg!(miri) {
         return 1; // It knows no fork.
     }
-    // SAFETY: getpid(2) takes nothing and cannot fail.
-    unsafe { libc::syscall(libc::SYS_getpid) as u32 }
+    // SAFETY: getpid(2) takes nothing.
+    let answer = raw_call(|| unsafe { libc::syscall(libc::SYS_getpid) });
+    answer.map_or(0, |number| number as u32)
 }
 
 /// The number of CPUs where /sys does not say it.

@@ -1,35 +1,102 @@
-//! Pages that the kernel zeroes in a child process, by madvise(2) and mlock(2).
+//! Pages that the kernel zeroes in a child process, by madvise(2) and mlock(2); or this library, where the kernel does not.
 
 use crate::os_error::raw_call;
+use crate::wipe_at_fork;
+use core::ffi::c_void;
 use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicU32, Ordering};
 use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags, madvise};
+
+pub(crate) use crate::wipe_at_fork::in_child;
+
+const ACCESS: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
 /// Maps zeroed pages, which a child finds zeroed again, and which no core dump has.
 pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
-    let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new mapping where the kernel likes; nothing else uses it.
     let start =
-        unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE) };
+        unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, ACCESS, MapFlags::PRIVATE) };
     let start = NonNull::new(start.ok()?.cast::<u8>())?;
     if cfg!(miri) {
         return Some(start); // It knows no fork.
     }
-    let place = start.as_ptr().cast();
-    // SAFETY: the range is ours, and neither advice changes what this process reads there.
+    // SAFETY: the range is ours, and nothing uses it yet.
     unsafe {
-        if madvise(place, bytes, Advice::LinuxWipeOnFork).is_err() {
+        let is_wiped = advise(start.as_ptr().cast(), bytes) && kernel_obeys(start, bytes);
+        if !is_wiped && !wipe_at_fork::arm(start, bytes) {
             unmap(start.as_ptr(), bytes);
             return None;
         }
-        // Kernels without core dumps may refuse; then there is nothing to be left out of.
-        let _ = madvise(place, bytes, Advice::LinuxDontDump);
     }
     Some(start)
 }
 
-/// Nothing: the kernel has wiped all before a child runs an instruction.
+/// Asks the kernel to wipe pages in a child, and to leave them out of core dumps. Returns whether it agreed to wipe.
+///
+/// # Safety
+///
+/// The range is a mapping of ours.
+unsafe fn advise(start: *mut c_void, bytes: usize) -> bool {
+    // SAFETY: the caller's promise, and neither advice changes what this process reads there.
+    unsafe {
+        // Kernels without core dumps may refuse; then there is nothing to be left out of.
+        let _ = madvise(start, bytes, Advice::LinuxDontDump);
+        madvise(start, bytes, Advice::LinuxWipeOnFork).is_ok()
+    }
+}
+
+/// Whether the kernel looks at an advice before it agrees. The user mode of QEMU 7.2 and some filters of system calls agree
+/// to all. Asked once, by an advice that there is not.
+///
+/// # Safety
+///
+/// The range is a mapping of ours.
+unsafe fn kernel_obeys(start: NonNull<u8>, bytes: usize) -> bool {
+    const UNKNOWN: u32 = 0;
+    const YES: u32 = 1;
+    const NO: u32 = 2;
+    const NO_ADVICE: libc::c_int = 0x7777;
+    static ANSWER: AtomicU32 = AtomicU32::new(UNKNOWN);
+
+    if ANSWER.load(Ordering::Relaxed) == UNKNOWN {
+        // SAFETY: the caller's promise; a kernel that knew this advice would change pages that nothing uses yet.
+        let answer = raw_call(|| unsafe {
+            libc::syscall(libc::SYS_madvise, start.as_ptr(), bytes, NO_ADVICE)
+        });
+        let answer = if answer.is_err() { YES } else { NO };
+        ANSWER.store(answer, Ordering::Relaxed);
+    }
+    ANSWER.load(Ordering::Relaxed) == YES
+}
+
+/// Puts fresh zeroed pages of the same kind in the place of old ones. Returns `false`, and changes nothing, where the
+/// system has no memory.
+///
+/// # Safety
+///
+/// The range is from [`map`].
+pub(crate) unsafe fn renew(start: *mut u8, bytes: usize) -> bool {
+    let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+    // SAFETY: the caller's promise: the mapping is ours to replace.
+    unsafe {
+        let fresh = rustix::mm::mmap_anonymous(start.cast(), bytes, ACCESS, flags);
+        fresh.map(|start| advise(start, bytes)).is_ok()
+    }
+}
+
+/// Wipes what a parent left, if this process is a child in which neither the kernel nor a handler of fork(3) has. Where the
+/// kernel wipes, this is one load.
 #[inline(always)]
-pub(crate) fn look_for_fork() {}
+pub(crate) fn look_for_fork() {
+    if wipe_at_fork::is_in_use() {
+        wipe_at_fork::look();
+    }
+}
+
+/// Whether the kernel wipes all pages that were mapped so far.
+pub(crate) fn is_wiped_by_kernel() -> bool {
+    !wipe_at_fork::is_in_use()
+}
 
 /// Unmaps pages.
 ///
@@ -37,6 +104,7 @@ pub(crate) fn look_for_fork() {}
 ///
 /// The range is from [`map`], and no code uses it any more.
 pub(crate) unsafe fn unmap(start: *mut u8, bytes: usize) {
+    wipe_at_fork::disarm(start);
     // SAFETY: the caller's promise.
     let _ = unsafe { rustix::mm::munmap(start.cast(), bytes) };
 }

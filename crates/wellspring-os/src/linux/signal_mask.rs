@@ -1,5 +1,7 @@
 //! The signals that a thread blocks: the kernel's mask, not libc's.
 
+use crate::os_error::raw_call;
+
 /// The signals, a bit for each.
 pub(crate) type Mask = u64;
 
@@ -39,8 +41,9 @@ fn set_mask(mask: u64) -> u64 {
         return before; // It knows no signals.
     }
     // SAFETY: both pointers are to 8 bytes, as the last argument says. Libc's own function would leave
-    // out two signals that it keeps for itself, and their handlers could run here.
-    unsafe {
+    // out two signals that it keeps for itself, and their handlers could run here. A filter of system calls may refuse:
+    // then handlers run, and errno must not tell.
+    let _ = raw_call(|| unsafe {
         libc::syscall(
             libc::SYS_rt_sigprocmask,
             libc::SIG_SETMASK,
@@ -48,7 +51,7 @@ fn set_mask(mask: u64) -> u64 {
             &raw mut before,
             size_of::<u64>(),
         )
-    };
+    });
     before
 }
 

@@ -3,9 +3,11 @@
 use crate::os_error::{OsError, raw_call};
 use rustix::thread::{MembarrierCommand, membarrier};
 
-/// The system's number of this thread: that of the process for its first thread.
+/// The system's number of this thread: that of the process for its first thread; 0 where a filter refuses it.
 pub(crate) fn number() -> u32 {
-    rustix::thread::gettid().as_raw_nonzero().get() as u32
+    // SAFETY: gettid(2) takes nothing.
+    let answer = raw_call(|| unsafe { libc::syscall(libc::SYS_gettid) });
+    answer.map_or(0, |number| number as u32)
 }
 
 /// Whether the process has no thread of that number.

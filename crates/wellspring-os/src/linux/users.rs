@@ -2,6 +2,7 @@
 
 use super::decimal::take_number;
 use crate::descriptor::read_file;
+use crate::os_error::raw_call;
 
 /// The user whose rights this process has. Not libc's answer: fakeroot(1) replaces that, and not what files say.
 pub(crate) fn effective_user() -> u32 {
@@ -10,8 +11,8 @@ pub(crate) fn effective_user() -> u32 {
     const GETEUID: libc::c_long = libc::SYS_geteuid32;
     #[cfg(not(any(target_arch = "x86", target_arch = "arm")))]
     const GETEUID: libc::c_long = libc::SYS_geteuid;
-    // SAFETY: geteuid(2) takes nothing and cannot fail.
-    unsafe { libc::syscall(GETEUID) as u32 }
+    // SAFETY: geteuid(2) takes nothing. Where a filter refuses it, no file is ours.
+    raw_call(|| unsafe { libc::syscall(GETEUID) }).map_or(u32::MAX, |user| user as u32)
 }
 
 /// Whether the owner of a file may be any of several users, who share this number.

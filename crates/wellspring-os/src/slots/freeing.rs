@@ -61,6 +61,9 @@ pub(super) fn sweep(count: usize, own: usize) -> usize {
         return 0;
     }
     let (all, process) = (holder::in_chunks(), process_number());
+    if process == 0 {
+        return 0; // Every thread would look as if it were gone.
+    }
     let count = count.min(all);
     let first = NEXT.fetch_add(count, Ordering::Relaxed);
     // In a child the thread that forked has all the slots it had, under another number: its first thread. Only that

@@ -22,12 +22,14 @@ use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;
 use wellspring_core::{Backend, Prf};
 use wellspring_os::descriptor::OwnedFd;
+use wellspring_os::memory::try_vec;
+use wellspring_os::shared::Shared;
 use wellspring_os::{os, stack};
 use wellspring_sources::{Cpu, Os};
 use zeroize::Zeroizing;
 
 type StartSeedFile = fn(PathBuf, Option<Identity>, &Nodes) -> Result<EngineSeedFile, Error>;
-type StartHarvester = fn(&Arc<EngineInner>, Harvester) -> Result<Option<Running>, Error>;
+type StartHarvester = fn(&Shared<EngineInner>, Harvester) -> Result<Option<Running>, Error>;
 
 /// The choices for an [`Engine`]; [`build`](Self::build) makes it.
 ///
@@ -45,7 +47,7 @@ pub struct EngineBuilder {
     identity: Option<Identity>,
     watched: WatchedPaths,
     harvester: Option<(Harvester, StartHarvester)>,
-    default_sources: fn() -> Vec<SourceEntry>,
+    default_sources: fn() -> Result<Vec<SourceEntry>, Error>,
 }
 
 impl Engine {
@@ -188,7 +190,7 @@ impl EngineBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] when the system has no memory that a child process would find wiped,
+    /// [`Error::Memory`] when the system has no memory for it,
     /// [`Error::TooManySources`] beyond 16 sources, [`Error::Thread`] when the system has no thread for a
     /// harvester, [`Error::SeedFile`] when a [required](Self::require_seed_file) seed file cannot be used.
     pub fn build(mut self) -> Result<Engine, Error> {
@@ -208,15 +210,15 @@ impl EngineBuilder {
     /// The parts, before they do anything. Not inlined: they take 2 KiB of stack on their way, and the first read of a
     /// process promises to take less than 4 KiB.
     #[inline(never)]
-    fn make(&mut self) -> Result<Arc<EngineInner>, Error> {
+    fn make(&mut self) -> Result<Shared<EngineInner>, Error> {
         let sources = self.sources.take();
-        let sources = sources.unwrap_or_else(self.default_sources);
+        let sources = sources.map_or_else(self.default_sources, Ok)?;
         let topology = match self.mode {
             // These modes read from the root alone, which is node 0.
-            Mode::Canonical | Mode::Concurrent => Topology::single(topology_linux::cpus()),
+            Mode::Canonical | Mode::Concurrent => Topology::single(topology_linux::cpus()?),
             Mode::PerNode | Mode::PerThread => {
                 let given = self.topology.take();
-                given.unwrap_or_else(topology_linux::topology)
+                given.map_or_else(topology_linux::topology, Ok)?
             }
         };
         let backend = self.backend.unwrap_or_else(Backend::best);
@@ -232,7 +234,7 @@ impl EngineBuilder {
         if self.seed.is_some() || seed_file.is_some() {
             stack::erase_below();
         }
-        Ok(Arc::new(EngineInner {
+        Ok(Shared::try_new(EngineInner {
             mode: self.mode,
             taps,
             nodes,
@@ -240,7 +242,7 @@ impl EngineBuilder {
             clones: CloneDetector::new(core::mem::take(&mut self.watched)),
             harvester: OnceLock::new(),
             seed_file,
-        }))
+        })?)
     }
 }
 
@@ -275,14 +277,18 @@ fn start_required_seed_file(
 }
 
 /// Without a harvester, fast sources only: a reader draws on them.
-fn fast_sources() -> Vec<SourceEntry> {
-    vec![
-        SourceEntry::new(Arc::new(Os)),
-        SourceEntry::new(Arc::new(Cpu::default())),
-    ]
+fn fast_sources() -> Result<Vec<SourceEntry>, Error> {
+    static OS: Os = Os;
+    static CPU: Cpu = Cpu::new();
+    // Filled in its place: an entry takes 200 bytes.
+    let mut entries = try_vec(2)?;
+    for source in [&OS as &'static dyn Source, &CPU] {
+        entries.push(SourceEntry::new(source));
+    }
+    Ok(entries)
 }
 
-fn all_sources() -> Vec<SourceEntry> {
+fn all_sources() -> Result<Vec<SourceEntry>, Error> {
     let sources = wellspring_sources::all().into_iter();
-    sources.map(SourceEntry::new).collect()
+    Ok(sources.map(SourceEntry::new).collect())
 }

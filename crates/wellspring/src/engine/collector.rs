@@ -27,7 +27,7 @@ use wellspring_core::pool::Trigger;
 use wellspring_core::sha256::Sha256;
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
-use wellspring_os::memory::Wiped;
+use wellspring_os::memory::{Wiped, try_box};
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::{cpu, os, sandbox, stack};
 use zeroize::Zeroize;
@@ -79,7 +79,7 @@ impl Collector {
         let memory = Wiped::<CollectorMemory>::new(topology.system_node(0))?;
         memory.pages_locked.store(1, Ordering::Relaxed);
         Ok(Self {
-            pool_meters: Box::default(),
+            pool_meters: try_box(PoolMeters::default())?,
             sources,
             dropped_events: AtomicU64::new(0),
             memory,
@@ -304,6 +304,11 @@ impl Collector {
             // Another thread is in the middle of its push, and what came after it waits behind.
             os::pause();
         }
+    }
+
+    /// Whether a source may yet bring the credit for a seed: it claims some, and did not fail for good when it was drawn on.
+    pub(super) fn may_be_seeded(&self) -> bool {
+        self.sources.iter().any(SourceEntry::may_yield_credit)
     }
 
     /// Starts a source again; returns whether there is one of this name.

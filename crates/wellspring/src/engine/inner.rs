@@ -10,7 +10,7 @@ use super::collector::{Collector, SeedTarget};
 use super::harvester_status::HarvesterStatus;
 use super::nodes::Nodes;
 use super::phase::Phase;
-use super::stats::Stats;
+use super::stats::{Stats, Totals};
 use super::taps::{OwnedTap, Taps};
 use crate::clone_detection::CloneDetector;
 use crate::error::Error;
@@ -20,6 +20,7 @@ use crate::seed_file::{SeedFileError, SeedStore};
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 use wellspring_core::KEY_BYTES;
+use wellspring_core::health::SourceHealth;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_os::locked_memory::unlocked_bytes;
 use wellspring_os::memory::Wiped;
@@ -139,6 +140,30 @@ impl EngineInner {
             mixes_dropped: self.collector.memory.mixed.dropped(),
             unlocked_bytes: unlocked_bytes() as u64,
             seed_file: self.seed_file.as_ref().map(|file| file.store.stats()),
+        }
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let now_ms = os::now_ms();
+        let sources = || {
+            self.collector
+                .sources
+                .iter()
+                .map(|source| source.stats(now_ms))
+        };
+        let active = sources().filter(|source| source.health == SourceHealth::Active);
+        Totals {
+            phase: self.nodes.phase(),
+            generation: self.taps.generation(),
+            taps: self.taps.threads.count(),
+            nodes: self.nodes.count(),
+            fetches: self.nodes.fetches(),
+            sources: self.collector.sources.len(),
+            active_sources: active.count(),
+            bytes: sources().map(|source| source.bytes).sum(),
+            credited_bits: sources().map(|source| source.credited_bits).sum(),
+            events_dropped: self.collector.dropped_events.load(Ordering::Relaxed),
+            unlocked_bytes: unlocked_bytes() as u64,
         }
     }
 

@@ -53,7 +53,7 @@ pub use harvester_status::HarvesterStats;
 pub(crate) use inner::EngineInner;
 pub use phase::Phase;
 pub(crate) use sink::{Registers, TwoRegisters};
-pub use stats::{NodeStats, PoolStats, SourceStats, Stats};
+pub use stats::{NodeStats, PoolStats, SourceStats, Stats, Totals};
 pub(crate) use taps::OwnedTap;
 
 use crate::error::Error;
@@ -63,8 +63,8 @@ use crate::seed_file::SeedFileError;
 use core::fmt;
 use harvester::{HarvesterHandle, Running};
 use read::Unseeded;
-use std::sync::Arc;
 use wellspring_core::{Backend, Prf};
+use wellspring_os::shared::Shared;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::CurrentThread;
 
@@ -104,7 +104,7 @@ use wellspring_os::thread_state::CurrentThread;
 pub struct Engine {
     /// Declared first: its drop joins the thread before `inner` is dropped.
     _harvester: Option<Running>,
-    pub(crate) inner: Arc<EngineInner>,
+    pub(crate) inner: Shared<EngineInner>,
 }
 
 impl Engine {
@@ -124,7 +124,7 @@ impl Engine {
     /// for itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
-        self.fill_with_thread(CurrentThread::find(), destination);
+        self.inner.fill(CurrentThread::find(), destination);
     }
 
     /// Fills `destination`, of any length. Does not wait.
@@ -139,11 +139,29 @@ impl Engine {
     }
 
     /// Like [`fill`](Self::fill), on a thread that the caller has found: for the C library, which finds its thread sooner
-    /// than `thread_local!` does in a shared library.
+    /// than `thread_local!` does in a shared library. It waits for the first seed only as long as a source may bring it. A
+    /// child of a raw clone(2) where getrandom(2) is forbidden has none that may.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSeeded`]; `destination` is then untouched.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn fill_with_thread(&self, thread: CurrentThread, destination: &mut [u8]) {
-        self.inner.fill(thread, destination);
+    pub fn fill_or_fail_with_thread(
+        &self,
+        thread: CurrentThread,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        self.inner.fill_or_fail(thread, destination)
+    }
+
+    /// `N` ready bytes of the thread's tap, in registers: the hot path alone. If there are none, the caller takes
+    /// [`fill_or_fail_with_thread`](Self::fill_or_fail_with_thread).
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    pub fn ready_bytes<const N: usize>(&self, mut thread: CurrentThread) -> Option<[u8; N]> {
+        self.inner.read_ready(&mut thread, &mut Registers)
     }
 
     /// Like [`try_fill`](Self::try_fill), on a thread that the caller has found.
@@ -162,10 +180,8 @@ impl Engine {
     }
 
     /// `N` bytes as [`fill`](Self::fill) gives them, in registers, on a thread that the caller has found.
-    #[doc(hidden)]
-    #[must_use]
     #[inline(always)]
-    pub fn bytes_with_thread<const N: usize>(&self, thread: CurrentThread) -> [u8; N] {
+    pub(crate) fn bytes_with_thread<const N: usize>(&self, thread: CurrentThread) -> [u8; N] {
         self.inner.read(thread, Registers)
     }
 
@@ -341,6 +357,13 @@ impl Engine {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.inner.stats()
+    }
+
+    /// Sums of the statistics, for the C library: allocates nothing.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.inner.totals()
     }
 }
 

@@ -12,7 +12,7 @@ use wellspring_core::seed::Seed;
 use wellspring_core::topology::Topology;
 use wellspring_os::fork_stamp::ForkStamp;
 use wellspring_os::lock::{Guard, Lock};
-use wellspring_os::memory::Wiped;
+use wellspring_os::memory::{Wiped, try_vec};
 use wellspring_os::os;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::zeroed::Zeroed;
@@ -69,9 +69,12 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) fn new(topology: Topology, backend: Backend) -> Result<Self, Error> {
-        let memory = (0..topology.nodes()).map(|node| Wiped::new(topology.system_node(node)));
+        let mut memory = try_vec(topology.nodes())?;
+        for node in 0..topology.nodes() {
+            memory.push(Wiped::new(topology.system_node(node))?);
+        }
         Ok(Self {
-            memory: memory.collect::<Result<_, _>>()?,
+            memory,
             topology,
             backend,
         })
@@ -280,6 +283,14 @@ impl Nodes {
     /// Locks the pages in memory again: a child process does not inherit these locks.
     pub(super) fn lock_pages(&self) {
         self.memory.iter().for_each(Wiped::lock_pages);
+    }
+
+    /// How often readers took the locks of all nodes.
+    pub(super) fn fetches(&self) -> u64 {
+        let nodes = self.memory.iter();
+        nodes
+            .map(|memory| memory.fetches.load(Ordering::Relaxed))
+            .sum()
     }
 
     pub(super) fn stats(&self) -> Vec<NodeStats> {

@@ -32,6 +32,9 @@ const MAX_READS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unseeded {
     Wait,
+    /// Waits for sources that may yield later: the system's generator, early in the boot of a machine. Fails if none of them
+    /// can, as where a filter of system calls refuses getrandom(2).
+    WaitForSources,
     Fail,
 }
 
@@ -177,6 +180,42 @@ impl EngineInner {
         }
     }
 
+    /// Fills `destination`. Waits for the first seed as long as a source may bring it.
+    #[inline(always)]
+    pub(crate) fn fill_or_fail<H: TapHandle>(
+        &self,
+        handle: H,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        if destination.len() > SHORT_BYTES {
+            self.fill_long_or_fail(handle, destination)
+        } else {
+            self.fill_short_or_fail(handle, destination)
+        }
+    }
+
+    #[inline(always)]
+    fn fill_short_or_fail<H: TapHandle>(
+        &self,
+        mut handle: H,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        match self.read_ready(&mut handle, &mut &mut *destination) {
+            Some(()) => Ok(()),
+            None => self.read_slowly(handle, destination, Unseeded::WaitForSources),
+        }
+    }
+
+    /// As [`fill_long`](Self::fill_long).
+    #[inline(never)]
+    fn fill_long_or_fail<H: TapHandle>(
+        &self,
+        handle: H,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        self.fill_short_or_fail(handle, destination)
+    }
+
     /// Not inlined, so that a short read has no call on its hot path, and no registers to keep over one.
     #[inline(never)]
     fn fill_long<H: TapHandle>(&self, handle: H, destination: &mut [u8]) {
@@ -202,7 +241,7 @@ impl EngineInner {
     /// The words are compared after the bytes were taken, with the sum that was handled before the tap was made current: so a
     /// copy that is made during the read is noticed too, also if another thread has handled it by then.
     #[inline(always)]
-    pub(super) fn read_ready<H: TapHandle, S: Sink>(
+    pub(crate) fn read_ready<H: TapHandle, S: Sink>(
         &self,
         handle: &mut H,
         sink: &mut S,
@@ -240,11 +279,21 @@ impl EngineInner {
         self.unless_copied(|handled| {
             loop {
                 match self.read_once(&mut handle, handled, destination) {
-                    Err(Error::NotSeeded) if unseeded == Unseeded::Wait => os::pause(),
+                    Err(Error::NotSeeded) if self.waits(unseeded) => os::pause(),
                     result => return result,
                 }
             }
         })
+    }
+
+    /// Whether a read that found no seed waits for one.
+    #[cold]
+    fn waits(&self, unseeded: Unseeded) -> bool {
+        match unseeded {
+            Unseeded::Wait => true,
+            Unseeded::WaitForSources => self.collector.may_be_seeded(),
+            Unseeded::Fail => false,
+        }
     }
 
     /// A read that node 0 may serve before 128 bits were credited.

@@ -1,6 +1,7 @@
 //! One source in an engine: its health, its next pool, and the counts for the stats.
 
 use super::stats::SourceStats;
+use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use zeroize::Zeroize;
 
 /// A source and its counts. In ordinary memory: a child process continues the counts.
 pub(super) struct SourceEntry {
-    source: Arc<dyn Source>,
+    source: AnySource,
     /// The source is asked about itself once, while no thread holds the lock of the pools: the answer can be a panic, or
     /// wait for that lock.
     pub(super) name: &'static str,
@@ -36,6 +37,35 @@ pub(super) struct SourceEntry {
     permanent_failures: AtomicU64,
     /// An operator asked for a restart.
     restart: AtomicBool,
+}
+
+/// A source of a program, or one of our own, for which nothing is allocated.
+pub(super) enum AnySource {
+    Given(Arc<dyn Source>),
+    Own(&'static dyn Source),
+}
+
+impl From<Arc<dyn Source>> for AnySource {
+    fn from(source: Arc<dyn Source>) -> Self {
+        Self::Given(source)
+    }
+}
+
+impl From<&'static dyn Source> for AnySource {
+    fn from(source: &'static dyn Source) -> Self {
+        Self::Own(source)
+    }
+}
+
+impl Deref for AnySource {
+    type Target = dyn Source;
+
+    fn deref(&self) -> &(dyn Source + 'static) {
+        match self {
+            Self::Given(source) => &**source,
+            Self::Own(source) => *source,
+        }
+    }
 }
 
 /// The part of a source that only the owner of the pools changes. All zeros is a source of which nothing is known.
@@ -65,7 +95,8 @@ impl SourceState {
 }
 
 impl SourceEntry {
-    pub(super) fn new(source: Arc<dyn Source>) -> Self {
+    pub(super) fn new(source: impl Into<AnySource>) -> Self {
+        let source = source.into();
         Self {
             name: source.name(),
             claim: source.min_entropy(),
@@ -93,6 +124,15 @@ impl SourceEntry {
     /// Starts a quarantined or disabled source again at the next draw.
     pub(super) fn restart(&self) {
         self.restart.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a later draw may yield credit.
+    pub(super) fn may_yield_credit(&self) -> bool {
+        let is_forbidden = sandbox::is_prepared() && self.makes_system_calls;
+        let error = decode(self.last_error.load(Ordering::Relaxed));
+        let has_failed = error.is_some_and(|error| error != SourceError::Busy);
+        let is_disabled = self.health() == SourceHealth::Disabled;
+        self.claim.as_256ths() != 0 && !is_forbidden && !has_failed && !is_disabled
     }
 
     /// Draws once, without a lock: writes raw noise to `destination` and returns its length. `None` if it failed.
@@ -261,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_a_source_is_an_error_of_that_source() {
-        let entry = SourceEntry::new(Arc::new(Panics));
+        let entry = SourceEntry::new(Arc::new(Panics) as Arc<dyn Source>);
         assert_eq!(entry.sample(&mut [0; 32]), None);
         let stats = entry.stats(0);
         assert_eq!(
@@ -293,7 +333,7 @@ mod tests {
     #[test]
     fn draws_without_a_byte_are_counted_until_one_yields() {
         let source = Arc::new(Yields(AtomicU32::new(0)));
-        let entry = SourceEntry::new(source.clone());
+        let entry = SourceEntry::new(source.clone() as Arc<dyn Source>);
         let mut draw = |length| {
             source.0.store(length, Ordering::Relaxed);
             entry.sample(&mut [0; 32]);

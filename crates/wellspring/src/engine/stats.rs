@@ -44,6 +44,34 @@ pub struct Stats {
     pub seed_file: Option<SeedFileStats>,
 }
 
+/// Sums of the [`Stats`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Totals {
+    /// How far the engine is seeded.
+    pub phase: Phase,
+    /// The generation.
+    pub generation: u64,
+    /// The taps in use.
+    pub taps: usize,
+    /// The number of nodes.
+    pub nodes: usize,
+    /// How often readers took the lock of a node.
+    pub fetches: u64,
+    /// The number of sources.
+    pub sources: usize,
+    /// The number of sources that pass their tests.
+    pub active_sources: usize,
+    /// The bytes of noise that reached the pools.
+    pub bytes: u64,
+    /// Their credit, in bits.
+    pub credited_bits: u64,
+    /// The events of sources that were dropped.
+    pub events_dropped: u64,
+    /// The bytes of secret memory, of all engines of this process, that the system refused to lock.
+    pub unlocked_bytes: u64,
+}
+
 /// The numbers of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

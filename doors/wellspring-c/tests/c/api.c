@@ -155,6 +155,12 @@ static void check_stream(void) {
 static void check_engine(void) {
     uint64_t before = ws_generation();
     CHECK(before >= 1 && ws_reseed() == WS_OK && ws_generation() > before);
+    before = ws_generation();
+    CHECK(ws_diverge_from_clones() == WS_OK && ws_generation() > before);
+    char data[100] = {0};
+    volatile size_t absurd = SIZE_MAX;
+    CHECK(ws_mix(data, sizeof data) == WS_OK && ws_mix(data, 1) == WS_OK && ws_mix(NULL, 0) == WS_OK);
+    CHECK(ws_mix(NULL, 1) == WS_NULL && ws_mix(data, absurd) == WS_TOO_LONG);
     struct ws_stats stats;
     memset(&stats, 0xA5, sizeof stats);
     CHECK(ws_stats(&stats, sizeof stats) == WS_OK);

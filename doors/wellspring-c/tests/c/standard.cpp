@@ -52,4 +52,11 @@ int main() {
     unsigned char key[32];
     wellspring::fill(key, sizeof key);
     require(wellspring::below(1) == 0, "below");
+    std::uint64_t generation = ws_generation();
+    wellspring::mix(key, sizeof key);
+    wellspring::reseed();
+    wellspring::diverge_from_clones();
+    require(ws_generation() >= generation + 2, "the generation");
+    wellspring::prepare_for_sandbox();
+    wellspring::fill(key, sizeof key);
 }

@@ -2,13 +2,12 @@
 //!
 //! ```text
 //! pages           memory that a child finds wiped
-//! wipe_by_kernel  by the kernel, where it can
-//! wipe_at_fork    else by a handler of fork(3): on macOS
+//! wipe_by_kernel  by the kernel, where it can; on macOS `wipe_at_fork` does it
 //! signal_mask     the signals that a thread blocks
 //! futex           sleep until a word changes
 //! threads         they have no numbers here
 //! exit_key        calls a function when a thread ends
-//! unload          calls a function when the library is unloaded
+//! load            calls a function when the library is loaded, and another one when it is unloaded
 //! fork            calls functions before and after fork(3)
 //! users           of this process
 //! random          the system's generator
@@ -22,13 +21,13 @@ pub(crate) mod exit_key;
 pub(crate) mod fork;
 pub(crate) mod futex;
 pub(crate) mod limits;
+#[cfg(not(target_vendor = "apple"))]
+mod load;
 pub(crate) mod pages;
 pub(crate) mod process_groups;
 pub(crate) mod random;
 pub(crate) mod signal_mask;
 pub(crate) mod threads;
-#[cfg(not(target_vendor = "apple"))]
-mod unload;
 pub(crate) mod users;
 
 // A system is on one of the two lists: macOS, and in tests Linux, is on the second.
@@ -38,6 +37,4 @@ mod wipe_by_kernel;
 use wipe_by_kernel as wipe;
 
 #[cfg(any(target_vendor = "apple", wellspring_test_at_fork))]
-mod wipe_at_fork;
-#[cfg(any(target_vendor = "apple", wellspring_test_at_fork))]
-use wipe_at_fork as wipe;
+use crate::wipe_at_fork as wipe;

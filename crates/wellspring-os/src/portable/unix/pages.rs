@@ -5,6 +5,8 @@ use super::wipe;
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
+pub(crate) use super::wipe::in_child;
+
 /// Maps zeroed pages, which a child finds zeroed again, and which no core dump has where the system can leave them out.
 pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -26,6 +28,31 @@ pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
         }
         Some(pages)
     })
+}
+
+/// Puts fresh zeroed pages of the same kind in the place of old ones. Returns `false`, and changes nothing, where the
+/// system has no memory.
+///
+/// # Safety
+///
+/// The range is from [`map`].
+#[cfg(any(target_vendor = "apple", wellspring_test_at_fork))]
+pub(crate) unsafe fn renew(start: *mut u8, bytes: usize) -> bool {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED;
+    keep_errno(|| {
+        // SAFETY: the caller's promise: the mapping is ours to replace.
+        let fresh = unsafe { libc::mmap(start.cast(), bytes, access, flags, -1, 0) };
+        if fresh != libc::MAP_FAILED {
+            leave_out_of_dumps(fresh, bytes);
+        }
+        fresh != libc::MAP_FAILED
+    })
+}
+
+/// Whether the kernel wipes pages in a child.
+pub(crate) fn is_wiped_by_kernel() -> bool {
+    cfg!(not(any(target_vendor = "apple", wellspring_test_at_fork)))
 }
 
 /// macOS writes no core dumps unless it is told to, and has no such advice; nor has NetBSD.

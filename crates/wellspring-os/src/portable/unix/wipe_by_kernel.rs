@@ -8,7 +8,7 @@ use core::ptr::NonNull;
 /// # Safety
 ///
 /// The range is a mapping.
-pub(super) unsafe fn arm(start: NonNull<u8>, bytes: usize) -> bool {
+pub(crate) unsafe fn arm(start: NonNull<u8>, bytes: usize) -> bool {
     let start = start.as_ptr().cast::<c_void>();
     #[cfg(target_os = "linux")]
     // SAFETY: the advice changes what a child reads, and nothing in this process.
@@ -23,8 +23,11 @@ pub(super) unsafe fn arm(start: NonNull<u8>, bytes: usize) -> bool {
 }
 
 /// A mapping is about to end.
-pub(super) fn disarm(_: *mut u8) {}
+pub(crate) fn disarm(_: *mut u8) {}
 
 /// Nothing: the kernel has wiped all before a child runs an instruction.
 #[inline(always)]
-pub(super) fn look() {}
+pub(crate) fn look() {}
+
+/// Nothing, as [`look`].
+pub(crate) fn in_child() {}

@@ -64,3 +64,11 @@ pub(crate) unsafe fn prefer_node(_: *mut u8, _: usize, _: u32) {}
 /// Nothing: there is no fork.
 #[inline(always)]
 pub(crate) fn look_for_fork() {}
+
+/// Nothing, as [`look_for_fork`].
+pub(crate) fn in_child() {}
+
+/// There is no child that could find anything else.
+pub(crate) fn is_wiped_by_kernel() -> bool {
+    true
+}

@@ -4,10 +4,11 @@ use super::worker::{Control, LATE_AFTER_MS, Worker};
 use super::{Harvester, Running};
 use crate::engine::inner::EngineInner;
 use crate::error::Error;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use wellspring_os::memory::Wiped;
 use wellspring_os::os;
+use wellspring_os::shared::{Shared, Weak};
 use wellspring_os::signals::SignalsBlocked;
 
 /// Virtual memory. A round touches about 10 KiB of it; sources are the code of others.
@@ -23,7 +24,7 @@ pub(in super::super) struct HarvesterHandle {
 impl HarvesterHandle {
     /// Starts the thread; `None` if this process runs one for this engine.
     pub(in super::super) fn start(
-        engine: &Arc<EngineInner>,
+        engine: &Shared<EngineInner>,
         harvester: Harvester,
     ) -> Result<Option<Running>, Error> {
         if engine.harvester.get().is_none() {
@@ -50,7 +51,7 @@ impl HarvesterHandle {
             .stack_size(STACK_BYTES);
         match builder.spawn(|| worker.run()) {
             Ok(thread) => Ok(Some(Arc::new(Self {
-                engine: Arc::downgrade(engine),
+                engine: Shared::downgrade(engine),
                 control,
                 thread: Some(thread),
             }))),

@@ -4,7 +4,8 @@ use super::Harvester;
 use super::tasks::Tasks;
 use crate::engine::inner::EngineInner;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use wellspring_os::shared::{Shared, Weak};
 use wellspring_os::waker::{WakeReason, Waker};
 use wellspring_os::{os, signals};
 
@@ -43,7 +44,7 @@ impl Control {
 
 /// The thread's own side.
 pub(super) struct Worker {
-    /// Weak, so that the thread keeps no engine alive. It is an `Arc` during a round only.
+    /// Weak, so that the thread keeps no engine alive. It owns during a round only.
     engine: Weak<EngineInner>,
     control: Arc<Control>,
     harvester: Harvester,
@@ -78,12 +79,12 @@ impl Drop for EndOnDrop {
 
 impl Worker {
     pub(super) fn new(
-        engine: &Arc<EngineInner>,
+        engine: &Shared<EngineInner>,
         control: Arc<Control>,
         harvester: Harvester,
     ) -> Self {
         Self {
-            engine: Arc::downgrade(engine),
+            engine: Shared::downgrade(engine),
             control,
             tasks: Tasks::new(engine),
             slow_due_ms: vec![0; engine.collector.sources.len()],

@@ -1,13 +1,14 @@
 //! Children never repeat their parents.
 
 use super::blocks::are_distinct;
-use super::outcome::{Outcome, broken, failed};
+use super::outcome::{Outcome, broken, failed, skipped};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use wellspring::{Engine, Mode};
+use wellspring_os::memory::is_wiped_by_kernel;
 
 /// The bytes that each process draws after a fork, in two reads.
 const DRAW_BYTES: usize = 512;
@@ -44,6 +45,17 @@ pub(super) fn child_is_not_held_up() -> Outcome {
         is_over.store(true, Ordering::Relaxed);
         outcome
     })
+}
+
+/// The kernel wipes a child's copy of all secrets, however the child was made.
+pub(super) fn kernel_wipes() -> Outcome {
+    wellspring::fill(&mut [0; 1]);
+    if is_wiped_by_kernel() {
+        return Ok(());
+    }
+    skipped(
+        "this kernel does not wipe a child. fork(3) does; a child by a raw clone(2) may repeat up to 6656 bytes",
+    )
 }
 
 /// Forks `depth` times, each child from the child before; all draw, and nothing comes twice.

@@ -124,6 +124,7 @@ fn all() -> Vec<Check> {
         Check::new("fork", fork::child_differs),
         Check::new("fork-of-fork", fork::grandchild_differs),
         Check::new("fork-under-load", fork::child_is_not_held_up),
+        Check::new("wiped-by-kernel", fork::kernel_wipes),
         Check::new("nested", nested::handlers_share_nothing),
     ]);
     #[cfg(target_os = "linux")]

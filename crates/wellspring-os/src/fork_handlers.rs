@@ -1,0 +1,60 @@
+//! The handlers of fork(3), of all that this crate does there, in one order.
+//!
+//! They are registered when the library is loaded, before a program has registered handlers of its own. fork(3) calls those
+//! for the parent in reverse order and those for the child in order. So the parent draws for its child after all other
+//! handlers, and the child's memory is wiped, and seeded, before all others. libc takes a lock to register handlers, which
+//! the caller of a first read in a signal handler may hold: another reason to do it sooner.
+//!
+//! Until the process has an engine the handlers do nothing.
+
+use crate::inheritance;
+use crate::os;
+use crate::system::{fork, pages};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// The values of [`STATE`].
+const ABSENT: u32 = 0;
+const REGISTERING: u32 = 1;
+const REGISTERED: u32 = 2;
+
+static STATE: AtomicU32 = AtomicU32::new(ABSENT);
+
+/// How long a thread waits for another one that registers the handlers, in milliseconds. That takes a microsecond; a child
+/// may have been forked meanwhile.
+const MAX_WAIT_MS: u32 = 100;
+
+/// Sees to it that the handlers are registered: by a constructor, and else here. Returns `false` if libc has no memory for
+/// that.
+pub(crate) fn register() -> bool {
+    for _ in 0..MAX_WAIT_MS {
+        let (acquire, order) = (Ordering::Acquire, Ordering::AcqRel);
+        match STATE.compare_exchange(ABSENT, REGISTERING, order, acquire) {
+            Err(REGISTERED) => return true,
+            Err(_) => os::pause(),
+            Ok(_) => break,
+        }
+    }
+    let is_done = fork::at_fork(before, in_parent, in_child);
+    let state = if is_done { REGISTERED } else { ABSENT };
+    STATE.store(state, Ordering::Release);
+    is_done
+}
+
+/// The constructor.
+#[cfg_attr(not(all(unix, not(target_vendor = "apple"))), allow(dead_code))]
+pub(crate) extern "C" fn load() {
+    register();
+}
+
+extern "C" fn before() {
+    inheritance::before_fork();
+}
+
+extern "C" fn in_parent() {
+    inheritance::in_parent();
+}
+
+extern "C" fn in_child() {
+    pages::in_child();
+    inheritance::in_child();
+}

@@ -1,0 +1,180 @@
+//! A value with several owners on the heap, like `std`'s `Arc`; but where there is no memory for it, that is an error. `Arc`
+//! would end the process, and its fallible constructor is not in stable Rust.
+
+use crate::memory::{MemoryError, try_box};
+use core::fmt;
+use core::mem::ManuallyDrop;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering, fence};
+
+/// A handle of an owner. The last one drops the value.
+pub struct Shared<T>(NonNull<Inner<T>>);
+
+/// A handle of one who does not own the value.
+pub struct Weak<T>(NonNull<Inner<T>>);
+
+#[repr(C)]
+struct Inner<T> {
+    /// The owners.
+    strong: AtomicUsize,
+    /// The other handles, and one for all owners together: the memory lasts until there is none.
+    weak: AtomicUsize,
+    value: ManuallyDrop<T>,
+}
+
+// SAFETY: as for `Arc`: each handle gives `&T` on its thread, and the last one drops the value on its own.
+unsafe impl<T: Send + Sync> Send for Shared<T> {}
+// SAFETY: as above: with `&Shared<T>` another thread can make a handle of its own.
+unsafe impl<T: Send + Sync> Sync for Shared<T> {}
+// SAFETY: as above, by way of `upgrade`.
+unsafe impl<T: Send + Sync> Send for Weak<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Weak<T> {}
+
+/// A count beyond this is that of a program which leaks handles in a loop: it must not wrap.
+const MAX_HANDLES: usize = isize::MAX as usize;
+
+impl<T> Shared<T> {
+    /// Moves the value to the heap.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory.
+    pub fn try_new(value: T) -> Result<Self, MemoryError> {
+        let inner = try_box(Inner {
+            strong: AtomicUsize::new(1),
+            weak: AtomicUsize::new(1),
+            value: ManuallyDrop::new(value),
+        })?;
+        Ok(Self(NonNull::from(Box::leak(inner))))
+    }
+
+    /// A handle that does not own the value.
+    #[must_use]
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        // SAFETY: the memory lasts as long as `this`.
+        add(unsafe { &this.0.as_ref().weak });
+        Weak(this.0)
+    }
+}
+
+fn add(count: &AtomicUsize) {
+    if count.fetch_add(1, Ordering::Relaxed) > MAX_HANDLES {
+        std::process::abort();
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: the value lasts as long as its owners, and is only shared.
+        unsafe { &self.0.as_ref().value }
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        // SAFETY: the memory lasts as long as `self`.
+        add(unsafe { &self.0.as_ref().strong });
+        Self(self.0)
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // SAFETY: the memory lasts as long as this handle.
+        let strong = unsafe { &self.0.as_ref().strong };
+        if strong.fetch_sub(1, Ordering::Release) != 1 {
+            return;
+        }
+        // What other owners did with the value comes before its drop.
+        fence(Ordering::Acquire);
+        // The handle of all owners together; dropped by a panic of the value's drop too.
+        let _memory = Weak(self.0);
+        // SAFETY: no owner is left, and none comes back: `upgrade` makes none of a count of 0.
+        unsafe { ManuallyDrop::drop(&mut self.0.as_mut().value) };
+    }
+}
+
+impl<T> Weak<T> {
+    /// A handle of an owner, if there is still an owner.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Shared<T>> {
+        // SAFETY: the memory lasts as long as `self`.
+        let strong = unsafe { &self.0.as_ref().strong };
+        let more = |count: usize| (count != 0 && count <= MAX_HANDLES).then(|| count + 1);
+        let upgraded = strong.fetch_update(Ordering::Acquire, Ordering::Relaxed, more);
+        upgraded.is_ok().then(|| Shared(self.0))
+    }
+}
+
+impl<T> Clone for Weak<T> {
+    fn clone(&self) -> Self {
+        // SAFETY: the memory lasts as long as `self`.
+        add(unsafe { &self.0.as_ref().weak });
+        Self(self.0)
+    }
+}
+
+impl<T> Drop for Weak<T> {
+    fn drop(&mut self) {
+        // SAFETY: the memory lasts as long as this handle.
+        let weak = unsafe { &self.0.as_ref().weak };
+        if weak.fetch_sub(1, Ordering::Release) == 1 {
+            fence(Ordering::Acquire);
+            // SAFETY: from `try_box`, and this was the last handle. The value, which was dropped, is not dropped again.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
+impl<T> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_value_is_dropped_with_its_last_owner_and_not_with_other_handles() {
+        let counted = Arc::new(());
+        let first = Shared::try_new(counted.clone()).unwrap();
+        let weak = Shared::downgrade(&first);
+        let second = weak.upgrade().unwrap();
+        drop(first);
+        assert_eq!(Arc::strong_count(&counted), 2);
+        assert_eq!(Arc::strong_count(&second), 2);
+        drop(second);
+        assert_eq!(Arc::strong_count(&counted), 1);
+        assert!(weak.upgrade().is_none());
+        assert!(weak.clone().upgrade().is_none());
+    }
+
+    #[test]
+    fn threads_that_drop_and_upgrade_at_the_same_time_drop_the_value_once() {
+        for _ in 0..200 {
+            let counted = Arc::new(());
+            let shared = Shared::try_new(counted.clone()).unwrap();
+            let weak = Shared::downgrade(&shared);
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    let (shared, weak) = (shared.clone(), weak.clone());
+                    scope.spawn(move || {
+                        drop(shared);
+                        drop(weak.upgrade());
+                    });
+                }
+                scope.spawn(move || drop(shared));
+            });
+            assert!(weak.upgrade().is_none());
+            assert_eq!(Arc::strong_count(&counted), 1);
+        }
+    }
+}
