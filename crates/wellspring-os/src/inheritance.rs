@@ -10,16 +10,18 @@
 //! - Signals are blocked for that time, so no handler forks within a fork.
 //! - clone(2), vfork(2) and posix_spawn(3) run none of this code: such a child gets no secret.
 
+use crate::fork_stamp;
 use crate::lock::Lock;
 use crate::memory::{Wiped, erase};
-use crate::once_box::OnceRef;
-use crate::os::{self, process_number};
+use crate::once_box::OnceBox;
+use crate::os;
 use crate::sandbox;
 use crate::signals::SignalsBlocked;
 use crate::system::fork;
 use crate::zeroed::Zeroed;
 use core::cell::{Cell, UnsafeCell};
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 /// The size of the secret, in bytes.
 pub const SECRET_BYTES: usize = 32;
@@ -51,17 +53,16 @@ impl Zeroed for Inherited {
     };
 }
 
-struct Registered {
-    draw: Draw,
-    inherited: Wiped<Lock<Inherited>>,
-}
-
-static REGISTERED: OnceRef<Registered> = OnceRef::new();
+/// The function that draws, a [`Draw`]; null until it is registered.
+static DRAW: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 static IS_REGISTERING: AtomicBool = AtomicBool::new(false);
 
-/// The lock: the number of this process while one of its threads forks, else 0. The number of another process was
+/// Without it children get no secret.
+static INHERITED: OnceBox<Wiped<Lock<Inherited>>> = OnceBox::new();
+
+/// The lock: the fork stamp of this process while one of its threads forks, else 0. The stamp of another process was
 /// copied by a fork, and counts as 0.
-static FORKING: AtomicU32 = AtomicU32::new(0);
+static FORKING: AtomicU64 = AtomicU64::new(fork_stamp::NONE);
 
 /// The secret that the next child gets, and the signal mask to restore. Only the thread that holds [`FORKING`] uses it.
 struct OnItsWay {
@@ -90,17 +91,30 @@ thread_local! {
 /// system has no memory for the secret, children get none.
 #[inline(never)]
 pub fn register(draw: Draw) {
-    if IS_REGISTERING.swap(true, Ordering::Relaxed) {
-        return;
+    register_handlers(draw);
+    reserve();
+}
+
+/// The part of [`register`] that takes a lock of the C library, and no memory: not for a signal handler. Children get no
+/// secret before [`reserve`].
+pub fn register_handlers(draw: Draw) {
+    if cfg!(miri) || IS_REGISTERING.swap(true, Ordering::Relaxed) {
+        return; // Miri knows no fork.
     }
-    let Ok(inherited) = Wiped::new(None) else {
-        return;
-    };
-    if cfg!(miri) {
-        return; // It knows no fork.
-    }
-    REGISTERED.set(Box::leak(Box::new(Registered { draw, inherited })));
+    DRAW.store(draw as *mut (), Ordering::Release);
     fork::at_fork(before, in_parent, in_child);
+}
+
+/// The part of [`register`] that takes memory, and no lock. A call that finds none has no effect.
+pub fn reserve() {
+    let _ = INHERITED.get_or_try_init(|| Wiped::new(None));
+}
+
+/// The function that was registered.
+fn registered() -> Option<Draw> {
+    let draw = DRAW.load(Ordering::Acquire);
+    // SAFETY: not null, so it is from `register_handlers`.
+    (!draw.is_null()).then(|| unsafe { core::mem::transmute::<*mut (), Draw>(draw) })
 }
 
 /// Runs `work` on the secret that this process got from its parent. Returns `None` if it got none.
@@ -108,9 +122,9 @@ pub fn register(draw: Draw) {
 /// `work` must replace the secret by a new one. It must not be possible to compute from the new one what
 /// `work` made of the old one.
 pub fn with_secret<R>(work: impl FnOnce(&mut [u8; SECRET_BYTES]) -> R) -> Option<R> {
-    let registered = REGISTERED.get()?;
+    let inherited = INHERITED.get()?;
     let signals = SignalsBlocked::new();
-    let mut inherited = registered.inherited.lock(&signals);
+    let mut inherited = inherited.lock(&signals);
     (inherited.is_there == 1).then(|| work(&mut inherited.secret))
 }
 
@@ -125,7 +139,10 @@ impl OnItsWay {
 /// Takes [`FORKING`], after the end of another thread's fork. Returns `false` if that did not end in about a second:
 /// then this thread forks without a secret.
 fn hold() -> bool {
-    let process = process_number();
+    let process = fork_stamp::get_or_make();
+    if process == fork_stamp::NONE {
+        return false;
+    }
     for _ in 0..MAX_LOOKS {
         let holder = FORKING.load(Ordering::Relaxed);
         if holder != process {
@@ -146,17 +163,18 @@ fn hold() -> bool {
 
 /// Runs before a fork, in the parent: takes the lock and draws the secret.
 extern "C" fn before() {
+    let (Some(draw), Some(_)) = (registered(), INHERITED.get()) else {
+        return;
+    };
     let signals = SignalsBlocked::new();
     if !hold() {
         return;
     }
     HOLDS.set(true);
     ON_ITS_WAY.signals.set(Some(signals));
-    if let Some(registered) = REGISTERED.get() {
-        // SAFETY: this thread holds `FORKING`.
-        let drawn = (registered.draw)(unsafe { &mut *ON_ITS_WAY.secret.get() });
-        ON_ITS_WAY.is_there.set(drawn);
-    }
+    // SAFETY: this thread holds `FORKING`.
+    let drawn = draw(unsafe { &mut *ON_ITS_WAY.secret.get() });
+    ON_ITS_WAY.is_there.set(drawn);
 }
 
 /// Runs in the parent after a fork, also after one that failed: erases the secret and releases the lock.
@@ -173,11 +191,11 @@ extern "C" fn in_child() {
     let is_ours = HOLDS.replace(false);
     if is_ours
         && ON_ITS_WAY.is_there.get()
-        && let Some(registered) = REGISTERED.get()
+        && let Some(inherited) = INHERITED.get()
     {
-        registered.inherited.lock_pages();
+        inherited.lock_pages();
         let signals = SignalsBlocked::new();
-        let mut inherited = registered.inherited.lock(&signals);
+        let mut inherited = inherited.lock(&signals);
         // SAFETY: the child has no other thread.
         inherited.secret = unsafe { *ON_ITS_WAY.secret.get() };
         inherited.is_there = 1;
@@ -188,13 +206,13 @@ extern "C" fn in_child() {
     } else {
         // The thread that held the lock does not exist in this process, so its signal mask must not be restored here.
         core::mem::forget(ON_ITS_WAY.signals.take());
-        FORKING.store(0, Ordering::Release);
+        FORKING.store(fork_stamp::NONE, Ordering::Release);
     }
 }
 
 /// Releases [`FORKING`], which this thread holds, and restores the thread's signal mask.
 fn end() {
     let signals = ON_ITS_WAY.signals.take();
-    FORKING.store(0, Ordering::Release);
+    FORKING.store(fork_stamp::NONE, Ordering::Release);
     drop(signals);
 }

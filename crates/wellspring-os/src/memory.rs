@@ -1,6 +1,7 @@
 //! Pages that are locked, left out of core dumps, and wiped in a child process.
 
 use crate::system::pages;
+use crate::system_calls;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::fmt;
 use core::marker::PhantomData;
@@ -60,7 +61,9 @@ impl Pages {
     /// Locks the pages, or counts them as not locked.
     fn lock(&self) {
         // SAFETY: the range is ours.
-        self.count(!unsafe { pages::lock(self.start.as_ptr(), self.bytes) });
+        let is_locked = !system_calls::are_forbidden()
+            && unsafe { pages::lock(self.start.as_ptr(), self.bytes) };
+        self.count(!is_locked);
     }
 
     fn count(&self, is_unlocked: bool) {

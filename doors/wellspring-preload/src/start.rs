@@ -1,4 +1,5 @@
-//! The constructor that the loader calls before main: it looks up the original functions and reads the environment.
+//! The constructor that the loader calls before main: it looks up the original functions, tells fork(3) of the engine and reads the
+//! environment.
 //!
 //! Earlier calls, from constructors of other libraries, are served as well. They are not counted, and `open` then makes
 //! the system call itself.
@@ -11,6 +12,7 @@ use wellspring_os::repeat;
 /// The constructor. glibc's loader passes it the arguments of main.
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     crate::files::find_next();
+    crate::engine::seed_children();
     // SAFETY: no precondition.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return;

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{
-    UNDER_LIMITS, compile_shared, is_installed, is_long, library, run, without_proc_and_sys,
+    UNDER_LIMITS, compile_linked, compile_shared, is_installed, is_long, library, run,
+    without_proc_and_sys,
 };
 use std::path::Path;
 use std::process::Command;
@@ -60,6 +61,23 @@ fn stacks_of_16_kib_are_enough() {
 #[test]
 fn no_file_can_be_opened_and_8_threads_draw() {
     torture("no_descriptors", 8);
+}
+
+#[test]
+fn a_program_without_memory_draws_on_the_kernel_and_later_on_us() {
+    let Some(program) = compile_linked("no_memory.c", &["-ldl"]) else {
+        return;
+    };
+    // From none to more than an engine takes.
+    for kib in (0..400).step_by(20).chain([4, 12, 1000]) {
+        let script = format!("exec \"$PROGRAM\" address-space {kib}");
+        draws(&script, &program, 1);
+    }
+    let run = run("exec \"$PROGRAM\" locked", &program).succeeds();
+    if !run.output.stdout.is_empty() {
+        return testkit::skipped("no memory can be locked here");
+    }
+    assert!(run.counts(Door::Getrandom).calls > 0, "{}", run.text());
 }
 
 #[test]
