@@ -37,14 +37,27 @@ pub(crate) fn try_fill(bytes: &mut [u8]) -> Result<(), Error> {
 fn try_fill_first(bytes: &mut [u8]) -> Result<(), Error> {
     let _errno = KeptErrno::new();
     // Where a program is to draw the same bytes in every run, all its reads come here.
-    if wellspring::pseudo::fill_repeated(bytes) {
+    if fill_repeated(bytes) {
         return Ok(());
     }
-    make()?.try_fill(bytes)
+    fill_by(make()?, bytes)
+}
+
+/// None of these three is inlined: the first read may be on a signal stack of 8 KiB, and takes as much of it as one of them,
+/// not all.
+#[inline(never)]
+fn fill_repeated(bytes: &mut [u8]) -> bool {
+    wellspring::pseudo::fill_repeated(bytes)
+}
+
+#[inline(never)]
+fn fill_by(engine: &Engine, bytes: &mut [u8]) -> Result<(), Error> {
+    engine.try_fill(bytes)
 }
 
 /// Makes the engine, if there is memory; not in a sandbox. Reads try it at the 1st, 2nd, 4th, 8th .. of them, so that a
 /// program without memory does not pay for it at each.
+#[inline(never)]
 pub(crate) fn make() -> Result<&'static Engine, Error> {
     if let Some(engine) = engine() {
         return Ok(engine);

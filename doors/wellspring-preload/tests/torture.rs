@@ -132,6 +132,23 @@ fn address_sanitizer_finds_nothing() {
     }
 }
 
+/// It knows no mlock2(2), and would print a warning at each.
+#[test]
+fn valgrind_knows_every_system_call() {
+    if !is_installed("valgrind") {
+        return;
+    }
+    if let Some(program) = compile_shared("torture.c", &[]) {
+        let run = run(
+            "exec valgrind --quiet --error-exitcode=9 \"$PROGRAM\" small",
+            &program,
+        )
+        .succeeds();
+        assert!(!run.text().contains("unhandled"), "{}", run.text());
+        assert!(run.counts(Door::Getrandom).calls > 0);
+    }
+}
+
 #[test]
 fn valgrind_finds_nothing() {
     if !is_long("it takes seconds") || !is_installed("valgrind") {
