@@ -1,6 +1,7 @@
 //! The switch after which reads make no system call, for a process that forbids them (seccomp).
 
 use crate::{fork_stamp, os, system_calls, vdso};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Stops all system calls of reads: from now on, in this process and in every child, no part of this crate that a read
 /// uses makes one. A process calls it before it forbids them all (seccomp). A filter that is installed stays; if the
@@ -32,6 +33,21 @@ pub fn prepare() {
 /// thread prepared.
 pub fn undo() {
     system_calls::allow_again();
+}
+
+/// Whether the memory is this process's own, and not that of the parent that made it by vfork(2): a filter of such a child
+/// is none of its parent's. The first call of a process, or of a copy that a fork made, says that it is; make it early.
+#[must_use]
+pub fn owns_memory() -> bool {
+    static STAMP: AtomicU64 = AtomicU64::new(fork_stamp::NONE);
+    static OWNER: AtomicU32 = AtomicU32::new(0);
+    let (stamp, process) = (fork_stamp::get_or_make(), os::process_number());
+    if stamp != fork_stamp::NONE && STAMP.load(Ordering::Acquire) == stamp {
+        return OWNER.load(Ordering::Relaxed) == process;
+    }
+    OWNER.store(process, Ordering::Relaxed);
+    STAMP.store(stamp, Ordering::Release);
+    true
 }
 
 /// Returns whether [`prepare`] was called, and not taken back.

@@ -70,6 +70,7 @@ pub(crate) fn make() -> Result<&'static Engine, Error> {
     }
     let engine = Engine::try_process()?;
     inheritance::reserve();
+    let _ = sandbox::owns_memory();
     ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
     Ok(engine)
 }

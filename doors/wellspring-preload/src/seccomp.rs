@@ -5,7 +5,8 @@
 //! A sandbox may end the process at any system call but getrandom(2). An engine makes a few system calls: it blocks
 //! signals, maps memory, looks for files. So before a program installs a filter, this thread gets its tap, and the
 //! engine stops making system calls. When the kernel has installed no filter the engine goes on as before: programs ask
-//! with calls that must fail which filters the kernel knows.
+//! with calls that must fail which filters the kernel knows. Nor does a filter of a child of vfork(2) count, whose
+//! memory is its parent's.
 //!
 //! This library does not see a filter that the program installs by its own system call instruction, or that it has
 //! inherited over exec; then a system call of the engine may end the process. A question to the kernel would not help:
@@ -53,6 +54,9 @@ fn enter(number: c_long, arguments: [usize; 6]) -> isize {
     let Some(request) = Request::of(number, arguments) else {
         return call(number, arguments);
     };
+    if !sandbox::is_prepared() && !sandbox::owns_memory() {
+        return call(number, arguments);
+    }
     prepare();
     let result = call(number, arguments);
     if !request.was_granted(result) {

@@ -44,6 +44,11 @@ fn a_question_is_no_sandbox_and_takes_none_back() {
 }
 
 #[test]
+fn a_filter_of_a_child_that_shares_the_memory_is_none_of_its_parents() {
+    steps(&["of_a_vfork_child"]);
+}
+
+#[test]
 fn strict_mode_and_a_filter_for_all_threads_leave_reads_without_a_call() {
     steps(&["strict_by_prctl", "strict_by_seccomp", "for_all_threads"]);
 }

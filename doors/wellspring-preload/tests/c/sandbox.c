@@ -6,6 +6,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -160,6 +162,30 @@ static void listened(void) {
     CHECK(!makes_calls());
 }
 
+/* A filter of a child that shares the memory is the child's alone. */
+static void of_a_vfork_child(void) {
+    draw();
+    pid_t child = vfork();
+    if (child == 0) {
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &allow_all, 0, 0) != 0)
+            _exit(1);
+        _exit(0);
+    }
+    int status;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK(makes_calls());
+    /* One of fork(2) without the C library has its own. */
+    child = (pid_t)raw(SYS_clone, SIGCHLD, 0, 0);
+    if (child == 0) {
+        CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+        CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &allow_all, 0, 0) == 0);
+        CHECK(!makes_calls());
+        _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* A question after a filter takes nothing back. */
 static void asks_after(void) {
     draw();
@@ -271,6 +297,7 @@ int main(int argc, char **argv) {
         {"asks", asks},
         {"refused_by_a_thread", refused_by_a_thread},
         {"listened", listened},
+        {"of_a_vfork_child", of_a_vfork_child},
         {"asks_after", asks_after},
         {"strict_by_prctl", strict_by_prctl},
         {"strict_by_seccomp", strict_by_seccomp},
