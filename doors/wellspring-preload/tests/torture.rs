@@ -3,8 +3,8 @@
 mod common;
 
 use common::{
-    UNDER_LIMITS, compile_linked, compile_shared, is_installed, is_long, library, run,
-    without_proc_and_sys,
+    UNDER_LIMITS, compile_library, compile_linked, compile_shared, is_installed, is_long, library,
+    run, without_proc_and_sys,
 };
 use std::path::Path;
 use std::process::Command;
@@ -56,6 +56,57 @@ fn destructors_of_threads_and_of_the_process_draw() {
 #[test]
 fn stacks_of_16_kib_are_enough() {
     torture("small_stacks", 50);
+}
+
+/// Runs one step of `harsh.c`.
+fn harsh(step: &str) {
+    if let Some(program) = compile_linked("harsh.c", &[]) {
+        draws(&format!("exec \"$PROGRAM\" {step}"), &program, 1);
+    }
+}
+
+#[test]
+fn a_program_that_closes_all_descriptors_keeps_those_that_it_opens() {
+    harsh("closes");
+}
+
+#[test]
+fn a_child_of_vfork_draws_first() {
+    harsh("vforks");
+}
+
+#[test]
+fn the_first_read_of_a_process_is_that_of_a_thread_with_the_least_stack() {
+    harsh("small_stack");
+}
+
+#[test]
+fn a_system_without_files_does_no_harm() {
+    let Some(program) = compile_linked("harsh.c", &["-static-libgcc"]) else {
+        return;
+    };
+    if without_proc_and_sys().is_none() {
+        return;
+    }
+    let hide = "for f in dev proc sys run; do mount -t tmpfs none /$f; done; test ! -e /dev/null";
+    let script =
+        format!("exec unshare --mount --map-root-user sh -c '{hide} && exec \"$PROGRAM\" draws'");
+    draws(&script, &program, 1);
+}
+
+#[test]
+fn a_library_before_ours_that_replaces_the_same_functions_does_no_harm() {
+    let Some(program) = compile_shared("torture.c", &[]) else {
+        return;
+    };
+    let before = compile_library("before.c", &["-ldl"]);
+    for step in ["forks", "timer", "small"] {
+        let script = format!(
+            "export LD_PRELOAD=\"{}:$LD_PRELOAD\"; exec \"$PROGRAM\" {step}",
+            before.display()
+        );
+        draws(&script, &program, 1);
+    }
 }
 
 #[test]
