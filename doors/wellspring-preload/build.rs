@@ -4,6 +4,8 @@ fn main() {
     let arguments = [
         "-soname,libwellspring-preload.so",
         "-z,nodelete",
+        // What the library calls itself is its own `syscall`, and not one of a library that was preloaded before it.
+        "-Bsymbolic-functions",
         // A first call in a signal handler must not look for symbols.
         "-z,now",
         "-z,relro",

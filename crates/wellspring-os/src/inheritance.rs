@@ -181,9 +181,7 @@ pub(crate) fn in_child() {
         && ON_ITS_WAY.is_there.get()
         && let Some(registered) = REGISTERED.get()
     {
-        if !sandbox::is_prepared() {
-            registered.inherited.lock_pages();
-        }
+        registered.inherited.lock_pages();
         let signals = SignalsBlocked::new();
         let mut inherited = registered.inherited.lock(&signals);
         // SAFETY: the child has no other thread.

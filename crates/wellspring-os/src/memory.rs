@@ -1,6 +1,8 @@
 //! Pages that are locked, left out of core dumps, and wiped in a child process.
 
+use crate::locked_memory;
 use crate::system::pages;
+use crate::system_calls;
 use crate::zeroed::{Zeroed, assert_zeroed};
 use core::alloc::Layout;
 use core::fmt;
@@ -61,12 +63,20 @@ pub fn is_wiped_by_kernel() -> bool {
     pages::is_wiped_by_kernel()
 }
 
-/// Bytes of [`Wiped`] memory that the system refused to lock.
+/// Bytes of [`Wiped`] memory that are not locked.
 static UNLOCKED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// How many bytes of [`Wiped`] memory are not locked. [`locked_memory`](crate::locked_memory) counts all secret memory.
 pub(crate) fn unlocked_bytes() -> usize {
     UNLOCKED_BYTES.load(Ordering::Relaxed)
+}
+
+/// All bytes of [`Wiped`] memory.
+static WIPED_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// How many bytes of [`Wiped`] memory there are, locked or not. A child has as many as its parent.
+pub(crate) fn wiped_bytes() -> usize {
+    WIPED_BYTES.load(Ordering::Relaxed)
 }
 
 /// A private mapping of zeroed pages, wiped on fork, not dumped, not yet locked.
@@ -94,14 +104,17 @@ impl Pages {
             // SAFETY: the range is ours.
             unsafe { pages::prefer_node(pages.start.as_ptr(), pages.bytes, node) };
         }
+        WIPED_BYTES.fetch_add(pages.bytes, Ordering::Relaxed);
         pages.lock();
         Ok(pages)
     }
 
     /// Locks the pages, or counts them as not locked.
     fn lock(&self) {
+        let may_lock = !system_calls::are_forbidden() && locked_memory::may_lock(0);
         // SAFETY: the range is ours.
-        self.count(!unsafe { pages::lock(self.start.as_ptr(), self.bytes) });
+        let is_locked = may_lock && unsafe { pages::lock(self.start.as_ptr(), self.bytes) };
+        self.count(!is_locked);
     }
 
     fn count(&self, is_unlocked: bool) {
@@ -187,8 +200,9 @@ impl<T: Zeroed + Sync> Wiped<T> {
             assert_zeroed::<T>();
             assert!(align_of::<T>() <= 4096);
         }
+        let pages = Pages::map_locked(size_of::<T>(), node)?;
         Ok(Self {
-            pages: Pages::map_locked(size_of::<T>(), node)?,
+            pages,
             value: PhantomData,
         })
     }
@@ -196,6 +210,12 @@ impl<T: Zeroed + Sync> Wiped<T> {
     /// Locks the pages in memory: to be called again in a child process, which does not inherit locks.
     pub fn lock_pages(&self) {
         self.pages.lock();
+    }
+}
+
+impl<T> Drop for Wiped<T> {
+    fn drop(&mut self) {
+        WIPED_BYTES.fetch_sub(self.pages.bytes, Ordering::Relaxed);
     }
 }
 

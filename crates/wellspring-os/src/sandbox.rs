@@ -1,9 +1,11 @@
 //! The switch after which reads make no system call, for a process that forbids them (seccomp).
 
 use crate::{fork_stamp, os, system_calls, vdso};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Stops all system calls of reads: from now on, in this process and in every child, no part of this crate that a read
-/// uses makes one. A process calls it before it forbids them all (seccomp). It cannot be undone.
+/// uses makes one. A process calls it before it forbids them all (seccomp). A filter that is installed stays; if the
+/// system accepted none, [`undo`] takes this call back.
 ///
 /// - [`SignalsBlocked`](crate::signals::SignalsBlocked) marks the thread instead of changing its signal mask. A handler does run
 ///   then; [`SignalsBlocked::try_new`](crate::signals::SignalsBlocked::try_new) tells it that locks may be held.
@@ -24,7 +26,31 @@ pub fn prepare() {
     system_calls::forbid((!vdso::has_clock()).then_some(now_ms));
 }
 
-/// Returns whether [`prepare`] was called.
+/// Takes back one call of [`prepare`]: the system accepted no filter. Code that another thread began in between may have
+/// done without a system call; it does nothing wrong. A thread that waits for a lock meanwhile is woken up to 100 ms late.
+///
+/// Each call belongs to one of [`prepare`], so that a thread whose filter was refused does not take back what another
+/// thread prepared.
+pub fn undo() {
+    system_calls::allow_again();
+}
+
+/// Whether the memory is this process's own, and not that of the parent that made it by vfork(2): a filter of such a child
+/// is none of its parent's. The first call of a process, or of a copy that a fork made, says that it is; make it early.
+#[must_use]
+pub fn owns_memory() -> bool {
+    static STAMP: AtomicU64 = AtomicU64::new(fork_stamp::NONE);
+    static OWNER: AtomicU32 = AtomicU32::new(0);
+    let (stamp, process) = (fork_stamp::get_or_make(), os::process_number());
+    if stamp != fork_stamp::NONE && STAMP.load(Ordering::Acquire) == stamp {
+        return OWNER.load(Ordering::Relaxed) == process;
+    }
+    OWNER.store(process, Ordering::Relaxed);
+    STAMP.store(stamp, Ordering::Release);
+    true
+}
+
+/// Returns whether [`prepare`] was called, and not taken back.
 #[must_use]
 #[inline]
 pub fn is_prepared() -> bool {

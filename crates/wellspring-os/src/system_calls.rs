@@ -1,8 +1,9 @@
-//! Whether this process may still make system calls. Never reset: a seccomp filter is never removed either.
+//! Whether this process may still make system calls.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-static FORBIDDEN: AtomicBool = AtomicBool::new(false);
+/// How many callers have forbidden them.
+static FORBIDDEN: AtomicU32 = AtomicU32::new(0);
 
 /// The time that clocks show after [`forbid`], in milliseconds; 0 if they can be read without a system call.
 static STOPPED_MS: AtomicU64 = AtomicU64::new(0);
@@ -13,13 +14,18 @@ pub(crate) fn forbid(stopped_ms: Option<u64>) {
     if let Some(stopped_ms) = stopped_ms {
         STOPPED_MS.store(stopped_ms.max(1), Ordering::Relaxed);
     }
-    FORBIDDEN.store(true, Ordering::SeqCst);
+    FORBIDDEN.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Whether [`forbid`] was called.
+/// Takes back one call of [`forbid`].
+pub(crate) fn allow_again() {
+    FORBIDDEN.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Whether a call of [`forbid`] was not taken back.
 #[inline]
 pub(crate) fn are_forbidden() -> bool {
-    FORBIDDEN.load(Ordering::Relaxed)
+    FORBIDDEN.load(Ordering::Relaxed) != 0
 }
 
 /// The time at which clocks stand still, if they do.

@@ -4,6 +4,7 @@ mod common;
 
 use common::in_child;
 use wellspring_os::locked_memory::unlocked_bytes;
+use wellspring_os::memory::Wiped;
 use wellspring_os::owned::OwnedState;
 use wellspring_os::thread_state::ThreadStates;
 
@@ -47,7 +48,8 @@ fn memory_that_could_not_be_locked_is_counted_for_as_long_as_it_is_in_use() {
     /// A node that no other test uses: its chunks have 8, 16 and 32 slots, of 4 KiB each.
     const NODE: u32 = 55;
     let code = in_child(|| {
-        if !limit_locked_memory(100 << 10) {
+        // An eighth of it is ours.
+        if !limit_locked_memory(800 << 10) {
             return 2;
         }
         let owner = ThreadStates::<u64, u64>::new();
@@ -70,6 +72,52 @@ fn memory_that_could_not_be_locked_is_counted_for_as_long_as_it_is_in_use() {
         println!("SKIPPED: this process may not become another user");
     } else {
         assert_eq!(code, 0);
+    }
+}
+
+/// The rest of the limit is the program's.
+#[test]
+fn no_more_than_an_eighth_of_the_limit_is_taken_in_a_child_too() {
+    const LIMIT: usize = 64 << 10;
+    let code = in_child(|| {
+        if !limit_locked_memory(LIMIT as libc::rlim_t) {
+            return 2;
+        }
+        let owner = ThreadStates::<u64, u64>::new();
+        let mut owned: Vec<_> = (0..20).map(|_| OwnedState::<u64>::new(&owner)).collect();
+        let wiped: Vec<_> = (0..4).map(|_| Wiped::<u64>::new(None).unwrap()).collect();
+        let mut is_right = true;
+        for _ in 0..2 {
+            is_right &= owned.iter_mut().filter_map(count).count() == 20;
+            is_right &= unlocked_bytes() >= 20 << 12;
+            wiped.iter().for_each(Wiped::lock_pages);
+            is_right &= can_lock(LIMIT - LIMIT / 8);
+            // SAFETY: the child does the same and ends.
+            if unsafe { libc::fork() } != 0 {
+                break;
+            }
+        }
+        let mut status = 0;
+        // SAFETY: the pointer is to the status. The child has none.
+        unsafe { libc::wait(&raw mut status) };
+        i32::from(!is_right || status != 0)
+    });
+    if code == 2 {
+        println!("SKIPPED: this process may not become another user");
+    } else {
+        assert_eq!(code, 0);
+    }
+}
+
+/// Whether the program can lock so many bytes of its own.
+fn can_lock(bytes: usize) -> bool {
+    let (access, kind) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping, which nothing uses.
+    unsafe {
+        let start = libc::mmap(core::ptr::null_mut(), bytes, access, kind, -1, 0);
+        let is_locked = libc::mlock(start, bytes) == 0;
+        libc::munmap(start, bytes);
+        is_locked
     }
 }
 

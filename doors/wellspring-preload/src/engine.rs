@@ -1,12 +1,24 @@
 //! The engine of the process, as the functions here read from it: errno stays as it was.
 
+use crate::heap;
 use crate::system::KeptErrno;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use wellspring::{Engine, Error};
+use wellspring_os::sandbox;
 
 /// The engine, after the first read. Of this library alone, so that it is found with one load.
 static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(ptr::null_mut());
+
+/// The reads that found no engine.
+static READS_WITHOUT: AtomicU32 = AtomicU32::new(0);
+
+/// The engine of the process, if there is one.
+#[inline(always)]
+fn engine() -> Option<&'static Engine> {
+    // SAFETY: null, or the engine of the process, which is never dropped.
+    unsafe { ENGINE.load(Ordering::Acquire).as_ref() }
+}
 
 /// Fills `bytes`, of any length, without waiting.
 ///
@@ -14,8 +26,7 @@ static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(ptr::null_mut());
 /// there: to do so around every read would take two calls of the C library.
 #[inline(always)]
 pub(crate) fn try_fill(bytes: &mut [u8]) -> Result<(), Error> {
-    // SAFETY: null, or the engine of the process, which is never dropped.
-    match unsafe { ENGINE.load(Ordering::Acquire).as_ref() } {
+    match engine() {
         Some(engine) => engine.try_fill_guarded(bytes, KeptErrno::new),
         None => try_fill_first(bytes),
     }
@@ -26,10 +37,39 @@ pub(crate) fn try_fill(bytes: &mut [u8]) -> Result<(), Error> {
 fn try_fill_first(bytes: &mut [u8]) -> Result<(), Error> {
     let _errno = KeptErrno::new();
     // Where a program is to draw the same bytes in every run, all its reads come here.
-    if wellspring::pseudo::fill_repeated(bytes) {
+    if fill_repeated(bytes) {
         return Ok(());
     }
-    let engine = Engine::try_process()?;
-    ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
+    fill_by(make()?, bytes)
+}
+
+/// None of these three is inlined: the first read may be on a signal stack of 8 KiB, and takes as much of it as one of them,
+/// not all.
+#[inline(never)]
+fn fill_repeated(bytes: &mut [u8]) -> bool {
+    wellspring::pseudo::fill_repeated(bytes)
+}
+
+#[inline(never)]
+fn fill_by(engine: &Engine, bytes: &mut [u8]) -> Result<(), Error> {
     engine.try_fill(bytes)
+}
+
+/// Makes the engine, if there is memory; not in a sandbox. Reads try it at the 1st, 2nd, 4th, 8th .. of them, so that a
+/// program without memory does not pay for it at each.
+#[inline(never)]
+pub(crate) fn make() -> Result<&'static Engine, Error> {
+    if let Some(engine) = engine() {
+        return Ok(engine);
+    }
+    let reads = READS_WITHOUT
+        .fetch_add(1, Ordering::Relaxed)
+        .wrapping_add(1);
+    if !reads.is_power_of_two() || sandbox::is_prepared() || !heap::reserve() {
+        return Err(Error::Memory);
+    }
+    let engine = Engine::try_process()?;
+    let _ = sandbox::owns_memory();
+    ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
+    Ok(engine)
 }

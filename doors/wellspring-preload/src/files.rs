@@ -2,12 +2,13 @@
 //!
 //! The real function is called first. If it succeeds, the kernel has read the path, so that we can read it too; then
 //! dup3(2) puts the service's file under the number of the opened device. A call that fails returns the original's
-//! error.
+//! error. In a sandbox the program gets the kernel's device, by its own call and no other.
 
 use crate::next::Next;
 use crate::system::{KeptErrno, call, returned};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use wellspring_os::door_counters::{Door, count};
+use wellspring_os::sandbox;
 
 /// The path of the service's file. Only root can create it.
 const SERVICE_FILE: &CStr = c"/run/wellspring/files/random";
@@ -47,8 +48,11 @@ macro_rules! open {
                 Some(open) => unsafe { open(path, flags, mode) },
                 None => open_by_kernel(libc::AT_FDCWD, path, flags, mode),
             };
-            // SAFETY: the kernel has read the path if there is a file.
-            unsafe { replaced(file, path, flags) }
+            if file >= 0 {
+                // SAFETY: the kernel has read the path.
+                unsafe { replace(file, path, || flags) };
+            }
+            file
         }
     )*};
 }
@@ -76,8 +80,11 @@ macro_rules! openat {
                 Some(openat) => unsafe { openat(folder, path, flags, mode) },
                 None => open_by_kernel(folder, path, flags, mode),
             };
-            // SAFETY: the kernel has read the path if there is a file.
-            unsafe { replaced(file, path, flags) }
+            if file >= 0 {
+                // SAFETY: the kernel has read the path.
+                unsafe { replace(file, path, || flags) };
+            }
+            file
         }
     )*};
 }
@@ -104,10 +111,8 @@ macro_rules! fopen {
             if !stream.is_null() {
                 // SAFETY: an open stream; its buffer is empty yet.
                 let file = unsafe { libc::fileno(stream.cast()) };
-                // SAFETY: an open stream has a number, whose flags say what the mode said.
-                let flags = unsafe { libc::fcntl(file, libc::F_GETFL) };
-                // SAFETY: the kernel has read the path.
-                unsafe { replaced(file, path, flags) };
+                // SAFETY: the kernel has read the path; an open stream has a number, whose flags say what the mode said.
+                unsafe { replace(file, path, || libc::fcntl(file, libc::F_GETFL)) };
             }
             stream
         }
@@ -123,22 +128,21 @@ fn open_by_kernel(folder: c_int, path: *const c_char, flags: c_int, mode: c_int)
 }
 
 /// If `file` is an opened /dev/random or /dev/urandom, and the service has its file, makes `file` refer to that.
-/// Returns `file`.
 ///
 /// # Safety
 ///
-/// If `file` is open, `path` is a string.
-unsafe fn replaced(file: c_int, path: *const c_char, flags: c_int) -> c_int {
-    let reads_only = flags & (libc::O_ACCMODE | libc::O_PATH) == libc::O_RDONLY;
-    if file < 0 || !reads_only {
-        return file;
-    }
+/// `path` is a string.
+unsafe fn replace(file: c_int, path: *const c_char, flags: impl FnOnce() -> c_int) {
     // SAFETY: the caller's promise.
     let path = unsafe { CStr::from_ptr(path) };
-    if path != c"/dev/urandom" && path != c"/dev/random" {
-        return file;
+    if (path != c"/dev/urandom" && path != c"/dev/random") || sandbox::is_prepared() {
+        return;
     }
     let _errno = KeptErrno::new();
+    let flags = flags();
+    if flags & (libc::O_ACCMODE | libc::O_PATH) != libc::O_RDONLY {
+        return;
+    }
     let path = SERVICE_FILE.as_ptr().expose_provenance();
     // Another thread may start a program now, which is not to inherit this descriptor.
     let fixed = libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NOCTTY;
@@ -146,7 +150,7 @@ unsafe fn replaced(file: c_int, path: *const c_char, flags: c_int) -> c_int {
     let arguments = [libc::AT_FDCWD as usize, path, flags as usize, 0, 0, 0];
     let service = call(libc::SYS_openat, arguments);
     if service < 0 {
-        return file;
+        return;
     }
     let service = service as usize;
     if is_of_service(service as c_int) {
@@ -163,7 +167,6 @@ unsafe fn replaced(file: c_int, path: *const c_char, flags: c_int) -> c_int {
         }
     }
     call(libc::SYS_close, [service, 0, 0, 0, 0, 0]);
-    file
 }
 
 /// Returns whether this is a device of the kernel or a file of a mounted service, and belongs to root. An ordinary file

@@ -5,7 +5,7 @@
 //! arc4random  arc4random, arc4random_buf, arc4random_uniform
 //! files       open and its family: /dev/random and /dev/urandom, where the service has files
 //! rand_bytes  RAND_bytes and RAND_priv_bytes of OpenSSL, on request
-//! clone_guard gives OpenSSL's generators, and rand(3) on request, new state when the machine was cloned
+//! clone_guard gives rand(3) and its kin, on request, and Node's OpenSSL new state when the machine was cloned
 //! seccomp     prctl, syscall: prepares for a sandbox that the program enters
 //!
 //! engine      the engine of the process, and errno around its reads
@@ -21,7 +21,7 @@
 //! A program may call these functions before any constructor has run, in a signal handler, in a child after fork, and
 //! with malloc's lock held. So nothing here calls malloc, getenv or stdio: `heap` is the allocator of this library,
 //! and `start` reads the environment that the loader passes to it. A call that we cannot serve goes to the kernel,
-//! whose result the program gets: an unknown flag, a bad pointer, an engine without memory or seed.
+//! whose result the program gets: an unknown flag, a bad pointer, an engine without memory or seed. No thread is started.
 
 mod arc4random;
 mod clone_guard;
@@ -37,7 +37,7 @@ mod system;
 mod writable;
 
 pub use arc4random::{arc4random, arc4random_buf, arc4random_uniform};
-pub use clone_guard::{napi_register_module_v1, wellspring_clone_guard_notices};
+pub use clone_guard::*;
 pub use files::*;
 pub use getrandom::{getentropy, getrandom};
 pub use rand_bytes::{RAND_bytes, RAND_priv_bytes};

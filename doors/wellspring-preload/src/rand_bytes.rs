@@ -129,13 +129,14 @@ struct Original {
     name: &'static CStr,
     /// The one among the global symbols, which serves all callers.
     global: Next,
-    /// Those of callers where none is global. An entry never changes and is never freed.
-    seats: [AtomicPtr<Found>; SEATS],
+    /// Those of callers where none is global.
+    seats: [Seat; SEATS],
 }
 
-struct Found {
-    caller: *const c_void,
-    function: Rand,
+/// A caller and its function, neither of which changes once it is there.
+struct Seat {
+    caller: AtomicPtr<c_void>,
+    function: AtomicPtr<c_void>,
 }
 
 impl Original {
@@ -143,7 +144,12 @@ impl Original {
         Self {
             name,
             global: Next::new(name),
-            seats: [const { AtomicPtr::new(ptr::null_mut()) }; SEATS],
+            seats: [const {
+                Seat {
+                    caller: AtomicPtr::new(ptr::null_mut()),
+                    function: AtomicPtr::new(ptr::null_mut()),
+                }
+            }; SEATS],
         }
     }
 
@@ -154,11 +160,14 @@ impl Original {
             return Some(function);
         }
         for seat in &self.seats {
-            // SAFETY: null, or an entry that is never freed.
-            match unsafe { seat.load(Ordering::Acquire).as_ref() } {
-                Some(found) if found.caller == caller => return Some(found.function),
-                Some(_) => {}
-                None => break,
+            let owner = seat.caller.load(Ordering::Acquire);
+            if owner.is_null() {
+                break;
+            }
+            let function = seat.function.load(Ordering::Acquire);
+            if owner.cast_const() == caller && !function.is_null() {
+                // SAFETY: `remember` put it there.
+                return Some(unsafe { mem::transmute::<*mut c_void, Rand>(function) });
             }
         }
         // SAFETY: the type of this function.
@@ -166,19 +175,21 @@ impl Original {
             return Some(function);
         }
         let function = find_for(caller, self.name)?;
-        self.remember(Found { caller, function });
+        self.remember(caller, function);
         Some(function)
     }
 
-    fn remember(&self, found: Found) {
-        let found = Box::into_raw(Box::new(found));
-        let is_stored = self.seats.iter().any(|seat| {
-            seat.compare_exchange(ptr::null_mut(), found, Ordering::AcqRel, Ordering::Relaxed)
-                .is_ok()
-        });
-        if !is_stored {
-            // SAFETY: from above, and nothing else has it.
-            drop(unsafe { Box::from_raw(found) });
+    fn remember(&self, caller: *const c_void, function: Rand) {
+        let (none, new) = (ptr::null_mut(), caller.cast_mut());
+        let claims = |seat: &&Seat| {
+            let claimed =
+                seat.caller
+                    .compare_exchange(none, new, Ordering::AcqRel, Ordering::Relaxed);
+            claimed.is_ok()
+        };
+        if let Some(seat) = self.seats.iter().find(claims) {
+            seat.function
+                .store(function as *mut c_void, Ordering::Release);
         }
     }
 }

@@ -4,13 +4,17 @@
 //!
 //! A sandbox may end the process at any system call but getrandom(2). An engine makes a few system calls: it blocks
 //! signals, maps memory, looks for files. So before a program installs a filter, this thread gets its tap, and the
-//! engine stops making system calls. This library does not see a filter that the program installs by its own system
-//! call instruction; then a system call of the engine may end the process.
+//! engine stops making system calls. When the kernel has installed no filter the engine goes on as before: programs ask
+//! with calls that must fail which filters the kernel knows. Nor does a filter of a child of vfork(2) count, whose
+//! memory is its parent's.
+//!
+//! This library does not see a filter that the program installs by its own system call instruction, or that it has
+//! inherited over exec; then a system call of the engine may end the process. A question to the kernel would not help:
+//! it is a system call too, and every container has a filter, nearly all of which allow what the engine needs.
 
 use crate::getrandom::answer;
 use crate::system::{KeptErrno, call, returned};
 use core::ffi::{c_int, c_long};
-use wellspring::Engine;
 use wellspring_os::sandbox;
 
 /// Like prctl(2). The number of arguments is fixed here: see `files.rs`.
@@ -20,10 +24,7 @@ use wellspring_os::sandbox;
 /// The contract of prctl(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
-    if option == libc::PR_SET_SECCOMP {
-        prepare();
-    }
-    returned(call(libc::SYS_prctl, [option as usize, a, b, c, d, 0])) as c_int
+    returned(enter(libc::SYS_prctl, [option as usize, a, b, c, d, 0])) as c_int
 }
 
 /// Like syscall(2).
@@ -45,19 +46,64 @@ pub unsafe extern "C" fn syscall(
         let destination = core::ptr::with_exposed_provenance_mut(a);
         return answer(destination, b, c as u32) as c_long;
     }
-    let is_prctl = number == libc::SYS_prctl && a == libc::PR_SET_SECCOMP as usize;
-    if number == libc::SYS_seccomp || is_prctl {
-        prepare();
+    returned(enter(number, [a, b, c, d, e, f])) as c_long
+}
+
+/// Makes a system call, which may install a filter. Returns its result.
+fn enter(number: c_long, arguments: [usize; 6]) -> isize {
+    let Some(request) = Request::of(number, arguments) else {
+        return call(number, arguments);
+    };
+    if !sandbox::is_prepared() && !sandbox::owns_memory() {
+        return call(number, arguments);
     }
-    returned(call(number, [a, b, c, d, e, f])) as c_long
+    prepare();
+    let result = call(number, arguments);
+    if !request.was_granted(result) {
+        sandbox::undo();
+    }
+    result
+}
+
+/// A call that asks for a filter.
+#[derive(Debug, PartialEq, Eq)]
+struct Request {
+    /// Whether the result is the number of a descriptor.
+    returns_descriptor: bool,
+}
+
+impl Request {
+    /// `None` for all other calls, and for a filter at address 0, by which programs ask whether the kernel has filters.
+    fn of(number: c_long, [a, b, c, ..]: [usize; 6]) -> Option<Self> {
+        // The kernel takes 32 bits of the first two arguments.
+        let (a, b32) = (a as u32, b as u32);
+        let (is_strict, filter, flags) = match number {
+            libc::SYS_prctl if a == libc::PR_SET_SECCOMP as u32 => match b32 {
+                libc::SECCOMP_MODE_STRICT => (true, 0, 0),
+                libc::SECCOMP_MODE_FILTER => (false, c, 0),
+                _ => return None,
+            },
+            libc::SYS_seccomp => match a {
+                libc::SECCOMP_SET_MODE_STRICT => (true, 0, 0),
+                libc::SECCOMP_SET_MODE_FILTER => (false, c, b32),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let returns_descriptor = u64::from(flags) & libc::SECCOMP_FILTER_FLAG_NEW_LISTENER != 0;
+        (is_strict || filter != 0).then_some(Self { returns_descriptor })
+    }
+
+    /// Whether the kernel has installed the filter. The number of another thread, above 0, says that this thread's
+    /// filters do not fit, and that nothing was installed.
+    fn was_granted(&self, result: isize) -> bool {
+        result == 0 || (result > 0 && self.returns_descriptor)
+    }
 }
 
 fn prepare() {
     let _errno = KeptErrno::new();
-    if let Ok(engine) = Engine::try_process() {
-        let mut byte = [0];
-        // Without a seed this fails, and later calls go to the kernel.
-        let _ = engine.try_fill(&mut byte);
-    }
+    // Without memory or a seed this fails, and later calls go to the kernel.
+    let _ = crate::engine::try_fill(&mut [0]);
     sandbox::prepare();
 }

@@ -4,30 +4,11 @@
 
 mod common;
 
-use common::{Run, is_installed, run};
+use common::{can_make_devices, is_installed, run, run_with};
 use std::path::Path;
 use wellspring_os::door_counters::Door;
 
-/// Runs a script where the service has this file, in a mount namespace of its own. As root only: mknod is not allowed in
-/// the name space of another user. Without `exec` the shell would be one more program.
-fn run_with(file: &str, script: &str) -> Run {
-    let service = "mount -t tmpfs none /run && mkdir -p -m 755 /run/wellspring/files";
-    let script = format!("{service} && cd /run/wellspring/files && {file} && {script}");
-    run(
-        "exec unshare --mount sh -c \"$PROGRAM\"",
-        Path::new(&script),
-    )
-}
-
 const ZEROS: &str = "mknod random c 1 5";
-
-fn can_make_devices() -> bool {
-    let is_made = run_with(ZEROS, "true").output.status.success();
-    if !is_made {
-        eprintln!("SKIPPED: no device can be made here");
-    }
-    is_made
-}
 
 #[test]
 fn devices_are_opened_as_before_where_the_service_has_no_file() {

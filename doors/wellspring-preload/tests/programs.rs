@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{is_installed, run};
+use common::{compile, is_installed, library, run, scratch};
 use std::path::Path;
+use std::process::Command;
 use wellspring_os::door_counters::Door;
 
 /// Runs a script, and expects at least so many bytes through the doors.
@@ -109,4 +110,28 @@ libc.arc4random_buf(buffer, 1000)
 assert len(set(buffer.raw)) > 200
 '";
     draws("python3", script, &[Door::Arc4random], 241_000);
+}
+
+/// By the path of docs/containers.md, which only glibc's loader finds.
+#[test]
+fn a_program_of_musl_starts_without_the_library_and_one_of_glibc_with_it() {
+    let path = format!("/$LIB/../../../..{}", library().display());
+    let draw = |program: &Path| {
+        let script = format!("export LD_PRELOAD='{path}'; exec \"$PROGRAM\"");
+        let run = run(&script, program).succeeds();
+        assert!(run.output.stderr.is_empty(), "{}", run.text());
+        run.counts(Door::Getrandom).calls
+    };
+    let Some(program) = compile("draw.c") else {
+        return;
+    };
+    assert_eq!(draw(&program), 1);
+    if is_installed("musl-gcc") {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c/draw.c");
+        let program = scratch("musl").join("program");
+        let mut compiler = Command::new("musl-gcc");
+        compiler.arg(source).arg("-o").arg(&program);
+        let _ = testkit::programs::succeeds(&compiler.output().unwrap());
+        assert_eq!(draw(&program), 0);
+    }
 }

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{
-    UNDER_LIMITS, compile_shared, is_installed, is_long, library, run, without_proc_and_sys,
+    UNDER_LIMITS, compile_library, compile_linked, compile_shared, is_installed, is_long, library,
+    run, without_proc_and_sys,
 };
 use std::path::Path;
 use std::process::Command;
@@ -57,9 +58,77 @@ fn stacks_of_16_kib_are_enough() {
     torture("small_stacks", 50);
 }
 
+/// Runs one step of `harsh.c`.
+fn harsh(step: &str) {
+    if let Some(program) = compile_linked("harsh.c", &[]) {
+        draws(&format!("exec \"$PROGRAM\" {step}"), &program, 1);
+    }
+}
+
+#[test]
+fn a_program_that_closes_all_descriptors_keeps_those_that_it_opens() {
+    harsh("closes");
+}
+
+#[test]
+fn a_child_of_vfork_draws_first() {
+    harsh("vforks");
+}
+
+#[test]
+fn the_first_read_of_a_process_is_that_of_a_thread_with_the_least_stack() {
+    harsh("small_stack");
+}
+
+#[test]
+fn a_system_without_files_does_no_harm() {
+    let Some(program) = compile_linked("harsh.c", &["-static-libgcc"]) else {
+        return;
+    };
+    if without_proc_and_sys().is_none() {
+        return;
+    }
+    let hide = "for f in dev proc sys run; do mount -t tmpfs none /$f; done; test ! -e /dev/null";
+    let script =
+        format!("exec unshare --mount --map-root-user sh -c '{hide} && exec \"$PROGRAM\" draws'");
+    draws(&script, &program, 1);
+}
+
+#[test]
+fn a_library_before_ours_that_replaces_the_same_functions_does_no_harm() {
+    let Some(program) = compile_shared("torture.c", &[]) else {
+        return;
+    };
+    let before = compile_library("before.c", &["-ldl"]);
+    for step in ["forks", "timer", "small"] {
+        let script = format!(
+            "export LD_PRELOAD=\"{}:$LD_PRELOAD\"; exec \"$PROGRAM\" {step}",
+            before.display()
+        );
+        draws(&script, &program, 1);
+    }
+}
+
 #[test]
 fn no_file_can_be_opened_and_8_threads_draw() {
     torture("no_descriptors", 8);
+}
+
+#[test]
+fn a_program_without_memory_draws_on_the_kernel_and_later_on_us() {
+    let Some(program) = compile_linked("no_memory.c", &["-ldl"]) else {
+        return;
+    };
+    // From none to more than an engine takes.
+    for kib in (0..400).step_by(20).chain([4, 12, 1000]) {
+        let script = format!("exec \"$PROGRAM\" address-space {kib}");
+        draws(&script, &program, 1);
+    }
+    let run = run("exec \"$PROGRAM\" locked", &program).succeeds();
+    if !run.output.stdout.is_empty() {
+        return testkit::skipped("no memory can be locked here");
+    }
+    assert!(run.counts(Door::Getrandom).calls > 0, "{}", run.text());
 }
 
 #[test]
@@ -111,6 +180,23 @@ fn address_sanitizer_finds_nothing() {
     // Without forks: see the C library's test.
     for (step, threads) in [("timer", 1), ("cancels", 9), ("destructors", 8)] {
         draws(&format!("exec \"$PROGRAM\" {step}"), &program, threads);
+    }
+}
+
+/// It knows no mlock2(2), and would print a warning at each.
+#[test]
+fn valgrind_knows_every_system_call() {
+    if !is_installed("valgrind") {
+        return;
+    }
+    if let Some(program) = compile_shared("torture.c", &[]) {
+        let run = run(
+            "exec valgrind --quiet --error-exitcode=9 \"$PROGRAM\" small",
+            &program,
+        )
+        .succeeds();
+        assert!(!run.text().contains("unhandled"), "{}", run.text());
+        assert!(run.counts(Door::Getrandom).calls > 0);
     }
 }
 

@@ -127,15 +127,24 @@ pub fn current_cpu() -> usize {
 /// signal. A system call.
 #[must_use]
 pub fn may_write_file(bytes: u64) -> bool {
+    limit(libc::RLIMIT_FSIZE as libc::c_long).is_none_or(|limit| bytes <= limit)
+}
+
+/// How many bytes this process may lock in memory, `RLIMIT_MEMLOCK`; `None` if there is no limit. A system call.
+pub(crate) fn locked_memory_limit() -> Option<u64> {
+    limit(libc::RLIMIT_MEMLOCK as libc::c_long)
+}
+
+fn limit(of: libc::c_long) -> Option<u64> {
     // The present limit, and the highest that the process may set.
     let mut limits = [u64::MAX; 2];
     let none = core::ptr::null::<u64>();
     // SAFETY: the kernel writes two words there. If the call fails, there is no limit.
     let _ = raw_call(|| unsafe {
         let place = limits.as_mut_ptr();
-        libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_FSIZE, none, place)
+        libc::syscall(libc::SYS_prlimit64, 0, of, none, place)
     });
-    bytes <= limits[0]
+    (limits[0] != u64::MAX).then_some(limits[0])
 }
 
 /// Lets other threads run for about a millisecond. After [`prepare`](crate::sandbox::prepare) it returns at once.

@@ -6,6 +6,8 @@ use crate::system_calls;
 use std::time::{Duration, SystemTime};
 
 #[cfg(unix)]
+pub(crate) use super::native::limits::locked_memory_limit;
+#[cfg(unix)]
 pub use super::native::limits::may_write_file;
 #[cfg(unix)]
 pub use super::native::process_groups::{kill_process_group, process_group_exists};
@@ -110,4 +112,10 @@ pub fn sleep_ns(nanoseconds: u32) {
 #[must_use]
 pub fn process_number() -> u32 {
     std::process::id()
+}
+
+/// `None`: Windows locks what it can.
+#[cfg(windows)]
+pub(crate) fn locked_memory_limit() -> Option<u64> {
+    None
 }

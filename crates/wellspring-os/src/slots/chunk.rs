@@ -3,10 +3,12 @@
 //! Locking slots one by one would cut the mapping in pieces, and a process has at most 65,530 mappings
 //! (`vm.max_map_count`). Pages are locked when they are first touched (`MLOCK_ONFAULT`), so that a chunk costs the
 //! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, usually 8 MiB, counts all of it:
-//! so the first chunks are small, and each is twice as large as the one before it.
+//! so the first chunks are small, and each is twice as large as the one before it. Of the usual limit's eighth, which
+//! `locked_memory` takes at most, 120 threads have locked slots.
 
 use super::holder::{self, ACQUIRING, FREE, Holder};
 use super::slot::{Header, Kind, Slot};
+use crate::locked_memory;
 use crate::memory::Pages;
 use crate::sandbox;
 use crate::system::pages;
@@ -206,6 +208,10 @@ impl Chunk {
         slot.wrapping_add(kind.states_bytes()).cast()
     }
 
+    fn bytes(&self) -> usize {
+        self.count.load(Ordering::Relaxed) as usize * self.kind().slot_bytes()
+    }
+
     /// Whether the chunk is locked: see [`Header::chunk_lock`].
     fn lock_mark(&self) -> &'static AtomicU32 {
         // SAFETY: the mapping is never unmapped; all zeros is a header.
@@ -219,10 +225,10 @@ impl Chunk {
         if mark.load(Ordering::Relaxed) == LOCKED || sandbox::is_prepared() {
             return;
         }
-        let bytes = self.holders().len() * self.kind().slot_bytes();
+        let (start, bytes) = (self.start.load(Ordering::Relaxed), self.bytes());
         // SAFETY: the chunk is a mapping of this length, and never unmapped.
         let is_locked =
-            unsafe { pages::lock_when_touched(self.start.load(Ordering::Relaxed), bytes) };
+            locked_memory::may_lock(bytes) && unsafe { pages::lock_when_touched(start, bytes) };
         mark.store(if is_locked { LOCKED } else { REFUSED }, Ordering::Relaxed);
     }
 }
@@ -238,6 +244,12 @@ pub(super) fn for_each_held(work: &mut dyn FnMut(Slot)) {
 #[inline(never)]
 pub(super) fn take_free(kind: Kind, node: u32) -> Option<Slot> {
     chunks().find_map(|chunk| chunk.take(kind, node))
+}
+
+/// The bytes of chunks that this process has locked.
+pub(crate) fn locked_bytes() -> usize {
+    let is_locked = |chunk: &&Chunk| chunk.lock_mark().load(Ordering::Relaxed) == LOCKED;
+    chunks().filter(is_locked).map(Chunk::bytes).sum()
 }
 
 /// The bytes of slots in use in chunks that are not locked.

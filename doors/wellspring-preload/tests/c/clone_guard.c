@@ -1,96 +1,126 @@
 // Two copies of a process, as those of a cloned machine: what each draws after the page has changed.
 //
-// usage: PROGRAM PAGE guarded|alone. A guard that is installed is waited for. Prints a line for each copy.
+// usage: PROGRAM PAGE HOW, where HOW is
+//   copies  draws at once
+//   seeds   takes a seed and draws
+//   comes   there is no page yet; waits until a draw is not the next one of the seed
+// Prints a line for each copy.
 #define _GNU_SOURCE
-#include <dlfcn.h>
+#include <dirent.h>
 #include <fcntl.h>
-#include <openssl/rand.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-// OpenSSL sees a fork by another number. A cloned machine has the same.
-static pid_t first;
-pid_t getpid(void) {
-    return first ? first : (pid_t)syscall(SYS_getpid);
+static void expect(int is_so, const char *what) {
+    if (!is_so) {
+        perror(what);
+        exit(1);
+    }
 }
 
-static void draw(char *line) {
-    unsigned char bytes[16], private_bytes[16];
-    if (RAND_bytes(bytes, 16) != 1 || RAND_priv_bytes(private_bytes, 16) != 1)
-        abort();
-    line += sprintf(line, "rand=%d random=%ld drand48=%.17g bytes=", rand(), random(), drand48());
-    for (int i = 0; i < 16; i++)
-        line += sprintf(line, "%02x", bytes[i]);
-    line += sprintf(line, " private=");
-    for (int i = 0; i < 16; i++)
-        line += sprintf(line, "%02x", private_bytes[i]);
-    strcpy(line, "\n");
+// A guard that healed one call alone would leave the others as they were: each is the first of a copy.
+static void draw(char *line, const char *seeded) {
+    static long (*const draws[])(void) = {random, lrand48, mrand48};
+    static const char *const names[] = {"random", "lrand48", "mrand48"};
+    unsigned short seed[3] = {1, 2, 3}, parameters[7] = {1, 2, 3, 4, 5, 6, 7};
+    char state[64];
+    if (strcmp(seeded, "seeds") == 0) {
+        srand(7), line += sprintf(line, "srand=%d ", rand());
+        srandom(7), line += sprintf(line, "srandom=%ld ", random());
+        srand48(7), line += sprintf(line, "srand48=%ld ", lrand48());
+        seed48(seed), line += sprintf(line, "seed48=%ld ", lrand48());
+        lcong48(parameters), line += sprintf(line, "lcong48=%ld ", lrand48());
+        initstate(7, state, sizeof state), line += sprintf(line, "initstate=%ld ", random());
+    } else {
+        line += sprintf(line, "rand=%d drand48=%.17g ", rand(), drand48());
+        for (int i = 0; i < 3; i++)
+            line += sprintf(line, "%s=%ld ", names[i], draws[i]());
+    }
+    strcpy(line - 1, "\n");
 }
 
 static void change(const char *page) {
     uint64_t number;
     int file = open(page, O_RDWR);
-    if (pread(file, &number, 8, 104) != 8)
-        abort();
+    expect(file >= 0 && pread(file, &number, 8, 104) == 8, page);
     number++;
-    if (pwrite(file, &number, 8, 104) != 8)
-        abort();
+    expect(pwrite(file, &number, 8, 104) == 8, page);
     close(file);
 }
 
-static void wait_for_guard(void) {
-    uint64_t (*notices)(uint64_t *) = (uint64_t(*)(uint64_t *))dlsym(RTLD_DEFAULT, "wellspring_clone_guard_notices");
-    uint64_t last_ns = 0;
-    if (!notices)
-        abort();
-    for (int i = 0; notices(&last_ns) == 0; i++) {
-        if (i > 30000)
-            abort();
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+static int threads(void) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    while (folder && readdir(folder))
+        count++;
+    closedir(folder);
+    return count - 2;
+}
+
+static const struct timespec moment = {.tv_nsec = 1000000};
+
+// At most two minutes: only a failed test takes as long.
+static void until_it_differs(void) {
+    char expected[64], state[256] = {0};
+    struct random_data data = {0};
+    expect(initstate_r(2026, state, sizeof state, &data) == 0, "initstate_r");
+    initstate(2026, calloc(1, 256), 256);
+    for (int i = 0; i < 120000; i++) {
+        int32_t next;
+        random_r(&data, &next);
+        if (random() != next)
+            return;
+        nanosleep(&moment, NULL);
     }
-    if (last_ns == 0)
-        abort();
+    snprintf(expected, sizeof expected, "%d", 120000);
+    expect(0, expected);
 }
 
 int main(int count, char **words) {
-    char line[256];
+    char line[512], temporary[4096];
     if (count != 3)
         return 2;
-    first = (pid_t)syscall(SYS_getpid);
+    int comes = strcmp(words[2], "comes") == 0;
     srand(2026);
     srand48(2026);
-    draw(line);
-    // Both are made before the page changes: the guard of this process hears that too.
+    // The sequence of a seed, with a guard and without.
+    char state[128] = {0};
+    struct random_data data = {0};
+    int32_t next;
+    expect(initstate_r(2026, state, sizeof state, &data) == 0, "initstate_r");
+    for (int i = 0; i < 1000; i++)
+        expect(random_r(&data, &next) == 0 && rand() == next, "srand(2026)");
+    expect(threads() == 1, "one thread");
     pid_t children[2];
     int go[2];
-    if (pipe(go) != 0)
-        return 1;
+    expect(pipe(go) == 0, "pipe");
     for (int copy = 0; copy < 2; copy++) {
         children[copy] = fork();
         if (children[copy] == 0) {
-            if (read(go[0], line, 1) != 1)
-                abort();
-            if (strcmp(words[2], "guarded") == 0)
-                wait_for_guard();
-            draw(line);
-            if (write(1, line, strlen(line)) < 0)
-                abort();
+            expect(read(go[0], line, 1) == 1, "read");
+            if (comes)
+                until_it_differs();
+            draw(line, words[2]);
+            expect(write(1, line, strlen(line)) > 0, "write");
+            expect(threads() == 1, "one thread");
             _exit(0);
         }
     }
-    change(words[1]);
-    if (write(go[1], "go", 2) != 2)
-        return 1;
+    if (comes) {
+        snprintf(temporary, sizeof temporary, "%s.later", words[1]);
+        expect(rename(temporary, words[1]) == 0, "rename");
+    } else {
+        change(words[1]);
+    }
+    expect(write(go[1], "go", 2) == 2, "write");
     for (int copy = 0; copy < 2; copy++) {
         int status;
-        if (children[copy] < 0 || waitpid(children[copy], &status, 0) != children[copy] || status != 0)
-            return 1;
+        expect(children[copy] > 0 && waitpid(children[copy], &status, 0) == children[copy] && status == 0, "copy");
     }
     return 0;
 }

@@ -24,6 +24,29 @@ pub(crate) fn run(script: &str, program: &Path) -> Run {
     })
 }
 
+/// Runs a script where the service has this file, in a mount namespace of its own. As root only: mknod is not allowed in
+/// the name space of another user. Without `exec` the shell would be one more program.
+pub(crate) fn run_with(file: &str, script: &str) -> Run {
+    let service = "mount -t tmpfs none /run && mkdir -p -m 755 /run/wellspring/files";
+    let script = format!("{service} && cd /run/wellspring/files && {file} && {script}");
+    run(
+        "exec unshare --mount sh -c \"$PROGRAM\"",
+        Path::new(&script),
+    )
+}
+
+/// Whether this process may mount file systems and make devices.
+pub(crate) fn can_make_devices() -> bool {
+    let is_made = run_with("mknod random c 1 5", "true")
+        .output
+        .status
+        .success();
+    if !is_made {
+        testkit::skipped("no device can be made here");
+    }
+    is_made
+}
+
 /// Compiles `tests/c/SOURCE`. `None` where there is no compiler.
 pub(crate) fn compile(source: &str) -> Option<PathBuf> {
     is_installed("cc").then(|| compile_with(Path::new(source), &[]))

@@ -1,4 +1,4 @@
-"""Answers each line with a number of every kind: of Python, or of the C library and OpenSSL if an argument says so."""
+"""Answers each line with a number of every kind: of Python, or of the C library if an argument says so."""
 
 import os
 
@@ -20,11 +20,10 @@ names = tempfile._get_candidate_names()
 
 
 def draw() -> dict[str, object]:
-    openssl = ssl.RAND_bytes(8).hex()
     if sys.argv[1:] == ["libc"]:
         # Two of each: one has 31 bits.
-        return {"rand": f"{libc.rand()}-{libc.rand()}", "drand48": libc.drand48(), "openssl": openssl}
-    return {"random": random.random(), "Random()": instance.random(), "tempfile": next(names), "ssl": openssl}
+        return {"rand": f"{libc.rand()}-{libc.rand()}", "drand48": libc.drand48()}
+    return {"random": random.random(), "Random()": instance.random(), "tempfile": next(names), "ssl": ssl.RAND_bytes(8).hex()}
 
 
 draw()
