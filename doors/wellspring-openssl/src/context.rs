@@ -122,6 +122,9 @@ unsafe fn set_state(context: *mut c_void, state: c_int) -> c_int {
     }
 }
 
+/// Succeeds also without an engine, and makes one if it can. A request then fails, which OpenSSL 3 reports: but if a seed source
+/// cannot be instantiated, OpenSSL up to 3.6 takes the system's seed without a word.
+///
 /// # Safety
 ///
 /// `context` is null or a context that lives.
@@ -135,7 +138,8 @@ unsafe extern "C" fn instantiate(
 ) -> c_int {
     // SAFETY: OpenSSL's contract for this function.
     unsafe {
-        let is_ready = strength <= STRENGTH_BITS && Engine::try_process().is_ok();
+        let is_ready = strength <= STRENGTH_BITS;
+        let _ = Engine::try_process();
         mix(personal, length);
         let state = if is_ready {
             abi::STATE_READY

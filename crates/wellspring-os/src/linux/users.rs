@@ -14,6 +14,16 @@ pub(crate) fn effective_user() -> u32 {
     unsafe { libc::syscall(GETEUID) as u32 }
 }
 
+/// The user who started this process, whatever rights it has taken since.
+pub(crate) fn real_user() -> u32 {
+    #[cfg(any(target_arch = "x86", target_arch = "arm"))]
+    const GETUID: libc::c_long = libc::SYS_getuid32;
+    #[cfg(not(any(target_arch = "x86", target_arch = "arm")))]
+    const GETUID: libc::c_long = libc::SYS_getuid;
+    // SAFETY: getuid(2) takes nothing and cannot fail.
+    unsafe { libc::syscall(GETUID) as u32 }
+}
+
 /// Whether the owner of a file may be any of several users, who share this number.
 pub(crate) fn has_no_number(owner: u32) -> bool {
     owner == overflow_user() && in_user_namespace()

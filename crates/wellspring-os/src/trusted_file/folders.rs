@@ -2,7 +2,7 @@
 
 use super::{FileFault, check_owner};
 use crate::os_error::OsError;
-use rustix::fs::{FileType, Mode, lstat, readlink};
+use rustix::fs::{FileType, Mode, lstat, readlink, stat};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,26 @@ pub fn check_folders(folder: &Path, also: Option<u32>) -> Result<(), FileFault> 
     } else {
         Ok(())
     }
+}
+
+/// Like [`check_folders`], for a name that must stay ours: also refuses a folder below one like /tmp, where another user can
+/// take the name as soon as we have removed the folder.
+///
+/// # Errors
+///
+/// Those of [`check_folders`].
+pub fn check_lasting_folders(folder: &Path, also: Option<u32>) -> Result<(), FileFault> {
+    check_folders(folder, also)?;
+    // Links count by where they lead, which `check_folders` has accepted.
+    let place = std::fs::canonicalize(folder);
+    let place = place.map_err(|_| FileFault::System(OsError::new(libc::ENOENT)))?;
+    let shared = [folder, &place].into_iter().flat_map(Path::ancestors);
+    for above in shared.filter(|above| !above.as_os_str().is_empty()) {
+        if Mode::from_raw_mode(stat(above)?.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
+            return Err(FileFault::Exposed);
+        }
+    }
+    Ok(())
 }
 
 /// Checks all folders of an absolute path. Returns whether the last one is like /tmp: all users make files in it, and none
