@@ -18,9 +18,9 @@ use crate::system::fork;
 use crate::system::users::effective_user;
 use core::cell::Cell;
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use core::mem::ManuallyDrop;
 use core::ptr;
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use rustix::fd::AsFd;
 
 /// The environment variable that holds the path of the page.

@@ -29,6 +29,17 @@ pub(crate) fn has_no_number(owner: u32) -> bool {
     owner == overflow_user() && in_user_namespace()
 }
 
+/// Whether root has a number in this user namespace. "Yes" where the system does not say.
+pub(crate) fn root_has_number() -> bool {
+    let mut buffer = [0; 512];
+    let Some(text) = read_file(b"/proc/self/uid_map", &mut buffer) else {
+        return true;
+    };
+    // Each line: the first user inside, the first user outside, and how many.
+    let mut lines = text.split(|&byte| byte == b'\n');
+    lines.any(|line| take_number(&mut line.trim_ascii_start()) == Some(0))
+}
+
 /// The number that stands for every user without a number: 65534, unless the administrator chose another.
 fn overflow_user() -> u32 {
     let mut buffer = [0; 16];

@@ -2,6 +2,7 @@
 
 use super::{FileFault, check_owner};
 use crate::os_error::OsError;
+use crate::system::users::root_has_number;
 use rustix::fs::{FileType, Mode, lstat, readlink, stat};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -31,17 +32,29 @@ pub fn check_folders(folder: &Path, also: Option<u32>) -> Result<(), FileFault> 
 /// Like [`check_folders`], for a name that must stay ours: also refuses a folder below one like /tmp, where another user can
 /// take the name as soon as we have removed the folder.
 ///
+/// In a user namespace in which root has no number, as that of a sandbox, a folder above may have an owner without a number:
+/// what cannot be told from root's.
+///
 /// # Errors
 ///
 /// Those of [`check_folders`].
-pub fn check_lasting_folders(folder: &Path, also: Option<u32>) -> Result<(), FileFault> {
-    check_folders(folder, also)?;
-    // Links count by where they lead, which `check_folders` has accepted.
-    let place = std::fs::canonicalize(folder);
-    let place = place.map_err(|_| FileFault::System(OsError::new(libc::ENOENT)))?;
-    let shared = [folder, &place].into_iter().flat_map(Path::ancestors);
-    for above in shared.filter(|above| !above.as_os_str().is_empty()) {
-        if Mode::from_raw_mode(stat(above)?.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
+pub fn check_lasting_folders(folder: &Path) -> Result<(), FileFault> {
+    let is_sandbox = !root_has_number();
+    match check_folders(folder, None) {
+        Err(FileFault::Unmapped) if is_sandbox => {}
+        checked => checked?,
+    }
+    let not_found = |_| FileFault::System(OsError::new(libc::ENOENT));
+    // Links count by where they lead.
+    let place = std::fs::canonicalize(folder).map_err(not_found)?;
+    let folder = std::path::absolute(folder).map_err(not_found)?;
+    for above in folder.ancestors().chain(place.ancestors()) {
+        let status = stat(above)?;
+        match check_owner(status.st_uid) {
+            Err(FileFault::Unmapped) if is_sandbox && above != folder => {}
+            checked => checked?,
+        }
+        if Mode::from_raw_mode(status.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
             return Err(FileFault::Exposed);
         }
     }

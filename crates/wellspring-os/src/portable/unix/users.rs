@@ -13,6 +13,11 @@ pub(crate) fn real_user() -> u32 {
     unsafe { libc::getuid() }
 }
 
+/// Whether root has a number: always.
+pub(crate) fn root_has_number() -> bool {
+    true
+}
+
 /// Whether the owner of a file may be any of several users, who share this number: not on these systems.
 pub(crate) fn has_no_number(_: u32) -> bool {
     false

@@ -1,8 +1,10 @@
-//! Finds the preload library and the OpenSSL provider, and writes the configuration for OpenSSL.
+//! Finds the preload library and the OpenSSL provider, and puts the first into LD_PRELOAD.
 
-use super::shared_file::SharedFile;
+use super::files::lasting_library;
 use crate::failure::Failure;
 use std::env;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A library that `run` sets up.
@@ -28,14 +30,15 @@ pub(super) const PROVIDER: Library = Library {
     package: "wellspring-openssl",
 };
 
-/// Finds a library: below the prefix where the command is installed, or beside the command.
+/// Finds a library: below the prefix where the command is installed, or beside the command. Where another user can come to own
+/// its path, or a list cannot have it, it is a copy.
 pub(super) fn find(library: &Library) -> Result<PathBuf, Failure> {
     let command = env::current_exe().map_err(Failure::work)?;
     let folder = command.parent().unwrap_or(Path::new("/"));
     let prefix = folder.parent().unwrap_or(Path::new("/"));
     let places = [prefix.join(library.installed), folder.join(library.built)];
     let found = places.iter().find(|place| place.is_file());
-    found.cloned().ok_or_else(|| {
+    let found = found.ok_or_else(|| {
         Failure::work(format!(
             "there is no {}. In a clone, run `make` and `make install PREFIX={}`, or run: cargo build --release \
              --package {}, and target/release/wellspring",
@@ -43,18 +46,20 @@ pub(super) fn find(library: &Library) -> Result<PathBuf, Failure> {
             prefix.display(),
             library.package
         ))
-    })
+    })?;
+    lasting_library(found)
 }
 
-/// Makes the configuration for OpenSSL, the same as the installed one but with the path of this provider.
-pub(super) fn configuration(provider: &Path) -> Result<SharedFile, Failure> {
-    let text = include_str!("../../../openssl.cnf.in");
-    let text = text.replace("@module@", &provider.to_string_lossy());
-    let file = SharedFile::new("wellspring-openssl.cnf")?;
-    let write = |bytes| rustix::io::write(file.file(), bytes).map_err(Failure::work);
-    let written = write(text.as_bytes())?;
-    if written < text.len() {
-        return Err(Failure::work("no memory for the configuration of OpenSSL"));
+/// Returns the value of LD_PRELOAD with the library before those that it has now.
+pub(super) fn with_present(library: &Path) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    if let Some(present) = env::var_os("LD_PRELOAD").filter(|present| !present.is_empty()) {
+        let mut entries = present.as_bytes().split(|byte| b": ".contains(byte));
+        if entries.any(|entry| entry == library.as_os_str().as_bytes()) {
+            return present;
+        }
+        list.push(":");
+        list.push(present);
     }
-    Ok(file)
+    list
 }

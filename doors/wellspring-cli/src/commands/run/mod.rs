@@ -1,8 +1,10 @@
 //! `run -- PROGRAM`: starts a program that draws on wellspring without being rebuilt.
 //!
 //! ```text
-//! shared_file  a file in memory that the program can open
+//! files        files and pages that the environment names, in a folder that no other user can change
 //! libraries    finds the preload library and the OpenSSL provider
+//! openssl      the configuration of OpenSSL: what was there, and ours
+//! libcrypto    OpenSSL's own reader of configurations                                [unsafe: dlopen]
 //! private_dev  the service's files in place of devices
 //! program      the kind of the program: static, set-user-ID or other
 //! signals      waits for the program, and passes signals on to it                [unsafe: signals]
@@ -13,22 +15,25 @@
 
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod audit;
+mod files;
+mod libcrypto;
 mod libraries;
+mod openssl;
 mod private_dev;
 mod program;
 mod repeat;
 mod report;
-mod shared_file;
 mod signals;
 
 use crate::failure::{Failure, say};
 use clap::Args;
 use libraries::{PRELOAD, PROVIDER};
+use openssl::Setting;
 use report::Report;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus};
 use wellspring::clone_detection::DEFAULT_PATH;
 use wellspring_os::door_counters::RAND_BYTES_VARIABLE;
@@ -66,7 +71,8 @@ pub(crate) struct RunRequest {
 
     /// Set up the provider for OpenSSL 3, by OPENSSL_CONF
     ///
-    /// The program then does not read the system's openssl.cnf.
+    /// The new configuration includes the file that the program would read, the one of OPENSSL_CONF or the system's, and adds the
+    /// provider to its sections. Refused if that file demands FIPS or another generator.
     #[arg(long)]
     openssl: bool,
 
@@ -153,18 +159,30 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         command.env(repeat::VARIABLE, seed.path());
     }
     if request.preload || request.rand_bytes || both {
-        command.env("LD_PRELOAD", with_present(&libraries::find(&PRELOAD)?));
+        command.env(
+            "LD_PRELOAD",
+            libraries::with_present(&libraries::find(&PRELOAD)?),
+        );
     }
     if request.rand_bytes {
         command.env(RAND_BYTES_VARIABLE, "1");
     }
-    let configuration = if request.openssl || both {
-        let configuration = libraries::configuration(&libraries::find(&PROVIDER)?)?;
-        command.env("OPENSSL_CONF", configuration.path());
-        Some(configuration)
-    } else {
-        None
-    };
+    if request.openssl || both {
+        match openssl::configuration(&libraries::find(&PROVIDER)?)? {
+            Setting::File(path) => {
+                command.env("OPENSSL_CONF", path);
+            }
+            Setting::AsItIs => {}
+            Setting::NoLibrary if request.openssl => {
+                let reason = "--openssl: there is no libcrypto.so.3 here. For a program with an OpenSSL of its own, name the \
+                              configuration of the installation by OPENSSL_CONF";
+                return Err(Failure::work(reason));
+            }
+            Setting::NoLibrary => {
+                say("wellspring: OpenSSL is left as it is: there is no libcrypto.so.3 here");
+            }
+        }
+    }
     if request.private_dev {
         private_dev::replace_devices(&request.files)?;
     }
@@ -173,9 +191,13 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         command.env(report.variable(), report.path());
     }
     let status = signals::run(&mut command);
-    drop((configuration, seed));
+    drop(seed);
     if let (Some(report), Ok(_)) = (&report, &status) {
-        report.print(name);
+        let sets_up = [
+            request.preload || request.rand_bytes || both,
+            request.openssl || both,
+        ];
+        report.print(name, sets_up);
     }
     Ok(exit_code(name, status))
 }
@@ -208,14 +230,4 @@ fn exit_code(name: &OsStr, status: io::Result<ExitStatus>) -> ExitCode {
             ExitCode::from(if is_missing { 127 } else { 126 })
         }
     }
-}
-
-/// Returns the value of LD_PRELOAD with the library before those that it has now.
-fn with_present(library: &Path) -> OsString {
-    let mut list = library.as_os_str().to_owned();
-    if let Some(present) = std::env::var_os("LD_PRELOAD").filter(|present| !present.is_empty()) {
-        list.push(":");
-        list.push(present);
-    }
-    list
 }
