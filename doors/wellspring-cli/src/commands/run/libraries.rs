@@ -6,6 +6,7 @@ use std::env;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A library that `run` sets up.
 pub(super) struct Library {
@@ -17,7 +18,7 @@ pub(super) struct Library {
 }
 
 /// The library for LD_PRELOAD.
-pub(super) const PRELOAD: Library = Library {
+const PRELOAD: Library = Library {
     installed: "lib/wellspring/libwellspring-preload.so",
     built: "libwellspring_preload.so",
     package: "wellspring-preload",
@@ -50,8 +51,21 @@ pub(super) fn find(library: &Library) -> Result<PathBuf, Failure> {
     lasting_library(found)
 }
 
+/// Puts the preload library before the C library of the program. AddressSanitizer's own wants to be the first, and ends a program
+/// in which it is not: but this one replaces nothing that AddressSanitizer must replace.
+pub(super) fn preload(command: &mut Command) -> Result<(), Failure> {
+    command.env("LD_PRELOAD", with_present(&find(&PRELOAD)?));
+    let mut options = OsString::from("verify_asan_link_order=0");
+    if let Some(present) = env::var_os("ASAN_OPTIONS").filter(|present| !present.is_empty()) {
+        options.push(":");
+        options.push(present);
+    }
+    command.env("ASAN_OPTIONS", options);
+    Ok(())
+}
+
 /// Returns the value of LD_PRELOAD with the library before those that it has now.
-pub(super) fn with_present(library: &Path) -> OsString {
+fn with_present(library: &Path) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(present) = env::var_os("LD_PRELOAD").filter(|present| !present.is_empty()) {
         let mut entries = present.as_bytes().split(|byte| b": ".contains(byte));

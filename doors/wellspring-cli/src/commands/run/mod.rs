@@ -27,8 +27,9 @@ mod signals;
 
 use crate::failure::{Failure, say};
 use clap::Args;
-use libraries::{PRELOAD, PROVIDER};
+use libraries::PROVIDER;
 use openssl::Setting;
+use program::Kind;
 use report::Report;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
@@ -58,7 +59,7 @@ Exit status of the program; 127 if it is not found, 126 if it cannot be started,
 pub(crate) struct RunRequest {
     /// Put a library before the C library: getrandom, getentropy, arc4random, /dev/urandom
     ///
-    /// The files /dev/random and /dev/urandom become those of the service, where it has mounted them.
+    /// By LD_PRELOAD; and by ASAN_OPTIONS, without which a program built with AddressSanitizer does not start then. The files /dev/random and /dev/urandom become those of the service, where it has mounted them.
     #[arg(long)]
     preload: bool,
 
@@ -151,7 +152,14 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     command.args(words);
     if request.audit {
         let status = audit(&mut command, request)?;
-        return Ok(exit_code(name, status));
+        if status.is_ok() && program::kind(name) == Kind::Privileged {
+            let name = name.to_string_lossy();
+            say(&format!(
+                "wellspring: {name} has more rights than its caller when nothing traces it, and had the caller's here: root's \
+                 --audit sees it with its own"
+            ));
+        }
+        return Ok(exit_code(name, status, true));
     }
     let seed = request.repeat.map(|seed| repeat::page(seed, name));
     let seed = seed.transpose()?;
@@ -159,10 +167,7 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         command.env(repeat::VARIABLE, seed.path());
     }
     if request.preload || request.rand_bytes || both {
-        command.env(
-            "LD_PRELOAD",
-            libraries::with_present(&libraries::find(&PRELOAD)?),
-        );
+        libraries::preload(&mut command)?;
     }
     if request.rand_bytes {
         command.env(RAND_BYTES_VARIABLE, "1");
@@ -199,7 +204,7 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         ];
         report.print(name, sets_up);
     }
-    Ok(exit_code(name, status))
+    Ok(exit_code(name, status, false))
 }
 
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
@@ -216,7 +221,7 @@ fn audit(_: &mut Command, request: &RunRequest) -> Result<io::Result<ExitStatus>
 }
 
 /// The status of the program, or why it did not start.
-fn exit_code(name: &OsStr, status: io::Result<ExitStatus>) -> ExitCode {
+fn exit_code(name: &OsStr, status: io::Result<ExitStatus>, is_audit: bool) -> ExitCode {
     match status {
         // An exit status has 8 bits, and signals have numbers up to 64: both fit into 8 bits.
         Ok(status) => {
@@ -225,7 +230,8 @@ fn exit_code(name: &OsStr, status: io::Result<ExitStatus>) -> ExitCode {
             ExitCode::from(number as u8)
         }
         Err(error) => {
-            say(&format!("wellspring: {}: {error}", name.to_string_lossy()));
+            let reason = program::why_not_started(name, &error, is_audit);
+            say(&format!("wellspring: {reason}"));
             let is_missing = error.kind() == ErrorKind::NotFound;
             ExitCode::from(if is_missing { 127 } else { 126 })
         }
