@@ -5,9 +5,9 @@
 //! Processes are counted when their parent calls fork(3); others, such as a program after execve(2), when they first draw.
 //! Threads are counted when they first draw.
 //!
-//! Nothing repeats after the command has ended: a service that it started would make its keys of a seed that others know. The
-//! page says whether the command lives, by a word that the kernel changes also when SIGKILL ends the command: the word of a
-//! lock that a thread takes with it (set_robust_list(2)). So a draw costs no system call and the program has no descriptor.
+//! Nothing repeats after the command has ended: a service that it started would make its keys of a seed that others know. A word
+//! of the page tells it, which the kernel changes also when SIGKILL ends the command: the word of a lock that a thread takes
+//! with it (set_robust_list(2)). So a draw costs no system call, and the program has no descriptor.
 
 use crate::memory::Wiped;
 use crate::once_box::OnceBox;
@@ -39,7 +39,7 @@ pub enum Library {
     Provider = 1,
 }
 
-/// The word that says whether the command lives. Its lower 32 bits are the number of a thread of the command, or have
+/// The word that tells a command that lives from one that has ended. Its lower 32 bits are the number of a thread of the command, or have
 /// `FUTEX_OWNER_DIED`, or are 0.
 const HOLDER_OFFSET: usize = 40;
 
@@ -340,8 +340,8 @@ mod tests {
         let page = SharedPage::map_to_write(opened(&path)).unwrap();
         assert!(!is_held(&page));
         let (mut ready, writer) = std::io::pipe().unwrap();
-        // SAFETY: the child calls what a handler may call, and allocates: no thread of this process holds that lock for ever, as
-        // glibc resets it in a child.
+        // SAFETY: the child calls what a handler may call, and allocates: glibc resets that lock in
+        // a child.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let held = HeldSeed::new(opened(&path), 7 << 64 | 9);

@@ -28,6 +28,18 @@ pub fn forbid(calls: &[libc::c_long], how: Forbidden) -> bool {
     install(calls, how.action(), libc::SECCOMP_RET_ALLOW)
 }
 
+/// Has getrandom(2) fail from now on, so that no engine has a seed.
+///
+/// # Errors
+///
+/// The system accepts no filter.
+pub fn refuse_random() -> std::io::Result<()> {
+    match forbid(&[libc::SYS_getrandom], Forbidden::Fails(libc::EPERM)) {
+        true => Ok(()),
+        false => Err(std::io::Error::last_os_error()),
+    }
+}
+
 /// Installs a filter with one action for these calls, and another one for all others. Returns `false` if the system
 /// accepts no filter.
 fn install(calls: &[libc::c_long], listed: u32, others: u32) -> bool {

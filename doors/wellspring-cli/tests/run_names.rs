@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A user without a name, who is neither root nor nobody.
+/// The number of a user without a name.
 const USER: u32 = 54321;
 
 /// Three generators of OpenSSL that are ours.
@@ -262,7 +262,7 @@ fn a_service_that_outlives_the_command_draws_on_the_provider() {
     }
 }
 
-/// What `python3` draws in the process that lives on, and in a new one.
+/// A draw in a new process.
 const DRAW: &str = "python3 -c 'import os; print(os.urandom(16).hex())'";
 
 #[test]
@@ -493,4 +493,26 @@ fn a_program_that_does_not_start_is_told_why() {
             );
         }
     }
+}
+
+/// OpenSSL's error in place of bytes: the report has a line for it.
+#[test]
+fn a_report_counts_the_calls_that_wellspring_could_not_serve() {
+    use std::os::unix::process::CommandExt;
+    if !is_installed("openssl") {
+        return;
+    }
+    let mut command = command(&["--report"], &["openssl", "rand", "-hex", "16"]);
+    // SAFETY: between fork and exec it makes system calls alone.
+    unsafe { command.pre_exec(testkit::filter::refuse_random) };
+    let output = command.output().unwrap();
+    assert!(!output.status.success(), "{output:?}");
+    let report = stderr(&output);
+    let mut lines = report
+        .lines()
+        .filter(|line| line.contains("provider WELLSPRING"));
+    assert!(
+        lines.any(|line| line.contains("could not serve")),
+        "{report}"
+    );
 }

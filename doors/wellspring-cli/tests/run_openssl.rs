@@ -50,7 +50,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
 
-/// What a policy decides: suites, whether a server that has TLS 1.2 alone is talked to, providers, digests of the legacy provider.
+/// The decisions of a policy: suites, a connection to a server that has TLS 1.2 alone, providers, digests of the legacy one.
 const POLICY: &str = "openssl ciphers -s -v 2>&1 | sed 's|^[0-9A-F]*:||' | cut -c -60; \
     openssl s_client -unix $SERVER < /dev/null 2>&1 | grep -c 'Protocol *: TLSv1.2'; \
     openssl list -providers 2>&1 | grep '^  [a-z]' | grep -v wellspring; \

@@ -72,7 +72,7 @@ pub(crate) unsafe extern "C" fn random_bytes(
     outcome(is_filled, length)
 }
 
-/// Counts a request, and says whether it was served. OpenSSL gives the program an error if it was not.
+/// Counts a request, and returns YES if it was served. OpenSSL gives the program an error if it was not.
 fn outcome(is_filled: bool, length: usize) -> c_int {
     if is_filled {
         count(Door::Provider, length);

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{DOOR, are_installed, configuration, is_success, run};
+use common::{DOOR, Run, are_installed, configuration, is_success, run};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use wellspring_os::door_counters::Door;
 
@@ -290,12 +291,7 @@ fn openssls_own_generator_takes_its_seed_from_us() {
     if !are_installed(&["openssl"]) {
         return;
     }
-    let seeded = configuration(|text| {
-        text.replace("\nrandom = WELLSPRING\n", "\n")
-            .replace("\nproperties = provider=wellspring\n", "\n")
-            .replace("# seed = ", "seed = ")
-            .replace("# seed_properties = ", "seed_properties = ")
-    });
+    let seeded = configuration(|text| common::seed_source(&text));
     let list = run(
         "openssl list -random-instances -verbose && openssl rand 1000 > random",
         &seeded,
@@ -329,5 +325,29 @@ fn a_wrong_line_gives_openssls_own_error_that_names_it() {
         assert!(!run.output.status.success(), "{named}");
         let text = run.text();
         assert!(text.contains(&format!("Algorithm ({named} :")), "{text}");
+    }
+}
+
+/// getrandom(2) is refused, so the engine has no seed. OpenSSL itself could still read /dev/urandom, and would not say so.
+#[test]
+fn a_program_whose_engine_has_no_seed_gets_an_error_and_no_other_seed() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    for (door, settings) in [
+        (Door::Provider, configuration(|text| text)),
+        (
+            Door::ProviderSeed,
+            configuration(|text| common::seed_source(&text)),
+        ),
+    ] {
+        let run = Run::of("openssl rand -hex 16", |command| {
+            command.env("OPENSSL_CONF", &settings);
+            // SAFETY: between fork and exec it makes system calls alone.
+            unsafe { command.pre_exec(testkit::filter::refuse_random) };
+        });
+        assert!(!run.output.status.success(), "{door:?}: {}", run.text());
+        assert!(run.output.stdout.is_empty(), "{door:?}: {}", run.text());
+        assert!(run.counts(door).failures > 0, "{door:?}");
     }
 }

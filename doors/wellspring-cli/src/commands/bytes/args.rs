@@ -29,8 +29,8 @@ Examples:
 pub(crate) struct BytesRequest {
     /// How many bytes: 64, 10k, 1GiB; without SIZE there is no end
     ///
-    /// To write to a file needs SIZE. Like in head and dd, k, M, G, T, P and E are powers of 1024, and so are KiB, MiB, ..; kB, MB, .. are powers
-    /// of 1000. With --hex and --base64 this is the number of bytes before they become text.
+    /// To write to a file needs SIZE. Like in head and dd, k, M, G, T, P and E are powers of 1024, and so are KiB, MiB, ..; kB,
+    /// MB, .. are powers of 1000. With --hex and --base64 this is the number of bytes before they become text.
     #[arg(allow_negative_numbers = true)]
     size: Option<Size>,
 

@@ -59,7 +59,8 @@ Exit status of the program; 127 if it is not found, 126 if it cannot be started,
 pub(crate) struct RunRequest {
     /// Put a library before the C library: getrandom, getentropy, arc4random, /dev/urandom
     ///
-    /// By LD_PRELOAD; and by ASAN_OPTIONS, without which a program built with AddressSanitizer does not start then. The files /dev/random and /dev/urandom become those of the service, where it has mounted them.
+    /// By LD_PRELOAD; and by ASAN_OPTIONS, without which a program built with AddressSanitizer does not start then. The files
+    /// /dev/random and /dev/urandom become those of the service, where it has mounted them.
     #[arg(long)]
     preload: bool,
 

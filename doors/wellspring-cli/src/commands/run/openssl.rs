@@ -2,9 +2,9 @@
 //! the generator WELLSPRING.
 //!
 //! A configuration is a policy: the least version of TLS, the level of security, providers, the settings of PHP and of
-//! `openssl req`. All of it stays. The new file includes it, opens its sections again and adds lines, whose names its sections do not
-//! have. Where that cannot be done, because the policy demands another generator, the command refuses. OpenSSL itself reads the old file
-//! and the new one, so that both are taken as the program will take them.
+//! `openssl req`. All of it stays. The new file includes it, opens its sections again and adds lines, whose names its sections
+//! do not have. Where that cannot be done, because the policy demands another generator, the command refuses. OpenSSL itself
+//! reads the old file and the new one, so that both are taken as the program will take them.
 
 use super::files::{Folder, Time};
 use super::libcrypto::{Configuration, LibCrypto};
@@ -15,13 +15,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// What OPENSSL_CONF is to be.
+/// The value of OPENSSL_CONF for the program.
 pub(super) enum Setting {
     /// The file with the lines added.
     File(PathBuf),
-    /// What it is: the program's configuration has the lines.
+    /// The present one: the program's configuration has the lines.
     AsItIs,
-    /// What it is: there is no OpenSSL here by which programs could read a file.
+    /// The present one: there is no OpenSSL here by which programs could read a file.
     NoLibrary,
 }
 
@@ -107,7 +107,7 @@ struct Addition {
     libraries: Vec<u8>,
     /// The section of providers, and a line there that names it if there is none.
     providers: Vec<u8>,
-    /// What comes after each `[section]`: the whole addition but the line above all sections.
+    /// The lines of each section: the whole addition but the line above all sections.
     sections: Vec<(Vec<u8>, Entries)>,
     names_libraries: bool,
 }

@@ -30,8 +30,8 @@ impl Report {
         self.page.path()
     }
 
-    /// Prints a line for each door that was used, each fault, and the reason if the program cannot use any door. `sets_up` says
-    /// whether the preload library and the provider were set up.
+    /// Prints a line for each door that was used, each fault, and the reason if the program cannot use any door. `sets_up` is
+    /// true for the preload library, and for the provider, if the command set it up.
     pub(super) fn print(&self, program: &OsStr, sets_up: [bool; 2]) {
         let counts = [self.counters.programs(), self.counters.providers()];
         let names = ["the preload library", "the OpenSSL provider"];
