@@ -34,9 +34,23 @@ pub fn forbid(calls: &[libc::c_long], how: Forbidden) -> bool {
 ///
 /// The system accepts no filter.
 pub fn refuse_random() -> std::io::Result<()> {
-    match forbid(&[libc::SYS_getrandom], Forbidden::Fails(libc::EPERM)) {
-        true => Ok(()),
-        false => Err(std::io::Error::last_os_error()),
+    refuse(libc::SYS_getrandom, libc::EPERM)
+}
+
+/// Has madvise(2) fail from now on, so that no memory is wiped in a child.
+///
+/// # Errors
+///
+/// The system accepts no filter.
+pub fn refuse_advice() -> std::io::Result<()> {
+    refuse(libc::SYS_madvise, libc::EINVAL)
+}
+
+fn refuse(call: libc::c_long, error: i32) -> std::io::Result<()> {
+    if forbid(&[call], Forbidden::Fails(error)) {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error())
     }
 }
 

@@ -328,9 +328,17 @@ fn a_wrong_line_gives_openssls_own_error_that_names_it() {
     }
 }
 
-/// getrandom(2) is refused, so the engine has no seed. OpenSSL itself could still read /dev/urandom, and would not say so.
+/// Runs a draw of OpenSSL with a system call that fails.
+fn draw_with_filter(settings: &Path, filter: fn() -> std::io::Result<()>) -> Run {
+    Run::of("openssl rand -hex 16", |command| {
+        command.env("OPENSSL_CONF", settings);
+        // SAFETY: between fork and exec it makes system calls alone.
+        unsafe { command.pre_exec(filter) };
+    })
+}
+
 #[test]
-fn a_program_whose_engine_has_no_seed_gets_an_error_and_no_other_seed() {
+fn a_program_whose_engine_has_no_seed_gets_an_error_that_is_counted() {
     if !are_installed(&["openssl"]) {
         return;
     }
@@ -341,13 +349,21 @@ fn a_program_whose_engine_has_no_seed_gets_an_error_and_no_other_seed() {
             configuration(|text| common::seed_source(&text)),
         ),
     ] {
-        let run = Run::of("openssl rand -hex 16", |command| {
-            command.env("OPENSSL_CONF", &settings);
-            // SAFETY: between fork and exec it makes system calls alone.
-            unsafe { command.pre_exec(testkit::filter::refuse_random) };
-        });
+        let run = draw_with_filter(&settings, testkit::filter::refuse_random);
         assert!(!run.output.status.success(), "{door:?}: {}", run.text());
         assert!(run.output.stdout.is_empty(), "{door:?}: {}", run.text());
         assert!(run.counts(door).failures > 0, "{door:?}");
     }
+}
+
+/// Without an engine OpenSSL up to 3.6 would take the system's seed, and say nothing.
+#[test]
+fn a_program_without_an_engine_does_not_take_another_seed_in_silence() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    let settings = configuration(|text| common::seed_source(&text));
+    let run = draw_with_filter(&settings, testkit::filter::refuse_advice);
+    let is_ours = run.counts(Door::ProviderSeed).calls > 0;
+    assert!(is_ours || !run.output.status.success(), "{}", run.text());
 }
