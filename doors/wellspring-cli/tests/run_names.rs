@@ -391,6 +391,8 @@ fn the_next_command_removes_the_page_of_a_killed_one() {
         .unwrap();
     let page = Path::new(page.trim_end());
     if page.parent() != Some(&place) {
+        drop(killed.stdin.take());
+        killed.wait().unwrap();
         return testkit::skipped("another folder is in use");
     }
     assert!(with(&["true"]).output().unwrap().status.success());

@@ -142,9 +142,8 @@ fn open(request: &BytesRequest, encoding: Encoding) -> Result<Output, Failure> {
         return Ok(output);
     };
     // Before a file is made or emptied.
-    if is_endless && path.metadata().is_ok_and(|status| status.is_file())
-        || is_endless && !path.exists()
-    {
+    let is_file = path.metadata().map_or(true, |status| status.is_file());
+    if is_endless && is_file {
         return Err(needs_size(&path.display().to_string()));
     }
     Output::create(path, request.force)

@@ -40,14 +40,14 @@ pub(super) struct LibCrypto {
 
 /// Finds a function and gives it the type of the place where it goes.
 macro_rules! function {
-    ($library:ident, $name:literal) => {{
+    ($library:ident, $name:literal, $kind:ty) => {{
         // SAFETY: a library that is open, and a name.
         let function = unsafe { libc::dlsym($library, $name.as_ptr()) };
         if function.is_null() {
             return None;
         }
         // SAFETY: OpenSSL's function of this name has this type, in all versions of 3 and 4.
-        unsafe { std::mem::transmute::<*mut c_void, _>(function) }
+        unsafe { std::mem::transmute::<*mut c_void, $kind>(function) }
     }};
 }
 
@@ -61,14 +61,14 @@ impl LibCrypto {
         };
         let library = NAMES.iter().find_map(open)?;
         Some(Self {
-            new_conf: function!(library, c"NCONF_new"),
-            load_conf: function!(library, c"NCONF_load"),
-            get_string: function!(library, c"NCONF_get_string"),
-            get_section: function!(library, c"NCONF_get_section"),
-            stack_number: function!(library, c"OPENSSL_sk_num"),
-            stack_value: function!(library, c"OPENSSL_sk_value"),
-            default_file: function!(library, c"CONF_get1_default_config_file"),
-            version: function!(library, c"OpenSSL_version_num"),
+            new_conf: function!(library, c"NCONF_new", NewConf),
+            load_conf: function!(library, c"NCONF_load", LoadConf),
+            get_string: function!(library, c"NCONF_get_string", GetString),
+            get_section: function!(library, c"NCONF_get_section", GetSection),
+            stack_number: function!(library, c"OPENSSL_sk_num", StackNumber),
+            stack_value: function!(library, c"OPENSSL_sk_value", StackValue),
+            default_file: function!(library, c"CONF_get1_default_config_file", DefaultFile),
+            version: function!(library, c"OpenSSL_version_num", Version),
         })
     }
 
