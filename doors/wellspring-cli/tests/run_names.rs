@@ -518,3 +518,61 @@ fn a_report_counts_the_calls_that_wellspring_could_not_serve() {
         "{report}"
     );
 }
+
+/// After the folder is removed, another user can make one of its name with a library of the same name.
+#[test]
+fn libraries_below_a_folder_like_tmp_are_copied() {
+    build_libraries();
+    let built = Path::new(env!("CARGO_BIN_EXE_wellspring"));
+    let sticky = testkit::programs::scratch("sticky-libraries");
+    fs::set_permissions(&sticky, fs::Permissions::from_mode(0o1777)).unwrap();
+    let folder = sticky.join("own");
+    fs::create_dir(&folder).unwrap();
+    for file in [
+        "wellspring",
+        "libwellspring_preload.so",
+        "libwellspring_openssl.so",
+    ] {
+        fs::hard_link(built.with_file_name(file), folder.join(file)).unwrap();
+    }
+    let mut moved = Command::new(folder.join("wellspring"));
+    for (name, value) in command(&[], &[]).get_envs() {
+        match value {
+            Some(value) => moved.env(name, value),
+            None => moved.env_remove(name),
+        };
+    }
+    let script = "env; grep '^module' $OPENSSL_CONF | sed 's/module = /LD_PRELOAD=/'";
+    let output = moved
+        .args(["run", "--report", "--", "sh", "-c", script])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.matches("LD_PRELOAD=").count(), 2, "{text}");
+    // SAFETY: no precondition.
+    check_names(&text, unsafe { libc::geteuid() });
+}
+
+/// A sandbox in which root has no number, as those of bubblewrap, and this user none either.
+#[test]
+fn the_preload_library_is_found_in_a_sandbox() {
+    build_libraries();
+    if !testkit::programs::is_success("unshare --user true") {
+        return testkit::skipped("a user namespace cannot be made");
+    }
+    let output = Command::new("unshare")
+        .args([
+            "--user",
+            env!("CARGO_BIN_EXE_wellspring"),
+            "run",
+            "--preload",
+            "--",
+        ])
+        .args(["sh", "-c", "echo $LD_PRELOAD"])
+        .env_remove("LD_PRELOAD")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.ends_with("preload.so\n"), "{output:?}");
+}

@@ -39,7 +39,7 @@ pub fn check_folders(folder: &Path, also: Option<u32>) -> Result<(), FileFault> 
 ///
 /// Those of [`check_folders`].
 pub fn check_lasting_folders(folder: &Path) -> Result<(), FileFault> {
-    let is_sandbox = !root_has_number();
+    let is_sandbox = root_has_no_number();
     match check_folders(folder, None) {
         Err(FileFault::Unmapped) if is_sandbox => {}
         checked => checked?,
@@ -59,6 +59,13 @@ pub fn check_lasting_folders(folder: &Path) -> Result<(), FileFault> {
         }
     }
     Ok(())
+}
+
+/// Whether this process is in a user namespace in which root has no number, as that of a sandbox: [`FileFault::Unmapped`] is
+/// then also the fault of what belongs to root.
+#[must_use]
+pub fn root_has_no_number() -> bool {
+    !root_has_number()
 }
 
 /// Checks all folders of an absolute path. Returns whether the last one is like /tmp: all users make files in it, and none

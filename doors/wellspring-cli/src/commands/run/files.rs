@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use wellspring_os::repeat::is_for_root;
 use wellspring_os::trusted_file::{
-    Access, Directory, FileFault, FileLock, TrustedFile, check_lasting_folders,
+    Access, Directory, FileFault, FileLock, TrustedFile, check_lasting_folders, root_has_no_number,
 };
 
 /// How long a file is needed.
@@ -38,11 +38,25 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Finds a folder, and makes it if there is none. `is_usable` may refuse one, and says why.
-    pub(super) fn find(
+    /// Finds a folder for files that are no libraries, and makes it if there is none.
+    pub(super) fn find(time: Time) -> Result<Self, Failure> {
+        Self::find_usable(time, |_| Ok(())).map_err(|reasons| {
+            let advice = if is_for_root() {
+                "make one of them, for root alone to change"
+            } else {
+                "let XDG_RUNTIME_DIR name a folder that only you can change"
+            };
+            Failure::work(format!(
+                "run has no folder that no other user can change ({reasons}): {advice}, or run the program with --preload alone"
+            ))
+        })
+    }
+
+    /// The same. `is_usable` may refuse a folder, and says why; the error has all reasons.
+    fn find_usable(
         time: Time,
         is_usable: impl Fn(&Path) -> Result<(), String>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, String> {
         let mut reasons = Vec::new();
         for path in places(time) {
             let made = make(&path).map_err(|error| error.to_string());
@@ -51,19 +65,10 @@ impl Folder {
                 Err(reason) => reasons.push(format!("{}: {reason}", path.display())),
             }
         }
-        let advice = if is_for_root() {
-            "make one of them, for root alone to change"
-        } else {
-            "let XDG_RUNTIME_DIR name a folder that only you can change"
-        };
-        let reasons = if reasons.is_empty() {
-            "neither XDG_RUNTIME_DIR nor HOME is set".into()
-        } else {
-            reasons.join("; ")
-        };
-        Err(Failure::work(format!(
-            "run has no folder that no other user can change ({reasons}): {advice}, or run the program with --preload alone"
-        )))
+        if reasons.is_empty() {
+            return Err("neither XDG_RUNTIME_DIR nor HOME is set".into());
+        }
+        Err(reasons.join("; "))
     }
 
     /// Puts a file there whose name is made of its content, or finds it. Returns its path.
@@ -173,8 +178,13 @@ pub(super) fn lasting_library(library: &Path) -> Result<PathBuf, Failure> {
             .any(|byte| byte.is_ascii_whitespace() || b":;$".contains(byte))
     };
     let folder = library.parent().unwrap_or(Path::new("/"));
-    let is_lasting =
-        check_lasting_folders(folder).is_ok() && TrustedFile::open(library, Access::Read).is_ok();
+    // In a sandbox root's libraries, as the C library, have an owner without a number.
+    let is_fine = |checked: Result<(), FileFault>| match checked {
+        Err(FileFault::Unmapped) => root_has_no_number(),
+        checked => checked.is_ok(),
+    };
+    let file = TrustedFile::open(library, Access::Read).map(|_| ());
+    let is_lasting = is_fine(check_lasting_folders(folder)) && is_fine(file);
     if is_lasting && stands_in_list(library) {
         return Ok(library.to_owned());
     }
@@ -186,14 +196,13 @@ pub(super) fn lasting_library(library: &Path) -> Result<PathBuf, Failure> {
         Ok(_) => Ok(()),
         Err(error) => Err(error.to_string()),
     };
-    let reason = |failure| match failure {
-        Failure::Work(reason) => Failure::work(format!(
-            "{}: its name has a space, a colon or a $, or others can change its folder: install wellspring elsewhere ({reason})",
+    let place = Folder::find_usable(Time::Environment, is_usable).map_err(|reasons| {
+        Failure::work(format!(
+            "{}: its name has a space, a colon or a $, or others can change its folder, and there is no place for a copy \
+             ({reasons}): install wellspring elsewhere",
             library.display()
-        )),
-        other => other,
-    };
-    let place = Folder::find(Time::Environment, is_usable).map_err(reason)?;
+        ))
+    })?;
     let content = fs::read(library)
         .map_err(|error| Failure::work(format!("{}: {error}", library.display())))?;
     let name = library.file_stem().unwrap_or_default().to_string_lossy();
@@ -210,7 +219,7 @@ pub(super) struct Page {
 
 impl Page {
     pub(super) fn new() -> Result<Self, Failure> {
-        let folder = Folder::find(Time::Run, |_| Ok(()))?;
+        let folder = Folder::find(Time::Run)?;
         folder.remove_pages_of_killed_commands();
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let since_ns = since.unwrap_or_default().as_nanos();

@@ -50,7 +50,7 @@ pub(super) fn configuration(provider: &Path) -> Result<Setting, Failure> {
     else {
         return Ok(Setting::AsItIs);
     };
-    let folder = Folder::find(Time::Environment, |_| Ok(()))?;
+    let folder = Folder::find(Time::Environment)?;
     let path = folder.file("openssl", ".cnf", &addition.text(present.as_deref()))?;
     let after = read(&path)?;
     if addition.is_in(&after, before.as_ref()) {
