@@ -1,16 +1,15 @@
 //! Counters of the calls that programs make through each door, on a page of shared memory. `wellspring run --report`
 //! makes the page, the libraries that it sets up write to it, and the command reads it at the end.
 
-use crate::descriptor::open_at;
 use crate::memory::Wiped;
 use crate::once_box::OnceBox;
 use crate::os_error::OsError;
+use crate::run_page;
 use crate::shared_page::{SharedPage, SharedPageMut};
 use core::cell::Cell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU64, Ordering};
 use rustix::fd::AsFd;
-use rustix::fs::{CWD, Mode, OFlags};
 use std::ffi::CString;
 
 /// The environment variable that holds the path of the page.
@@ -69,7 +68,7 @@ impl Door {
         }
     }
 
-    /// The offset of the door's three counters in the page, in bytes.
+    /// The offset of the door's four counters in the page, in bytes.
     const fn offset(self) -> usize {
         64 + 32 * self as usize
     }
@@ -84,16 +83,22 @@ pub struct Counts {
     pub bytes: u64,
     /// The number of threads that made the calls. A thread that goes on in a child process after a fork is one more.
     pub threads: u64,
+    /// The number of calls that the engine could not serve: the kernel answered them, or the program got an error.
+    pub failures: u64,
 }
 
 /// The word of a page of counters that tells it from other files, and its place.
 const MARK: u64 = u64::from_le_bytes(*b"counters");
 const MARK_OFFSET: usize = 8;
 
+/// The words that count the programs that loaded each library.
+const PROGRAMS_OFFSET: usize = 0;
+const PROVIDERS_OFFSET: usize = 16;
+
 /// The bytes of a page that are used.
 const USED_BYTES: usize = 64 + 32 * Door::ALL.len();
 
-/// The page of counters. Word 0 counts the programs that loaded the preload library.
+/// The page of counters.
 #[derive(Debug)]
 pub struct DoorCounters {
     page: SharedPageMut,
@@ -107,10 +112,14 @@ impl DoorCounters {
     ///
     /// The system's error; `EINVAL` for anything but a regular file of at least one page.
     pub fn map(file: impl AsFd) -> Result<Self, OsError> {
+        Self::of(SharedPage::map_to_write(file)?)
+    }
+
+    fn of(page: SharedPageMut) -> Result<Self, OsError> {
         static PROCESS: OnceBox<Wiped<AtomicU64>> = OnceBox::new();
         let process = PROCESS.get_or_try_init(|| Wiped::new(None));
         Ok(Self {
-            page: SharedPage::map_to_write(file)?,
+            page,
             process: process.map_err(|_| OsError::new(libc::ENOMEM))?,
         })
     }
@@ -134,11 +143,10 @@ impl DoorCounters {
     ///
     /// # Errors
     ///
-    /// Like [`map`](Self::map), and the error of open(2); `EINVAL` for any other file, which counts would change.
+    /// `EPERM` if another user than root and the one who started this process owns the file or can write it; the errors of
+    /// open(2) and mmap(2); `EINVAL` for any other file, which counts would change.
     pub fn open(path: &CStr) -> Result<Self, OsError> {
-        // Without NONBLOCK a pipe under this name would stop the program.
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-        let counters = Self::map(open_at(CWD, path.to_bytes(), flags, Mode::empty())?)?;
+        let counters = Self::of(run_page::open(path)?)?;
         let is_new = (0..USED_BYTES)
             .step_by(8)
             .all(|offset| counters.page.word(offset) == 0);
@@ -152,15 +160,31 @@ impl DoorCounters {
             .ok_or(OsError::new(libc::EINVAL))
     }
 
-    /// Counts a program. Returns the number of programs counted so far, with this one.
+    /// Counts a program that loaded the preload library. Returns the number of programs counted so far, with this one.
     pub fn count_program(&self) -> u64 {
-        self.page.add(0, 1)
+        self.page.add(PROGRAMS_OFFSET, 1)
     }
 
-    /// Returns the number of programs that were counted.
+    /// Returns the number of programs that loaded the preload library.
     #[must_use]
     pub fn programs(&self) -> u64 {
-        self.page.word(0)
+        self.page.word(PROGRAMS_OFFSET)
+    }
+
+    /// Counts a program that loaded the OpenSSL provider.
+    pub fn count_provider(&self) {
+        self.page.add(PROVIDERS_OFFSET, 1);
+    }
+
+    /// Returns the number of programs that loaded the OpenSSL provider.
+    #[must_use]
+    pub fn providers(&self) -> u64 {
+        self.page.word(PROVIDERS_OFFSET)
+    }
+
+    /// Counts a call that the engine could not serve.
+    pub fn count_failure(&self, door: Door) {
+        self.page.add(door.offset() + 24, 1);
     }
 
     /// Counts a call that returned this many bytes.
@@ -189,6 +213,7 @@ impl DoorCounters {
             calls: self.page.word(offset),
             bytes: self.page.word(offset + 8),
             threads: self.page.word(offset + 16),
+            failures: self.page.word(offset + 24),
         }
     }
 }
@@ -211,13 +236,25 @@ pub fn variable(name: &str) -> Option<&'static CStr> {
 /// The counters of this library, if a report was asked for.
 static COUNTERS: OnceBox<DoorCounters> = OnceBox::new();
 
-/// From now on [`count`] counts on the page at `path`. `None` if it counts already, or if the page cannot be opened.
+/// From now on [`count`] counts on the page at `path`. `None` if it counts already, or if the page cannot be opened: stderr then
+/// has a line that says why, but if the command has ended, and with it the report.
 pub fn start(path: &CStr) -> Option<&'static DoorCounters> {
     if COUNTERS.get().is_some() {
         return None;
     }
-    // Several threads may load the provider at once.
-    COUNTERS.set(DoorCounters::open(path).ok()?).ok()?
+    match DoorCounters::open(path) {
+        // Several threads may load the provider at once.
+        Ok(counters) => COUNTERS.set(counters).ok()?,
+        Err(error) => {
+            let reason: &[u8] = match error.number() {
+                libc::ENOENT => return None,
+                libc::EPERM | libc::EACCES => b": the page of counters is another user's",
+                _ => b": the page of counters cannot be used",
+            };
+            run_page::say(b"wellspring: the report leaves out process ", reason);
+            None
+        }
+    }
 }
 
 /// Counts a call that returned this many bytes, if [`start`] found a page.
@@ -228,26 +265,41 @@ pub fn count(door: Door, bytes: usize) {
     }
 }
 
+/// Counts a call that the engine could not serve, if [`start`] found a page.
+#[cold]
+pub fn count_failure(door: Door) {
+    if let Some(counters) = COUNTERS.get() {
+        counters.count_failure(door);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_page::tests::{file, name};
     use crate::shared_page::PAGE_BYTES;
-    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-    use std::os::fd::AsRawFd;
+    use std::fs::File;
+    use std::path::Path;
     use std::sync::Barrier;
+
+    fn map(path: &Path) -> Result<DoorCounters, OsError> {
+        let mut options = File::options();
+        DoorCounters::map(options.read(true).write(true).open(path).unwrap())
+    }
 
     #[test]
     fn what_one_mapping_counts_another_reads() {
-        let file = memfd_create("counters", MemfdFlags::CLOEXEC).unwrap();
-        assert!(DoorCounters::map(&file).is_err(), "an empty file");
-        ftruncate(&file, PAGE_BYTES as u64).unwrap();
-        let reader = DoorCounters::map(&file).unwrap();
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let writer = DoorCounters::open(&CString::new(path).unwrap()).unwrap();
+        assert!(map(&file("empty", &[])).is_err(), "an empty file");
+        let page = file("counters", &[0; PAGE_BYTES]);
+        let reader = map(&page).unwrap();
+        let writer = DoorCounters::open(&name(&page)).unwrap();
         assert_eq!(writer.count_program(), 1);
+        writer.count_provider();
+        writer.count_provider();
         for (index, door) in Door::ALL.into_iter().enumerate() {
             writer.count(door, index);
             writer.count(door, 100);
+            writer.count_failure(door);
             std::thread::scope(|scope| {
                 scope.spawn(|| writer.count(door, 0));
             });
@@ -255,19 +307,20 @@ mod tests {
                 calls: 3,
                 bytes: 100 + index as u64,
                 threads: 2,
+                failures: 1,
             };
             assert_eq!(reader.counts(door), expected);
         }
-        assert_eq!(reader.programs(), 1);
+        assert_eq!((reader.programs(), reader.providers()), (1, 2));
     }
 
     #[test]
     fn a_library_counts_after_it_has_found_a_page() {
         count(Door::Java, 5);
+        count_failure(Door::Java);
         assert!(start(c"/dev/null").is_none());
-        let file = memfd_create("counters", MemfdFlags::CLOEXEC).unwrap();
-        ftruncate(&file, PAGE_BYTES as u64).unwrap();
-        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+        let page = file("counters", &[0; PAGE_BYTES]);
+        let path = name(&page);
         let together = Barrier::new(8);
         let started = AtomicU64::new(0);
         std::thread::scope(|scope| {
@@ -285,18 +338,16 @@ mod tests {
         );
         assert!(start(&path).is_none(), "a second start");
         count(Door::Java, 7);
-        let counts = DoorCounters::map(&file).unwrap().counts(Door::Java);
-        assert_eq!((counts.calls, counts.bytes), (1, 7));
+        count_failure(Door::Java);
+        let counts = map(&page).unwrap().counts(Door::Java);
+        assert_eq!((counts.calls, counts.bytes, counts.failures), (1, 7, 1));
     }
 
     #[test]
     fn a_device_another_file_and_a_missing_one_are_refused() {
         assert!(DoorCounters::open(c"/dev/null").is_err());
-        let letter = memfd_create("letter", MemfdFlags::CLOEXEC).unwrap();
-        ftruncate(&letter, 5000).unwrap();
-        rustix::io::write(&letter, b"Dear reader").unwrap();
-        let path = CString::new(format!("/proc/self/fd/{}", letter.as_raw_fd())).unwrap();
-        assert!(DoorCounters::open(&path).is_err(), "another file");
+        let letter = file("letter", b"Dear reader".repeat(500).as_slice());
+        assert!(DoorCounters::open(&name(&letter)).is_err(), "another file");
         assert!(DoorCounters::open(c"/nonexistent/counters").is_err());
     }
 }

@@ -20,6 +20,7 @@
 //! system_calls  whether this process may still make them
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
+//! run_page      such a page that `wellspring run` names in the environment of a program
 //! door_counters the bytes that programs drew through each door, on such a page
 //! repeat        names of streams for programs that are to draw the same bytes in every run
 //! clone_words   words on such pages, whose sum changes when this machine was cloned
@@ -152,6 +153,8 @@ cfg_if! {
         pub mod kernel_module;
         #[cfg(all(target_os = "linux", not(wellspring_test_portable)))]
         pub mod repeat;
+        #[cfg(target_os = "linux")]
+        mod run_page;
         #[cfg(target_os = "linux")]
         pub mod vsock;
         // On Linux where the kernel does not wipe.

@@ -4,19 +4,24 @@
 //!
 //! Processes are counted when their parent calls fork(3); others, such as a program after execve(2), when they first draw.
 //! Threads are counted when they first draw.
+//!
+//! Nothing repeats after the command has ended: a service that it started would make its keys of a seed that others know. A word
+//! of the page tells it, which the kernel changes also when SIGKILL ends the command: the word of a lock that a thread takes
+//! with it (set_robust_list(2)). So a draw costs no system call, and the program has no descriptor.
 
-use crate::descriptor::open_at;
 use crate::memory::Wiped;
 use crate::once_box::OnceBox;
-use crate::os_error::OsError;
+use crate::os_error::{OsError, raw_call};
+use crate::run_page;
 use crate::shared_page::{SharedPage, SharedPageMut};
 use crate::system::fork;
 use crate::system::users::effective_user;
 use core::cell::Cell;
 use core::ffi::CStr;
+use core::mem::ManuallyDrop;
+use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use rustix::fd::AsFd;
-use rustix::fs::{CWD, Mode, OFlags};
 
 /// The environment variable that holds the path of the page.
 pub const VARIABLE: &str = "WELLSPRING_REPEAT";
@@ -34,23 +39,82 @@ pub enum Library {
     Provider = 1,
 }
 
-/// Writes the seed to a new page of an open file.
-///
-/// # Errors
-///
-/// The system's error.
-pub fn write_seed(file: impl AsFd, seed: u128) -> Result<(), OsError> {
-    let page = SharedPage::map_to_write(file)?;
-    page.store(0, seed as u64);
-    page.store(8, (seed >> 64) as u64);
-    page.store(MARK_OFFSET, MARK);
-    Ok(())
+/// The word that tells a command that lives from one that has ended. Its lower 32 bits are the number of a thread of the
+/// command, or have `FUTEX_OWNER_DIED`, or are 0.
+const HOLDER_OFFSET: usize = 40;
+
+const THREAD_BITS: u64 = libc::FUTEX_TID_MASK as u64;
+const DIED: u64 = libc::FUTEX_OWNER_DIED as u64;
+
+/// The page of a command that lives. Draws follow from its seed until this is dropped, or the thread that made it has ended.
+#[derive(Debug)]
+pub struct HeldSeed(ManuallyDrop<SharedPageMut>);
+
+impl HeldSeed {
+    /// Writes the seed to a new page of an open file.
+    ///
+    /// # Errors
+    ///
+    /// The system's error; `ENOSYS` if the kernel does not follow the locks of threads that end, as QEMU's user mode.
+    pub fn new(file: impl AsFd, seed: u128) -> Result<Self, OsError> {
+        let page = SharedPage::map_to_write(file)?;
+        page.store(0, seed as u64);
+        page.store(8, (seed >> 64) as u64);
+        take_along(page.lower_half_address(HOLDER_OFFSET))?;
+        // SAFETY: gettid(2) takes nothing and cannot fail.
+        let thread = unsafe { libc::syscall(libc::SYS_gettid) };
+        page.store(HOLDER_OFFSET, thread as u64 & THREAD_BITS);
+        page.store(MARK_OFFSET, MARK);
+        // It stays mapped: the kernel looks at the word when the thread ends.
+        Ok(Self(ManuallyDrop::new(page)))
+    }
+}
+
+impl Drop for HeldSeed {
+    fn drop(&mut self) {
+        self.0.store(HOLDER_OFFSET, 0);
+        self.0.store(0, 0);
+        self.0.store(8, 0);
+    }
+}
+
+/// The list of locks that a thread takes with it, as the kernel reads it: a head and one entry, which points back to it.
+#[repr(C)]
+struct Locks {
+    first: *const Locks,
+    /// From an entry to its word.
+    to_word: isize,
+    pending: *const Locks,
+}
+
+/// Has the kernel mark the 32 bits at `word` when this thread ends, if they are its number then. The C library's own list, which
+/// this one replaces, is for mutexes that a thread leaves locked: the command has none. A second call replaces the first.
+fn take_along(word: *const u32) -> Result<(), OsError> {
+    let entry = Box::leak(Box::new(Locks {
+        first: ptr::null(),
+        to_word: 0,
+        pending: ptr::null(),
+    }));
+    let head = Box::leak(Box::new(Locks {
+        first: entry,
+        to_word: (word.addr() as isize).wrapping_sub(ptr::from_ref(entry).addr() as isize),
+        pending: ptr::null(),
+    }));
+    entry.first = head;
+    // SAFETY: the list stays as it is for as long as the process lives, and the kernel looks at the word only where it is mapped.
+    raw_call(|| unsafe {
+        libc::syscall(
+            libc::SYS_set_robust_list,
+            ptr::from_ref(head),
+            size_of::<Locks>(),
+        )
+    })
+    .map(|_| ())
 }
 
 /// Opens the page with the seed. `EINVAL` for any other file: to count in it would change it.
 fn open_page(path: &CStr) -> Result<SharedPageMut, OsError> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-    let page = SharedPage::map_to_write(open_at(CWD, path.to_bytes(), flags, Mode::empty())?)?;
+    let page = run_page::open(path)?;
     let is_ours = page.word(MARK_OFFSET) == MARK;
     is_ours.then_some(page).ok_or(OsError::new(libc::EINVAL))
 }
@@ -94,12 +158,13 @@ thread_local! {
     };
 }
 
-/// From now on [`draw`] names the bytes of this process, from the page at `path`.
+/// From now on [`draw`] names the bytes of this process, from the page at `path`; not if the command that made the page has
+/// ended, which stderr then says.
 ///
 /// # Errors
 ///
-/// `EPERM` if this process is root's, whose keys protect others; `EINVAL` if the file has no seed; the errors of open(2) and
-/// mmap(2); `ENOMEM`.
+/// `EPERM` if this process is root's, whose keys protect others, or the file is another user's; `EINVAL` if the file has no seed;
+/// the errors of open(2) and mmap(2); `ENOMEM`.
 pub fn start(path: &CStr, library: Library) -> Result<(), OsError> {
     if STREAMS.get().is_some() {
         return Ok(());
@@ -107,7 +172,15 @@ pub fn start(path: &CStr, library: Library) -> Result<(), OsError> {
     if is_for_root() {
         return Err(OsError::new(libc::EPERM));
     }
-    let page = open_page(path)?;
+    let page = match open_page(path) {
+        Ok(page) if is_held(&page) => page,
+        Err(error) if !error.is_not_found() => return Err(error),
+        _ => {
+            let after = b" draws fresh random bytes: the command with --repeat has ended";
+            run_page::say(b"wellspring: process ", after);
+            return Ok(());
+        }
+    };
     let process = Wiped::new(None).map_err(|_| OsError::new(libc::ENOMEM))?;
     let streams = Streams {
         page,
@@ -122,6 +195,12 @@ pub fn start(path: &CStr, library: Library) -> Result<(), OsError> {
     Ok(())
 }
 
+/// Whether the command that made the page lives.
+fn is_held(page: &SharedPageMut) -> bool {
+    let holder = page.word(HOLDER_OFFSET);
+    holder & THREAD_BITS != 0 && holder & DIED == 0
+}
+
 /// Whether this process has root's rights. Not as fakeroot(1) says: packages are built in that.
 #[must_use]
 pub fn is_for_root() -> bool {
@@ -133,7 +212,7 @@ pub fn refuse(error: OsError) -> ! {
     let reason = if error == OsError::new(libc::EPERM) {
         b"wellspring: --repeat is not for processes of root, whose keys protect others\n".as_slice()
     } else {
-        b"wellspring: --repeat: the page with the seed cannot be opened, or is another file\n"
+        b"wellspring: --repeat: the page with the seed cannot be opened, is another user's, or is another file\n"
     };
     // SAFETY: it writes this text, and ends the process without any code of the program.
     unsafe {
@@ -142,11 +221,12 @@ pub fn refuse(error: OsError) -> ! {
     }
 }
 
-/// Takes the next `length` bytes of this thread's stream. `None` if [`start`] was not called, or failed.
+/// Takes the next `length` bytes of this thread's stream. `None` if [`start`] was not called, or failed, or if the command has
+/// ended.
 #[must_use]
 #[inline]
 pub fn draw(length: usize) -> Option<Draw> {
-    STREAMS.get().map(|streams| streams.draw(length))
+    STREAMS.get().and_then(|streams| streams.draw(length))
 }
 
 impl Streams {
@@ -165,15 +245,20 @@ impl Streams {
     }
 
     #[cold]
-    fn draw(&self, length: usize) -> Draw {
+    fn draw(&self, length: usize) -> Option<Draw> {
+        let seed = u128::from(self.page.word(8)) << 64 | u128::from(self.page.word(0));
+        // After the seed: a command that ends erases it last.
+        if !is_held(&self.page) {
+            return None;
+        }
         let process = self.process();
-        THREAD.with(|thread| {
+        let draw = THREAD.with(|thread| {
             if thread.process.get() != process {
                 let number = self.process[1].fetch_add(1, Ordering::Relaxed);
                 thread.begin(process, number);
             }
             Draw {
-                seed: u128::from(self.page.word(8)) << 64 | u128::from(self.page.word(0)),
+                seed,
                 path: [
                     self.library as u32,
                     process as u32,
@@ -182,7 +267,8 @@ impl Streams {
                 // A signal handler that interrupts this takes other bytes.
                 position: thread.position.fetch_add(length as u64, Ordering::Relaxed),
             }
-        })
+        });
+        Some(draw)
     }
 }
 
@@ -216,25 +302,71 @@ extern "C" fn in_child() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-    use rustix::io::write;
-    use std::ffi::CString;
-    use std::os::fd::AsRawFd;
+    use crate::run_page::tests::{file, name};
+    use std::fs::File;
+    use std::path::Path;
+
+    fn opened(path: &Path) -> File {
+        let mut options = File::options();
+        options.read(true).write(true).open(path).unwrap()
+    }
+
+    /// A page that is held without the kernel's help, which a process gets once.
+    fn held_page(path: &Path) -> SharedPageMut {
+        let page = SharedPage::map_to_write(opened(path)).unwrap();
+        page.store(MARK_OFFSET, MARK);
+        page.store(HOLDER_OFFSET, 1);
+        page
+    }
 
     #[test]
     fn a_file_without_a_seed_is_refused_and_stays_as_it_was() {
-        let file = memfd_create("letter", MemfdFlags::CLOEXEC).unwrap();
-        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
-        let is_opened = || open_page(&path).is_ok();
-        assert!(!is_opened(), "an empty file");
-        write(&file, b"Dear reader").unwrap();
-        assert!(!is_opened(), "a short file");
-        ftruncate(&file, 5000).unwrap();
-        assert!(!is_opened(), "another file");
+        let is_opened = |path: &Path| open_page(&name(path)).is_ok();
+        assert!(!is_opened(&file("empty", &[])), "an empty file");
+        assert!(!is_opened(&file("short", b"Dear reader")), "a short file");
+        let letter = b"Dear reader".repeat(500);
+        let path = file("letter", &letter);
+        assert!(!is_opened(&path), "another file");
+        assert_eq!(std::fs::read(&path).unwrap(), letter);
         assert!(open_page(c"/dev/zero").is_err() && open_page(c"/tmp").is_err());
-        write_seed(&file, 7 << 64 | 9).unwrap();
-        let page = open_page(&path).unwrap();
-        assert_eq!([page.word(0), page.word(8)], [9, 7]);
+        let path = file("seed", &[0; 4096]);
+        held_page(&path);
+        assert!(is_opened(&path));
+    }
+
+    /// The command is a child here, which SIGKILL ends.
+    #[test]
+    fn a_seed_is_held_until_its_command_is_killed() {
+        let path = file("held", &[0; 4096]);
+        let page = SharedPage::map_to_write(opened(&path)).unwrap();
+        assert!(!is_held(&page));
+        let (mut ready, writer) = std::io::pipe().unwrap();
+        // SAFETY: the child calls what a handler may call, and allocates: glibc resets that lock in
+        // a child.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let held = HeldSeed::new(opened(&path), 7 << 64 | 9);
+            let answer = [u8::from(held.is_ok())];
+            let _ = rustix::io::write(&writer, &answer);
+            loop {
+                std::thread::park();
+            }
+        }
+        let mut answer = [0];
+        std::io::Read::read_exact(&mut ready, &mut answer).unwrap();
+        let (is_held_before, seed) = (is_held(&page), [page.word(0), page.word(8)]);
+        // SAFETY: the child was not waited for.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, ptr::null_mut(), 0);
+        }
+        if answer == [0] {
+            return testkit::skipped("the kernel follows no locks of threads that end");
+        }
+        assert!(is_held_before);
+        assert_eq!(seed, [9, 7]);
+        assert!(!is_held(&page), "after SIGKILL");
+        assert!(open_page(&name(&path)).is_ok());
     }
 
     /// Draws a byte as a new thread's first, with a handler at one step that draws too. `None` for the handler: there are
@@ -248,11 +380,11 @@ mod tests {
                 if number < at_step {
                     return Next::Step;
                 }
-                in_handler = Some(streams.draw(1));
+                in_handler = streams.draw(1);
                 Next::Run
             };
             let first = step(&mut on_step, || streams.draw(1));
-            [in_handler, Some(first), Some(streams.draw(1))]
+            [in_handler, first, streams.draw(1)]
         };
         std::thread::scope(|scope| scope.spawn(work).join().unwrap())
     }
@@ -260,11 +392,8 @@ mod tests {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[test]
     fn a_handler_at_any_instruction_of_a_first_draw_takes_other_bytes() {
-        let file = memfd_create("page", MemfdFlags::CLOEXEC).unwrap();
-        ftruncate(&file, 4096).unwrap();
-        write_seed(&file, 7).unwrap();
         let streams = Streams {
-            page: SharedPage::map_to_write(&file).unwrap(),
+            page: held_page(&file("steps", &[0; 4096])),
             library: Library::Preload,
             process: Wiped::new(None).unwrap(),
         };

@@ -4,6 +4,7 @@ use crate::programs::{scratch, text};
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 use wellspring_os::door_counters::{Counts, Door, DoorCounters, VARIABLE};
 
@@ -22,6 +23,8 @@ impl Run {
         // A file, not memory: some of the programs have no /proc by which they could open that.
         let page = scratch("counters").join("page");
         fs::write(&page, [0; 4096]).unwrap();
+        // Whatever the mask of this process says: a page that others can write would not be used.
+        fs::set_permissions(&page, fs::Permissions::from_mode(0o600)).unwrap();
         let name = CString::new(page.as_os_str().as_bytes()).unwrap();
         let counters = DoorCounters::open(&name).unwrap();
         // By SIGKILL, and in the whole group: children that hang with signals blocked would keep the output open.

@@ -58,6 +58,32 @@ fn step(code: u32, [jt, jf]: [u8; 2], k: u32) -> libc::sock_filter {
     }
 }
 
+/// Has getrandom(2) fail from now on, so that no engine has a seed.
+///
+/// # Errors
+///
+/// The system accepts no filter.
+pub fn refuse_random() -> std::io::Result<()> {
+    refuse(libc::SYS_getrandom, libc::EPERM)
+}
+
+/// Has madvise(2) fail from now on, so that no memory is wiped in a child.
+///
+/// # Errors
+///
+/// The system accepts no filter.
+pub fn refuse_advice() -> std::io::Result<()> {
+    refuse(libc::SYS_madvise, libc::EINVAL)
+}
+
+fn refuse(call: libc::c_long, error: i32) -> std::io::Result<()> {
+    if forbid(&[call], Forbidden::Fails(error)) {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error())
+    }
+}
+
 /// Installs a filter with one action for these calls, and another one for all others. Returns `false` if the system
 /// accepts no filter.
 fn install(calls: &[libc::c_long], listed: u32, others: u32) -> bool {

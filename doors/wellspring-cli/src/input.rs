@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::standard_streams::{input_was_closed, own_input};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// A file or the standard input, without a buffer.
@@ -49,19 +49,32 @@ impl Input {
     }
 }
 
-/// The lines of a text, each with what messages name it: the input and the number.
+/// The longest line that is read. The longest that has a meaning, a sample of 1 MiB in hexadecimal digits, has half of it.
+const MAX_LINE_BYTES: u64 = 4 << 20;
+
+/// The lines of a text, each with what messages name it: the input and the number. A line without an end does not fill the
+/// memory.
 pub(crate) fn lines(input: Input) -> impl Iterator<Item = Result<(String, String), Failure>> {
     let name = input.name.clone();
-    let numbered = (1..).zip(BufReader::new(input).lines());
-    numbered.map(move |(number, line)| {
+    let mut input = BufReader::new(input);
+    (1..).map_while(move |number: u64| {
         let place = format!("{name}:{number}");
-        match line {
-            Ok(line) => Ok((place, line)),
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                Err(Input::refuse(&place, "is not text"))
-            }
-            Err(error) => Err(Input::refuse(&name, error)),
+        let mut line = Vec::new();
+        let mut rest = Read::take(&mut input, MAX_LINE_BYTES + 1);
+        match rest.read_until(b'\n', &mut line) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(error) => return Some(Err(Input::refuse(&name, error))),
         }
+        if line.len() as u64 > MAX_LINE_BYTES {
+            let reason = format!("a line is longer than {MAX_LINE_BYTES} bytes");
+            return Some(Err(Input::refuse(&place, reason)));
+        }
+        if line.pop_if(|byte| *byte == b'\n').is_some() {
+            line.pop_if(|byte| *byte == b'\r');
+        }
+        let line = String::from_utf8(line).map_err(|_| Input::refuse(&place, "is not text"));
+        Some(line.map(|line| (place, line)))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::standard_streams::{output_was_closed, own_output};
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -10,6 +11,10 @@ use std::path::Path;
 /// without privileges.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
+
+fn refuse(name: &str, reason: impl Display) -> Failure {
+    Failure::input(format!("{name}: {reason}"))
+}
 
 /// A file or the standard output, without a buffer in between.
 pub(crate) struct Output {
@@ -32,10 +37,28 @@ impl Output {
         Ok(Self::new(own, name))
     }
 
-    /// A file, made or emptied; `-` is the standard output. A new file is for its owner alone, since the bytes may be
-    /// a key.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        Self::create_with_mode(path, 0o600)
+    /// A new file, or a device or a pipe; `-` is the standard output. A new file is for its owner alone, since the bytes may be
+    /// a key. A file that exists is emptied if `replaces`, else it is an error.
+    pub(crate) fn create(path: &Path, replaces: bool) -> Result<Self, Failure> {
+        if replaces || path == Path::new("-") {
+            return Self::create_with_mode(path, 0o600);
+        }
+        let mut options = OpenOptions::new();
+        options.write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let name = path.display().to_string();
+        let made = options.clone().create_new(true).open(path);
+        let exists = made
+            .as_ref()
+            .is_err_and(|error| error.kind() == ErrorKind::AlreadyExists);
+        // What exists can be told of an open file alone: another one may have the name by now.
+        let file = if exists { options.open(path) } else { made };
+        let file = file.map_err(|error| refuse(&name, error))?;
+        if !exists || file.metadata().is_ok_and(|status| !status.is_file()) {
+            return Ok(Self::new(file, name));
+        }
+        Err(refuse(&name, "it exists: --force replaces it"))
     }
 
     /// The same for what is no secret: a new file has the mode that the user's umask allows.
@@ -56,8 +79,13 @@ impl Output {
         let name = path.display().to_string();
         match options.open(path) {
             Ok(file) => Ok(Self::new(file, name)),
-            Err(error) => Err(Failure::input(format!("{name}: {error}"))),
+            Err(error) => Err(refuse(&name, error)),
         }
+    }
+
+    /// Whether it is a file of a disk, which grows with all that is written.
+    pub(crate) fn is_file(&self) -> bool {
+        self.file.metadata().is_ok_and(|status| status.is_file())
     }
 
     fn new(file: File, name: String) -> Self {

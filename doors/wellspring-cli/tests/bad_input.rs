@@ -253,3 +253,26 @@ fn a_wrong_name_does_not_empty_an_old_recording() {
     );
     assert_eq!(std::fs::read(&file.0).unwrap(), b"old");
 }
+
+/// Without a bound the line would take all memory; the limit ends the command then.
+#[test]
+fn a_line_without_an_end_is_refused() {
+    for command in ["replay", "replay --check", "sources replay"] {
+        for input in ["/dev/zero", "- < /dev/zero"] {
+            let script = format!(
+                "ulimit -v 2000000; exec {} {command} {input}",
+                env!("CARGO_BIN_EXE_wellspring")
+            );
+            let output = std::process::Command::new("sh")
+                .args(["-c", &script])
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(2), "{script}: {output:?}");
+            let line = stderr(&output);
+            assert!(
+                line.contains(":1: a line is longer than 4194304 bytes"),
+                "{line}"
+            );
+        }
+    }
+}

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Scratch, ended_by_signals, run, stderr, stdout_of, text_of, wellspring};
 use std::collections::HashSet;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 
 /// Around the block that a worker makes, 192 KiB, and its multiples.
@@ -129,8 +129,75 @@ fn a_file_that_is_made_is_for_its_owner_alone() {
     let metadata = file.0.metadata().unwrap();
     assert_eq!(metadata.len(), 100_000);
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
-    stdout_of(&format!("bytes 10 -o {}", file.path()));
-    assert_eq!(file.0.metadata().unwrap().len(), 10, "it is emptied first");
+}
+
+#[test]
+fn a_file_that_exists_is_replaced_on_request_alone() {
+    let file = Scratch::new("exists");
+    let link = Scratch::new("exists-link");
+    std::fs::write(&file.0, "a key").unwrap();
+    std::os::unix::fs::symlink(&file.0, &link.0).unwrap();
+    for path in [file.path(), link.path()] {
+        for pseudo in ["", "--pseudo chacha8 --seed 7"] {
+            let output = run(&format!("bytes 10 -o {path} {pseudo}"));
+            assert_eq!(output.status.code(), Some(2), "{output:?}");
+            assert!(stderr(&output).contains("it exists: --force"), "{output:?}");
+            assert_eq!(std::fs::read(&file.0).unwrap(), b"a key");
+        }
+    }
+    std::fs::set_permissions(&file.0, PermissionsExt::from_mode(0o640)).unwrap();
+    stdout_of(&format!("bytes 3 -o {} --force", file.path()));
+    let metadata = file.0.metadata().unwrap();
+    assert_eq!((metadata.len(), metadata.mode() & 0o777), (3, 0o640));
+    assert_eq!(run("bytes 3 --force").status.code(), Some(2));
+    // Devices and pipes are not files that could be lost.
+    stdout_of("bytes 3 -o /dev/null");
+}
+
+/// Without an end a file takes the whole disk. The limit ends the command if it does.
+#[test]
+fn a_file_needs_a_size() {
+    let file = Scratch::new("endless");
+    let binary = env!("CARGO_BIN_EXE_wellspring");
+    let path = file.path();
+    for options in ["", "--hex", "--pseudo chacha8 --seed 7", "--output -"] {
+        let endless = format!("ulimit -f 1000; exec {binary} bytes {options}");
+        let start = [
+            (
+                format!("{endless} > {path}"),
+                "standard output: a file needs a size",
+            ),
+            (
+                format!("{endless} >> {path}"),
+                "standard output: a file needs a size",
+            ),
+            (
+                format!("{endless} --output {path}"),
+                ": a file needs a size",
+            ),
+            (
+                format!("{endless} --output {path} --force"),
+                ": a file needs a size",
+            ),
+        ];
+        let is_named = options.contains("--output");
+        for (script, reason) in &start[..if is_named { 2 } else { 4 }] {
+            let _ = std::fs::remove_file(path);
+            let output = Command::new("sh").args(["-c", script]).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{script}: {output:?}");
+            let error = stderr(&output);
+            assert!(
+                error.contains(reason) && error.contains("bytes 1MiB"),
+                "{error}"
+            );
+            let length = file.0.metadata().map_or(0, |status| status.len());
+            assert_eq!(length, 0, "{script}");
+        }
+        assert!(is_named || !file.0.exists(), "it is not even made");
+        let piped = format!("{binary} bytes {options} | head -c 1000 | wc -c");
+        let output = Command::new("sh").args(["-c", &piped]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1000");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use std::alloc::{alloc, dealloc};
 use wellspring::Engine;
 use wellspring::pseudo::fill_repeated;
+use wellspring_os::door_counters::{Door, count_failure};
 
 /// The strength of a generator, in bits: that of AES-256 and of ChaCha20.
 const STRENGTH_BITS: c_uint = 256;
@@ -122,6 +123,9 @@ unsafe fn set_state(context: *mut c_void, state: c_int) -> c_int {
     }
 }
 
+/// Succeeds also without an engine, and makes one if it can. A request then fails, which OpenSSL 3 reports: but if a seed source
+/// cannot be instantiated, OpenSSL up to 3.6 takes the system's seed without a word.
+///
 /// # Safety
 ///
 /// `context` is null or a context that lives.
@@ -135,7 +139,8 @@ unsafe extern "C" fn instantiate(
 ) -> c_int {
     // SAFETY: OpenSSL's contract for this function.
     unsafe {
-        let is_ready = strength <= STRENGTH_BITS && Engine::try_process().is_ok();
+        let is_ready = strength <= STRENGTH_BITS;
+        let _ = Engine::try_process();
         mix(personal, length);
         let state = if is_ready {
             abi::STATE_READY
@@ -173,7 +178,12 @@ unsafe extern "C" fn nonce(
     let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
     let is_filled = fill_repeated(bytes)
         || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
-    if is_filled { length } else { 0 }
+    if is_filled {
+        return length;
+    }
+    // For a generator that has this one as its seed source.
+    count_failure(Door::ProviderSeed);
+    0
 }
 
 /// Succeeds and does nothing: a context needs no lock, and has no secret to erase.

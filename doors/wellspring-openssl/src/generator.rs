@@ -5,7 +5,7 @@ use crate::context::{COMMON, caller_bytes, entries, granted, mix};
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use wellspring::Engine;
 use wellspring::pseudo::fill_repeated;
-use wellspring_os::door_counters::{Door, count};
+use wellspring_os::door_counters::{Door, count, count_failure};
 
 /// The functions of the generator.
 pub(crate) static FUNCTIONS: [Dispatch; entries(2)] = table(
@@ -47,11 +47,7 @@ unsafe extern "C" fn generate(
                 engine.try_fill(bytes)
             })
             .is_ok();
-    if !filled {
-        return NO;
-    }
-    count(Door::Provider, length);
-    YES
+    outcome(filled, length)
 }
 
 /// The answer of the provider itself to RAND_bytes and RAND_priv_bytes, with no generator of OpenSSL between them.
@@ -73,10 +69,18 @@ pub(crate) unsafe extern "C" fn random_bytes(
     let is_filled = bytes.is_empty()
         || fill_repeated(bytes)
         || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
+    outcome(is_filled, length)
+}
+
+/// Counts a request, and returns YES if it was served. OpenSSL gives the program an error if it was not.
+fn outcome(is_filled: bool, length: usize) -> c_int {
     if is_filled {
         count(Door::Provider, length);
+        YES
+    } else {
+        count_failure(Door::Provider);
+        NO
     }
-    c_int::from(is_filled)
 }
 
 /// # Safety

@@ -54,8 +54,10 @@ fn obey_run() {
     {
         repeat::refuse(error);
     }
-    if let Some(path) = variable(VARIABLE) {
-        door_counters::start(path);
+    if let Some(path) = variable(VARIABLE)
+        && let Some(counters) = door_counters::start(path)
+    {
+        counters.count_provider();
     }
 }
 

@@ -6,7 +6,7 @@ use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use core::{ptr, slice};
 use wellspring::Engine;
 use wellspring::pseudo::fill_repeated;
-use wellspring_os::door_counters::{Door, count};
+use wellspring_os::door_counters::{Door, count, count_failure};
 use zeroize::Zeroize;
 
 /// The functions of the seed source.
@@ -77,10 +77,12 @@ unsafe extern "C" fn get_seed(
         return 0;
     }
     if prediction_resistance != 0 && Engine::try_process().and_then(Engine::reseed).is_err() {
+        count_failure(Door::ProviderSeed);
         return 0;
     }
     let mut seed = Vec::new();
     if seed.try_reserve_exact(length).is_err() {
+        count_failure(Door::ProviderSeed);
         return 0;
     }
     seed.resize(length, 0);
@@ -118,6 +120,8 @@ fn fill(bytes: &mut [u8]) -> bool {
         || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
     if is_filled {
         count(Door::ProviderSeed, bytes.len());
+    } else {
+        count_failure(Door::ProviderSeed);
     }
     is_filled
 }

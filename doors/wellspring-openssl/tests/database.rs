@@ -3,9 +3,7 @@
 mod common;
 
 use common::{are_installed, configuration_in, is_success, run};
-use std::ffi::CString;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use wellspring_os::door_counters::{Door, DoorCounters, VARIABLE};
@@ -41,14 +39,16 @@ fn postgres_draws_through_pgcrypto() {
     let settings = configuration_in(&folder, |text| text);
     let page = folder.join("counters");
     fs::write(&page, [0; 4096]).unwrap();
-    open_to_all(&page);
+    // Of that user: a page that others can write would not be used.
+    std::os::unix::fs::chown(&page, Some(65534), Some(65534)).unwrap();
     fs::write(folder.join("script"), SCRIPT).unwrap();
     let script = format!(
         "export {VARIABLE}={}; exec {user} sh script",
         page.display()
     );
     let run = run(&script, &settings);
-    let counters = DoorCounters::open(&CString::new(page.as_os_str().as_bytes()).unwrap()).unwrap();
+    let mut options = fs::File::options();
+    let counters = DoorCounters::map(options.read(true).write(true).open(&page).unwrap()).unwrap();
     fs::remove_dir_all(&folder).unwrap();
     let counts = counters.counts(Door::Provider);
     let text = run.succeeds().text();
@@ -56,8 +56,6 @@ fn postgres_draws_through_pgcrypto() {
     assert!(counts.bytes >= 1000, "{counts:?}\n{text}");
 }
 
-fn open_to_all(path: &Path) {
-    let is_folder = path.is_dir();
-    let mode = if is_folder { 0o777 } else { 0o666 };
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+fn open_to_all(folder: &Path) {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
 }

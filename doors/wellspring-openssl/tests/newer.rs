@@ -168,3 +168,110 @@ fn every_number_is_that_of_the_headers() {
         assert!(is_success(&command));
     }
 }
+
+/// The seeds that a script takes from the provider.
+fn seeds(script: &str, configuration: &Path) -> u64 {
+    run(script, configuration)
+        .succeeds()
+        .counts(Door::ProviderSeed)
+        .calls
+}
+
+/// A line that a version does not know is an error, which is reported only if the configuration asks for that.
+#[test]
+fn every_line_of_both_configurations_is_known() {
+    for openssl in OpenSsl::all() {
+        let script = format!("{} rand 10 > random", openssl.command());
+        let reported = |text: String| format!("config_diagnostics = 1\n{text}");
+        let seeded = configuration(|text| reported(common::seed_source(&text)));
+        assert!(seeds(&script, &seeded) > 0);
+        assert_eq!(drawn(&script, &configuration(reported)), 10);
+        // As the template says. A version that knows the line takes it.
+        let strict = configuration(|text| {
+            reported(common::seed_source(&text)).replace("# seed_strict =", "seed_strict =")
+        });
+        let strict = run(&script, &strict);
+        let is_refused = strict.text().contains("unknown name in random section");
+        let seeds = strict.counts(Door::ProviderSeed).calls;
+        assert_ne!(is_refused, seeds > 0, "{}", strict.text());
+    }
+}
+
+/// The table in docs/compliance.md: which draws have our seed under the FIPS provider, and which have the system's.
+#[test]
+fn the_fips_provider_takes_our_seed_where_the_documentation_says_so() {
+    for openssl in OpenSsl::all() {
+        let modules = openssl.libraries.join("ossl-modules");
+        let fips = modules.join("fips.so");
+        if !fips.is_file() {
+            testkit::skipped(&format!("there is no {}", fips.display()));
+            continue;
+        }
+        let command = format!(
+            "OPENSSL_MODULES={} {}",
+            modules.display(),
+            openssl.command()
+        );
+        let folder = testkit::programs::scratch("fips");
+        let install = format!(
+            "cd {} && OPENSSL_CONF=/dev/null {command} fipsinstall -out fipsmodule.cnf -module {} 2>&1",
+            folder.display(),
+            fips.display()
+        );
+        assert!(is_success(&install), "{install}");
+        let settings = |name: &str, properties: &str, more: &str| {
+            let folder = folder.join(name);
+            std::fs::create_dir(&folder).unwrap();
+            common::configuration_in(&folder, |text| {
+                let text = common::seed_source(&text)
+                    .replace("provider=wellspring,-fips", properties)
+                    .replace(
+                        "default = wellspring_default",
+                        "fips = fips_sect\nbase = wellspring_default",
+                    )
+                    .replace(
+                        "providers = wellspring_providers",
+                        "providers = wellspring_providers\nalg_section = algorithms",
+                    );
+                format!(
+                    "{text}\n{more}\n[algorithms]\ndefault_properties = fips=yes\n.include {}/fipsmodule.cnf\n",
+                    folder.parent().unwrap().display()
+                )
+            })
+        };
+        let key = format!("{command} genrsa -out k.pem 2048");
+        let key_first = format!("{command} ecparam -name P-256 -genkey -noout -out k.pem");
+        let best = settings(
+            "best",
+            "provider=wellspring,-fips",
+            "random_provider = none",
+        );
+        let list = run(&format!("{command} list -providers"), &best)
+            .succeeds()
+            .text();
+        assert!(list.contains("fips") && !list.contains("Default"), "{list}");
+        assert!(
+            seeds(&key, &best) > 0,
+            "our seed, under the FIPS provider's generator"
+        );
+        assert_eq!(
+            seeds(&key_first, &best),
+            0,
+            "a key as the first draw has our seed now"
+        );
+        let without_line = settings("without-line", "provider=wellspring,-fips", "");
+        let draw = format!("{command} rand -hex -out r 16");
+        assert_eq!(
+            seeds(&draw, &without_line),
+            0,
+            "RAND_bytes has our seed now"
+        );
+        // Without `-fips` the query is for a validated seed source, and finds none.
+        let not_found = settings("not-found", "provider=wellspring", "random_provider = none");
+        for script in [&key, &key_first, &draw] {
+            // OpenSSL 4.0 may fail then.
+            let counts = run(script, &not_found).counts(Door::ProviderSeed);
+            assert_eq!(counts.calls, 0, "{script}");
+        }
+    }
+}

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{DOOR, are_installed, configuration, is_success, run};
+use common::{DOOR, Run, are_installed, configuration, is_success, run};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use wellspring_os::door_counters::Door;
 
@@ -290,12 +291,7 @@ fn openssls_own_generator_takes_its_seed_from_us() {
     if !are_installed(&["openssl"]) {
         return;
     }
-    let seeded = configuration(|text| {
-        text.replace("\nrandom = WELLSPRING\n", "\n")
-            .replace("\nproperties = provider=wellspring\n", "\n")
-            .replace("# seed = ", "seed = ")
-            .replace("# seed_properties = ", "seed_properties = ")
-    });
+    let seeded = configuration(|text| common::seed_source(&text));
     let list = run(
         "openssl list -random-instances -verbose && openssl rand 1000 > random",
         &seeded,
@@ -330,4 +326,44 @@ fn a_wrong_line_gives_openssls_own_error_that_names_it() {
         let text = run.text();
         assert!(text.contains(&format!("Algorithm ({named} :")), "{text}");
     }
+}
+
+/// Runs a draw of OpenSSL with a system call that fails.
+fn draw_with_filter(settings: &Path, filter: fn() -> std::io::Result<()>) -> Run {
+    Run::of("openssl rand -hex 16", |command| {
+        command.env("OPENSSL_CONF", settings);
+        // SAFETY: between fork and exec it makes system calls alone.
+        unsafe { command.pre_exec(filter) };
+    })
+}
+
+#[test]
+fn a_program_whose_engine_has_no_seed_gets_an_error_that_is_counted() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    for (door, settings) in [
+        (Door::Provider, configuration(|text| text)),
+        (
+            Door::ProviderSeed,
+            configuration(|text| common::seed_source(&text)),
+        ),
+    ] {
+        let run = draw_with_filter(&settings, testkit::filter::refuse_random);
+        assert!(!run.output.status.success(), "{door:?}: {}", run.text());
+        assert!(run.output.stdout.is_empty(), "{door:?}: {}", run.text());
+        assert!(run.counts(door).failures > 0, "{door:?}");
+    }
+}
+
+/// Without an engine OpenSSL up to 3.6 would take the system's seed, and say nothing.
+#[test]
+fn a_program_without_an_engine_does_not_take_another_seed_in_silence() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    let settings = configuration(|text| common::seed_source(&text));
+    let run = draw_with_filter(&settings, testkit::filter::refuse_advice);
+    let is_ours = run.counts(Door::ProviderSeed).calls > 0;
+    assert!(is_ours || !run.output.status.success(), "{}", run.text());
 }

@@ -4,7 +4,7 @@ use crate::engine::try_fill;
 use crate::system;
 use core::ffi::c_void;
 use core::slice;
-use wellspring_os::door_counters::{Door, count};
+use wellspring_os::door_counters::{Door, count, count_failure};
 
 /// Like arc4random(3).
 #[unsafe(no_mangle)]
@@ -51,14 +51,15 @@ fn array<const N: usize>() -> [u8; N] {
 
 #[inline(always)]
 fn fill(bytes: &mut [u8]) {
-    if try_fill(bytes).is_err() {
-        fill_by_kernel(bytes);
+    match try_fill(bytes) {
+        Ok(()) => count(Door::Arc4random, bytes.len()),
+        Err(_) => fill_by_kernel(bytes),
     }
-    count(Door::Arc4random, bytes.len());
 }
 
 #[cold]
 fn fill_by_kernel(bytes: &mut [u8]) {
+    count_failure(Door::Arc4random);
     let mut done = 0;
     while done < bytes.len() {
         let rest = &mut bytes[done..];

@@ -5,7 +5,7 @@ use crate::system::{self, returned, set_errno};
 use crate::writable::{passed_before, writable};
 use core::ffi::{c_int, c_uint, c_void};
 use core::slice;
-use wellspring_os::door_counters::{Door, count};
+use wellspring_os::door_counters::{Door, count, count_failure};
 
 const GRND_NONBLOCK: c_uint = 1;
 const GRND_RANDOM: c_uint = 2;
@@ -113,7 +113,10 @@ fn serve_unknown(destination: *mut c_void, length: usize, door: Door) -> Option<
 fn fill(destination: *mut c_void, length: usize, door: Door) -> Option<usize> {
     // SAFETY: the kernel has written to each of these pages, and the caller of the exported function gives the memory.
     let bytes = unsafe { slice::from_raw_parts_mut(destination.cast(), length) };
-    try_fill(bytes).ok()?;
+    if try_fill(bytes).is_err() {
+        count_failure(door);
+        return None;
+    }
     count(door, length);
     Some(length)
 }

@@ -15,7 +15,7 @@ use core::arch::naked_asm;
 use core::ffi::{CStr, c_int, c_uchar, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use core::{mem, ptr, slice};
-use wellspring_os::door_counters::{Door, count};
+use wellspring_os::door_counters::{Door, count, count_failure};
 
 /// OpenSSL's results: success, and failure.
 const YES: c_int = 1;
@@ -119,7 +119,10 @@ unsafe fn serve(destination: *mut c_uchar, length: c_int) -> Option<c_int> {
     }
     // SAFETY: not null; the caller's promise. A length of an int is below isize::MAX.
     let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
-    try_fill(bytes).ok()?;
+    if try_fill(bytes).is_err() {
+        count_failure(Door::RandBytes);
+        return None;
+    }
     count(Door::RandBytes, length);
     Some(YES)
 }

@@ -177,6 +177,11 @@ impl SharedPageMut {
         before.wrapping_add(number)
     }
 
+    /// The address of the lower 32 bits of a word, for the kernel.
+    pub(crate) fn lower_half_address(&self, offset: usize) -> *const u32 {
+        core::ptr::from_ref(self.0.lower_half(offset)).cast()
+    }
+
     /// Wakes every thread, of any process, that waits by futex(2) for a change of the word's lower 32 bits.
     pub fn wake_waiters(&self, offset: usize) {
         let lower = self.0.lower_half(offset);

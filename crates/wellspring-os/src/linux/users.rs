@@ -15,9 +15,30 @@ pub(crate) fn effective_user() -> u32 {
     raw_call(|| unsafe { libc::syscall(GETEUID) }).map_or(u32::MAX, |user| user as u32)
 }
 
+/// The user who started this process, whatever rights it has taken since.
+pub(crate) fn real_user() -> u32 {
+    #[cfg(any(target_arch = "x86", target_arch = "arm"))]
+    const GETUID: libc::c_long = libc::SYS_getuid32;
+    #[cfg(not(any(target_arch = "x86", target_arch = "arm")))]
+    const GETUID: libc::c_long = libc::SYS_getuid;
+    // SAFETY: getuid(2) takes nothing and cannot fail.
+    unsafe { libc::syscall(GETUID) as u32 }
+}
+
 /// Whether the owner of a file may be any of several users, who share this number.
 pub(crate) fn has_no_number(owner: u32) -> bool {
     owner == overflow_user() && in_user_namespace()
+}
+
+/// Whether root has a number in this user namespace. "Yes" where the system does not say.
+pub(crate) fn root_has_number() -> bool {
+    let mut buffer = [0; 512];
+    let Some(text) = read_file(b"/proc/self/uid_map", &mut buffer) else {
+        return true;
+    };
+    // Each line: the first user inside, the first user outside, and how many.
+    let mut lines = text.split(|&byte| byte == b'\n');
+    lines.any(|line| take_number(&mut line.trim_ascii_start()) == Some(0))
 }
 
 /// The number that stands for every user without a number: 65534, unless the administrator chose another.

@@ -2,7 +2,8 @@
 
 use super::{FileFault, check_owner};
 use crate::os_error::OsError;
-use rustix::fs::{FileType, Mode, lstat, readlink};
+use crate::system::users::root_has_number;
+use rustix::fs::{FileType, Mode, lstat, readlink, stat};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,45 @@ pub fn check_folders(folder: &Path, also: Option<u32>) -> Result<(), FileFault> 
     } else {
         Ok(())
     }
+}
+
+/// Like [`check_folders`], for a name that must stay ours: also refuses a folder below one like /tmp, where another user can
+/// take the name as soon as we have removed the folder.
+///
+/// In a user namespace in which root has no number, as that of a sandbox, a folder above may have an owner without a number:
+/// what cannot be told from root's.
+///
+/// # Errors
+///
+/// Those of [`check_folders`].
+pub fn check_lasting_folders(folder: &Path) -> Result<(), FileFault> {
+    let is_sandbox = root_has_no_number();
+    match check_folders(folder, None) {
+        Err(FileFault::Unmapped) if is_sandbox => {}
+        checked => checked?,
+    }
+    let not_found = |_| FileFault::System(OsError::new(libc::ENOENT));
+    // Links count by where they lead.
+    let place = std::fs::canonicalize(folder).map_err(not_found)?;
+    let folder = std::path::absolute(folder).map_err(not_found)?;
+    for above in folder.ancestors().chain(place.ancestors()) {
+        let status = stat(above)?;
+        match check_owner(status.st_uid) {
+            Err(FileFault::Unmapped) if is_sandbox && above != folder => {}
+            checked => checked?,
+        }
+        if Mode::from_raw_mode(status.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
+            return Err(FileFault::Exposed);
+        }
+    }
+    Ok(())
+}
+
+/// Whether this process is in a user namespace in which root has no number, as that of a sandbox: [`FileFault::Unmapped`] is
+/// then also the fault of what belongs to root.
+#[must_use]
+pub fn root_has_no_number() -> bool {
+    !root_has_number()
 }
 
 /// Checks all folders of an absolute path. Returns whether the last one is like /tmp: all users make files in it, and none

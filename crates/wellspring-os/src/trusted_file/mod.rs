@@ -17,7 +17,7 @@ mod next_file;
 
 pub use crate::file_fault::FileFault;
 pub use directory::{Directory, FileLock};
-pub use folders::check_folders;
+pub use folders::{check_folders, check_lasting_folders, root_has_no_number};
 #[cfg(target_os = "linux")]
 pub use listener::{check_listener, other_end};
 pub use next_file::NextFile;

@@ -308,6 +308,49 @@ fn a_folder_that_another_user_can_change_or_replace_is_refused() {
     assert_eq!(check_folders(&inner, Some(1235)), Err(FileFault::Owner));
 }
 
+/// In a folder like /tmp another user can take the name of a folder as soon as its owner has removed it.
+#[test]
+fn a_name_that_another_user_can_come_to_own_is_refused() {
+    let folder = Folder(testkit::programs::scratch("lasting"));
+    let inner = folder.0.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let set = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let found = |path: &Path| check_lasting_folders(path).err();
+    // The tests' own folder may be below one like /tmp.
+    if found(&folder.0).is_some() {
+        return println!("SKIPPED: {} is in a shared folder", folder.0.display());
+    }
+    assert_eq!(found(&inner), None);
+    let link = folder.0.join("link");
+    symlink("inner", &link).unwrap();
+    assert_eq!(found(&link), None);
+    set(&folder.0, 0o1777);
+    assert_eq!(check_folders(&inner, None), Ok(()));
+    assert_eq!(
+        found(&inner),
+        Some(FileFault::Exposed),
+        "below one like /tmp"
+    );
+    set(&folder.0, 0o755);
+    set(&inner, 0o770);
+    for path in [&inner, &link] {
+        assert_eq!(found(path), Some(FileFault::Exposed), "for its group");
+    }
+    set(&inner, 0o700);
+    let missing = found(&folder.0.join("missing"));
+    assert!(matches!(missing, Some(FileFault::System(_))));
+    if std::os::unix::fs::chown(&folder.0, Some(1234), None).is_err() {
+        return println!("SKIPPED: needs the right to give files away");
+    }
+    assert_eq!(
+        found(&inner),
+        Some(FileFault::Owner),
+        "below another user's"
+    );
+}
+
 /// The first to listen has the name: what a client gets there may be what an attacker has chosen.
 #[cfg(target_os = "linux")]
 #[test]

@@ -6,19 +6,21 @@ use super::packages::Apt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Fetches OpenSSL 3.5, of Debian 13, and 4.0, of experimental. Returns a folder as that of a system's root for each.
+/// Fetches OpenSSL 3.5, of Debian 13, and 4.0, of experimental, each with its FIPS provider. Returns a folder as that of a
+/// system's root for each.
 pub(crate) fn openssl(cache: &Cache) -> Result<[PathBuf; 2]> {
     let fetch = |name: &str, suites: &[&str]| {
         cache.once(name, |folder| {
             let apt = Apt::new(folder, suites)?;
             let newest = suites.last().copied().unwrap_or_default();
-            let words = ["--target-release", newest, "openssl", "libssl-dev"];
+            let packages = ["openssl", "libssl-dev", "openssl-provider-fips"];
+            let words = [&["--target-release", newest], &packages[..]].concat();
             apt.unpack_whole(&words, folder)
         })
     };
     Ok([
-        fetch("openssl-3.5", &["trixie"])?,
-        fetch("openssl-4.0", &["sid", "experimental"])?,
+        fetch("openssl-3.5-fips", &["trixie"])?,
+        fetch("openssl-4.0-fips", &["sid", "experimental"])?,
     ])
 }
 

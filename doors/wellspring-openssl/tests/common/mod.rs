@@ -42,6 +42,17 @@ pub(crate) fn direct() -> PathBuf {
     })
 }
 
+/// The installed configuration with the seed source in place of the generator, as its comments say.
+pub(crate) fn seed_source(text: &str) -> String {
+    let changed = text
+        .replace("\nrandom = WELLSPRING\n", "\n")
+        .replace("\nproperties = provider=wellspring\n", "\n")
+        .replace("# seed = ", "seed = ")
+        .replace("# seed_properties = ", "seed_properties = ");
+    assert_ne!(changed, text);
+    changed
+}
+
 /// Runs a shell script under a configuration, in its folder.
 pub(crate) fn run(script: &str, configuration: &Path) -> Run {
     Run::of(script, |command| {

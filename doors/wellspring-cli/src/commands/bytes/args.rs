@@ -29,8 +29,8 @@ Examples:
 pub(crate) struct BytesRequest {
     /// How many bytes: 64, 10k, 1GiB; without SIZE there is no end
     ///
-    /// Like in head and dd, k, M, G, T, P and E are powers of 1024, and so are KiB, MiB, ..; kB, MB, .. are powers
-    /// of 1000. With --hex and --base64 this is the number of bytes before they become text.
+    /// To write to a file needs SIZE. Like in head and dd, k, M, G, T, P and E are powers of 1024, and so are KiB, MiB, ..; kB,
+    /// MB, .. are powers of 1000. With --hex and --base64 this is the number of bytes before they become text.
     #[arg(allow_negative_numbers = true)]
     size: Option<Size>,
 
@@ -62,9 +62,13 @@ pub(crate) struct BytesRequest {
 
     /// Write to FILE; - is the standard output
     ///
-    /// A new file is for its owner alone (mode 0600). A file that exists is emptied first and keeps its mode.
+    /// A new file is for its owner alone (mode 0600). A file that exists is an error without --force.
     #[arg(long, short, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+
+    /// Replace the content of FILE if it exists; it keeps its mode
+    #[arg(long, requires = "output")]
+    pub(super) force: bool,
 
     /// No progress bar, no line at the end
     #[arg(long, short)]

@@ -26,9 +26,10 @@ use crate::size::Size;
 use encoding::Encoding;
 use progress::progress;
 use std::io::{IsTerminal, stderr};
+use std::path::Path;
 use std::time::Instant;
 use summary::{Origin, Summary};
-use wellspring::pseudo::{Path, Stream};
+use wellspring::pseudo::{self, Stream};
 use workers::{Filler, Workers};
 
 /// From this size on a run gets a progress bar and a line at the end.
@@ -55,7 +56,7 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
         Some(algorithm) => {
             // The command line has both whenever it has an algorithm.
             let seed = request.seed.unwrap_or_default();
-            let path = request.stream.clone().unwrap_or(Path::ROOT);
+            let path = request.stream.clone().unwrap_or(pseudo::Path::ROOT);
             let offset_bytes = request.offset.map_or(0, |Size(bytes)| bytes);
             let mut stream = Stream::new(algorithm, seed, &path).at(offset_bytes.into());
             let filler: Filler<'_> = Box::new(move |block| stream.fill(block));
@@ -114,14 +115,36 @@ fn answer_lines(
     }
 }
 
+/// Without a size there is no end. A pipe and a device take that; a file would take the whole disk.
 fn open(request: &BytesRequest, encoding: Encoding) -> Result<Output, Failure> {
-    let Some(path) = &request.output else {
+    let is_endless = request.size_bytes().is_none();
+    let needs_size = |name: &str| {
+        Failure::input(format!(
+            "{name}: a file needs a size, since without one there is no end: as in `wellspring bytes 1MiB`"
+        ))
+    };
+    let path = request
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    let Some(path) = path else {
         let output = Output::standard()?;
+        if is_endless && output.is_file() {
+            return Err(needs_size("standard output"));
+        }
+        if request.output.is_some() {
+            return Ok(output);
+        }
         if encoding == Encoding::Raw && output.is_terminal() {
             let reason = "standard output is a terminal: try --hex, --base64, --output FILE, or --output - to write to it";
             return Err(Failure::input(reason));
         }
         return Ok(output);
     };
-    Output::create(path)
+    // Before a file is made or emptied.
+    let is_file = path.metadata().map_or(true, |status| status.is_file());
+    if is_endless && is_file {
+        return Err(needs_size(&path.display().to_string()));
+    }
+    Output::create(path, request.force)
 }

@@ -1,8 +1,10 @@
 //! `run -- PROGRAM`: starts a program that draws on wellspring without being rebuilt.
 //!
 //! ```text
-//! shared_file  a file in memory that the program can open
+//! files        files and pages that the environment names, in a folder that no other user can change
 //! libraries    finds the preload library and the OpenSSL provider
+//! openssl      the configuration of OpenSSL: what was there, and ours
+//! libcrypto    OpenSSL's own reader of configurations                                [unsafe: dlopen]
 //! private_dev  the service's files in place of devices
 //! program      the kind of the program: static, set-user-ID or other
 //! signals      waits for the program, and passes signals on to it                [unsafe: signals]
@@ -13,22 +15,26 @@
 
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod audit;
+mod files;
+mod libcrypto;
 mod libraries;
+mod openssl;
 mod private_dev;
 mod program;
 mod repeat;
 mod report;
-mod shared_file;
 mod signals;
 
 use crate::failure::{Failure, say};
 use clap::Args;
-use libraries::{PRELOAD, PROVIDER};
+use libraries::PROVIDER;
+use openssl::Setting;
+use program::Kind;
 use report::Report;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus};
 use wellspring::clone_detection::DEFAULT_PATH;
 use wellspring_os::door_counters::RAND_BYTES_VARIABLE;
@@ -53,7 +59,8 @@ Exit status of the program; 127 if it is not found, 126 if it cannot be started,
 pub(crate) struct RunRequest {
     /// Put a library before the C library: getrandom, getentropy, arc4random, /dev/urandom
     ///
-    /// The files /dev/random and /dev/urandom become those of the service, where it has mounted them.
+    /// By LD_PRELOAD; and by ASAN_OPTIONS, without which a program built with AddressSanitizer does not start then. The files
+    /// /dev/random and /dev/urandom become those of the service, where it has mounted them.
     #[arg(long)]
     preload: bool,
 
@@ -66,7 +73,8 @@ pub(crate) struct RunRequest {
 
     /// Set up the provider for OpenSSL 3, by OPENSSL_CONF
     ///
-    /// The program then does not read the system's openssl.cnf.
+    /// The new configuration includes the file that the program would read, the one of OPENSSL_CONF or the system's, and adds the
+    /// provider to its sections. Refused if that file demands FIPS or another generator.
     #[arg(long)]
     openssl: bool,
 
@@ -145,7 +153,14 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     command.args(words);
     if request.audit {
         let status = audit(&mut command, request)?;
-        return Ok(exit_code(name, status));
+        if status.is_ok() && program::kind(name) == Kind::Privileged {
+            let name = name.to_string_lossy();
+            say(&format!(
+                "wellspring: {name} has more rights than its caller when nothing traces it, and had the caller's here: root's \
+                 --audit sees it with its own"
+            ));
+        }
+        return Ok(exit_code(name, status, true));
     }
     let seed = request.repeat.map(|seed| repeat::page(seed, name));
     let seed = seed.transpose()?;
@@ -153,18 +168,27 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         command.env(repeat::VARIABLE, seed.path());
     }
     if request.preload || request.rand_bytes || both {
-        command.env("LD_PRELOAD", with_present(&libraries::find(&PRELOAD)?));
+        libraries::preload(&mut command)?;
     }
     if request.rand_bytes {
         command.env(RAND_BYTES_VARIABLE, "1");
     }
-    let configuration = if request.openssl || both {
-        let configuration = libraries::configuration(&libraries::find(&PROVIDER)?)?;
-        command.env("OPENSSL_CONF", configuration.path());
-        Some(configuration)
-    } else {
-        None
-    };
+    if request.openssl || both {
+        match openssl::configuration(&libraries::find(&PROVIDER)?)? {
+            Setting::File(path) => {
+                command.env("OPENSSL_CONF", path);
+            }
+            Setting::AsItIs => {}
+            Setting::NoLibrary if request.openssl => {
+                let reason = "--openssl: there is no libcrypto.so.3 here. For a program with an OpenSSL of its own, name the \
+                              configuration of the installation by OPENSSL_CONF";
+                return Err(Failure::work(reason));
+            }
+            Setting::NoLibrary => {
+                say("wellspring: OpenSSL is left as it is: there is no libcrypto.so.3 here");
+            }
+        }
+    }
     if request.private_dev {
         private_dev::replace_devices(&request.files)?;
     }
@@ -173,11 +197,15 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         command.env(report.variable(), report.path());
     }
     let status = signals::run(&mut command);
-    drop((configuration, seed));
+    drop(seed);
     if let (Some(report), Ok(_)) = (&report, &status) {
-        report.print(name);
+        let sets_up = [
+            request.preload || request.rand_bytes || both,
+            request.openssl || both,
+        ];
+        report.print(name, sets_up);
     }
-    Ok(exit_code(name, status))
+    Ok(exit_code(name, status, false))
 }
 
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
@@ -194,7 +222,7 @@ fn audit(_: &mut Command, request: &RunRequest) -> Result<io::Result<ExitStatus>
 }
 
 /// The status of the program, or why it did not start.
-fn exit_code(name: &OsStr, status: io::Result<ExitStatus>) -> ExitCode {
+fn exit_code(name: &OsStr, status: io::Result<ExitStatus>, is_audit: bool) -> ExitCode {
     match status {
         // An exit status has 8 bits, and signals have numbers up to 64: both fit into 8 bits.
         Ok(status) => {
@@ -203,19 +231,10 @@ fn exit_code(name: &OsStr, status: io::Result<ExitStatus>) -> ExitCode {
             ExitCode::from(number as u8)
         }
         Err(error) => {
-            say(&format!("wellspring: {}: {error}", name.to_string_lossy()));
+            let reason = program::why_not_started(name, &error, is_audit);
+            say(&format!("wellspring: {reason}"));
             let is_missing = error.kind() == ErrorKind::NotFound;
             ExitCode::from(if is_missing { 127 } else { 126 })
         }
     }
-}
-
-/// Returns the value of LD_PRELOAD with the library before those that it has now.
-fn with_present(library: &Path) -> OsString {
-    let mut list = library.as_os_str().to_owned();
-    if let Some(present) = std::env::var_os("LD_PRELOAD").filter(|present| !present.is_empty()) {
-        list.push(":");
-        list.push(present);
-    }
-    list
 }

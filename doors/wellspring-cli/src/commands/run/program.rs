@@ -1,10 +1,13 @@
-//! The kinds of program that the preload library and the provider cannot reach.
+//! The kinds of program that the preload library and the provider cannot reach, and why a program did not start.
 
 use rustix::fs::getxattr;
+use rustix::process::{getegid, geteuid, getuid};
 use std::env;
 use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The kind of a program, as far as the loader is concerned.
@@ -21,35 +24,92 @@ pub(super) enum Kind {
 /// The type of a program header that names the loader.
 const PT_INTERP: u32 = 3;
 
-const SET_IDS: u32 = 0o6000;
+const SET_USER_ID: u32 = 0o4000;
+
+/// With the right of the group to execute: without it the kernel ignores it.
+const SET_GROUP_ID: u32 = 0o2010;
 
 /// The attribute of a file that gives its program capabilities.
 const CAPABILITIES: &str = "security.capability";
 
-/// Returns the kind of a program, which is looked up in PATH as a shell does.
+/// The beginning of a file, in which the headers of a program are.
+const HEAD_BYTES: u64 = 1 << 20;
+
+/// A script whose interpreter is a script, and so on: the kernel follows 4.
+const MAX_INTERPRETERS: u32 = 4;
+
+/// Returns the kind of a program, which is looked up in PATH as a shell does; of a script the kind of its interpreter.
 pub(super) fn kind(program: &OsStr) -> Kind {
-    let Some(path) = find(program) else {
-        return Kind::Other;
-    };
-    let has_ids = |status: fs::Metadata| status.permissions().mode() & SET_IDS != 0;
-    let has_capabilities = getxattr(&path, CAPABILITIES, &mut [0; 0]).is_ok();
-    if has_capabilities || fs::metadata(&path).is_ok_and(has_ids) {
-        return Kind::Privileged;
+    find(program).map_or(Kind::Other, |path| kind_of_file(&path, MAX_INTERPRETERS))
+}
+
+fn kind_of_file(path: &Path, interpreters: u32) -> Kind {
+    let mut head = Vec::new();
+    let read = |file: File| file.take(HEAD_BYTES).read_to_end(&mut head);
+    // To open a pipe would wait for its writer.
+    let is_read = path.is_file() && File::open(path).and_then(read).is_ok();
+    if let Some(line) = head.strip_prefix(b"#!") {
+        let mut words = line.split(|byte| b" \t\n".contains(byte));
+        let interpreter = words.find(|word| !word.is_empty()).map(OsStr::from_bytes);
+        return match interpreter {
+            Some(interpreter) if interpreters > 0 => {
+                kind_of_file(Path::new(interpreter), interpreters - 1)
+            }
+            _ => Kind::Other,
+        };
     }
-    match fs::read(&path).ok().and_then(|file| names_loader(&file)) {
-        Some(false) => Kind::Static,
-        _ => Kind::Other,
+    if has_more_rights(path) {
+        Kind::Privileged
+    } else if is_read && names_loader(&head) == Some(false) {
+        Kind::Static
+    } else {
+        Kind::Other
     }
 }
 
+/// Whether the kernel gives the program a user, a group or capabilities that this process has not.
+fn has_more_rights(path: &Path) -> bool {
+    let has_capabilities = getxattr(path, CAPABILITIES, &mut [0; 0]).is_ok();
+    let Ok(status) = fs::metadata(path) else {
+        return false;
+    };
+    let has = |bits| status.mode() & bits == bits;
+    has_capabilities && !getuid().is_root()
+        || has(SET_USER_ID) && status.uid() != geteuid().as_raw()
+        || has(SET_GROUP_ID) && status.gid() != getegid().as_raw()
+}
+
 fn find(program: &OsStr) -> Option<PathBuf> {
-    if Path::new(program).components().count() > 1 {
+    if program.as_bytes().contains(&b'/') {
         return Some(program.into());
     }
     let folders = env::var_os("PATH")?;
     env::split_paths(&folders)
         .map(|folder| folder.join(program))
         .find(|path| path.is_file())
+}
+
+/// Why a program did not start, and what helps.
+pub(super) fn why_not_started(program: &OsStr, error: &io::Error, is_audit: bool) -> String {
+    let name = program.to_string_lossy();
+    let has_path = program.as_bytes().contains(&b'/');
+    match error.kind() {
+        ErrorKind::NotFound if !has_path => {
+            format!("{name}: no folder in PATH has this program: name its path, or install it")
+        }
+        ErrorKind::NotFound if fs::metadata(program).is_ok() => format!(
+            "{name}: it exists, but the interpreter in its first line, or its loader, does not: install that, or run the program \
+             by another one"
+        ),
+        ErrorKind::NotFound => format!("{name}: there is no such file"),
+        _ if error.raw_os_error() == Some(libc::EPERM) && is_audit => format!(
+            "{name}: --audit needs ptrace(2), which is forbidden here (EPERM): run it outside of this sandbox, or as root"
+        ),
+        ErrorKind::PermissionDenied => format!(
+            "{name}: {error}: it is no file that this user may execute (chmod +x), or its file system forbids that (noexec)"
+        ),
+        _ => format!("{name}: {error}"),
+    }
 }
 
 /// Returns whether a 64-bit ELF file names a loader. `None` for other files.
@@ -94,6 +154,53 @@ mod tests {
     }
 
     #[test]
+    fn a_script_is_of_the_kind_of_its_interpreter() {
+        let folder = testkit::programs::scratch("kinds");
+        let write = |name: &str, content: &[u8]| {
+            fs::write(folder.join(name), content).unwrap();
+            folder.join(name)
+        };
+        let mut program = fs::read("/bin/sh").unwrap();
+        program[56..58].copy_from_slice(&[0, 0]);
+        let program = write("static", &program);
+        assert_eq!(kind(program.as_os_str()), Kind::Static);
+        let script = write(
+            "script",
+            format!("#! {} -x\n", program.display()).as_bytes(),
+        );
+        assert_eq!(kind(script.as_os_str()), Kind::Static);
+        let again = write("again", format!("#!{}\n", script.display()).as_bytes());
+        assert_eq!(kind(again.as_os_str()), Kind::Static);
+        let own = folder.join("own");
+        let own = write("own", format!("#!{}", own.display()).as_bytes());
+        assert_eq!(kind(own.as_os_str()), Kind::Other, "its own interpreter");
+        assert_eq!(kind(OsStr::new("/dev/zero")), Kind::Other);
+        assert_eq!(kind(write("empty", b"#!").as_os_str()), Kind::Other);
+    }
+
+    #[test]
+    fn rights_that_the_caller_has_are_no_more_rights() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let program = testkit::programs::scratch("rights").join("program");
+        fs::copy("/bin/true", &program).unwrap();
+        let set = |mode| fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
+        set(0o6755);
+        assert_eq!(kind(program.as_os_str()), Kind::Other, "our own");
+        if chown(&program, Some(1234), Some(1234)).is_err() {
+            return testkit::skipped("a file cannot be given away");
+        }
+        for (mode, expected) in [
+            (0o4755, Kind::Privileged),
+            (0o2755, Kind::Privileged),
+            (0o2745, Kind::Other),
+            (0o755, Kind::Other),
+        ] {
+            set(mode);
+            assert_eq!(kind(program.as_os_str()), expected, "{mode:o}");
+        }
+    }
+
+    #[test]
     fn a_program_with_capabilities_is_one_with_more_rights() {
         use rustix::fs::{XattrFlags, setxattr};
         let program = testkit::programs::scratch("capabilities").join("program");
@@ -105,6 +212,12 @@ mod tests {
         if let Err(error) = setxattr(&program, CAPABILITIES, &ping, XattrFlags::empty()) {
             return testkit::skipped(&format!("a file cannot be given capabilities: {error}"));
         }
-        assert_eq!(kind(program.as_os_str()), Kind::Privileged);
+        // The kernel gives root nothing by it that root has not.
+        let expected = if getuid().is_root() {
+            Kind::Other
+        } else {
+            Kind::Privileged
+        };
+        assert_eq!(kind(program.as_os_str()), expected);
     }
 }

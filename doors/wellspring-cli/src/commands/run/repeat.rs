@@ -1,16 +1,28 @@
 //! `--repeat SEED`: the seed, on a page that the program and its children open.
 
+use super::files::Page;
 use super::program::{Kind, kind};
-use super::shared_file::SharedFile;
 use crate::failure::{Failure, say};
-use rustix::fs::ftruncate;
 use std::ffi::OsStr;
-use wellspring_os::repeat::{is_for_root, write_seed};
+use std::path::PathBuf;
+use wellspring_os::repeat::{HeldSeed, is_for_root};
 
 pub(super) use wellspring_os::repeat::VARIABLE;
 
+/// The page with the seed. When this command has ended, also by SIGKILL, no process draws from it any more.
+pub(super) struct Seed {
+    _held: HeldSeed,
+    page: Page,
+}
+
+impl Seed {
+    pub(super) fn path(&self) -> PathBuf {
+        self.page.path()
+    }
+}
+
 /// Makes the page, and warns. Fails for root, and for a program that would not load the libraries.
-pub(super) fn page(seed: u128, program: &OsStr) -> Result<SharedFile, Failure> {
+pub(super) fn page(seed: u128, program: &OsStr) -> Result<Seed, Failure> {
     if is_for_root() {
         let reason = "--repeat is not for root, whose keys protect others: run it as another user";
         return Err(Failure::input(reason));
@@ -26,11 +38,14 @@ pub(super) fn page(seed: u128, program: &OsStr) -> Result<SharedFile, Failure> {
         let name = program.to_string_lossy();
         return Err(Failure::Input(format!("--repeat: {name} {reason}")));
     }
-    let page = SharedFile::new("wellspring-repeat")?;
-    ftruncate(page.file(), 4096).map_err(Failure::work)?;
-    write_seed(page.file(), seed).map_err(Failure::work)?;
+    let page = Page::new()?;
+    let _held = HeldSeed::new(&page, seed).map_err(|error| {
+        Failure::work(format!(
+            "--repeat: {error}: this kernel would not tell the program that this command was killed"
+        ))
+    })?;
     say(
         "wellspring: --repeat: ALL KEYS AND RANDOM BYTES OF THIS PROGRAM FOLLOW FROM THE SEED. FOR TESTS ALONE",
     );
-    Ok(page)
+    Ok(Seed { _held, page })
 }

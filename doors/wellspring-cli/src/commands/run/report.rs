@@ -1,25 +1,24 @@
 //! `--report`: the calls, bytes and threads of each door, counted in the program and printed at its end.
 
+use super::files::Page;
 use super::program::{Kind, kind};
-use super::shared_file::SharedFile;
 use crate::failure::{Failure, say};
-use rustix::fs::ftruncate;
 use std::ffi::OsStr;
+use std::path::PathBuf;
 use wellspring_os::door_counters::{Door, DoorCounters, VARIABLE};
 
-/// The counters, on a page that the program and its children open under /proc, through this process.
+/// The counters, on a page that the program and its children open.
 pub(super) struct Report {
-    file: SharedFile,
+    page: Page,
     counters: DoorCounters,
 }
 
 impl Report {
     pub(super) fn start() -> Result<Self, Failure> {
-        let file = SharedFile::new("wellspring-report")?;
-        ftruncate(file.file(), 4096).map_err(Failure::work)?;
-        let counters = DoorCounters::map(file.file());
+        let page = Page::new()?;
+        let counters = DoorCounters::map(&page);
         let counters = counters.map_err(|error| Failure::work(format!("no report: {error}")))?;
-        Ok(Self { file, counters })
+        Ok(Self { page, counters })
     }
 
     /// The environment variable that names the page.
@@ -27,19 +26,24 @@ impl Report {
         VARIABLE
     }
 
-    pub(super) fn path(&self) -> String {
-        self.file.path()
+    pub(super) fn path(&self) -> PathBuf {
+        self.page.path()
     }
 
-    /// Prints a line for each door that was used, and the reason if the program cannot use any.
-    pub(super) fn print(&self, program: &OsStr) {
-        let programs = match self.counters.programs() {
-            1 => "1 program".to_string(),
-            count => format!("{count} programs"),
-        };
-        say(&format!(
-            "wellspring: {programs} loaded the preload library"
-        ));
+    /// Prints a line for each door that was used, each fault, and the reason if the program cannot use any door. `sets_up` is
+    /// true for the preload library, and for the provider, if the command set it up.
+    pub(super) fn print(&self, program: &OsStr, sets_up: [bool; 2]) {
+        let counts = [self.counters.programs(), self.counters.providers()];
+        let names = ["the preload library", "the OpenSSL provider"];
+        for index in 0..2 {
+            let programs = match counts[index] {
+                1 => "1 program".to_string(),
+                count => format!("{count} programs"),
+            };
+            if sets_up[index] || counts[index] > 0 {
+                say(&format!("wellspring: {programs} loaded {}", names[index]));
+            }
+        }
         let mut is_used = false;
         for door in Door::ALL {
             let counts = self.counters.counts(door);
@@ -53,18 +57,38 @@ impl Report {
                     counts.threads
                 ));
             }
+            if counts.failures > 0 {
+                let instead = match door {
+                    Door::Getrandom | Door::Getentropy | Door::Arc4random => "the kernel answered",
+                    Door::RandBytes => "OpenSSL answered",
+                    _ => "the program got an error",
+                };
+                say(&format!(
+                    "wellspring: {:<24} {:>10} calls that wellspring could not serve: {instead}. `wellspring check` in the \
+                     program's place says why",
+                    door.name(),
+                    counts.failures
+                ));
+            }
         }
         if !is_used {
             say("wellspring: the program drew no random bytes from wellspring");
         }
-        match kind(program) {
-            Kind::Static => say(
-                "wellspring: the program is static: it loads no library, and makes its system calls itself",
+        if let Some(reason) = match kind(program) {
+            Kind::Static => Some(
+                "is static, so it loads no library and makes its system calls itself: run it with --private-dev if it reads \
+                 /dev/urandom, or link it with the C library of wellspring",
             ),
-            Kind::Privileged => say(
-                "wellspring: the program has more rights than its caller: LD_PRELOAD and OPENSSL_CONF have no effect on it",
+            Kind::Privileged => Some(
+                "has more rights than its caller (set-user-ID, set-group-ID or capabilities), so it ignores what this command \
+                 sets up: run it as the user that it becomes, or with --private-dev if it reads /dev/urandom",
             ),
-            Kind::Other => {}
+            Kind::Other => None,
+        } {
+            say(&format!(
+                "wellspring: {} {reason}",
+                program.to_string_lossy()
+            ));
         }
     }
 }

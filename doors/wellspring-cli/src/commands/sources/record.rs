@@ -44,7 +44,7 @@ pub(super) struct RecordRequest {
 pub(super) fn run(request: &RecordRequest) -> Result<(), Failure> {
     // Before the file is emptied: a wrong name must not cost an old recording.
     let source = source_named(&request.name)?;
-    let mut output = Output::create(&request.output)?;
+    let mut output = Output::create(&request.output, true)?;
     match request.restarts {
         1 => record(request, &*source, &mut output),
         restarts => (0..restarts).try_for_each(|_| record_in_new_process(request, &mut output)),

@@ -14,6 +14,9 @@ use wellspring_replay::{Comparison, Replay};
 /// A recording is tested in pieces of this length, the length of a draw.
 const PIECE_BYTES: usize = 64;
 
+/// Answers are written in pieces of about this length.
+const PAGE_BYTES: usize = 64 << 10;
+
 /// Run recorded noise through the health tests
 ///
 /// Each FILE has the line format of vectors/noise/. Prints what the health tests decided for each source. If the file
@@ -39,7 +42,7 @@ pub(super) fn run(request: &ReplayRequest) -> Result<(), Failure> {
         let mut text = String::new();
         let result = match &source {
             Some(source) => recording(&name, input, &**source, &mut text).map(|()| false),
-            None => trace(&name, input, &mut text),
+            None => trace(&name, input, &mut text, &mut output),
         };
         // Before an error, print the answers so far.
         output.print(&text)?;
@@ -52,7 +55,12 @@ pub(super) fn run(request: &ReplayRequest) -> Result<(), Failure> {
 }
 
 /// Runs the lines of a trace. Returns whether an answer differs from the file's.
-fn trace(name: &str, input: Input, text: &mut String) -> Result<bool, Failure> {
+fn trace(
+    name: &str,
+    input: Input,
+    text: &mut String,
+    output: &mut Output,
+) -> Result<bool, Failure> {
     let mut replay = Replay::new();
     let (mut differs, mut answers) = (false, 0_u64);
     for line in lines(input) {
@@ -65,6 +73,10 @@ fn trace(name: &str, input: Input, text: &mut String) -> Result<bool, Failure> {
         if answer.comparison == Comparison::Different {
             differs = true;
             let _ = writeln!(text, "{name}: expected {}", line.trim());
+        }
+        if text.len() >= PAGE_BYTES {
+            output.print(text)?;
+            text.clear();
         }
     }
     if answers == 0 {

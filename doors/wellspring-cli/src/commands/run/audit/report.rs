@@ -53,7 +53,7 @@ pub(super) fn print(audit: &Audit) {
     }
     for path in files(audit, |code| code.hides_functions) {
         say(&format!(
-            "wellspring: static and without symbols, so only its system calls are seen: {path}"
+            "wellspring: static and without symbols, so only its system calls are seen (build it without `strip`): {path}"
         ));
     }
     for finding in &audit.origins.findings {
