@@ -19,7 +19,8 @@
 //! scale    64 guests beside 1000 clients
 //! status   status and metrics, as JSON, text and for Prometheus
 //! killed_early  a service that is killed in the middle of its start
-//! taken_over  what an attacker tries who has taken over the service; attempts: the things to try
+//! taken_over  what an attacker tries who has taken over the service; attempts: the things to try;
+//!          attempts_by_argument: calls that are allowed, with other arguments
 //! impostors  other users who would play the service to its clients
 //! users    the user that the service becomes, and what it can do then
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
@@ -32,6 +33,7 @@
 //! ```
 
 mod attempts;
+mod attempts_by_argument;
 mod cache;
 mod clock;
 mod common;
