@@ -16,6 +16,7 @@ use std::time::Duration;
 use wellspring_client::unix_socket::connect_within;
 use wellspring_os::vsock;
 
+/// The connections that wait in the queue of a socket.
 const BACKLOG: i32 = 1024;
 
 /// `SO_PASSRIGHTS` of asm-generic/socket.h.

@@ -294,7 +294,7 @@ impl Service {
         // If the engine hands out nothing, or a thread is stuck, systemd gets no sign of life and starts the service
         // again.
         let all_go_round = self.look_at_threads();
-        if self.watchdog && all_go_round && self.state.is_ready() {
+        if self.watchdog && all_go_round && self.state.hands_out() {
             self.tell(&[NotifyState::Watchdog]);
         }
     }

@@ -12,6 +12,7 @@
 //! sockets  EGD, the bulk protocol, limits, garbage
 //! hypervisor  plays a hypervisor: a guest memory, a ring, messages of vhost-user
 //! guests   virtual machines by vhost-user, also hostile ones
+//! places   users who hold every connection, and those who come after them
 //! held     what a service has of the system: descriptors, mappings, threads, page tables
 //! front_end  a front end of vhost-user that sends what it likes
 //! hostile_front_ends  what a hostile front end can send, one row a case; guest_floods: floods of guests beside root
@@ -54,6 +55,7 @@ mod killed_early;
 mod manners;
 mod manual;
 mod page;
+mod places;
 mod programs;
 mod residue;
 mod scale;
