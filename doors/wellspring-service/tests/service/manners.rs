@@ -1,5 +1,5 @@
 use super::common::{
-    Folder, Service, has_fuse, is_installed, is_root, wellspring_with, wellspringd,
+    Folder, Service, has_fuse, is_installed, is_root, quoted, wellspring_with, wellspringd,
 };
 use std::fs;
 use std::io::{Read, Write};
@@ -103,8 +103,8 @@ fn start_with_few_descriptors() -> Service {
     let folder = Folder::new();
     let script = format!(
         "ulimit -n 64 && exec {} --config {}",
-        env!("CARGO_BIN_EXE_wellspringd"),
-        folder.configure("threads = 1\n").display()
+        quoted(env!("CARGO_BIN_EXE_wellspringd")),
+        quoted(folder.configure("threads = 1\n"))
     );
     Service::spawn(folder, Command::new("sh").args(["-c", &script]))
 }
