@@ -114,6 +114,18 @@ fn the_requests_of_random_4_are_answered() {
     assert_eq!(rustix::io::read(&waits, &mut [0; 8]).unwrap(), 8);
 }
 
+/// The service answers what it likes, also that a file is a link: no program of root may write where that leads.
+#[test]
+fn no_link_in_the_folder_of_the_files_would_be_followed() {
+    if !has_fuse() {
+        return;
+    }
+    let (_service, mount) = start_with_files();
+    let flags = rustix::fs::statvfs(&mount).unwrap().f_flag.bits();
+    // `ST_NOSYMFOLLOW` of linux/statfs.h, from Linux 5.10 on.
+    assert_ne!(flags & 0x2000, 0, "{flags:x}");
+}
+
 /// A reader that a signal ends while it reads, and one that goes on after a signal, as timers send them.
 #[test]
 fn readers_are_interrupted_and_the_files_go_on() {
