@@ -100,9 +100,11 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let seeds = opened.module.map(start_seeds).transpose();
     let seeds = seeds.map_err(|error| format!("no thread for the kernel module: {error}"))?;
     service.files = service.serve_files(opened.files)?;
+    let openings = state.doors.openings();
+    let open = openings.iter().filter(|one| one.fault.is_none()).count();
     log::info!(
-        "ready: {} openings; Ctrl-C or SIGTERM ends",
-        state.doors.openings().len()
+        "ready: {open} of {} openings are open; Ctrl-C or SIGTERM ends",
+        openings.len()
     );
     service.tell(&[NotifyState::Ready]);
     service.serve();

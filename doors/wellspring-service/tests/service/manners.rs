@@ -45,7 +45,7 @@ fn a_second_service_in_the_same_place_leaves_the_first_alone_and_says_what_it_la
     let mut second = other.stderr(log).spawn().unwrap();
     let said = || fs::read_to_string(first.folder.path("second")).unwrap();
     let until = std::time::Instant::now() + super::common::PATIENCE;
-    while !said().contains("ready:") {
+    while !said().contains("ready: 0 of 5 openings are open;") {
         assert!(std::time::Instant::now() < until, "{}", said());
         std::thread::sleep(std::time::Duration::from_millis(10));
     }

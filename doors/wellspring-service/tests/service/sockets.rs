@@ -181,6 +181,10 @@ fn a_thousand_clients_at_once_are_all_served_and_each_costs_little() {
             .parse::<usize>()
             .unwrap()
     };
+    // What the first request costs is none of the others' cost.
+    let mut first = service.socket("bulk.sock");
+    first.write_all(&Request::Read(32).head()).unwrap();
+    first.read_exact(&mut [0; 40]).unwrap();
     let before_kib = resident();
     let mut streams: Vec<_> = (0..most_clients)
         .map(|_| service.socket("bulk.sock"))
@@ -194,7 +198,7 @@ fn a_thousand_clients_at_once_are_all_served_and_each_costs_little() {
     }
     let each_kib = resident().saturating_sub(before_kib) / streams.len();
     assert!(each_kib < 64, "{each_kib} KiB for each connection");
-    assert_eq!(service.door("bulk")["open_now"], 1000);
+    assert_eq!(service.door("bulk")["open_now"], 1 + most_clients);
 }
 
 #[test]
