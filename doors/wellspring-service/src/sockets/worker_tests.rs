@@ -158,7 +158,7 @@ fn a_queue_of_another_user_holds_up_a_request_for_the_rounds_of_one_queue() {
     }
 }
 
-/// What gives way is closed in the same round, whatever else the worker has to do.
+/// The connection that gives way is closed in the same round, whatever else the worker has to do.
 #[test]
 fn of_many_behind_one_name_the_longest_idle_makes_room() {
     let limits = LimitsSection {

@@ -3,7 +3,7 @@
 //! The crate `vhost` answers by sendmsg(2), also where no descriptor goes with an answer. The sandbox refuses that call: its
 //! arguments are in memory, where a filter does not see them. An attacker inside could hand out the listening sockets, send
 //! to any socket that has a name, and connect by TCP (MSG_FASTOPEN). So the program has a sendmsg of its own, which the
-//! linker prefers to the C library's. What needs no more than writev(2) goes by that; the rest is the kernel's to refuse.
+//! linker prefers to the C library's. It uses writev(2) where that is enough; the rest is the kernel's to refuse.
 
 use libc::{c_int, msghdr, ssize_t};
 

@@ -17,7 +17,7 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// What is open before the sandbox closes, as a service has listeners, connections and the socket of its supervisor.
+/// Descriptors that are open before the sandbox closes: a service has listeners, connections and the socket of its supervisor.
 struct Before {
     listener: TcpListener,
     connection: (UnixStream, UnixStream),
@@ -93,7 +93,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     attempt("make a folder for every user", By::Both(1), || in_seeds(libc::SYS_mkdirat, "new", 0o777)),
     attempt("remove a folder", By::Both(1), || in_seeds(libc::SYS_unlinkat, "folder", libc::AT_REMOVEDIR as usize)),
     attempt("exchange two files", By::Calls, exchange),
-    attempt("note something at a file", By::Calls, || call(libc::SYS_fsetxattr, [fd(&before().seed), c"user.x".as_ptr() as usize, c"y".as_ptr() as usize, 1, 0])),
+    attempt("note something at a file", By::Calls, note),
     attempt("open by a handle", By::Calls, || handle(&before().seeds)),
     attempt("watch files of all", By::Calls, || call(libc::SYS_fanotify_init, [0, 0, 0, 0, 0])),
     attempt("ask for the flags of a file", By::Calls, || ioctl(&before().seed, 0x8008_6601)),
@@ -105,7 +105,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     attempt("seal memory of others", By::Calls, || fcntl(&before().memory, libc::F_ADD_SEALS, libc::F_SEAL_GROW)),
     attempt("lock a part of a file", By::Calls, lock),
     attempt("be signalled, by ioctl", By::Calls, || ioctl(&before().connection.0, 0x5452)),
-    attempt("compare descriptors of others", By::Calls, || call(libc::SYS_kcmp, [std::process::id() as usize, victim()?, 0, 0, 0])),
+    attempt("compare descriptors of others", By::Calls, || call(libc::SYS_kcmp, [myself(), victim()?, 0, 0, 0])),
     attempt("move bytes between descriptors", By::Calls, send_file),
     attempt("make a pipe of packets", By::Calls, pipe_of_packets),
     // Sockets.
@@ -126,16 +126,16 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     attempt("move its pages to a node", By::Calls, bind_memory),
     calls!("move pages to a node", SYS_migrate_pages, [0, 0, 0, 0, 0], libc::EINVAL),
     attempt("make memory without a name", By::Calls, || call(libc::SYS_memfd_create, [c"x".as_ptr() as usize, 4, 0, 0, 0])),
-    attempt("share memory by a number", By::Calls, || call(libc::SYS_shmget, [0, 4096, (libc::IPC_CREAT | 0o600) as usize, 0, 0])),
+    calls!("share memory by a number", SYS_shmget, [0, 4096, (libc::IPC_CREAT | 0o600) as usize, 0, 0]),
     calls!("map a file anew", SYS_remap_file_pages, [0, 0, 0, 0, 0], libc::EINVAL),
     calls!("advise another process", SYS_process_madvise, [usize::MAX, 0, 0, 0, 0], libc::EBADF),
     // Itself and other processes.
     attempt("be traced by all", By::Calls, || call(libc::SYS_prctl, [libc::PR_SET_PTRACER as usize, usize::MAX, 0, 0, 0])),
     attempt("have its memory in core dumps", By::Calls, || call(libc::SYS_prctl, [libc::PR_SET_DUMPABLE as usize, 1, 0, 0, 0])),
     attempt("keep capabilities", By::Calls, || call(libc::SYS_prctl, [libc::PR_SET_KEEPCAPS as usize, 0, 0, 0, 0])),
-    attempt("become the parent of orphans", By::Calls, || call(libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER as usize, 1, 0, 0, 0])),
+    calls!("become the parent of orphans", SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER as usize, 1, 0, 0, 0]),
     attempt("change its own limits", By::Calls, own_limit),
-    attempt("queue a signal for another", By::Calls, || queue(libc::SYS_rt_sigqueueinfo, [victim()?, libc::SIGCONT as usize, 0, 0])),
+    attempt("queue a signal for another", By::Calls, || queue(victim()?)),
     attempt("choose the CPUs of another", By::Calls, || cpus(victim()?)),
     attempt("choose the schedule of another", By::Calls, || schedule(victim()?)),
     attempt("change the niceness of another", By::Calls, || call(libc::SYS_setpriority, [0, victim()?, 5, 0, 0])),
@@ -460,11 +460,22 @@ fn own_limit() -> io::Result<()> {
 }
 
 /// The kernel asks for a signal that a process may send to another: SI_QUEUE.
-fn queue(number: i64, [process, signal, _, _]: [usize; 4]) -> io::Result<()> {
+fn queue(process: usize) -> io::Result<()> {
     let mut words = [0_i32; 32];
-    words[0] = signal as i32;
+    words[0] = libc::SIGCONT;
     words[2] = -1;
-    call(number, [process, signal, (&raw const words) as usize, 0, 0])
+    let [signal, words] = [libc::SIGCONT as usize, (&raw const words) as usize];
+    call(libc::SYS_rt_sigqueueinfo, [process, signal, words, 0, 0])
+}
+
+fn myself() -> usize {
+    std::process::id() as usize
+}
+
+fn note() -> io::Result<()> {
+    let [name, value] = [c"user.x", c"y"].map(|text| text.as_ptr() as usize);
+    let seed = fd(&before().seed);
+    call(libc::SYS_fsetxattr, [seed, name, value, 1, 0])
 }
 
 fn schedule(process: usize) -> io::Result<()> {

@@ -42,7 +42,7 @@ fn is_open(stream: &mut UnixStream) -> bool {
 
 /// Four threads, so that one accepts a newcomer, and another has the connection that gives way.
 #[test]
-fn four_users_who_hold_every_connection_lock_nobody_out() {
+fn four_users_who_hold_every_connection_keep_no_other_user_out() {
     if !is_root() {
         return;
     }

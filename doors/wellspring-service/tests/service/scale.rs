@@ -85,6 +85,7 @@ fn sixty_four_guests_beside_a_thousand_clients_get_fair_shares_and_cost_little()
     times.sort_unstable();
     let [median, p99, longest] = [2500, 4950, 4999].map(|place| times[place]);
     eprintln!(
-        "{most_guests} guests and {most_clients} clients cost {grown_kib} KiB; 32 bytes take {median:?}, p99 {p99:?}, at most {longest:?}"
+        "{most_guests} guests and {most_clients} clients cost {grown_kib} KiB; 32 bytes take {median:?}, \
+         p99 {p99:?}, at most {longest:?}"
     );
 }
