@@ -90,13 +90,40 @@ fn a_user_changes_a_page_of_their_own_and_not_that_of_root() {
     // The program is where other users cannot go.
     let program = folder.0.join("wellspring");
     copy_program(env!("CARGO_BIN_EXE_wellspring"), &program);
+    let runtime = folder.0.join("runtime");
     let bump = |page: &std::path::Path| {
         let mut command = std::process::Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.env("XDG_RUNTIME_DIR", &runtime);
         command.arg(&program).args(["generation", "bump", "--page"]);
         command.arg(page).output().unwrap()
     };
-    assert_eq!(bump(&of_root).status.code(), Some(1));
+    // One line says what happened and what to do, and names the page of the user's own service if there is one.
+    let says = |page: &std::path::Path, status: i32, ends: &str| {
+        let output = bump(page);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(said.ends_with(ends) && said.lines().count() == 1, "{said}");
+    };
+    let asks = format!(
+        "{path}: Permission denied (os error 13); {path} is root's: run this as root, or give --page"
+    );
+    says(
+        &of_root,
+        1,
+        &format!("wellspring: {asks} and a file of your own\n"),
+    );
+    std::fs::create_dir_all(runtime.join("wellspring")).unwrap();
+    let service = runtime.join("wellspring/generation");
+    std::fs::write(&service, "").unwrap();
+    let service = format!(" {}, the page of your own service\n", service.display());
+    says(&of_root, 1, &format!("wellspring: {asks}{service}"));
+    let deep = folder.0.join("runtime/deep/page");
+    says(
+        &deep,
+        2,
+        &format!("runtime is root's: run this as root, or give --page{service}"),
+    );
     assert_eq!(before, text_of(&format!("generation show --page {path}")));
     let output = bump(&own);
     assert!(output.status.success(), "{}", stderr(&output));

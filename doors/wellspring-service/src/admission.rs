@@ -1,11 +1,12 @@
 //! Lets a connection in, or refuses it, and counts both.
 
-use crate::connections::ConnectionMeter;
+use crate::connections::{Closer, ConnectionMeter, TOO_FEW_DESCRIPTORS};
 use crate::doors::Door;
 use crate::listener::Family;
 use crate::meters::{DoorMeter, add, subtract};
 use crate::state::State;
 use crate::users::{Peer, UserMeter};
+use core::sync::atomic::Ordering::Relaxed;
 use rustix::net::sockopt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -25,31 +26,20 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Admits a connection. `None`: a limit is reached.
+    /// Admits a connection. `None`: a limit is reached. `closer` learns of connections that have to give way later to others;
+    /// without it this one never does.
     pub(crate) fn admit(
         state: &Arc<State>,
         door: Door,
         family: Family,
         stream: &impl AsFd,
         since: Instant,
+        closer: Option<Arc<Closer>>,
     ) -> Option<Self> {
         let door_meter = state.doors.meter(door);
-        let (peer, process) = peer_of(family, stream);
-        let user = if state.descriptors.are_left_for(peer, stream) {
-            state.users.enter(peer)
-        } else {
-            state.descriptors.log_refusal(state.now_ns());
-            Err("too few descriptors are left")
-        };
-        let user = match user {
-            Ok(user) => user,
-            Err(refusal) => {
-                add(&door_meter.refused, 1);
-                log::debug!("{}: user {peer} refused: {refusal}", door.name());
-                return None;
-            }
-        };
-        let meter = Arc::new(ConnectionMeter {
+        let (peer, process) = peer_of(door, family, stream);
+        let room = state.descriptors.room_for(peer, stream);
+        let meter = ConnectionMeter {
             door,
             peer,
             process,
@@ -57,16 +47,39 @@ impl Admission {
             bytes: Default::default(),
             requests: Default::default(),
             faulty: Default::default(),
-        });
+            active_ns: state.now_ns().into(),
+            closer,
+        };
+        let entered = state.connections.enter(&state.users.limits(), room, meter);
+        let entered = match entered {
+            Ok(entered) => entered,
+            Err(refusal) => {
+                add(&door_meter.refused, 1);
+                if refusal == TOO_FEW_DESCRIPTORS {
+                    state.descriptors.log_refusal(state.now_ns());
+                }
+                log::debug!("{}: user {peer} refused: {refusal}", door.name());
+                return None;
+            }
+        };
+        let number = entered.number;
+        if let Some(gone) = entered.gave_way {
+            add(&state.doors.meter(gone.door).gave_way, 1);
+            let (name, user) = (gone.door.name(), gone.peer);
+            log::debug!("{name}: a connection of user {user} gives way to one of user {peer}");
+        }
+        state.descriptors.take(door);
         add(&door_meter.opened, 1);
         add(&door_meter.open_now, 1);
-        let number = state.connections.add(meter.clone());
+        if family == Family::Tcp {
+            let _ = sockopt::set_tcp_nodelay(stream, true);
+        }
         log::debug!("{}: connection {number} of user {peer}", door.name());
         Some(Self {
             state: state.clone(),
             number,
-            meter,
-            user,
+            meter: entered.meter,
+            user: state.users.enter(peer),
         })
     }
 
@@ -80,6 +93,7 @@ impl Admission {
 
     /// Counts a request, of which the thread learned at this time.
     pub(crate) fn count_request(&self, since: Instant) {
+        self.note_activity();
         add(&self.meter.requests, 1);
         add(&self.user.requests, 1);
         self.door().latencies.count(since.elapsed());
@@ -87,9 +101,15 @@ impl Admission {
 
     /// Counts bytes that were handed out.
     pub(crate) fn count_bytes(&self, bytes: u64) {
+        self.note_activity();
         for counter in [&self.meter.bytes, &self.user.bytes, &self.door().bytes] {
             add(counter, bytes);
         }
+    }
+
+    /// From now on the connection has been idle for no time.
+    fn note_activity(&self) {
+        self.meter.active_ns.store(self.state.now_ns(), Relaxed);
     }
 
     /// The counters of its door.
@@ -103,10 +123,19 @@ impl Admission {
         let (name, number) = (self.meter.door.name(), self.number);
         log::debug!("{name}: connection {number} sent what is no request");
     }
+
+    /// Notes that the connection is closed because of an error in the service.
+    pub(crate) fn note_panic(&self) {
+        let (name, number, peer) = (self.meter.door.name(), self.number, self.meter.peer);
+        let words = format!(
+            "{name}: the service's own work for connection {number} of user {peer} panicked: it is closed"
+        );
+        self.state.event_log.add(true, words);
+    }
 }
 
 /// The other end of a connection, and its process where the kernel names one.
-fn peer_of(family: Family, stream: &impl AsFd) -> (Peer, Option<i32>) {
+fn peer_of(door: Door, family: Family, stream: &impl AsFd) -> (Peer, Option<i32>) {
     match family {
         Family::Unix => match other_end(stream) {
             Ok((user, process)) => (
@@ -115,10 +144,8 @@ fn peer_of(family: Family, stream: &impl AsFd) -> (Peer, Option<i32>) {
             ),
             Err(_) => (Peer::Loopback, None),
         },
-        Family::Tcp => {
-            let _ = sockopt::set_tcp_nodelay(stream, true);
-            (Peer::Loopback, None)
-        }
+        Family::Tcp if door == Door::Web => (Peer::LoopbackWeb, None),
+        Family::Tcp => (Peer::Loopback, None),
         Family::Vsock => match vsock::other_machine(stream) {
             Ok(machine) => (Peer::Machine(machine), None),
             Err(_) => (Peer::Loopback, None),
@@ -128,6 +155,7 @@ fn peer_of(family: Family, stream: &impl AsFd) -> (Peer, Option<i32>) {
 
 impl Drop for Admission {
     fn drop(&mut self) {
+        self.state.descriptors.give_back(self.meter.door);
         subtract(&self.door().open_now, 1);
         self.state.connections.remove(self.number);
         self.state.users.leave(&self.user);

@@ -177,7 +177,7 @@ impl<C: Client> Clients<C> {
         slot.is_gone |= flags.intersects(GONE);
         match slot.waits {
             Waits::For(events) if flags.intersects(events | GONE) => self.queue(number, woke),
-            Waits::Pause if slot.is_gone => self.remove(number, false),
+            Waits::Pause if slot.is_gone => self.close(number),
             Waits::For(_) | Waits::Pause | Waits::Turn(_) => {}
         }
     }
@@ -192,33 +192,36 @@ impl<C: Client> Clients<C> {
             return turn.done();
         };
         let work = || slot.client.turn(&mut self.scratch, since, &mut turn);
-        let wants = isolated(work).unwrap_or_else(|| {
+        let Some(wants) = isolated(work) else {
             self.scratch.wipe();
-            Wants::HostileEnd
-        });
+            slot.client.admission().note_panic();
+            self.close(number);
+            return turn.done();
+        };
         slot.waits = Waits::Pause;
         match wants {
             Wants::Event(events) => slot.waits = Waits::For(events),
             Wants::Turn => self.queue(number, Instant::now()),
             // No client waits for the end of this pause.
-            Wants::Pause(_) if slot.is_gone => self.remove(number, false),
+            Wants::Pause(_) if slot.is_gone => self.close(number),
             Wants::Pause(time) => {
                 self.events.pauses.begin(Instant::now() + time, number);
                 if C::HAS_TURNS_IN_PAUSE {
                     self.queue(number, Instant::now());
                 }
             }
-            Wants::End => self.remove(number, false),
-            Wants::HostileEnd => self.remove(number, true),
+            Wants::End => self.close(number),
+            Wants::HostileEnd => {
+                slot.client.admission().note_hostile();
+                self.close(number);
+            }
         }
         turn.done()
     }
 
-    fn remove(&mut self, number: u64, is_hostile: bool) {
-        if let Some(slot) = self.slots.remove(&number) {
-            if is_hostile {
-                slot.client.admission().note_hostile();
-            }
+    /// Closes a connection, if it is open.
+    pub(crate) fn close(&mut self, number: u64) {
+        if self.slots.remove(&number).is_some() {
             self.events.pauses.cancel(number);
         }
     }

@@ -1,7 +1,11 @@
 //! The descriptors of the process: those that are kept back for root and for the service itself, and the share of guests.
 
+use crate::connections::Room;
+use crate::doors::Door;
+use crate::meters::{add, get, subtract};
 use crate::users::Peer;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, getrlimit};
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -25,21 +29,40 @@ const MOST_USERS_WITH_GUESTS: u64 = 64;
 pub(crate) struct Descriptors {
     of_users: u64,
     of_root: u64,
+    limit: u64,
+    /// The number of those that were open at the start.
+    at_start: u64,
+    /// The number of those of connections.
+    of_connections: AtomicU64,
     /// The most guests of all users but root together.
-    pub(crate) guests: u64,
+    guests: u64,
     /// The most users but root who have guests.
     pub(crate) users_with_guests: u64,
     /// From this time on the log may say again that too few are left.
     next_line_ns: AtomicU64,
 }
 
+fn limit() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
 /// The least time between two lines of the log that say so.
 const LOG_PAUSE_NS: u64 = 60_000_000_000;
 
 impl Descriptors {
-    /// Those of this process, under the limit that it has now.
+    /// Those of this process, under the limit that it has now. Call it before there are connections.
     pub(crate) fn of_process() -> Self {
-        Self::under(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))
+        // All that is open has a lower number than what is opened next.
+        let next = eventfd(0, EventfdFlags::CLOEXEC);
+        Self {
+            at_start: next.map_or(0, |next| next.as_raw_fd() as u64),
+            ..Self::under(limit())
+        }
+    }
+
+    /// The most guests of all users but root together, under the limit that the process has now.
+    pub(crate) fn guests() -> u64 {
+        Self::under(limit()).guests
     }
 
     /// Half of a very low limit is for users; half of what is for users is for guests.
@@ -49,6 +72,9 @@ impl Descriptors {
         Self {
             of_users,
             of_root,
+            limit,
+            at_start: 0,
+            of_connections: AtomicU64::new(0),
             guests: of_users / 4 / OF_A_GUEST,
             users_with_guests: (of_users / 4 / OF_A_USER_WITH_GUESTS).min(MOST_USERS_WITH_GUESTS),
             next_line_ns: AtomicU64::new(0),
@@ -72,14 +98,40 @@ impl Descriptors {
     }
 
     /// Whether a connection may keep its descriptor, the newest of the process. The kernel gives the lowest number that is
-    /// free: if that is N, at least N descriptors are open, whatever they are for.
-    pub(crate) fn are_left_for(&self, peer: Peer, newest: &impl AsFd) -> bool {
-        let end = if peer == Peer::ROOT {
-            self.of_root
+    /// free: if that is N, at least N descriptors are open, whatever they are for. Half of what is kept back is for connections
+    /// in exchange for others, which their threads close a moment later.
+    pub(crate) fn room_for(&self, peer: Peer, newest: &impl AsFd) -> Room {
+        let (own, next) = if peer == Peer::ROOT {
+            (self.of_root, self.limit)
         } else {
-            self.of_users
+            (self.of_users, self.of_root)
         };
-        (newest.as_fd().as_raw_fd() as u64) < end
+        let number = newest.as_fd().as_raw_fd() as u64;
+        if number.max(self.at_start + get(&self.of_connections)) < own {
+            Room::Enough
+        } else if number < own.midpoint(next) {
+            Room::InExchange
+        } else {
+            Room::Nothing
+        }
+    }
+
+    /// Counts the descriptors of a connection, until [`give_back`](Self::give_back).
+    pub(crate) fn take(&self, door: Door) {
+        add(&self.of_connections, of_a_connection(door));
+    }
+
+    /// Ends what [`take`](Self::take) began.
+    pub(crate) fn give_back(&self, door: Door) {
+        subtract(&self.of_connections, of_a_connection(door));
+    }
+}
+
+fn of_a_connection(door: Door) -> u64 {
+    if door == Door::VhostUser {
+        OF_A_GUEST
+    } else {
+        1
     }
 }
 
@@ -101,14 +153,33 @@ mod tests {
             assert!(taken <= of.of_users / 2, "{limit}");
         }
         let newest = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC).unwrap();
+        let newest = rustix::io::fcntl_dupfd_cloexec(&newest, 20).unwrap();
         let number = newest.as_raw_fd() as u64;
-        let descriptors = Descriptors {
-            of_users: number,
-            of_root: number + 1,
-            ..Descriptors::under(0)
+        let room = |of_users, of_root, taken: u64| {
+            let descriptors = Descriptors {
+                of_users,
+                of_root,
+                limit: of_root + 8,
+                at_start: 3,
+                of_connections: taken.into(),
+                ..Descriptors::under(0)
+            };
+            let peers = [Peer::ROOT, Peer::User(7), Peer::LoopbackWeb];
+            peers.map(|peer| descriptors.room_for(peer, &newest))
         };
-        assert!(descriptors.are_left_for(Peer::ROOT, &newest));
-        assert!(!descriptors.are_left_for(Peer::User(7), &newest));
-        assert!(!descriptors.are_left_for(Peer::Loopback, &newest));
+        let (enough, exchange, nothing) = (Room::Enough, Room::InExchange, Room::Nothing);
+        assert_eq!(room(number + 1, number + 9, 0), [enough, enough, enough]);
+        assert_eq!(room(number, number + 8, 0), [enough, exchange, exchange]);
+        assert_eq!(room(number - 4, number + 4, 0), [enough, nothing, nothing]);
+        assert_eq!(room(number - 8, number, 0), [exchange, nothing, nothing]);
+        assert_eq!(
+            room(number - 12, number - 4, 0),
+            [nothing, nothing, nothing]
+        );
+        // A low number that a connection gave back does not make more of them.
+        let all = |of_users| room(of_users, of_users + 8, number + 20);
+        assert_eq!(all(number + 24), [enough, enough, enough]);
+        assert_eq!(all(number + 23), [enough, exchange, exchange]);
+        assert_eq!(all(number + 15), [exchange, exchange, exchange]);
     }
 }

@@ -3,7 +3,8 @@
 use crate::config::Config;
 use crate::process::privileges::{self, DEFAULT_USER, User};
 use crate::process::sandbox::{self, Reach};
-use rustix::process::geteuid;
+use rustix::fs::Mode;
+use rustix::process::{geteuid, umask};
 use rustix::thread::CapabilitySet;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,8 @@ pub fn enclose(config: &Config, user: User) -> Result<(), String> {
         log::warn!("there is no sandbox: the configuration says so");
         return Ok(());
     }
+    // Files that it makes from here on are its user's alone, as the filter of system calls asks.
+    umask(Mode::RWXG | Mode::RWXO);
     if let Err(reason) = sandbox::restrict_files(&reach(config)) {
         log::warn!("files are not restricted: {reason}");
     }

@@ -16,7 +16,11 @@ use std::time::Duration;
 use wellspring_client::unix_socket::connect_within;
 use wellspring_os::vsock;
 
+/// The connections that wait in the queue of a socket.
 const BACKLOG: i32 = 1024;
+
+/// `SO_PASSRIGHTS` of asm-generic/socket.h.
+pub(crate) const PASS_RIGHTS: libc::c_int = 83;
 
 /// The family of a socket, which decides how the other end is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +135,6 @@ impl Drop for Listener {
 /// begin as the listener is. Without this, the thread that reads the bytes closes the descriptors beside them: a file system
 /// of the other end (FUSE) can keep it waiting.
 pub(crate) fn take_descriptors(socket: &impl AsFd, may: bool) {
-    /// `SO_PASSRIGHTS` of asm-generic/socket.h.
-    const PASS_RIGHTS: libc::c_int = 83;
     let value = libc::c_int::from(may);
     // SAFETY: the descriptor is open, and the value is one int. Older kernels and other families refuse the call.
     let _ = unsafe {

@@ -129,6 +129,13 @@ fn report(faults: &[String]) -> ExitCode {
     for fault in faults {
         eprintln!("wellspringd: {fault}");
     }
+    let user = rustix::process::geteuid();
+    if !faults.is_empty() && !user.is_root() {
+        let user = user.as_raw();
+        eprintln!(
+            "wellspringd: user {user} would find this: if root starts the service, check the configuration as root"
+        );
+    }
     if faults.is_empty() {
         ExitCode::SUCCESS
     } else {

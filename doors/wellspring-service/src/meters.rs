@@ -82,6 +82,8 @@ pub(crate) struct DoorMeter {
     pub(crate) open_now: AtomicU64,
     /// Connections refused by a limit, and reads of files that would have filled the page cache.
     pub(crate) refused: AtomicU64,
+    /// Connections closed to make room for a user who held fewer.
+    pub(crate) gave_way: AtomicU64,
     /// Connections closed because of what came in.
     pub(crate) hostile: AtomicU64,
     /// The time of requests, from when a thread starts on one until its answer begins.

@@ -100,9 +100,11 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let seeds = opened.module.map(start_seeds).transpose();
     let seeds = seeds.map_err(|error| format!("no thread for the kernel module: {error}"))?;
     service.files = service.serve_files(opened.files)?;
+    let openings = state.doors.openings();
+    let open = openings.iter().filter(|one| one.fault.is_none()).count();
     log::info!(
-        "ready: {} openings; Ctrl-C or SIGTERM ends",
-        state.doors.openings().len()
+        "ready: {open} of {} openings are open; Ctrl-C or SIGTERM ends",
+        openings.len()
     );
     service.tell(&[NotifyState::Ready]);
     service.serve();
@@ -294,7 +296,7 @@ impl Service {
         // If the engine hands out nothing, or a thread is stuck, systemd gets no sign of life and starts the service
         // again.
         let all_go_round = self.look_at_threads();
-        if self.watchdog && all_go_round && self.state.is_ready() {
+        if self.watchdog && all_go_round && self.state.hands_out() {
             self.tell(&[NotifyState::Watchdog]);
         }
     }

@@ -11,7 +11,7 @@ use crate::users::Users;
 use core::sync::atomic::AtomicU64;
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
-use wellspring::Engine;
+use wellspring::{Engine, Phase};
 
 /// The state that all threads share. Each part has its own lock or atomics.
 #[derive(Debug)]
@@ -68,6 +68,11 @@ impl State {
     /// Whether the engine is seeded with 128 bits. An engine is seeded by its first read, so this reads a byte until it
     /// is.
     pub(crate) fn is_ready(&self) -> bool {
+        self.engine.phase() == Phase::Ready || self.hands_out()
+    }
+
+    /// Whether the engine hands out bytes now.
+    pub(crate) fn hands_out(&self) -> bool {
         self.engine.try_fill(&mut [0]).is_ok()
     }
 

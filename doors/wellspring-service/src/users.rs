@@ -16,6 +16,8 @@ pub(crate) enum Peer {
     User(u32),
     /// TCP on a loopback address: the kernel does not name the user.
     Loopback,
+    /// The same at the web socket: who floods another door by TCP takes no place and no turn of the metrics.
+    LoopbackWeb,
     /// A machine at the other end of vsock, by its number: all of its users together.
     Machine(u32),
 }
@@ -23,6 +25,11 @@ pub(crate) enum Peer {
 impl Peer {
     /// The user with the number 0.
     pub(crate) const ROOT: Self = Self::User(0);
+
+    /// Whether many people can be behind it, of whom one may hold all connections.
+    pub(crate) fn is_shared(self) -> bool {
+        !matches!(self, Self::User(_))
+    }
 }
 
 impl fmt::Display for Peer {
@@ -30,6 +37,7 @@ impl fmt::Display for Peer {
         match self {
             Self::User(uid) => write!(f, "{uid}"),
             Self::Loopback => f.write_str("loopback"),
+            Self::LoopbackWeb => f.write_str("loopback-web"),
             Self::Machine(number) => write!(f, "vsock:{number}"),
         }
     }
@@ -56,24 +64,21 @@ const REMEMBERED: usize = 1024;
 pub struct Users {
     /// Those in force; SIGHUP replaces them.
     limits: RwLock<LimitsSection>,
-    connections: AtomicU64,
     by_peer: Mutex<BTreeMap<Peer, Arc<UserMeter>>>,
 }
-
-/// The reason why a connection is refused.
-pub(crate) type Refusal = &'static str;
-
-const TOO_MANY: Refusal = "all users together have too many connections";
-const TOO_MANY_OF_USER: Refusal = "this user has too many connections";
 
 impl Users {
     /// A table without users, with these limits.
     pub fn new(limits: &LimitsSection) -> Self {
         Self {
             limits: RwLock::new(limits.clone()),
-            connections: AtomicU64::new(0),
             by_peer: Mutex::default(),
         }
+    }
+
+    /// The limits in force.
+    pub(crate) fn limits(&self) -> LimitsSection {
+        self.limits.read().clone()
     }
 
     /// Replaces the limits. Open connections stay open.
@@ -92,28 +97,17 @@ impl Users {
         greatest(all.into_iter().collect(), |meter| &meter.bytes, most)
     }
 
-    /// Counts a connection, which [`leave`](Self::leave) ends. Root has no limit, so that an operator can always connect.
-    pub(crate) fn enter(&self, peer: Peer) -> Result<Arc<UserMeter>, Refusal> {
-        // Under the lock, so that two threads do not both take the last place, and no user is forgotten meanwhile.
+    /// Counts a connection, which [`leave`](Self::leave) ends.
+    pub(crate) fn enter(&self, peer: Peer) -> Arc<UserMeter> {
+        // Under the lock, so that no user is forgotten meanwhile.
         let mut by_peer = self.by_peer.lock();
         let meter = meter(&mut by_peer, peer);
-        if peer != Peer::ROOT {
-            let limits = self.limits.read();
-            if get(&self.connections) >= limits.connections.get() {
-                return Err(TOO_MANY);
-            }
-            if get(&meter.connections) >= limits.connections_per_user.get() {
-                return Err(TOO_MANY_OF_USER);
-            }
-        }
-        add(&self.connections, 1);
         add(&meter.connections, 1);
-        Ok(meter.clone())
+        meter.clone()
     }
 
     /// Ends a connection.
     pub(crate) fn leave(&self, meter: &UserMeter) {
-        subtract(&self.connections, 1);
         subtract(&meter.connections, 1);
     }
 
@@ -160,31 +154,12 @@ fn forget_some(by_peer: &mut BTreeMap<Peer, Arc<UserMeter>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Bounded;
 
     fn users(rate: u64) -> Users {
         Users::new(&LimitsSection {
-            connections: Bounded::clamped(3),
-            connections_per_user: Bounded::clamped(2),
             bytes_per_second_per_user: rate,
             ..LimitsSection::default()
         })
-    }
-
-    #[test]
-    fn a_user_beyond_a_limit_is_refused_and_others_and_root_are_not() {
-        let users = users(0);
-        let first = users.enter(Peer::User(7)).unwrap();
-        users.enter(Peer::User(7)).unwrap();
-        let refused = users.enter(Peer::User(7)).unwrap_err();
-        assert_eq!(refused, TOO_MANY_OF_USER);
-        users.enter(Peer::User(8)).unwrap();
-        let refused = users.enter(Peer::User(9)).unwrap_err();
-        assert_eq!(refused, TOO_MANY);
-        users.enter(Peer::ROOT).unwrap();
-        users.leave(&first);
-        users.leave(&first);
-        users.enter(Peer::User(7)).unwrap();
     }
 
     #[test]
@@ -206,10 +181,10 @@ mod tests {
     #[test]
     fn a_person_with_many_user_numbers_does_not_fill_the_table_and_those_that_count_stay() {
         let users = users(0);
-        let connected = users.enter(Peer::User(7)).unwrap();
+        let connected = users.enter(Peer::User(7));
         add(&users.meter(Peer::User(8)).bytes, 1 << 30);
         for number in 100..100_000 {
-            let meter = users.enter(Peer::Machine(number)).unwrap();
+            let meter = users.enter(Peer::Machine(number));
             users.leave(&meter);
         }
         let remembered = users.greatest(usize::MAX).len();

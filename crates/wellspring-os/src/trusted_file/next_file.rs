@@ -3,7 +3,7 @@
 use super::{Access, Directory, FileFault};
 use crate::descriptor::{Descriptor, open_at};
 use crate::os;
-use rustix::fs::{AtFlags, Mode, OFlags, RawMode, fchmod, fsync, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, RawMode, fchmod, fstat, fsync, renameat, unlinkat};
 use rustix::io::{Errno, write};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -126,7 +126,11 @@ impl NextFile<'_> {
     ///
     /// [`FileFault::System`]. The present file may then be the old one or the new one.
     pub fn replace(mut self, mode: u32) -> Result<(), FileFault> {
-        fchmod(&self.file, Mode::from_raw_mode(mode as RawMode))?;
+        let mode = Mode::from_raw_mode(mode as RawMode);
+        // A sandbox may refuse fchmod(2), with which any program could be made set-user-ID.
+        if Mode::from_raw_mode(fstat(&self.file)?.st_mode) != mode {
+            fchmod(&self.file, mode)?;
+        }
         fsync(&self.file)?;
         renameat(self.directory, &self.next_name, self.directory, &self.name)?;
         self.is_renamed = true;

@@ -353,6 +353,12 @@ impl Engine {
         self.inner.nodes.backend()
     }
 
+    /// How far the engine is seeded. It draws nothing.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.inner.nodes.phase()
+    }
+
     /// Statistics of the engine. They contain no secret. Allocates.
     #[must_use]
     pub fn stats(&self) -> Stats {

@@ -7,9 +7,12 @@ use crate::output::Output;
 use crate::signal_file::signal_file;
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use wellspring::FileFault;
 use wellspring::clone_detection::{
     CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, PageError, VMCLOCK_PATH, bump, current,
 };
@@ -83,11 +86,11 @@ pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
     match &request.action {
         Action::Show => {
             let number = current(page);
-            let wrong = |error| Failure::input(format!("{}: {error}", page.display()));
+            let wrong = |error| Failure::input(explained(page, error));
             print(number.map_err(wrong)?)
         }
         Action::Bump { kernel } => {
-            make_folder(page, FOLDER_MODE)?;
+            make_folder_of(page)?;
             let reseeded = if *kernel {
                 reseed_kernel::reseed()
             } else {
@@ -97,19 +100,74 @@ pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
             reseeded.map_err(|error| Failure::work(format!("the kernel was not reseeded: {error}")))
         }
         Action::Serve { vmclock } => {
-            make_folder(page, FOLDER_MODE)?;
+            make_folder_of(page)?;
             serve(page, vmclock)
         }
     }
 }
 
+/// Makes the folder of a page, or says who can.
+fn make_folder_of(page: &Path) -> Result<(), Failure> {
+    make_folder(page, FOLDER_MODE).map_err(|failure| match failure {
+        Failure::Input(text) if !rustix::process::geteuid().is_root() => {
+            Failure::Input(format!("{text}; {}", advice(page)))
+        }
+        other => other,
+    })
+}
+
 fn about(page: &Path, error: PageError) -> Failure {
-    let text = format!("{}: {error}", page.display());
+    let text = explained(page, error);
     match error {
         PageError::NotAPage => Failure::input(text),
         PageError::File(fault) if fault.is_wrong_file() => Failure::input(text),
         _ => Failure::work(text),
     }
+}
+
+/// The error, and what to do if the user has no right to the page.
+fn explained(page: &Path, error: PageError) -> String {
+    let text = format!("{}: {error}", page.display());
+    let is_denied = match error {
+        PageError::File(FileFault::System(error)) => {
+            let error = Errno::from_raw_os_error(error.number());
+            matches!(error, Errno::ACCESS | Errno::PERM)
+        }
+        _ => false,
+    };
+    if is_denied {
+        format!("{text}; {}", advice(page))
+    } else {
+        text
+    }
+}
+
+/// Who owns the page, or what is there of its path, and the page of this user's own service if there is one.
+fn advice(page: &Path) -> String {
+    let facts = |path: &Path| Some((path.to_owned(), path.symlink_metadata().ok()?.uid()));
+    let (there, owner) = page.ancestors().find_map(facts).unwrap_or_default();
+    let owner = match owner {
+        0 => "root".into(),
+        other => format!("user {other}"),
+    };
+    let name = Path::new("wellspring/generation");
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(
+        || PathBuf::from(format!("/run/user/{}", rustix::process::geteuid().as_raw())),
+        PathBuf::from,
+    );
+    let own = own.join(name);
+    let which = if own != page && own.exists() {
+        format!(
+            "give --page {}, the page of your own service",
+            own.display()
+        )
+    } else {
+        "give --page and a file of your own".into()
+    };
+    format!(
+        "{} is {owner}'s: run this as {owner}, or {which}",
+        there.display()
+    )
 }
 
 fn print(number: u64) -> Result<(), Failure> {

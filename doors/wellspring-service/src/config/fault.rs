@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::ops::Range;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A mistake in a configuration, printed as compilers do: file, line, column, reason.
@@ -21,6 +22,15 @@ impl ConfigFault {
             place: None,
             reason: reason.to_string(),
         }
+    }
+
+    /// An error of the system for a file or folder, and what a user without the right to read it can do.
+    pub(super) fn closed(file: &Path, error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::PermissionDenied {
+            let words = "run this as the user that starts the service, or give --config and a file of your own";
+            return Self::unreadable(file, format!("{error}; {words}"));
+        }
+        Self::unreadable(file, error)
     }
 
     /// An error of the TOML reader, at `span` of `text`.

@@ -55,13 +55,13 @@ fn files(main: &Path, must_exist: bool) -> Result<Vec<PathBuf>, ConfigFault> {
     match fs::metadata(main) {
         Ok(_) => files.push(main.to_owned()),
         Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => {}
-        Err(error) => return Err(ConfigFault::unreadable(main, error)),
+        Err(error) => return Err(ConfigFault::closed(main, error)),
     }
     let folder = main.parent().unwrap_or(Path::new("/")).join("conf.d");
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(files),
-        Err(error) => return Err(ConfigFault::unreadable(&folder, error)),
+        Err(error) => return Err(ConfigFault::closed(&folder, error)),
     };
     let mut more = Vec::new();
     for entry in entries {
@@ -82,7 +82,7 @@ fn files(main: &Path, must_exist: bool) -> Result<Vec<PathBuf>, ConfigFault> {
 }
 
 fn read(file: &Path) -> Result<String, ConfigFault> {
-    let unreadable = |error| ConfigFault::unreadable(file, error);
+    let unreadable = |error| ConfigFault::closed(file, error);
     let opened = fs::File::open(file).map_err(unreadable)?;
     let mut text = String::new();
     // A device such as /dev/zero has no end.

@@ -5,6 +5,7 @@
 //! Landlock, the filter and the rights of the service's user are left.
 
 use crate::kernel_pool::RNDADDENTROPY;
+use crate::listener::PASS_RIGHTS;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
     Scope, path_beneath_rules,
@@ -97,50 +98,170 @@ fn program(rules: Rules, others: SeccompAction, these: SeccompAction) -> Result<
 /// Calls by number, each with the arguments that are allowed. No arguments: all are.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// A rule for one 32-bit argument.
-fn only(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompRule, Fault> {
+/// A condition on one 32-bit argument.
+fn that(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompCondition, Fault> {
     let length = SeccompCmpArgLen::Dword;
-    let condition = SeccompCondition::new(argument, length, operator, value.into())?;
-    Ok(SeccompRule::new(vec![condition])?)
+    Ok(SeccompCondition::new(
+        argument,
+        length,
+        operator,
+        value.into(),
+    )?)
 }
 
-/// Rules that allow these values of one 32-bit argument.
-fn one_of(argument: u8, values: &[u32]) -> Result<Vec<SeccompRule>, Fault> {
-    let rules = values.iter();
-    rules
-        .map(|value| only(argument, SeccompCmpOp::Eq, *value))
+/// Of these bits of an argument, exactly `set` are set.
+fn bits(argument: u8, of: libc::c_int, set: libc::c_int) -> Result<SeccompCondition, Fault> {
+    let mask = u64::from(of as u32);
+    that(argument, SeccompCmpOp::MaskedEq(mask), set as u32)
+}
+
+/// An argument that points nowhere.
+fn nowhere(argument: u8) -> Result<SeccompCondition, Fault> {
+    let length = SeccompCmpArgLen::Qword;
+    Ok(SeccompCondition::new(
+        argument,
+        length,
+        SeccompCmpOp::Eq,
+        0,
+    )?)
+}
+
+/// A rule that allows a call if all of these hold.
+fn if_all<const N: usize>(
+    conditions: [Result<SeccompCondition, Fault>; N],
+) -> Result<SeccompRule, Fault> {
+    let conditions: Result<Vec<_>, _> = conditions.into_iter().collect();
+    Ok(SeccompRule::new(conditions?)?)
+}
+
+/// Rules that allow these values of one 32-bit argument, of which these bits count.
+fn one_of(
+    argument: u8,
+    mask: libc::c_int,
+    values: &[libc::c_int],
+) -> Result<Vec<SeccompRule>, Fault> {
+    let values = values.iter();
+    values
+        .map(|value| if_all([bits(argument, mask, *value)]))
         .collect()
+}
+
+/// All bits of an argument.
+const ALL: libc::c_int = -1;
+
+/// The bits of open(2) that make or cut a file. The upper one of `O_TMPFILE` alone: the other is `O_DIRECTORY`.
+const MAKES: libc::c_int = libc::O_CREAT | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY);
+
+/// A new file is for its owner to read and to write.
+const MODE: libc::c_int = 0o600;
+
+/// Opens a file that is there, or makes one for the service's user alone. `flags` is the place of the flags; the mode comes
+/// after them.
+fn opens(flags: u8) -> Result<Vec<SeccompRule>, Fault> {
+    let is_new = libc::O_CREAT | libc::O_EXCL;
+    Ok(vec![
+        if_all([bits(flags, MAKES, 0)])?,
+        if_all([
+            bits(flags, MAKES | libc::O_EXCL, is_new),
+            bits(flags + 1, !MODE, 0),
+        ])?,
+    ])
 }
 
 fn rules() -> Result<Rules, Fault> {
     let mut rules: Rules = CALLS.iter().map(|call| (*call, Vec::new())).collect();
-    // No memory becomes executable.
-    let executable = libc::PROT_EXEC as u32;
-    let never_executable = only(2, SeccompCmpOp::MaskedEq(executable.into()), 0)?;
-    rules.insert(libc::SYS_mmap, vec![never_executable.clone()]);
-    rules.insert(libc::SYS_mprotect, vec![never_executable]);
-    // Threads, and no process or namespace.
-    let thread = libc::CLONE_THREAD as u32;
-    let mask = thread | NAMESPACES as u32;
-    let threads = only(0, SeccompCmpOp::MaskedEq(mask.into()), thread)?;
-    rules.insert(libc::SYS_clone, vec![threads]);
-    // Signals to its own threads: abort(3) sends one, and the engine asks whether a thread lives.
-    let process = std::process::id();
-    rules.insert(libc::SYS_tgkill, one_of(0, &[process])?);
-    rules.insert(libc::SYS_prlimit64, one_of(0, &[0])?);
-    // Messages to the other end of a connection alone: without an address.
-    let nowhere = vec![
-        SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?,
-        SeccompCondition::new(5, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, 0)?,
+    let process = std::process::id() as libc::c_int;
+    let flags_of_messages = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    let thread = libc::CLONE_THREAD;
+    let limited = [
+        // No memory becomes executable.
+        (libc::SYS_mmap, vec![if_all([bits(2, libc::PROT_EXEC, 0)])?]),
+        (
+            libc::SYS_mprotect,
+            vec![if_all([bits(2, libc::PROT_EXEC, 0)])?],
+        ),
+        // No page is shared with others, or taken from them.
+        (libc::SYS_madvise, one_of(2, ALL, &ADVICE)?),
+        (libc::SYS_mbind, one_of(5, ALL, &[0])?),
+        // Threads, and no process or namespace.
+        (
+            libc::SYS_clone,
+            vec![if_all([bits(0, thread | NAMESPACES, thread)])?],
+        ),
+        // Without those that give a priority, or change a word.
+        (libc::SYS_futex, one_of(1, FUTEX_COMMAND, &FUTEX_COMMANDS)?),
+        // Without the one that waits for every CPU.
+        (libc::SYS_membarrier, one_of(0, ALL, &BARRIERS)?),
+        // Signals to its own threads: abort(3) sends one, and the engine asks whether a thread lives.
+        (libc::SYS_tgkill, one_of(0, ALL, &[process])?),
+        // Its own limits, to read.
+        (
+            libc::SYS_prlimit64,
+            vec![if_all([bits(0, ALL, 0), nowhere(2)])?],
+        ),
+        (
+            libc::SYS_prctl,
+            one_of(0, ALL, &[libc::PR_SET_NAME, libc::PR_SET_VMA])?,
+        ),
+        // The clock of another process has a negative number.
+        (
+            libc::SYS_clock_gettime,
+            vec![if_all([bits(0, libc::c_int::MIN, 0)])?],
+        ),
+        (
+            libc::SYS_clock_getres,
+            vec![if_all([bits(0, libc::c_int::MIN, 0)])?],
+        ),
+        (
+            libc::SYS_clock_nanosleep,
+            vec![if_all([bits(0, libc::c_int::MIN, 0)])?],
+        ),
+        // Files.
+        (libc::SYS_openat, opens(2)?),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, opens(1)?),
+        (libc::SYS_renameat2, one_of(4, ALL, &[0])?),
+        (libc::SYS_unlinkat, one_of(2, ALL, &[0])?),
+        (
+            libc::SYS_pipe2,
+            vec![if_all([bits(1, !(libc::O_CLOEXEC | libc::O_NONBLOCK), 0)])?],
+        ),
+        // Without F_SETOWN, by which the kernel would signal another process, and without flags of descriptors that others
+        // have, too; without commands for terminals.
+        (libc::SYS_fcntl, one_of(1, ALL, &DESCRIPTOR_COMMANDS)?),
+        (
+            libc::SYS_ioctl,
+            one_of(1, ALL, &DEVICE_COMMANDS.map(|one| one as libc::c_int))?,
+        ),
+        // Messages to the other end of a connection alone: without an address. sendmsg(2), whose address is in memory, is
+        // refused: it would also hand out descriptors, and connect.
+        (
+            libc::SYS_sendto,
+            vec![if_all([
+                bits(3, !flags_of_messages, 0),
+                nowhere(4),
+                bits(5, ALL, 0),
+            ])?],
+        ),
+        (
+            libc::SYS_getsockopt,
+            vec![if_all([
+                bits(1, ALL, libc::SOL_SOCKET),
+                bits(2, ALL, libc::SO_PEERCRED),
+            ])?],
+        ),
+        (
+            libc::SYS_setsockopt,
+            vec![
+                if_all([bits(1, ALL, libc::SOL_SOCKET), bits(2, ALL, PASS_RIGHTS)])?,
+                if_all([
+                    bits(1, ALL, libc::IPPROTO_TCP),
+                    bits(2, ALL, libc::TCP_NODELAY),
+                ])?,
+            ],
+        ),
     ];
-    rules.insert(libc::SYS_sendto, vec![SeccompRule::new(nowhere)?]);
-    // Without F_SETOWN, by which the kernel would signal another process; and without commands for terminals.
-    let of_descriptors: Vec<u32> = DESCRIPTOR_COMMANDS.map(|one| one as u32).into();
-    rules.insert(libc::SYS_fcntl, one_of(1, &of_descriptors)?);
-    let of_devices: Vec<u32> = DEVICE_COMMANDS.map(|one| one as u32).into();
-    rules.insert(libc::SYS_ioctl, one_of(1, &of_devices)?);
-    let of_process = [libc::PR_SET_NAME, libc::PR_SET_VMA].map(|one| one as u32);
-    rules.insert(libc::SYS_prctl, one_of(0, &of_process)?);
+    rules.extend(limited);
     Ok(rules)
 }
 
@@ -152,64 +273,84 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET;
 
+/// The allowed advice of madvise(2): of the engine, and of the heaps and stacks of C libraries.
+const ADVICE: [libc::c_int; 6] = [
+    libc::MADV_DONTNEED,
+    libc::MADV_FREE,
+    libc::MADV_DONTDUMP,
+    libc::MADV_WIPEONFORK,
+    MADV_GUARD_INSTALL,
+    MADV_GUARD_REMOVE,
+];
+/// Of asm-generic/mman-common.h (Linux 6.13), for the stacks of threads from glibc 2.42 on.
+const MADV_GUARD_INSTALL: libc::c_int = 102;
+const MADV_GUARD_REMOVE: libc::c_int = 103;
+
+/// The bits of a command of futex(2) without its flags.
+const FUTEX_COMMAND: libc::c_int = !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+const FUTEX_COMMANDS: [libc::c_int; 6] = [
+    libc::FUTEX_WAIT,
+    libc::FUTEX_WAKE,
+    libc::FUTEX_REQUEUE,
+    libc::FUTEX_CMP_REQUEUE,
+    libc::FUTEX_WAIT_BITSET,
+    libc::FUTEX_WAKE_BITSET,
+];
+
+/// Of linux/membarrier.h: the question, the barrier between the threads of one process, and the order for it.
+const BARRIERS: [libc::c_int; 3] = [0, 1 << 3, 1 << 4];
+
 /// The allowed commands of fcntl(2).
-const DESCRIPTOR_COMMANDS: [libc::c_int; 6] = [
+const DESCRIPTOR_COMMANDS: [libc::c_int; 5] = [
     libc::F_GETFD,
     libc::F_SETFD,
     libc::F_GETFL,
-    libc::F_SETFL,
     libc::F_DUPFD_CLOEXEC,
     libc::F_GET_SEALS,
 ];
 
 /// The allowed commands of ioctl(2): of sockets, of the kernel's pool, and of the kernel module.
-const DEVICE_COMMANDS: [libc::Ioctl; 7] = [
+const DEVICE_COMMANDS: [libc::Ioctl; 5] = [
     libc::FIONREAD,
-    libc::FIONBIO,
     libc::TIOCOUTQ,
-    libc::FIOCLEX,
     RNDADDENTROPY,
     kernel_module::SAVE,
     kernel_module::RESTORE,
 ];
 
 /// The calls that are allowed with all arguments. Without exec, kill, ptrace, mount, bpf, io_uring_setup, chmod, socket,
-/// connect, setuid, and calls for modules, keys and other processes.
+/// connect, sendmsg, setuid, and calls for modules, keys and other processes.
 #[rustfmt::skip]
 const CALLS: &[i64] = &[
     // Memory.
-    libc::SYS_brk, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_madvise, libc::SYS_mlock, libc::SYS_mlock2,
-    libc::SYS_munlock, libc::SYS_mincore, libc::SYS_msync, libc::SYS_get_mempolicy, libc::SYS_mbind,
+    libc::SYS_brk, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_mlock, libc::SYS_mlock2,
+    libc::SYS_munlock, libc::SYS_get_mempolicy,
     // Threads, and the end of the service's helpers.
-    libc::SYS_clone3, libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_futex, libc::SYS_exit,
+    libc::SYS_clone3, libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_exit,
     libc::SYS_exit_group, libc::SYS_gettid, libc::SYS_getpid, libc::SYS_sched_getaffinity, libc::SYS_sched_yield,
-    libc::SYS_membarrier, libc::SYS_wait4, libc::SYS_waitid, libc::SYS_set_tid_address, libc::SYS_getcpu,
+    libc::SYS_wait4, libc::SYS_waitid, libc::SYS_set_tid_address, libc::SYS_getcpu,
     // Signals.
     libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_sigaltstack,
     libc::SYS_restart_syscall,
     // Time.
-    libc::SYS_clock_gettime, libc::SYS_clock_getres, libc::SYS_clock_nanosleep, libc::SYS_nanosleep,
-    libc::SYS_gettimeofday, libc::SYS_getrusage,
+    libc::SYS_nanosleep, libc::SYS_gettimeofday, libc::SYS_getrusage,
     // User, machine, the kernel's generator.
     libc::SYS_getuid, libc::SYS_geteuid, libc::SYS_getgid, libc::SYS_getegid, libc::SYS_uname, libc::SYS_sysinfo,
     libc::SYS_getrandom,
     // Files.
-    libc::SYS_openat, libc::SYS_openat2, libc::SYS_close, libc::SYS_close_range, libc::SYS_read, libc::SYS_readv,
-    libc::SYS_pread64, libc::SYS_write, libc::SYS_writev, libc::SYS_pwrite64, libc::SYS_lseek, libc::SYS_dup,
-    libc::SYS_dup3, libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_fstatfs, libc::SYS_statfs,
+    libc::SYS_close, libc::SYS_close_range, libc::SYS_read, libc::SYS_readv,
+    libc::SYS_pread64, libc::SYS_write, libc::SYS_writev, libc::SYS_pwrite64, libc::SYS_lseek,
+    libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_fstatfs, libc::SYS_statfs,
     libc::SYS_getdents64, libc::SYS_readlinkat, libc::SYS_getcwd, libc::SYS_faccessat, libc::SYS_faccessat2,
-    libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_unlinkat,
-    libc::SYS_fchmod, libc::SYS_flock,
+    libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_renameat, libc::SYS_flock,
     // Waiting.
     libc::SYS_ppoll, libc::SYS_pselect6, libc::SYS_epoll_create1, libc::SYS_epoll_ctl, libc::SYS_epoll_pwait,
-    libc::SYS_eventfd2, libc::SYS_signalfd4, libc::SYS_timerfd_create, libc::SYS_timerfd_settime, libc::SYS_pipe2,
+    libc::SYS_eventfd2,
     // Sockets that are open.
-    libc::SYS_accept4, libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_sendmsg, libc::SYS_getsockopt,
-    libc::SYS_setsockopt, libc::SYS_getsockname, libc::SYS_getpeername, libc::SYS_shutdown,
+    libc::SYS_accept4, libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_getsockname, libc::SYS_getpeername,
     // Calls that exist on x86-64 alone.
     #[cfg(target_arch = "x86_64")] libc::SYS_poll,
     #[cfg(target_arch = "x86_64")] libc::SYS_epoll_wait,
-    #[cfg(target_arch = "x86_64")] libc::SYS_open,
     #[cfg(target_arch = "x86_64")] libc::SYS_stat,
     #[cfg(target_arch = "x86_64")] libc::SYS_lstat,
     #[cfg(target_arch = "x86_64")] libc::SYS_access,

@@ -22,11 +22,8 @@ pub fn next(input: &[u8], find: impl FnOnce(&str) -> Option<Document>) -> Step<'
     }
     // A browser sends the name by which it found the page. If that is no loopback name, a foreign site has made its own
     // name point to this machine, to read what only users of this machine may see.
-    let host = request
-        .headers
-        .iter()
-        .find(|header| header.name.eq_ignore_ascii_case("host"));
-    if host.is_some_and(|host| !is_local(host.value)) {
+    let mut headers = request.headers.iter();
+    if headers.any(|header| header.name.eq_ignore_ascii_case("host") && !is_local(header.value)) {
         return hostile(421, "Misdirected Request");
     }
     let is_head = request.method == Some("HEAD");
@@ -51,11 +48,13 @@ fn is_local(host: &[u8]) -> bool {
     let Ok(host) = core::str::from_utf8(host) else {
         return false;
     };
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next(),
-        None => host.split(':').next(),
+    let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, rest)) => (name, rest),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
-    let name = name.unwrap_or_default();
+    if !(port.is_empty() || port.starts_with(':')) {
+        return false;
+    }
     let is_loopback = |address: std::net::IpAddr| address.is_loopback();
     name.is_empty() || name == "localhost" || name.parse().is_ok_and(is_loopback)
 }
@@ -140,6 +139,14 @@ mod tests {
             status(b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")[..3],
             *"421"
         );
+        for host in [
+            "[::1].evil.example",
+            "127.0.0.1.evil.example",
+            "localhost\r\nHost: evil.example",
+        ] {
+            let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            assert_eq!(status(request.as_bytes())[..3], *"421", "{host}");
+        }
         let long = [
             b"GET / HTTP/1.1\r\nX: ".to_vec(),
             vec![b'x'; MAX_REQUEST_BYTES],

@@ -10,6 +10,7 @@ use crate::users::{Peer, Users};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::Duration;
 use wellspring::Engine;
 use wellspring_client::protocol::Request;
@@ -24,6 +25,8 @@ const OF_USERS: usize = 1;
 struct Bench {
     worker: Worker,
     address: SocketAddr,
+    /// Of the listener whose connections are named.
+    path: PathBuf,
 }
 
 impl Bench {
@@ -32,13 +35,14 @@ impl Bench {
         let users = Users::new(limits);
         let engine = engine.build().unwrap();
         let state = State::new(engine, Page::without_file(), Doors::default(), users);
-        let open = |address| Listener::open(door, &address, 0o600).unwrap();
+        let open = |address| Listener::open(door, &address, 0o666).unwrap();
         let of_loopback = open(Address::Tcp(([127, 0, 0, 1], 0).into()));
         let address = rustix::net::getsockname(&of_loopback).unwrap();
         let address = SocketAddr::try_from(address).unwrap();
         // No other socket has this port while it is open.
         let name = format!("wellspring-worker-{}", address.port());
-        let of_users = open(Address::Unix(std::env::temp_dir().join(name)));
+        let path = std::env::temp_dir().join(name);
+        let of_users = open(Address::Unix(path.clone()));
         let listeners = [of_loopback, of_users];
         let end = rustix::event::eventfd(0, rustix::event::EventfdFlags::empty()).unwrap();
         let heartbeat = Heartbeats::default().watch("test".into());
@@ -46,6 +50,7 @@ impl Bench {
         Self {
             worker: worker.unwrap(),
             address,
+            path,
         }
     }
 
@@ -100,6 +105,84 @@ impl Bench {
     }
 }
 
+/// The queue of a socket has room for 1024 connections. With 16 in each round it took 64.
+const ROUNDS_OF_A_QUEUE: usize = 9;
+
+/// They are all in the queue before the request: as many processes as a user likes do not add one.
+#[test]
+fn connections_that_were_closed_at_once_hold_up_a_request_for_the_rounds_of_one_queue() {
+    let mut bench = Bench::new(Door::Egd, &LimitsSection::default());
+    for _ in 0..1000 {
+        drop(UnixStream::connect(&bench.path).unwrap());
+    }
+    let mut client = UnixStream::connect(&bench.path).unwrap();
+    client.set_nonblocking(true).unwrap();
+    client.write_all(&REQUEST).unwrap();
+    bench.rounds_until_answer(&mut client, ROUNDS_OF_A_QUEUE);
+    assert_eq!(bench.open_now(), 1);
+}
+
+/// Those of another user, with garbage or a request in them, and those that are over its share.
+#[test]
+fn a_queue_of_another_user_holds_up_a_request_for_the_rounds_of_one_queue() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: this needs root, to have another user");
+        return;
+    }
+    let limits = LimitsSection {
+        connections_per_user: Bounded::clamped(300),
+        ..LimitsSection::default()
+    };
+    for (request, stays) in [
+        (&[7][..], false),
+        (&REQUEST, false),
+        (&REQUEST, true),
+        (&[2], true),
+    ] {
+        let mut bench = Bench::new(Door::Egd, &limits);
+        let flood = || {
+            let user = rustix::thread::Uid::from_raw(65_534);
+            rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+            let connect = |_| {
+                let mut stream = UnixStream::connect(&bench.path).unwrap();
+                stream.write_all(request).unwrap();
+                stays.then_some(stream)
+            };
+            (0..1000).filter_map(connect).collect::<Vec<_>>()
+        };
+        let _held = std::thread::scope(|scope| scope.spawn(flood).join().unwrap());
+        let mut client = UnixStream::connect(&bench.path).unwrap();
+        client.set_nonblocking(true).unwrap();
+        client.write_all(&REQUEST).unwrap();
+        bench.rounds_until_answer(&mut client, ROUNDS_OF_A_QUEUE);
+    }
+}
+
+/// The connection that gives way is closed in the same round, whatever else the worker has to do.
+#[test]
+fn of_many_behind_one_name_the_longest_idle_makes_room() {
+    let limits = LimitsSection {
+        connections_per_user: Bounded::clamped(3),
+        ..LimitsSection::default()
+    };
+    let mut bench = Bench::new(Door::Egd, &limits);
+    let mut clients: Vec<TcpStream> = (0..3).map(|_| bench.loopback()).collect();
+    let answers = |bench: &mut Bench, client: &mut TcpStream| {
+        let before = bench.requests_of_loopback();
+        client.write_all(&REQUEST).unwrap();
+        bench.rounds_until(|bench| bench.requests_of_loopback() > before);
+        client.read_exact(&mut [0; 8]).unwrap();
+    };
+    answers(&mut bench, &mut clients[0]);
+    let mut fourth = TcpStream::connect(bench.address).unwrap();
+    answers(&mut bench, &mut fourth);
+    assert_eq!(clients[1].read(&mut [0]).unwrap(), 0, "it gave way");
+    assert_eq!((bench.open_now(), bench.worker.clients.count()), (3, 3));
+    for client in [&mut clients[0], &mut fourth] {
+        answers(&mut bench, client);
+    }
+}
+
 #[test]
 fn a_panic_in_the_work_for_a_connection_ends_that_connection_alone() {
     let mut bench = Bench::new(Door::Egd, &LimitsSection::default());
@@ -118,6 +201,11 @@ fn a_panic_in_the_work_for_a_connection_ends_that_connection_alone() {
         .unwrap();
     assert_eq!(client.read(&mut [0; 8]).unwrap(), 0, "it is closed");
     assert_eq!(bench.open_now(), 1);
+    // It was no error of the other end, and an operator hears of it.
+    let state = &bench.worker.state;
+    assert_eq!(get(&state.doors.meter(Door::Egd).hostile), 0);
+    let last = state.event_log.last().remove(0);
+    assert!(last.is_fault && last.words.contains("panicked"), "{last:?}");
 
     other.write_all(&REQUEST).unwrap();
     bench.round();

@@ -107,6 +107,7 @@ fn door_status(state: &State, door: Door) -> Value {
         "opened": get(&meter.opened),
         "open_now": get(&meter.open_now),
         "refused": get(&meter.refused),
+        "gave_way": get(&meter.gave_way),
         "hostile": get(&meter.hostile),
     })
 }

@@ -21,6 +21,7 @@ door_mixed_bytes_total doors/mixed_bytes Bytes that clients gave to be mixed in.
 door_opened_total doors/opened Connections accepted, or files opened.
 door_open doors/open_now Connections or files that are open now.
 door_refused_total doors/refused Connections refused by a limit, and reads of files that would have filled the page cache.
+door_gave_way_total doors/gave_way Connections closed to make room for a user who held fewer.
 door_hostile_total doors/hostile Connections closed because of what came in.
 door_request_duration_seconds - From the arrival of a request to its answer.
 opening_up openings/open Whether something that the configuration asks for is open.

@@ -92,7 +92,7 @@ impl GuestLimits {
     fn of_connections(&self) -> (u64, u64) {
         let section = self.section.read();
         let all = section.connections.get();
-        let all = all.min(Descriptors::of_process().guests);
+        let all = all.min(Descriptors::guests());
         let of_user = section.connections_per_user.get();
         (of_user.min(all.div_ceil(2)), all)
     }

@@ -7,6 +7,7 @@
 //! memory    the regions of one guest
 //! notify    calls to guests, and a way out of a call that waits
 //! request   one request: a chain of descriptors, and the bytes for it
+//! answers   how answers to messages are sent
 //! device    the virtio device: what the messages of vhost-user set
 //! guest     one connection: its messages, its requests, its turn
 //! inbox     new connections on their way to a thread
@@ -20,6 +21,7 @@
 //! that the other end sends is treated as hostile: a request with wrong descriptors is completed with no bytes, and any
 //! other fault ends the connection.
 
+mod answers;
 mod device;
 mod guest;
 mod inbox;

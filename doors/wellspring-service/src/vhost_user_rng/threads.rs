@@ -7,7 +7,7 @@ use super::worker::Worker;
 use crate::admission::Admission;
 use crate::config::GuestsSection;
 use crate::doors::Door;
-use crate::event_loop::{EventLoop, Wake};
+use crate::event_loop::{ACCEPTED_AT_ONCE, EventLoop, Wake};
 use crate::listener::{Family, Listener, take_descriptors};
 use crate::meters::add;
 use crate::process::panics::ends_process;
@@ -64,7 +64,8 @@ impl Threads {
         while let Some(woke) = events.wait(false, &mut wakes) {
             for wake in wakes.drain(..) {
                 if let Wake::Accept(listener) = wake {
-                    for stream in events.accept_some(listener, woke) {
+                    let mut left = ACCEPTED_AT_ONCE;
+                    while let Some(stream) = events.accept(listener, &mut left, woke) {
                         self.admit(stream, woke);
                     }
                 }
@@ -74,7 +75,7 @@ impl Threads {
 
     fn admit(&self, stream: OwnedFd, woke: Instant) {
         let door = Door::VhostUser;
-        let admission = Admission::admit(&self.state, door, Family::Unix, &stream, woke);
+        let admission = Admission::admit(&self.state, door, Family::Unix, &stream, woke, None);
         let Some(admission) = admission else {
             return;
         };

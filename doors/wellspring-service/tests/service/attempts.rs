@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 use std::path::PathBuf;
 
@@ -17,7 +18,7 @@ pub(crate) enum By {
     Both(i32),
 }
 
-type Try = fn() -> io::Result<()>;
+pub(crate) type Try = fn() -> io::Result<()>;
 
 pub(crate) struct Attempt {
     pub(crate) name: &'static str,
@@ -25,7 +26,7 @@ pub(crate) struct Attempt {
     pub(crate) run: Try,
 }
 
-const fn attempt(name: &'static str, by: By, run: Try) -> Attempt {
+pub(crate) const fn attempt(name: &'static str, by: By, run: Try) -> Attempt {
     Attempt { name, by, run }
 }
 
@@ -84,7 +85,8 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
 pub(crate) const NEEDS: [(&str, Try); 5] = [
     ("read the counters of interrupts", || fs::read("/proc/stat").map(drop)),
     ("replace a seed file", || {
-        fs::write(of_folder("seeds/.seed.next")?, "new")?;
+        let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(of_folder("seeds/.seed.next")?)?;
+        new.write_all(b"new")?;
         fs::rename(of_folder("seeds/.seed.next")?, of_folder("seeds/seed")?)?;
         fs::remove_file(of_folder("seeds/seed")?)
     }),
@@ -93,11 +95,11 @@ pub(crate) const NEEDS: [(&str, Try); 5] = [
     ("talk on a connection", talk),
 ];
 
-fn of_folder(name: &str) -> io::Result<PathBuf> {
+pub(crate) fn of_folder(name: &str) -> io::Result<PathBuf> {
     Ok(PathBuf::from(told(FOLDER)?).join(name))
 }
 
-fn victim() -> io::Result<usize> {
+pub(crate) fn victim() -> io::Result<usize> {
     told(VICTIM)?.parse().map_err(io::Error::other)
 }
 
@@ -110,7 +112,7 @@ fn abstract_name() -> io::Result<SocketAddr> {
 }
 
 /// A system call by its number.
-fn call(number: i64, [a, b, c, d, e]: [usize; 5]) -> io::Result<()> {
+pub(crate) fn call(number: i64, [a, b, c, d, e]: [usize; 5]) -> io::Result<()> {
     // SAFETY: each caller passes the arguments that the call takes, and its pointers outlive it. This process ends soon.
     match unsafe { libc::syscall(number, a, b, c, d, e) } {
         -1 => Err(io::Error::last_os_error()),

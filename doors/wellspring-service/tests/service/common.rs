@@ -1,7 +1,9 @@
 //! Starts the service, and waits until it says that it is ready.
 
 use super::LIFE;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, pidfd_open, pidfd_send_signal, setrlimit,
+};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -325,6 +327,24 @@ pub(crate) fn has_fuse() -> bool {
         eprintln!("SKIPPED: there is no /dev/fuse");
     }
     has && is_root()
+}
+
+/// Raises the limit of open files of the tests, and of the services that they start, as far as this user may. Returns it.
+#[allow(dead_code, reason = "the soak does not use it")]
+pub(crate) fn raise_limit_of_files() -> usize {
+    let most = getrlimit(Resource::Nofile).maximum;
+    let raised = Rlimit {
+        current: most,
+        maximum: most,
+    };
+    setrlimit(Resource::Nofile, raised).unwrap();
+    most.map_or(usize::MAX, |most| most as usize)
+}
+
+/// A path as a word of a shell command, whatever is in it.
+pub(crate) fn quoted(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref().to_str().unwrap();
+    format!("'{}'", path.replace('\'', "'\\''"))
 }
 
 /// Runs a shell command that must succeed.

@@ -1,4 +1,4 @@
-use super::common::{Folder, Service, wellspringd};
+use super::common::{Folder, Service, quoted, wellspringd};
 use std::fs;
 use std::process::Command;
 
@@ -88,7 +88,7 @@ fn wrong_arguments_get_one_line_and_status_2() {
 fn what_cannot_be_printed_is_no_success() {
     let service = Service::start("");
     let config = service.folder.path("wellspring.toml");
-    let config = config.to_str().unwrap();
+    let config = quoted(config);
     for words in [
         "--help",
         "--version",
@@ -104,7 +104,7 @@ fn what_cannot_be_printed_is_no_success() {
         let closed = "standard output: it is closed";
         let full = "standard output: No space left on device (os error 28)";
         for (to, reason) in [(">&-", closed), ("> /dev/full", full)] {
-            let program = env!("CARGO_BIN_EXE_wellspringd");
+            let program = quoted(env!("CARGO_BIN_EXE_wellspringd"));
             let line = format!("{program} {words} {to}");
             let output = Command::new("sh").args(["-c", &line]).output().unwrap();
             let said = String::from_utf8(output.stderr).unwrap();
@@ -115,7 +115,7 @@ fn what_cannot_be_printed_is_no_success() {
     // Nothing is printed here.
     let line = format!(
         "{} --check-config --config {config} >&-",
-        env!("CARGO_BIN_EXE_wellspringd")
+        quoted(env!("CARGO_BIN_EXE_wellspringd"))
     );
     assert!(
         Command::new("sh")

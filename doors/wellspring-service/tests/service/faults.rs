@@ -1,7 +1,7 @@
 //! Refusals of the system: one clear line each, the rest opens, and the status shows what did not, or is lost later.
 
 use super::common::{
-    Folder, Service, copy_program, has_fuse, is_installed, is_root, sh, start_with_files,
+    Folder, Service, copy_program, has_fuse, is_installed, is_root, quoted, sh, start_with_files,
 };
 use serde_json::Value;
 use std::fs;
@@ -18,8 +18,8 @@ fn in_namespace(prepare: &str, config: &Path) -> Command {
     let mut command = Command::new("unshare");
     let script = format!(
         "{prepare} && exec {} --config {}",
-        env!("CARGO_BIN_EXE_wellspringd"),
-        config.display()
+        quoted(env!("CARGO_BIN_EXE_wellspringd")),
+        quoted(config)
     );
     command.args(["-m", "sh", "-c", &script]);
     command
@@ -115,7 +115,7 @@ fn on_a_full_disk_the_page_is_missing_and_the_sockets_serve() {
     // A socket needs no block of the disk, a file with a byte in it does.
     let prepare = format!(
         "mount -t tmpfs -o size=4k,mode=755 none {0} && head -c 4096 /dev/zero > {0}/full",
-        run.display()
+        quoted(&run)
     );
     let service = Service::spawn(folder, &mut in_namespace(&prepare, &config));
     let web = inside(&service, &service.folder.path("run/web.sock"));
@@ -152,7 +152,7 @@ fn in_a_read_only_runtime_folder_what_is_elsewhere_opens() {
     ));
     let prepare = format!(
         "mount -t tmpfs -o mode=755 none {0} && mount -o remount,ro {0}",
-        run.display()
+        quoted(&run)
     );
     let service = Service::spawn(folder, &mut in_namespace(&prepare, &config));
     let status = status(TcpStream::connect(web).unwrap());
@@ -216,7 +216,7 @@ fn the_status_says_that_another_program_has_unmounted_or_covered_the_files() {
     }
     for order in ["umount", "umount -l", "mount -t tmpfs cover"] {
         let (mut service, mount) = start_with_files();
-        let done = sh(&format!("{order} {}", mount.display()));
+        let done = sh(&format!("{order} {}", quoted(&mount)));
         assert!(done.status.success(), "{order}: {done:?}");
         service.wait_for_log("another program has unmounted or covered it");
         let problems = service.status()["problems"].to_string();
@@ -225,7 +225,7 @@ fn the_status_says_that_another_program_has_unmounted_or_covered_the_files() {
             "{problems}"
         );
         if order.starts_with("mount") {
-            sh(&format!("umount {}", mount.display()));
+            sh(&format!("umount {}", quoted(&mount)));
         }
         assert!(service.end("-TERM").success(), "{order}");
         assert_eq!(service.log().matches("another program").count(), 1);

@@ -1,4 +1,6 @@
-use super::common::{PATIENCE, assert_random, has_fuse, is_installed, sh, start_with_files};
+use super::common::{
+    PATIENCE, assert_random, has_fuse, is_installed, quoted, sh, start_with_files,
+};
 use rustix::fs::{CWD, Mode, OFlags, stat};
 use std::fs;
 use std::io::{Read, Write};
@@ -25,8 +27,8 @@ fn a_read_gets_as_much_as_it_asks_for_and_no_more_is_made() {
         assert_eq!(stat(mount.join(name)).unwrap().st_blksize, 4096, "{name}");
     }
     let output = sh(&format!(
-        "dd if={}/random bs=16 count=100 status=none | wc -c",
-        mount.display()
+        "dd if={} bs=16 count=100 status=none | wc -c",
+        quoted(mount.join("random"))
     ));
     assert_eq!(output.stdout.trim_ascii(), b"1600");
 }
@@ -110,6 +112,18 @@ fn the_requests_of_random_4_are_answered() {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK;
     let waits = rustix::fs::open(mount.join("random"), flags, rustix::fs::Mode::empty()).unwrap();
     assert_eq!(rustix::io::read(&waits, &mut [0; 8]).unwrap(), 8);
+}
+
+/// The service answers what it likes, also that a file is a link: no program of root may write where that leads.
+#[test]
+fn no_link_in_the_folder_of_the_files_would_be_followed() {
+    if !has_fuse() {
+        return;
+    }
+    let (_service, mount) = start_with_files();
+    let flags = rustix::fs::statvfs(&mount).unwrap().f_flag.bits();
+    // `ST_NOSYMFOLLOW` of linux/statfs.h, from Linux 5.10 on.
+    assert_ne!(flags & 0x2000, 0, "{flags:x}");
 }
 
 /// A reader that a signal ends while it reads, and one that goes on after a signal, as timers send them.
@@ -204,6 +218,9 @@ fn reads_until_an_error(path: &Path, length: usize, told: &Sender<&'static str>)
 
 #[test]
 fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
+    if !has_fuse() {
+        return;
+    }
     for signal in ["-INT", "-TERM", "-KILL"] {
         let (mut service, mount) = start_with_files();
         let mut open = fs::File::open(mount.join("random")).unwrap();

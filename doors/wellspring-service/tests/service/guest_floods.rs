@@ -1,10 +1,9 @@
 //! Floods of one user beside root: guests and their memory without end. Root is answered, and nothing stays.
 
-use super::common::{Folder, Service, assert_random, is_root};
+use super::common::{Folder, Service, assert_random, is_root, quoted, raise_limit_of_files};
 use super::front_end::{FrontEnd, Region, as_user};
 use super::held::Held;
 use super::hypervisor::{Descriptor, GUEST, Hypervisor, NEXT, WRITE, memfd};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
@@ -51,15 +50,6 @@ fn open(ends: Vec<FrontEnd>) -> Vec<FrontEnd> {
     ends.into_iter().filter(|end| !end.is_closed()).collect()
 }
 
-fn raise_limit_of_files() {
-    let most = getrlimit(Resource::Nofile).maximum;
-    let raised = Rlimit {
-        current: most,
-        maximum: most,
-    };
-    setrlimit(Resource::Nofile, raised).unwrap();
-}
-
 #[test]
 fn a_user_who_maps_all_that_it_can_leaves_addresses_to_others_and_gets_its_share_again() {
     if !is_root() {
@@ -90,8 +80,8 @@ fn users_with_many_guests_regions_and_connections_leave_descriptors_and_mappings
     let folder = Folder::new();
     let script = format!(
         "ulimit -n 1024 && exec {} --config {}",
-        env!("CARGO_BIN_EXE_wellspringd"),
-        folder.configure(FOR_EVERY_USER).display()
+        quoted(env!("CARGO_BIN_EXE_wellspringd")),
+        quoted(folder.configure(FOR_EVERY_USER))
     );
     let service = Service::spawn(folder, Command::new("sh").args(["-c", &script]));
     let (service, mut bystander, before) = begin(service);

@@ -130,11 +130,27 @@ const fn of(name: &'static str, limits: &'static str, flood: fn(&Victim<'_>)) ->
 
 /// Makes the calling thread user 65534, without groups and privileges.
 pub(crate) fn become_unprivileged() {
-    let group = Gid::from_raw(UNPRIVILEGED);
+    become_user(UNPRIVILEGED);
+}
+
+fn become_user(number: u32) {
+    let group = Gid::from_raw(number);
     set_thread_groups(&[]).unwrap();
     set_thread_res_gid(group, group, group).unwrap();
-    let user = Uid::from_raw(UNPRIVILEGED);
+    let user = Uid::from_raw(number);
     set_thread_res_uid(user, user, user).unwrap();
+}
+
+/// Does something as another user, in a thread of its own.
+#[allow(dead_code, reason = "the soak does not use it")]
+pub(crate) fn as_user<T: Send>(number: u32, work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            become_user(number);
+            work()
+        });
+        thread.join().unwrap()
+    })
 }
 
 /// The connections of a user that sends requests ahead.

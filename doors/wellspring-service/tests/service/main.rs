@@ -12,6 +12,7 @@
 //! sockets  EGD, the bulk protocol, limits, garbage
 //! hypervisor  plays a hypervisor: a guest memory, a ring, messages of vhost-user
 //! guests   virtual machines by vhost-user, also hostile ones
+//! places   users who hold every connection, and those who come after them
 //! held     what a service has of the system: descriptors, mappings, threads, page tables
 //! front_end  a front end of vhost-user that sends what it likes
 //! hostile_front_ends  what a hostile front end can send, one row a case; guest_floods: floods of guests beside root
@@ -19,7 +20,8 @@
 //! scale    64 guests beside 1000 clients
 //! status   status and metrics, as JSON, text and for Prometheus
 //! killed_early  a service that is killed in the middle of its start
-//! taken_over  what an attacker tries who has taken over the service; attempts: the things to try
+//! taken_over  what an attacker tries who has taken over the service; attempts: the things to try;
+//!          attempts_by_argument: calls that are allowed, with other arguments
 //! impostors  other users who would play the service to its clients
 //! users    the user that the service becomes, and what it can do then
 //! manners  systemd, the sandbox, ends of all kinds, what cannot be opened
@@ -32,6 +34,7 @@
 //! ```
 
 mod attempts;
+mod attempts_by_argument;
 mod cache;
 mod clock;
 mod common;
@@ -52,6 +55,7 @@ mod killed_early;
 mod manners;
 mod manual;
 mod page;
+mod places;
 mod programs;
 mod residue;
 mod scale;

@@ -1,5 +1,5 @@
 use super::common::{
-    Folder, Service, has_fuse, is_installed, is_root, wellspring_with, wellspringd,
+    Folder, Service, has_fuse, is_installed, is_root, quoted, wellspring_with, wellspringd,
 };
 use std::fs;
 use std::io::{Read, Write};
@@ -45,7 +45,7 @@ fn a_second_service_in_the_same_place_leaves_the_first_alone_and_says_what_it_la
     let mut second = other.stderr(log).spawn().unwrap();
     let said = || fs::read_to_string(first.folder.path("second")).unwrap();
     let until = std::time::Instant::now() + super::common::PATIENCE;
-    while !said().contains("ready:") {
+    while !said().contains("ready: 0 of 5 openings are open;") {
         assert!(std::time::Instant::now() < until, "{}", said());
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
@@ -103,8 +103,8 @@ fn start_with_few_descriptors() -> Service {
     let folder = Folder::new();
     let script = format!(
         "ulimit -n 64 && exec {} --config {}",
-        env!("CARGO_BIN_EXE_wellspringd"),
-        folder.configure("threads = 1\n").display()
+        quoted(env!("CARGO_BIN_EXE_wellspringd")),
+        quoted(folder.configure("threads = 1\n"))
     );
     Service::spawn(folder, Command::new("sh").args(["-c", &script]))
 }

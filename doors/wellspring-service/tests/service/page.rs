@@ -1,4 +1,4 @@
-use super::common::{PATIENCE, Service, is_installed, is_root};
+use super::common::{PATIENCE, Service, is_installed, is_root, quoted};
 use super::hostile::become_unprivileged;
 use std::fs;
 use std::process::Command;
@@ -39,8 +39,8 @@ fn a_container_sees_the_page_by_one_bind_mount() {
          i=0; first=$(od -An -tx8 -j104 -N8 {1}); \
          while [ \"$(od -An -tx8 -j104 -N8 {1})\" = \"$first\" ] && [ $i -lt 3000 ]; do i=$((i+1)); \
          kill -USR1 {2}; sleep 0.01; done; od -An -tx8 -j104 -N8 {1}",
-        page.display(),
-        inside.display(),
+        quoted(&page),
+        quoted(&inside),
         service.child.id()
     );
     let output = Command::new("unshare")

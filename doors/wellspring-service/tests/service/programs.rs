@@ -1,7 +1,7 @@
 //! Programs that read the device files.
 
 use super::common::{
-    PATIENCE, assert_random, has_fuse, is_installed, sh, start_with_files, wellspring_with,
+    PATIENCE, assert_random, has_fuse, is_installed, quoted, sh, start_with_files, wellspring_with,
 };
 use std::fs;
 use std::process::Command;
@@ -12,55 +12,44 @@ fn programs_read_the_files() {
         return;
     }
     let (_service, mount) = start_with_files();
-    let mount = mount.display();
     let clients = [
-        (
-            "head",
-            format!("head -c 1000 {mount}/random | wc -c"),
-            "1000",
-        ),
-        (
-            "cat",
-            format!("cat {mount}/urandom | head -c 3000000 | wc -c"),
-            "3000000",
-        ),
+        ("head", "head -c 1000 random | wc -c", "1000"),
+        ("cat", "cat urandom | head -c 3000000 | wc -c", "3000000"),
         (
             "python3",
-            format!("python3 -c \"print(len(open('{mount}/random','rb').read(100)))\""),
+            "python3 -c \"print(len(open('random','rb').read(100)))\"",
             "100",
         ),
         (
             "dd",
-            format!("dd if={mount}/random bs=1000 count=3 iflag=fullblock 2>/dev/null | wc -c"),
+            "dd if=random bs=1000 count=3 iflag=fullblock 2>/dev/null | wc -c",
             "3000",
         ),
         (
             "perl",
-            format!("perl -e 'open F,\"<\",\"{mount}/random\"; print read(F,$x,77)'"),
+            "perl -e 'open F,\"<\",\"random\"; print read(F,$x,77)'",
             "77",
         ),
         (
             "openssl",
-            format!("openssl rand -rand {mount}/random -hex 20 2>/dev/null | head -c 40 | wc -c"),
+            "openssl rand -rand random -hex 20 2>/dev/null | head -c 40 | wc -c",
             "40",
         ),
         (
             "rngtest",
-            format!("rngtest -c 200 < {mount}/random 2>&1 | grep -c 'FIPS 140-2 successes'"),
+            "rngtest -c 200 < random 2>&1 | grep -c 'FIPS 140-2 successes'",
             "1",
         ),
         (
             "fio",
-            format!(
-                "fio --name=r --filename={mount}/urandom --rw=read --bs=4k --size=4k --io_size=1m --minimal \
-             --allow_file_create=0 >/dev/null && echo read"
-            ),
+            "fio --name=r --filename=urandom --rw=read --bs=4k --size=4k --io_size=1m --minimal \
+             --allow_file_create=0 >/dev/null && echo read",
             "read",
         ),
     ];
     for (program, command, expected) in clients {
         if is_installed(program) {
-            let output = sh(&command);
+            let output = sh(&format!("cd {} && {command}", quoted(&mount)));
             let said = String::from_utf8_lossy(&output.stdout);
             assert_eq!(said.trim(), expected, "{command}");
         }
@@ -75,7 +64,7 @@ fn no_program_gets_4096_bytes_and_takes_that_for_all() {
     }
     let (service, mount) = start_with_files();
     let (file, copy) = (mount.join("random"), service.folder.path("copy"));
-    let (file, copy) = (file.display(), copy.display());
+    let (file, copy) = (quoted(file), quoted(copy));
     let into = format!("> {copy} && head -c 100000 {copy} | wc -c");
     let commands = [
         format!("head -c 100000 {file} {into}"),
@@ -111,8 +100,8 @@ fn dieharder_finds_nothing_in_the_files() {
     let (_service, mount) = start_with_files();
     for test in [100, 15] {
         let command = format!(
-            "cat {}/urandom | dieharder -g 200 -d {test} 2>/dev/null",
-            mount.display()
+            "cat {} | dieharder -g 200 -d {test} 2>/dev/null",
+            quoted(mount.join("urandom"))
         );
         let output = sh(&command);
         let said = String::from_utf8_lossy(&output.stdout);
@@ -161,8 +150,8 @@ fn java_takes_its_seeds_from_a_file() {
     let random = mount.join("random");
     let output = sh(&format!(
         "java -Djava.security.egd=file:{} {}",
-        random.display(),
-        source.display()
+        quoted(random),
+        quoted(source)
     ));
     assert_eq!(output.stdout, b"32");
     assert!(service.door("random")["bytes"].as_u64().unwrap() >= 32);
@@ -179,8 +168,8 @@ fn a_program_finds_the_files_in_dev_and_no_other_program_does() {
     let (service, mount) = start_with_files();
     let run = format!(
         "{} run --private-dev --files {} -- head -c 1000 /dev/urandom | wc -c",
-        command.display(),
-        mount.display()
+        quoted(command),
+        quoted(mount)
     );
     assert_eq!(sh(&run).stdout.trim_ascii(), b"1000");
     let drawn = service.door("urandom")["bytes"].as_u64().unwrap();

@@ -1,6 +1,8 @@
 //! Readers of device files beside each other: shares of users, and what a flood leaves behind.
 
-use super::common::{PATIENCE, has_fuse, is_installed, sh, start_with_files, start_with_files_and};
+use super::common::{
+    PATIENCE, has_fuse, is_installed, quoted, sh, start_with_files, start_with_files_and,
+};
 use super::held::Held;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read};
@@ -55,7 +57,7 @@ fn one_program_that_writes_does_not_keep_another_waiting() {
     let (service, mount) = start_with_files();
     let control = service.folder.path("control");
     fs::create_dir(&control).unwrap();
-    sh(&format!("mount -t fusectl fusectl {}", control.display()));
+    sh(&format!("mount -t fusectl fusectl {}", quoted(&control)));
     let device = rustix::fs::stat(&mount).unwrap().st_dev;
     let waiting = control.join(format!("{}/waiting", rustix::fs::minor(device)));
     let write = || {
@@ -78,7 +80,7 @@ fn one_program_that_writes_does_not_keep_another_waiting() {
         service.signal("-CONT");
         is_parallel
     });
-    sh(&format!("umount {}", control.display()));
+    sh(&format!("umount {}", quoted(&control)));
     assert!(is_parallel, "the second write did not reach the service");
 }
 
@@ -100,7 +102,7 @@ fn a_user_gets_its_rate_by_a_file_and_root_is_not_limited() {
     let file = mount.join("random");
     let began = Instant::now();
     // Readers that wait for a share are killed with the others.
-    let flood = Flood::start(4, &format!("exec cat {}", file.display()));
+    let flood = Flood::start(4, &format!("exec cat {}", quoted(&file)));
     let bytes = loop {
         let bytes = drawn(&service.status());
         assert!(began.elapsed() < PATIENCE, "{bytes}");
@@ -145,7 +147,7 @@ fn a_flood_of_readers_leaves_nothing_behind() {
     let before = (open_now(), resident_kib());
     let flood = Flood::start(
         64,
-        &format!("exec dd if={} bs=16M of=/dev/null", file.display()),
+        &format!("exec dd if={} bs=16M of=/dev/null", quoted(&file)),
     );
     let until = Instant::now() + PATIENCE;
     while drawn(&service.status()) < 64 << 20 {

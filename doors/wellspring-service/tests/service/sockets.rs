@@ -1,4 +1,5 @@
-use super::common::{Folder, Service, assert_random, is_installed, is_root, sh};
+use super::common::{Folder, Service, assert_random, is_installed, is_root, quoted, sh};
+use super::scale::fitting;
 use std::io::{Read, Write};
 use std::process::Command;
 use std::sync::Arc;
@@ -165,6 +166,7 @@ fn a_client_that_does_not_read_blocks_no_other_client() {
 
 #[test]
 fn a_thousand_clients_at_once_are_all_served_and_each_costs_little() {
+    let (most_clients, _) = fitting();
     let service = Arc::new(Service::start(""));
     let resident = || {
         let status =
@@ -179,8 +181,14 @@ fn a_thousand_clients_at_once_are_all_served_and_each_costs_little() {
             .parse::<usize>()
             .unwrap()
     };
+    // What the first request costs is none of the others' cost.
+    let mut first = service.socket("bulk.sock");
+    first.write_all(&Request::Read(32).head()).unwrap();
+    first.read_exact(&mut [0; 40]).unwrap();
     let before_kib = resident();
-    let mut streams: Vec<_> = (0..1000).map(|_| service.socket("bulk.sock")).collect();
+    let mut streams: Vec<_> = (0..most_clients)
+        .map(|_| service.socket("bulk.sock"))
+        .collect();
     for stream in &mut streams {
         stream.write_all(&Request::Read(32).head()).unwrap();
     }
@@ -190,7 +198,7 @@ fn a_thousand_clients_at_once_are_all_served_and_each_costs_little() {
     }
     let each_kib = resident().saturating_sub(before_kib) / streams.len();
     assert!(each_kib < 64, "{each_kib} KiB for each connection");
-    assert_eq!(service.door("bulk")["open_now"], 1000);
+    assert_eq!(service.door("bulk")["open_now"], 1 + most_clients);
 }
 
 #[test]
@@ -212,8 +220,8 @@ fn a_user_beyond_its_limit_is_refused_and_root_is_not() {
     std::fs::write(&file, script).unwrap();
     let open = format!(
         "chmod 755 {0} {0}/run; chmod 644 {1}",
-        service.folder.0.display(),
-        file.display()
+        quoted(&service.folder.0),
+        quoted(&file)
     );
     sh(&open);
     let mut command = Command::new("setpriv");
@@ -247,7 +255,7 @@ fn socat_speaks_egd() {
     let path = service.folder.path("run/egd.sock");
     let output = sh(&format!(
         "printf '\\002\\100' | socat -t 10 - UNIX-CONNECT:{}",
-        path.display()
+        quoted(path)
     ));
     assert_eq!(output.stdout.len(), 64);
 }

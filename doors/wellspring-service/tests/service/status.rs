@@ -1,4 +1,6 @@
-use super::common::{PATIENCE, Service, copy_program, is_installed, is_long, is_root, wellspringd};
+use super::common::{
+    PATIENCE, Service, copy_program, is_installed, is_long, is_root, quoted, wellspringd,
+};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -128,7 +130,7 @@ fn a_user_without_a_service_hears_of_that_of_root() {
     let program = folder.path("wellspringd");
     copy_program(env!("CARGO_BIN_EXE_wellspringd"), &program);
     let mut start = Command::new("unshare");
-    let script = format!("mount -t tmpfs none /run && exec {}", program.display());
+    let script = format!("mount -t tmpfs none /run && exec {}", quoted(&program));
     start
         .args(["-m", "sh", "-c", &script])
         .env_remove("RUNTIME_DIRECTORY");

@@ -1,6 +1,6 @@
 //! The user that the service becomes, and what it can do then.
 
-use super::common::{Folder, Service, has_fuse, is_installed, is_root, sh, wellspringd};
+use super::common::{Folder, Service, has_fuse, is_installed, is_root, quoted, sh, wellspringd};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, chown};
@@ -22,9 +22,9 @@ fn start(folder: Folder, name: &str, more: &str) -> Service {
     fs::write(&passwd, others.join("\n") + "\n" + &entry).unwrap();
     let script = format!(
         "mount --bind {} /etc/passwd && exec {} --config {}",
-        passwd.display(),
-        env!("CARGO_BIN_EXE_wellspringd"),
-        folder.configure(more).display()
+        quoted(&passwd),
+        quoted(env!("CARGO_BIN_EXE_wellspringd")),
+        quoted(folder.configure(more))
     );
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-c", &script]);
@@ -162,8 +162,9 @@ fn the_unit_and_the_file_of_users_name_the_user_that_the_service_becomes() {
     let folder = Folder::new();
     fs::create_dir(folder.path("etc")).unwrap();
     let made = format!(
-        "systemd-sysusers --root={} {root}sysusers.d/wellspring.conf",
-        folder.0.display()
+        "systemd-sysusers --root={} {}",
+        quoted(&folder.0),
+        quoted(format!("{root}sysusers.d/wellspring.conf"))
     );
     sh(&made);
     let table = fs::read_to_string(folder.path("etc/passwd")).unwrap();
