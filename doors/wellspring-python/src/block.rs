@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use wellspring_pseudo::ElementError;
 
@@ -86,6 +87,14 @@ impl Block {
 /// As many threads as the process has processors.
 pub(crate) const ALL: usize = 0;
 
+/// Whether the process is prepared for a sandbox, which may forbid to start a thread.
+static IS_ALONE: AtomicBool = AtomicBool::new(false);
+
+/// From now on no thread is started.
+pub(crate) fn stay_on_one_thread() {
+    IS_ALONE.store(true, Relaxed);
+}
+
 /// Cuts `out` into pieces of whole rows, which so many threads fill. `fill` gets the number of a piece's first element.
 ///
 /// A machine that has no thread left fills them on fewer.
@@ -96,7 +105,7 @@ pub(crate) fn fill_in_pieces<T: Send>(
     fill: &(impl Fn(usize, &mut [T]) + Sync),
 ) {
     let length = (PIECE_BYTES / size_of::<T>()).next_multiple_of(row);
-    if threads == 1 || out.len() < 2 * length {
+    if threads == 1 || out.len() < 2 * length || IS_ALONE.load(Relaxed) {
         return fill(0, out);
     }
     let threads = if threads == ALL {
