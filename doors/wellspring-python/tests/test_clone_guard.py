@@ -5,12 +5,15 @@ machine do.
 """
 
 import json
+import shutil
 import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from wellspring import clone_guard as guard
 
 COUNTER = 104
 
@@ -36,7 +39,7 @@ def run(program: str, *words: object) -> list[dict[str, object]]:
 
 # Two copies are made; then the number in the page changes, and each copy draws when its guard has healed it.
 COPIES = """
-import json, os, struct, sys, time
+import json, os, struct, sys
 path, guarded = sys.argv[1], sys.argv[2] == "guarded"
 if guarded:
     import wellspring.clone_guard as guard
@@ -67,22 +70,21 @@ draw()
 state = random.getstate()[1]
 for copy in range(2):
     ready, told = os.pipe()
+    changed, change = os.pipe()
     child = os.fork()
     if child == 0:
         # After a fork Python reseeds two generators by itself. A clone has the old ones.
         super(random.Random, random._inst).setstate(state)
         names._rng_pid = os.getpid()
         os.write(told, b"x")
-        if guarded:
-            until = time.monotonic() + 30
-            while guard.status()["notices"] == 0 and time.monotonic() < until:
-                time.sleep(0.01)
+        os.read(changed, 1)
         line = json.dumps(draw()) + "\\n"
         os.write(1, line.encode())
         os._exit(0)
     os.read(ready, 1)
     with open(path, "r+b", buffering=0) as file:
         os.pwrite(file.fileno(), struct.pack("<Q", 8 + copy), 104)
+    os.write(change, b"x")
     os.waitpid(child, 0)
 """
 
@@ -227,36 +229,172 @@ def test_a_function_that_raises_leaves_the_others_healed(tmp_path: Path) -> None
 
 
 WATCHED = """
-import json, os, struct, sys, time
+import json, os, struct, sys
 import wellspring.clone_guard as guard
 path = sys.argv[1]
 guard.install(path)
-def wait(notices):
-    until = time.monotonic() + 30
-    while guard.status()["notices"] < notices and time.monotonic() < until:
-        time.sleep(0.01)
-    return guard.status()["notices"]
-seen = [guard.status()["page"], guard.status()["notices"]]
+import random, ssl, threading, uuid
+own = random.Random(5)
+ssl_context = ssl.create_default_context()
+draws = {
+    "random": random.random, "randint": lambda: random.randint(1, 6), "seeded": own.random, "bits": lambda: own.getrandbits(8),
+    "RAND_bytes": lambda: ssl.RAND_bytes(8), "uuid1": uuid.uuid1, "check": guard.check,
+    "wrap_bio": lambda: ssl_context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="name"),
+}
+try:
+    import numpy
+    draws["numpy"] = numpy.random.standard_normal
+    draws["numpy's own"] = numpy.random.mtrand._rand.random_sample
+except ImportError:
+    pass
+def notices(call):
+    before = guard.status()["notices"]
+    call()
+    return guard.status()["notices"] - before
 def change(number):
     with open(path, "r+b", buffering=0) as file:
         os.pwrite(file.fileno(), struct.pack("<Q", number), 104)
-change(8)
-seen.append(wait(1))
+before = guard.status()
+seen = {}
+for number, (name, draw) in enumerate(draws.items(), 8):
+    change(number)
+    seen[name] = [notices(draw), notices(draw)]
 content = bytearray(open(path, "rb").read())
-content[104:112] = struct.pack("<Q", 9)
+content[104:112] = struct.pack("<Q", 77)
 with open(path + ".next", "wb") as file:
     file.write(content)
 os.chmod(path + ".next", 0o644)
 os.rename(path + ".next", path)
-seen.append(wait(2))
+replaced = [notices(random.random), notices(guard.check), notices(guard.check)]
 change(7)
-seen.append(wait(3))
-print(json.dumps(seen))
+replaced.append(notices(random.random))
+descriptors = [os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")[:-1]]
+own_threads = len(os.listdir("/proc/self/task"))
+print(json.dumps([before["page"], before["notices"], seen, replaced, own_threads, path in descriptors]))
 """
 
 
-def test_changes_and_a_replaced_page_are_noticed(tmp_path: Path) -> None:
-    assert run(WATCHED, page(tmp_path)) == [[True, 0, 1, 2, 3]]
+def test_each_draw_hears_of_a_change_once_and_nothing_else_is_left_in_the_process(tmp_path: Path) -> None:
+    [page_is_there, notices, seen, replaced, threads, has_descriptor] = run(WATCHED, page(tmp_path))[0]
+    assert (page_is_there, notices) == (True, 0)
+    assert {name: value for name, value in seen.items() if value != [1, 0]} == {}
+    assert replaced == [0, 1, 0, 1]
+    # NumPy's own arithmetic has threads.
+    assert threads == 1 or "numpy" in seen
+    assert not has_descriptor
+
+
+# Threads that draw while one heals wait: none of them returns a number of the old state.
+THREADS = """
+import json, os, struct, sys, threading
+import wellspring.clone_guard as guard
+path = sys.argv[1]
+guard.install(path)
+import random
+healing, go_on = threading.Event(), threading.Event()
+def slow():
+    healing.set()
+    go_on.wait(60)
+guard.register(slow)
+stale = random.Random()
+stale.setstate(random.getstate())
+stale = [stale.random() for _ in range(8)]
+with open(path, "r+b", buffering=0) as file:
+    os.pwrite(file.fileno(), struct.pack("<Q", 99), 104)
+drawn = []
+threads = [threading.Thread(target=lambda: drawn.append(random.random())) for _ in range(8)]
+threads[0].start()
+healing.wait(60)
+for thread in threads[1:]:
+    thread.start()
+early = len(drawn)
+go_on.set()
+for thread in threads:
+    thread.join()
+print(json.dumps([early, len(set(drawn)), bool(set(drawn) & set(stale)), guard.status()["notices"]]))
+"""
+
+
+def test_no_thread_draws_from_the_old_state_after_a_change(tmp_path: Path) -> None:
+    assert run(THREADS, page(tmp_path)) == [[0, 8, False, 1]]
+
+
+# What the guard must leave as it is: a program in an environment for which it was installed.
+HARMLESS = {
+    "fork": "import os; os.waitpid(os.fork() or os._exit(0), 0)",
+    "user namespace": "import ctypes; assert ctypes.CDLL(None).unshare(0x10000000) == 0",
+    "interpreter": "import _testcapi; assert _testcapi.run_in_subinterp('import random; random.random()') == 0",
+    "closed descriptors": "import os; os.closerange(3, 100); import random; random.random()",
+    "chroot": "import os, random, tempfile; os.chroot(tempfile.mkdtemp()); random.random()",
+    "saved": "import copy, pickle, random; r = random.Random(5); assert copy.copy(pickle.loads(pickle.dumps(r))).random() == r.random()",
+    "subclass": "import random\nclass R(random.Random):\n def random(self): return 0.5\nassert R().uniform(0, 2) == 1",
+    "slots": "import random\nclass R(random.Random):\n __slots__ = ()\nR(5).random(), R().seed(7)",
+    "recursion": "import random\ndef f(n): return random.random() if n == 0 else f(n - 1)\nf(900)",
+    "modules": "import sys; assert not {'random', 'ssl', 'uuid', 'threading', 'ctypes'} & set(sys.modules)",
+    "names": "import random; assert random.random.__name__ == 'random'",
+    "isolated interpreter": """
+import random
+try:
+    import _interpreters as i
+except ImportError:
+    import _xxsubinterpreters as i
+i.run_string(i.create(), "import random; random.random()")
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the package and the guard, and no page."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=120)
+    packages = next(folder.glob("lib/python3*/site-packages"))
+    shutil.copytree(Path(guard.__file__).parent, packages / "wellspring")
+    python = folder / "bin/python"
+    subprocess.run([python, "-m", "wellspring.clone_guard", "install"], check=True, capture_output=True, timeout=120)
+    return python
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_program_that_did_not_ask_for_the_guard_runs_as_without_it(environment: Path, name: str) -> None:
+    def ran(*options: str) -> tuple[int, str]:
+        command = [environment, "-W", "error", *options, "-c", HARMLESS[name]]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        return result.returncode, result.stderr
+
+    # -S leaves .pth files out.
+    without = ran("-S")
+    if without[0] != 0:
+        pytest.skip(f"SKIPPED: the program fails without the guard too: {without[1]}")
+    status, errors = ran()
+    if name == "isolated interpreter":
+        # No module with a native half is loaded there: one line says so.
+        errors = "".join(line for line in errors.splitlines() if not line.startswith("wellspring.clone_guard steps aside: "))
+    assert (status, errors) == without
+
+
+def test_a_pth_file_that_survives_the_package_is_silent(environment: Path) -> None:
+    packages = next(environment.parents[1].glob("lib/python3*/site-packages"))
+    (packages / "wellspring").rename(packages / "away")
+    try:
+        result = subprocess.run([environment, "-c", "print(1)"], capture_output=True, text=True, timeout=120)
+        assert (result.returncode, result.stdout, result.stderr) == (0, "1\n", "")
+    finally:
+        (packages / "away").rename(packages / "wellspring")
+
+
+def test_a_native_half_that_cannot_be_loaded_is_one_line_of_warning(environment: Path) -> None:
+    packages = next(environment.parents[1].glob("lib/python3*/site-packages"))
+    native = next(packages.glob("wellspring/_native*.so"))
+    library = native.read_bytes()
+    try:
+        native.unlink()
+        native.write_bytes(b"no library")
+        result = subprocess.run([environment, "-c", "print(1)"], capture_output=True, text=True, timeout=120)
+        assert (result.returncode, result.stdout) == (0, "1\n")
+        assert result.stderr.startswith("wellspring.clone_guard steps aside: ") and result.stderr.count("\n") == 1
+    finally:
+        native.write_bytes(library)
 
 
 REFUSED = """
