@@ -255,3 +255,9 @@ pub extern "system" fn Java_wellspring_jca_Native_reseed(_: *mut JNIEnv, _: jcla
 pub extern "system" fn Java_wellspring_jca_Native_diverge(_: *mut JNIEnv, _: jclass) -> jlong {
     Engine::try_process().map_or(0, |engine| engine.diverge_from_clones() as jlong)
 }
+
+/// Prepares the process, and the calling thread, for a sandbox that forbids system calls.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_wellspring_jca_Native_prepare(_: *mut JNIEnv, _: jclass) -> jint {
+    number(Engine::try_process().and_then(Engine::prepare_for_sandbox))
+}

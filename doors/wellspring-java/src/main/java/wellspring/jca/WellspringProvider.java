@@ -7,6 +7,7 @@ import java.security.ProviderException;
 import java.security.SecureRandomParameters;
 import java.security.Security;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * The JCA provider {@code Wellspring}. It has one algorithm, {@code SecureRandom.Wellspring}.
@@ -45,12 +46,21 @@ public final class WellspringProvider extends Provider {
     }
 
     /**
-     * Calls {@link #install} before the program's {@code main}: {@code java -javaagent:wellspring-java.jar}.
+     * Calls {@link #install} before the program's {@code main}: {@code java -javaagent:wellspring-java.jar}. If the native library
+     * cannot be loaded, a line on the standard error stream says why, and the program draws from the JDK's own generator.
      *
-     * @param words what follows the name of the jar; unused
+     * @param words what follows the name of the jar: after {@code =required} the program does not start then
+     * @throws ProviderException after {@code =required}
      */
     public static void premain(String words) {
-        install();
+        try {
+            install();
+        } catch (ProviderException | LinkageError error) {
+            if ("required".equals(words)) {
+                throw error;
+            }
+            System.err.println(error.getMessage() + "; the JDK's own generator serves");
+        }
     }
 
     /**
@@ -62,6 +72,40 @@ public final class WellspringProvider extends Provider {
     public static long divergeFromClones() {
         Native.load();
         return Native.diverge();
+    }
+
+    /**
+     * Reseeds the generator of this process from its sources and from all that {@link #mix} and {@code setSeed} added before.
+     * Every thread takes a fresh key at its next read. The generator reseeds itself: this is for a caller who has a reason.
+     *
+     * @throws ProviderException if the sources yielded nothing to reseed with
+     */
+    public static void reseed() {
+        Native.load();
+        Native.check(Native.reseed());
+    }
+
+    /**
+     * Hashes data into the generator's pools, without credit: data of an attacker does no harm. It takes effect with a later
+     * reseed. The call never waits: data is dropped if 64 events of at most 4 KiB wait for the pools.
+     *
+     * @param data what is mixed in; it stays as it is
+     */
+    public static void mix(byte[] data) {
+        Native.load();
+        Native.check(Native.mix(Objects.requireNonNull(data)));
+    }
+
+    /**
+     * Prepares this process for a sandbox that forbids system calls. Afterwards no read of the generator makes one, and reseeds
+     * draw on the processor's instructions alone. There is no way back. Call it before the filter is installed, and on each native
+     * thread that will read. The JVM itself goes on making system calls.
+     *
+     * @throws ProviderException if the generator is not seeded yet; nothing is changed then
+     */
+    public static void prepareForSandbox() {
+        Native.load();
+        Native.check(Native.prepare());
     }
 
     /**
