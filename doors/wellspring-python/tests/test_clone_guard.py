@@ -254,6 +254,8 @@ def notices(call):
 def change(number):
     with open(path, "r+b", buffering=0) as file:
         os.pwrite(file.fileno(), struct.pack("<Q", number), 104)
+import pickle
+assert pickle.loads(pickle.dumps(random.random)) is random.random
 before = guard.status()
 seen = {}
 for number, (name, draw) in enumerate(draws.items(), 8):
@@ -328,6 +330,23 @@ HARMLESS = {
     "chroot": "import os, random, tempfile; os.chroot(tempfile.mkdtemp()); random.random()",
     "saved": "import copy, pickle, random; r = random.Random(5); assert copy.copy(pickle.loads(pickle.dumps(r))).random() == r.random()",
     "subclass": "import random\nclass R(random.Random):\n def random(self): return 0.5\nassert R().uniform(0, 2) == 1",
+    "copies": "import copy, random; f = copy.deepcopy([random.random, random.getrandbits]); random.seed(3); a = f[0](); random.seed(3); assert random.random() == a",
+    "signatures": "import inspect, ssl; assert 'server_hostname' in inspect.signature(ssl.SSLContext.wrap_bio).parameters",
+    "reload": "import importlib, random; importlib.reload(random).random(); assert type(random.__loader__).__name__ != '_Loader'; assert random.__spec__.loader is random.__loader__",
+    "source": "import inspect, random; assert 'class Random' in inspect.getsource(random)",
+    "threads": "import threading\nt = [threading.Thread(target=__import__, args=[n]) for n in ('random', 'ssl', 'uuid')]\n[x.start() for x in t]\n[x.join() for x in t]",
+    "zip": """
+import importlib.util, os, sys, tempfile, zipfile
+folder = tempfile.mkdtemp()
+archive = os.path.join(folder, "library.zip")
+with zipfile.ZipFile(archive, "w") as z:
+    z.write(importlib.util.find_spec("uuid").origin, "uuid.py")
+    z.writestr("other.py", "value = 1")
+sys.modules.pop("uuid", None)
+sys.path.insert(0, archive)
+import uuid, other
+assert archive in uuid.__file__ and uuid.uuid1() and other.value == 1
+""",
     "slots": "import random\nclass R(random.Random):\n __slots__ = ()\nR(5).random(), R().seed(7)",
     "recursion": "import random\ndef f(n): return random.random() if n == 0 else f(n - 1)\nf(900)",
     "modules": "import sys; assert not {'random', 'ssl', 'uuid', 'threading', 'ctypes'} & set(sys.modules)",

@@ -26,12 +26,14 @@ import os
 import sys
 import weakref
 from _thread import RLock, get_ident
-from typing import TYPE_CHECKING, Any
 
 from wellspring._native import diverge_from_clones, token_bytes
 
+# As in the package: an import of `typing` would take longer than all others.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 __all__ = ["check", "heal", "install", "register", "status"]
 
@@ -129,10 +131,7 @@ class _Guard:
                 self.notice()
             return call(*args, **keywords)
 
-        for attribute in ("__doc__", "__name__", "__qualname__", "__module__", "__text_signature__"):
-            if hasattr(call, attribute):
-                setattr(checked, attribute, getattr(call, attribute))
-        setattr(owner, name, checked)
+        setattr(owner, name, _named(checked, call))
 
     def watch_random(self, module: Any, is_older: bool) -> None:
         kind = module.Random
@@ -164,11 +163,14 @@ class _Guard:
             bits: int = draw_bits(generator, k)
             return bits
 
-        random.__doc__, getrandbits.__doc__ = draw.__doc__, draw_bits.__doc__
-        kind.random, kind.getrandbits = random, getrandbits
+        kind.random, kind.getrandbits = _named(random, draw), _named(getrandbits, draw_bits)
         shared = module._inst
-        for name in ("seed", "setstate", "random", "getrandbits"):
-            setattr(module, name, getattr(shared, name))
+        module.seed, module.setstate = shared.seed, shared.setstate
+        # No methods: copy.deepcopy copies the generator of a method, and of these it never did.
+        module.random = _named(lambda: random(shared), draw)
+        module.getrandbits = _named(lambda k: getrandbits(shared, k), draw_bits)
+        for function in (module.random, module.getrandbits):
+            function.__module__, function.__qualname__ = module.__name__, function.__name__
         if not is_older:
             self.note(shared, False)
 
@@ -276,6 +278,15 @@ class _Guard:
             self.note(random._inst, False)
 
 
+def _named(function: Any, original: Any) -> Any:
+    """Gives a function the name of the one that it calls, under which it is documented and saved."""
+    function.__doc__, function.__name__ = original.__doc__, original.__name__
+    function.__qualname__ = getattr(original, "__qualname__", original.__name__)
+    function.__module__ = getattr(original, "__module__", None)
+    function.__wrapped__ = original
+    return function
+
+
 def _fresh() -> int:
     """256 bits from the engine."""
     return int.from_bytes(token_bytes(32), "little")
@@ -336,40 +347,47 @@ class _Finder:
 
     _WATCHED = ("random", "numpy.random", "ssl", "uuid")
 
-    def __init__(self) -> None:
-        self.is_searching = False
-
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name not in self._WATCHED or self.is_searching:
+        if name not in self._WATCHED:
             return None
-        from importlib.util import find_spec
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = find and find(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module"):
+                    spec.loader = _Loader(name, spec.loader)
+                return spec
+        return None
 
-        self.is_searching = True
-        try:
-            spec = find_spec(name)
-        finally:
-            self.is_searching = False
-        if spec is None or spec.loader is None:
-            return None
-        loader, execute = spec.loader, spec.loader.exec_module
 
-        def watched(module: Any) -> None:
-            execute(module)
-            _watch(name, module, is_older=False)
+class _Loader:
+    """Loads a module as its own loader does, which may serve others too, and has the guard watch it."""
 
-        loader.exec_module = watched  # type: ignore[method-assign]
-        return spec
+    def __init__(self, name: str, loader: Any) -> None:
+        self.name = name
+        self.loader = loader
+
+    def create_module(self, spec: Any) -> Any:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        _watch(self.name, module, is_older=False)
 
 
 def _watch(name: str, module: Any, is_older: bool) -> None:
-    if name == "random":
-        _guard.watch_random(module, is_older)
-    elif name == "ssl":
-        _guard.watch_ssl(module)
-    elif name == "uuid":
-        _guard.watch_uuid(module)
-    elif not is_older:
-        _guard.watch_numpy(module)
+    try:
+        if name == "random":
+            _guard.watch_random(module, is_older)
+        elif name == "ssl":
+            _guard.watch_ssl(module)
+        elif name == "uuid":
+            _guard.watch_uuid(module)
+        elif not is_older:
+            _guard.watch_numpy(module)
+    except Exception as error:  # The program's import must not fail for it.
+        print(f"wellspring.clone_guard does not know this {name}: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 _guard = _Guard()
