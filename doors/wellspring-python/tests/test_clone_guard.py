@@ -321,6 +321,30 @@ def test_no_thread_draws_from_the_old_state_after_a_change(tmp_path: Path) -> No
     assert run(THREADS, page(tmp_path)) == [[0, 8, False, 1]]
 
 
+FORKING = """
+import json, os, struct, sys
+import wellspring.clone_guard as guard
+path = sys.argv[1]
+guard.install(path)
+import random
+children = []
+def forks():
+    children.append(os.fork())
+    if children[-1] == 0:
+        random.random()
+        os._exit(len(children))
+guard.register(forks)
+with open(path, "r+b", buffering=0) as file:
+    os.pwrite(file.fileno(), struct.pack("<Q", 99), 104)
+random.random()
+print(json.dumps([len(children), os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]), guard.status()["notices"]]))
+"""
+
+
+def test_a_child_of_the_healing_goes_on_with_it_and_heals_no_second_time(tmp_path: Path) -> None:
+    assert run(FORKING, page(tmp_path)) == [[1, 1, 1]]
+
+
 # What the guard must leave as it is: a program in an environment for which it was installed.
 HARMLESS = {
     "fork": "import os; os.waitpid(os.fork() or os._exit(0), 0)",

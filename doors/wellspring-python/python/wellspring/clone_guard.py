@@ -272,7 +272,10 @@ class _Guard:
             seed(generator, _fresh())
 
     def after_fork(self) -> None:
-        self.lock, self.healer = RLock(), 0
+        self.lock = RLock()
+        # Another thread that healed is not in the child, which heals at its next draw. This one goes on with it.
+        if self.healer != get_ident():
+            self.healer = 0
         # Python has reseeded its shared generator in the child.
         if (random := sys.modules.get("random")) is not None:
             self.note(random._inst, False)

@@ -92,8 +92,17 @@ final class LibraryFile {
             }
             System.load(file.toString());
         } finally {
-            Files.deleteIfExists(file);
-            Files.delete(folder);
+            remove(file);
+            remove(folder);
+        }
+    }
+
+    /** A file system of the network keeps a file that is in use, and its folder: the library serves all the same. */
+    private static void remove(Path path) {
+        try {
+            Files.deleteIfExists(path);
+        } catch (IOException left) {
+            // Nobody else can enter the folder.
         }
     }
 

@@ -87,7 +87,7 @@ public final class WellspringProvider extends Provider {
 
     /**
      * Hashes data into the generator's pools, without credit: data of an attacker does no harm. It takes effect with a later
-     * reseed. The call never waits: data is dropped if 64 events of at most 4 KiB wait for the pools.
+     * reseed. The call never waits: data is dropped if 64 calls wait for the pools.
      *
      * @param data what is mixed in; it stays as it is
      */
