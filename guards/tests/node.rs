@@ -104,7 +104,7 @@ console.log(guard.status().notices);
     assert_eq!(lines(node(&page()).args(["-e", script])), [1]);
 }
 
-/// What a program may do to itself, and still ends as without the guard.
+/// The acts of a program on itself, after which it ends as without the guard.
 const PROGRAMS: [(&str, &str); 10] = [
     ("has no name", "process.argv[1] = '-'; guard.heal()"),
     (
@@ -147,7 +147,8 @@ fn nothing_that_a_program_does_to_itself_lets_the_guard_end_it() {
     for (name, act) in PROGRAMS {
         let script = format!(
             "const fs = require('fs'); const kept = []; const guard = require(process.env.GUARD); {act}; \
-             let left = 20; const timer = setInterval(() => {{ Math.random(); if (--left === 0) {{ clearInterval(timer); process.exitCode = 7; }} }}, 5);"
+             let left = 20; const timer = setInterval(() => {{ Math.random(); \
+             if (--left === 0) {{ clearInterval(timer); process.exitCode = 7; }} }}, 5);"
         );
         let mut command = node(&page());
         command.current_dir(scratch("node"));

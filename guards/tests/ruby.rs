@@ -96,19 +96,19 @@ puts [GUARD.status[:page], seen.reject { |_, value| value == [1, 0] }, left, rea
 const PROGRAMS: [(&str, &str); 6] = [
     (
         "ractors",
-        "p Ractor.new { [Random.new(5).rand, srand(3) && rand, [1, 2, 3].shuffle(random: Random.new(1)), Kernel.rand.class] }.take",
+        "p Ractor.new { [Random.new(5).rand, srand(3) && rand, [1, 2].shuffle.class, Kernel.rand.class] }.take",
     ),
     (
         "trap",
-        "trap('USR1') { p rand.class, [1].sample }; Process.kill('USR1', $$); sleep 0.01 until $stdout.sync = true",
+        "done = false; trap('USR1') { p rand.class; done = true }; Process.kill('USR1', $$); sleep 0.01 until done",
     ),
     (
         "keywords",
-        "srand(7); p [1, 2, 3].shuffle(random: Random.new(2)), [1, 2].sample(random: Random.new(2)), rand(5), Random.rand(1.5..2.5)",
+        "srand(7); r = Random.new(2); p [1, 2, 3].shuffle(random: r), [1, 2].sample(random: r), rand(1.5..2.5)",
     ),
     (
         "errors",
-        "begin; [].sample(-1); rescue ArgumentError => e; p e.message; end; begin; self.dup.rand; rescue NoMethodError => e; p e.class; end",
+        "p(begin; [].sample(-1); rescue ArgumentError => e; e.message; end)",
     ),
     (
         "hidden",

@@ -352,13 +352,33 @@ HARMLESS = {
     "interpreter": "import _testcapi; assert _testcapi.run_in_subinterp('import random; random.random()') == 0",
     "closed descriptors": "import os; os.closerange(3, 100); import random; random.random()",
     "chroot": "import os, random, tempfile; os.chroot(tempfile.mkdtemp()); random.random()",
-    "saved": "import copy, pickle, random; r = random.Random(5); assert copy.copy(pickle.loads(pickle.dumps(r))).random() == r.random()",
+    "saved": """
+import copy, pickle, random
+generator = random.Random(5)
+assert copy.copy(pickle.loads(pickle.dumps(generator))).random() == generator.random()
+""",
     "subclass": "import random\nclass R(random.Random):\n def random(self): return 0.5\nassert R().uniform(0, 2) == 1",
-    "copies": "import copy, random; f = copy.deepcopy([random.random, random.getrandbits]); random.seed(3); a = f[0](); random.seed(3); assert random.random() == a",
+    "copies": """
+import copy, random
+[draw] = copy.deepcopy([random.random])
+random.seed(3)
+number = draw()
+random.seed(3)
+assert random.random() == number
+""",
     "signatures": "import inspect, ssl; assert 'server_hostname' in inspect.signature(ssl.SSLContext.wrap_bio).parameters",
-    "reload": "import importlib, random; importlib.reload(random).random(); assert type(random.__loader__).__name__ != '_Loader'; assert random.__spec__.loader is random.__loader__",
+    "reload": """
+import importlib, random
+importlib.reload(random).random()
+assert random.__spec__.loader is random.__loader__ and type(random.__loader__).__name__ != "_Loader"
+""",
     "source": "import inspect, random; assert 'class Random' in inspect.getsource(random)",
-    "threads": "import threading\nt = [threading.Thread(target=__import__, args=[n]) for n in ('random', 'ssl', 'uuid')]\n[x.start() for x in t]\n[x.join() for x in t]",
+    "threads": """
+import threading
+threads = [threading.Thread(target=__import__, args=[name]) for name in ("random", "ssl", "uuid")]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+""",
     "zip": """
 import importlib.util, os, sys, tempfile, zipfile
 folder = tempfile.mkdtemp()

@@ -44,7 +44,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * A thread compares the number of the generation page (docs/generation-page.md of the project) every 10 ms. After a change
  * these get new state: every {@code Random} and {@code SplittableRandom} without a seed, {@code ThreadLocalRandom} of every
  * thread, the generators of {@code jdk.random} without a seed, and every {@code SecureRandom}. One of the provider
- * {@code Wellspring} needs no seed and loses the waiting number of {@code nextGaussian} alone. So {@code Math.random}, {@code Collections.shuffle} and {@code UUID.randomUUID} too.
+ * {@code Wellspring} needs no seed and loses the waiting number of {@code nextGaussian} alone. So do {@code Math.random},
+ * {@code Collections.shuffle} and {@code UUID.randomUUID}.
  *
  * <p>A generator with a seed keeps its sequence: the agent notes where a constructor had none, and calls of {@code setSeed}. No
  * method that draws is changed. It knows the class files of Java 17 to 23.

@@ -28,7 +28,7 @@ final class LibraryFile {
     /** The system property with the path of a library to load in place of the one in the jar. */
     private static final String PROPERTY = "wellspring.library";
 
-    /** Bytes of a name that nobody guesses: other users can make folders beside ours, and would take the names before. */
+    /** Bytes of a name that cannot be guessed: other users can make folders beside ours, and would take the names before. */
     private static final int NAME_BYTES = 16;
 
     private static final int TRIES = 100;
@@ -102,7 +102,7 @@ final class LibraryFile {
         try {
             Files.deleteIfExists(path);
         } catch (IOException left) {
-            // Nobody else can enter the folder.
+            // No other user can enter the folder.
         }
     }
 

@@ -46,24 +46,6 @@ public final class WellspringProvider extends Provider {
     }
 
     /**
-     * Calls {@link #install} before the program's {@code main}: {@code java -javaagent:wellspring-java.jar}. If the native library
-     * cannot be loaded, a line on the standard error stream says why, and the program draws from the JDK's own generator.
-     *
-     * @param words what follows the name of the jar: after {@code =required} the program does not start then
-     * @throws ProviderException after {@code =required}
-     */
-    public static void premain(String words) {
-        try {
-            install();
-        } catch (ProviderException | LinkageError error) {
-            if ("required".equals(words)) {
-                throw error;
-            }
-            System.err.println(error.getMessage() + "; the JDK's own generator serves");
-        }
-    }
-
-    /**
      * Separates this process from all copies of it and of its machine. Call it first after a restored snapshot or checkpoint,
      * such as in {@code afterRestore} of CRaC. With a generation page the generator does so by itself.
      *
@@ -98,8 +80,8 @@ public final class WellspringProvider extends Provider {
 
     /**
      * Prepares this process for a sandbox that forbids system calls. Afterwards no read of the generator makes one, and reseeds
-     * draw on the processor's instructions alone. There is no way back. Call it before the filter is installed, and on each native
-     * thread that will read. The JVM itself goes on making system calls.
+     * draw on the processor's instructions alone. There is no way back. Call it before the filter is installed, and on each
+     * native thread that will read. The JVM itself goes on making system calls.
      *
      * @throws ProviderException if the generator is not seeded yet; nothing is changed then
      */

@@ -156,7 +156,7 @@ class InstallTest {
             command.command().addAll(0, withoutExecution(folder));
             if (word.isEmpty()) {
                 String output = Program.succeeds(command);
-                String line = "wellspring: the native library cannot be loaded: [^\n]*; the JDK's own generator serves\n";
+                String line = "wellspring: the provider cannot be installed: [^\n]*; the JDK's own generator serves\n";
                 assertTrue(output.matches(line + "NativePRNG SUN [-0-9a-f]{36}\n"), output);
             } else {
                 Process process = command.redirectErrorStream(true).start();
@@ -165,6 +165,24 @@ class InstallTest {
                 assertTrue(output.contains("the native library cannot be loaded: "), output);
             }
         }
+    }
+
+    @Test
+    void theAgentCanBeLoadedByJava8AndSaysThatTheProviderCannot(@TempDir Path folder) throws Exception {
+        Path jar = Files.copy(Path.of(Program.JAR), folder.resolve("changed.jar"));
+        try (var inside = FileSystems.newFileSystem(jar, (ClassLoader) null)) {
+            byte[] agent = Files.readAllBytes(inside.getPath("wellspring/jca/Agent.class"));
+            assertEquals(52, agent[7], "the version of the class file");
+            // To this JVM the provider is of a later Java, as it is to Java 8.
+            Path provider = inside.getPath("wellspring/jca/WellspringProvider.class");
+            byte[] changed = Files.readAllBytes(provider);
+            changed[7] = 127;
+            Files.write(provider, changed);
+        }
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        String output = Program.succeeds(new ProcessBuilder(java, "-javaagent:" + jar, "-version"));
+        assertEquals(1, output.lines().filter(line -> line.contains("wellspring")).count(), output);
+        assertTrue(output.matches("(?s)(.*\n)?wellspring: the provider cannot be installed: .*"), output);
     }
 
     @Test
