@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -123,13 +124,18 @@ pub(crate) fn fill_in_pieces<T: Send>(
         }
     };
     thread::scope(|scope| {
-        for _ in 0..helpers {
+        let start = |_| {
             let thread = thread::Builder::new().name("wellspring-array".into());
-            if thread.spawn_scoped(scope, work).is_err() {
-                break;
+            thread.spawn_scoped(scope, work).ok()
+        };
+        let started: Vec<_> = (0..helpers).map_while(start).collect();
+        work();
+        // The scope waits for the work alone. A thread that is still ending is a thread to fork and unshare.
+        for thread in started {
+            if let Err(panic) = thread.join() {
+                resume_unwind(panic);
             }
         }
-        work();
     });
 }
 
