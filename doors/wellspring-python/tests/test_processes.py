@@ -124,6 +124,15 @@ def test_no_method_of_a_generator_over_the_engine_gives_a_child_what_it_gives_it
         assert in_child(draw) != draw()
 
 
+def test_the_number_that_numpys_random_state_keeps_is_the_one_that_the_documentation_names():
+    legacy = np.random.RandomState(wr.Engine())
+    legacy.standard_normal()
+    draw = lambda: legacy.standard_normal(2).tobytes()
+    child, parent = in_child(draw), draw()
+    assert child[:8] == parent[:8] and child[8:] != parent[8:]
+    assert in_child(lambda: legacy.random_sample(2).tobytes()) != legacy.random_sample(2).tobytes()
+
+
 def test_streams_repeat_in_a_child_as_those_of_numpy_do():
     bit_generator = wr.ChaCha8(5)
     bit_generator.random_raw(3)

@@ -111,6 +111,7 @@ class _Guard:
         self.functions: list[Callable[[], object]] = []
         self.reseed_random: Callable[[Any, int], None] | None = None
         self.is_numpy_seeded = True
+        self.numpy_generator: Any = None
 
     # -- which generators have no seed, and when they draw
 
@@ -191,7 +192,8 @@ class _Guard:
         for where in (module, module.mtrand):
             where.seed, where.set_state = noted_seed, noted_set_state
         # Each draw of the global generator, by whatever name, takes the lock of its bit generator.
-        module.set_bit_generator(_watched_numpy(module.MT19937)())
+        self.numpy_generator = _watched_numpy(module.MT19937)()
+        module.set_bit_generator(self.numpy_generator)
         self.is_numpy_seeded = False
 
     def watch_ssl(self, module: Any) -> None:
@@ -242,9 +244,11 @@ class _Guard:
             actions += [(self.reseed, one) for one in generators if one is not None]
             actions += [(self.reseed, one) for one in self.registered]
             actions += [(function, None) for function in self.functions]
-        numpy_random = sys.modules.get("numpy.random")
-        if numpy_random is not None and not self.is_numpy_seeded:
-            actions.append((_reseed_legacy, numpy_random.mtrand._rand))
+        if self.numpy_generator is not None and not self.is_numpy_seeded:
+            shared = sys.modules["numpy.random.mtrand"]._rand
+            # The program may have put another one in its place.
+            if shared._bit_generator is self.numpy_generator:
+                actions.append((_reseed_legacy, shared))
         if (uuid := sys.modules.get("uuid")) is not None:
             actions.append((_heal_uuid, uuid))
         if (ssl := sys.modules.get("ssl")) is not None:
@@ -259,6 +263,9 @@ class _Guard:
 
     def reseed(self, generator: Any) -> None:
         """Gives a generator of the standard library or of NumPy new state, in place."""
+        bit_generators = sys.modules.get("wellspring.random._bit_generators")
+        if bit_generators is not None and isinstance(generator, bit_generators.Engine):
+            return
         if hasattr(generator, "bit_generator"):
             self.reseed(generator.bit_generator)
         elif hasattr(generator, "_bit_generator"):
@@ -424,7 +431,8 @@ def register(generator: Any) -> None:
 
     Raises `TypeError` for anything else.
     """
-    has_state = any(hasattr(generator, name) for name in ("bit_generator", "_bit_generator", "state", "setstate"))
+    kind = type(generator)
+    has_state = any(hasattr(kind, name) for name in ("bit_generator", "_bit_generator", "state", "setstate"))
     with _guard.lock:
         if has_state:
             _guard.registered.append(generator)
