@@ -3,8 +3,8 @@ package wellspring.jca;
 import java.lang.reflect.InvocationTargetException;
 
 /**
- * Installs the provider before the program's {@code main}: {@code java -javaagent:wellspring-java.jar}. Where the provider cannot be
- * loaded, one line on the standard error stream says why, and the program draws from the JDK's own generator. After
+ * Installs the provider before the program's {@code main}: {@code java -javaagent:wellspring-java.jar}. Where the provider cannot
+ * be loaded, one line on the standard error stream says why, and the program draws from the JDK's own generator. After
  * {@code -javaagent:wellspring-java.jar=required} the program does not start then.
  *
  * <p>Compiled for Java 8, whose JVM cannot read the other classes and would end at an agent that it cannot load.
