@@ -52,11 +52,8 @@ module Wellspring
           number = @page.get_value(:u64, COUNTER)
           return false if number == @handled
 
-          begin
-            heal
-          ensure
-            @handled = number
-          end
+          heal
+          @handled = number
         end
         true
       rescue ThreadError

@@ -138,6 +138,28 @@ fn a_program_prints_what_it_prints_without_the_guard() {
 }
 
 #[test]
+fn a_healing_that_is_interrupted_is_made_again() {
+    if !is_there() {
+        return;
+    }
+    let script = "
+require 'json'
+left = 1
+Wellspring::CloneGuard.register { raise Interrupt if (left -= 1) >= 0 }
+File.open(ENV['WELLSPRING_PAGE'], 'r+b') { |file| file.pwrite([99].pack('Q<'), 104) }
+begin
+  rand
+rescue Interrupt
+  rand
+end
+rand
+puts [left, Wellspring::CloneGuard.status[:notices]].to_json
+";
+    let seen = lines(with_guard(&page()).args(["-e", script]));
+    assert_eq!(seen, [serde_json::json!([-1, 1])]);
+}
+
+#[test]
 fn a_ruby_without_memory_maps_is_told_in_one_line() {
     if !is_there() {
         return;

@@ -342,6 +342,35 @@ def test_a_bit_generator_that_the_program_gives_to_numpy_is_left_alone(tmp_path:
     assert run(REPLACED, page(tmp_path), errors="") == [[True, False]]
 
 
+ENDED = """
+import json, os, struct, sys
+import wellspring.clone_guard as guard
+path = sys.argv[1]
+guard.install(path)
+import random
+class Panic(BaseException):
+    "As that of a native half: no Exception."
+raised = [KeyboardInterrupt(), Panic("one\\nof them")]
+def ends():
+    if raised:
+        raise raised.pop(0)
+guard.register(ends)
+with open(path, "r+b", buffering=0) as file:
+    os.pwrite(file.fileno(), struct.pack("<Q", 99), 104)
+try:
+    random.random()
+except KeyboardInterrupt:
+    random.random()
+random.random()
+print(json.dumps([len(raised), guard.status()["notices"]]))
+"""
+
+
+def test_a_healing_that_the_user_interrupts_is_made_again_and_no_other_error_comes_out_of_a_draw(tmp_path: Path) -> None:
+    line = "wellspring.clone_guard: Panic: one of them\n"
+    assert run(ENDED, page(tmp_path), errors=line) == [[0, 1]]
+
+
 FORKING = """
 import json, os, struct, sys
 import wellspring.clone_guard as guard

@@ -228,8 +228,9 @@ class _Guard:
             self.healer = get_ident()
             try:
                 self.heal()
+                self.handled = number
             finally:
-                self.healer, self.handled = 0, number
+                self.healer = 0
             return True
 
     def heal(self) -> None:
@@ -256,8 +257,10 @@ class _Guard:
         for action, argument in actions:
             try:
                 action() if argument is None else action(argument)
-            except Exception as error:  # One generator must not keep the others as they were, nor end the program.
-                print(f"wellspring.clone_guard: {type(error).__name__}: {error}", file=sys.stderr)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # One generator must not keep the others as they were, nor end the program.
+                _say(f"{type(error).__name__}: {error}")
         self.notices += 1
         self.last_ms = 1e3 * (perf_counter() - began)
 
@@ -286,6 +289,14 @@ class _Guard:
         # Python has reseeded its shared generator in the child.
         if (random := sys.modules.get("random")) is not None:
             self.note(random._inst, False)
+
+
+def _say(text: str) -> None:
+    """One line. A program may have no stream for errors."""
+    try:
+        print("wellspring.clone_guard:", *text.split(), file=sys.stderr)
+    except (OSError, ValueError):
+        pass
 
 
 def _named(function: Any, original: Any) -> Any:
@@ -397,7 +408,7 @@ def _watch(name: str, module: Any, is_older: bool) -> None:
         elif not is_older:
             _guard.watch_numpy(module)
     except Exception as error:  # The program's import must not fail for it.
-        print(f"wellspring.clone_guard does not know this {name}: {type(error).__name__}: {error}", file=sys.stderr)
+        _say(f"this {name} is not known: {type(error).__name__}: {error}")
 
 
 _guard = _Guard()
