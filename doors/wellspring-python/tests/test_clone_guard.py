@@ -506,6 +506,9 @@ def test_a_native_half_that_cannot_be_loaded_is_one_line_of_warning(environment:
         result = subprocess.run([environment, "-c", "print(1)"], capture_output=True, text=True, timeout=120)
         assert (result.returncode, result.stdout) == (0, "1\n")
         assert result.stderr.startswith("wellspring.clone_guard steps aside: ") and result.stderr.count("\n") == 1
+        # Without a stream for errors the line must not go to that of the program's output.
+        shell = ["sh", "-c", 'exec "$0" "$@" 2>&-', environment, "-c", "print(1)"]
+        assert subprocess.run(shell, capture_output=True, text=True, timeout=120).stdout == "1\n"
     finally:
         native.write_bytes(library)
 

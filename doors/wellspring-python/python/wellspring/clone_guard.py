@@ -49,7 +49,7 @@ except ModuleNotFoundError:
  pass
 except ImportError as error:
  sys.modules["wellspring.clone_guard"] = None
- print("wellspring.clone_guard steps aside:", error, file=sys.stderr)
+ sys.stderr and print("wellspring.clone_guard steps aside:", error, file=sys.stderr)
 else:
  install()"""
 
@@ -294,7 +294,8 @@ class _Guard:
 def _say(text: str) -> None:
     """One line. A program may have no stream for errors."""
     try:
-        print("wellspring.clone_guard:", *text.split(), file=sys.stderr)
+        if sys.stderr is not None:
+            print("wellspring.clone_guard:", *text.split(), file=sys.stderr)
     except (OSError, ValueError):
         pass
 
