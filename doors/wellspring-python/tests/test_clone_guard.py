@@ -371,6 +371,21 @@ def test_a_healing_that_the_user_interrupts_is_made_again_and_no_other_error_com
     assert run(ENDED, page(tmp_path), errors=line) == [[0, 1]]
 
 
+WITHOUT_CTYPES = """
+import json, sys
+import wellspring.clone_guard as guard
+sys.modules["_ctypes"] = None
+guard._start(sys.argv[1])
+import random
+print(json.dumps([random.random() < 1, guard.status()["page"]]))
+"""
+
+
+def test_a_python_without_ctypes_is_told_in_one_line(tmp_path: Path) -> None:
+    line = "wellspring.clone_guard: steps aside: import of _ctypes halted; None in sys.modules\n"
+    assert run(WITHOUT_CTYPES, page(tmp_path), errors=line) == [[True, False]]
+
+
 FORKING = """
 import json, os, struct, sys
 import wellspring.clone_guard as guard

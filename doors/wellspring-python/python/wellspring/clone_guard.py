@@ -44,14 +44,14 @@ _PTH = "wellspring_clone_guard.pth"
 # One line, as a .pth file needs it. It may survive the package: then it does nothing. `site` reads it twice in a virtual
 # environment, and the second try must not say the same again.
 _PTH_PROGRAM = """try:
- from wellspring.clone_guard import install
+ from wellspring.clone_guard import _start
 except ModuleNotFoundError:
  pass
 except ImportError as error:
  sys.modules["wellspring.clone_guard"] = None
  sys.stderr and print("wellspring.clone_guard steps aside:", error, file=sys.stderr)
 else:
- install()"""
+ _start()"""
 
 
 def _map(path: str) -> tuple[int, Any] | None:
@@ -85,7 +85,7 @@ def _map(path: str) -> tuple[int, Any] | None:
         # A replaced page stays mapped: another thread may be reading it.
         number = (ctypes.c_char * 8).from_address(address + _COUNTER)
         return status.st_ino, memoryview(number).cast("B").cast("Q")
-    except (OSError, ImportError):
+    except OSError:
         return None
     finally:
         os.close(file)
@@ -432,6 +432,14 @@ def install(page: str = DEFAULT_PAGE) -> None:
             _watch(name, module, is_older=True)
     sys.meta_path.insert(0, _Finder())
     os.register_at_fork(after_in_child=_guard.after_fork)
+
+
+def _start(page: str = DEFAULT_PAGE) -> None:
+    """Installs the guard in a program that did not ask for it, such as one of a Python that was built without ctypes."""
+    try:
+        install(page)
+    except Exception as error:
+        _say(f"steps aside: {error}")
 
 
 def register(generator: Any) -> None:
