@@ -4,8 +4,10 @@
 //     node --require /usr/local/lib/wellspring/guards/clone_guard.js program.js
 //     NODE_OPTIONS='--require /usr/local/lib/wellspring/guards/clone_guard.js'      for every program, and its workers
 //
-// A timer compares the number of the generation page (docs/generation-page.md of the project) every 10 ms: a Node program
-// can neither map a file nor wait for a futex. After a change, in this order:
+// A Node program can neither map a file nor wait for a futex. So the guard reads the number of the generation page
+// (docs/generation-page.md of the project): at a `Math.random`, at most once in a millisecond, and by a timer every 10 ms for
+// what has no draw that could be watched. A look opens the page, reads it and closes it: no descriptor stays open, and
+// whatever fails counts as no page. The timer does not keep a program alive. After a change, in this order:
 //
 // - OpenSSL takes 256 bits from wellspring, by libwellspring-preload.so one folder above this file: `crypto`, TLS, keys;
 // - what `crypto` has ready, 128 identifiers for `randomUUID` and 1024 numbers for `randomInt`, is drawn and thrown away;
@@ -26,47 +28,49 @@ const LIBRARY = process.env.WELLSPRING_PRELOAD ?? path.join(__dirname, '..', 'li
 const PAGE_BYTES = 4096;
 const COUNTER = 104;
 const LOOK_MS = 10;
-// A page may appear or be replaced: the path is looked at once in so many looks.
-const LOOKS_TO_OPEN = 100;
+// Where there is no page, the timer looks for one once in so many looks.
+const LOOKS_WITHOUT_PAGE = 100;
 // Numbers that `Math.random` has ready after a notice.
 const POOL = 1024;
 
-// The page: an open file that this process may believe.
-let file;
-let inode = 0;
-let hadPage = false;
+// The program may replace these later, as tests do.
+const { closeSync, constants, fstatSync, openSync, readSync, statSync, writeSync } = fs;
+const { now } = Date;
+
+let hasPage = false;
 let looks = 0;
-const number = new BigUint64Array(1);
 let handled = 0n;
 
-function openPage() {
-  let opened;
+function say(text) {
   try {
-    if (inode !== 0 && fs.statSync(PAGE).ino === inode) return;
-    opened = fs.openSync(PAGE, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
-    const status = fs.fstatSync(opened);
-    const head = Buffer.alloc(32);
-    const isSafe = [0, process.geteuid()].includes(status.uid) && (status.mode & 0o022) === 0;
-    const isPage = status.isFile() && status.size === PAGE_BYTES && fs.readSync(opened, head, 0, 32, 0) === 32
-      && head.toString('latin1', 0, 4) === 'VCLK' && head.readUInt32LE(4) >= COUNTER + 8 && head.readUInt16LE(8) === 1
-      && (head[25] & 1) === 1;
-    if (isSafe && isPage) {
-      if (file !== undefined) fs.closeSync(file);
-      [file, inode, opened] = [opened, status.ino, undefined];
-      // The state of this process is older than a page that came later.
-      if (!hadPage && looks === 0) handled = readNumber();
-      hadPage = true;
-    }
+    writeSync(2, `wellspring clone_guard.js: ${text}\n`);
   } catch {
-    // No page.
-  } finally {
-    if (opened !== undefined) fs.closeSync(opened);
+    // The program has closed it.
   }
 }
 
+// Returns the number of the page, if this process may believe its file.
 function readNumber() {
-  fs.readSync(file, number, 0, 8, COUNTER);
-  return number[0];
+  let file;
+  try {
+    if (statSync(PAGE, { throwIfNoEntry: false }) === undefined) return undefined;
+    file = openSync(PAGE, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const status = fstatSync(file);
+    const head = Buffer.alloc(COUNTER + 8);
+    const isSafe = [0, process.geteuid()].includes(status.uid) && (status.mode & 0o022) === 0;
+    const isPage = status.isFile() && status.size === PAGE_BYTES && readSync(file, head, 0, head.length, 0) === head.length
+      && head.toString('latin1', 0, 4) === 'VCLK' && head.readUInt32LE(4) >= COUNTER + 8 && head.readUInt16LE(8) === 1
+      && (head[25] & 1) === 1;
+    return isSafe && isPage ? head.readBigUInt64LE(COUNTER) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    try {
+      if (file !== undefined) closeSync(file);
+    } catch {
+      // Another thread of the program closed it.
+    }
+  }
 }
 
 // Math.random: V8's own generator until a notice, a pool after it.
@@ -86,15 +90,36 @@ function pooled() {
 }
 
 let draw = native;
+let lastMs = 0;
 const hasSeed = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((word) => /--random[-_]seed/.test(word));
-if (!hasSeed) Math.random = { random() { return draw(); } }.random;
+const watched = {
+  random() {
+    if (hasPage) {
+      const ms = now();
+      if (ms !== lastMs) {
+        lastMs = ms;
+        check();
+      }
+    }
+    return draw();
+  },
+};
+try {
+  if (!hasSeed) Math.random = watched.random;
+} catch (error) {
+  say(`Math.random cannot be replaced, and repeats what a copy returns: ${error.message}`);
+}
 
 // The kernel's bytes, which vmgenid has changed; OpenSSL's; and the clocks, for copies whose kernel had no notice.
 function fresh() {
   const seed = Buffer.alloc(32);
-  const urandom = fs.openSync('/dev/urandom', 'r');
-  fs.readSync(urandom, seed, 0, 32, null);
-  fs.closeSync(urandom);
+  try {
+    const urandom = openSync('/dev/urandom', 'r');
+    readSync(urandom, seed, 0, 32, null);
+    closeSync(urandom);
+  } catch {
+    // No descriptor is left, or no /dev: the others remain.
+  }
   const clocks = `${process.hrtime.bigint()} ${Date.now()} ${performance.now()}`;
   return crypto.createHash('sha512').update(seed).update(crypto.randomBytes(32)).update(clocks).digest();
 }
@@ -141,9 +166,9 @@ const POOLED = /\/node_modules\/(nanoid|uuid)\//;
 const registered = [];
 
 async function drainImported() {
-  const from = createRequire(process.argv[1] ?? `${process.cwd()}/-`);
   for (const name of ['nanoid', 'uuid']) {
     try {
+      const from = createRequire(path.resolve(process.argv[1] ?? '-'));
       drainModule(await import(pathToFileURL(from.resolve(name))));
     } catch {
       // The program does not have it.
@@ -167,7 +192,7 @@ function heal() {
       action();
     } catch (error) {
       // One generator must not keep the others as they were.
-      process.emitWarning(error);
+      say(error?.message);
     }
   }
   state.notices += 1;
@@ -177,12 +202,21 @@ function heal() {
 
 // Looks for a change now, and heals. Returns whether there was one. Programs may call it after they resumed.
 function check() {
-  if (looks % LOOKS_TO_OPEN === 0) openPage();
+  const number = readNumber();
+  hasPage = number !== undefined;
+  // The state of this process is older than a page that came later.
+  if (looks === 0) handled = number ?? 0n;
   looks += 1;
-  if (file === undefined || readNumber() === handled) return false;
-  handled = number[0];
+  if (!hasPage || number === handled) return false;
+  handled = number;
   heal();
   return true;
+}
+
+let ticks = 0;
+function tick() {
+  ticks += 1;
+  if (hasPage || ticks % LOOKS_WITHOUT_PAGE === 0) check();
 }
 
 // A function that the program wants called at a notice, such as one that empties a pool of its own.
@@ -191,13 +225,13 @@ function register(action) {
   registered.push(action);
 }
 
-if (!state.openssl) process.emitWarning(`${LIBRARY} cannot be loaded: node:crypto will repeat what a copy returns`);
+if (!state.openssl) say(`${LIBRARY} cannot be loaded: node:crypto repeats what a copy returns`);
 check();
-setInterval(check, LOOK_MS).unref();
+setInterval(tick, LOOK_MS).unref();
 
 module.exports = {
   check,
   heal,
   register,
-  status: () => ({ page: file !== undefined, ...state }),
+  status: () => ({ page: hasPage, ...state }),
 };

@@ -3,14 +3,19 @@
 #     ruby -r/usr/local/lib/wellspring/guards/clone_guard.rb program.rb
 #     RUBYOPT=-r/usr/local/lib/wellspring/guards/clone_guard.rb                 for every program
 #
-# A thread compares the number of the generation page (docs/generation-page.md of the project) every 10 ms. After a change
-# these get new state:
+# Each draw compares the mapped number of the generation page (docs/generation-page.md of the project): no thread, no descriptor,
+# no system call. After a change these get new state, before the draw:
 #
 # - `rand`, `Random.rand`, `shuffle`, `sample`: the default generator, if the program has not called `srand`;
 # - every `Random.new` without a seed, with that of temporary names;
 # - OpenSSL's generator, by `OpenSSL::Random.random_add`, if openssl is loaded.
 #
 # A generator with a seed keeps its sequence. `SecureRandom` and `Random.urandom` are the kernel's.
+unless defined?(IO::Buffer) && IO::Buffer.method_defined?(:get_value)
+  warn "wellspring clone_guard.rb steps aside: it needs IO::Buffer of Ruby 3.1, and this is #{RUBY_ENGINE} #{RUBY_VERSION}"
+  return
+end
+
 require 'digest'
 
 module Wellspring
@@ -19,31 +24,41 @@ module Wellspring
     PAGE = ENV.fetch('WELLSPRING_PAGE', '/run/wellspring/generation')
     PAGE_BYTES = 4096
     COUNTER = 104
-    LOOK_S = 0.01
-    # A page may appear or be replaced: the path is looked at once in so many looks.
-    LOOKS_TO_OPEN = 100
+    # The others have default generators that cannot be reached, and may not see what is below.
+    MAIN = Ractor.current
 
     @lock = Mutex.new
     @unseeded = ObjectSpace::WeakMap.new
     @functions = []
     @has_default_seed = false
     @handled = 0
-    @looks = 0
     @notices = 0
     @last_ms = 0.0
 
     class << self
-      # Looks for a change now, and heals. Returns whether there was one.
+      # Looks for a change now, also of a page that appeared or was replaced, and heals. Returns whether there was one.
       def check
-        @lock.synchronize do
-          open_page if (@looks % LOOKS_TO_OPEN).zero?
-          @looks += 1
-          return false if @file.nil? || (number = read_number) == @handled
+        open_page
+        look
+      end
 
+      # What each draw calls. Returns whether there was a change.
+      def look
+        return false unless Ractor.current.equal?(MAIN)
+        return false if @page.nil? || @page.get_value(:u64, COUNTER) == @handled
+
+        # Other threads that draw wait here.
+        @lock.synchronize do
+          number = @page.get_value(:u64, COUNTER)
+          return false if number == @handled
+
+          heal
           @handled = number
         end
-        heal
         true
+      rescue ThreadError
+        # A draw of the healing itself, or of a signal handler, which may not wait.
+        false
       end
 
       # Gives all that has no seed new state.
@@ -55,7 +70,7 @@ module Wellspring
         (actions + @functions).each do |action|
           action.call
         rescue StandardError => error # One generator must not keep the others as they were.
-          warn error.full_message
+          warn "wellspring clone_guard.rb: #{error.message}"
         end
         @last_ms = now_ms - began
         @notices += 1
@@ -67,27 +82,17 @@ module Wellspring
       end
 
       def status
-        { page: !@file.nil?, notices: @notices, last_ms: @last_ms }
+        { page: !@page.nil?, notices: @notices, last_ms: @last_ms }
       end
 
       def note(generator, has_seed)
+        return unless Ractor.current.equal?(MAIN)
+
         @unseeded[generator] = !has_seed if !has_seed || @unseeded.key?(generator)
       end
 
       def note_default(has_seed)
-        @has_default_seed = has_seed
-      end
-
-      def start
-        @thread = Thread.new do
-          # Loads the hash, which a notice must not wait for.
-          fresh
-          loop do
-            check
-            sleep LOOK_S
-          end
-        end
-        @thread.name = 'clone-guard'
+        @has_default_seed = has_seed if Ractor.current.equal?(MAIN)
       end
 
       private
@@ -102,28 +107,33 @@ module Wellspring
         Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_millisecond)
       end
 
-      def read_number
-        @file.pread(8, COUNTER).unpack1('Q<')
-      end
-
-      # Keeps the file if this process may believe it.
+      # Maps the page if this process may believe its file.
       def open_page
         return if @inode && File.stat(PAGE).ino == @inode
 
-        file = File.open(PAGE, File::RDONLY | File::NOFOLLOW | File::NONBLOCK)
-        status = file.stat
-        is_safe = [0, Process.euid].include?(status.uid) && (status.mode & 0o022).zero?
-        return file.close unless is_safe && status.file? && status.size == PAGE_BYTES
+        File.open(PAGE, File::RDONLY | File::NOFOLLOW | File::NONBLOCK) do |file|
+          status = file.stat
+          is_safe = [0, Process.euid].include?(status.uid) && (status.mode & 0o022).zero?
+          next unless is_safe && status.file? && status.size == PAGE_BYTES
 
-        magic, size, version, flags = file.pread(32, 0).unpack('a4L<S<x14Q<')
-        return file.close unless magic == 'VCLK' && size >= COUNTER + 8 && version == 1 && flags[8] == 1
+          magic, size, version, flags = file.pread(32, 0).unpack('a4L<S<x14Q<')
+          next unless magic == 'VCLK' && size >= COUNTER + 8 && version == 1 && flags[8] == 1
 
-        @file&.close
-        @file, @inode = file, status.ino
-        # The state of this process is older than a page that came later.
-        @handled = read_number if @looks.zero?
+          page = map(file)
+          # The state of this process is older than a page that came later.
+          @handled = page.get_value(:u64, COUNTER) if @inode.nil?
+          @page, @inode = page, status.ino
+        end
       rescue SystemCallError
         nil
+      end
+
+      # Ruby says that the class may change.
+      def map(file)
+        is_told, Warning[:experimental] = Warning[:experimental], false
+        IO::Buffer.map(file, PAGE_BYTES, 0, IO::Buffer::READONLY)
+      ensure
+        Warning[:experimental] = is_told
       end
     end
 
@@ -153,23 +163,26 @@ module Wellspring
       private :srand
     end
 
-    # Threads end at a fork.
-    module NotedFork
-      def _fork
-        child = super
-        CloneGuard.start if child.zero?
-        child
-      end
+    # Has methods compare the page first.
+    def self.watch(owner, names, parameters: '*', visibility: :public)
+      owner.prepend(Module.new do
+        names.each do |name|
+          module_eval "#{visibility} def #{name}(#{parameters}) = (::Wellspring::CloneGuard.look; super)", __FILE__, __LINE__
+        end
+      end)
     end
 
     Random.prepend(NotedRandom)
     Random.singleton_class.prepend(NotedSrand)
     Kernel.singleton_class.prepend(NotedSrand)
     Kernel.prepend(NotedPrivateSrand)
-    Process.singleton_class.prepend(NotedFork) if Process.respond_to?(:_fork)
+    watch(Random, %i[rand bytes random_number])
+    watch(Random.singleton_class, %i[rand bytes random_number])
+    watch(Kernel.singleton_class, %i[rand])
+    watch(Kernel, %i[rand], visibility: :private)
+    watch(Array, %i[shuffle shuffle! sample], parameters: '*, **')
     # That of temporary names has no seed, and is older than the guard where tmpdir is.
     note(Dir::Tmpname.const_get(:RANDOM), false) if defined?(Dir::Tmpname)
     check
-    start
   end
 end

@@ -98,3 +98,43 @@ fn a_page_that_others_can_write_is_not_believed() {
     std::fs::set_permissions(&page, std::fs::Permissions::from_mode(0o666)).unwrap();
     assert_eq!(copy(&folder, &page, "status"), false);
 }
+
+/// The commands of all runtimes of this machine.
+fn runtimes() -> Vec<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten();
+    let all = folders.map(|folder| folder.unwrap().path().join("bin/java"));
+    all.filter(|java| java.exists()).collect()
+}
+
+#[test]
+fn every_runtime_starts_with_the_agent_and_one_that_it_does_not_know_says_so_in_a_line() {
+    let Some(folder) = built() else { return };
+    let agent = format!("-javaagent:{}", folder.join("clone-guard.jar").display());
+    let mut unknown = 0;
+    for java in runtimes() {
+        let start = |option: &str| {
+            let mut command = command(java.to_str().unwrap(), &page());
+            command.args([option, "-version"]).output().unwrap()
+        };
+        let output = start(&agent);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {text}", java.display());
+        let said = text.lines().filter(|line| line.contains("wellspring"));
+        let said: Vec<_> = said.collect();
+        if said.is_empty() {
+            continue;
+        }
+        unknown += 1;
+        assert!(said.len() == 1 && said[0].contains("steps aside"), "{text}");
+        assert!(!start(&format!("{agent}=required")).status.success());
+    }
+    if unknown == 0 {
+        testkit::skipped("no Java that the agent does not know");
+    }
+}
+
+#[test]
+fn a_page_that_its_owner_truncates_ends_the_guard_alone() {
+    let Some(folder) = built() else { return };
+    assert_eq!(copy(&folder, &page(), "truncated"), true);
+}

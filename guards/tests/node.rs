@@ -87,6 +87,113 @@ const wait = setInterval(() => {
 }
 
 #[test]
+fn the_next_math_random_after_a_change_is_of_the_new_state_while_no_timer_can_run() {
+    if !is_installed("node") {
+        return;
+    }
+    let script = "
+const guard = require(process.env.GUARD);
+const page = require('fs').openSync(process.env.WELLSPRING_PAGE, 'r+');
+Math.random();
+const change = Date.now();
+require('fs').writeSync(page, Buffer.from([1, 2, 3, 4, 5, 6, 7, 8]), 0, 8, 104);
+while (Date.now() < change + 2);
+Math.random();
+console.log(guard.status().notices);
+";
+    assert_eq!(lines(node(&page()).args(["-e", script])), [1]);
+}
+
+/// The acts of a program on itself, after which it ends as without the guard.
+const PROGRAMS: [(&str, &str); 10] = [
+    ("has no name", "process.argv[1] = '-'; guard.heal()"),
+    (
+        "is in a folder that is gone",
+        "fs.mkdirSync('gone'); process.chdir('gone'); fs.rmdirSync('../gone'); guard.heal()",
+    ),
+    (
+        "closes all descriptors",
+        "for (let i = 3; i < 64; i++) try { fs.fstatSync(i).isFile() && fs.closeSync(i) } catch {}",
+    ),
+    ("closes its error stream", "fs.closeSync(2); guard.heal()"),
+    (
+        "has no descriptor left",
+        "try { for (;;) kept.push(fs.openSync('/dev/null')) } catch {} guard.heal(); kept.forEach(one => fs.closeSync(one))",
+    ),
+    (
+        "takes the page away",
+        "fs.unlinkSync(process.env.WELLSPRING_PAGE)",
+    ),
+    (
+        "truncates the page",
+        "fs.truncateSync(process.env.WELLSPRING_PAGE)",
+    ),
+    (
+        "replaces fs and Date",
+        "for (const name of Object.keys(fs)) try { fs[name] = () => { throw 1 } } catch {} Date.now = () => { throw 1 }",
+    ),
+    ("freezes Math", "Object.freeze(Math)"),
+    (
+        "draws in a worker",
+        "new (require('worker_threads').Worker)('Math.random()', { eval: true })",
+    ),
+];
+
+#[test]
+fn nothing_that_a_program_does_to_itself_lets_the_guard_end_it() {
+    if !is_installed("node") {
+        return;
+    }
+    for (name, act) in PROGRAMS {
+        let script = format!(
+            "const fs = require('fs'); const kept = []; const guard = require(process.env.GUARD); {act}; \
+             let left = 20; const timer = setInterval(() => {{ Math.random(); \
+             if (--left === 0) {{ clearInterval(timer); process.exitCode = 7; }} }}, 5);"
+        );
+        let mut command = node(&page());
+        command.current_dir(scratch("node"));
+        let output = command.args(["-e", &script]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(7), "{name}: {text}");
+        assert_eq!(text, "", "{name}");
+    }
+}
+
+#[test]
+fn no_descriptor_stays_open() {
+    if !is_installed("node") {
+        return;
+    }
+    let script = "
+const open = () => require('fs').readdirSync('/proc/self/fd').map((one) => {
+  try { return require('fs').readlinkSync(`/proc/self/fd/${one}`); } catch { return ''; }
+});
+require(process.env.GUARD).check();
+console.log(open().includes(process.env.WELLSPRING_PAGE));
+";
+    assert_eq!(lines(node(&page()).args(["-e", script])), [false]);
+}
+
+#[test]
+fn without_its_library_the_guard_warns_in_one_line() {
+    if !is_installed("node") {
+        return;
+    }
+    let mut command = node(&page());
+    command.env("WELLSPRING_PRELOAD", "/nowhere.so");
+    let output = command
+        .args(["-e", "require(process.env.GUARD)"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && text.lines().count() == 1,
+        "{text}"
+    );
+    assert!(text.contains("/nowhere.so cannot be loaded"), "{text}");
+}
+
+#[test]
 fn a_page_that_others_can_write_is_not_believed() {
     use std::os::unix::fs::PermissionsExt;
     if !is_installed("node") {

@@ -2,7 +2,9 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::panic::resume_unwind;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use wellspring_pseudo::ElementError;
 
@@ -86,6 +88,14 @@ impl Block {
 /// As many threads as the process has processors.
 pub(crate) const ALL: usize = 0;
 
+/// Whether the process is prepared for a sandbox, which may forbid to start a thread.
+static IS_ALONE: AtomicBool = AtomicBool::new(false);
+
+/// From now on no thread is started.
+pub(crate) fn stay_on_one_thread() {
+    IS_ALONE.store(true, Relaxed);
+}
+
 /// Cuts `out` into pieces of whole rows, which so many threads fill. `fill` gets the number of a piece's first element.
 ///
 /// A machine that has no thread left fills them on fewer.
@@ -96,7 +106,7 @@ pub(crate) fn fill_in_pieces<T: Send>(
     fill: &(impl Fn(usize, &mut [T]) + Sync),
 ) {
     let length = (PIECE_BYTES / size_of::<T>()).next_multiple_of(row);
-    if threads == 1 || out.len() < 2 * length {
+    if threads == 1 || out.len() < 2 * length || IS_ALONE.load(Relaxed) {
         return fill(0, out);
     }
     let threads = if threads == ALL {
@@ -114,13 +124,18 @@ pub(crate) fn fill_in_pieces<T: Send>(
         }
     };
     thread::scope(|scope| {
-        for _ in 0..helpers {
+        let start = |_| {
             let thread = thread::Builder::new().name("wellspring-array".into());
-            if thread.spawn_scoped(scope, work).is_err() {
-                break;
+            thread.spawn_scoped(scope, work).ok()
+        };
+        let started: Vec<_> = (0..helpers).map_while(start).collect();
+        work();
+        // The scope waits for the work alone. A thread that is still ending is a thread to fork and unshare.
+        for thread in started {
+            if let Err(panic) = thread.join() {
+                resume_unwind(panic);
             }
         }
-        work();
     });
 }
 

@@ -126,6 +126,27 @@ impl Buffer {
     }
 }
 
+/// Gives `take` the bytes of `object`, which may be read-only and have any elements. The caller knows it as the argument `name`.
+pub(crate) fn with_bytes<T>(
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    take: impl FnOnce(&[u8]) -> T,
+) -> PyResult<T> {
+    let memory = PyUntypedBuffer::get(object)
+        .map_err(|_| PyTypeError::new_err(format!("{name} has no bytes: no buffer")))?;
+    if !memory.is_c_contiguous() {
+        return Err(PyValueError::new_err(format!("{name} is not C-contiguous")));
+    }
+    if memory.len_bytes() == 0 {
+        return Ok(take(&[]));
+    }
+    // SAFETY: the object has so many bytes at this place, without gaps, until `memory` is released, which is after `take`. No
+    // other code of Python runs meanwhile; if native code writes to them, `take` reads other bits, and any are a `u8`.
+    Ok(take(unsafe {
+        slice::from_raw_parts(memory.buf_ptr().cast::<u8>(), memory.len_bytes())
+    }))
+}
+
 /// A new object of Python with so many bytes, which `fill` writes: all of them.
 ///
 /// `PyBytes::new_with` would write zeros first, which takes a third of the time of the random bytes.

@@ -1,7 +1,7 @@
 //! The native half of the Python package `wellspring`: `wellspring._native`.
 //!
 //! ```text
-//! secrets         the engine of the process: bytes, integers, fractions
+//! secrets         the engine of the process: bytes, integers, fractions; reseeds, mixed data, sandboxes
 //! tokens          the same bytes as text
 //! ids             identifiers
 //! format          what the elements of such memory are
@@ -39,7 +39,10 @@ mod _native {
     #[pymodule_export]
     use crate::ids::{trace_id, ulid, uuid4_bytes, uuid4_text, uuid7_bytes, uuid7_text};
     #[pymodule_export]
-    use crate::secrets::{diverge_from_clones, fill, randbelow, randbits, random, token_bytes};
+    use crate::secrets::{
+        diverge_from_clones, fill, mix, prepare_for_sandbox, randbelow, randbits, random, reseed,
+        token_bytes,
+    };
     #[pymodule_export]
     use crate::tokens::{token_hex, token_urlsafe};
 }

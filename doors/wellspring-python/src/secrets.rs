@@ -1,13 +1,14 @@
 //! The engine of the process: bytes, integers and fractions that are fit for keys.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt};
+use wellspring::{Engine, Error};
 use zeroize::Zeroize;
 
-use crate::block::{ALL, fill_in_pieces};
-use crate::buffer::Buffer;
+use crate::block::{ALL, fill_in_pieces, stay_on_one_thread};
+use crate::buffer::{Buffer, with_bytes};
 
 /// From this size on, other threads of Python run while bytes are made. Less takes a few microseconds.
 const RELEASE_FROM_BYTES: usize = 64 << 10;
@@ -39,7 +40,31 @@ pub(crate) fn token_length(nbytes: Option<isize>) -> PyResult<usize> {
 /// Separates this process from all copies of it, as `Engine::diverge_from_clones` does. Returns the new generation.
 #[pyfunction]
 pub(crate) fn diverge_from_clones(py: Python<'_>) -> u64 {
-    py.detach(|| wellspring::Engine::process().diverge_from_clones())
+    py.detach(wellspring::diverge_from_clones)
+}
+
+/// Reseeds the engine, as `Engine::reseed` does. Returns the new generation.
+#[pyfunction]
+pub(crate) fn reseed(py: Python<'_>) -> PyResult<u64> {
+    py.detach(wellspring::reseed).map_err(failed)
+}
+
+/// Hashes the bytes of an object into the pools, without credit, as `Engine::mix` does.
+#[pyfunction]
+pub(crate) fn mix(data: &Bound<'_, PyAny>) -> PyResult<()> {
+    with_bytes(data, "data", |bytes| Engine::process().mix(bytes))
+}
+
+/// Prepares the process and the calling thread for a sandbox, as `Engine::prepare_for_sandbox` does.
+#[pyfunction]
+pub(crate) fn prepare_for_sandbox() -> PyResult<()> {
+    Engine::process().prepare_for_sandbox().map_err(failed)?;
+    stay_on_one_thread();
+    Ok(())
+}
+
+fn failed(error: Error) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
 }
 
 /// Fills a writable buffer with random bytes fit for keys, on all cores.

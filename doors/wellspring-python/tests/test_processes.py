@@ -1,10 +1,14 @@
 """Fork, multiprocessing, and other processes."""
 
+import json
 import multiprocessing
 import os
+import random
+import shutil
 import subprocess
 import sys
 import textwrap
+from functools import partial
 
 import numpy as np
 import pytest
@@ -50,6 +54,83 @@ def test_secrets_do_not_repeat_in_a_child():
         seen = {in_child(draw), in_child(draw), draw(), draw()}
         assert len(seen) == 4, name
         assert all(len(data) >= 16 for data in seen), name
+
+
+# Methods that draw, each with arguments under which two draws are the same once in 2^40 or less.
+RANDOM = {
+    "betavariate": (2, 3), "binomialvariate": (10**15, 0.4), "choice": (range(2**60),), "choices": (range(2**60),),
+    "expovariate": (1.0,), "gammavariate": (2, 3), "gauss": (0, 1), "getrandbits": (60,), "lognormvariate": (0, 1),
+    "normalvariate": (0, 1), "paretovariate": (3,), "randbytes": (8,), "randint": (0, 2**60), "random": (),
+    "randrange": (2**60,), "sample": (range(2**60), 2), "triangular": (0, 1), "uniform": (0, 1),
+    "vonmisesvariate": (0, 1), "weibullvariate": (1, 2),
+}  # fmt: skip
+
+
+def drawn(generator, name, arguments, times=3):
+    """Two calls leave a second number behind, if the first call of a pair does."""
+    return [repr(getattr(generator, name)(*arguments)) for _ in range(times)]
+
+
+def test_no_method_of_system_random_gives_a_child_what_it_gives_its_parent():
+    public = {name for name in dir(random.Random) if not name.startswith("_") and callable(getattr(random.Random, name))}
+    assert public - {"getstate", "setstate", "seed", "shuffle", "binomialvariate"} == RANDOM.keys() - {"binomialvariate"}
+
+    class Mine(wellspring.SystemRandom):
+        def lognormvariate(self, mu=0.0, sigma=1.0):
+            return super().lognormvariate(mu, sigma) + 1
+
+    def shuffled(generator):
+        items = list(range(100))
+        generator.shuffle(items)
+        return repr(items)
+
+    for generator in (wellspring.SystemRandom(), Mine(), wellspring.secrets._system_random):
+        for name in public & RANDOM.keys():
+            drawn(generator, name, RANDOM[name], 1)
+            draw = partial(drawn, generator, name, RANDOM[name])
+            seen = [*json.loads(in_child(lambda draw=draw: json.dumps(draw()).encode())), *draw()]
+            assert len(set(seen)) == 6, (name, seen)
+        shuffled(generator)
+        assert in_child(lambda generator=generator: shuffled(generator).encode()) != shuffled(generator).encode()
+        random.Random.gauss(generator, 0, 1)
+        # A number that is kept can be drawn twice by threads and after any kind of copy, too.
+        assert [value for value in vars(generator).values() if value is not None] == []
+
+
+GENERATOR = {
+    "beta": (2, 3), "bytes": (8,), "chisquare": (3,), "dirichlet": ([1, 2],), "exponential": (), "f": (3, 4), "gamma": (2,),
+    "gumbel": (), "integers": (2**60,), "laplace": (), "logistic": (), "lognormal": (), "multivariate_normal": ([0], [[1]]),
+    "noncentral_chisquare": (3, 1), "noncentral_f": (3, 4, 1), "normal": (), "pareto": (3,), "permutation": (100,),
+    "power": (3,), "random": (), "rayleigh": (), "standard_cauchy": (), "standard_exponential": (), "standard_gamma": (2,),
+    "standard_normal": (), "standard_t": (3,), "triangular": (0, 1, 2), "uniform": (), "vonmises": (0, 1), "wald": (1, 1),
+    "weibull": (2,), "choice": (2**60,), "permuted": (range(100),), "binomial": (10**15, 0.4), "poisson": (1e15,),
+    "multinomial": (10**15, [0.5, 0.5]), "negative_binomial": (10**9, 1e-6),
+    "multivariate_hypergeometric": ([10**8, 10**8], 10**8),
+}  # fmt: skip
+
+
+def test_no_method_of_a_generator_over_the_engine_gives_a_child_what_it_gives_its_parent():
+    generator = np.random.Generator(wr.Engine())
+    for name, arguments in GENERATOR.items():
+        drawn(generator, name, arguments, 1)
+        draw = partial(drawn, generator, name, arguments)
+        seen = [*json.loads(in_child(lambda draw=draw: json.dumps(draw()).encode())), *draw()]
+        assert len(set(seen)) >= 5, (name, seen)
+    # Numbers of 8, 16 and 32 bits: a half of a word must not wait for the next call.
+    for dtype in (bool, np.uint8, np.int16, np.uint32):
+        one = partial(generator.integers, 0, 2, 1, dtype=dtype)
+        draw = lambda one=one: b"".join(one().tobytes() for _ in range(128))
+        one()
+        assert in_child(draw) != draw()
+
+
+def test_the_number_that_numpys_random_state_keeps_is_the_one_that_the_documentation_names():
+    legacy = np.random.RandomState(wr.Engine())
+    legacy.standard_normal()
+    draw = lambda: legacy.standard_normal(2).tobytes()
+    child, parent = in_child(draw), draw()
+    assert child[:8] == parent[:8] and child[8:] != parent[8:]
+    assert in_child(lambda: legacy.random_sample(2).tobytes()) != legacy.random_sample(2).tobytes()
 
 
 def test_streams_repeat_in_a_child_as_those_of_numpy_do():
@@ -149,3 +230,50 @@ def test_the_end_of_the_interpreter_while_threads_draw_is_quiet():
         """
     )
     assert result.returncode == 0 and result.stderr == "", result.stderr
+
+
+# Preloaded: each thread takes a second to end after its work.
+SLOW_ENDS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct work { void *(*run)(void *); void *argument; };
+
+static void *run_and_wait(void *start) {
+    struct work work = *(struct work *)start;
+    free(start);
+    void *result = work.run(work.argument);
+    sleep(1);
+    return result;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+    struct work *work = malloc(sizeof *work);
+    *work = (struct work){run, argument};
+    return create(thread, attributes, run_and_wait, work);
+}
+"""
+
+
+def test_threads_of_an_array_have_ended_when_the_call_returns(tmp_path, monkeypatch):
+    # One that is still ending is a thread to fork(2), of which Python 3.12 warns, and to unshare(2), which then fails.
+    if shutil.which("cc") is None:
+        pytest.skip("SKIPPED: cc is not installed")
+    source, library = tmp_path / "slow.c", tmp_path / "slow.so"
+    source.write_text(SLOW_ENDS)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    result = run(
+        """
+        import os
+        from wellspring.random import Elements
+        name = Elements(5, threads=8)
+        print(min(len(os.listdir("/proc/self/task")) for _ in range(5) if name.bytes(4_000_000)))
+        """
+    )
+    # The kernel itself may list a thread for a moment after its end, and not five times.
+    assert result.stdout == "1\n", (result.stdout, result.stderr)

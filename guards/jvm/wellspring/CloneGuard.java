@@ -3,6 +3,7 @@ package wellspring;
 import java.io.DataInputStream;
 import java.io.FileInputStream;
 import java.io.IOException;
+import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
@@ -37,12 +38,14 @@ import java.util.concurrent.atomic.AtomicLong;
  * <pre>
  * java -javaagent:/usr/local/lib/wellspring/guards/clone-guard.jar program.jar
  * JAVA_TOOL_OPTIONS=-javaagent:/usr/local/lib/wellspring/guards/clone-guard.jar      for every program
+ * java -javaagent:clone-guard.jar=required program.jar       ends where the guard cannot work, in place of a warning
  * </pre>
  *
  * A thread compares the number of the generation page (docs/generation-page.md of the project) every 10 ms. After a change
  * these get new state: every {@code Random} and {@code SplittableRandom} without a seed, {@code ThreadLocalRandom} of every
- * thread, the generators of {@code jdk.random} without a seed, and every {@code SecureRandom} but those of the provider
- * {@code Wellspring}, which need none; so {@code Math.random}, {@code Collections.shuffle} and {@code UUID.randomUUID} too.
+ * thread, the generators of {@code jdk.random} without a seed, and every {@code SecureRandom}. One of the provider
+ * {@code Wellspring} needs no seed and loses the waiting number of {@code nextGaussian} alone. So do {@code Math.random},
+ * {@code Collections.shuffle} and {@code UUID.randomUUID}.
  *
  * <p>A generator with a seed keeps its sequence: the agent notes where a constructor had none, and calls of {@code setSeed}. No
  * method that draws is changed. It knows the class files of Java 17 to 23.
@@ -73,8 +76,8 @@ public final class CloneGuard {
 
     private CloneGuard() {}
 
-    /** Called before the program's {@code main}. */
-    public static void premain(String words, Instrumentation instrumentation) throws Exception {
+    /** Called by {@link CloneGuardAgent}. If it fails, nothing of it is left in the runtime. */
+    public static void start(Instrumentation instrumentation) throws Exception {
         String variable = System.getenv("WELLSPRING_PAGE");
         path = Path.of(variable == null ? "/run/wellspring/generation" : variable);
         Module ours = CloneGuard.class.getModule();
@@ -88,27 +91,36 @@ public final class CloneGuard {
                 Map.of());
         ModuleLayer.boot().findModule("jdk.random").ifPresent(module -> instrumentation.redefineModule(
                 module, Set.of(), Map.of(), Map.of("jdk.random", us), Set.of(), Map.of()));
-        instrumentation.addTransformer(new CloneGuardRewriter(), true);
-        instrumentation.retransformClasses(Random.class, SplittableRandom.class, SecureRandom.class);
+        ClassFileTransformer rewriter = new CloneGuardRewriter();
+        instrumentation.addTransformer(rewriter, true);
+        try {
+            instrumentation.retransformClasses(Random.class, SplittableRandom.class, SecureRandom.class);
+        } catch (Exception | Error error) {
+            instrumentation.removeTransformer(rewriter);
+            throw error;
+        }
         check();
-        Thread thread = new Thread(CloneGuard::watch, "wellspring-clone-guard");
+        Thread thread = new Thread(null, CloneGuard::watch, "wellspring-clone-guard", 0, false);
         thread.setDaemon(true);
         thread.start();
     }
 
     private static void watch() {
-        // The first time loads classes, which a notice must not wait for. No generator loses a sequence by it.
-        synchronized (CloneGuard.class) {
-            heal();
-            notices = 0;
-        }
-        while (true) {
-            check();
-            try {
-                Thread.sleep(LOOK_MS);
-            } catch (InterruptedException interrupted) {
-                return;
+        try {
+            // The first time loads classes, which a notice must not wait for. No generator loses a sequence by it.
+            synchronized (CloneGuard.class) {
+                heal();
+                notices = 0;
             }
+            while (true) {
+                check();
+                Thread.sleep(LOOK_MS);
+            }
+        } catch (InterruptedException ended) {
+            // A program that interrupts all threads ends.
+        } catch (Exception | Error error) {
+            // Such as a page that its owner truncated. The program's own handlers do not get to see it.
+            System.err.println("wellspring-clone-guard steps aside: " + error);
         }
     }
 
@@ -172,7 +184,7 @@ public final class CloneGuard {
     // -- which generators have no seed: called by constructors and by setSeed
 
     public static void note(Object generator) {
-        if (generator instanceof ThreadLocalRandom || healsItself(generator)) {
+        if (generator instanceof ThreadLocalRandom) {
             return;
         }
         synchronized (unseeded) {
@@ -278,7 +290,13 @@ public final class CloneGuard {
 
     private static void reseed(Object generator) throws Exception {
         if (generator instanceof SecureRandom secure) {
-            secure.setSeed(fresh());
+            // The class that all inherit from keeps the second of two normal numbers.
+            Field hasNumber = Random.class.getDeclaredField("haveNextNextGaussian");
+            hasNumber.setAccessible(true);
+            hasNumber.setBoolean(secure, false);
+            if (!healsItself(secure)) {
+                secure.setSeed(fresh());
+            }
         } else if (generator instanceof Random random) {
             adopt(Random.class, random, new Random(number()));
         } else {

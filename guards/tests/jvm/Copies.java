@@ -31,6 +31,20 @@ public class Copies {
             System.out.println(status != null);
             return;
         }
+        if (words[1].equals("truncated")) {
+            try (RandomAccessFile file = new RandomAccessFile(words[0], "rw")) {
+                file.setLength(0);
+            }
+            long until = System.nanoTime() + 300_000_000_000L;
+            while (Thread.getAllStackTraces().keySet().stream().anyMatch(one -> one.getName().contains("clone-guard"))) {
+                if (System.nanoTime() > until) {
+                    throw new IllegalStateException("the guard looks at a page without memory");
+                }
+                Thread.sleep(1);
+            }
+            System.out.println(new Random().nextLong() != new Random().nextLong());
+            return;
+        }
         if (words[1].equals("providers")) {
             Seedable wellspring = new Seedable(), another = new Seedable();
             SecureRandom[] kept = {named("Wellspring", wellspring), named("another", another)};
@@ -71,6 +85,9 @@ public class Copies {
         ((AtomicLong) staticOf("java.util.concurrent.ThreadLocalRandom", "seeder")).set(7);
         ((AtomicLong) staticOf("jdk.random.L64X128MixRandom", "defaultGen")).set(7);
         copySecure(secure);
+        SecureRandom wellspring = named("Wellspring", new Seedable());
+        copy(Random.class, secure);
+        copy(Random.class, wellspring);
         for (Thread thread : Thread.getAllStackTraces().keySet()) {
             Field seed = Thread.class.getDeclaredField("threadLocalRandomSeed");
             seed.setAccessible(true);
@@ -101,6 +118,8 @@ public class Copies {
         values.put("new L64X128MixRandom", RandomGenerator.of("L64X128MixRandom").nextLong());
         values.put("Xoshiro256PlusPlus", xoshiro.nextLong());
         values.put("SHA1PRNG", secure.nextLong());
+        values.put("SHA1PRNG nextGaussian", secure.nextGaussian());
+        values.put("Wellspring nextGaussian", wellspring.nextGaussian());
         values.put("kept Random", seeded.nextLong());
         values.put("kept setSeed", set.nextLong());
         values.put("kept SplittableRandom", seededSplit.nextLong());
@@ -158,7 +177,9 @@ public class Copies {
         }
 
         @Override
-        protected void engineNextBytes(byte[] bytes) {}
+        protected void engineNextBytes(byte[] bytes) {
+            System.arraycopy(java.util.UUID.randomUUID().toString().getBytes(), 0, bytes, 0, bytes.length);
+        }
 
         @Override
         protected byte[] engineGenerateSeed(int length) {

@@ -9,7 +9,32 @@ _Start = tuple[int, list[tuple[int, int]]]
 _Words = tuple[int, int, int, int] | list[int]
 
 def diverge_from_clones() -> int:
-    """Separate this process from all copies of it. Return the new generation of the engine."""
+    """Separate this process from all copies of it and of its machine. Return the new generation.
+
+    Every thread takes a fresh key at its next read. Call it first after a restored snapshot or checkpoint; with a
+    generation page the engine does so by itself.
+    """
+
+def reseed() -> int:
+    """Draw on all fast sources and reseed every node. Return the new generation.
+
+    Afterwards no thread reads a byte that does not depend on the new seed, and on all that `mix` took before. The
+    engine reseeds itself; this is for a caller who has a reason. Raises `RuntimeError` if the sources yielded nothing.
+    """
+
+def mix(data: _Buffer) -> None:
+    """Hash the bytes of a contiguous buffer into the pools, without credit: data of an attacker does no harm.
+
+    They take effect with a later reseed. The call never waits: data is dropped if 64 calls wait for the pools.
+    """
+
+def prepare_for_sandbox() -> None:
+    """Prepare this process, and the calling thread, for a sandbox that forbids system calls, as strict seccomp does.
+
+    Afterwards, and in all children, no read of the engine makes a system call. There is no way back. Call it before the
+    filter is installed, and on each thread that will read. Raises `RuntimeError` if the engine is not seeded yet; nothing
+    is changed then. docs/python.md says what Python itself needs.
+    """
 
 def token_bytes(nbytes: int | None = None) -> bytes:
     """Return nbytes random bytes that are fit for keys, without an argument 32."""

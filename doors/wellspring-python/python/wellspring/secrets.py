@@ -32,6 +32,9 @@ T = TypeVar("T")
 class SystemRandom(Random):
     """`random.SystemRandom` on wellspring's engine: no seed, no state, safe in every thread and after a fork."""
 
+    # `gauss` makes two numbers and keeps the second one here: a child and another thread would return it again.
+    gauss_next = property(lambda self: None, lambda self, value: None)
+
     random = staticmethod(_native.random)
     getrandbits = staticmethod(_native.randbits)
     # What `Random` calls for choices, shuffles, samples and ranges.

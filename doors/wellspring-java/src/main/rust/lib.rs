@@ -209,7 +209,7 @@ pub unsafe extern "system" fn Java_wellspring_jca_Native_identify(
     OK
 }
 
-/// Mixes the bytes of an array into the pools, without credit: an event for every 4 KiB.
+/// Mixes the bytes of an array into the pools, without credit: one event, whatever its length.
 ///
 /// # Safety
 ///
@@ -232,14 +232,14 @@ pub unsafe extern "system" fn Java_wellspring_jca_Native_mix(
     };
     // SAFETY: the environment of this thread, and an array.
     let length = unsafe { length(environment, array) };
-    let mut copy = [0; COPY_BYTES];
-    for offset in (0..length).step_by(COPY_BYTES) {
-        let part = (length - offset).min(COPY_BYTES as jint);
-        let bytes = &mut copy[..part as usize];
-        // SAFETY: the same environment, `part` bytes inside of the array, and room for them.
-        unsafe { get_region(environment, array, offset, part, bytes.as_mut_ptr().cast()) };
-        engine.mix(bytes);
+    let mut copy = Vec::new();
+    if copy.try_reserve_exact(length as usize).is_err() {
+        return NO_MEMORY;
     }
+    copy.resize(length as usize, 0);
+    // SAFETY: the environment of this thread, `length` bytes of the array, and room for them.
+    unsafe { get_region(environment, array, 0, length, copy.as_mut_ptr().cast()) };
+    engine.mix(&copy);
     wipe(&mut copy);
     OK
 }
@@ -254,4 +254,10 @@ pub extern "system" fn Java_wellspring_jca_Native_reseed(_: *mut JNIEnv, _: jcla
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_wellspring_jca_Native_diverge(_: *mut JNIEnv, _: jclass) -> jlong {
     Engine::try_process().map_or(0, |engine| engine.diverge_from_clones() as jlong)
+}
+
+/// Prepares the process, and the calling thread, for a sandbox that forbids system calls.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_wellspring_jca_Native_prepare(_: *mut JNIEnv, _: jclass) -> jint {
+    number(Engine::try_process().and_then(Engine::prepare_for_sandbox))
 }

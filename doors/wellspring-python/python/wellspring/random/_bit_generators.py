@@ -205,8 +205,9 @@ class Xorshift128Plus(StreamBitGenerator):
 class Engine(np.random.BitGenerator):
     """The engine of the process, fit for keys: no seed, no state, no copies.
 
-    Every thread reads its own tap, and a child process never repeats its parent. It cannot be pickled: make one where
-    it is needed.
+    Every thread reads its own tap. A `Generator` over it keeps no number, so that a child process never repeats its parent.
+    A `RandomState` keeps the second of two normal numbers, and a child has it too. It cannot be pickled: make one where it
+    is needed.
     """
 
     def __init__(self) -> None:

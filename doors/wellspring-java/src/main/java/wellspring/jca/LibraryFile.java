@@ -14,6 +14,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.ProviderException;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * The file of the native library. A JVM loads libraries from files alone, so the one in the jar is written to a folder that only
@@ -25,6 +27,9 @@ import java.security.ProviderException;
 final class LibraryFile {
     /** The system property with the path of a library to load in place of the one in the jar. */
     private static final String PROPERTY = "wellspring.library";
+
+    /** Bytes of a name that cannot be guessed: other users can make folders beside ours, and would take the names before. */
+    private static final int NAME_BYTES = 16;
 
     private static final int TRIES = 100;
     private static final int WRITABLE_BY_OTHERS = 0022;
@@ -41,7 +46,7 @@ final class LibraryFile {
                 loadFromJar();
             }
         } catch (IOException | GeneralSecurityException | UnsatisfiedLinkError error) {
-            throw new ProviderException("wellspring: the native library cannot be loaded", error);
+            throw new ProviderException("wellspring: the native library cannot be loaded: " + error.getMessage(), error);
         }
     }
 
@@ -50,19 +55,22 @@ final class LibraryFile {
         String name = System.getProperty("os.name").toLowerCase() + "-" + machine + "/libwellspring_java.so";
         byte[] library = resource(name);
         String hash = new String(resource(name + ".sha256"), StandardCharsets.US_ASCII).strip();
-        IOException failure = new IOException("no folder takes it; name a file by -D" + PROPERTY);
+        List<Exception> failures = new ArrayList<>();
         for (String folder : new String[] {System.getenv("XDG_RUNTIME_DIR"), System.getProperty("java.io.tmpdir")}) {
             try {
                 if (folder != null && !folder.isEmpty()) {
                     loadFrom(newFolder(Path.of(folder).toRealPath()), library, hash);
                     return;
                 }
-            } catch (IOException | InvalidPathException | UnsatisfiedLinkError error) {
-                // A full or read-only file system, one whose files cannot be executed, or a name that is not of this locale.
-                failure.addSuppressed(error);
+            } catch (IOException | InvalidPathException error) {
+                // A full or read-only file system, or a name that is not of this locale.
+                failures.add(error);
+            } catch (UnsatisfiedLinkError error) {
+                // A file system whose files cannot be executed, or another C library.
+                failures.add(new IOException(error.getMessage()));
             }
         }
-        throw failure;
+        throw new IOException("no folder takes it " + failures + "; name a file by -D" + PROPERTY);
     }
 
     private static byte[] resource(String name) throws IOException {
@@ -84,8 +92,17 @@ final class LibraryFile {
             }
             System.load(file.toString());
         } finally {
-            Files.deleteIfExists(file);
-            Files.delete(folder);
+            remove(file);
+            remove(folder);
+        }
+    }
+
+    /** A file system of the network keeps a file that is in use, and its folder: the library serves all the same. */
+    private static void remove(Path path) {
+        try {
+            Files.deleteIfExists(path);
+        } catch (IOException left) {
+            // No other user can enter the folder.
         }
     }
 
@@ -101,15 +118,20 @@ final class LibraryFile {
             }
         }
         FileAttribute<?> ours = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
-        String name = "wellspring-" + ProcessHandle.current().pid() + "-";
-        for (int number = 0; ; number++) {
+        for (int tries = 1; ; tries++) {
             try {
-                return Files.createDirectory(parent.resolve(name + number), ours);
+                return Files.createDirectory(parent.resolve("wellspring-" + randomName()), ours);
             } catch (FileAlreadyExistsException taken) {
-                if (number == TRIES) {
+                if (tries == TRIES) {
                     throw taken;
                 }
             }
+        }
+    }
+
+    private static String randomName() throws IOException {
+        try (InputStream kernel = Files.newInputStream(Path.of("/dev/urandom"))) {
+            return new BigInteger(1, kernel.readNBytes(NAME_BYTES)).toString(16);
         }
     }
 }

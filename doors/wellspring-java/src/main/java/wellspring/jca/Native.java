@@ -60,4 +60,6 @@ final class Native {
     static native int reseed();
 
     static native long diverge();
+
+    static native int prepare();
 }

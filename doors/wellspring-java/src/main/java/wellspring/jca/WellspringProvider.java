@@ -7,6 +7,7 @@ import java.security.ProviderException;
 import java.security.SecureRandomParameters;
 import java.security.Security;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * The JCA provider {@code Wellspring}. It has one algorithm, {@code SecureRandom.Wellspring}.
@@ -45,15 +46,6 @@ public final class WellspringProvider extends Provider {
     }
 
     /**
-     * Calls {@link #install} before the program's {@code main}: {@code java -javaagent:wellspring-java.jar}.
-     *
-     * @param words what follows the name of the jar; unused
-     */
-    public static void premain(String words) {
-        install();
-    }
-
-    /**
      * Separates this process from all copies of it and of its machine. Call it first after a restored snapshot or checkpoint,
      * such as in {@code afterRestore} of CRaC. With a generation page the generator does so by itself.
      *
@@ -62,6 +54,40 @@ public final class WellspringProvider extends Provider {
     public static long divergeFromClones() {
         Native.load();
         return Native.diverge();
+    }
+
+    /**
+     * Reseeds the generator of this process from its sources and from all that {@link #mix} and {@code setSeed} added before.
+     * Every thread takes a fresh key at its next read. The generator reseeds itself: this is for a caller who has a reason.
+     *
+     * @throws ProviderException if the sources yielded nothing to reseed with
+     */
+    public static void reseed() {
+        Native.load();
+        Native.check(Native.reseed());
+    }
+
+    /**
+     * Hashes data into the generator's pools, without credit: data of an attacker does no harm. It takes effect with a later
+     * reseed. The call never waits: data is dropped if 64 calls wait for the pools.
+     *
+     * @param data what is mixed in; it stays as it is
+     */
+    public static void mix(byte[] data) {
+        Native.load();
+        Native.check(Native.mix(Objects.requireNonNull(data)));
+    }
+
+    /**
+     * Prepares this process for a sandbox that forbids system calls. Afterwards no read of the generator makes one, and reseeds
+     * draw on the processor's instructions alone. There is no way back. Call it before the filter is installed, and on each
+     * native thread that will read. The JVM itself goes on making system calls.
+     *
+     * @throws ProviderException if the generator is not seeded yet; nothing is changed then
+     */
+    public static void prepareForSandbox() {
+        Native.load();
+        Native.check(Native.prepare());
     }
 
     /**

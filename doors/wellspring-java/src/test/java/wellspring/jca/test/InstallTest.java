@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -117,6 +118,74 @@ class InstallTest {
     }
 
     @Test
+    void namesThatOthersTookBeforeDoNotKeepTheLibraryFromLoading(@TempDir Path folder) throws Exception {
+        ProcessBuilder command = Program.java(options("-Djava.io.tmpdir=" + folder), "code");
+        command.environment().remove("XDG_RUNTIME_DIR");
+        // The shell knows the number that the process will have, and takes every name that is made of it and of a counter.
+        String shell = "n=0; while [ $n -le 200 ]; do mkdir \"$0/wellspring-$$-$n\"; n=$((n + 1)); done; exec \"$@\"";
+        command.command().addAll(0, List.of("sh", "-c", shell, folder.toString()));
+        assertWellspring(Program.succeeds(command));
+    }
+
+    @Test
+    void theFolderOfTheLibraryIsOurOwnAndItsNameIsNoNumberOfAProcess(@TempDir Path folder) throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/strace")), "SKIPPED: strace is not installed");
+        ProcessBuilder command = Program.java(options("-Djava.io.tmpdir=" + folder), "code");
+        command.environment().remove("XDG_RUNTIME_DIR");
+        Path log = folder.resolve("log");
+        command.command().addAll(0, List.of("strace", "-f", "-e", "trace=mkdir", "-o", log.toString()));
+        assertWellspring(Program.succeeds(command));
+        String calls = Files.readString(log);
+        assertTrue(calls.matches("(?s).*mkdir\\(\"[^\"]*/wellspring-[0-9a-f]{20,32}\", 0700\\).*"), calls);
+    }
+
+    /** A folder whose files cannot be executed: the JVM in a mount namespace of its own. */
+    private static List<String> withoutExecution(Path folder) {
+        String shell = "mount -t tmpfs -o noexec none \"$0\" && exec \"$@\"";
+        return List.of("unshare", "--mount", "--map-root-user", "sh", "-c", shell, folder.toString());
+    }
+
+    @Test
+    void anAgentThatCannotLoadItsLibraryWarnsInOneLineUnlessItIsRequired(@TempDir Path folder) throws Exception {
+        Process probe = new ProcessBuilder(withoutExecution(folder)).start();
+        // No words after the folder: exec does nothing.
+        assumeTrue(probe.waitFor() == 0, "SKIPPED: no mount namespaces");
+        for (String word : List.of("", "=required")) {
+            ProcessBuilder command = Program.java(options("-javaagent:" + Program.JAR + word, "-Djava.io.tmpdir=" + folder));
+            command.environment().remove("XDG_RUNTIME_DIR");
+            command.command().addAll(0, withoutExecution(folder));
+            if (word.isEmpty()) {
+                String output = Program.succeeds(command);
+                String line = "wellspring: the provider cannot be installed: [^\n]*; the JDK's own generator serves\n";
+                assertTrue(output.matches(line + "NativePRNG SUN [-0-9a-f]{36}\n"), output);
+            } else {
+                Process process = command.redirectErrorStream(true).start();
+                String output = new String(process.getInputStream().readAllBytes());
+                assertNotEquals(0, process.waitFor());
+                assertTrue(output.contains("the native library cannot be loaded: "), output);
+            }
+        }
+    }
+
+    @Test
+    void theAgentCanBeLoadedByJava8AndSaysThatTheProviderCannot(@TempDir Path folder) throws Exception {
+        Path jar = Files.copy(Path.of(Program.JAR), folder.resolve("changed.jar"));
+        try (var inside = FileSystems.newFileSystem(jar, (ClassLoader) null)) {
+            byte[] agent = Files.readAllBytes(inside.getPath("wellspring/jca/Agent.class"));
+            assertEquals(52, agent[7], "the version of the class file");
+            // To this JVM the provider is of a later Java, as it is to Java 8.
+            Path provider = inside.getPath("wellspring/jca/WellspringProvider.class");
+            byte[] changed = Files.readAllBytes(provider);
+            changed[7] = 127;
+            Files.write(provider, changed);
+        }
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        String output = Program.succeeds(new ProcessBuilder(java, "-javaagent:" + jar, "-version"));
+        assertEquals(1, output.lines().filter(line -> line.contains("wellspring")).count(), output);
+        assertTrue(output.matches("(?s)(.*\n)?wellspring: the provider cannot be installed: .*"), output);
+    }
+
+    @Test
     void noFileIsWrittenWhereOthersCanReplaceIt(@TempDir Path folder) throws Exception {
         Path open = Files.createDirectories(folder.resolve("open/inner")).getParent();
         Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"));
@@ -165,6 +234,21 @@ class InstallTest {
         String output = Program.succeeds(command);
         assertTrue(output.contains("another hash"), output);
         assertTrue(output.contains("NativePRNG SUN"), output);
+    }
+
+    @Test
+    void afterAPreparationNoReadMakesASystemCall(@TempDir Path folder) throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/cc")), "SKIPPED: cc is not installed");
+        Path library = folder.resolve("forbid.so");
+        Program.succeeds(new ProcessBuilder("cc", "-shared", "-fPIC", "-o", library.toString(), "src/test/c/forbid.c"));
+        String property = "-Dforbid=" + library;
+        String output = Program.succeeds(Program.java(options(property), "code", "prepared"));
+        assertTrue(output.startsWith("forbidden: 0\nWellspring Wellspring "), output);
+        // Without the preparation the same reads end the process.
+        Process process = Program.java(options(property, "-XX:-CreateCoredumpOnCrash"), "code", "forbidden").start();
+        output = new String(process.getInputStream().readAllBytes());
+        assertEquals("forbidden: 0\n", output);
+        assertEquals(128 + 31, process.waitFor());
     }
 
     @Test

@@ -27,17 +27,15 @@ final class Program {
 
     /**
      * Prints the default generator and a UUID. With the word {@code code} it installs the provider before, with {@code many} it
-     * reads all sizes from many threads, and with {@code search-..} it searches its memory.
+     * reads all sizes from many threads, and with {@code search-..} it searches its memory. With {@code forbidden} it forbids
+     * getrandom before it reads, with {@code prepared} too, and says so to the generator before.
      */
     public static void main(String[] words) throws Exception {
         if (List.of(words).contains("code")) {
             try {
                 Security.insertProviderAt(new WellspringProvider(), 1);
             } catch (ProviderException error) {
-                System.out.println(error.getMessage() + ": " + error.getCause());
-                for (Throwable each : error.getCause().getSuppressed()) {
-                    System.out.println(each.getMessage());
-                }
+                System.out.println(error.getMessage());
             }
         }
         SecureRandom random = new SecureRandom();
@@ -59,6 +57,18 @@ final class Program {
                 thread.join();
             }
         }
+        if (List.of(words).contains("prepared") || List.of(words).contains("forbidden")) {
+            System.load(System.getProperty("forbid"));
+            if (List.of(words).contains("prepared")) {
+                WellspringProvider.prepareForSandbox();
+            }
+            System.out.println("forbidden: " + forbid());
+            WellspringProvider.mix(new byte[5000]);
+            for (int i = 0; i < 100; i++) {
+                random.nextBytes(new byte[1 << 16]);
+                WellspringProvider.divergeFromClones();
+            }
+        }
         for (String word : words) {
             if (word.startsWith("search-")) {
                 System.out.println(Residue.found(random, word.endsWith("-kept"), 16, 32, 500, 4000));
@@ -66,6 +76,9 @@ final class Program {
         }
         System.out.println(random.getAlgorithm() + " " + random.getProvider().getName() + " " + UUID.randomUUID());
     }
+
+    /** {@code src/test/c/forbid.c}. */
+    private static native int forbid();
 
     /** A JVM with options, to which a class path and {@code main} are added. */
     static ProcessBuilder java(List<String> options, String... words) {

@@ -198,4 +198,18 @@ class ProviderTest {
         }
         assertEquals(3, Arrays.stream(draws).map(Arrays::toString).distinct().count());
     }
+
+    @Test
+    void aProgramCanMixAndReseedWithoutAGenerator() {
+        long before = WellspringProvider.divergeFromClones();
+        byte[] data = new byte[100_000];
+        Arrays.fill(data, (byte) 7);
+        byte[] kept = data.clone();
+        WellspringProvider.mix(data);
+        WellspringProvider.mix(new byte[0]);
+        assertArrayEquals(kept, data);
+        WellspringProvider.reseed();
+        assertTrue(WellspringProvider.divergeFromClones() >= before + 2);
+        assertThrows(NullPointerException.class, () -> WellspringProvider.mix(null));
+    }
 }
