@@ -7,7 +7,8 @@
 //!
 //! Until the process has an engine the handlers do nothing.
 
-use crate::inheritance;
+use crate::inheritance::{self, SECRET_BYTES};
+use crate::memory::MemoryError;
 use crate::os;
 use crate::system::{fork, pages};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -26,6 +27,9 @@ const MAX_WAIT_MS: u32 = 100;
 /// Sees to it that the handlers are registered: by a constructor, and else here. Returns `false` if libc has no memory for
 /// that.
 pub(crate) fn register() -> bool {
+    if cfg!(miri) {
+        return true; // It knows no fork.
+    }
     for _ in 0..MAX_WAIT_MS {
         let (acquire, order) = (Ordering::Acquire, Ordering::AcqRel);
         match STATE.compare_exchange(ABSENT, REGISTERING, order, acquire) {
@@ -38,6 +42,22 @@ pub(crate) fn register() -> bool {
     let state = if is_done { REGISTERED } else { ABSENT };
     STATE.store(state, Ordering::Release);
     is_done
+}
+
+/// From now on every fork(3) gives the child a secret that `draw` writes. Only the first call has an effect.
+///
+/// `draw` returns `false` if it has none. It runs in the parent, on the thread that forks, with signals blocked; it must
+/// neither fork nor wait.
+///
+/// # Errors
+///
+/// The system has no memory for the secret: a later call tries again. If libc alone has none, for its list of handlers,
+/// children get no secret.
+#[inline(never)]
+pub fn seed_children(draw: fn(&mut [u8; SECRET_BYTES]) -> bool) -> Result<(), MemoryError> {
+    inheritance::register(draw)?;
+    register();
+    Ok(())
 }
 
 /// The constructor.

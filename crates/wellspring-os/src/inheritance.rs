@@ -10,7 +10,6 @@
 //! - Signals are blocked for that time, so no handler forks within a fork.
 //! - clone(2), vfork(2) and posix_spawn(3) run none of this code: such a child gets no secret.
 
-use crate::fork_handlers;
 use crate::lock::Lock;
 use crate::memory::{MemoryError, Wiped, erase};
 use crate::once_box::OnceBox;
@@ -32,7 +31,7 @@ const MAX_LOOKS: usize = 10_000;
 const LOOK_INTERVAL_NS: u32 = 50_000;
 
 /// A function that writes a fresh secret and returns `true`, or returns `false` if it has none.
-type Draw = fn(&mut [u8; SECRET_BYTES]) -> bool;
+pub(crate) type Draw = fn(&mut [u8; SECRET_BYTES]) -> bool;
 
 /// The secret that this process got from its parent. Each use replaces it by the next one.
 #[repr(C)]
@@ -83,23 +82,14 @@ thread_local! {
     static HOLDS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on every fork(3) gives the child a secret that `draw` writes. Only the first call has an effect.
-///
-/// `draw` runs in the parent, on the thread that forks, with signals blocked; it must neither fork nor wait.
-///
-/// # Errors
-///
-/// The system has no memory for the secret: a later call tries again. If libc alone has none, for its list of handlers,
-/// children get no secret.
-#[inline(never)]
-pub fn register(draw: Draw) -> Result<(), MemoryError> {
+/// Sets what [`before_fork`] draws. Only the first call has an effect.
+pub(crate) fn register(draw: Draw) -> Result<(), MemoryError> {
     // Miri knows no fork.
     if cfg!(miri) || REGISTERED.get().is_some() {
         return Ok(());
     }
     let inherited = Wiped::new(None)?;
     REGISTERED.set(Registered { draw, inherited })?;
-    fork_handlers::register();
     Ok(())
 }
 

@@ -120,7 +120,7 @@ cfg_if! {
         #[cfg(unix)]
         pub mod descriptor;
         mod file_fault;
-        mod fork_handlers;
+        pub mod fork_handlers;
         pub mod fork_stamp;
         pub mod inheritance;
         pub mod lock;

@@ -2,7 +2,8 @@
 
 use crate::engine::{Engine, EngineInner, Harvester, Registers, Stats, TwoRegisters};
 use crate::error::Error;
-use wellspring_os::inheritance::{self, SECRET_BYTES};
+use wellspring_os::fork_handlers;
+use wellspring_os::inheritance::SECRET_BYTES;
 use wellspring_os::once_box::{OnceBox, OnceRef};
 use wellspring_os::thread_state::CurrentThread;
 
@@ -52,7 +53,7 @@ impl Engine {
     #[inline(always)]
     pub fn try_process() -> Result<&'static Engine, Error> {
         ENGINE.get_or_try_init(|| {
-            inheritance::register(draw_for_child)?;
+            fork_handlers::seed_children(draw_for_child)?;
             Engine::builder().build()
         })
     }

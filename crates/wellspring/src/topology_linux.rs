@@ -35,7 +35,7 @@ impl From<TopologyError> for Fault {
     }
 }
 
-/// What `found` has, or what stands in for it where the system does not say.
+/// Returns what was found, or what stands in for it where the system does not say.
 fn or<T>(found: Result<T, Fault>, otherwise: impl FnOnce() -> T) -> Result<T, Fault> {
     match found {
         Err(Fault::Absent) => Ok(otherwise()),

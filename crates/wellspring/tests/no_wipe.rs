@@ -200,7 +200,7 @@ fn a_handler_of_fork_that_the_program_registered_before_the_first_read_is_seeded
     });
 }
 
-/// What is weaker: see SECURITY.md.
+/// The promise is weaker: see SECURITY.md.
 #[test]
 fn a_child_of_a_raw_clone_repeats_no_more_than_a_buffer() {
     const MOST: usize = 6656;

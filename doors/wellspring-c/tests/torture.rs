@@ -93,6 +93,32 @@ fn tight_limits_do_no_harm() {
     succeeds(&run(&program, &["descriptors"]));
 }
 
+/// As in gVisor, and on Linux before 4.14: threads, children and handlers, which draw meanwhile.
+#[test]
+fn a_kernel_that_does_not_wipe_a_child_does_no_harm() {
+    use testkit::filter::{is_possible, without_wipes};
+    if !is_possible() {
+        return;
+    }
+    for (source, steps) in [
+        ("api.c", &[""][..]),
+        ("torture.c", &["forks", "timer", "cancels", "destructors"]),
+    ] {
+        let Some(program) = compile(source, &[]) else {
+            return;
+        };
+        for step in steps {
+            let mut command = std::process::Command::new("timeout");
+            command
+                .args(["--signal=KILL", "300"])
+                .arg(&program)
+                .args(step.split_whitespace())
+                .env("LD_LIBRARY_PATH", common::library_folder());
+            succeeds(&without_wipes(&mut command).output().unwrap());
+        }
+    }
+}
+
 #[test]
 fn a_system_without_proc_and_sys_does_no_harm() {
     let Some(program) = compile("api.c", &[]) else {

@@ -45,42 +45,22 @@ fn the_list_has_what_a_user_may_doubt() {
     }
 }
 
-/// What the command writes on a kernel that does not wipe a child: as gVisor answers, and Linux before 4.14. `None` where no
-/// filter can be installed.
-#[cfg(target_os = "linux")]
-fn text_without_wipes(arguments: &str) -> Option<String> {
-    use std::os::unix::process::CommandExt;
-    use testkit::filter::{Forbidden, forbid_argument};
-    let mut command = common::wellspring(arguments);
-    let refuse = || {
-        let (advice, how) = (libc::MADV_WIPEONFORK as u32, Forbidden::Fails(libc::EINVAL));
-        let is_set = forbid_argument(libc::SYS_madvise, 2, advice, how);
-        is_set
-            .then_some(())
-            .ok_or(std::io::ErrorKind::Unsupported.into())
-    };
-    // SAFETY: the child has one thread, and its parent holds no lock of the allocator for long.
-    unsafe { command.pre_exec(refuse) };
-    match command.output() {
-        Ok(output) => Some(testkit::programs::succeeds(&output)),
-        Err(_) => {
-            testkit::skipped("no seccomp filter can be installed here");
-            None
-        }
-    }
-}
-
 #[test]
 #[cfg(target_os = "linux")]
 fn a_kernel_that_does_not_wipe_a_child_is_named_and_serves_every_command() {
-    let tests = "check --only fork,fork-of-fork,fork-under-load,wiped-by-kernel";
-    let Some(text) = text_without_wipes(tests) else {
+    use testkit::filter::{is_possible, without_wipes};
+    if !is_possible() {
         return;
+    }
+    let text_of = |arguments| {
+        let output = without_wipes(&mut common::wellspring(arguments)).output();
+        testkit::programs::succeeds(&output.unwrap())
     };
+    let text = text_of("check --only fork,fork-of-fork,fork-under-load,wiped-by-kernel");
     assert!(text.contains("SKIPPED wiped-by-kernel: "), "{text}");
     assert!(text.contains("3 ok, 0 failed, 1 skipped"), "{text}");
     for (arguments, characters) in [("bytes 16 --hex", 32), ("uuid -7", 36), ("uuid", 36)] {
-        let text = text_without_wipes(arguments).unwrap();
+        let text = text_of(arguments);
         assert_eq!(text.trim_end().len(), characters, "{arguments}: {text}");
     }
 }

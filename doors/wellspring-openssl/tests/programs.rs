@@ -57,6 +57,25 @@ fn openssl_commands_draw_every_byte() {
     }
 }
 
+/// As in gVisor, and on Linux before 4.14.
+#[test]
+fn a_kernel_that_does_not_wipe_a_child_is_no_reason_to_refuse() {
+    use testkit::filter::{is_possible, without_wipes};
+    if !are_installed(&["openssl"]) || !is_possible() {
+        return;
+    }
+    let configuration = configuration(|text| text);
+    let script = "openssl rand -hex 16 > a; openssl rand -hex 16 > b; test -s a && ! cmp -s a b";
+    let run = common::Run::of(script, |command| {
+        let folder = configuration.parent().unwrap();
+        command
+            .env("OPENSSL_CONF", &configuration)
+            .current_dir(folder);
+        without_wipes(command);
+    });
+    assert!(run.succeeds().counts(Door::Provider).bytes >= 32);
+}
+
 /// A program that counts nothing: neither the certificate nor the other side of a connection.
 const UNCOUNTED: &str = "env -u WELLSPRING_REPORT";
 

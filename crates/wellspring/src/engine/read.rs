@@ -206,7 +206,7 @@ impl EngineInner {
         }
     }
 
-    /// As [`fill_long`](Self::fill_long).
+    /// Apart for the reason that [`fill_long`](Self::fill_long) has.
     #[inline(never)]
     fn fill_long_or_fail<H: TapHandle>(
         &self,
