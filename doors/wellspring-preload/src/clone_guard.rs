@@ -76,7 +76,7 @@ fn path() -> &'static Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
-/// Watches the file at the path, if it is another page than the one before. An engine's judgement says whether it is one.
+/// Watches the file at the path, if it is another page than the one before, and one that an engine would believe.
 #[cold]
 fn look_at_path(now_ms: u64) {
     NEXT_LOOK_MS.store(now_ms + LOOK_MS, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! The constructor that the loader calls before main: it looks up the original functions, tells fork(3) of the engine and reads the
-//! environment.
+//! The constructor that the loader calls before main: it looks up the original functions, tells fork(3) of the engine and
+//! reads the environment.
 //!
 //! Earlier calls, from constructors of other libraries, are served as well. They are not counted, and `open` then makes
 //! the system call itself.
