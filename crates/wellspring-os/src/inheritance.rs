@@ -157,7 +157,9 @@ pub(crate) fn before_fork() {
 
 /// Runs in the parent after a fork, also after one that failed: erases the secret and releases the lock.
 pub(crate) fn in_parent() {
-    if HOLDS.replace(false) {
+    // A write would cost the program a page fault at each fork.
+    if HOLDS.get() {
+        HOLDS.set(false);
         ON_ITS_WAY.erase();
         end();
     }
@@ -166,6 +168,9 @@ pub(crate) fn in_parent() {
 /// Runs in the child after a fork: moves the secret to wiped memory, and erases the copy. A secret that another thread
 /// had drawn for its own child is erased as well.
 pub(crate) fn in_child() {
+    if FORKING.load(Ordering::Relaxed) == 0 {
+        return;
+    }
     let is_ours = HOLDS.replace(false);
     if is_ours
         && ON_ITS_WAY.is_there.get()

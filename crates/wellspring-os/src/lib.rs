@@ -5,6 +5,7 @@
 //! memory        pages that are locked, left out of core dumps, and wiped in a child process
 //! signals       a stretch of code that no signal handler interrupts
 //! lock          a lock that a child process never waits for
+//! lock_limit    the part of the limit of locked memory that is not the program's
 //! locked_memory how much secret memory may be swapped out
 //! slots         8 KiB of such memory, identified by a serial number
 //! thread        the data of one thread: its depth, its slots, its epoch
@@ -124,6 +125,7 @@ cfg_if! {
         pub mod fork_stamp;
         pub mod inheritance;
         pub mod lock;
+        mod lock_limit;
         pub mod locked_memory;
         pub mod memory;
         pub mod once_box;

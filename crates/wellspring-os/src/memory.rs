@@ -1,6 +1,6 @@
 //! Pages that are locked, left out of core dumps, and wiped in a child process.
 
-use crate::locked_memory;
+use crate::lock_limit;
 use crate::system::pages;
 use crate::system_calls;
 use crate::zeroed::{Zeroed, assert_zeroed};
@@ -71,14 +71,6 @@ pub(crate) fn unlocked_bytes() -> usize {
     UNLOCKED_BYTES.load(Ordering::Relaxed)
 }
 
-/// All bytes of [`Wiped`] memory.
-static WIPED_BYTES: AtomicUsize = AtomicUsize::new(0);
-
-/// How many bytes of [`Wiped`] memory there are, locked or not. A child has as many as its parent.
-pub(crate) fn wiped_bytes() -> usize {
-    WIPED_BYTES.load(Ordering::Relaxed)
-}
-
 /// A private mapping of zeroed pages, wiped on fork, not dumped, not yet locked.
 #[derive(Debug)]
 pub(crate) struct Pages {
@@ -104,14 +96,14 @@ impl Pages {
             // SAFETY: the range is ours.
             unsafe { pages::prefer_node(pages.start.as_ptr(), pages.bytes, node) };
         }
-        WIPED_BYTES.fetch_add(pages.bytes, Ordering::Relaxed);
+        lock_limit::add_wiped(pages.bytes);
         pages.lock();
         Ok(pages)
     }
 
     /// Locks the pages, or counts them as not locked.
     fn lock(&self) {
-        let may_lock = !system_calls::are_forbidden() && locked_memory::may_lock(0);
+        let may_lock = !system_calls::are_forbidden() && lock_limit::allows_wiped();
         // SAFETY: the range is ours.
         let is_locked = may_lock && unsafe { pages::lock(self.start.as_ptr(), self.bytes) };
         self.count(!is_locked);
@@ -215,7 +207,7 @@ impl<T: Zeroed + Sync> Wiped<T> {
 
 impl<T> Drop for Wiped<T> {
     fn drop(&mut self) {
-        WIPED_BYTES.fetch_sub(self.pages.bytes, Ordering::Relaxed);
+        lock_limit::remove_wiped(self.pages.bytes);
     }
 }
 

@@ -11,7 +11,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What [`reserve`] maps, and what must be left of it for another engine.
+/// The bytes that [`reserve`] maps, and those that must be left for another engine.
 const REGION_BYTES: usize = 64 << 10;
 const ENGINE_BYTES: usize = 40 << 10;
 

@@ -6,7 +6,7 @@ use common::{compile_linked, run};
 use std::path::Path;
 use wellspring_os::door_counters::Door;
 
-/// What a read may take, as SECURITY.md promises it for optimised code.
+/// The most that a read may take, as SECURITY.md promises it for optimised code.
 const MAX_BYTES: usize = if cfg!(debug_assertions) {
     12 << 10
 } else {

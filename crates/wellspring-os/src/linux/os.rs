@@ -132,6 +132,9 @@ pub fn may_write_file(bytes: u64) -> bool {
 
 /// How many bytes this process may lock in memory, `RLIMIT_MEMLOCK`; `None` if there is no limit. A system call.
 pub(crate) fn locked_memory_limit() -> Option<u64> {
+    if cfg!(miri) {
+        return None;
+    }
     limit(libc::RLIMIT_MEMLOCK as libc::c_long)
 }
 

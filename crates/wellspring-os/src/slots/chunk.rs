@@ -4,11 +4,11 @@
 //! (`vm.max_map_count`). Pages are locked when they are first touched (`MLOCK_ONFAULT`), so that a chunk costs the
 //! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, usually 8 MiB, counts all of it:
 //! so the first chunks are small, and each is twice as large as the one before it. Of the usual limit's eighth, which
-//! `locked_memory` takes at most, 120 threads have locked slots.
+//! `lock_limit` takes at most, 120 threads have locked slots.
 
 use super::holder::{self, ACQUIRING, FREE, Holder};
 use super::slot::{Header, Kind, Slot};
-use crate::locked_memory;
+use crate::lock_limit;
 use crate::memory::Pages;
 use crate::sandbox;
 use crate::system::pages;
@@ -226,9 +226,9 @@ impl Chunk {
             return;
         }
         let (start, bytes) = (self.start.load(Ordering::Relaxed), self.bytes());
+        let may_lock = lock_limit::allows_slots(locked_bytes() + bytes);
         // SAFETY: the chunk is a mapping of this length, and never unmapped.
-        let is_locked =
-            locked_memory::may_lock(bytes) && unsafe { pages::lock_when_touched(start, bytes) };
+        let is_locked = may_lock && unsafe { pages::lock_when_touched(start, bytes) };
         mark.store(if is_locked { LOCKED } else { REFUSED }, Ordering::Relaxed);
     }
 }
@@ -247,7 +247,7 @@ pub(super) fn take_free(kind: Kind, node: u32) -> Option<Slot> {
 }
 
 /// The bytes of chunks that this process has locked.
-pub(crate) fn locked_bytes() -> usize {
+fn locked_bytes() -> usize {
     let is_locked = |chunk: &&Chunk| chunk.lock_mark().load(Ordering::Relaxed) == LOCKED;
     chunks().filter(is_locked).map(Chunk::bytes).sum()
 }

@@ -23,7 +23,7 @@ mod freeing;
 mod holder;
 mod slot;
 
-pub(crate) use chunk::{locked_bytes, unlocked_bytes};
+pub(crate) use chunk::unlocked_bytes;
 pub(crate) use freeing::{count, reclaim, release, release_all, release_everything};
 pub use slot::DEPTHS;
 pub(crate) use slot::{Header, Kind, Slot, SlotRef};
