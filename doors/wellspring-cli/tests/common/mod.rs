@@ -34,7 +34,14 @@ fn build() {
     if target.join("release") == command.parent().unwrap() {
         cargo_build.arg("--release");
     }
-    let words = ["-p", "wellspring-preload", "-p", "wellspring-openssl"];
+    let words = [
+        "-p",
+        "wellspring-preload",
+        "-p",
+        "wellspring-openssl",
+        "-p",
+        "wellspring-c",
+    ];
     let output = cargo_build
         .args(words)
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -39,7 +39,7 @@ final class Native {
             case 1:
                 return "wellspring: the sources have yielded less noise than a reseed needs";
             case 2:
-                return "wellspring: no memory that is wiped in a child process (out of memory, or Linux before 4.14)";
+                return "wellspring: out of memory";
             default:
                 return "wellspring: an error of the engine";
         }
