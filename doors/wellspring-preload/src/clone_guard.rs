@@ -53,9 +53,13 @@ static INODE: AtomicU64 = AtomicU64::new(0);
 /// A child goes on from it.
 static NUMBER: CloneWords = CloneWords::new();
 
+/// The longest path of a page that is watched.
+const MAX_PATH_BYTES: usize = 255;
+
 /// From now on the C library's generators are guarded.
 pub(crate) fn start(words: &CStr, page: Option<&'static CStr>) {
-    if words != c"rand" {
+    // For a longer name the system's interface would allocate at each look.
+    if words != c"rand" || page.is_some_and(|page| page.count_bytes() > MAX_PATH_BYTES) {
         return;
     }
     let page = page.map_or(ptr::null_mut(), |page| page.as_ptr().cast_mut());
@@ -149,19 +153,16 @@ fn heal_rand(seed: &[u8; SEED_BYTES]) {
     let mut state = [half(4), half(6), half(8)];
     // SAFETY: the types of these functions. seed48(3) takes three halves of a word; srandom(3) is that of rand(3) too.
     unsafe {
-        if let Some(srandom) = SRANDOM.get_or_find::<unsafe extern "C" fn(c_uint)>() {
+        if let Some(srandom) = original::srandom.get_or_find::<unsafe extern "C" fn(c_uint)>() {
             srandom(u32::from_ne_bytes([seed[0], seed[1], seed[2], seed[3]]));
         }
         if let Some(seed48) =
-            SEED48.get_or_find::<unsafe extern "C" fn(*mut c_ushort) -> *mut c_ushort>()
+            original::seed48.get_or_find::<unsafe extern "C" fn(*mut c_ushort) -> *mut c_ushort>()
         {
             seed48(state.as_mut_ptr());
         }
     }
 }
-
-static SRANDOM: Next = Next::new(c"srandom");
-static SEED48: Next = Next::new(c"seed48");
 
 const fn c_name(name: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(name.as_bytes()) {
@@ -172,7 +173,21 @@ const fn c_name(name: &'static str) -> &'static CStr {
 
 /// Defines functions that call those of the C library, which this library needs and which is there behind it.
 macro_rules! guarded {
-    ($($kind:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+    ($($kind:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        mod original {
+            use super::{Next, c_name};
+            $(
+                #[allow(non_upper_case_globals)]
+                pub(super) static $name: Next = Next::new(const { c_name(concat!(stringify!($name), "\0")) });
+            )*
+        }
+
+        /// Looks up the original functions before main: dlsym(3) takes a lock of the loader, which a thread that waits for
+        /// this one may hold.
+        pub(crate) fn find_next() {
+            $(original::$name.find();)*
+        }
+        $(
         /// Like the function of the C library with this name.
         ///
         /// # Safety
@@ -180,9 +195,8 @@ macro_rules! guarded {
         /// The contract of that function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            static ORIGINAL: Next = Next::new(const { c_name(concat!(stringify!($name), "\0")) });
             // SAFETY: the type of this function.
-            let original = unsafe { ORIGINAL.get_or_find::<unsafe extern "C" fn($($type),*) -> $result>() };
+            let original = unsafe { original::$name.get_or_find::<unsafe extern "C" fn($($type),*) -> $result>() };
             let Some(original) = original else {
                 // SAFETY: a number, a pointer or nothing: all zeros is one of each.
                 return unsafe { mem::zeroed() };

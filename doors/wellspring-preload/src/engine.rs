@@ -10,7 +10,7 @@ use wellspring_os::sandbox;
 /// The engine, after the first read. Of this library alone, so that it is found with one load.
 static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(ptr::null_mut());
 
-/// The reads that found no engine.
+/// The reads that found no engine and made none.
 static READS_WITHOUT: AtomicU32 = AtomicU32::new(0);
 
 /// The engine of the process, if there is one.
@@ -62,13 +62,17 @@ pub(crate) fn make() -> Result<&'static Engine, Error> {
     if let Some(engine) = engine() {
         return Ok(engine);
     }
-    let reads = READS_WITHOUT
-        .fetch_add(1, Ordering::Relaxed)
-        .wrapping_add(1);
-    if !reads.is_power_of_two() || sandbox::is_prepared() || !heap::reserve() {
-        return Err(Error::Memory);
-    }
-    let engine = Engine::try_process()?;
+    // Counted after the try: threads that draw while one makes the engine wait for it.
+    let reads = READS_WITHOUT.load(Ordering::Relaxed).wrapping_add(1);
+    let may_try = reads.is_power_of_two() && !sandbox::is_prepared() && heap::reserve();
+    let made = if may_try {
+        Engine::try_process()
+    } else {
+        Err(Error::Memory)
+    };
+    let engine = made.inspect_err(|_| {
+        READS_WITHOUT.fetch_add(1, Ordering::Relaxed);
+    })?;
     let _ = sandbox::owns_memory();
     ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
     Ok(engine)

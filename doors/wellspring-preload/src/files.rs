@@ -29,6 +29,7 @@ static FOPEN: Next = Next::new(c"fopen");
 pub(crate) fn find_next() {
     OPEN.find();
     OPENAT.find();
+    FOPEN.find();
 }
 
 /// Defines a function with the arguments of open(2). Their number is fixed here: on x86-64 and aarch64 a caller of a

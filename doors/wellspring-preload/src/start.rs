@@ -11,14 +11,15 @@ use wellspring_os::repeat;
 /// The constructor. glibc's loader passes it the arguments of main.
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     crate::files::find_next();
+    clone_guard::find_next();
     // SAFETY: no precondition.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return;
     }
     if let Some(path) = variable(environment, repeat::VARIABLE)
-        && let Err(error) = repeat::start(path, repeat::Library::Preload)
+        && repeat::start(path, repeat::Library::Preload).is_err()
     {
-        repeat::refuse(error);
+        repeat::refuse();
     }
     if variable(environment, RAND_BYTES_VARIABLE) == Some(c"1") {
         crate::rand_bytes::replace();
