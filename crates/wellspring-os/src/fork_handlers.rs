@@ -10,6 +10,7 @@
 use crate::inheritance::{self, SECRET_BYTES};
 use crate::memory::MemoryError;
 use crate::os;
+use crate::sandbox;
 use crate::system::{fork, pages};
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -76,5 +77,6 @@ extern "C" fn in_parent() {
 
 extern "C" fn in_child() {
     pages::in_child();
+    sandbox::in_child();
     inheritance::in_child();
 }

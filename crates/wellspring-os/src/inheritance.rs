@@ -123,7 +123,10 @@ fn hold() -> bool {
     };
     for _ in 0..MAX_LOOKS {
         let holder = FORKING.load(Ordering::Relaxed);
-        if holder != process {
+        // Two threads may read differently whether the process is in a sandbox: neither takes the other's lock.
+        let is_held =
+            holder != 0 && (holder == process || holder == u32::MAX || process == u32::MAX);
+        if !is_held {
             let taken =
                 FORKING.compare_exchange(holder, process, Ordering::Acquire, Ordering::Relaxed);
             if taken.is_ok() {
@@ -144,6 +147,9 @@ pub(crate) fn before_fork() {
     let Some(registered) = REGISTERED.get() else {
         return;
     };
+    if HOLDS.get() {
+        return; // The handlers were registered twice.
+    }
     let signals = SignalsBlocked::new();
     if !hold() {
         return;

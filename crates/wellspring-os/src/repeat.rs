@@ -208,8 +208,8 @@ pub fn is_for_root() -> bool {
 }
 
 /// Ends the process with a line on stderr: bytes that cannot be repeated would look like those that can.
-pub fn refuse(error: OsError) -> ! {
-    let reason = if error == OsError::new(libc::EPERM) {
+pub fn refuse() -> ! {
+    let reason = if is_for_root() {
         b"wellspring: --repeat is not for processes of root, whose keys protect others\n".as_slice()
     } else {
         b"wellspring: --repeat: the page with the seed cannot be opened, is another user's, or is another file\n"

@@ -48,7 +48,15 @@ pub(crate) fn say(before: &[u8], after: &[u8]) {
     let stderr = unsafe { BorrowedFd::borrow_raw(libc::STDERR_FILENO) };
     let is_socket = fstat(stderr)
         .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Socket);
-    if is_socket {
+    // A pipe without a reader would send SIGPIPE, and a full one would hold the program up.
+    let mut at = libc::pollfd {
+        fd: libc::STDERR_FILENO,
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    // SAFETY: one entry, which lives for the call.
+    let takes = unsafe { libc::poll(&raw mut at, 1, 0) } == 1 && at.revents == libc::POLLOUT;
+    if is_socket || !takes {
         return;
     }
     let (mut digits, mut first) = ([0; 10], 10);

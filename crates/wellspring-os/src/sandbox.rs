@@ -35,12 +35,21 @@ pub fn undo() {
     system_calls::allow_again();
 }
 
+static STAMP: AtomicU64 = AtomicU64::new(fork_stamp::NONE);
+static OWNER: AtomicU32 = AtomicU32::new(0);
+
+/// In a child of fork(3), whose parent had said that its memory is its own: the child's is too. Otherwise a child that it
+/// makes by vfork(2) would be the first to say so.
+pub(crate) fn in_child() {
+    if STAMP.load(Ordering::Relaxed) != fork_stamp::NONE && !is_prepared() {
+        let _ = owns_memory();
+    }
+}
+
 /// Whether the memory is this process's own, and not that of the parent that made it by vfork(2): a filter of such a child
 /// is none of its parent's. The first call of a process, or of a copy that a fork made, says that it is; make it early.
 #[must_use]
 pub fn owns_memory() -> bool {
-    static STAMP: AtomicU64 = AtomicU64::new(fork_stamp::NONE);
-    static OWNER: AtomicU32 = AtomicU32::new(0);
     let (stamp, process) = (fork_stamp::get_or_make(), os::process_number());
     if stamp != fork_stamp::NONE && STAMP.load(Ordering::Acquire) == stamp {
         return OWNER.load(Ordering::Relaxed) == process;

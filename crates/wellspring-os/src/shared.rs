@@ -95,7 +95,7 @@ impl<T> Drop for Shared<T> {
         // The handle of all owners together; dropped by a panic of the value's drop too.
         let _memory = Weak(self.0);
         // SAFETY: no owner is left, and none comes back: `upgrade` makes none of a count of 0.
-        unsafe { ManuallyDrop::drop(&mut self.0.as_mut().value) };
+        unsafe { ManuallyDrop::drop(&mut (*self.0.as_ptr()).value) };
     }
 }
 
@@ -103,8 +103,8 @@ impl<T> Weak<T> {
     /// A handle of an owner, if there is still an owner.
     #[must_use]
     pub fn upgrade(&self) -> Option<Shared<T>> {
-        // SAFETY: the memory lasts as long as `self`.
-        let strong = unsafe { &self.0.as_ref().strong };
+        // SAFETY: the memory lasts as long as `self`. Nothing refers to the value here, which its last owner may be dropping.
+        let strong = unsafe { &(*self.0.as_ptr()).strong };
         let more = |count: usize| (count != 0 && count <= MAX_HANDLES).then(|| count + 1);
         let upgraded = strong.fetch_update(Ordering::Acquire, Ordering::Relaxed, more);
         upgraded.is_ok().then(|| Shared(self.0))
@@ -114,7 +114,7 @@ impl<T> Weak<T> {
 impl<T> Clone for Weak<T> {
     fn clone(&self) -> Self {
         // SAFETY: the memory lasts as long as `self`.
-        add(unsafe { &self.0.as_ref().weak });
+        add(unsafe { &(*self.0.as_ptr()).weak });
         Self(self.0)
     }
 }
@@ -122,7 +122,7 @@ impl<T> Clone for Weak<T> {
 impl<T> Drop for Weak<T> {
     fn drop(&mut self) {
         // SAFETY: the memory lasts as long as this handle.
-        let weak = unsafe { &self.0.as_ref().weak };
+        let weak = unsafe { &(*self.0.as_ptr()).weak };
         if weak.fetch_sub(1, Ordering::Release) == 1 {
             fence(Ordering::Acquire);
             // SAFETY: from `try_box`, and this was the last handle. The value, which was dropped, is not dropped again.

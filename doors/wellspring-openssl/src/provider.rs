@@ -50,9 +50,9 @@ static FUNCTIONS: [Dispatch; 6] = table(
 /// counters.
 fn obey_run() {
     if let Some(path) = variable(repeat::VARIABLE)
-        && let Err(error) = repeat::start(path, repeat::Library::Provider)
+        && repeat::start(path, repeat::Library::Provider).is_err()
     {
-        repeat::refuse(error);
+        repeat::refuse();
     }
     if let Some(path) = variable(VARIABLE)
         && let Some(counters) = door_counters::start(path)

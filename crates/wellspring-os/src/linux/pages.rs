@@ -167,6 +167,10 @@ pub(crate) unsafe fn prefer_node(start: *mut u8, bytes: usize, node: u32) {
 /// nothing elsewhere.
 fn is_under_valgrind() -> bool {
     const RUNNING_ON_VALGRIND: usize = 0x1001;
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", target_arch = "aarch64")),
+        allow(unused_variables)
+    )]
     let question = [RUNNING_ON_VALGRIND, 0, 0, 0, 0, 0];
     #[cfg_attr(
         not(any(target_arch = "x86_64", target_arch = "aarch64")),

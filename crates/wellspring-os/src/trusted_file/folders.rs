@@ -48,17 +48,23 @@ pub fn check_lasting_folders(folder: &Path) -> Result<(), FileFault> {
     // Links count by where they lead.
     let place = std::fs::canonicalize(folder).map_err(not_found)?;
     let folder = std::path::absolute(folder).map_err(not_found)?;
+    let mut own = Ok(());
     for above in folder.ancestors().chain(place.ancestors()) {
         let status = stat(above)?;
-        match check_owner(status.st_uid) {
-            Err(FileFault::Unmapped) if is_sandbox && above != folder => {}
-            checked => checked?,
-        }
+        // The mode first: it counts whoever the owner is.
         if Mode::from_raw_mode(status.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
             return Err(FileFault::Exposed);
         }
+        match check_owner(status.st_uid) {
+            Err(FileFault::Unmapped) if is_sandbox => {
+                if above == folder || above == place {
+                    own = Err(FileFault::Unmapped);
+                }
+            }
+            checked => checked?,
+        }
     }
-    Ok(())
+    own
 }
 
 /// Whether this process is in a user namespace in which root has no number, as that of a sandbox: [`FileFault::Unmapped`] is

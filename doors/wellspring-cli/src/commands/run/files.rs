@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use wellspring_os::repeat::is_for_root;
@@ -184,7 +184,9 @@ pub(super) fn lasting_library(library: &Path) -> Result<PathBuf, Failure> {
         checked => checked.is_ok(),
     };
     let file = TrustedFile::open(library, Access::Read).map(|_| ());
-    let is_lasting = is_fine(check_lasting_folders(folder)) && is_fine(file);
+    // A file without an owner's number was refused before its mode was looked at.
+    let is_closed = fs::metadata(library).is_ok_and(|status| status.mode() & 0o022 == 0);
+    let is_lasting = is_closed && is_fine(check_lasting_folders(folder)) && is_fine(file);
     if is_lasting && stands_in_list(library) {
         return Ok(library.to_owned());
     }
@@ -242,8 +244,11 @@ impl Page {
                         }
                     };
                 }
-                // Another command has taken it for what a killed one left.
-                Err(FileFault::Busy) => {}
+                // Another command has taken it for what a killed one left, or this file system has no locks: the name has our
+                // number, so that it is ours to remove.
+                Err(FileFault::Busy) => {
+                    let _ = unlinkat(&folder.directory, &name, AtFlags::empty());
+                }
                 Err(other) => {
                     fault = other;
                     break;

@@ -1,6 +1,6 @@
 //! Runs the program to its end, and passes on the signals that other processes send to this command.
 //!
-//! This command stays while the program runs: the program opens files of this process. Who stops or reloads a service
+//! This command stays while the program runs: the pages of --report and --repeat go with it. Who stops or reloads a service
 //! knows the number of this command alone, and must reach the program by it. So this command does not end before the
 //! program, whatever the program does with the signal.
 
