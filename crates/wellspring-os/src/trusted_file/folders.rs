@@ -51,7 +51,7 @@ pub fn check_lasting_folders(folder: &Path) -> Result<(), FileFault> {
     let mut own = Ok(());
     for above in folder.ancestors().chain(place.ancestors()) {
         let status = stat(above)?;
-        // The mode first: it counts whoever the owner is.
+        // The mode first: it counts whatever user the owner is.
         if Mode::from_raw_mode(status.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
             return Err(FileFault::Exposed);
         }
