@@ -23,8 +23,9 @@ const WAYS: [(&str, &str, &[&str]); 2] = [
 ];
 
 /// Tests of what Linux alone has: pages of others, user namespaces, memory that is locked when it is touched.
-const LINUX_ALONE: [&str; 6] = [
+const LINUX_ALONE: [&str; 7] = [
     "door_counters",
+    "run_page",
     "detector",
     "an_owner_without_a_number",
     "a_thread_that_goes_on_in_a_child",
