@@ -24,6 +24,29 @@ pub fn scratch(name: &str) -> PathBuf {
     folder
 }
 
+/// A name of a library that a list such as LD_PRELOAD can have, which the loader splits at spaces and colons: its own, or that of
+/// a link in a new folder below the system's folder for temporary files.
+#[must_use]
+pub fn in_list(library: &Path) -> PathBuf {
+    let bytes = library.as_os_str().as_encoded_bytes();
+    if !bytes.iter().any(|byte| b" \t:;$".contains(byte)) {
+        return library.to_owned();
+    }
+    let made = Command::new("mktemp")
+        .args(["-d", "--tmpdir", "wellspring-XXXXXXXX"])
+        .output();
+    let folder = PathBuf::from(succeeds(&made.unwrap()).trim_end());
+    let link = folder.join(library.file_name().unwrap());
+    std::os::unix::fs::symlink(library, &link).unwrap();
+    link
+}
+
+/// A path as one word of a shell.
+#[must_use]
+pub fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
 /// Each folder has the number of its process. One run of all tests leaves 0.5 GB.
 fn remove_those_of_ended_processes(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {

@@ -111,7 +111,7 @@ fn a_generator_that_nothing_seeded_after_the_machine_was_cloned_is_found() {
         return;
     };
     let page = scratch("page");
-    let wellspring = env!("CARGO_BIN_EXE_wellspring");
+    let wellspring = common::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
     let bump = format!("{wellspring} generation bump --page {}", page.path());
     common::text_of(&bump[wellspring.len()..]);
     for (name, faults) in [("notice", 1), ("notice-and-seed", 0)] {
@@ -151,7 +151,7 @@ fn a_program_that_may_not_be_read_runs_on_and_is_named() {
     common::copy_program("/bin/echo", &program.0);
     let closed = std::os::unix::fs::PermissionsExt::from_mode(0o111);
     std::fs::set_permissions(&program.0, closed).unwrap();
-    let wellspring = env!("CARGO_BIN_EXE_wellspring");
+    let wellspring = common::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
     let line = format!(
         "{enter} {wellspring} run --audit -- {} it runs",
         program.path()

@@ -261,7 +261,7 @@ fn a_line_without_an_end_is_refused() {
         for input in ["/dev/zero", "- < /dev/zero"] {
             let script = format!(
                 "ulimit -v 2000000; exec {} {command} {input}",
-                env!("CARGO_BIN_EXE_wellspring")
+                common::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref())
             );
             let output = std::process::Command::new("sh")
                 .args(["-c", &script])

@@ -158,7 +158,7 @@ fn a_file_that_exists_is_replaced_on_request_alone() {
 #[test]
 fn a_file_needs_a_size() {
     let file = Scratch::new("endless");
-    let binary = env!("CARGO_BIN_EXE_wellspring");
+    let binary = common::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
     let path = file.path();
     for options in ["", "--hex", "--pseudo chacha8 --seed 7", "--output -"] {
         let endless = format!("ulimit -f 1000; exec {binary} bytes {options}");
@@ -237,7 +237,7 @@ fn a_small_or_quiet_run_prints_nothing_without_a_terminal() {
 
 #[test]
 fn memory_does_not_grow_with_the_amount() {
-    let binary = env!("CARGO_BIN_EXE_wellspring");
+    let binary = common::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
     let command = format!("ulimit -v 65536 && exec {binary} bytes 100M --hex > /dev/null");
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -11,7 +11,7 @@ use std::process::Stdio;
 #[test]
 fn a_reader_that_goes_ends_the_command_quietly_with_success() {
     let file = common::vectors("fortuna-freebsd.txt");
-    let replay = format!("replay {0} {0} {0}", file.display());
+    let replay = format!("replay {0} {0} {0}", common::quoted(&file));
     for arguments in [
         "bytes",
         "bytes --threads 4 --hex",
@@ -71,7 +71,7 @@ fn what_was_written_before_the_disk_was_full_is_counted_in_bytes_asked_for() {
     // A file may have no more than 100 blocks of 512 bytes; the signal that comes with it is ignored.
     for (options, bytes) in [("", 51_200), ("--hex", 25_600), ("--base64", 38_400)] {
         let file = Scratch::new(&format!("full{options}"));
-        let binary = env!("CARGO_BIN_EXE_wellspring");
+        let binary = common::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
         let script = format!(
             "trap '' XFSZ; ulimit -f 100; exec {binary} bytes 1MiB {options} --output {}",
             file.path()
@@ -120,7 +120,7 @@ fn a_full_disk_is_an_error_of_every_command_that_prints() {
 
 /// Runs the command from a shell that first does `redirection`.
 fn redirected(arguments: &str, redirection: &str) -> std::process::Output {
-    let binary = env!("CARGO_BIN_EXE_wellspring");
+    let binary = common::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
     std::process::Command::new("sh")
         .args(["-c", &format!("exec {binary} {arguments} {redirection}")])
         .output()

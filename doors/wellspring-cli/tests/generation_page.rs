@@ -32,7 +32,7 @@ fn python(words: &[&str]) -> Command {
 
 /// The words for a shell that change the page.
 fn bump(page: &Scratch) -> String {
-    let command = env!("CARGO_BIN_EXE_wellspring");
+    let command = common::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
     format!(
         "{command} generation bump --page {} > /dev/null",
         page.path()

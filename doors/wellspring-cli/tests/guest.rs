@@ -131,7 +131,10 @@ fn systemd_takes_the_unit_of_the_writer() {
         "/../../packaging/systemd/wellspring-generation.service"
     );
     let text = std::fs::read_to_string(unit).unwrap();
-    let text = text.replace("/usr/bin/wellspring", env!("CARGO_BIN_EXE_wellspring"));
+    let text = text.replace(
+        "/usr/bin/wellspring",
+        &format!("\"{}\"", env!("CARGO_BIN_EXE_wellspring")),
+    );
     let text = text.replace("Documentation=man:", "Documentation=file:/");
     let unit = format!("{}/wellspring-generation.service", folder.path());
     std::fs::write(&unit, text).unwrap();

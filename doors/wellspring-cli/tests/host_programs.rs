@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use testkit::programs::{compile, is_installed, scratch};
+use testkit::programs::{compile, in_list, is_installed, scratch};
 
 /// A row of the page's table.
 struct Row {
@@ -203,12 +203,7 @@ fn built(name: &str) -> PathBuf {
 
 #[test]
 fn the_preload_library_adds_what_the_page_says() {
-    let library = built("libwellspring_preload.so");
-    if library.to_string_lossy().contains(' ') {
-        return testkit::skipped(
-            "the loader splits LD_PRELOAD at the space in the name of this folder",
-        );
-    }
+    let library = in_list(&built("libwellspring_preload.so"));
     compare("preload library", "getrandom", "", |command| {
         command.env("LD_PRELOAD", &library);
     });

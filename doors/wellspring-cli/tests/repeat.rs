@@ -4,6 +4,7 @@ mod common;
 
 use common::{build_libraries, is_installed, stderr};
 use std::process::{Command, Output};
+use testkit::programs::quoted;
 
 /// Another user's number than root's, in a namespace.
 const ENTER: &str = "unshare --user --map-user=1000 --map-group=1000";
@@ -11,7 +12,7 @@ const ENTER: &str = "unshare --user --map-user=1000 --map-group=1000";
 /// Runs a shell script with options of `run`, by a user who is not root, in a new folder.
 fn run(options: &str, script: &str) -> Output {
     build_libraries();
-    let command = env!("CARGO_BIN_EXE_wellspring");
+    let command = quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
     Command::new("sh")
         .arg("-c")
         .arg(format!(
@@ -131,7 +132,7 @@ daemon off; pid n.pid; error_log stderr; worker_processes 1; events {}
 http { access_log off; client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4;
        scgi_temp_path t5; server { listen unix:socket; return 200 "$request_id\n"; } }
 END
-nginx -p $PWD -c nginx.conf & i=0
+nginx -p "$PWD" -c nginx.conf & i=0
 until [ -S socket ]; do sleep 0.1; i=$((i+1)); [ $i -lt 300 ] || exit 3; done
 for i in 1 2 3; do env -u LD_PRELOAD -u OPENSSL_CONF curl -sS --unix-socket socket http://localhost/ || exit 4; done
 kill $!; wait $!"#,
@@ -153,7 +154,7 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
         let library = std::path::Path::new(env!("CARGO_BIN_EXE_wellspring"))
             .with_file_name("libwellspring_preload.so");
         let output = Command::new("true")
-            .env("LD_PRELOAD", library)
+            .env("LD_PRELOAD", testkit::programs::in_list(&library))
             .env("WELLSPRING_REPEAT", "/dev/zero")
             .output()
             .unwrap();
@@ -163,11 +164,15 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
         let command = env!("CARGO_BIN_EXE_wellspring");
         let program = testkit::programs::scratch("set-user-id").join("program");
         let made = format!(
-            "p={}; cp /bin/true $p && chown 1234 $p && chmod 4755 $p",
-            program.display()
+            "p={}; cp /bin/true \"$p\" && chown 1234 \"$p\" && chmod 4755 \"$p\"",
+            quoted(&program)
         );
         if testkit::programs::is_success(&made) {
-            let line = format!("{ENTER} {command} run --repeat 7 -- {}", program.display());
+            let line = format!(
+                "{ENTER} {} run --repeat 7 -- {}",
+                quoted(command.as_ref()),
+                quoted(&program)
+            );
             let output = Command::new("sh").args(["-c", &line]).output().unwrap();
             refused(&output, 2, "more rights than its caller");
         } else {
@@ -180,8 +185,8 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
         let draw = "python3 -c 'import os; os.urandom(16)'";
         let line = format!(
             "exec {ENTER} env WELLSPRING_REPEAT={} LD_PRELOAD={} {draw}",
-            letter.display(),
-            library.display()
+            quoted(&letter),
+            quoted(&testkit::programs::in_list(&library))
         );
         let output = Command::new("sh").args(["-c", &line]).output().unwrap();
         refused(&output, 126, "is another file");
@@ -193,13 +198,17 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
     let folder = testkit::programs::scratch("static");
     let compiled = format!(
         "cd {} && echo 'int main(void) {{ return 0; }}' > s.c && cc -static s.c -o s",
-        folder.display()
+        quoted(&folder)
     );
     if !testkit::programs::is_success(&compiled) {
         testkit::skipped("a static program cannot be compiled");
     } else if can_run(&[]) {
         let command = env!("CARGO_BIN_EXE_wellspring");
-        let line = format!("{ENTER} {command} run --repeat 7 -- {}/s", folder.display());
+        let line = format!(
+            "{ENTER} {} run --repeat 7 -- {}/s",
+            quoted(command.as_ref()),
+            quoted(&folder)
+        );
         let output = Command::new("sh").args(["-c", &line]).output().unwrap();
         refused(&output, 2, "is static");
     }

@@ -13,7 +13,7 @@ read n=4
 ";
 
 fn freebsd() -> String {
-    vectors("fortuna-freebsd.txt").to_str().unwrap().into()
+    common::quoted(&vectors("fortuna-freebsd.txt"))
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn freebsds_answers_are_those_of_every_backend() {
 
 #[test]
 fn answers_are_printed_in_the_words_of_the_file() {
-    let file = std::fs::read_to_string(freebsd()).unwrap();
+    let file = std::fs::read_to_string(vectors("fortuna-freebsd.txt")).unwrap();
     let is_answer = |line: &&str| {
         ["pre ", "read ", "after "]
             .iter()
@@ -46,7 +46,7 @@ fn answers_are_printed_in_the_words_of_the_file() {
 
 #[test]
 fn a_wrong_answer_is_shown_with_its_line_and_fails() {
-    let file = std::fs::read_to_string(freebsd()).unwrap();
+    let file = std::fs::read_to_string(vectors("fortuna-freebsd.txt")).unwrap();
     let number = 1 + file
         .lines()
         .position(|line| line.starts_with("read n=16 out="))

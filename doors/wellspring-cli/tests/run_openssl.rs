@@ -223,7 +223,7 @@ fn every_policy_stays_and_the_generator_is_ours() {
     }
     let server = Server::start();
     for (name, settings) in policies() {
-        let script = format!("SERVER={}; {POLICY}", server.1.display());
+        let script = format!("SERVER={}; {POLICY}", testkit::programs::quoted(&server.1));
         let before = settings.without(&script);
         let after = settings.with(&[], &script);
         assert_eq!(text(&after), text(&before), "{name}");
@@ -250,7 +250,7 @@ fn the_systems_policy_stays_where_no_file_is_named() {
     }
     let settings = Settings::new("");
     let server = Server::start();
-    let script = format!("SERVER={}; {POLICY}", server.1.display());
+    let script = format!("SERVER={}; {POLICY}", testkit::programs::quoted(&server.1));
     let command = env!("CARGO_BIN_EXE_wellspring");
     for file in [
         None,
@@ -365,7 +365,7 @@ fn a_program_within_run_within_run_has_the_first_file() {
         return;
     }
     let settings = Settings::new(SECTIONS);
-    let command = env!("CARGO_BIN_EXE_wellspring");
+    let command = testkit::programs::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
     fs::write(
         settings.0.join("inner.sh"),
         format!("echo $OPENSSL_CONF $LD_PRELOAD; {OURS}\n"),

@@ -10,8 +10,8 @@ fn on_a_terminal(command: &str) -> Option<String> {
     if !is_installed("script") {
         return None;
     }
-    let binary = env!("CARGO_BIN_EXE_wellspring");
-    let command = command.replace("wellspring", binary);
+    let binary = common::quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
+    let command = command.replace("wellspring", &binary);
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
     let output = script.stdin(Stdio::null()).output().unwrap();

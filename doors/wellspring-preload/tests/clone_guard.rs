@@ -17,7 +17,7 @@ fn copies(settings: &str, how: &str) -> Option<[BTreeSet<String>; 2]> {
         page.clone()
     };
     bump(&made).unwrap();
-    let page = page.display();
+    let page = testkit::programs::quoted(&page);
     let script =
         format!("export WELLSPRING_PAGE={page} {settings}; exec \"$PROGRAM\" {page} {how}");
     let run = run(&script, &program).succeeds();
@@ -70,7 +70,7 @@ fn a_page_that_another_user_can_write_has_no_effect() {
     bump(&page).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
     fs::set_permissions(&page, mode).unwrap();
-    let page = page.display();
+    let page = testkit::programs::quoted(&page);
     let script = format!(
         "export WELLSPRING_PAGE={page} WELLSPRING_CLONE_GUARD=rand; exec \"$PROGRAM\" {page} copies"
     );

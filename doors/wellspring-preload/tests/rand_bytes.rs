@@ -4,6 +4,7 @@ mod common;
 
 use common::{Run, compile, compile_library, is_installed, run};
 use std::path::Path;
+use testkit::programs::quoted;
 use wellspring_os::door_counters::{Door, RAND_BYTES_VARIABLE};
 
 fn run_asked(script: &str, program: &Path) -> Run {
@@ -24,7 +25,7 @@ fn each_module_gets_its_own_openssl_unless_a_program_asks_for_ours() {
         compile_library("module.c", &[openssl.to_str().unwrap()])
     };
     let (first, second) = (module("17"), module("34"));
-    let (first, second) = (first.display(), second.display());
+    let (first, second) = (quoted(&first), quoted(&second));
     let script = format!("exec \"$PROGRAM\" {first} 17 {second} 34");
     let own = run(&script, &program).succeeds();
     assert_eq!(own.counts(Door::RandBytes).calls, 0);

@@ -66,7 +66,7 @@ fn open_makes_one_call_in_a_sandbox() {
     if !can_make_devices() || !can_have_filters(&program) {
         return;
     }
-    let script = format!("exec {} opens", program.display());
+    let script = format!("exec {} opens", testkit::programs::quoted(&program));
     let opened = run_with(ZEROS, &script).succeeds();
     // The kernel's bytes, not those of the service's file.
     assert_eq!(opened.output.stdout.len(), 64);

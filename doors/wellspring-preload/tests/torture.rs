@@ -103,7 +103,7 @@ fn a_library_before_ours_that_replaces_the_same_functions_does_no_harm() {
     for step in ["forks", "timer", "small"] {
         let script = format!(
             "export LD_PRELOAD=\"{}:$LD_PRELOAD\"; exec \"$PROGRAM\" {step}",
-            before.display()
+            testkit::programs::in_list(&before).display()
         );
         draws(&script, &program, 1);
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use testkit::programs::{compile, scratch, succeeds};
+use testkit::programs::{compile, in_list, scratch, succeeds};
 use wellspring::clone_detection::bump;
 
 pub(crate) const GUARDS: &str = env!("CARGO_MANIFEST_DIR");
@@ -14,7 +14,7 @@ pub(crate) const GUARDS: &str = env!("CARGO_MANIFEST_DIR");
 /// The preload library, which cargo builds beside the tests.
 pub(crate) fn preload() -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().join("libwellspring_preload.so")
+    in_list(&test.parent().unwrap().join("libwellspring_preload.so"))
 }
 
 /// A new page.
@@ -27,7 +27,7 @@ pub(crate) fn page() -> PathBuf {
 /// A library that makes copies of a process when the process calls rmdir("/copies").
 pub(crate) fn copies() -> PathBuf {
     let source = Path::new(GUARDS).join("tests/c/copies.c");
-    compile(&source, &["-shared", "-fPIC"])
+    in_list(&compile(&source, &["-shared", "-fPIC"]))
 }
 
 /// A command that is ended after 300 seconds, with a page for its guard.

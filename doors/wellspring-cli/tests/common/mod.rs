@@ -6,14 +6,19 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
-pub(crate) use testkit::programs::{copy_program, is_installed, is_long};
+pub(crate) use testkit::programs::{copy_program, is_installed, is_long, quoted};
 
-/// The command with arguments as one would type them, without quotes.
+/// The command with arguments as one would type them; a word with a space is in single quotes, as `quoted` writes it.
 pub(crate) fn wellspring(arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wellspring"));
-    command
-        .args(arguments.split_whitespace())
-        .stdin(Stdio::null());
+    for (part, text) in arguments.split('\'').enumerate() {
+        if part % 2 == 1 {
+            command.arg(text);
+        } else {
+            command.args(text.split_whitespace());
+        }
+    }
+    command.stdin(Stdio::null());
     command
 }
 

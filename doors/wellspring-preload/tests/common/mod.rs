@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The library under test.
 pub(crate) fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().join("libwellspring_preload.so")
+    testkit::programs::in_list(&test.parent().unwrap().join("libwellspring_preload.so"))
 }
 
 /// Runs a shell script with the library preloaded. `exec` in it leaves one program.

@@ -64,7 +64,7 @@ impl Clock {
     }
 
     fn give_to(&self, command: &mut Command) {
-        command.env("LD_PRELOAD", &self.library);
+        command.env("LD_PRELOAD", testkit::programs::in_list(&self.library));
         command.env("CLOCK_JUMP", &self.jump);
     }
 

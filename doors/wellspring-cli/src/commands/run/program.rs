@@ -162,14 +162,18 @@ mod tests {
         };
         let mut program = fs::read("/bin/sh").unwrap();
         program[56..58].copy_from_slice(&[0, 0]);
-        let program = write("static", &program);
+        // A line of an interpreter has no quotes.
+        let program = testkit::programs::in_list(&write("static", &program));
         assert_eq!(kind(program.as_os_str()), Kind::Static);
         let script = write(
             "script",
             format!("#! {} -x\n", program.display()).as_bytes(),
         );
         assert_eq!(kind(script.as_os_str()), Kind::Static);
-        let again = write("again", format!("#!{}\n", script.display()).as_bytes());
+        let again = write(
+            "again",
+            format!("#!{}\n", testkit::programs::in_list(&script).display()).as_bytes(),
+        );
         assert_eq!(kind(again.as_os_str()), Kind::Static);
         let own = folder.join("own");
         let own = write("own", format!("#!{}", own.display()).as_bytes());
