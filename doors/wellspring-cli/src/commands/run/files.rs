@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use wellspring_os::repeat::is_for_root;
 use wellspring_os::trusted_file::{
     Access, Directory, FileFault, FileLock, TrustedFile, check_lasting_folders, root_has_no_number,
@@ -94,11 +94,20 @@ impl Folder {
             // Others may read it: a program that becomes another user goes on to use it.
             file.replace(0o644)
         };
-        match write() {
-            Ok(()) => Ok(path),
-            // Another command has written it meanwhile.
-            Err(_) if self.has(&name, content) => Ok(path),
-            Err(fault) => Err(Failure::work(format!("{}: {fault}", path.display()))),
+        // Another command may write it at the same moment: its file is as good as ours, as soon as it is whole.
+        let mut tries = 0;
+        loop {
+            match write() {
+                Ok(()) => return Ok(path),
+                Err(_) if self.has(&name, content) => return Ok(path),
+                Err(fault) if tries == MAX_TRIES => {
+                    return Err(Failure::work(format!("{}: {fault}", path.display())));
+                }
+                Err(_) => {
+                    tries += 1;
+                    std::thread::sleep(BETWEEN_TRIES);
+                }
+            }
         }
     }
 
@@ -210,6 +219,11 @@ pub(super) fn lasting_library(library: &Path) -> Result<PathBuf, Failure> {
     let name = library.file_stem().unwrap_or_default().to_string_lossy();
     place.file(&name, ".so", &content)
 }
+
+/// How often a file is tried while another command writes it, and the time in between: two seconds in all, for a library of
+/// some MiB on a busy machine.
+const MAX_TRIES: u32 = 100;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// A page of memory that this command shares with the program, and that is gone with this command.
 pub(super) struct Page {
