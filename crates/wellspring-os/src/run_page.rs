@@ -44,7 +44,7 @@ fn check(status: &Stat) -> Result<(), OsError> {
 /// Writes a line to stderr, with this process's number between its two parts. Not into a socket: a service that runs for long
 /// may have a connection there.
 pub(crate) fn say(before: &[u8], after: &[u8]) {
-    // SAFETY: the number is that of stderr, whatever is open there, and is used for one call.
+    // SAFETY: stderr's number is used for one call, whatever is open there.
     let stderr = unsafe { BorrowedFd::borrow_raw(libc::STDERR_FILENO) };
     let is_socket = fstat(stderr)
         .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Socket);

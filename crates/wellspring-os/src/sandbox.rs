@@ -46,8 +46,8 @@ pub(crate) fn in_child() {
     }
 }
 
-/// Whether the memory is this process's own, and not that of the parent that made it by vfork(2): a filter of such a child
-/// is none of its parent's. The first call of a process, or of a copy that a fork made, says that it is; make it early.
+/// Whether this process owns its memory. A child of vfork(2) uses its parent's memory, and its filter does not bind the
+/// parent. The first call of a process, or of a copy that a fork made, says that it is; make it early.
 #[must_use]
 pub fn owns_memory() -> bool {
     let (stamp, process) = (fork_stamp::get_or_make(), os::process_number());
