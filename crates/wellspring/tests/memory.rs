@@ -50,12 +50,16 @@ fn twins(mode: Mode) -> [Engine; 2] {
 }
 
 /// The 1024 bytes that come after the first 64.
+///
+/// The 1024 after them replace them in the vector registers: the first call between two libraries through lazy
+/// binding, as in `pthread_create`, writes all registers to the stack.
 fn foretell(mut draw: impl FnMut(&mut [u8])) -> Wanted {
     let mut wanted = Wanted::default();
     let mut next = vec![0; 1024];
     draw(&mut [0; 64]);
     draw(&mut next);
     wanted.take(&mut next);
+    draw(&mut next);
     wanted
 }
 
