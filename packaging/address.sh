@@ -18,13 +18,13 @@ grep -q wellspring@example.org packaging/debian/control || { echo "the address i
 sed -i "s|wellspring@example.org|$mail|" packaging/debian/control packaging/debian/changelog
 sed -i "s|^Rules-Requires-Root: no|&\nHomepage: $url|" packaging/debian/control
 sed -i "s|^License: .*|&\nURL: $url|" packaging/rpm/wellspring.spec
-sed -i "s|^  <description>.*|&\n  <url>$url</url>|" doors/wellspring-java/pom.xml
-sed -i "s|^\[build-system\]|[project.urls]\nRepository = \"$url\"\n\n&|" doors/wellspring-python/pyproject.toml
+sed -i "s|^  <description>.*|&\n  <url>$url</url>|" bindings/java/pom.xml
+sed -i "s|^\[build-system\]|[project.urls]\nRepository = \"$url\"\n\n&|" bindings/python/pyproject.toml
 sed -i "/--suppress-tags/s/bogus-mail-host,bogus-mail-host-in-debian-changelog,//" packaging/dist/build.sh
 # Cargo: one line for the workspace, and one for each package that is published.
 sed -i -e '/^# No `repository`/,/^categories/{/^#/d}' -e "s|^categories = |repository = \"$url\"\n&|" Cargo.toml
 sed -i 's|^documentation = "https://docs.rs/.*|&\nrepository.workspace = true|' \
-    crates/*/Cargo.toml doors/*/Cargo.toml dev/*/Cargo.toml
+    */*/Cargo.toml
 # Three packages show this README.md, which is not in their folders: crates.io would complete its links wrongly.
 sed -i -E "s|\]\(([A-Za-z][^):]*)\)|](${url}/blob/HEAD/\1)|g" README.md
 git diff --stat

@@ -109,18 +109,18 @@ libraries() {
     put 644 "$built/libwellspring_c.a" "$lib/libwellspring.a"
     put 644 "$built/libwellspring_preload.so" lib/wellspring/libwellspring-preload.so
     put 644 "$built/libwellspring_openssl.so" "$provider"
-    for guard in guards/node/clone_guard.js guards/ruby/clone_guard.rb; do
+    for guard in clones/guards/node/clone_guard.js clones/guards/ruby/clone_guard.rb; do
         put 644 "$guard" "lib/wellspring/guards/${guard##*/}"
     done
     if command -v javac > /dev/null && command -v jar > /dev/null; then
-        guards/jvm/build.sh "$stage$prefix/lib/wellspring/guards"
+        clones/guards/jvm/build.sh "$stage$prefix/lib/wellspring/guards"
     fi
-    for header in doors/wellspring-c/include/*.h doors/wellspring-c/include/*.hpp doors/wellspring-c/adapters/*.h; do
+    for header in bindings/c/include/*.h bindings/c/include/*.hpp bindings/c/adapters/*.h; do
         put 644 "$header" "include/${header##*/}"
     done
-    for file in doors/wellspring-c/man/*.3; do put_page "$file"; done
-    fill doors/wellspring-c/wellspring.pc.in "$lib/pkgconfig/wellspring.pc"
-    fill doors/wellspring-openssl/openssl.cnf.in "$settings"
+    for file in bindings/c/man/*.3; do put_page "$file"; done
+    fill bindings/c/wellspring.pc.in "$lib/pkgconfig/wellspring.pc"
+    fill interpose/openssl/openssl.cnf.in "$settings"
 }
 if [ "$built" != bin ]; then libraries; fi
 put 644 packaging/wellspring/wellspring.toml share/wellspring/wellspring.toml

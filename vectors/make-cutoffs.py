@@ -15,7 +15,7 @@ import sys
 from math import comb, isqrt
 from pathlib import Path
 
-TABLE = Path(__file__).parent.parent / "crates/wellspring-core/src/health/table.rs"
+TABLE = Path(__file__).parent.parent / "engine/core/src/health/table.rs"
 ALPHA_EXPONENTS = [30, 60]  # -log2 of alpha for the intermittent and the permanent grade
 PARTS = 256  # a claim is in 256ths of a bit
 

@@ -1,4 +1,4 @@
-"""Makes the direction numbers of Sobol's sequence, crates/wellspring-pseudo/src/elements/quasi/direction_numbers.rs.
+"""Makes the direction numbers of Sobol's sequence, streams/pseudo/src/elements/quasi/direction_numbers.rs.
 
     python3 vectors/make-direction-numbers.py          (needs SciPy)
 
@@ -12,7 +12,7 @@ import numpy
 from scipy.stats import _sobol
 
 DIMENSIONS = 256
-PLACE = pathlib.Path(__file__).parents[1] / "crates/wellspring-pseudo/src/elements/quasi/direction_numbers.rs"
+PLACE = pathlib.Path(__file__).parents[1] / "streams/pseudo/src/elements/quasi/direction_numbers.rs"
 
 HEAD = """\
 //! The direction numbers of Sobol's sequence, by S. Joe and F. Y. Kuo (new-joe-kuo-6.21201, 2008), BSD-3-Clause.

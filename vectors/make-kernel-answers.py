@@ -98,7 +98,7 @@ def main():
     if sys.argv[1:] != ["--check"]:
         TABLE.write_text(table())
         return 0
-    module, crates = domains("kernel", ".c"), domains("crates/wellspring-core/src", ".rs")
+    module, crates = domains("kernel", ".c"), domains("engine/core/src", ".rs")
     if TABLE.read_text() != table():
         print(f"{TABLE.relative_to(ROOT)} is not what vectors/make-kernel-answers.py makes")
     elif not module or module != crates:

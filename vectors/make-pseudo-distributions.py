@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).parent
 
 def sobol_numbers(name, dimensions):
     """The scrambled direction numbers and the shift of each dimension. The plain ones are made from SciPy's table."""
-    text = (HERE.parent / "crates/wellspring-pseudo/src/elements/quasi/direction_numbers.rs").read_text()
+    text = (HERE.parent / "streams/pseudo/src/elements/quasi/direction_numbers.rs").read_text()
     tables = [[int(x) for x in part.split("];")[0].replace(",", " ").split()] for part in text.split("= [")[1:]]
     initial = iter(tables[1])
     for dimension, polynomial in zip(range(dimensions), tables[0]):

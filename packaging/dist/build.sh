@@ -52,7 +52,7 @@ source() {
     git archive --prefix="$name/" HEAD | xz > "$out/$name.tar.xz"
     (
         cd "$source"
-        settings=$(cargo vendor --quiet --locked --sync doors/wellspring-python/Cargo.toml "$work/vendor/vendor")
+        settings=$(cargo vendor --quiet --locked --sync bindings/python/Cargo.toml "$work/vendor/vendor")
         mkdir -p "$work/vendor/.cargo"
         printf '%s\n' "$settings" | sed 's|^directory = .*|directory = "vendor"|' > "$work/vendor/.cargo/config.toml"
     )
@@ -93,10 +93,10 @@ wheels() {
     }
     for platform in x86_64-unknown-linux-gnu:manylinux2014 aarch64-unknown-linux-gnu:manylinux2014 \
         x86_64-unknown-linux-musl:musllinux_1_2 aarch64-unknown-linux-musl:musllinux_1_2; do
-        fixed doors/wellspring-python maturin build --quiet --release --locked --zig \
+        fixed bindings/python maturin build --quiet --release --locked --zig \
             --target "${platform%:*}" --compatibility "${platform#*:}" --out "$out"
     done
-    (cd "$source/doors/wellspring-python" && maturin sdist --out "$out")
+    (cd "$source/bindings/python" && maturin sdist --out "$out")
     for wheel in "$out"/*manylinux*.whl; do auditwheel show "$wheel" > "$work/words" || { cat "$work/words"; exit 1; }; done
     twine check --strict "$out"/wellspring_random-*
 }
@@ -152,12 +152,12 @@ images() {
 sbom() {
     tool cargo-cyclonedx 0.5.9
     mkdir -p "$out/sbom"
-    for manifest in Cargo.toml doors/wellspring-python/Cargo.toml; do
+    for manifest in Cargo.toml bindings/python/Cargo.toml; do
         cargo-cyclonedx cyclonedx --quiet --format json --spec-version 1.5 --manifest-path "$source/$manifest" \
             --override-filename sbom
     done
-    for door in cli service c preload openssl python; do
-        sed "s|$source|.|g" "$source/doors/wellspring-$door/sbom.json" > "$out/sbom/wellspring-$door.cdx.json"
+    for package in programs/command programs/service bindings/c bindings/python interpose/preload interpose/openssl; do
+        sed "s|$source|.|g" "$source/$package/sbom.json" > "$out/sbom/wellspring-${package#*/}.cdx.json"
     done
     find "$source" -name sbom.json -delete
 }
@@ -169,7 +169,7 @@ if [ "$(cat "$work/commit" 2> /dev/null)" != "$commit" ]; then
     # The files are new, so that cargo does not take results of another commit for theirs.
     git archive --prefix="$name/" HEAD | tar -x --touch --directory "$work"
     python3 "$source/packaging/dist/third-party.py" "$source" > "$source/LICENSE-THIRD-PARTY"
-    cp "$source/LICENSE-THIRD-PARTY" "$source/doors/wellspring-python"
+    cp "$source/LICENSE-THIRD-PARTY" "$source/bindings/python"
     echo "$commit" > "$work/commit"
 fi
 for part in "${parts[@]}"; do

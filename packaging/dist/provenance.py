@@ -23,7 +23,7 @@ def denied():
     """For each lock file of what is shipped: that cargo-deny accepts bans, licences and origins. Else this program fails."""
     if shutil.which("cargo-deny") is None:
         return "not run: cargo-deny is not installed"
-    for manifest in ("Cargo.toml", "doors/wellspring-python/Cargo.toml"):
+    for manifest in ("Cargo.toml", "bindings/python/Cargo.toml"):
         words("cargo", "deny", "--log-level=error", "--config", source / "deny.toml", "--manifest-path", source / manifest,
               "check", "bans", "licenses", "sources")
     return words("cargo", "deny", "--version") + ": bans, licenses and sources are accepted"

@@ -12,7 +12,7 @@ import sys
 source = pathlib.Path(sys.argv[1])
 WORKSPACES = {
     "Cargo.toml": ["wellspring-cli", "wellspring-service", "wellspring-c", "wellspring-preload", "wellspring-openssl"],
-    "doors/wellspring-python/Cargo.toml": ["wellspring-python"],
+    "bindings/python/Cargo.toml": ["wellspring-python"],
 }
 SYSTEMS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl")
 texts = {}

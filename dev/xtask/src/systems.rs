@@ -1,6 +1,6 @@
 //! `systems`: tests of the code for other systems, on this one.
 //!
-//! `--cfg wellspring_test_portable` builds `crates/wellspring-os/src/portable/` on Linux: locks, threads, signals, clocks and
+//! `--cfg wellspring_test_portable` builds `engine/os/src/portable/` on Linux: locks, threads, signals, clocks and
 //! memory as on FreeBSD. `--cfg wellspring_test_at_fork` has the children wiped as on macOS.
 
 use crate::chores::{cargo, run};

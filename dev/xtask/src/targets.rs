@@ -6,7 +6,7 @@ use crate::chores::{cargo, root, skip};
 use std::path::Path;
 use std::process::Command;
 
-/// The words of the compiler where wellspring is not supported. As in `crates/wellspring-os/src/lib.rs`.
+/// The words of the compiler where wellspring is not supported. As in `engine/os/src/lib.rs`.
 const NO_WASM: &str =
     "on WebAssembly take wellspring-pseudo for numbers without secrecy, and getrandom for secrets";
 const WIDE_ATOMICS: &str = "wellspring needs a processor with 64-bit atomic operations";
@@ -72,7 +72,7 @@ const TESTS: [&str; 2] = [
 
 /// The Python package, a workspace of its own, is compiled for these.
 const PYTHON_FOR: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
-const PYTHON: &str = "--manifest-path doors/wellspring-python/Cargo.toml";
+const PYTHON: &str = "--manifest-path bindings/python/Cargo.toml";
 
 /// Checks every target that has a standard library here.
 pub(crate) fn targets() -> Result<(), String> {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_sentences_are_those_of_the_library() {
-        let path = root().join("crates/wellspring-os/src/lib.rs");
+        let path = root().join("engine/os/src/lib.rs");
         let text = std::fs::read_to_string(path).unwrap();
         for sentence in [NO_WASM, WIDE_ATOMICS] {
             assert!(text.contains(&format!("\"{sentence}\"")));

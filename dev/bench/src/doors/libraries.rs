@@ -88,7 +88,7 @@ pub(super) fn openssl() -> Option<Vec<Pair>> {
             crypto.function::<RandBytes>("RAND_bytes_ex")?,
         )
     };
-    let text = include_str!("../../../../doors/wellspring-openssl/openssl.cnf.in");
+    let text = include_str!("../../../../interpose/openssl/openssl.cnf.in");
     let text = text.replace("@module@", module.to_str()?);
     let file = std::env::temp_dir().join(format!("wellspring-bench-{}.cnf", std::process::id()));
     std::fs::write(&file, text).ok()?;

@@ -139,14 +139,14 @@ fn python() -> Result<Vec<Row>, String> {
     };
     let python = pythons.iter().find(can_import);
     let python = python.ok_or(
-        "the package is not installed: nox -f doors/wellspring-python/noxfile.py, or pip install",
+        "the package is not installed: nox -f bindings/python/noxfile.py, or pip install",
     )?;
     rows_of(Command::new(python).args(["-I", "-c", PACKAGE]))
 }
 
 /// The provider's own program, in a JVM with the provider and in one without.
 fn java() -> Result<Vec<Row>, String> {
-    const BUILD: &str = "the jar is not built: mvn -f doors/wellspring-java/pom.xml verify";
+    const BUILD: &str = "the jar is not built: mvn -f bindings/java/pom.xml verify";
     let folder = target().join("java");
     let is_jar = |path: &PathBuf| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-const FOLDER: &str = "doors/wellspring-python";
+const FOLDER: &str = "bindings/python";
 
 /// The version of Debian's Python, and a C library that is older than Debian's: NumPy's builds need no newer one.
 const FOR: [&str; 6] = [

@@ -59,7 +59,7 @@ pub(crate) fn guards(root: &Path) -> Result<Guards> {
     // A folder of its own, as `cargo xtask python` has it: it is another workspace.
     let folder = target_folder(root).join("python");
     let folder = folder.to_string_lossy();
-    let manifest = "doors/wellspring-python/Cargo.toml";
+    let manifest = "bindings/python/Cargo.toml";
     let python = ["--manifest-path", manifest, "--target-dir", &folder];
     Ok(Guards {
         wellspring: build(root, &["--package", "wellspring-cli"])?.join("wellspring"),

@@ -80,7 +80,7 @@ pub(super) fn files(cache: &Cache, root: &Path) -> Result<Files> {
     } = guards(root)?;
     let (source, guards) = (
         root.join("dev/rig/src/machines/runtimes"),
-        root.join("guards"),
+        root.join("clones/guards"),
     );
     let built = cache.fresh("guards")?;
     run(Command::new("sh")
@@ -93,7 +93,7 @@ pub(super) fn files(cache: &Cache, root: &Path) -> Result<Files> {
             .arg(source.join("Draw.java")))
     })
     .map_err(|_| Stop::Missing("javac and jar of Java 17 or later are not installed".into()))?;
-    let package = root.join("doors/wellspring-python/python/wellspring");
+    let package = root.join("bindings/python/python/wellspring");
     let modules: Vec<PathBuf> = fs::read_dir(&package)
         .map_err(at(package.display()))?
         .flatten()

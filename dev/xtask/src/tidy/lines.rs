@@ -68,10 +68,7 @@ mod tests {
 
     #[test]
     fn a_good_file_passes() {
-        assert_eq!(
-            notes("crates/wellspring-core/src/x.rs", "fn good() {}\n"),
-            [""; 0]
-        );
+        assert_eq!(notes("engine/core/src/x.rs", "fn good() {}\n"), [""; 0]);
     }
 
     #[test]

@@ -28,13 +28,10 @@ const FIELDS: [&str; 7] = [
     "[package.metadata.docs.rs]",
 ];
 
-/// Checks the manifests below `crates/`, `doors/` and `dev/`.
+/// Checks the manifest of each package.
 pub(super) fn check(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
     for (path, text) in files {
-        let is_package = ["crates/", "doors/", "dev/"]
-            .iter()
-            .any(|folder| path.starts_with(folder));
-        if !is_package || !path.ends_with("/Cargo.toml") || text.contains("\npublish = false") {
+        if !path.ends_with("/Cargo.toml") || text.contains("\npublish = false") {
             continue;
         }
         let mut fault = |note: String| faults.push(Fault::new(path, 0, note));

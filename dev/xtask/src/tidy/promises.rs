@@ -1,6 +1,6 @@
 //! `SECURITY.md` names a test for each promise, and each test that it names exists.
 //!
-//! The text above the table gives folders letters: ``W is `crates/wellspring/tests/` ``. The cell of a promise names
+//! The text above the table gives folders letters: ``W is `engine/wellspring/tests/` ``. The cell of a promise names
 //! files after such a letter, up to the next semicolon: ``W `limits.rs`, `modes.rs`; C `loom.rs` ``. Without a letter a
 //! name is a path in the repository. Words with a space or `=` are commands.
 //!

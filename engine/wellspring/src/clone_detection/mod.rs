@@ -1,0 +1,56 @@
+//! How an engine learns that its process or its machine was copied, restored or suspended.
+//!
+//! ```text
+//! detector       watches for signs of a copy, and counts which of them the engine has handled
+//! layout         of both pages
+//! page           the generation page: one word for all processes of a host
+//! vmclock        a page that the hypervisor changes before a clone runs
+//! watched_clock  the same for a thread that waits
+//! kernel_log     vmgenid, a moment after the clone runs
+//! events         all of them but the page, for a thread that waits
+//! suspend        the clock that counts time asleep has gone on, the other has not
+//! ```
+//!
+//! The generation page is a small file in a runtime directory, by default [`DEFAULT_PATH`]. Every engine maps it if it is
+//! there when the engine is built, or within a minute after it appears, and compares a word of it on every read. A
+//! program that learns of a clone changes the word once, for everyone: [`bump`], or `wellspring generation serve`.
+//!
+//! An engine believes the page only if it belongs to root or to the reader's own user and other users cannot write it.
+//! Its writer replaces it and never truncates it: the system ends a process that reads a truncated page.
+//!
+//! The file has 4096 bytes in the layout of Linux's vmclock, of which the number of clones alone is in use: a reader of one
+//! reads the other. `clones/generation-page.md` is its specification.
+
+mod detector;
+#[cfg(target_os = "linux")]
+mod events;
+#[cfg(target_os = "linux")]
+mod kernel_log;
+mod layout;
+mod page;
+mod suspend;
+mod vmclock;
+#[cfg(target_os = "linux")]
+mod watched_clock;
+
+pub use detector::{CloneDetectionStats, PageState};
+pub(crate) use detector::{CloneDetector, WatchedPaths};
+#[cfg(target_os = "linux")]
+pub use events::CloneEvents;
+pub use page::{DEFAULT_PATH, GenerationPage, PageError, bump, current, wait};
+pub use vmclock::DEFAULT_PATH as VMCLOCK_PATH;
+
+/// A sign that this machine may be a copy.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CloneEvent {
+    /// The kernel (vmgenid) or the hypervisor (vmclock) said that the machine was cloned or restored.
+    Cloned,
+    /// The kernel said more than was read in time: some of its messages are lost, and a notice may be among them.
+    Overflowed,
+    /// The machine was suspended.
+    Slept,
+    /// The monotonic clock shows an earlier time than before: this process was restored from a checkpoint.
+    ClockWentBack,
+}
