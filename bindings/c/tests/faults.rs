@@ -2,21 +2,12 @@
 //! it ends in no signal and waits for nothing without end. When the fault is over, all works.
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
-mod common {
-    #![allow(dead_code, reason = "the engine's tests use the rest")]
-    #[path = "../../../../engine/wellspring/tests/common/faults.rs"]
-    pub(crate) mod faults;
-    #[path = "../../../../engine/wellspring/tests/common/tracer.rs"]
-    pub(crate) mod tracer;
-    pub(crate) use testkit::process;
-}
-
-use common::faults::{self, open_files};
-use common::process::{Fork, Shared, start};
-use common::tracer::{self, Choose, End, counted};
 use core::ffi::{c_int, c_long};
 use core::ptr;
+use testkit::faults::{self, open_files};
+use testkit::process::{Fork, Shared, start};
 use testkit::repeats::assert_nothing_in_common;
+use testkit::tracer::{self, Choose, End, counted};
 use wellspring_c::engine::{
     ws_diverge_from_clones, ws_mix, ws_prepare_for_sandbox, ws_reseed, ws_stats,
 };
@@ -84,13 +75,13 @@ fn run(report: &mut [u8]) {
     // SAFETY: the child draws, and ends.
     let child = counted(|| unsafe { libc::fork() });
     if child == 0 {
-        common::process::run_and_exit(|| fill(report));
+        testkit::process::run_and_exit(|| fill(report));
     }
     // The call may be the one that failed.
     let child = if child < 0 {
         start(Fork::Library, || fill(report))
     } else {
-        common::process::Child(child)
+        testkit::process::Child(child)
     };
     child.join();
     fill(next());

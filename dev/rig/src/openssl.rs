@@ -8,15 +8,15 @@ use std::process::Command;
 /// Runs ours, or OpenSSL's.
 pub(crate) fn run(root: &Path, own: bool) -> Result {
     let cache = Cache::open(root)?;
-    let (folders, test) = if own {
-        (openssl_tests(&cache)?, "own")
+    let (folders, tests) = if own {
+        (openssl_tests(&cache)?, "own::")
     } else {
-        (openssl(&cache)?, "newer")
+        (openssl(&cache)?, "newer::")
     };
     let folders = env::join_paths(folders).map_err(|error| Stop::Failed(error.to_string()))?;
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["test", "--locked", "--package", "wellspring-openssl"])
-        .args(["--test", test])
+        .args(["--test", "provider", "--", tests])
         .env("WELLSPRING_OPENSSL", folders)
         .current_dir(root)
         .status();

@@ -64,6 +64,19 @@ pub fn is_success(script: &str) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
+/// Words that give a program the number of a user who is not root, in a user namespace.
+pub const AS_USER: &str = "unshare --user --map-user=1000 --map-group=1000";
+
+/// Whether a program can have that number; says so if a test has to do without.
+#[must_use]
+pub fn can_be_user() -> bool {
+    let can = is_success(&format!("{AS_USER} true"));
+    if !can {
+        skipped("a user namespace cannot be made");
+    }
+    can
+}
+
 /// Whether a program is installed; says so if a test has to do without.
 #[must_use]
 pub fn is_installed(program: &str) -> bool {

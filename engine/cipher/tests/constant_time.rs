@@ -7,6 +7,7 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 
+#[path = "common/model.rs"]
 mod model;
 
 use model::COUNTER;

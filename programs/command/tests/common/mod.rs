@@ -1,11 +1,12 @@
 //! Running the real command.
 
-#![allow(dead_code, reason = "no file of tests uses all of this")]
+#![allow(dead_code, reason = "no program of tests uses all of this")]
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-#[allow(unused_imports, reason = "no file of tests uses all of this")]
+use std::sync::atomic::{AtomicU32, Ordering};
+#[allow(unused_imports, reason = "no program of tests uses all of this")]
 pub(crate) use testkit::programs::{copy_program, is_installed, is_long, quoted};
 
 /// The command with arguments as one would type them; a word with a space is in single quotes, as `quoted` writes it.
@@ -22,7 +23,40 @@ pub(crate) fn wellspring(arguments: &str) -> Command {
     command
 }
 
-/// Builds the two libraries beside the command, as `cargo build` at the root does. Nothing to do if they are new.
+/// The command as one word of a shell.
+pub(crate) fn quoted_command() -> String {
+    quoted(env!("CARGO_BIN_EXE_wellspring").as_ref())
+}
+
+/// Runs a script of a shell to its end.
+pub(crate) fn shell(script: &str) -> Output {
+    Command::new("sh").args(["-c", script]).output().unwrap()
+}
+
+/// The number of this user.
+pub(crate) fn user() -> u32 {
+    // SAFETY: no precondition.
+    unsafe { libc::geteuid() }
+}
+
+/// A file beside the command, such as a library.
+pub(crate) fn library(name: &str) -> PathBuf {
+    build_libraries();
+    Path::new(env!("CARGO_BIN_EXE_wellspring")).with_file_name(name)
+}
+
+/// Puts the command and its two libraries into another folder too.
+pub(crate) fn link_into(folder: &Path) {
+    for file in [
+        "wellspring",
+        "libwellspring_preload.so",
+        "libwellspring_openssl.so",
+    ] {
+        std::fs::hard_link(library(file), folder.join(file)).unwrap();
+    }
+}
+
+/// Builds the libraries beside the command, as `cargo build` at the root does. Nothing to do if they are new.
 pub(crate) fn build_libraries() {
     static BUILT: std::sync::Once = std::sync::Once::new();
     BUILT.call_once(build);
@@ -103,13 +137,26 @@ pub(crate) fn vectors(name: &str) -> PathBuf {
     [folder, name].iter().collect()
 }
 
+/// The bytes that hexadecimal digits stand for.
+pub(crate) fn from_hex(text: &[u8]) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap() as u8;
+    let (pairs, rest) = text.as_chunks::<2>();
+    assert!(rest.is_empty());
+    pairs
+        .iter()
+        .map(|&[high, low]| digit(high) << 4 | digit(low))
+        .collect()
+}
+
 /// A file of this test's own, removed at its end.
 pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {
-    /// A name that no other test uses; there is no such file yet.
+    /// A path that no other test has; there is no such file yet.
     pub(crate) fn new(name: &str) -> Self {
-        let name = format!("wellspring-{}-{name}", std::process::id());
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("wellspring-{}-{number}-{name}", std::process::id());
         Self(std::env::temp_dir().join(name))
     }
 

@@ -1,0 +1,32 @@
+//! Every implementation gives the right bytes.
+//!
+//! ```text
+//! model          the plain generator that backends are compared with
+//! known_answers  published answers
+//! equivalence    every length, split and address
+//! counter        the counter carries over all of its 128 bits
+//! seekable       keystreams from any block on, with any number of rounds
+//! sha256         SHA-256: published answers, an oracle, what a hash holds
+//! backends       the list of backends and the choice among them
+//! width          the widths for which work is compiled
+//! ```
+
+mod backends;
+mod counter;
+mod equivalence;
+mod known_answers;
+#[path = "../common/model.rs"]
+mod model;
+mod seekable;
+mod sha256;
+mod width;
+
+use proptest::prelude::ProptestConfig;
+
+/// No file of failed seeds beside the tests: a failure prints its values. Miri interprets: about a thousandth of the speed.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(if cfg!(miri) { 2 } else { cases })
+    }
+}

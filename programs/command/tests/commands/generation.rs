@@ -1,0 +1,173 @@
+//! `generation show`, `bump`, `serve`: one writer, and numbers that change.
+
+use crate::common::{Scratch, copy_program, is_installed, run, stderr, text_of, user, wellspring};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, ChildStderr, Stdio};
+
+/// The writer, with what it says; ended at the end.
+struct Server(Child, BufReader<ChildStderr>);
+
+impl Server {
+    fn start(page: &str) -> Self {
+        let mut command = wellspring(&format!("generation serve --page {page}"));
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let mut server = Self(child, said);
+        assert!(server.line().contains("serving"));
+        server
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.1.read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "the writer ended");
+        line
+    }
+
+    /// Reads up to the line that has these words. Lines about clones come before it at any time: other processes on
+    /// this machine may make the kernel report one.
+    fn wait_for(&mut self, words: &str) {
+        while !self.line().contains(words) {}
+    }
+
+    fn signal(&self, signal: &str) {
+        let mut kill = std::process::Command::new("kill");
+        let sent = kill.args([signal, &self.0.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_bump_changes_the_number_with_a_writer_and_without() {
+    let page = Scratch::new("generation");
+    let number = |action: &str| text_of(&format!("generation {action} --page {}", page.path()));
+    let first = number("bump");
+    assert_eq!(first, number("show"));
+    assert_ne!(first, number("bump"));
+    let mut server = Server::start(page.path());
+    let before = number("show");
+    let bumped = number("bump");
+    assert_ne!(before, bumped);
+    server.wait_for("another process asked");
+    for (order, name) in [("-HUP", "SIGHUP"), ("-USR1", "SIGUSR1")] {
+        let before = number("show");
+        server.signal(order);
+        server.wait_for(name);
+        assert_ne!(before, number("show"));
+    }
+    let second = run(&format!("generation serve --page {}", page.path()));
+    assert_eq!(second.status.code(), Some(1));
+    assert!(stderr(&second).contains(&format!("process {} is its writer", server.0.id())));
+    server.signal("-TERM");
+    assert!(server.0.wait().unwrap().success());
+    let last = number("show");
+    assert_eq!(last, number("show"));
+    assert_ne!(last, number("bump"));
+}
+
+#[test]
+fn a_user_changes_a_page_of_their_own_and_not_that_of_root() {
+    if user() != 0 || !is_installed("setpriv") {
+        return println!("SKIPPED: only root can become another user, by setpriv");
+    }
+    let folder = Scratch::new("generation-users");
+    std::fs::create_dir(&folder.0).unwrap();
+    std::fs::set_permissions(&folder.0, std::fs::Permissions::from_mode(0o1777)).unwrap();
+    let (of_root, own) = (folder.0.join("root"), folder.0.join("own"));
+    let path = of_root.to_str().unwrap();
+    let before = text_of(&format!("generation bump --page {path}"));
+    // The program is where other users cannot go.
+    let program = folder.0.join("wellspring");
+    copy_program(env!("CARGO_BIN_EXE_wellspring"), &program);
+    let runtime = folder.0.join("runtime");
+    let bump = |page: &std::path::Path| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.env("XDG_RUNTIME_DIR", &runtime);
+        command.arg(&program).args(["generation", "bump", "--page"]);
+        command.arg(page).output().unwrap()
+    };
+    // One line says what happened and what to do, and names the page of the user's own service if there is one.
+    let says = |page: &std::path::Path, status: i32, ends: &str| {
+        let output = bump(page);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(said.ends_with(ends) && said.lines().count() == 1, "{said}");
+    };
+    let asks = format!(
+        "{path}: Permission denied (os error 13); {path} is root's: run this as root, or give --page"
+    );
+    says(
+        &of_root,
+        1,
+        &format!("wellspring: {asks} and a file of your own\n"),
+    );
+    std::fs::create_dir_all(runtime.join("wellspring")).unwrap();
+    let service = runtime.join("wellspring/generation");
+    std::fs::write(&service, "").unwrap();
+    let service = format!(" {}, the page of your own service\n", service.display());
+    says(&of_root, 1, &format!("wellspring: {asks}{service}"));
+    let deep = folder.0.join("runtime/deep/page");
+    says(
+        &deep,
+        2,
+        &format!("runtime is root's: run this as root, or give --page{service}"),
+    );
+    assert_eq!(before, text_of(&format!("generation show --page {path}")));
+    let output = bump(&own);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_ne!(output.stdout, bump(&own).stdout);
+}
+
+#[test]
+fn a_change_of_the_hypervisors_clock_changes_the_number() {
+    let (page, clock) = (Scratch::new("generation-clock"), Scratch::new("vmclock"));
+    // The layout of the two is the same, so the first makes the second.
+    text_of(&format!("generation bump --page {}", clock.path()));
+    let words = format!("{} --vmclock {}", page.path(), clock.path());
+    let mut server = Server::start(&words);
+    let number = || text_of(&format!("generation show --page {}", page.path()));
+    let before = number();
+    text_of(&format!("generation bump --page {}", clock.path()));
+    server.wait_for("cloned");
+    assert_ne!(before, number());
+}
+
+#[test]
+fn the_last_folder_of_a_page_and_of_a_seed_file_is_made() {
+    let folder = Scratch::new("made");
+    let in_folder = |name| format!("{}/{name}", folder.path());
+    text_of(&format!("generation bump --page {}", in_folder("page")));
+    text_of(&format!("seed save {}", in_folder("secret/seed")));
+    let mode = std::fs::metadata(in_folder("secret"))
+        .unwrap()
+        .permissions();
+    assert_eq!(mode.mode() & 0o777, 0o700);
+    let deep = run(&format!("generation bump --page {}", in_folder("a/b/page")));
+    assert_eq!(deep.status.code(), Some(2));
+}
+
+#[test]
+fn what_is_no_page_is_said_in_one_line() {
+    let page = Scratch::new("generation-none");
+    let says = |action: &str, reason: &str| {
+        let output = run(&format!("generation {action} --page {}", page.path()));
+        assert_eq!(output.status.code(), Some(2));
+        let line = stderr(&output);
+        assert!(line.contains(reason) && line.lines().count() == 1, "{line}");
+    };
+    says("show", "No such file");
+    std::fs::write(&page.0, "rubbish").unwrap();
+    for action in ["show", "bump", "serve"] {
+        says(action, "not a generation page");
+        assert_eq!(std::fs::read(&page.0).unwrap(), b"rubbish");
+    }
+}

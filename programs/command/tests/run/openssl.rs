@@ -1,0 +1,426 @@
+//! `run` and the configuration of OpenSSL: with it a program has the policy that it has without, and draws on wellspring.
+
+use crate::common::{self, build_libraries, is_installed, stderr};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A folder with a file `my.cnf`, in which scripts run.
+struct Settings(PathBuf);
+
+impl Settings {
+    fn new(text: &str) -> Self {
+        let folder = testkit::programs::scratch("settings");
+        fs::write(folder.join("my.cnf"), text).unwrap();
+        Self(folder)
+    }
+
+    fn file(self, name: &str, text: &str) -> Self {
+        fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+
+    /// Runs a script without the command, with OPENSSL_CONF=my.cnf.
+    fn without(&self, script: &str) -> Output {
+        self.run(script, Some("my.cnf"), &["sh", "-c"])
+    }
+
+    fn with(&self, options: &[&str], script: &str) -> Output {
+        let command = env!("CARGO_BIN_EXE_wellspring");
+        let words = [&[command, "run"], options, &["--", "sh", "-c"]].concat();
+        self.run(script, Some("my.cnf"), &words)
+    }
+
+    fn run(&self, script: &str, file: Option<&str>, words: &[&str]) -> Output {
+        build_libraries();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(script).current_dir(&self.0);
+        match file {
+            Some(file) => command.env("OPENSSL_CONF", file),
+            None => command.env_remove("OPENSSL_CONF"),
+        };
+        command.output().unwrap()
+    }
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
+}
+
+/// The decisions of a policy: suites, a connection to a server that has TLS 1.2 alone, providers, digests of the legacy one.
+const POLICY: &str = "openssl ciphers -s -v 2>&1 | sed 's|^[0-9A-F]*:||' | cut -c -60; \
+    openssl s_client -unix $SERVER < /dev/null 2>&1 | grep -c 'Protocol *: TLSv1.2'; \
+    openssl list -providers 2>&1 | grep '^  [a-z]' | grep -v wellspring; \
+    for d in md4 sha256; do openssl dgst -$d /dev/null 2>&1 | grep -c =; done";
+
+/// A server that has TLS 1.2 alone, at a Unix socket. Ended with the test.
+struct Server(Child, PathBuf);
+
+impl Server {
+    fn start() -> Self {
+        let folder = testkit::programs::scratch("server");
+        let key = "openssl req -config /dev/null -x509 -newkey rsa:2048 -nodes -subj /CN=x -keyout k.pem -out c.pem";
+        let made = Command::new("sh")
+            .args(["-c", key])
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let words = "s_server -unix s -key k.pem -cert c.pem -tls1_2 -www -quiet";
+        let server = Command::new("openssl")
+            .args(words.split(' '))
+            .current_dir(&folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let socket = folder.join("s");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+            assert!(Instant::now() < deadline, "the server does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self(server, socket)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Three generators of OpenSSL that are ours.
+const OURS: &str = "openssl list -random-instances 2>&1 | grep -c 'WELLSPRING @ wellspring'";
+
+fn is_openssl_3() -> bool {
+    is_installed("openssl")
+        && testkit::programs::is_success("openssl version | grep -q 'OpenSSL [34]'")
+}
+
+const SECTIONS: &str = "openssl_conf = oi
+[oi]
+providers = p
+ssl_conf = s
+[p]
+default = d
+legacy = l
+[d]
+activate = 1
+[l]
+activate = 1
+[s]
+system_default = sd
+[sd]
+MinProtocol = TLSv1.3
+";
+
+/// Each name says what is in the file.
+fn policies() -> Vec<(&'static str, Settings)> {
+    let one = |text: &str| Settings::new(text);
+    let renamed = |from: &str, to: &str| one(&SECTIONS.replace(from, to));
+    let included = ".include inner.cnf\n";
+    let folder = |settings: Settings| {
+        fs::create_dir(settings.0.join("d")).unwrap();
+        settings.file("d/inner.cnf", SECTIONS)
+    };
+    vec![
+        ("sections", one(SECTIONS)),
+        ("nothing", one("")),
+        ("comments", one("# openssl_conf = oi\n[oi]\n")),
+        ("no section of libraries", one("openssl_conf = none\n")),
+        ("lines of DOS", one(&SECTIONS.replace('\n', "\r\n"))),
+        ("no last line break", one(SECTIONS.trim_end())),
+        (
+            "no last line break after a section",
+            one(&(SECTIONS.to_string() + "[other]")),
+        ),
+        ("included", one(included).file("inner.cnf", SECTIONS)),
+        (
+            "included with =",
+            one(".include = inner.cnf\n").file("inner.cnf", SECTIONS),
+        ),
+        ("a folder included", folder(one(".include d\n"))),
+        (
+            "missing included",
+            one(&(".include none.cnf\n".to_string() + SECTIONS)),
+        ),
+        (
+            "a variable",
+            renamed("openssl_conf = oi", "top = o\nopenssl_conf = ${top}i"),
+        ),
+        (
+            "a variable of the environment",
+            renamed("openssl_conf = oi", "openssl_conf = oi\nh = $ENV::HOME"),
+        ),
+        (
+            "quotes",
+            renamed("openssl_conf = oi", "openssl_conf = \"oi\""),
+        ),
+        (
+            "spaces",
+            one(&SECTIONS
+                .replace("= oi", "= the libraries")
+                .replace("[oi]", "[ the libraries ]")
+                .replace("= p\n", "= the providers\n")
+                .replace("[p]", "[the providers]")),
+        ),
+        (
+            "odd names",
+            one(&SECTIONS
+                .replace("= oi", "= a\\$b\\\\c")
+                .replace("[oi]", "[a\\$b\\\\c]")),
+        ),
+        (
+            "dollars in names",
+            one(&(".pragma dollarid:on\n".to_string()
+                + &SECTIONS.replace("= oi", "= a$b").replace("[oi]", "[a$b]"))),
+        ),
+        ("numbers", renamed("providers = p", "providers.1 = p")),
+        ("default inactive", renamed("[d]\nactivate = 1", "[d]")),
+        ("legacy alone", renamed("default = d\n", "")),
+        (
+            "base alone",
+            renamed("default = d\nlegacy = l\n", "base = d\n"),
+        ),
+        ("none active", renamed("activate = 1", "# activate = 1")),
+        (
+            "a missing provider",
+            renamed("legacy = l", "legacy = l\nnone = d"),
+        ),
+        (
+            "an empty section of random numbers",
+            one(&SECTIONS.replace("[oi]", "[oi]\nrandom = r\n[r]\n[oi]")),
+        ),
+        (
+            "two sections of one name",
+            one(&(SECTIONS.to_string() + "[oi]\n[p]\nbase = d\n")),
+        ),
+        (
+            "a level of security",
+            renamed("MinProtocol = TLSv1.3", "CipherString = ALL:@SECLEVEL=3"),
+        ),
+        (
+            "properties",
+            one(&(SECTIONS.to_string()
+                + "[oi]\nalg_section = a\n[a]\ndefault_properties = ?provider=default\n")),
+        ),
+        (
+            "diagnostics",
+            one(&("config_diagnostics = 1\n".to_string() + SECTIONS)),
+        ),
+    ]
+}
+
+#[test]
+fn every_policy_stays_and_the_generator_is_ours() {
+    if !is_openssl_3() {
+        return;
+    }
+    let server = Server::start();
+    for (name, settings) in policies() {
+        let script = format!("SERVER={}; {POLICY}", testkit::programs::quoted(&server.1));
+        let before = settings.without(&script);
+        let after = settings.with(&[], &script);
+        assert_eq!(text(&after), text(&before), "{name}");
+        let is_refused = |output: &Output| text(output).contains("\n0\n");
+        if name == "sections" {
+            assert!(
+                is_refused(&before),
+                "TLS 1.2 is not refused: {}",
+                text(&before)
+            );
+        }
+        // A configuration that OpenSSL refuses stays refused.
+        let is_read = settings.without("openssl rand -hex 1").status.success();
+        if is_read {
+            assert_eq!(settings.with(&[], OURS).stdout, b"3\n", "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_systems_policy_stays_where_no_file_is_named() {
+    if !is_openssl_3() {
+        return;
+    }
+    let settings = Settings::new("");
+    let server = Server::start();
+    let script = format!("SERVER={}; {POLICY}", testkit::programs::quoted(&server.1));
+    let command = env!("CARGO_BIN_EXE_wellspring");
+    for file in [
+        None,
+        Some(""),
+        Some("/dev/null"),
+        Some("missing.cnf"),
+        Some("my.cnf/none"),
+    ] {
+        let before = settings.run(&script, file, &["sh", "-c"]);
+        let words = [command, "run", "--openssl", "--", "sh", "-c"];
+        let after = settings.run(&script, file, &words);
+        assert_eq!(text(&after), text(&before), "{file:?}");
+        let ours = settings.run(OURS, file, &words);
+        assert_eq!(ours.stdout, b"3\n", "{file:?}: {ours:?}");
+    }
+    // Settings that are no policy of OpenSSL, but of a program: without a file PHP makes no key.
+    if is_installed("php") {
+        let script = "php -r 'exit(openssl_pkey_new() === false ? 3 : 0);'";
+        let output = settings.run(script, None, &[command, "run", "--", "sh", "-c"]);
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
+/// OpenSSL stops at a line that it does not know, and says so only if the file asks for that. Nothing after the line counts.
+#[test]
+fn a_policy_with_a_fault_stays_as_it_is_and_the_report_says_that_the_provider_was_not_loaded() {
+    if !is_openssl_3() {
+        return;
+    }
+    let settings = Settings::new(&SECTIONS.replace("[oi]", "[oi]\nunknown = x"));
+    let list = "openssl list -providers | grep '^  [a-z]'; openssl rand -hex 8 > random";
+    let (before, after) = (settings.without(list), settings.with(&["--report"], list));
+    assert_eq!(after.stdout, before.stdout);
+    let report = stderr(&after);
+    assert!(
+        report.contains("wellspring: 0 programs loaded the OpenSSL provider"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_configuration_that_would_lose_something_is_refused_in_one_line() {
+    if !is_openssl_3() {
+        return;
+    }
+    let random = |lines: &str| {
+        SECTIONS.replace("[oi]\n", &format!("[oi]\nrandom = r\n[r]\n{lines}\n[oi]\n"))
+    };
+    let algorithms = |lines: &str| {
+        SECTIONS.replace(
+            "[oi]\n",
+            &format!("[oi]\nalg_section = a\n[a]\n{lines}\n[oi]\n"),
+        )
+    };
+    for (text, reason) in [
+        (random("random = CTR-DRBG"), "`random = CTR-DRBG`"),
+        (random("seed = JITTER"), "`seed = JITTER`"),
+        (random("cipher = AES-256-CTR"), "`cipher = AES-256-CTR`"),
+        (
+            random("random = HASH-DRBG").replace("random = r", "random.x = r"),
+            "`random = HASH-DRBG`",
+        ),
+        (algorithms("default_properties = fips=yes"), "demands FIPS"),
+        (
+            algorithms("default_properties = provider=x, fips = yes"),
+            "demands FIPS",
+        ),
+        (algorithms("fips_mode = yes"), "demands FIPS"),
+        (
+            SECTIONS.replace("legacy = l", "fips = l"),
+            "the FIPS provider",
+        ),
+        (
+            SECTIONS
+                .replace("legacy = l", "x = l")
+                .replace("[l]", "[l]\nidentity = fips"),
+            "the FIPS provider",
+        ),
+        (SECTIONS.replace("[p]", "[p"), "line 5"),
+        ("a = $none\n".into(), "line 1"),
+    ] {
+        let settings = Settings::new(&text);
+        for options in [&[][..], &["--openssl"]] {
+            let output = settings.with(options, "echo started");
+            assert_eq!(output.status.code(), Some(1), "{text}: {output:?}");
+            let error = stderr(&output);
+            assert!(
+                error.contains(reason) && error.contains("--preload"),
+                "{error}"
+            );
+            assert_eq!(
+                (error.lines().count(), output.stdout.len()),
+                (1, 0),
+                "{error}"
+            );
+        }
+        assert_eq!(
+            settings.with(&["--preload"], "echo started").stdout,
+            b"started\n"
+        );
+    }
+    let settings = Settings::new("");
+    fs::create_dir(settings.0.join("folder")).unwrap();
+    let words = [env!("CARGO_BIN_EXE_wellspring"), "run", "--", "sh", "-c"];
+    let output = settings.run("echo started", Some("folder"), &words);
+    assert!(stderr(&output).contains("no regular file"), "{output:?}");
+}
+
+#[test]
+fn a_program_within_run_within_run_has_the_first_file() {
+    if !is_openssl_3() {
+        return;
+    }
+    let settings = Settings::new(SECTIONS);
+    let command = common::quoted_command();
+    fs::write(
+        settings.0.join("inner.sh"),
+        format!("echo $OPENSSL_CONF $LD_PRELOAD; {OURS}\n"),
+    )
+    .unwrap();
+    let script = format!("echo $OPENSSL_CONF $LD_PRELOAD; {command} run -- sh inner.sh");
+    let output = settings.with(&[], &script);
+    let lines: Vec<String> = text(&output).lines().map(str::to_string).collect();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert_eq!(lines[0], lines[1]);
+    assert_eq!(lines[2], "3");
+    // Lines for the provider of another installation lead to this one.
+    let installed = fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../interpose/openssl/openssl.cnf.in"
+    ));
+    let settings = Settings::new(
+        &installed
+            .unwrap()
+            .replace("@module@", "/none/wellspring.so"),
+    );
+    assert_ne!(settings.without(OURS).stdout, b"3\n");
+    assert_eq!(settings.with(&[], OURS).stdout, b"3\n");
+}
+
+/// Every character that means something in a configuration or in a list of libraries.
+#[test]
+fn libraries_are_found_below_a_folder_with_any_name() {
+    if !is_openssl_3() {
+        return;
+    }
+    for name in [
+        "with space",
+        "a:b",
+        "a;b",
+        "$ORIGIN",
+        "a#b",
+        "a\\b",
+        "a'b",
+        "a\"b",
+        "a]b",
+        "é",
+    ] {
+        let folder = testkit::programs::scratch("names").join(name);
+        fs::create_dir(&folder).unwrap();
+        common::link_into(&folder);
+        fs::write(folder.join("my.cnf"), SECTIONS).unwrap();
+        let output = Command::new(folder.join("wellspring"))
+            .args(["run", "--report", "--", "sh", "-c", OURS])
+            .env("OPENSSL_CONF", folder.join("my.cnf"))
+            .output()
+            .unwrap();
+        assert_eq!(output.stdout, b"3\n", "{name}: {output:?}");
+        let report = stderr(&output);
+        assert!(
+            !report.contains("0 programs") && !report.contains("ERROR"),
+            "{name}: {report}"
+        );
+    }
+}
