@@ -267,16 +267,20 @@ fn a_key_of_the_terminal_interrupts_the_program_once() {
         return;
     }
     // The program is in the foreground group of the terminal, as the command is. It counts, and ends with the count
-    // when a line comes. Without NOFLSH the terminal throws away what was written since it sent the signal.
-    let program = "import signal, sys; n = 0\ndef count(*_):\n global n; n += 1; print('interrupted', flush=True)\n\
-                   signal.signal(signal.SIGINT, count); print('ready', flush=True)\n\
+    // when a line comes. It writes without a buffer: print() in a handler that interrupts another print() is an error.
+    let program = "import os, signal, sys; n = 0\ndef count(*_):\n global n; n += 1; os.write(1, b'interrupted')\n\
+                   signal.signal(signal.SIGINT, count); os.write(1, b'ready')\n\
                    sys.stdin.readline(); sys.exit(10 + n)";
+    // Without NOFLSH the terminal throws away what was written since it sent the signal. A read fails when no process has
+    // the terminal any more.
     let terminal = "import os, pty, signal, sys, termios\nchild, end = pty.fork()\n\
                     if child == 0:\n\
                     \x20settings = termios.tcgetattr(0); settings[3] |= termios.NOFLSH\n\
                     \x20termios.tcsetattr(0, termios.TCSANOW, settings); os.execv(sys.argv[1], sys.argv[1:])\n\
                     signal.alarm(120)\n\
-                    seen = b''\ndef wait(word):\n global seen\n while word not in seen: seen += os.read(end, 1000)\n\
+                    seen = b''\ndef wait(word):\n global seen\n while word not in seen:\n\
+                    \x20 try: seen += os.read(end, 1000)\n\
+                    \x20 except OSError: sys.exit(f'it ended before {word}: {seen}')\n\
                     wait(b'ready'); os.write(end, b'\\x03'); wait(b'interrupted'); os.write(end, b'\\n')\n\
                     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))";
     let run = command(&["--preload"], &["python3", "-c", program]);
