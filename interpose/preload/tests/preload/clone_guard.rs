@@ -7,7 +7,7 @@ use wellspring::clone_detection::bump;
 
 /// The names of the values that two copies have in common, and of all values.
 fn copies(settings: &str, how: &str) -> Option<[BTreeSet<String>; 2]> {
-    let program = compile("clone_guard.c")?;
+    let program = compile("clone_guard.c", &[])?;
     let page = scratch("page").join("generation");
     let made = if how == "comes" {
         page.with_extension("later")
@@ -61,7 +61,7 @@ fn a_page_that_comes_later_is_a_notice() {
 
 #[test]
 fn a_page_that_another_user_can_write_has_no_effect() {
-    let Some(program) = compile("clone_guard.c") else {
+    let Some(program) = compile("clone_guard.c", &[]) else {
         return;
     };
     let page = scratch("page").join("generation");
@@ -80,7 +80,7 @@ fn a_page_that_another_user_can_write_has_no_effect() {
 
 #[test]
 fn a_process_with_the_guard_and_its_child_set_their_user() {
-    if let Some(program) = compile("set_user.c") {
+    if let Some(program) = compile("set_user.c", &[]) {
         let script = "export WELLSPRING_CLONE_GUARD=rand; exec \"$PROGRAM\"";
         let _ = run(script, &program).succeeds();
     }

@@ -44,13 +44,8 @@ pub(crate) fn can_make_devices() -> bool {
     is_made
 }
 
-/// Compiles `tests/c/SOURCE`. `None` where there is no compiler.
-pub(crate) fn compile(source: &str) -> Option<PathBuf> {
-    is_installed("cc").then(|| compile_with(Path::new(source), &[]))
-}
-
-/// The same, with further words for the compiler.
-pub(crate) fn compile_linked(source: &str, words: &[&str]) -> Option<PathBuf> {
+/// Compiles `tests/c/SOURCE`, with further words for the compiler. `None` where there is no compiler.
+pub(crate) fn compile(source: &str, words: &[&str]) -> Option<PathBuf> {
     is_installed("cc").then(|| compile_with(Path::new(source), words))
 }
 

@@ -30,7 +30,7 @@ fn run(program: &Path, choose: Choose<'_>) -> End {
 
 #[test]
 fn a_call_that_fails_in_a_first_read_ends_no_program() {
-    let Some(program) = compile("first.c") else {
+    let Some(program) = compile("first.c", &[]) else {
         return;
     };
     let mut calls = Vec::new();
@@ -52,7 +52,7 @@ fn a_call_that_fails_in_a_first_read_ends_no_program() {
 
 #[test]
 fn a_call_that_always_fails_ends_no_program() {
-    let Some(program) = compile("first.c") else {
+    let Some(program) = compile("first.c", &[]) else {
         return;
     };
     let mut calls = Vec::new();

@@ -120,7 +120,7 @@ fn a_program_of_musl_starts_without_the_library_and_one_of_glibc_with_it() {
         assert!(run.output.stderr.is_empty(), "{}", run.text());
         run.counts(Door::Getrandom).calls
     };
-    let Some(program) = compile("draw.c") else {
+    let Some(program) = compile("draw.c", &[]) else {
         return;
     };
     assert_eq!(draw(&program), 1);

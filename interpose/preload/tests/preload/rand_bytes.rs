@@ -14,7 +14,7 @@ fn run_asked(script: &str, program: &Path) -> Run {
 
 #[test]
 fn each_module_gets_its_own_openssl_unless_a_program_asks_for_ours() {
-    let Some(program) = compile("modules.c") else {
+    let Some(program) = compile("modules.c", &[]) else {
         return;
     };
     let module = |mark: &str| {

@@ -20,7 +20,7 @@ fn can_have_filters(program: &Path) -> bool {
 
 /// Runs these steps of `sandbox.c`.
 fn steps(steps: &[&str]) {
-    let Some(program) = compile("sandbox.c") else {
+    let Some(program) = compile("sandbox.c", &[]) else {
         return;
     };
     if !can_have_filters(&program) {
@@ -58,7 +58,7 @@ fn children_in_a_sandbox_are_seeded_by_their_parent() {
 
 #[test]
 fn open_makes_one_call_in_a_sandbox() {
-    let Some(program) = compile("sandbox.c") else {
+    let Some(program) = compile("sandbox.c", &[]) else {
         return;
     };
     if !can_make_devices() || !can_have_filters(&program) {

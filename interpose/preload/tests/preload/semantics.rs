@@ -5,7 +5,7 @@ use wellspring_os::door_counters::Door;
 
 #[test]
 fn every_flag_length_and_pointer_gets_the_kernels_answer() {
-    let Some(program) = compile("semantics.c") else {
+    let Some(program) = compile("semantics.c", &[]) else {
         return;
     };
     let run = run("exec \"$PROGRAM\"", &program).succeeds();
@@ -16,7 +16,7 @@ fn every_flag_length_and_pointer_gets_the_kernels_answer() {
 
 #[test]
 fn every_context_is_served() {
-    let Some(program) = compile("contexts.c") else {
+    let Some(program) = compile("contexts.c", &[]) else {
         return;
     };
     for context in [
@@ -40,7 +40,7 @@ fn every_context_is_served() {
 
 #[test]
 fn a_call_that_fails_within_a_read_leaves_errno_as_it_was() {
-    let Some(program) = compile("errno.c") else {
+    let Some(program) = compile("errno.c", &[]) else {
         return;
     };
     let run = run("exec \"$PROGRAM\"", &program).succeeds();

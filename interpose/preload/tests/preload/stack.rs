@@ -1,6 +1,6 @@
 //! The first read of a process in a signal handler, on a stack of its own.
 
-use crate::common::{compile_linked, run};
+use crate::common::{compile, run};
 use std::path::Path;
 use wellspring_os::door_counters::Door;
 
@@ -26,7 +26,7 @@ fn used(program: &Path, size: usize, what: &str) -> usize {
 #[test]
 fn the_first_read_of_a_process_fits_on_a_signal_stack() {
     // The loader finds functions before: it takes as much of a stack as the kernel.
-    let Some(program) = compile_linked("stack.c", &["-Wl,-z,now"]) else {
+    let Some(program) = compile("stack.c", &["-Wl,-z,now"]) else {
         return;
     };
     let (frame, read) = (

@@ -1,8 +1,8 @@
 //! The library in harsh programs: those of the C library's tests, which draw by getrandom here.
 
 use crate::common::{
-    UNDER_LIMITS, compile_library, compile_linked, compile_shared, is_installed, is_long, library,
-    run, without_proc_and_sys,
+    UNDER_LIMITS, compile, compile_library, compile_shared, is_installed, is_long, library, run,
+    without_proc_and_sys,
 };
 use std::path::Path;
 use std::process::Command;
@@ -58,7 +58,7 @@ fn stacks_of_16_kib_are_enough() {
 
 /// Runs one step of `harsh.c`.
 fn harsh(step: &str) {
-    if let Some(program) = compile_linked("harsh.c", &[]) {
+    if let Some(program) = compile("harsh.c", &[]) {
         draws(&format!("exec \"$PROGRAM\" {step}"), &program, 1);
     }
 }
@@ -80,7 +80,7 @@ fn the_first_read_of_a_process_is_that_of_a_thread_with_the_least_stack() {
 
 #[test]
 fn a_system_without_files_does_no_harm() {
-    let Some(program) = compile_linked("harsh.c", &["-static-libgcc"]) else {
+    let Some(program) = compile("harsh.c", &["-static-libgcc"]) else {
         return;
     };
     if without_proc_and_sys().is_none() {
@@ -114,7 +114,7 @@ fn no_file_can_be_opened_and_8_threads_draw() {
 
 #[test]
 fn a_program_without_memory_draws_on_the_kernel_and_later_on_us() {
-    let Some(program) = compile_linked("no_memory.c", &["-ldl"]) else {
+    let Some(program) = compile("no_memory.c", &["-ldl"]) else {
         return;
     };
     // From none to more than an engine takes.

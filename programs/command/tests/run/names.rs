@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use testkit::programs::{in_list, is_success, quoted, scratch};
 
 /// The number of a user without a name.
 const USER: u32 = 54321;
@@ -23,7 +24,7 @@ fn command(options: &[&str], program: &[&str]) -> Command {
     for name in ["OPENSSL_CONF", "LD_PRELOAD", "ASAN_OPTIONS"] {
         command.env_remove(name);
     }
-    let folder = testkit::programs::scratch("home");
+    let folder = scratch("home");
     command
         .env("XDG_RUNTIME_DIR", &folder)
         .env("XDG_STATE_HOME", &folder);
@@ -34,7 +35,7 @@ fn command(options: &[&str], program: &[&str]) -> Command {
 /// all places away cannot give.
 fn has_plain_path() -> bool {
     let command = Path::new(env!("CARGO_BIN_EXE_wellspring"));
-    let is_plain = testkit::programs::in_list(command) == command;
+    let is_plain = in_list(command) == command;
     if !is_plain {
         testkit::skipped("the path of this clone has a space");
     }
@@ -46,7 +47,7 @@ fn has_plain_path() -> bool {
 fn as_user() -> Option<Vec<String>> {
     let words = format!("setpriv --reuid={USER} --regid={USER} --clear-groups");
     let reaches = format!("{words} test -x {}", common::quoted_command());
-    if user() != 0 || !is_installed("setpriv") || !testkit::programs::is_success(&reaches) {
+    if user() != 0 || !is_installed("setpriv") || !is_success(&reaches) {
         testkit::skipped("needs root, and a clone that other users can read");
         return None;
     }
@@ -74,7 +75,7 @@ fn run_as_user(variables: &[(&str, &Path)], words: &[&str]) -> Option<Output> {
 
 /// A folder that belongs to the other user.
 fn folder_of_user() -> PathBuf {
-    let folder = testkit::programs::scratch("user");
+    let folder = scratch("user");
     chown(&folder, Some(USER), Some(USER)).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     folder
@@ -148,10 +149,10 @@ fn a_folder_that_another_user_can_change_is_not_used() {
         return;
     }
     let own = folder_of_user();
-    let others = testkit::programs::scratch("others");
-    let open = testkit::programs::scratch("open");
+    let others = scratch("others");
+    let open = scratch("open");
     fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
-    let sticky = testkit::programs::scratch("sticky");
+    let sticky = scratch("sticky");
     fs::set_permissions(&sticky, fs::Permissions::from_mode(0o1777)).unwrap();
     let below_sticky = sticky.join("own");
     fs::create_dir(&below_sticky).unwrap();
@@ -226,22 +227,16 @@ struct Service {
 impl Service {
     /// Runs the command with a script that goes to the background and waits, to the end of the command.
     fn start(options: &[&str], then: &str) -> Self {
-        let folder = testkit::programs::scratch("service");
+        let folder = scratch("service");
         let pipe = folder.join("pipe");
-        assert!(testkit::programs::is_success(&format!(
-            "mkfifo {}",
-            testkit::programs::quoted(&pipe)
-        )));
+        assert!(is_success(&format!("mkfifo {}", quoted(&pipe))));
         // Opened for both ways, no side waits for the other.
         let go = fs::File::options()
             .read(true)
             .write(true)
             .open(&pipe)
             .unwrap();
-        let script = format!(
-            "(read line < {}; {then}) &",
-            testkit::programs::quoted(&pipe)
-        );
+        let script = format!("(read line < {}; {then}) &", quoted(&pipe));
         let mut command = command(options, &["sh", "-c", &script]);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut command = command.spawn().unwrap();
@@ -291,13 +286,10 @@ fn nothing_repeats_after_the_command_has_ended_or_was_killed() {
             let folder = if user() == 0 {
                 folder_of_user()
             } else {
-                testkit::programs::scratch("user")
+                scratch("user")
             };
             let pipe = folder.join("pipe");
-            assert!(testkit::programs::is_success(&format!(
-                "mkfifo -m 666 {}",
-                testkit::programs::quoted(&pipe)
-            )));
+            assert!(is_success(&format!("mkfifo -m 666 {}", quoted(&pipe))));
             let mut go = fs::File::options()
                 .read(true)
                 .write(true)
@@ -379,7 +371,7 @@ fn a_program_that_becomes_another_user_is_served_and_told_that_no_report_counts_
 /// The pages of killed commands do not fill the folder.
 #[test]
 fn the_next_command_removes_the_page_of_a_killed_one() {
-    let folder = testkit::programs::scratch("pages");
+    let folder = scratch("pages");
     let place = if user() == 0 {
         PathBuf::from("/run/wellspring/run")
     } else {
@@ -447,7 +439,7 @@ fn a_program_built_with_a_sanitizer_starts() {
     if !is_installed("cc") {
         return;
     }
-    let folder = testkit::programs::scratch("sanitizers");
+    let folder = scratch("sanitizers");
     let source = "#include <sys/random.h>\nint main(void) { char b[16]; return getrandom(b, 16, 0) != 16; }\n";
     fs::write(folder.join("draw.c"), source).unwrap();
     for sanitizer in ["address", "thread", "undefined", "leak"] {
@@ -465,7 +457,7 @@ fn a_program_built_with_a_sanitizer_starts() {
         // Also one that another program starts.
         for words in [
             &[program.to_str().unwrap()][..],
-            &["sh", "-c", &testkit::programs::quoted(&program)],
+            &["sh", "-c", &quoted(&program)],
         ] {
             let output = command(&["--preload", "--report"], words).output().unwrap();
             assert!(output.status.success(), "{sanitizer}: {output:?}");
@@ -479,7 +471,7 @@ fn a_program_built_with_a_sanitizer_starts() {
 
 #[test]
 fn a_program_that_does_not_start_is_told_why() {
-    let folder = testkit::programs::scratch("not-started");
+    let folder = scratch("not-started");
     let write = |name: &str, text: &str, mode: u32| {
         let (written, path) = (folder.join("written"), folder.join(name));
         fs::write(&written, text).unwrap();
@@ -540,7 +532,7 @@ fn a_report_counts_the_calls_that_wellspring_could_not_serve() {
 /// After the folder is removed, another user can make one of its name with a library of the same name.
 #[test]
 fn libraries_below_a_folder_like_tmp_are_copied() {
-    let sticky = testkit::programs::scratch("sticky-libraries");
+    let sticky = scratch("sticky-libraries");
     fs::set_permissions(&sticky, fs::Permissions::from_mode(0o1777)).unwrap();
     let folder = sticky.join("own");
     fs::create_dir(&folder).unwrap();
@@ -570,7 +562,7 @@ fn the_preload_library_is_found_in_a_sandbox() {
         return;
     }
     build_libraries();
-    if !testkit::programs::is_success("unshare --user true") {
+    if !is_success("unshare --user true") {
         return testkit::skipped("a user namespace cannot be made");
     }
     let output = Command::new("unshare")

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use testkit::programs::{is_success, quoted, scratch};
 
 /// A folder with a file `my.cnf`, in which scripts run.
 struct Settings(PathBuf);
 
 impl Settings {
     fn new(text: &str) -> Self {
-        let folder = testkit::programs::scratch("settings");
+        let folder = scratch("settings");
         fs::write(folder.join("my.cnf"), text).unwrap();
         Self(folder)
     }
@@ -59,7 +60,7 @@ struct Server(Child, PathBuf);
 
 impl Server {
     fn start() -> Self {
-        let folder = testkit::programs::scratch("server");
+        let folder = scratch("server");
         let key = "openssl req -config /dev/null -x509 -newkey rsa:2048 -nodes -subj /CN=x -keyout k.pem -out c.pem";
         let made = Command::new("sh")
             .args(["-c", key])
@@ -96,8 +97,7 @@ impl Drop for Server {
 const OURS: &str = "openssl list -random-instances 2>&1 | grep -c 'WELLSPRING @ wellspring'";
 
 fn is_openssl_3() -> bool {
-    is_installed("openssl")
-        && testkit::programs::is_success("openssl version | grep -q 'OpenSSL [34]'")
+    is_installed("openssl") && is_success("openssl version | grep -q 'OpenSSL [34]'")
 }
 
 const SECTIONS: &str = "openssl_conf = oi
@@ -221,7 +221,7 @@ fn every_policy_stays_and_the_generator_is_ours() {
     }
     let server = Server::start();
     for (name, settings) in policies() {
-        let script = format!("SERVER={}; {POLICY}", testkit::programs::quoted(&server.1));
+        let script = format!("SERVER={}; {POLICY}", quoted(&server.1));
         let before = settings.without(&script);
         let after = settings.with(&[], &script);
         assert_eq!(text(&after), text(&before), "{name}");
@@ -248,7 +248,7 @@ fn the_systems_policy_stays_where_no_file_is_named() {
     }
     let settings = Settings::new("");
     let server = Server::start();
-    let script = format!("SERVER={}; {POLICY}", testkit::programs::quoted(&server.1));
+    let script = format!("SERVER={}; {POLICY}", quoted(&server.1));
     let command = env!("CARGO_BIN_EXE_wellspring");
     for file in [
         None,
@@ -407,7 +407,7 @@ fn libraries_are_found_below_a_folder_with_any_name() {
         "a]b",
         "é",
     ] {
-        let folder = testkit::programs::scratch("names").join(name);
+        let folder = scratch("names").join(name);
         fs::create_dir(&folder).unwrap();
         common::link_into(&folder);
         fs::write(folder.join("my.cnf"), SECTIONS).unwrap();

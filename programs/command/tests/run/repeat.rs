@@ -2,7 +2,7 @@
 
 use crate::common::{self, build_libraries, is_installed, stderr};
 use std::process::{Command, Output};
-use testkit::programs::{AS_USER, can_be_user, quoted};
+use testkit::programs::{AS_USER, can_be_user, in_list, is_success, quoted, scratch};
 
 /// Runs a shell script with options of `run`, by a user who is not root, in a new folder.
 fn run(options: &str, script: &str) -> Output {
@@ -14,8 +14,8 @@ fn run(options: &str, script: &str) -> Output {
             "exec timeout --signal=KILL 120 {AS_USER} {command} run {options} -- sh -c \"$SCRIPT\""
         ))
         .env("SCRIPT", script)
-        .env("XDG_RUNTIME_DIR", testkit::programs::scratch("runtime"))
-        .current_dir(testkit::programs::scratch("repeat"))
+        .env("XDG_RUNTIME_DIR", scratch("runtime"))
+        .current_dir(scratch("repeat"))
         .output()
         .unwrap()
 }
@@ -138,13 +138,13 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
         assert_eq!(output.status.code(), Some(status), "{output:?}");
         assert!(stderr(output).contains(reason), "{}", stderr(output));
     };
-    if testkit::programs::is_success("test $(id -u) = 0") {
+    if is_success("test $(id -u) = 0") {
         let output = common::run("run --repeat 7 -- true");
         refused(&output, 2, "not for root");
         // Nor without the command.
         let library = common::library("libwellspring_preload.so");
         let output = Command::new("true")
-            .env("LD_PRELOAD", testkit::programs::in_list(&library))
+            .env("LD_PRELOAD", in_list(&library))
             .env("WELLSPRING_REPEAT", "/dev/zero")
             .output()
             .unwrap();
@@ -152,12 +152,12 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
     }
     let command = common::quoted_command();
     if can_run(&["python3"]) {
-        let program = testkit::programs::scratch("set-user-id").join("program");
+        let program = scratch("set-user-id").join("program");
         let made = format!(
             "p={}; cp /bin/true \"$p\" && chown 1234 \"$p\" && chmod 4755 \"$p\"",
             quoted(&program)
         );
-        if testkit::programs::is_success(&made) {
+        if is_success(&made) {
             let line = format!("{AS_USER} {command} run --repeat 7 -- {}", quoted(&program));
             let output = common::shell(&line);
             refused(&output, 2, "more rights than its caller");
@@ -165,14 +165,14 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
             testkit::skipped("a file cannot be given away");
         }
         // Nor with another file than the page, which stays as it was.
-        let letter = testkit::programs::scratch("letter").join("letter");
+        let letter = scratch("letter").join("letter");
         std::fs::write(&letter, "Dear reader".repeat(1000)).unwrap();
         let library = common::library("libwellspring_preload.so");
         let draw = "python3 -c 'import os; os.urandom(16)'";
         let line = format!(
             "exec {AS_USER} env WELLSPRING_REPEAT={} LD_PRELOAD={} {draw}",
             quoted(&letter),
-            quoted(&testkit::programs::in_list(&library))
+            quoted(&in_list(&library))
         );
         let output = common::shell(&line);
         refused(&output, 126, "is another file");
@@ -181,12 +181,12 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
             "Dear reader".repeat(1000)
         );
     }
-    let folder = testkit::programs::scratch("static");
+    let folder = scratch("static");
     let compiled = format!(
         "cd {} && echo 'int main(void) {{ return 0; }}' > s.c && cc -static s.c -o s",
         quoted(&folder)
     );
-    if !testkit::programs::is_success(&compiled) {
+    if !is_success(&compiled) {
         testkit::skipped("a static program cannot be compiled");
     } else if can_run(&[]) {
         let line = format!(
