@@ -40,19 +40,6 @@ pub use wellspring_pseudo::{
 /// 150 ns, where one generator takes 250 ns; with SSE2 both take the same time.
 const BULK_BYTES: usize = 2048;
 
-/// Fills `bytes` from the stream that `wellspring run --repeat` names. Returns `false` if this process is not run so.
-#[doc(hidden)]
-#[cfg(all(target_os = "linux", not(wellspring_test_portable)))]
-#[inline]
-pub fn fill_repeated(bytes: &mut [u8]) -> bool {
-    let Some(draw) = wellspring_os::repeat::draw(bytes.len()) else {
-        return false;
-    };
-    let stream = Stream::new(Algorithm::ChaCha20, draw.seed, &draw.path);
-    stream.at(draw.position.into()).fill(bytes);
-    true
-}
-
 numbers!([] => &mut PseudoRng, "from the calling thread's generator, without secrecy");
 
 /// A handle on the calling thread's generator, with rand_core's `Rng` and without its `CryptoRng`.

@@ -5,7 +5,7 @@ mod common;
 use common::{DOOR, Run, are_installed, configuration, is_success, run};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 #[test]
 fn openssl_lists_its_three_instances_as_ours() {

@@ -2,7 +2,10 @@
 
 #![allow(dead_code, reason = "no file of tests uses all of this")]
 
-pub(crate) use testkit::counted::Run;
+#[path = "../../../shared/tests/common/counted.rs"]
+mod counted;
+
+pub(crate) use counted::Run;
 #[allow(unused_imports, reason = "no file of tests uses all of this")]
 pub(crate) use testkit::programs::{
     UNDER_LIMITS, is_installed, is_long, scratch, without_proc_and_sys,
