@@ -39,7 +39,7 @@ const TARGETS: [Target; 3] = [
 const TESTS: &str = "test --quiet --lib --package wellspring-cipher --package wellspring-core \
     --package wellspring-pseudo --test backends --test between_streams --test counter --test distribution \
     --test element_vectors --test engines --test equivalence --test fortuna --test known_answers --test lanes \
-    --test registers --test residue --test residue_sha256 --test seekable --test sha256 --test tap --test vectors \
+    --test registers --test residue --test residue_sha256 --test rounds --test sha256 --test tap --test vectors \
     --test width";
 
 /// Tests that search registers and stack, in optimised code, on aarch64: the compiler keeps other values there.
@@ -52,7 +52,8 @@ const OPTIMISED: &str = "test --quiet --release --package wellspring-cipher --te
 /// is skipped). It refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets`
 /// and `stack_use` take more than 150 s there, and `unload` hung once in a child. `nested`, `abandoned` and `steps` use the
 /// trap flag of x86-64.
-const ENGINE: &str = "test --quiet --package wellspring --package wellspring-os --lib \
+const ENGINE: &str = "test --quiet --package wellspring --package wellspring-os --package wellspring-pseudo-thread \
+    --package wellspring-interpose --lib \
     --test copies --test core_dump --test fork --test harvester --test hostile_page --test inheritance \
     --test interpreted --test modes --test own_sources --test reseeds --test sandbox --test seed_file \
     --test soundness --test thread_exit -- --skip a_thread_without_signals_still_answers_libc";
