@@ -4,7 +4,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use rayon::prelude::*;
 use rustls::crypto::{CryptoProvider, GetRandomFailed, SecureRandom};
 use uuid::{Builder, Uuid};
-use wellspring::pseudo::{Algorithm, Path, Stream};
+use wellspring_pseudo::{Algorithm, Path, Stream};
 
 /// uuid: a random UUID (version 4) that is fit to be a secret, such as the name of a session.
 pub fn session_id() -> Uuid {
@@ -50,7 +50,7 @@ pub fn pi(seed: u128, parts: u64) -> f64 {
 /// doubles. A task may draw anywhere: a read neither blocks nor holds anything across an await, once the engine is seeded.
 pub async fn backoff_ms(attempt: u32) -> u64 {
     let limit_ms = 100u64 << attempt.min(6);
-    wellspring::pseudo::below(limit_ms)
+    wellspring_pseudo_thread::below(limit_ms)
 }
 
 /// proptest: a runner that gets its seed from the engine. To repeat a failure, pass the seed that a report shows.

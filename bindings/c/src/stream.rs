@@ -3,7 +3,7 @@
 use crate::error::{WS_NO_ALGORITHM, WS_NULL, of};
 use crate::memory::{bytes, drop_placed, give, place, vector};
 use core::ffi::{CStr, c_char, c_int, c_void};
-use wellspring::pseudo::{Algorithm, Stream};
+use wellspring_pseudo::{Algorithm, Stream};
 
 // Empty, so that the interface does not depend on what is inside: a pointer to it is one to a `Stream`.
 /// A reproducible stream of bytes, named by an algorithm, a seed and a path. Not for keys.

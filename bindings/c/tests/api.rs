@@ -11,7 +11,7 @@ use std::process::Command;
 
 /// The first 16 bytes of the stream chacha8, seed 2026, path 3/0/17, as the Rust crate gives them.
 fn stream_of_rust() -> Vec<u8> {
-    use wellspring::pseudo::{Algorithm, Stream};
+    use wellspring_pseudo::{Algorithm, Stream};
     let mut bytes = vec![0; 16];
     Stream::new(Algorithm::ChaCha8, 2026, &[3, 0, 17]).fill(&mut bytes);
     bytes

@@ -3,7 +3,6 @@
 //!
 //! ```text
 //! programs   installed programs, folders, C programs, the output of programs; the long form of tests
-//! counted    programs that count their draws, as `wellspring run --report` has it
 //! process    children: made in two ways, heard through shared memory, never waited for without end
 //! memory     searches the memory of a process for values, without holding one of them
 //! repeats    bytes that were handed out twice, and zeros that were never random
@@ -14,8 +13,6 @@
 //! stepping   a signal handler at every instruction of a piece of code
 //! ```
 
-#[cfg(target_os = "linux")]
-pub mod counted;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

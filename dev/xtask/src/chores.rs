@@ -52,7 +52,8 @@ pub(crate) const CHORES: [Chore; 9] = [
         ],
         lines: &[
             "test --locked --lib --target-dir target/asan --target x86_64-unknown-linux-gnu \
-                  --package wellspring-cipher --package wellspring-os --package wellspring",
+                  --package wellspring-cipher --package wellspring-os --package wellspring \
+                  --package wellspring-pseudo-thread --package wellspring-interpose",
         ],
     },
     // Data races. The standard library is built with the same sanitizer, or every lock in it would look like a race. By the
@@ -63,7 +64,8 @@ pub(crate) const CHORES: [Chore; 9] = [
         environment: &[("RUSTFLAGS", "-Zsanitizer=thread --cfg rustix_use_libc")],
         lines: &[
             "test --locked --lib --target-dir target/tsan --target x86_64-unknown-linux-gnu -Zbuild-std \
-                  --package wellspring-cipher --package wellspring-os --package wellspring",
+                  --package wellspring-cipher --package wellspring-os --package wellspring \
+                  --package wellspring-pseudo-thread --package wellspring-interpose",
         ],
     },
     rig(

@@ -23,12 +23,9 @@ const WAYS: [(&str, &str, &[&str]); 2] = [
 ];
 
 /// Tests of what Linux alone has: pages of others, user namespaces, memory that is locked when it is touched.
-const LINUX_ALONE: [&str; 7] = [
-    "door_counters",
-    "run_page",
+const LINUX_ALONE: [&str; 4] = [
     "detector",
     "an_owner_without_a_number",
-    "a_thread_that_goes_on_in_a_child",
     "a_state_touches_no_more",
     "a_page_that_is_gone",
 ];

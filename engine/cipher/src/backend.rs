@@ -19,16 +19,14 @@ pub(crate) struct Implementation {
     /// In reports, `function-instructions`.
     pub(crate) name: &'static str,
     pub(crate) prf: Prf,
-    /// These must be there for `expand`, `fill` and `bulk`.
+    /// These must be there for `expand` and `fill`.
     pub(crate) features: Features,
     pub(crate) expand: Expand,
     /// How much of the stack `expand` takes in optimised code.
     pub(crate) expand_stack_bytes: usize,
     pub(crate) fill: Fill,
-    /// How much of the stack `fill` and `bulk` take in optimised code; 0 if what it stores there is no secret.
+    /// How much of the stack `fill` takes in optimised code; 0 if what it stores there is no secret.
     pub(crate) fill_stack_bytes: usize,
-    /// Makes floats, which are not secret.
-    pub(crate) bulk: Option<Bulk>,
 }
 
 /// Sets up a key. Safe where the CPU has the features of the backend.
@@ -39,15 +37,6 @@ pub(crate) type Expand = unsafe fn(&[u8; KEY_BYTES]) -> Schedule;
 ///
 /// Safe where the CPU has the features of the backend.
 pub(crate) type Fill = unsafe fn(&Schedule, usize, u128, &mut [u8]);
-
-/// Like [`Fill`], but makes floats and returns the bytes that it filled.
-pub(crate) type FillFloats = unsafe fn(&Schedule, usize, u128, &mut [u8]) -> usize;
-
-/// Functions for floats of [`SeekableKeystream`](crate::SeekableKeystream).
-pub(crate) struct Bulk {
-    pub(crate) fill_f32: FillFloats,
-    pub(crate) fill_f64: FillFloats,
-}
 
 impl Backend {
     /// The function this backend implements.

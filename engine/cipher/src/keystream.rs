@@ -1,6 +1,5 @@
 //! The keystream of a key and a counter.
 
-use crate::backend::Fill;
 use crate::runs::fill_in_runs;
 use crate::schedule::Schedule;
 use crate::{Backend, KEY_BYTES, Prf, stack};
@@ -61,55 +60,35 @@ impl Keystream {
     ///
     /// There is no limit of length: callers limit how much they take from one key.
     pub fn fill(&mut self, destination: &mut [u8]) {
-        self.counter = self.generate(self.backend.0.fill, ROUNDS, self.counter, destination);
-        stack::erase_stack_of(self.backend.0.fill_stack_bytes);
+        self.counter = self.generate(ROUNDS, self.counter, destination);
     }
 
-    /// Returns the counter of the next block.
+    /// Overwrites `destination` with the blocks from number `first` on, the last of them in part. Block 0 follows block
+    /// 2^128 - 1. The counter of this keystream does not change.
+    ///
+    /// ChaCha has `rounds` rounds: 20, or 8 or 12 for numbers that are not secret. AES-256 takes no notice of the number.
+    #[doc(hidden)]
+    pub fn fill_at(&self, rounds: usize, first: u128, destination: &mut [u8]) {
+        assert!(matches!(rounds, 8 | 12 | 20), "ChaCha has other rounds");
+        self.generate(rounds, first, destination);
+    }
+
+    /// Returns the number of the next block.
     #[inline]
-    fn generate(&self, fill: Fill, rounds: usize, first: u128, destination: &mut [u8]) -> u128 {
+    fn generate(&self, rounds: usize, first: u128, destination: &mut [u8]) -> u128 {
         const AES_BLOCK_BYTES: usize = Prf::Aes256.block_bytes();
         const CHACHA_BLOCK_BYTES: usize = Prf::ChaCha20.block_bytes();
+        let implementation = self.backend.0;
         let fill = |first, run: &mut [u8]| {
             // SAFETY: `new` has asserted that the backend is available.
-            unsafe { fill(&self.schedule, rounds, first, run) }
+            unsafe { (implementation.fill)(&self.schedule, rounds, first, run) }
         };
-        match self.backend.prf() {
+        let next = match implementation.prf {
             Prf::Aes256 => fill_in_runs::<AES_BLOCK_BYTES>(first, destination, fill),
             Prf::ChaCha20 => fill_in_runs::<CHACHA_BLOCK_BYTES>(first, destination, fill),
-        }
-    }
-
-    /// Overwrites `destination` with the blocks from `first` on, with `rounds` rounds of ChaCha. The counter of this
-    /// keystream does not change.
-    pub(crate) fn fill_from(&self, rounds: usize, first: u128, destination: &mut [u8]) {
-        let backend = self.backend.0;
-        self.generate(backend.fill, rounds, first, destination);
-        stack::erase_stack_of(backend.fill_stack_bytes);
-    }
-
-    /// Overwrites the start of `destination` with floats of `float_bytes`, 4 or 8, made of the words of the blocks from
-    /// `first` on. The low 32 bits of the counter must not wrap before the last block. Returns the bytes that it filled: 0
-    /// where the backend does not make floats, and for short requests.
-    pub(crate) fn fill_floats_from(
-        &self,
-        float_bytes: usize,
-        rounds: usize,
-        first: u128,
-        destination: &mut [u8],
-    ) -> usize {
-        let backend = self.backend.0;
-        let Some(bulk) = &backend.bulk else {
-            return 0;
         };
-        let fill = match float_bytes {
-            4 => bulk.fill_f32,
-            _ => bulk.fill_f64,
-        };
-        // SAFETY: `new` has asserted that the backend is available.
-        let filled = unsafe { fill(&self.schedule, rounds, first, destination) };
-        stack::erase_stack_of(backend.fill_stack_bytes);
-        filled
+        stack::erase_stack_of(implementation.fill_stack_bytes);
+        next
     }
 
     /// The counter of the next block.

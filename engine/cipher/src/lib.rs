@@ -13,7 +13,6 @@
 //! runs       the carry from the low word of the counter to those above it
 //! stack      wipes what the backends leave on the stack
 //! keystream  a key and a counter: one call by a pointer for each fill
-//! seekable   the same at any block number, with 8, 12 or 20 rounds, for numbers that are not secret
 //! sha256     the hash of pools and seeds, in place
 //! width      compiles safe code of other crates for several register widths
 //! portable   implementations in plain Rust, for every machine
@@ -37,7 +36,6 @@ mod portable;
 mod prf;
 mod runs;
 mod schedule;
-mod seekable;
 pub mod sha256;
 mod stack;
 mod width;
@@ -45,6 +43,5 @@ mod width;
 pub use backend::Backend;
 pub use keystream::Keystream;
 pub use prf::{KEY_BYTES, Prf, UnknownPrf};
-pub use seekable::{SeekableFunction, SeekableKeystream, Uniform};
 pub use stack::erase_stack;
 pub use width::{SimdTask, Width};

@@ -28,8 +28,12 @@ impl Drop for Descriptor {
 }
 
 /// openat(2), compiled once: rustix's function is generic, and each of its copies takes 500 bytes of a program.
+///
+/// # Errors
+///
+/// Those of openat(2).
 #[inline(never)]
-pub(crate) fn open_at(
+pub fn open_at(
     directory: BorrowedFd<'_>,
     path: &[u8],
     flags: OFlags,

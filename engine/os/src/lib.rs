@@ -21,13 +21,9 @@
 //! system_calls  whether this process may still make them
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
-//! run_page      such a page that `wellspring run` names in the environment of a program
-//! door_counters the bytes that programs drew through each door, on such a page
-//! repeat        names of streams for programs that are to draw the same bytes in every run
 //! clone_words   words on such pages, whose sum changes when this machine was cloned
+//! users         of this process, and those without a number
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
-//! vsock         sockets between a virtual machine and its host
-//! kernel_module the seeds of the kernel module
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
 //! shared        a value with several owners
@@ -148,17 +144,9 @@ cfg_if! {
         pub use system::{os, shared_page, vdso, waker};
         #[cfg(windows)]
         pub use system::{descriptor, trusted_file};
+        #[cfg(unix)]
+        pub use system::users;
 
-        #[cfg(target_os = "linux")]
-        pub mod door_counters;
-        #[cfg(target_os = "linux")]
-        pub mod kernel_module;
-        #[cfg(all(target_os = "linux", not(wellspring_test_portable)))]
-        pub mod repeat;
-        #[cfg(target_os = "linux")]
-        mod run_page;
-        #[cfg(target_os = "linux")]
-        pub mod vsock;
         // On Linux where the kernel does not wipe.
         #[cfg(any(
             all(target_os = "linux", not(wellspring_test_portable)),

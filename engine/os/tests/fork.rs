@@ -5,8 +5,6 @@ mod common;
 use common::{Counters, in_child, next, value};
 use core::cell::Cell;
 use core::ptr;
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use wellspring_os::door_counters::{Door, DoorCounters};
 
 const SECRET: u64 = 0x5eed_5eed_5eed_5eed;
 
@@ -83,30 +81,4 @@ fn a_child_takes_over_the_slots_of_threads_that_it_does_not_have() {
         barrier.wait();
         assert_eq!(code, 0);
     });
-}
-
-#[test]
-fn a_thread_that_goes_on_in_a_child_is_counted_there_as_well() {
-    let file = memfd_create("counters", MemfdFlags::CLOEXEC).unwrap();
-    ftruncate(&file, 4096).unwrap();
-    let counters = DoorCounters::map(&file).unwrap();
-    let count = || (0..3).for_each(|_| counters.count(Door::Getrandom, 32));
-    let threads = || counters.counts(Door::Getrandom).threads;
-    count();
-    for children in 1..=3 {
-        let code = common::in_child(|| {
-            let before = threads();
-            count();
-            // A child of a child, and again the child.
-            let of_child = common::in_child(|| {
-                count();
-                0
-            });
-            count();
-            of_child + i32::from(threads() != before + 2)
-        });
-        assert_eq!((code, threads()), (0, 1 + 2 * children));
-    }
-    count();
-    assert_eq!(threads(), 1 + 2 * 3, "the parent is counted once");
 }

@@ -32,7 +32,8 @@
 //! | code that takes a rand_core generator | [`rng()`], a handle to the same |
 //! | hot loops | [`LocalRng`], owned and `Send` |
 //! | another mode, function or topology, your own sources | [`Engine::builder`] |
-//! | numbers without secrecy; numbers that can be repeated | [`pseudo`] |
+//! | numbers without secrecy | the crate `wellspring-pseudo-thread` |
+//! | numbers that can be repeated | the crate `wellspring-pseudo` |
 //! | clones of the machine, for all processes at once | [`clone_detection`] |
 //! | seeds that outlive a reboot | [`seed_file`] |
 //!
@@ -41,7 +42,7 @@
 //! wellspring-getrandom makes the engine the backend of the crate getrandom.
 //!
 //! How many bytes a number takes, and in what order, may change with a version: for numbers that can be repeated there is
-//! [`pseudo::Stream`].
+//! `wellspring_pseudo::Stream`.
 //!
 //! Linux 3.17 or later. Before 4.14 a child of a raw clone(2) may repeat a buffer of its parent: see SECURITY.md.
 
@@ -54,10 +55,10 @@ mod fresh_entropy;
 mod global;
 pub mod ids;
 mod mode;
-mod numbers;
+#[doc(hidden)]
+pub mod numbers;
 #[cfg(any(feature = "rand_core_06", feature = "rand_core_09"))]
 mod older_rand_core;
-pub mod pseudo;
 mod random;
 mod rng;
 pub mod seed_file;

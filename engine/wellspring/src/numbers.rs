@@ -5,7 +5,7 @@ mod shuffle;
 
 use core::ops::{Bound, RangeBounds};
 use rand_core::Rng;
-pub(crate) use shuffle::shuffle;
+pub use shuffle::shuffle;
 
 /// The primitive integers: what `below` and `range` draw. No other type can implement it.
 #[diagnostic::on_unimplemented(
@@ -128,7 +128,7 @@ integers! {
 
 #[inline]
 #[track_caller]
-pub(crate) fn below<T: Integer>(rng: &mut impl Rng, n: T) -> T {
+pub fn below<T: Integer>(rng: &mut impl Rng, n: T) -> T {
     assert!(n > T::ZERO, "below(n) needs an n of 1 or more");
     // An integer above zero has one before it.
     let last = n.previous().unwrap_or(T::ZERO);
@@ -137,7 +137,7 @@ pub(crate) fn below<T: Integer>(rng: &mut impl Rng, n: T) -> T {
 
 #[inline]
 #[track_caller]
-pub(crate) fn range<T: Integer>(rng: &mut impl Rng, range: impl RangeBounds<T>) -> T {
+pub fn range<T: Integer>(rng: &mut impl Rng, range: impl RangeBounds<T>) -> T {
     let low = match range.start_bound() {
         Bound::Included(low) => Some(*low),
         Bound::Excluded(before) => before.next(),
@@ -155,13 +155,13 @@ pub(crate) fn range<T: Integer>(rng: &mut impl Rng, range: impl RangeBounds<T>) 
 }
 
 #[inline]
-pub(crate) fn f64(rng: &mut impl Rng) -> f64 {
+pub fn f64(rng: &mut impl Rng) -> f64 {
     const STEP: f64 = 1.0 / (1u64 << 53) as f64;
     (rng.next_u64() >> 11) as f64 * STEP
 }
 
 #[inline]
-pub(crate) fn choose<'a, T>(rng: &mut impl Rng, slice: &'a [T]) -> Option<&'a T> {
+pub fn choose<'a, T>(rng: &mut impl Rng, slice: &'a [T]) -> Option<&'a T> {
     let last = slice.len().checked_sub(1)?;
     // Half a word is enough for most slices.
     slice.get(match u32::try_from(last) {
@@ -171,7 +171,9 @@ pub(crate) fn choose<'a, T>(rng: &mut impl Rng, slice: &'a [T]) -> Option<&'a T>
 }
 
 /// Writes the functions of this module as methods or, without a receiver, as free functions. `$rng` is the generator they
-/// draw on, a `&mut impl Rng`.
+/// draw on, a `&mut impl Rng`. The crate that uses it depends on rand_core.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! numbers {
     ([$($receiver:tt)*] => $rng:expr, $quality:literal) => {
         #[doc = concat!("16 random bits, ", $quality, ".")]
@@ -251,7 +253,7 @@ macro_rules! numbers {
     };
 }
 
-pub(crate) use numbers;
+pub use numbers;
 
 #[cfg(test)]
 mod tests;

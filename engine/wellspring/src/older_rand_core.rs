@@ -1,7 +1,6 @@
 //! The traits of rand_core 0.9 and 0.6, each behind its feature. They cannot fail: all of them wait for the first seed.
 
 use crate::engine::Engine;
-use crate::pseudo::PseudoRng;
 use crate::rng::{LocalRng, ThreadRng};
 use rand_core::Rng;
 
@@ -53,7 +52,7 @@ macro_rules! rand_core_06 {
 mod version_09 {
     use super::*;
 
-    rand_core_09!(LocalRng ThreadRng Engine &Engine PseudoRng);
+    rand_core_09!(LocalRng ThreadRng Engine &Engine);
 
     impl rand_core_09::CryptoRng for LocalRng {}
     impl rand_core_09::CryptoRng for ThreadRng {}
@@ -65,7 +64,7 @@ mod version_09 {
 mod version_06 {
     use super::*;
 
-    rand_core_06!(LocalRng ThreadRng Engine &Engine PseudoRng);
+    rand_core_06!(LocalRng ThreadRng Engine &Engine);
 
     impl rand_core_06::CryptoRng for LocalRng {}
     impl rand_core_06::CryptoRng for ThreadRng {}
@@ -75,7 +74,7 @@ mod version_06 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Engine, PseudoRng, ThreadRng};
+    use super::{Engine, ThreadRng};
 
     /// Draws by every method of a version's trait, from every generator; no two draws are the same.
     macro_rules! assert_version {
@@ -102,7 +101,6 @@ mod tests {
             draw(&mut engine.clone(), &mut seen);
             // The engine of the process yields other bytes each time, so that 32 bits may be there twice.
             assert_ne!(ThreadRng.next_u64(), crate::rng().next_u64());
-            assert_ne!(RngCore::next_u64(&mut PseudoRng), PseudoRng.next_u64());
         };
     }
 

@@ -116,10 +116,10 @@ fn reads_from_a_buffer_make_no_system_call() {
         silent_once(&mut rng, prepare, read);
     };
     let pseudo = || {
-        let _ = wellspring::pseudo::u64();
+        let _ = wellspring_pseudo_thread::u64();
         silent(|| {
             for _ in 0..100_000 {
-                assert_ne!(wellspring::pseudo::u64(), 0);
+                assert_ne!(wellspring_pseudo_thread::u64(), 0);
             }
         });
     };
@@ -176,7 +176,7 @@ fn child_without_system_calls() -> i32 {
     let pid = match Fork::Library.call() {
         0 => {
             let engine = full();
-            let _ = wellspring::pseudo::u64();
+            let _ = wellspring_pseudo_thread::u64();
             let mut drawn = 0;
             // SAFETY: from here on the child may read, write, return from a signal and exit; a call of
             // another kind kills it.
@@ -185,7 +185,7 @@ fn child_without_system_calls() -> i32 {
                     libc::_exit(2);
                 }
                 for _ in 0..100 {
-                    drawn |= engine.u64() ^ wellspring::pseudo::u64();
+                    drawn |= engine.u64() ^ wellspring_pseudo_thread::u64();
                 }
                 libc::syscall(libc::SYS_exit, i64::from(drawn == 0));
             }

@@ -36,15 +36,15 @@ fn an_engine() -> Result<(), Box<dyn Error>> {
 
 #[rustfmt::skip]
 fn numbers_without_secrecy() -> Result<(), Box<dyn Error>> {
-    use wellspring::pseudo::{Algorithm, Path, Stream};
-    let number = wellspring::pseudo::u64();         // no key, no token, no hash seed
+    use wellspring_pseudo::{Algorithm, Path, Stream};
+    let number = wellspring_pseudo_thread::u64();   // no key, no token, no hash seed
     let path: Path = "3/0/17".parse()?;
     let mut stream = Stream::new(Algorithm::ChaCha8, 2026, &path);
     let mut bytes = [0u8; 1000];
     stream.fill(&mut bytes);                        // the same bytes on every machine
     stream.seek(1 << 40);                           // go to any byte
 
-    // The crate wellspring-pseudo also has arrays whose element i depends on the name and on i alone.
+    // Arrays whose element i depends on the name and on i alone.
     let elements = wellspring_pseudo::Elements::new(Algorithm::ChaCha8, 2026, &path)?;
     let mut dice = [0u8; 100];
     elements.integers(1..=6, 0, &mut dice)?;        // unbiased

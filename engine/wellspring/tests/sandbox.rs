@@ -155,7 +155,10 @@ fn the_engine_of_the_process_reads_on_without_a_system_call() {
             Engine::process().diverge_from_clones();
             read_much(Engine::process());
             assert_ne!(wellspring::u64(), wellspring::u64());
-            assert_ne!(wellspring::pseudo::u64(), wellspring::pseudo::u64());
+            assert_ne!(
+                wellspring_pseudo_thread::u64(),
+                wellspring_pseudo_thread::u64()
+            );
         },
     );
 }

@@ -9,8 +9,8 @@ use core::slice;
 use core::sync::atomic::{AtomicI32, Ordering};
 use std::alloc::{alloc, dealloc};
 use wellspring::Engine;
-use wellspring::pseudo::fill_repeated;
-use wellspring_os::door_counters::{Door, count_failure};
+use wellspring_interpose::door_counters::{Door, count_failure};
+use wellspring_interpose::repeat;
 
 /// The strength of a generator, in bits: that of AES-256 and of ChaCha20.
 const STRENGTH_BITS: c_uint = 256;
@@ -176,7 +176,7 @@ unsafe extern "C" fn nonce(
     }
     // SAFETY: the caller has as many bytes as the first answer said, or `most`.
     let bytes = unsafe { slice::from_raw_parts_mut(destination, length) };
-    let is_filled = fill_repeated(bytes)
+    let is_filled = repeat::fill(bytes)
         || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
     if is_filled {
         return length;

@@ -4,8 +4,8 @@ use crate::abi::{self, Dispatch, NO, YES, functions, table};
 use crate::context::{COMMON, caller_bytes, entries, granted, mix};
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use wellspring::Engine;
-use wellspring::pseudo::fill_repeated;
-use wellspring_os::door_counters::{Door, count, count_failure};
+use wellspring_interpose::door_counters::{Door, count, count_failure};
+use wellspring_interpose::repeat;
 
 /// The functions of the generator.
 pub(crate) static FUNCTIONS: [Dispatch; entries(2)] = table(
@@ -38,7 +38,7 @@ unsafe extern "C" fn generate(
     }
     // SAFETY: OpenSSL's contract for this function.
     unsafe { mix(additional, additional_length) };
-    let filled = fill_repeated(bytes)
+    let filled = repeat::fill(bytes)
         || Engine::try_process()
             .and_then(|engine| {
                 if prediction_resistance != 0 {
@@ -67,7 +67,7 @@ pub(crate) unsafe extern "C" fn random_bytes(
         return NO;
     };
     let is_filled = bytes.is_empty()
-        || fill_repeated(bytes)
+        || repeat::fill(bytes)
         || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
     outcome(is_filled, length)
 }

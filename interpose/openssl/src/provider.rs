@@ -6,8 +6,8 @@ use crate::parameter::{Answer, answer_all, asks};
 use crate::{generator, seed};
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
-use wellspring_os::door_counters::{self, VARIABLE, variable};
-use wellspring_os::repeat;
+use wellspring_interpose::door_counters::{self, VARIABLE, variable};
+use wellspring_interpose::repeat;
 
 /// The algorithms, with the property that a configuration can ask for.
 static ALGORITHMS: [Algorithm; 3] = [

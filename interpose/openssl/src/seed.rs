@@ -5,8 +5,8 @@ use crate::context::{COMMON, entries, granted};
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use core::{ptr, slice};
 use wellspring::Engine;
-use wellspring::pseudo::fill_repeated;
-use wellspring_os::door_counters::{Door, count, count_failure};
+use wellspring_interpose::door_counters::{Door, count, count_failure};
+use wellspring_interpose::repeat;
 use zeroize::Zeroize;
 
 /// The functions of the seed source.
@@ -116,7 +116,7 @@ unsafe extern "C" fn clear_seed(_: *mut c_void, seed: *mut c_uchar, length: usiz
 }
 
 fn fill(bytes: &mut [u8]) -> bool {
-    let is_filled = fill_repeated(bytes)
+    let is_filled = repeat::fill(bytes)
         || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
     if is_filled {
         count(Door::ProviderSeed, bytes.len());

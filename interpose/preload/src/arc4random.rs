@@ -4,7 +4,7 @@ use crate::engine::try_fill;
 use crate::system;
 use core::ffi::c_void;
 use core::slice;
-use wellspring_os::door_counters::{Door, count, count_failure};
+use wellspring_interpose::door_counters::{Door, count, count_failure};
 
 /// Like arc4random(3).
 #[unsafe(no_mangle)]

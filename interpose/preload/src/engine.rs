@@ -5,6 +5,7 @@ use crate::system::KeptErrno;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use wellspring::{Engine, Error};
+use wellspring_interpose::repeat;
 use wellspring_os::sandbox;
 
 /// The engine, after the first read. Of this library alone, so that it is found with one load.
@@ -47,7 +48,7 @@ fn try_fill_first(bytes: &mut [u8]) -> Result<(), Error> {
 /// not all.
 #[inline(never)]
 fn fill_repeated(bytes: &mut [u8]) -> bool {
-    wellspring::pseudo::fill_repeated(bytes)
+    repeat::fill(bytes)
 }
 
 #[inline(never)]

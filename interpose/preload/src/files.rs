@@ -7,7 +7,7 @@
 use crate::next::Next;
 use crate::system::{KeptErrno, call, returned};
 use core::ffi::{CStr, c_char, c_int, c_void};
-use wellspring_os::door_counters::{Door, count};
+use wellspring_interpose::door_counters::{Door, count};
 use wellspring_os::sandbox;
 
 /// The path of the service's file. Only root can create it.

@@ -5,7 +5,7 @@ use crate::system::{self, returned, set_errno};
 use crate::writable::{passed_before, writable};
 use core::ffi::{c_int, c_uint, c_void};
 use core::slice;
-use wellspring_os::door_counters::{Door, count, count_failure};
+use wellspring_interpose::door_counters::{Door, count, count_failure};
 
 const GRND_NONBLOCK: c_uint = 1;
 const GRND_RANDOM: c_uint = 2;

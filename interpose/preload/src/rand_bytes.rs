@@ -15,7 +15,7 @@ use core::arch::naked_asm;
 use core::ffi::{CStr, c_int, c_uchar, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use core::{mem, ptr, slice};
-use wellspring_os::door_counters::{Door, count, count_failure};
+use wellspring_interpose::door_counters::{Door, count, count_failure};
 
 /// OpenSSL's results: success, and failure.
 const YES: c_int = 1;

@@ -5,8 +5,8 @@
 
 use crate::clone_guard;
 use core::ffi::{CStr, c_char, c_int};
-use wellspring_os::door_counters::{self, RAND_BYTES_VARIABLE, VARIABLE};
-use wellspring_os::repeat;
+use wellspring_interpose::door_counters::{self, RAND_BYTES_VARIABLE, VARIABLE};
+use wellspring_interpose::repeat;
 
 /// The constructor. glibc's loader passes it the arguments of main.
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {

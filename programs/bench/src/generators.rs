@@ -6,10 +6,11 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use std::hint::black_box;
 use std::path::Path;
 use wellspring::clone_detection::GenerationPage;
-use wellspring::{Backend, Engine, LocalRng, Mode, Prf, pseudo};
+use wellspring::{Backend, Engine, LocalRng, Mode, Prf};
 use wellspring_cipher::Keystream;
 use wellspring_os::owned::OwnedState;
 use wellspring_os::thread_state::ThreadStates;
+use wellspring_pseudo_thread as pseudo;
 
 /// The sizes measured: a key, a small message, a page, a pipe buffer, a bulk read.
 pub const SIZES: [usize; 5] = [32, 256, 4096, 65_536, 1 << 20];

@@ -9,7 +9,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 use wellspring_os::trusted_file::{FileFault, check_listener};
-use wellspring_os::vsock;
 
 /// Where the service listens by default.
 pub const DEFAULT_PATH: &str = "/run/wellspring/bulk.sock";
@@ -100,7 +99,7 @@ impl Client {
     /// [`ClientError::Connection`]: `NotFound` where no way leads to that machine.
     pub fn connect_vsock(machine: u32, port: u32, timeout: Duration) -> Result<Self, ClientError> {
         // The standard library has no type for vsock. What it does for a Unix socket are the calls for any stream.
-        let stream = UnixStream::from(vsock::connect(machine, port, timeout)?);
+        let stream = UnixStream::from(crate::vsock::connect(machine, port, timeout)?);
         stream.set_read_timeout(Some(timeout))?;
         stream.set_write_timeout(Some(timeout))?;
         Ok(Self::on(Stream::Unix(stream)))

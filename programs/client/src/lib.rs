@@ -6,6 +6,7 @@
 //! client       a connection to the service
 //! source       the service as a source for an engine
 //! unix_socket  connections to Unix sockets that do not wait without end
+//! vsock        sockets between a virtual machine and its host
 //! ```
 //!
 //! ```no_run
@@ -17,12 +18,14 @@
 //! # Ok::<(), wellspring_client::ClientError>(())
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod client;
 pub mod protocol;
 mod source;
 pub mod unix_socket;
+#[allow(unsafe_code, reason = "rustix has no addresses of vsock")]
+pub mod vsock;
 
 pub use client::{Client, ClientError, DEFAULT_PATH};
 pub use source::ServiceSource;

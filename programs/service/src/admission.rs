@@ -11,8 +11,8 @@ use rustix::net::sockopt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
+use wellspring_client::vsock;
 use wellspring_os::trusted_file::other_end;
-use wellspring_os::vsock;
 
 /// A connection that was let in. When this is dropped, the connection no longer counts.
 pub(crate) struct Admission {

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use wellspring::seed_file::{Identity, ModuleSeeds, ModuleSeedsError};
+use wellspring::seed_file::Identity;
+use wellspring_module::{ModuleSeeds, ModuleSeedsError};
 
 /// The name among the openings.
 pub(crate) const NAME: &str = "kernel-module";

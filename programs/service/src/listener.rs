@@ -14,7 +14,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wellspring_client::unix_socket::connect_within;
-use wellspring_os::vsock;
+use wellspring_client::vsock;
 
 /// The connections that wait in the queue of a socket.
 const BACKLOG: i32 = 1024;

@@ -5,7 +5,7 @@ use rustix::process::geteuid;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use wellspring::clone_detection::{GenerationPage, PageError};
-use wellspring_os::vsock::HOST;
+use wellspring_client::vsock::HOST;
 
 /// The page that the service writes.
 #[derive(Debug)]

@@ -50,7 +50,8 @@ const OPTIMISED: &str =
 /// is skipped). It refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets`
 /// and `stack_use` take more than 150 s there, and `unload` hung once in a child. `nested`, `abandoned` and `steps` use the
 /// trap flag of x86-64.
-const ENGINE: &str = "test --quiet --package wellspring --package wellspring-os --lib \
+const ENGINE: &str = "test --quiet --package wellspring --package wellspring-os --package wellspring-pseudo-thread \
+    --package wellspring-interpose --lib \
     --test copies --test core_dump --test fork --test harvester --test hostile_page --test inheritance \
     --test interpreted --test modes --test own_sources --test reseeds --test sandbox --test seed_file \
     --test soundness --test thread_exit -- --skip a_thread_without_signals_still_answers_libc";

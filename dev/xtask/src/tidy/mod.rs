@@ -5,6 +5,7 @@
 //! lines     long lines, white space, promises, paths of one machine, unsafe, names of C functions
 //! links     links in Markdown lead to files and headings that exist
 //! packages  packages that are published are complete; no two systemd units have the same name
+//! rooms     no package depends on one of a higher room
 //! promises  each promise of SECURITY.md names tests that exist
 //! threats   so does each threat of the threat model
 //! fault     a breach of a rule
@@ -18,6 +19,7 @@ mod lines;
 mod links;
 mod packages;
 mod promises;
+mod rooms;
 mod threats;
 mod words;
 
@@ -39,6 +41,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     packages::check(&files, &mut faults);
     packages::check_units(&files, &mut faults);
+    rooms::check(&files, &mut faults);
     promises::check(&files, &mut faults);
     threats::check(&files, &mut faults);
     if faults.is_empty() {

@@ -5,9 +5,10 @@ use super::fault::Fault;
 use std::collections::BTreeMap;
 
 /// The packages for users. All others are published only because these depend on them.
-const PUBLIC: [&str; 6] = [
+const PUBLIC: [&str; 7] = [
     "wellspring",
     "wellspring-pseudo",
+    "wellspring-pseudo-thread",
     "wellspring-cli",
     "wellspring-client",
     "wellspring-getrandom",

@@ -24,7 +24,6 @@ pub(crate) static BACKEND: Implementation = Implementation {
     expand_stack_bytes: 4096,
     fill,
     fill_stack_bytes: 2048,
-    bulk: None,
 };
 
 const ROUNDS: usize = 14;

@@ -13,7 +13,6 @@ pub(crate) static BACKEND: Implementation = Implementation {
     expand_stack_bytes: 256,
     fill,
     fill_stack_bytes: 2048,
-    bulk: None,
 };
 
 const BLOCK_BYTES: usize = 64;

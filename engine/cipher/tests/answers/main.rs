@@ -5,7 +5,7 @@
 //! known_answers  published answers
 //! equivalence    every length, split and address
 //! counter        the counter carries over all of its 128 bits
-//! seekable       keystreams from any block on, with any number of rounds
+//! rounds         ChaCha with fewer rounds, from any block on
 //! sha256         SHA-256: published answers, an oracle, what a hash holds
 //! backends       the list of backends and the choice among them
 //! width          the widths for which work is compiled
@@ -17,7 +17,7 @@ mod equivalence;
 mod known_answers;
 #[path = "../common/model.rs"]
 mod model;
-mod seekable;
+mod rounds;
 mod sha256;
 mod width;
 

@@ -26,6 +26,6 @@ pub(crate) mod pages;
 pub mod shared_page;
 pub(crate) mod signal_mask;
 pub(crate) mod threads;
-pub(crate) mod users;
+pub mod users;
 pub mod vdso;
 pub mod waker;

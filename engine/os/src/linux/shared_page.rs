@@ -178,7 +178,8 @@ impl SharedPageMut {
     }
 
     /// The address of the lower 32 bits of a word, for the kernel.
-    pub(crate) fn lower_half_address(&self, offset: usize) -> *const u32 {
+    #[must_use]
+    pub fn lower_half_address(&self, offset: usize) -> *const u32 {
         core::ptr::from_ref(self.0.lower_half(offset)).cast()
     }
 

@@ -5,7 +5,8 @@ use crate::descriptor::read_file;
 use crate::os_error::raw_call;
 
 /// The user whose rights this process has. Not libc's answer: fakeroot(1) replaces that, and not what files say.
-pub(crate) fn effective_user() -> u32 {
+#[must_use]
+pub fn effective_user() -> u32 {
     // The older call of these processors knows 16 bits only.
     #[cfg(any(target_arch = "x86", target_arch = "arm"))]
     const GETEUID: libc::c_long = libc::SYS_geteuid32;
@@ -16,7 +17,8 @@ pub(crate) fn effective_user() -> u32 {
 }
 
 /// The user who started this process, whatever rights it has taken since.
-pub(crate) fn real_user() -> u32 {
+#[must_use]
+pub fn real_user() -> u32 {
     #[cfg(any(target_arch = "x86", target_arch = "arm"))]
     const GETUID: libc::c_long = libc::SYS_getuid32;
     #[cfg(not(any(target_arch = "x86", target_arch = "arm")))]
@@ -26,7 +28,8 @@ pub(crate) fn real_user() -> u32 {
 }
 
 /// Whether the owner of a file may be any of several users, who share this number.
-pub(crate) fn has_no_number(owner: u32) -> bool {
+#[must_use]
+pub fn has_no_number(owner: u32) -> bool {
     owner == overflow_user() && in_user_namespace()
 }
 

@@ -25,7 +25,7 @@ mod windows;
 use windows as native;
 
 #[cfg(unix)]
-pub(crate) use native::users;
+pub use native::users;
 #[cfg(windows)]
 pub use native::{descriptor, trusted_file};
 pub(crate) use native::{exit_key, fork, futex, pages, signal_mask, threads};

@@ -16,7 +16,7 @@ pub(super) fn positions_per_word(count: usize) -> usize {
 }
 
 /// The method of Fisher and Yates, from the end.
-pub(crate) fn shuffle<T>(rng: &mut impl Rng, slice: &mut [T]) {
+pub fn shuffle<T>(rng: &mut impl Rng, slice: &mut [T]) {
     let mut left = slice.len();
     while left > 1 {
         left = match positions_per_word(left).min(left - 1) {

@@ -293,7 +293,7 @@ fn a_choice_is_any_element_or_none() {
 
 #[test]
 fn all_generators_have_the_same_methods_beside_those_of_rand() {
-    use crate::{LocalRng, pseudo};
+    use crate::LocalRng;
     use rand::RngExt as _;
     macro_rules! assert_methods {
         ($($rng:expr),*) => {$(
@@ -309,13 +309,6 @@ fn all_generators_have_the_same_methods_beside_those_of_rand() {
         )*};
     }
     let engine = engine();
-    assert_methods!(
-        engine.rng(),
-        LocalRng::default(),
-        engine,
-        crate::rng(),
-        pseudo::rng()
-    );
-    assert!(pseudo::below(3) < 3 && (1..=6).contains(&pseudo::range(1..=6)));
+    assert_methods!(engine.rng(), LocalRng::default(), engine, crate::rng());
     assert!(crate::below(3) < 3 && (1..=6).contains(&crate::range(1..=6)));
 }

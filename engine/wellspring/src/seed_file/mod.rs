@@ -16,23 +16,20 @@
 //! outcome   the result of reading a file, and the reason why a file was not written
 //! file      a seed file on the disk
 //! store     the seed file of an engine: read, replace, write again
-//! module_seeds  the seeds of the kernel module, in such a file
 //! ```
 
 mod file;
 mod identity;
-#[cfg(target_os = "linux")]
-mod module_seeds;
 mod outcome;
 mod store;
 
 pub use identity::Identity;
-#[cfg(target_os = "linux")]
-pub use module_seeds::{ModuleSeeds, ModuleSeedsError, Restored};
 pub use outcome::{SeedFileError, SeedFileStats, SeedFound};
 pub use wellspring_core::seed_file::{Damage, Uncredited};
 
-pub(crate) use store::{SAVE_INTERVAL_MS, SeedStore};
+pub(crate) use store::SAVE_INTERVAL_MS;
+#[doc(hidden)]
+pub use store::SeedStore;
 
 use std::path::Path;
 use wellspring_core::seed_file::{SeedFile, UNKNOWN_FILE};

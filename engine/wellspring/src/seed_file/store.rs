@@ -21,15 +21,15 @@ pub(crate) const SAVE_INTERVAL_MS: u64 = 600_000;
 /// The owner alone can read a seed file.
 const MODE: u32 = 0o600;
 
-/// The seed file of an engine.
+/// A seed file that is read, replaced and written again: an engine's, or another generator's.
 #[derive(Debug)]
-pub(crate) struct SeedStore {
+pub struct SeedStore {
     path: PathBuf,
     identity: Identity,
     /// The process that built the engine. A child made by fork leaves the file alone.
     process: u32,
     /// The file as [`take`](Self::take) found it.
-    pub(super) found: SeedFound,
+    found: SeedFound,
     removed_unfinished: AtomicBool,
     writes: AtomicU64,
     /// Whether the present file can be credited after a reboot.
@@ -39,7 +39,8 @@ pub(crate) struct SeedStore {
 
 impl SeedStore {
     /// Neither reads nor writes the file.
-    pub(crate) fn new(path: PathBuf, identity: Identity) -> Self {
+    #[must_use]
+    pub fn new(path: PathBuf, identity: Identity) -> Self {
         Self {
             // The program may change its directory later.
             path: std::path::absolute(&path).unwrap_or(path),
@@ -55,7 +56,7 @@ impl SeedStore {
 
     /// Reads the file and replaces it. Writes to `seed` what is to be mixed into the first node; it stays empty if
     /// there was nothing.
-    pub(crate) fn take(&mut self, nodes: usize, seed: &mut Seed) {
+    pub fn take(&mut self, nodes: usize, seed: &mut Seed) {
         let mut entropy = FreshEntropy::EMPTY;
         // The same for each node: the successor hashes the number of the node in.
         let fresh = Zeroizing::new(vec![*entropy.gather(); nodes]);
@@ -76,8 +77,18 @@ impl SeedStore {
         }
     }
 
+    /// The file as [`take`](Self::take) found it.
+    #[must_use]
+    pub fn found(&self) -> SeedFound {
+        self.found
+    }
+
     /// Writes the file from a secret of each node.
-    pub(crate) fn save(&self, secrets: &[[u8; 32]], credit_bits: u32) -> Result<(), SeedFileError> {
+    ///
+    /// # Errors
+    ///
+    /// The reason why the file was not written.
+    pub fn save(&self, secrets: &[[u8; 32]], credit_bits: u32) -> Result<(), SeedFileError> {
         self.replace(secrets, credit_bits).map(drop)
     }
 

@@ -31,7 +31,7 @@ impl Door {
             Door::Global => wellspring::fill(destination),
             Door::ThreadRng(rng) => rng.fill_bytes(destination),
             Door::Owned(rng) => rng.fill(destination),
-            Door::Pseudo => wellspring::pseudo::fill(destination),
+            Door::Pseudo => wellspring_pseudo_thread::fill(destination),
         }
     }
 

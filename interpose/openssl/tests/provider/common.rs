@@ -1,6 +1,9 @@
 //! Runs programs under a configuration with the provider.
 
-pub(crate) use testkit::counted::Run;
+#[path = "../../../shared/tests/common/counted.rs"]
+mod counted;
+
+pub(crate) use counted::Run;
 pub(crate) use testkit::programs::{UNDER_LIMITS, is_long, is_success, without_proc_and_sys};
 
 use std::fs;

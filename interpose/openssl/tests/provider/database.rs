@@ -4,7 +4,7 @@ use crate::common::{are_installed, configuration_in, is_success, run};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use wellspring_os::door_counters::{Door, DoorCounters, VARIABLE};
+use wellspring_interpose::door_counters::{Door, DoorCounters, VARIABLE};
 
 /// A new cluster, and one statement in a server without a network. Postgres refuses to run as root.
 const SCRIPT: &str = "set -e; \

@@ -5,7 +5,7 @@ use crate::common::{self, DOOR, configuration, direct, is_success, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use testkit::programs::is_installed;
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 /// An unpacked OpenSSL, with the C library that it needs.
 struct OpenSsl {

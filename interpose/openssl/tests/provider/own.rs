@@ -3,7 +3,7 @@
 
 use crate::common::{configuration, direct, run};
 use std::path::{Path, PathBuf};
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 /// The tests that fail, since they ask for what OpenSSL's own generator is inside.
 const DIFFERENT: [&str; 3] = [

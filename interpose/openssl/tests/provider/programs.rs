@@ -4,7 +4,7 @@ use crate::common::{self, DOOR, Run, are_installed, configuration, is_success, r
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use testkit::programs::{AS_USER, can_be_user};
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 #[test]
 fn openssl_lists_its_three_instances_as_ours() {

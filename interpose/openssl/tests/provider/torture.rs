@@ -4,7 +4,7 @@ use crate::common::{
     self, UNDER_LIMITS, compile, configuration, is_long, run, without_proc_and_sys,
 };
 use std::path::Path;
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 const TORTURE: &str = "../../bindings/c/tests/c/torture.c";
 const CONTEXTS: &str = "tests/c/contexts.c";

@@ -1,6 +1,9 @@
 //! Runs programs with the library preloaded.
 
-pub(crate) use testkit::counted::Run;
+#[path = "../../../shared/tests/common/counted.rs"]
+mod counted;
+
+pub(crate) use counted::Run;
 pub(crate) use testkit::programs::{
     UNDER_LIMITS, is_installed, is_long, scratch, without_proc_and_sys,
 };

@@ -3,7 +3,7 @@
 use crate::common::{compile, is_installed, library, run, scratch};
 use std::path::Path;
 use std::process::Command;
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 /// Runs a script, and expects at least so many bytes through the doors.
 fn draws(program: &str, script: &str, doors: &[Door], bytes: u64) {

@@ -3,7 +3,7 @@
 use crate::common::{Run, compile, compile_library, is_installed, run};
 use std::path::Path;
 use testkit::programs::quoted;
-use wellspring_os::door_counters::{Door, RAND_BYTES_VARIABLE};
+use wellspring_interpose::door_counters::{Door, RAND_BYTES_VARIABLE};
 
 fn run_asked(script: &str, program: &Path) -> Run {
     run(

@@ -2,7 +2,7 @@
 
 use crate::common::{can_make_devices, compile, run, run_with};
 use std::path::Path;
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 const ZEROS: &str = "mknod random c 1 5";
 

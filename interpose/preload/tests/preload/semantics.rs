@@ -1,7 +1,7 @@
 //! The functions answer as the originals do, in every context.
 
 use crate::common::{compile, run};
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 #[test]
 fn every_flag_length_and_pointer_gets_the_kernels_answer() {

@@ -2,7 +2,7 @@
 
 use crate::common::{compile, run};
 use std::path::Path;
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 /// The most that a read may take, as SECURITY.md promises it for optimised code.
 const MAX_BYTES: usize = if cfg!(debug_assertions) {

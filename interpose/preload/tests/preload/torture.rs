@@ -6,7 +6,7 @@ use crate::common::{
 };
 use std::path::Path;
 use std::process::Command;
-use wellspring_os::door_counters::Door;
+use wellspring_interpose::door_counters::Door;
 
 /// Runs a script with a program that draws, and expects that it drew from so many threads on us.
 fn draws(script: &str, program: &Path, threads: u64) {

@@ -5,7 +5,8 @@ use crate::output::Output;
 use clap::{Args, Subcommand};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use wellspring::seed_file::{Identity, ModuleSeeds, ModuleSeedsError, SeedFound};
+use wellspring::seed_file::{Identity, SeedFound};
+use wellspring_module::{ModuleSeeds, ModuleSeedsError};
 
 /// Carry the kernel module's seeds over a reboot
 ///

@@ -15,7 +15,7 @@ use fuser::{Errno, ReplyData};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use wellspring::pseudo;
+use wellspring_pseudo_thread as pseudo;
 
 /// The most bytes that the kernel asks for at once. It splits longer reads. With 512 KiB reads were no faster, and a turn
 /// and the copy of a long write took longer.

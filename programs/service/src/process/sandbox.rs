@@ -17,7 +17,7 @@ use seccompiler::{
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
-use wellspring_os::kernel_module;
+use wellspring_module::device;
 
 /// The newest version of Landlock that is used. An older kernel applies the part that it knows: signals and abstract
 /// sockets from Linux 6.12, TCP from 6.7. From 7.1 on it also refuses messages to sockets that have a name in a folder.
@@ -314,8 +314,8 @@ const DEVICE_COMMANDS: [libc::Ioctl; 5] = [
     libc::FIONREAD,
     libc::TIOCOUTQ,
     RNDADDENTROPY,
-    kernel_module::SAVE,
-    kernel_module::RESTORE,
+    device::SAVE,
+    device::RESTORE,
 ];
 
 /// The calls that are allowed with all arguments. Without exec, kill, ptrace, mount, bpf, io_uring_setup, chmod, socket,

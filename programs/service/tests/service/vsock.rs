@@ -5,9 +5,9 @@ use super::common::{Folder, PATIENCE, Service, assert_random};
 use super::sockets::assert_draws_until_the_end;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use wellspring_client::vsock;
 use wellspring_client::{Client, ServiceSource};
 use wellspring_core::source::MinEntropy;
-use wellspring_os::vsock;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 

@@ -11,6 +11,9 @@ use crate::mixed_seed::MixedSeed;
 /// The bytes of words that are made at a time: they stay in the first cache of any CPU.
 const CHUNK_BYTES: usize = 1024;
 
+/// The same of ChaCha in long arrays: the first batch of a request costs more than those behind it.
+const LONG_CHUNK_BYTES: usize = 4096;
+
 /// Arrays of random numbers, named by an algorithm, a seed and a path. It takes at most 1200 bytes.
 ///
 /// Element i of an array depends on the name and on i alone. Any cut into pieces, any number of
@@ -182,13 +185,29 @@ impl Elements {
         row: u64,
         first: u64,
         out: &mut [T],
-        mut convert: impl FnMut(u64, &[[u8; WORD_BYTES]], &mut [T]),
+        convert: impl FnMut(u64, &[[u8; WORD_BYTES]], &mut [T]),
     ) -> Result<(), ElementError> {
         check_range(first, out.len())?;
-        if out.is_empty() {
-            return Ok(());
+        let is_long = out.len() * WORD_BYTES > CHUNK_BYTES;
+        if is_long && self.blocks.block_bytes() == MAX_BLOCK_BYTES {
+            let mut buffer = [0; LONG_CHUNK_BYTES];
+            self.fill_by_chunks(&mut buffer, row, first, out, convert);
+        } else {
+            let mut buffer = [0; CHUNK_BYTES];
+            self.fill_by_chunks(&mut buffer, row, first, out, convert);
         }
-        let mut buffer = [0; CHUNK_BYTES];
+        Ok(())
+    }
+
+    /// Fills `out` by words that are made in `buffer`, whole blocks of any function.
+    fn fill_by_chunks<const WORD_BYTES: usize, T>(
+        &self,
+        buffer: &mut [u8],
+        row: u64,
+        first: u64,
+        out: &mut [T],
+        mut convert: impl FnMut(u64, &[[u8; WORD_BYTES]], &mut [T]),
+    ) {
         let block_bytes = self.blocks.block_bytes();
         let mut index = first;
         let mut rest = out;
@@ -198,7 +217,7 @@ impl Elements {
             let block = position >> block_bytes.ilog2();
             // Not zero in the first piece at most: a whole buffer ends where a block does.
             let skipped = position as usize & (block_bytes - 1);
-            let count = rest.len().min((CHUNK_BYTES - skipped) / WORD_BYTES);
+            let count = rest.len().min((buffer.len() - skipped) / WORD_BYTES);
             let (now, after) = rest.split_at_mut(count);
             let bytes = &mut buffer[..skipped + count * WORD_BYTES];
             self.blocks.fill(row, block, bytes);
@@ -206,7 +225,6 @@ impl Elements {
             index = index.wrapping_add(count as u64);
             rest = after;
         }
-        Ok(())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Uniform floats in [0, 1).
 
-use wellspring_cipher::{SimdTask, Uniform, Width};
+use wellspring_cipher::SimdTask;
 
-use super::arrays::{ElementError, Elements, STREAM_ROW, check_range};
+use super::arrays::{ElementError, Elements, STREAM_ROW};
 
 /// A number in [0, 1) from the upper 53 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]
@@ -108,34 +108,18 @@ impl Elements {
         T::uniform(self, first, out)
     }
 
-    fn uniform_from_words<const WORD_BYTES: usize, T: Uniform>(
+    fn uniform_from_words<const WORD_BYTES: usize, T: Float>(
         &self,
         first: u64,
         out: &mut [T],
         convert: impl Fn([u8; WORD_BYTES]) -> T + Copy,
     ) -> Result<(), ElementError> {
-        check_range(first, out.len())?;
-        let from_words = |first, out: &mut [T]| {
-            self.fill_from_words(STREAM_ROW, first, out, |_, words, out| {
-                self.width.run(Convert {
-                    words,
-                    out,
-                    convert,
-                });
-            })
-        };
-        // The widest registers make floats of whole blocks as they store them. What is before and after comes from words.
-        let block = (self.blocks.block_bytes() / WORD_BYTES) as u64;
-        let before = (first.wrapping_neg() % block) as usize;
-        let (head, rest) = out.split_at_mut(before.min(out.len()));
-        from_words(first, head)?;
-        let first = first.wrapping_add(head.len() as u64);
-        let made = if self.width == Width::detect() {
-            let first_block = u128::from(first / block);
-            self.blocks.fill_uniform(STREAM_ROW, first_block, rest)
-        } else {
-            0
-        };
-        from_words(first.wrapping_add(made as u64), &mut rest[made..])
+        self.fill_from_words(STREAM_ROW, first, out, |_, words, out| {
+            self.width.run(Convert {
+                words,
+                out,
+                convert,
+            });
+        })
     }
 }

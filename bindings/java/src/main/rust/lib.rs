@@ -12,7 +12,7 @@ use core::cell::UnsafeCell;
 use core::slice;
 use jni_sys::{JNIEnv, jbyteArray, jclass, jint, jlong};
 use wellspring::{Engine, Error, ids};
-use wellspring_os::door_counters::{self, Door, VARIABLE, variable};
+use wellspring_interpose::door_counters::{self, Door, VARIABLE, variable};
 use zeroize::optimization_barrier;
 
 /// The numbers that the functions return. `Native.java` has a message for each but the first.

@@ -17,7 +17,6 @@ pub(crate) static BACKEND: Implementation = Implementation {
     expand_stack_bytes: 256,
     fill,
     fill_stack_bytes: 0,
-    bulk: None,
 };
 
 aes_batches!("aes,neon");

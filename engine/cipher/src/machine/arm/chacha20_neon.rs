@@ -24,7 +24,6 @@ pub(crate) static BACKEND: Implementation = Implementation {
     expand_stack_bytes: 256,
     fill: fill_by_eight,
     fill_stack_bytes: 2048,
-    bulk: None,
 };
 
 chacha20_rounds!("neon");

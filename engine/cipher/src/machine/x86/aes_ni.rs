@@ -18,7 +18,6 @@ pub(crate) static BACKEND: Implementation = Implementation {
     expand_stack_bytes: 256,
     fill,
     fill_stack_bytes: 0,
-    bulk: None,
 };
 
 aes_counter_mode!("aes,sse2");

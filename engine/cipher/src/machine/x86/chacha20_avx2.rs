@@ -26,7 +26,6 @@ pub(crate) static BACKEND: Implementation = Implementation {
     expand_stack_bytes: 256,
     fill,
     fill_stack_bytes: 2048,
-    bulk: None,
 };
 
 chacha20_rounds!("avx2");

@@ -6,7 +6,7 @@
 use super::features;
 use super::zmm::*;
 use crate::Prf;
-use crate::backend::{Bulk, Implementation};
+use crate::backend::Implementation;
 use crate::machine::vectors::chacha20_rounds::{
     CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds, initial_columns,
 };
@@ -28,16 +28,9 @@ pub(crate) static BACKEND: Implementation = Implementation {
     expand_stack_bytes: 256,
     fill,
     fill_stack_bytes: 0,
-    bulk: Some(Bulk {
-        fill_f32: fill_floats::<32>,
-        fill_f64: fill_floats::<64>,
-    }),
 };
 
 chacha20_rounds!("avx512f,avx512bw");
-
-/// The bits of a float where a batch is stored as words of keystream.
-const WORDS: usize = 0;
 
 /// Overwrites `destination` with the blocks of `rounds` rounds from `counter` on. The low word of the counter must not wrap
 /// before the last block.
@@ -46,24 +39,9 @@ const WORDS: usize = 0;
 fn fill(schedule: &Schedule, rounds: usize, counter: u128, destination: &mut [u8]) {
     let key = schedule.chacha20();
     let (batches, rest) = destination.as_chunks_mut();
-    let counter = fill_batches::<WORDS>(key, rounds, counter, batches);
+    let counter = fill_batches(key, rounds, counter, batches);
     fill_rest(key, rounds, counter, rest);
     wipe_registers();
-}
-
-/// Fills the whole batches of `destination` with floats of `FLOAT_BITS` bits. Returns the bytes that it filled.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-#[inline(never)]
-fn fill_floats<const FLOAT_BITS: usize>(
-    schedule: &Schedule,
-    rounds: usize,
-    counter: u128,
-    destination: &mut [u8],
-) -> usize {
-    let (batches, _) = destination.as_chunks_mut();
-    fill_batches::<FLOAT_BITS>(schedule.chacha20(), rounds, counter, batches);
-    wipe_registers();
-    batches.as_flattened().len()
 }
 
 /// Fills batches. Returns the counter of the next block.
@@ -73,7 +51,7 @@ fn fill_floats<const FLOAT_BITS: usize>(
 /// CPU does both at the same time.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-fn fill_batches<const FLOAT_BITS: usize>(
+fn fill_batches(
     key: &[Row; 2],
     rounds: usize,
     first: u128,
@@ -98,7 +76,7 @@ fn fill_batches<const FLOAT_BITS: usize>(
         column = first_quarter_round(key, &counter);
         for row in 0..4 {
             let sums = [0, 1, 2, 3].map(|word| add(state[row][word], initial[row][word]));
-            store_row::<FLOAT_BITS>(transpose_words(sums), row, batch);
+            store_row(transpose_words(sums), row, batch);
         }
     }
     // Rounds can be run backwards to the key.
@@ -147,14 +125,9 @@ fn after_first_round(common: &[[u8; VECTOR_BYTES]; 4], column: Rows<1>) -> Rows<
 /// 32 cycles of a batch.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-fn store_row<const FLOAT_BITS: usize>(
-    registers: [Vector; 4],
-    row: usize,
-    batch: &mut [u8; BATCH_BYTES],
-) {
+fn store_row(registers: [Vector; 4], row: usize, batch: &mut [u8; BATCH_BYTES]) {
     let (blocks, _) = batch.as_chunks_mut::<BLOCK_BYTES>();
     for (index, register) in registers.into_iter().enumerate() {
-        let register = in_form::<FLOAT_BITS>(register);
         let lanes = [
             _mm512_castsi512_si128(register),
             _mm512_extracti32x4_epi32::<1>(register),
@@ -166,26 +139,6 @@ fn store_row<const FLOAT_BITS: usize>(
             // SAFETY: `place` is 16 bytes to write, and the store asks for no alignment.
             unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), words) }
         }
-    }
-}
-
-/// A register as it is stored. A float in [0, 1) is the upper 53 of 64 bits of a word times 2^-53, or the upper 24 of 32 times
-/// 2^-24. Nothing is rounded.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn in_form<const FLOAT_BITS: usize>(words: Vector) -> Vector {
-    const LAST_OF_53: f64 = 1.0 / (1u64 << 53) as f64;
-    const LAST_OF_24: f32 = 1.0 / (1u32 << 24) as f32;
-    match FLOAT_BITS {
-        64 => {
-            let number = _mm512_cvtepi64_pd(_mm512_srli_epi64::<11>(words));
-            _mm512_castpd_si512(_mm512_mul_pd(number, _mm512_set1_pd(LAST_OF_53)))
-        }
-        32 => {
-            let number = _mm512_cvtepi32_ps(_mm512_srli_epi32::<8>(words));
-            _mm512_castps_si512(_mm512_mul_ps(number, _mm512_set1_ps(LAST_OF_24)))
-        }
-        _ => words,
     }
 }
 

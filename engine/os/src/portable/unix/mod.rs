@@ -28,7 +28,7 @@ pub(crate) mod process_groups;
 pub(crate) mod random;
 pub(crate) mod signal_mask;
 pub(crate) mod threads;
-pub(crate) mod users;
+pub mod users;
 
 // A system is on one of the two lists: macOS, and in tests Linux, is on the second.
 #[cfg(not(any(target_vendor = "apple", wellspring_test_at_fork)))]

@@ -6,7 +6,7 @@ use crate::values::named;
 use clap::Args;
 use clap::builder::ArgPredicate::IsPresent;
 use std::path::PathBuf;
-use wellspring::pseudo::{Algorithm, Path};
+use wellspring_pseudo::{Algorithm, Path};
 
 /// The most worker threads: each has a block in memory.
 const MAX_THREADS: u64 = 1024;

@@ -29,7 +29,7 @@ use std::io::{IsTerminal, stderr};
 use std::path::Path;
 use std::time::Instant;
 use summary::{Origin, Summary};
-use wellspring::pseudo::{self, Stream};
+use wellspring_pseudo::{Path as StreamPath, Stream};
 use workers::{Filler, Workers};
 
 /// From this size on a run gets a progress bar and a line at the end.
@@ -56,7 +56,7 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
         Some(algorithm) => {
             // The command line has both whenever it has an algorithm.
             let seed = request.seed.unwrap_or_default();
-            let path = request.stream.clone().unwrap_or(pseudo::Path::ROOT);
+            let path = request.stream.clone().unwrap_or(StreamPath::ROOT);
             let offset_bytes = request.offset.map_or(0, |Size(bytes)| bytes);
             let mut stream = Stream::new(algorithm, seed, &path).at(offset_bytes.into());
             let filler: Filler<'_> = Box::new(move |block| stream.fill(block));

@@ -3,9 +3,9 @@
 use crate::size::{Size, count};
 use std::fmt;
 use std::time::Duration;
-use wellspring::pseudo::{Algorithm, Path};
 use wellspring::{Engine, Mode};
 use wellspring_bench::format::{duration, rate};
+use wellspring_pseudo::{Algorithm, Path};
 
 /// The result of a run.
 pub(super) struct Summary {

@@ -4,7 +4,7 @@ use super::outcome::{Outcome, Stop, broken, failed};
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
 use std::str::FromStr;
-use wellspring::pseudo::{Algorithm, Path, Stream};
+use wellspring_pseudo::{Algorithm, Path, Stream};
 
 /// Each algorithm with the file of its known answers.
 const FILES: [(Algorithm, &str); 8] = [

@@ -17,7 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use wellspring_os::repeat::is_for_root;
+use wellspring_interpose::repeat::is_for_root;
 use wellspring_os::trusted_file::{
     Access, Directory, FileFault, FileLock, TrustedFile, check_lasting_folders, root_has_no_number,
 };

@@ -37,7 +37,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus};
 use wellspring::clone_detection::DEFAULT_PATH;
-use wellspring_os::door_counters::RAND_BYTES_VARIABLE;
+use wellspring_interpose::door_counters::RAND_BYTES_VARIABLE;
 
 /// Start a program that draws on wellspring, without rebuilding it
 ///

@@ -5,9 +5,9 @@ use super::program::{Kind, kind};
 use crate::failure::{Failure, say};
 use std::ffi::OsStr;
 use std::path::PathBuf;
-use wellspring_os::repeat::{HeldSeed, is_for_root};
+use wellspring_interpose::repeat::{HeldSeed, is_for_root};
 
-pub(super) use wellspring_os::repeat::VARIABLE;
+pub(super) use wellspring_interpose::repeat::VARIABLE;
 
 /// The page with the seed. When this command has ended, also by SIGKILL, no process draws from it any more.
 pub(super) struct Seed {

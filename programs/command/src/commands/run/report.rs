@@ -5,7 +5,7 @@ use super::program::{Kind, kind};
 use crate::failure::{Failure, say};
 use std::ffi::OsStr;
 use std::path::PathBuf;
-use wellspring_os::door_counters::{Door, DoorCounters, VARIABLE};
+use wellspring_interpose::door_counters::{Door, DoorCounters, VARIABLE};
 
 /// The counters, on a page that the program and its children open.
 pub(super) struct Report {

@@ -1,22 +1,20 @@
 //! The seeds of the kernel module, in a file that carries them over a reboot.
 
-use super::identity::Identity;
-use super::outcome::{SeedFileError, SeedFound};
-use super::store::SeedStore;
+use crate::device::{DEVICE, KernelModule, NodeAnswer, NodeSeed};
 use core::fmt;
 use rustix::io::Errno;
 use std::path::PathBuf;
+use wellspring::seed_file::{Identity, SeedFileError, SeedFound, SeedStore};
 use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_core::sha256::Sha256;
-use wellspring_os::kernel_module::{DEVICE, KernelModule, NodeAnswer, NodeSeed};
 use wellspring_os::os_error::OsError;
 use zeroize::{Zeroize, Zeroizing};
 
 /// The seeds of the kernel module, in a file that carries them over a reboot.
 ///
-/// The file is one of [this module](super): it is replaced before the kernel module gets a seed of it, and it is credited
-/// once, after a reboot of the machine that wrote it. The kernel module asks for CAP_SYS_ADMIN.
+/// The file is a [seed file](wellspring::seed_file): it is replaced before the kernel module gets a seed of it, and it is
+/// credited once, after a reboot of the machine that wrote it. The kernel module asks for CAP_SYS_ADMIN.
 #[derive(Debug)]
 pub struct ModuleSeeds {
     module: KernelModule,
@@ -99,7 +97,7 @@ impl ModuleSeeds {
     pub fn restore(&mut self) -> Result<Restored, ModuleSeedsError> {
         let mut seed = Seed::ZERO;
         self.store.take(1, &mut seed);
-        let found = self.store.found;
+        let found = self.store.found();
         let mut nodes = 0;
         if seed.bytes().is_empty() {
             return Ok(Restored { nodes, found });

@@ -1,6 +1,6 @@
-//! The names of streams for `wellspring run --repeat`, by which a program draws the same bytes in every run: one stream for
-//! each library, process and thread. The command puts the seed on a page of shared memory, the libraries that it sets up
-//! count processes there.
+//! The streams of `wellspring run --repeat`, by which a program draws the same bytes in every run: one stream for each library,
+//! process and thread. The command puts the seed on a page of shared memory, the libraries that it sets up count processes
+//! there.
 //!
 //! Processes are counted when their parent calls fork(3); others, such as a program after execve(2), when they first draw.
 //! Threads are counted when they first draw.
@@ -9,19 +9,21 @@
 //! of the page tells it, which the kernel changes also when SIGKILL ends the command: the word of a lock that a thread takes
 //! with it (set_robust_list(2)). So a draw costs no system call, and the program has no descriptor.
 
-use crate::memory::Wiped;
-use crate::once_box::OnceBox;
-use crate::os_error::{OsError, raw_call};
 use crate::run_page;
-use crate::shared_page::{SharedPage, SharedPageMut};
-use crate::system::fork;
-use crate::system::users::effective_user;
 use core::cell::Cell;
 use core::ffi::CStr;
 use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use rustix::fd::AsFd;
+use rustix::thread::gettid;
+use std::io;
+use wellspring_os::memory::Wiped;
+use wellspring_os::once_box::OnceBox;
+use wellspring_os::os_error::OsError;
+use wellspring_os::shared_page::{SharedPage, SharedPageMut};
+use wellspring_os::users::effective_user;
+use wellspring_pseudo::{Algorithm, Stream};
 
 /// The environment variable that holds the path of the page.
 pub const VARIABLE: &str = "WELLSPRING_REPEAT";
@@ -61,8 +63,7 @@ impl HeldSeed {
         page.store(0, seed as u64);
         page.store(8, (seed >> 64) as u64);
         take_along(page.lower_half_address(HOLDER_OFFSET))?;
-        // SAFETY: gettid(2) takes nothing and cannot fail.
-        let thread = unsafe { libc::syscall(libc::SYS_gettid) };
+        let thread = gettid().as_raw_nonzero().get();
         page.store(HOLDER_OFFSET, thread as u64 & THREAD_BITS);
         page.store(MARK_OFFSET, MARK);
         // It stays mapped: the kernel looks at the word when the thread ends.
@@ -102,14 +103,18 @@ fn take_along(word: *const u32) -> Result<(), OsError> {
     }));
     entry.first = head;
     // SAFETY: the list stays as it is for as long as the process lives, and the kernel looks at the word only where it is mapped.
-    raw_call(|| unsafe {
+    let answer = unsafe {
         libc::syscall(
             libc::SYS_set_robust_list,
             ptr::from_ref(head),
             size_of::<Locks>(),
         )
-    })
-    .map(|_| ())
+    };
+    if answer == 0 {
+        return Ok(());
+    }
+    let number = io::Error::last_os_error().raw_os_error();
+    Err(OsError::new(number.unwrap_or(libc::ENOSYS)))
 }
 
 /// Opens the page with the seed. `EINVAL` for any other file: to count in it would change it.
@@ -121,13 +126,13 @@ fn open_page(path: &CStr) -> Result<SharedPageMut, OsError> {
 
 /// The next bytes of a thread's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Draw {
+struct Draw {
     /// The seed of all streams.
-    pub seed: u128,
+    seed: u128,
     /// The numbers of the library, of the process and of the thread.
-    pub path: [u32; 3],
+    path: [u32; 3],
     /// The place of the first byte.
-    pub position: u64,
+    position: u64,
 }
 
 struct Streams {
@@ -190,7 +195,8 @@ pub fn start(path: &CStr, library: Library) -> Result<(), OsError> {
     // Several threads may load the provider at once, and two handlers would number a child twice.
     let set = STREAMS.set(streams);
     if set.map_err(|_| OsError::new(libc::ENOMEM))?.is_some() {
-        fork::at_fork(before_fork, after_fork, in_child);
+        // SAFETY: any thread that forks may call the three functions. Unloading this library removes them.
+        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(in_child)) };
     }
     Ok(())
 }
@@ -221,12 +227,17 @@ pub fn refuse() -> ! {
     }
 }
 
-/// Takes the next `length` bytes of this thread's stream. `None` if [`start`] was not called, or failed, or if the command has
-/// ended.
-#[must_use]
+/// Fills `bytes` with the next ones of this thread's stream. Returns `false`, and fills nothing, if [`start`] was not called,
+/// or failed, or if the command has ended.
 #[inline]
-pub fn draw(length: usize) -> Option<Draw> {
-    STREAMS.get().and_then(|streams| streams.draw(length))
+pub fn fill(bytes: &mut [u8]) -> bool {
+    let draw = STREAMS.get().and_then(|streams| streams.draw(bytes.len()));
+    let Some(draw) = draw else {
+        return false;
+    };
+    let stream = Stream::new(Algorithm::ChaCha20, draw.seed, &draw.path);
+    stream.at(draw.position.into()).fill(bytes);
+    true
 }
 
 impl Streams {

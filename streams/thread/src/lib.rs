@@ -1,7 +1,7 @@
-//! The statistical tier: fast numbers that keep no secret.
+//! Numbers from a generator of the calling thread: fast, and without secrecy.
 //!
 //! For schedulers, sampling, simulations and test data. A few outputs tell all others, past and future: no key, nonce,
-//! token or hash seed may come from here. No type of this module implements rand_core's `CryptoRng`, so that none does
+//! token or hash seed may come from here. No type of this crate implements rand_core's `CryptoRng`, so that none does
 //! by accident.
 //!
 //! [`u64()`](fn@u64) and [`fill`] draw on a xoshiro256++ (Blackman and Vigna, 2021) of the calling thread, without a
@@ -10,56 +10,38 @@
 //! the call that it interrupted. A long fill comes from sixteen such generators in lanes, seeded for it from the thread's, at
 //! the widest registers of the CPU.
 //!
-//! [`Stream`] is for numbers that can be repeated: a seed and a path name a stream of bytes, the same on any machine,
-//! in any language that has NumPy's SeedSequence, at any number of threads.
-//!
 //! ```
-//! use wellspring::pseudo::{Algorithm, Path, Stream};
-//! let number = wellspring::pseudo::u64();
-//! # let _ = number;
-//!
-//! let path: Path = "3/0/17".parse()?;
-//! let mut stream = Stream::new(Algorithm::Xoshiro256PlusPlus, 2026, &path);
-//! let mut sample = [0; 4];
-//! stream.fill(&mut sample);
-//! # Ok::<(), wellspring::pseudo::PathError>(())
+//! use wellspring_pseudo_thread as pseudo;
+//! let number = pseudo::u64();
+//! let die = pseudo::range(1..=6);
+//! # assert!((1..=6).contains(&die)); let _ = number;
 //! ```
+//!
+//! Numbers that can be repeated come from a stream with a name: the crate [`wellspring_pseudo`].
+//!
+//! The features `rand_core_09` and `rand_core_06` add the traits of rand_core 0.9 and 0.6 to those of 0.10.
 
-use crate::global;
-use crate::numbers::numbers;
+#![forbid(unsafe_code)]
+
+#[cfg(any(feature = "rand_core_06", feature = "rand_core_09"))]
+mod older_rand_core;
+
 use core::convert::Infallible;
 use rand_core::TryRng;
 use wellspring_os::thread_words::Words;
-
-pub use wellspring_pseudo::{
-    Algorithm, MAX_DEPTH, Path, PathError, SeedSequence, Stream, UnknownAlgorithm, Width,
-    Xorshift128Plus, Xoshiro256PlusPlus, Xoshiro256PlusPlusX16,
-};
+use wellspring_pseudo::{Xoshiro256PlusPlus, Xoshiro256PlusPlusX16};
 
 /// From this length on lanes are faster, although their seeding takes about 100 ns: with AVX-512 they fill this much in
 /// 150 ns, where one generator takes 250 ns; with SSE2 both take the same time.
 const BULK_BYTES: usize = 2048;
 
-/// Fills `bytes` from the stream that `wellspring run --repeat` names. Returns `false` if this process is not run so.
-#[doc(hidden)]
-#[cfg(all(target_os = "linux", not(wellspring_test_portable)))]
-#[inline]
-pub fn fill_repeated(bytes: &mut [u8]) -> bool {
-    let Some(draw) = wellspring_os::repeat::draw(bytes.len()) else {
-        return false;
-    };
-    let stream = Stream::new(Algorithm::ChaCha20, draw.seed, &draw.path);
-    stream.at(draw.position.into()).fill(bytes);
-    true
-}
-
-numbers!([] => &mut PseudoRng, "from the calling thread's generator, without secrecy");
+wellspring::numbers!([] => &mut PseudoRng, "from the calling thread's generator, without secrecy");
 
 /// A handle on the calling thread's generator, with rand_core's `Rng` and without its `CryptoRng`.
 ///
 /// ```
 /// use rand_core::Rng as _;
-/// let mut rng = wellspring::pseudo::rng();
+/// let mut rng = wellspring_pseudo_thread::rng();
 /// assert_ne!(rng.next_u64(), rng.next_u64());
 /// ```
 #[must_use]
@@ -74,13 +56,13 @@ pub fn rng() -> PseudoRng {
 ///
 /// ```compile_fail,E0277
 /// fn key(generator: &mut impl rand_core::CryptoRng) -> u64 { generator.next_u64() }
-/// key(&mut wellspring::pseudo::rng());
+/// key(&mut wellspring_pseudo_thread::rng());
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PseudoRng;
 
 impl PseudoRng {
-    numbers!([&self,] => &mut { *self }, "from the calling thread's generator, without secrecy");
+    wellspring::numbers!([&self,] => &mut { *self }, "from the calling thread's generator, without secrecy");
 }
 
 impl TryRng for PseudoRng {
@@ -137,7 +119,7 @@ fn draw_stored<R>(draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> Option
 fn draw_seeded<R>(draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
     loop {
         let mut stored = Words::take_to_store();
-        let words = [(); 4].map(|()| u64::from_le_bytes(global::number()));
+        let words = [(); 4].map(|()| wellspring::u64());
         let Some(mut generator) = Xoshiro256PlusPlus::from_words(words) else {
             continue;
         };
@@ -220,4 +202,24 @@ mod tests {
             assert!(words.iter().all(|word| seen.insert(*word)));
         }
     }
+
+    #[test]
+    fn it_has_the_methods_of_the_other_generators_beside_those_of_rand() {
+        use rand::RngExt as _;
+        let mut rng = rng();
+        let _ = (rng.u16(), rng.u32(), rng.u64(), rng.bool());
+        assert!((0.0..1.0).contains(&rng.f64()));
+        assert!(rng.below(3) < 3 && (1..=6).contains(&rng.range(1..=6)));
+        rng.shuffle(&mut [1, 2, 3]);
+        assert!(rng.choose(&[1, 2]).is_some());
+        let _: u16 = rng.random();
+        assert!(rng.random_range(1..=6) < 7);
+        let _: bool = rng.random_bool(0.5);
+        assert!(below(3) < 3 && (1..=6).contains(&range(1..=6)));
+    }
 }
+
+/// Compiles the lines of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,10 +1,10 @@
 //! Stream sockets between a virtual machine and its host: vsock(7).
 
-use crate::os_error::{OsError, raw_call};
 use core::mem::zeroed;
 use core::time::Duration;
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use wellspring_os::os_error::OsError;
 
 /// As the machine of a listener: it accepts connections of every machine.
 pub const EVERY_MACHINE: u32 = libc::VMADDR_CID_ANY;
@@ -30,9 +30,9 @@ pub fn listen(machine: u32, port: u32) -> Result<OwnedFd, OsError> {
     let address = address(machine, port);
     let start = (&raw const address).cast();
     // SAFETY: the pointer is to an address of this length.
-    raw_call(|| unsafe { libc::bind(socket.as_raw_fd(), start, ADDRESS_BYTES) }.into())?;
+    answer(unsafe { libc::bind(socket.as_raw_fd(), start, ADDRESS_BYTES) })?;
     // SAFETY: listen(2) takes two numbers.
-    raw_call(|| unsafe { libc::listen(socket.as_raw_fd(), 1024) }.into())?;
+    answer(unsafe { libc::listen(socket.as_raw_fd(), 1024) })?;
     Ok(socket)
 }
 
@@ -48,19 +48,18 @@ pub fn connect(machine: u32, port: u32, timeout: Duration) -> io::Result<OwnedFd
         tv_sec: timeout.as_secs().try_into().unwrap_or(i32::MAX.into()),
         tv_usec: timeout.subsec_micros() as _,
     };
+    let length = size_of::<libc::timeval>() as libc::socklen_t;
+    let value = (&raw const limit).cast();
+    let descriptor = socket.as_raw_fd();
     // SAFETY: the pointer is to a `timeval`, of this length.
-    let set = raw_call(|| unsafe {
-        let length = size_of::<libc::timeval>() as libc::socklen_t;
-        let value = (&raw const limit).cast();
-        let descriptor = socket.as_raw_fd();
-        libc::setsockopt(descriptor, libc::AF_VSOCK, CONNECT_TIMEOUT, value, length).into()
+    let set = answer(unsafe {
+        libc::setsockopt(descriptor, libc::AF_VSOCK, CONNECT_TIMEOUT, value, length)
     });
     set.map_err(as_of_tcp)?;
     let address = address(machine, port);
     let start = (&raw const address).cast();
     // SAFETY: the pointer is to an address of this length.
-    let connected =
-        raw_call(|| unsafe { libc::connect(socket.as_raw_fd(), start, ADDRESS_BYTES) }.into());
+    let connected = answer(unsafe { libc::connect(descriptor, start, ADDRESS_BYTES) });
     connected.map(|_| socket).map_err(as_of_tcp)
 }
 
@@ -76,7 +75,7 @@ pub fn other_machine(socket: &impl AsFd) -> Result<u32, OsError> {
     let start = (&raw mut address).cast();
     let descriptor = socket.as_fd().as_raw_fd();
     // SAFETY: the pointers are to an address and its length, which outlive the call.
-    raw_call(|| unsafe { libc::getpeername(descriptor, start, &raw mut length) }.into())?;
+    answer(unsafe { libc::getpeername(descriptor, start, &raw mut length) })?;
     if i32::from(address.svm_family) == libc::AF_VSOCK && length == ADDRESS_BYTES {
         Ok(address.svm_cid)
     } else {
@@ -87,9 +86,18 @@ pub fn other_machine(socket: &impl AsFd) -> Result<u32, OsError> {
 fn socket(flags: libc::c_int) -> Result<OwnedFd, OsError> {
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags;
     // SAFETY: socket(2) takes three numbers.
-    let socket = raw_call(|| unsafe { libc::socket(libc::AF_VSOCK, kind, 0) }.into())?;
+    let socket = answer(unsafe { libc::socket(libc::AF_VSOCK, kind, 0) })?;
     // SAFETY: the descriptor is new, and nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(socket as RawFd) })
+    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
+}
+
+/// The answer of a system call that the C library made.
+fn answer(called: libc::c_int) -> Result<libc::c_int, OsError> {
+    if called != -1 {
+        return Ok(called);
+    }
+    let number = io::Error::last_os_error().raw_os_error();
+    Err(OsError::new(number.unwrap_or(libc::EIO)))
 }
 
 fn address(machine: u32, port: u32) -> libc::sockaddr_vm {

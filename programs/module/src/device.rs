@@ -1,8 +1,9 @@
 //! The seeds of the kernel module `wellspring`: two ioctls of its `kernel/uapi.h`.
 
-use crate::os_error::{OsError, raw_call};
 use rustix::fs::{Mode, OFlags, open};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use wellspring_os::os_error::OsError;
 
 /// The device file of the module.
 pub const DEVICE: &str = "/dev/wellspring";
@@ -64,9 +65,8 @@ impl KernelModule {
     /// another device.
     pub fn save(&self, seed: &mut NodeSeed) -> Result<NodeAnswer, OsError> {
         // SAFETY: the request reads and writes one `struct wellspring_seed`, any bytes of which are a `NodeSeed`.
-        answer(raw_call(|| unsafe {
-            libc::ioctl(self.0.as_raw_fd(), SAVE, &raw mut *seed).into()
-        }))
+        let called = unsafe { libc::ioctl(self.0.as_raw_fd(), SAVE, &raw mut *seed) };
+        answer(called, io::Error::last_os_error())
     }
 
     /// Mixes a seed into the node `seed.node`.
@@ -76,20 +76,19 @@ impl KernelModule {
     /// Those of [`save`](Self::save).
     pub fn restore(&self, seed: &NodeSeed) -> Result<NodeAnswer, OsError> {
         // SAFETY: the request reads one `struct wellspring_seed`.
-        answer(raw_call(|| unsafe {
-            libc::ioctl(self.0.as_raw_fd(), RESTORE, &raw const *seed).into()
-        }))
+        let called = unsafe { libc::ioctl(self.0.as_raw_fd(), RESTORE, &raw const *seed) };
+        answer(called, io::Error::last_os_error())
     }
 }
 
-fn answer(called: Result<libc::c_long, OsError>) -> Result<NodeAnswer, OsError> {
-    match called {
-        Ok(_) => Ok(NodeAnswer::Done),
-        Err(error) => match error.number() {
-            libc::ENODATA => Ok(NodeAnswer::NoNode),
-            libc::ENXIO => Ok(NodeAnswer::PastLast),
-            _ => Err(error),
-        },
+fn answer(called: libc::c_int, error: io::Error) -> Result<NodeAnswer, OsError> {
+    if called != -1 {
+        return Ok(NodeAnswer::Done);
+    }
+    match error.raw_os_error().unwrap_or(libc::EIO) {
+        libc::ENODATA => Ok(NodeAnswer::NoNode),
+        libc::ENXIO => Ok(NodeAnswer::PastLast),
+        number => Err(OsError::new(number)),
     }
 }
 
@@ -106,8 +105,9 @@ mod tests {
 
     #[test]
     fn a_number_without_a_node_is_told_from_the_last_one_and_from_errors() {
-        let failed = |number| answer(Err(OsError::new(number)));
-        assert_eq!(answer(Ok(0)), Ok(NodeAnswer::Done));
+        let failed = |number| answer(-1, io::Error::from_raw_os_error(number));
+        let earlier = io::Error::from_raw_os_error(libc::ENXIO);
+        assert_eq!(answer(0, earlier), Ok(NodeAnswer::Done));
         assert_eq!(failed(libc::ENODATA), Ok(NodeAnswer::NoNode));
         assert_eq!(failed(libc::ENXIO), Ok(NodeAnswer::PastLast));
         assert_eq!(failed(libc::EAGAIN), Err(OsError::new(libc::EAGAIN)));

@@ -3,13 +3,13 @@
 //! The environment outlives the command: in a service that went to the background, in a program that became another user. So
 //! the library believes the name of no file that another user can have put there, and no content but the one it knows.
 
-use crate::descriptor::open_at;
-use crate::os_error::OsError;
-use crate::shared_page::{SharedPage, SharedPageMut};
-use crate::system::users::{has_no_number, real_user};
 use core::ffi::CStr;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, statat};
 use std::os::fd::BorrowedFd;
+use wellspring_os::descriptor::open_at;
+use wellspring_os::os_error::OsError;
+use wellspring_os::shared_page::{SharedPage, SharedPageMut};
+use wellspring_os::users::{has_no_number, real_user};
 
 /// Opens and maps a page.
 ///
@@ -84,6 +84,8 @@ pub(crate) mod tests {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
     use std::path::{Path, PathBuf};
+
+    pub(crate) const PAGE_BYTES: usize = 4096;
 
     pub(crate) fn name(path: &Path) -> CString {
         CString::new(path.as_os_str().as_bytes()).unwrap()

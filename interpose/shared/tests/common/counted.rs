@@ -1,25 +1,25 @@
 //! Runs programs as `wellspring run --report` does, and reads what they drew through each door.
 
-use crate::programs::{scratch, text};
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
-use wellspring_os::door_counters::{Counts, Door, DoorCounters, VARIABLE};
+use testkit::programs::{scratch, text};
+use wellspring_interpose::door_counters::{Counts, Door, DoorCounters, VARIABLE};
 
 /// The output of a program, and the counters of its calls.
-pub struct Run {
+pub(crate) struct Run {
     /// Its status, and what it wrote.
-    pub output: Output,
+    pub(crate) output: Output,
     /// The counters of its doors.
-    pub counters: DoorCounters,
+    pub(crate) counters: DoorCounters,
 }
 
 impl Run {
     /// Runs a shell script with counters. It is ended after 300 seconds, long after any test is done. `prepare` sets the
     /// environment and the folder.
-    pub fn of(script: &str, prepare: impl FnOnce(&mut Command)) -> Self {
+    pub(crate) fn of(script: &str, prepare: impl FnOnce(&mut Command)) -> Self {
         // A file, not memory: some of the programs have no /proc by which they could open that.
         let page = scratch("counters").join("page");
         fs::write(&page, [0; 4096]).unwrap();
@@ -39,19 +39,19 @@ impl Run {
 
     /// The counters of a door.
     #[must_use]
-    pub fn counts(&self, door: Door) -> Counts {
+    pub(crate) fn counts(&self, door: Door) -> Counts {
         self.counters.counts(door)
     }
 
     /// Its status and all that it wrote.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         text(&self.output)
     }
 
     /// Expects success.
     #[must_use]
-    pub fn succeeds(self) -> Self {
+    pub(crate) fn succeeds(self) -> Self {
         assert!(self.output.status.success(), "{}", self.text());
         self
     }

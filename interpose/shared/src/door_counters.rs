@@ -1,16 +1,16 @@
 //! Counters of the calls that programs make through each door, on a page of shared memory. `wellspring run --report`
 //! makes the page, the libraries that it sets up write to it, and the command reads it at the end.
 
-use crate::memory::Wiped;
-use crate::once_box::OnceBox;
-use crate::os_error::OsError;
 use crate::run_page;
-use crate::shared_page::{SharedPage, SharedPageMut};
 use core::cell::Cell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU64, Ordering};
 use rustix::fd::AsFd;
 use std::ffi::CString;
+use wellspring_os::memory::Wiped;
+use wellspring_os::once_box::OnceBox;
+use wellspring_os::os_error::OsError;
+use wellspring_os::shared_page::{SharedPage, SharedPageMut};
 
 /// The environment variable that holds the path of the page.
 pub const VARIABLE: &str = "WELLSPRING_REPORT";
@@ -276,8 +276,7 @@ pub fn count_failure(door: Door) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_page::tests::{file, name};
-    use crate::shared_page::PAGE_BYTES;
+    use crate::run_page::tests::{PAGE_BYTES, file, name};
     use std::fs::File;
     use std::path::Path;
     use std::sync::Barrier;
