@@ -1,7 +1,6 @@
 //! `completions SHELL` and `man`: both are made from the definitions of the command line.
 
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::streams::{Failure, Output};
 use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
