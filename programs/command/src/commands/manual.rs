@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// The date in the pages: of the last change in what the command does.
-const DATE: &str = "2026-11-24";
+const DATE: &str = "2026-11-27";
 
 /// Print the completions of a shell
 #[derive(Args)]

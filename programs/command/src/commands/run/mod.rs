@@ -135,7 +135,7 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         command.env(RAND_BYTES_VARIABLE, "1");
     }
     if request.openssl || both {
-        match openssl::configuration(&find(&PROVIDER)?)? {
+        match openssl::configuration(&find_library(&PROVIDER)?)? {
             Setting::File(path) => {
                 command.env("OPENSSL_CONF", path);
             }
@@ -155,7 +155,7 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     }
     let report = request.report.then(Report::start).transpose()?;
     if let Some(report) = &report {
-        command.env(report.variable(), report.path());
+        command.env(door_counters::VARIABLE, report.path());
     }
     let status = program::run(&mut command);
     drop(seed);
@@ -214,7 +214,7 @@ const PROVIDER: Library = Library {
 
 /// Finds a library: below the prefix where the command is installed, or beside the command. Where another user can come to own
 /// its path, or a list cannot have it, it is a copy.
-fn find(library: &Library) -> Result<PathBuf, Failure> {
+fn find_library(library: &Library) -> Result<PathBuf, Failure> {
     let command = env::current_exe().map_err(Failure::work)?;
     let folder = command.parent().unwrap_or(Path::new("/"));
     let prefix = folder.parent().unwrap_or(Path::new("/"));
@@ -235,7 +235,7 @@ fn find(library: &Library) -> Result<PathBuf, Failure> {
 /// Puts the preload library before the C library of the program. AddressSanitizer's own wants to be the first, and ends a program
 /// in which it is not: but this one replaces nothing that AddressSanitizer must replace.
 fn preload(command: &mut Command) -> Result<(), Failure> {
-    command.env("LD_PRELOAD", with_present(&find(&PRELOAD)?));
+    command.env("LD_PRELOAD", with_present(&find_library(&PRELOAD)?));
     let mut options = OsString::from("verify_asan_link_order=0");
     if let Some(present) = env::var_os("ASAN_OPTIONS").filter(|present| !present.is_empty()) {
         options.push(":");
@@ -262,11 +262,11 @@ fn with_present(library: &Path) -> OsString {
 // `--private-dev`: the service's files in place of /dev/random and /dev/urandom, for one program.
 
 /// The devices that are replaced.
-const NAMES: [&str; 2] = ["random", "urandom"];
+const DEVICES: [&str; 2] = ["random", "urandom"];
 
 /// Moves this process, and so the program that it starts, to a mount namespace in which the files replace the devices.
 fn replace_devices(files: &Path) -> Result<(), Failure> {
-    for name in NAMES {
+    for name in DEVICES {
         let file = files.join(name);
         let found = accessat(CWD, &file, Access::READ_OK, AtFlags::empty());
         found.map_err(|error| {
@@ -274,13 +274,13 @@ fn replace_devices(files: &Path) -> Result<(), Failure> {
             Failure::input(format!("{file}: {error} (does the service run?)"))
         })?;
     }
-    mount(files).map_err(|error| match error {
+    mount_over_devices(files).map_err(|error| match error {
         Errno::PERM => Failure::work("--private-dev needs root (CAP_SYS_ADMIN)"),
         error => Failure::work(format!("--private-dev: {error}")),
     })
 }
 
-fn mount(files: &Path) -> Result<(), Errno> {
+fn mount_over_devices(files: &Path) -> Result<(), Errno> {
     // SAFETY: no other thread runs in this command, and it uses no file that it found before, apart from the libraries
     // of the doors, which are outside of /dev.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
@@ -288,7 +288,7 @@ fn mount(files: &Path) -> Result<(), Errno> {
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
     )?;
-    NAMES
+    DEVICES
         .into_iter()
         .try_for_each(|name| mount_bind(files.join(name), Path::new("/dev").join(name)))
 }
@@ -350,11 +350,6 @@ impl Report {
         let counters = DoorCounters::map(&page);
         let counters = counters.map_err(|error| Failure::work(format!("no report: {error}")))?;
         Ok(Self { page, counters })
-    }
-
-    /// The environment variable that names the page.
-    fn variable(&self) -> &'static str {
-        door_counters::VARIABLE
     }
 
     fn path(&self) -> PathBuf {
