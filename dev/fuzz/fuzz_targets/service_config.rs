@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
-use wellspring_service::config::parse;
+use wellspring_service_core::config::parse;
 
 fuzz_target!(|text: &str| {
     match parse(Path::new("x"), text) {

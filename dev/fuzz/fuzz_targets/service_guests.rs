@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use virtio_queue::{Queue, QueueT};
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
-use wellspring_service::vhost_user_rng::request::{MAX_BUFFERS, MAX_REQUEST_BYTES, Outcome, serve_next};
+use wellspring_guests::request::{MAX_BUFFERS, MAX_REQUEST_BYTES, Outcome, serve_next};
 
 const MEMORY_BYTES: usize = 0x2_0000;
 

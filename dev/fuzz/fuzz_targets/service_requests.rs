@@ -4,8 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wellspring_service::sockets::session::{Facts, Step};
-use wellspring_service::sockets::{bulk, egd, http};
+use wellspring_service::sockets::protocols::{
+    Facts, MAX_BULK_BYTES, MAX_EGD_BYTES, MAX_HTTP_BYTES, Step, next_bulk, next_egd, next_http,
+};
 
 fuzz_target!(|data: &[u8]| {
     let facts = Facts {
@@ -14,10 +15,10 @@ fuzz_target!(|data: &[u8]| {
     };
     for (next, most) in [
         (
-            egd::next as fn(&[u8], Facts) -> Step<'_>,
-            egd::MAX_REQUEST_BYTES,
+            next_egd as fn(&[u8], Facts) -> Step<'_>,
+            MAX_EGD_BYTES,
         ),
-        (bulk::next, bulk::MAX_REQUEST_BYTES),
+        (next_bulk, MAX_BULK_BYTES),
     ] {
         let Step::Answer { used, mix, answer } = next(data, facts) else {
             // Input that is as long as the longest request is a complete request, or none at all.
@@ -31,8 +32,8 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(used, again);
         assert!(answer.head.len() <= 16 && answer.random <= 1 << 24);
     }
-    match http::next(data, |_| None) {
-        Step::More => assert!(data.len() < http::MAX_REQUEST_BYTES),
+    match next_http(data, |_| None) {
+        Step::More => assert!(data.len() < MAX_HTTP_BYTES),
         Step::Answer { answer, .. } | Step::Hostile(answer) => {
             assert!(answer.is_last && answer.head.starts_with(b"HTTP/1.1 "));
         }

@@ -1,42 +1,42 @@
-//! The command `wellspring`.
+//! The command `wellspring`: all commands, help and version, and errors in one line.
 //!
 //! ```text
-//! command_line      all commands, help, version, errors in one line
-//! commands          one module for each command, with its arguments
-//!
-//! engine            the arguments that choose an engine
-//! json, table       the state of engines and sources as JSON; tables for people
-//! values, size      types of arguments that several commands have
-//! input, output     files and streams that a command reads and writes
-//! standard_streams  whether the caller closed them
-//! signal_file       a file from which signals are read
-//! failure           errors and exit codes
+//! commands    one module for each command, with its arguments
+//! arguments   types of arguments that several commands have
+//! streams     files and streams that a command reads and writes; errors and exit codes
 //! ```
 
-mod command_line;
+mod arguments;
 mod commands;
-mod engine;
-mod failure;
-mod input;
-mod json;
-mod output;
-#[cfg(target_os = "linux")]
-mod signal_file;
-mod size;
-mod standard_streams;
-mod table;
-mod values;
+mod streams;
 
-use command_line::{Command, definitions};
+use crate::commands::bench::BenchRequest;
+use crate::commands::bytes::BytesRequest;
+use crate::commands::check::CheckRequest;
+#[cfg(target_os = "linux")]
+use crate::commands::generation::GenerationRequest;
+#[cfg(target_os = "linux")]
+use crate::commands::host_service::{ServeRequest, StatusRequest};
+#[cfg(target_os = "linux")]
+use crate::commands::kernel::KernelRequest;
+use crate::commands::manual::{CompletionsRequest, ManRequest};
+use crate::commands::replay::ReplayRequest;
+#[cfg(target_os = "linux")]
+use crate::commands::run::RunRequest;
+use crate::commands::seed::SeedRequest;
+use crate::commands::sources::SourcesRequest;
+use crate::commands::stats::StatsRequest;
+use crate::commands::uuid::UuidRequest;
+use crate::streams::{Failure, Output};
+use clap::{CommandFactory, Parser, Subcommand};
 use commands::{bench, bytes, check, manual, replay, seed, sources, stats, uuid};
 #[cfg(target_os = "linux")]
 use commands::{generation, host_service, kernel, run};
-use failure::Failure;
 use std::process::ExitCode;
+use wellspring_command_line::{is_shown, one_line};
 
 fn main() -> ExitCode {
-    let done =
-        command_line::parse().and_then(|command| command.map_or(Ok(ExitCode::SUCCESS), execute));
+    let done = parse().and_then(|command| command.map_or(Ok(ExitCode::SUCCESS), execute));
     done.unwrap_or_else(Failure::report)
 }
 
@@ -64,4 +64,108 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Man(request) => manual::man(&request, definitions()),
     };
     done.map(|()| ExitCode::SUCCESS)
+}
+
+/// Random numbers that scale with the machine
+///
+/// Fortuna, bit-exact with FreeBSD's random(4), made concurrent: one generator for each NUMA node, one tap for
+/// each thread.
+#[derive(Parser)]
+#[command(
+    name = "wellspring",
+    version,
+    arg_required_else_help = false,
+    after_help = "\
+Exit status:
+  0  success, also when the reader of a pipe has closed it
+  1  an error while the command worked, or a test that failed
+  2  wrong arguments, or an input file that is missing or wrong
+  3  the kernel module is not loaded"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+enum Command {
+    Bytes(Box<BytesRequest>),
+    Uuid(UuidRequest),
+    Replay(ReplayRequest),
+    Check(CheckRequest),
+    Stats(StatsRequest),
+    Sources(SourcesRequest),
+    Bench(BenchRequest),
+    Seed(SeedRequest),
+    #[cfg(target_os = "linux")]
+    Generation(GenerationRequest),
+    #[cfg(target_os = "linux")]
+    Serve(ServeRequest),
+    #[cfg(target_os = "linux")]
+    Status(StatusRequest),
+    #[cfg(target_os = "linux")]
+    Kernel(KernelRequest),
+    #[cfg(target_os = "linux")]
+    Run(RunRequest),
+    Completions(CompletionsRequest),
+    Man(ManRequest),
+}
+
+/// The definitions, from which completions and man pages are made.
+fn definitions() -> clap::Command {
+    Arguments::command()
+}
+
+/// Reads the command line. Prints help and version itself, and then returns `None`.
+fn parse() -> Result<Option<Command>, Failure> {
+    let error = match Arguments::try_parse() {
+        Ok(arguments) => return Ok(Some(arguments.command)),
+        Err(error) => error,
+    };
+    let message = error.render().to_string();
+    if is_shown(&error) {
+        Output::standard()?.print(&message)?;
+        return Ok(None);
+    }
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let line = one_line(&message, &command_of(&words));
+    Err(Failure::Input(line))
+}
+
+/// The command that these words begin with, and the command within it if there is one.
+fn command_of(words: &[impl AsRef<str>]) -> String {
+    let mut command = String::from("wellspring");
+    let mut definition = definitions();
+    for word in words {
+        let Some(inner) = definition.find_subcommand(word.as_ref()) else {
+            break;
+        };
+        command += " ";
+        command += inner.get_name();
+        definition = inner.clone();
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_contradict_nothing() {
+        definitions().debug_assert();
+    }
+
+    #[test]
+    fn a_hint_names_the_command_that_was_meant() {
+        assert_eq!(command_of(&["bytes", "-5"]), "wellspring bytes");
+        assert_eq!(command_of(&["seed", "show", "a"]), "wellspring seed show");
+        assert_eq!(command_of(&["frob"]), "wellspring");
+        assert_eq!(
+            one_line("error: x", "wellspring"),
+            "x (try 'wellspring --help')"
+        );
+    }
 }

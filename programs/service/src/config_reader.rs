@@ -2,15 +2,14 @@
 //! user, and the sandbox keeps it out of the folder of the configuration. A rule of the sandbox for the file alone would
 //! not do, since editors replace a file by a new one.
 
-use crate::config::{Config, load};
-use crate::process::privileges::{User, give_up};
-use crate::process::sandbox::{Reach, restrict_calls, restrict_files};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::CapabilitySet;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use wellspring_service_core::config::{Config, load};
+use wellspring_service_core::enclosure::{Reach, User, give_up, restrict_calls, restrict_files};
 
 /// The option by which the service starts itself as a reader.
 const OPTION: &str = "--read-config-again";

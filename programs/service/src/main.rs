@@ -1,15 +1,14 @@
 //! The program `wellspringd`.
 
-mod standard_output;
-
-use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use wellspring_service::config::{self, Config};
-use wellspring_service::{client, config_check, config_reader, files, service, status};
+use wellspring_command_line::{is_shown, one_line, output_was_closed};
+use wellspring_device_files::unmount_at_end;
+use wellspring_service::{commands, config_reader, service, status};
+use wellspring_service_core::config::{self, Config};
 
 /// Random numbers for a whole host
 ///
@@ -77,7 +76,7 @@ fn main() -> ExitCode {
         Err(error) => return end_without_work(&error),
     };
     if let Some(path) = &arguments.unmount_at_end {
-        return finish(files::unmount_at_end(path).map_err(|error| error.to_string()));
+        return finish(unmount_at_end(path).map_err(|error| error.to_string()));
     }
     let path = arguments.config.as_deref();
     if arguments.read_config_again {
@@ -98,7 +97,7 @@ fn main() -> ExitCode {
         return finish(text.and_then(|text| print(&text)));
     }
     if arguments.check_config {
-        return report(&config_check::faults(&config));
+        return report(&commands::faults(&config));
     }
     finish(service::run(path, &config))
 }
@@ -106,21 +105,10 @@ fn main() -> ExitCode {
 /// Prints the help or the version, or says in one line what is wrong with the arguments.
 fn end_without_work(error: &clap::Error) -> ExitCode {
     let message = error.render().to_string();
-    if matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    ) {
-        // Not with clap's own printing, which ignores errors: a full disk would look like success.
+    if is_shown(error) {
         return finish(print(&message));
     }
-    let (reason, _) = message.split_once("\n\nUsage:").unwrap_or((&message, ""));
-    let reason = reason.strip_prefix("error: ").unwrap_or(reason);
-    let (reason, _) = reason.split_once("\n\nFor more").unwrap_or((reason, ""));
-    let words: Vec<&str> = reason.split_whitespace().collect();
-    eprintln!(
-        "wellspringd: {} (try 'wellspringd --help')",
-        words.join(" ")
-    );
+    eprintln!("wellspringd: {}", one_line(&message, "wellspringd"));
     ExitCode::from(2)
 }
 
@@ -155,7 +143,7 @@ fn finish(result: Result<(), String>) -> ExitCode {
 
 fn print(text: &str) -> Result<(), String> {
     let failed = |reason: &dyn core::fmt::Display| format!("standard output: {reason}");
-    if standard_output::was_closed() {
+    if output_was_closed() {
         return Err(failed(&"it is closed"));
     }
     let mut out = std::io::stdout().lock();
@@ -165,7 +153,7 @@ fn print(text: &str) -> Result<(), String> {
 
 fn status(config: &Config, request: &StatusRequest) -> Result<(), String> {
     loop {
-        let status = client::status(config)?;
+        let status = commands::status(config)?;
         let text = if request.json {
             format!("{status}\n")
         } else {

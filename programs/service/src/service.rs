@@ -1,32 +1,25 @@
-//! The service from its start to its end.
+//! The service from its start to its end; its messages to systemd; its log.
 //!
 //! Everything that needs a privilege is opened first, by the only thread. Then the privileges go, then the sandbox
 //! closes, and only then the engine and the other threads start: all of them are in the sandbox.
 
-use crate::config::Config;
 use crate::config_reader::ConfigReader;
-use crate::doors::Doors;
-use crate::enclosure::enclose;
-use crate::files::{MountedFiles, ServedFiles};
-use crate::kernel_module::KernelSeeds;
-use crate::kernel_pool::KernelPool;
-use crate::listener::Listener;
-use crate::process::bounds;
-use crate::process::privileges::User;
-use crate::process::signals::{Order, Signals};
+use crate::kernel::{KernelPool, KernelSeeds};
 use crate::sockets::Workers;
-use crate::sources::SourceWatch;
 use crate::startup::open;
-use crate::state::State;
-use crate::stderr_log;
-use crate::systemd::Supervisor;
-use crate::users::Users;
-use crate::vhost_user_rng::Guests;
+use crate::status::SourceWatch;
+use log::{Log, Metadata, Record};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sd_notify::NotifyState;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -35,7 +28,17 @@ use std::time::{Duration, Instant};
 use wellspring::clone_detection::{CloneEvent, CloneEvents};
 use wellspring::seed_file::Identity;
 use wellspring::{Engine, Harvester, Source};
+use wellspring_command_line::escaped;
+use wellspring_device_files::{MountedFiles, ServedFiles};
+use wellspring_guests::Guests;
 use wellspring_os::trusted_file::check_folders;
+use wellspring_service_core::config::{Config, Level};
+use wellspring_service_core::doors::Doors;
+use wellspring_service_core::enclosure::{User, enclose};
+use wellspring_service_core::listener::Listener;
+use wellspring_service_core::process::{Order, Signals, set_bounds};
+use wellspring_service_core::state::State;
+use wellspring_service_core::users::Users;
 
 /// The longest wait for a draw at the end. A draw of a source that works takes less than a second.
 const END_WAIT: Duration = Duration::from_secs(2);
@@ -55,9 +58,9 @@ pub type Fault = String;
 ///
 /// The reason why it did not start.
 pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
-    stderr_log::start(config.log.level);
+    start_log(config.log.level);
     let signals = Signals::block().map_err(|error| format!("signals: {error}"))?;
-    for missing in bounds::set() {
+    for missing in set_bounds() {
         log::info!("{missing}");
     }
     let user =
@@ -279,7 +282,7 @@ impl Service {
         self.look_at_sources();
         self.look_at_files();
         if let Some(guests) = &self.guests {
-            guests.threads.free_if_stuck();
+            guests.free_if_stuck();
         }
         let fed = self
             .pool
@@ -344,9 +347,9 @@ impl Service {
                 }
                 self.state.users.set_limits(&new.limits);
                 if let Some(guests) = &self.guests {
-                    guests.threads.limits.set(&new.guests);
+                    guests.set_limits(&new.guests);
                 }
-                stderr_log::set_level(new.log.level);
+                set_log_level(new.log.level);
                 self.state
                     .event_log
                     .add(false, "the configuration was read again".into());
@@ -358,4 +361,105 @@ impl Service {
         }
         self.tell(&[NotifyState::Ready]);
     }
+}
+
+// Messages to systemd, or to another supervisor that gave the service a socket for them: sd_notify(3).
+//
+// The crate sd-notify sends them too, but waits without end for a supervisor that does not read. The thread that would wait
+// is the one that handles signals, so SIGTERM would no longer end the service.
+
+/// The longest wait for room in the queue of the socket: it has room for 10 messages (net.unix.max_dgram_qlen).
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The supervisor that started the service.
+#[derive(Debug)]
+pub(crate) struct Supervisor(UnixDatagram);
+
+impl Supervisor {
+    /// Connects to it. `None` if there is none. Call it before the sandbox closes, which forbids that.
+    pub(crate) fn find() -> Option<Self> {
+        let socket = std::env::var_os("NOTIFY_SOCKET")?;
+        let connected = connect(&socket);
+        connected
+            .inspect_err(|error| log::error!("no messages to the supervisor: {error}"))
+            .ok()
+            .map(Self)
+    }
+
+    /// Tells it. If its queue stays full, the message is lost.
+    pub(crate) fn tell(&self, what: &[NotifyState<'_>]) {
+        let mut message = String::new();
+        for state in what {
+            let _ = writeln!(message, "{state}");
+        }
+        let _ = self.0.send(message.as_bytes());
+    }
+}
+
+fn connect(socket: &OsStr) -> io::Result<UnixDatagram> {
+    let address = match socket.as_bytes().strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(socket),
+    };
+    let sender = UnixDatagram::unbound()?;
+    sender.set_write_timeout(Some(PATIENCE))?;
+    sender.connect_addr(&address?)?;
+    Ok(sender)
+}
+
+// The log: lines on stderr. Where stderr is the journal, each line begins with its level, as sd-daemon(3) asks.
+//
+// The log has no secrets: messages have names, numbers and errors.
+
+/// Sets the least level that is written.
+pub(crate) fn set_log_level(level: Level) {
+    log::set_max_level(match level {
+        Level::Error => log::LevelFilter::Error,
+        Level::Warn => log::LevelFilter::Warn,
+        Level::Info => log::LevelFilter::Info,
+        Level::Debug => log::LevelFilter::Debug,
+    });
+}
+
+/// Writes the log of this process from now on. A second call changes nothing.
+pub(crate) fn start_log(level: Level) {
+    let is_journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    let _ = log::set_boxed_logger(Box::new(Lines { is_journal }));
+    set_log_level(level);
+}
+
+struct Lines {
+    is_journal: bool,
+}
+
+impl Log for Lines {
+    /// Other crates log under their own names, about their own code.
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("wellspring")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let mut line = String::new();
+        if self.is_journal {
+            let syslog = match record.level() {
+                log::Level::Error => 3,
+                log::Level::Warn => 4,
+                log::Level::Info => 6,
+                log::Level::Debug | log::Level::Trace => 7,
+            };
+            let _ = write!(line, "<{syslog}>");
+        } else {
+            line.push_str("wellspringd: ");
+        }
+        // A control character could break the line.
+        line += &escaped(&record.args().to_string());
+        line.push('\n');
+        // If stderr is closed there is no other place for the line.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+
+    fn flush(&self) {}
 }

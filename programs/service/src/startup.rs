@@ -1,13 +1,7 @@
 //! Opens everything that the configuration asks for. If one thing cannot be opened, that is noted, and the others open.
 
-use crate::config::{Config, SocketSection};
 use crate::config_reader::ConfigReader;
-use crate::doors::{Door, Doors};
-use crate::files::{Guardian, MountedFiles};
-use crate::kernel_module::{self, OpenModule};
-use crate::kernel_pool::{self, KernelPool};
-use crate::listener::Listener;
-use crate::page::Page;
+use crate::kernel::{KernelPool, MODULE_NAME, OpenModule, POOL_PATH};
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::path::Path;
@@ -17,7 +11,12 @@ use std::time::Duration;
 use wellspring::clone_detection::{CloneEvents, VMCLOCK_PATH};
 use wellspring::seed_file::Identity;
 use wellspring::{MinEntropy, Source};
+use wellspring_device_files::{Guardian, MountedFiles};
 use wellspring_os::os::open_device;
+use wellspring_service_core::config::{Config, SocketSection};
+use wellspring_service_core::doors::{Door, Doors};
+use wellspring_service_core::listener::Listener;
+use wellspring_service_core::state::Page;
 use wellspring_sources::{Hwrng, NoiseFile};
 
 /// Everything that the service opens before it gives up its privileges.
@@ -149,7 +148,7 @@ fn open_pool(config: &Config, doors: &Doors) -> Option<KernelPool> {
     let section = &config.kernel_pool;
     let interval = Duration::from_secs(section.interval_s.get());
     let open = || KernelPool::open(interval, section.credit_bits.get());
-    doors.tried("kernel-pool", kernel_pool::PATH, section.feed.then(open)?)
+    doors.tried("kernel-pool", POOL_PATH, section.feed.then(open)?)
 }
 
 fn open_module(config: &Config, doors: &Doors) -> Option<OpenModule> {
@@ -160,7 +159,7 @@ fn open_module(config: &Config, doors: &Doors) -> Option<OpenModule> {
     }
     let interval = Duration::from_secs(section.save_interval_s.get());
     let module = OpenModule::open(path.clone(), interval);
-    doors.tried(kernel_module::NAME, path.display(), module)
+    doors.tried(MODULE_NAME, path.display(), module)
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, MinEntropy, Source, SourceError};
-use wellspring_service::config::LimitsSection;
-use wellspring_service::doors::Doors;
-use wellspring_service::page::Page;
-use wellspring_service::sources::SourceWatch;
-use wellspring_service::state::State;
-use wellspring_service::status;
-use wellspring_service::users::Users;
+use wellspring_service::metrics::metrics;
+use wellspring_service::sockets::document;
+use wellspring_service::status::{self, SourceWatch};
+use wellspring_service_core::config::LimitsSection;
+use wellspring_service_core::doors::Doors;
+use wellspring_service_core::state::{Page, State};
+use wellspring_service_core::users::Users;
 
 const WORKS: u32 = 0;
 const FAILS: u32 = 1;
@@ -97,10 +97,10 @@ impl Driver {
             None => assert_eq!(found, None),
             Some(words) => assert!(found.is_some_and(|line| line.contains(words)), "{found:?}"),
         }
-        let metrics = status::metrics(&self.state);
+        let metrics = metrics(&self.state);
         let line = format!("wellspring_source_state{{source=\"driven\",state=\"{name}\"}} 1\n");
         assert!(metrics.contains(&line), "{metrics}");
-        let page = status::document(&self.state, "/").unwrap();
+        let page = document(&self.state, "/").unwrap();
         let page = String::from_utf8(page.body).unwrap();
         let row = page.lines().find(|line| line.starts_with("driven "));
         let shown = row.and_then(|row| row.split_whitespace().nth(1));
@@ -184,7 +184,7 @@ fn what_outsiders_mixed_in_and_the_engine_dropped_is_shown_apart_from_samples() 
     assert_eq!(status["dropped_mixes"], dropped);
     assert_eq!(status["dropped_events"], 0);
     let line = format!("wellspring_dropped_mixes_total {dropped}\n");
-    assert!(status::metrics(&driver.state).contains(&line));
+    assert!(metrics(&driver.state).contains(&line));
 }
 
 /// The names of metrics in an expression.
@@ -196,7 +196,7 @@ fn metric_names(expression: &str) -> impl Iterator<Item = &str> {
 
 /// Fails if an expression names no metric, or one that the service does not have. Returns the number of names.
 fn check_expressions<'a>(expressions: impl IntoIterator<Item = &'a str>) -> usize {
-    let metrics = status::metrics(&Driver::new(WORKS).state);
+    let metrics = metrics(&Driver::new(WORKS).state);
     let exists = |name: &str| {
         let base = ["_bucket", "_count", "_sum"]
             .iter()
@@ -216,7 +216,7 @@ fn check_expressions<'a>(expressions: impl IntoIterator<Item = &'a str>) -> usiz
 
 #[test]
 fn every_metric_has_its_help() {
-    let metrics = status::metrics(&Driver::new(WORKS).state);
+    let metrics = metrics(&Driver::new(WORKS).state);
     let is_without = |line: &&str| line.starts_with("# HELP") && line.ends_with(' ');
     assert_eq!(metrics.lines().find(is_without), None);
 }

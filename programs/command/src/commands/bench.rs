@@ -1,8 +1,7 @@
 //! `bench`: measures the engine and the operating system on this machine.
 
-use crate::failure::Failure;
-use crate::output::Output;
-use crate::values::named;
+use crate::arguments::named;
+use crate::streams::{Failure, Output};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;

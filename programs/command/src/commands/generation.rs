@@ -1,21 +1,19 @@
 //! `generation show`, `generation bump`, `generation serve`: the page that tells all processes to take new keys.
 
-use super::reseed_kernel;
-use crate::failure::{Failure, say};
-use crate::input::make_folder;
-use crate::output::Output;
-use crate::signal_file::signal_file;
+use crate::streams::{Failure, Output, make_folder, signal_file};
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
-use std::io::Read;
-use std::os::fd::AsFd;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use wellspring::FileFault;
 use wellspring::clone_detection::{
     CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, PageError, VMCLOCK_PATH, bump, current,
 };
+use wellspring_command_line::say;
 
 /// The time between two looks at the clocks, which show that the machine was asleep, and at the page, which another
 /// process may have bumped.
@@ -91,11 +89,7 @@ pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
         }
         Action::Bump { kernel } => {
             make_folder_of(page)?;
-            let reseeded = if *kernel {
-                reseed_kernel::reseed()
-            } else {
-                Ok(())
-            };
+            let reseeded = if *kernel { reseed_kernel() } else { Ok(()) };
             print(bump(page).map_err(|error| about(page, error))?)?;
             reseeded.map_err(|error| Failure::work(format!("the kernel was not reseeded: {error}")))
         }
@@ -217,5 +211,30 @@ fn serve(path: &Path, vmclock: &Path) -> Result<(), Failure> {
             last = last.wrapping_add(1);
             say(reason);
         }
+    }
+}
+
+// `generation bump --kernel`: new keys for the kernel's own generator.
+
+/// `RNDRESEEDCRNG` of linux/random.h.
+const RNDRESEEDCRNG: libc::Ioctl = 0x5207;
+
+/// Mixes 32 bytes of this process's engine into the kernel's pool, and reseeds its generator from that. Both hash in the
+/// processor's output and its cycle counter, which differ between two clones.
+///
+/// # Errors
+///
+/// `EPERM` without CAP_SYS_ADMIN; `ENODATA` while the kernel's generator has no seed.
+fn reseed_kernel() -> io::Result<()> {
+    let device = open(
+        "/dev/urandom",
+        OFlags::WRONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
+    rustix::io::write(&device, &wellspring::bytes::<32>())?;
+    // SAFETY: the request takes no argument.
+    match unsafe { libc::ioctl(device.as_raw_fd(), RNDRESEEDCRNG) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }

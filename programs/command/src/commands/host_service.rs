@@ -1,6 +1,6 @@
 //! `serve` and `status`: both are the work of `wellspringd`, another program, which this one finds and becomes.
 
-use crate::failure::Failure;
+use crate::streams::Failure;
 use clap::Args;
 use std::env;
 use std::ffi::OsString;

@@ -1,7 +1,6 @@
 //! `kernel save FILE`, `kernel restore FILE`: the module's nodes over a reboot.
 
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::streams::{Failure, Output};
 use clap::{Args, Subcommand};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

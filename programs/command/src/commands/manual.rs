@@ -1,7 +1,6 @@
 //! `completions SHELL` and `man`: both are made from the definitions of the command line.
 
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::streams::{Failure, Output};
 use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -10,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// The date in the pages: of the last change in what the command does.
-const DATE: &str = "2026-11-24";
+const DATE: &str = "2026-11-27";
 
 /// Print the completions of a shell
 #[derive(Args)]

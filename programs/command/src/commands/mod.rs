@@ -8,7 +8,7 @@
 //! stats          stats: the state of an engine
 //! sources        sources list, record, replay, watch: noise and its health
 //! seed           seed show FILE, seed save FILE
-//! generation     generation show, bump, serve; reseed_kernel: bump --kernel
+//! generation     generation show, bump, serve
 //! bench          bench: measurements on this machine
 //! run            run -- PROGRAM: installed programs draw on wellspring
 //! host_service   serve, status: the program wellspringd
@@ -27,8 +27,6 @@ pub(crate) mod host_service;
 pub(crate) mod kernel;
 pub(crate) mod manual;
 pub(crate) mod replay;
-#[cfg(target_os = "linux")]
-mod reseed_kernel;
 #[cfg(target_os = "linux")]
 pub(crate) mod run;
 pub(crate) mod seed;

@@ -1,9 +1,7 @@
 //! `replay FILE...`: known answers through the engine's own pipeline.
 
-use crate::failure::Failure;
-use crate::input::{Input, lines};
-use crate::output::Output;
-use crate::values::{available, named};
+use crate::arguments::{available, named};
+use crate::streams::{Failure, Input, Output, lines};
 use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -1,8 +1,6 @@
 //! `seed show FILE`, `seed save FILE`: the file that carries seeds over a reboot.
 
-use crate::failure::Failure;
-use crate::input::{check_folder, make_folder};
-use crate::output::Output;
+use crate::streams::{Failure, Output, check_folder, make_folder};
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use wellspring::Engine;

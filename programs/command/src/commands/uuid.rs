@@ -1,7 +1,6 @@
 //! `uuid`: identifiers, one on each line.
 
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::streams::{Failure, Output};
 use clap::Args;
 use std::io::Write;
 use wellspring::{bytes, ids};

@@ -5,14 +5,12 @@
 //! names          the names in a program's environment, and what outlives the command
 //! openssl        the configuration of OpenSSL
 //! repeat         --repeat: the same bytes in every run
-//! audit          --audit: faults of other generators are found
 //! host_programs  what each door adds to its host program, compared with the documentation
 //! ```
 
 #[path = "../common/mod.rs"]
 mod common;
 
-mod audit;
 mod host_programs;
 mod names;
 mod openssl;

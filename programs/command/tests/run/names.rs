@@ -492,12 +492,9 @@ fn a_program_that_does_not_start_is_told_why() {
         (no_right.as_str(), 126, "chmod +x"),
         (folder.to_str().unwrap(), 126, "chmod +x"),
     ] {
-        for options in [&["--preload"][..], &["--preload", "--report"], &["--audit"]] {
+        for options in [&["--preload"][..], &["--preload", "--report"]] {
             let output = command(options, &[program]).output().unwrap();
             let error = stderr(&output);
-            if error.contains("--audit") && !options.contains(&"--preload") {
-                continue;
-            }
             assert_eq!(output.status.code(), Some(status), "{program}: {output:?}");
             assert!(
                 error.contains(reason) && error.lines().count() == 1,

@@ -198,7 +198,7 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
     }
     for wrong in [
         "run --repeat many -- true",
-        "run --repeat 7 --audit -- true",
+        "run --repeat 7 --private-dev -- true",
     ] {
         assert_eq!(common::run(wrong).status.code(), Some(2), "{wrong}");
     }

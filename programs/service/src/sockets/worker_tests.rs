@@ -1,12 +1,6 @@
 //! Tests of a worker, which they move round by round: nothing depends on time.
 
 use super::*;
-use crate::config::{Address, Bounded, LimitsSection};
-use crate::doors::{Door, Doors};
-use crate::heartbeats::Heartbeats;
-use crate::meters::get;
-use crate::page::Page;
-use crate::users::{Peer, Users};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -14,6 +8,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 use wellspring::Engine;
 use wellspring_client::protocol::Request;
+use wellspring_service_core::config::{Address, Bounded, LimitsSection};
+use wellspring_service_core::doors::get;
+use wellspring_service_core::doors::{Door, Doors};
+use wellspring_service_core::state::Heartbeats;
+use wellspring_service_core::state::Page;
+use wellspring_service_core::users::{Peer, Users};
 
 /// A request for 8 bytes by the protocol of EGD.
 const REQUEST: [u8; 2] = [2, 8];

@@ -1,9 +1,17 @@
-use super::common::{Folder, Service, assert_random, is_installed, is_root, quoted, sh};
-use super::scale::fitting;
+//! EGD, the bulk protocol, limits, garbage; the same between machines; many guests and clients at once.
+
+use super::common::{
+    Folder, PATIENCE, Service, assert_random, is_installed, is_root, quoted, raise_limit_of_files,
+    sh,
+};
+use super::hypervisor::{BUFFERS, GUEST, Hypervisor, RING, WRITE};
 use std::io::{Read, Write};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 use wellspring_client::protocol::{Answer, Request};
+use wellspring_client::vsock;
 use wellspring_client::{Client, ClientError, ServiceSource};
 use wellspring_core::source::{MinEntropy, Source, SourceError};
 
@@ -285,5 +293,183 @@ fn a_client_outside_of_the_namespace_of_the_service_is_shown_without_a_process()
             .iter()
             .all(|one| one["process"].is_null() && one["user"] == "0"),
         "{connections:?}"
+    );
+}
+
+// The bulk protocol by vsock. A machine that cannot connect to itself by vsock shows only that the socket opens; the
+// rig has a machine that can (`cargo xtask rig`).
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A port that nothing else in this run takes.
+fn port() -> u32 {
+    100_000 + 16 * std::process::id() + NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Whether the kernel has vsock.
+fn has_vsock() -> bool {
+    match vsock::listen(vsock::EVERY_MACHINE, port()) {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("SKIPPED: there is no vsock: {error}");
+            false
+        }
+    }
+}
+
+/// Whether this machine can connect to itself.
+fn has_loopback() -> bool {
+    let port = port();
+    let _listener = vsock::listen(vsock::EVERY_MACHINE, port).unwrap();
+    match vsock::connect(vsock::THIS_MACHINE, port, Duration::from_millis(500)) {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("SKIPPED: no vsock to this machine itself: {error}");
+            false
+        }
+    }
+}
+
+#[test]
+fn a_client_draws_by_vsock_and_its_machine_is_counted_and_limited() {
+    if !has_vsock() {
+        return;
+    }
+    let port = port();
+    let service = Service::start(&format!(
+        "[bulk]\nlisten = [\"bulk.sock\", \"vsock::{port}\"]\n[limits]\nconnections_per_user = 2\n"
+    ));
+    let status = service.status();
+    let place = format!("vsock::{port}");
+    let openings = status["openings"].as_array().unwrap();
+    let opening = openings.iter().find(|one| one["place"] == *place).unwrap();
+    assert_eq!(opening["open"], true, "{opening}");
+    if !has_loopback() {
+        return;
+    }
+    let connect = || Client::connect_vsock(vsock::THIS_MACHINE, port, PATIENCE).unwrap();
+    let mut client = connect();
+    let mut bytes = vec![0; 3 << 20];
+    client.fill(&mut bytes).unwrap();
+    assert_random(&bytes);
+    client.mix(&[7; 5000]).unwrap();
+    let mut second = connect();
+    second.fill(&mut [0; 32]).unwrap();
+    assert!(connect().fill(&mut [0]).is_err(), "beyond the limit");
+    let status = service.status();
+    let users = status["users"].as_array().unwrap();
+    let machine = users.iter().find(|one| one["user"] == "vsock:1").unwrap();
+    assert_eq!(machine["bytes"], bytes.len() + 32);
+    assert!(service.get("/metrics").contains("user=\"vsock:1\""));
+}
+
+#[test]
+fn an_engine_takes_a_service_by_vsock_as_a_source() {
+    if !has_vsock() || !has_loopback() {
+        return;
+    }
+    let port = port();
+    let mut service = Service::start(&format!("[bulk]\nlisten = [\"vsock::{port}\"]\n"));
+    let source = ServiceSource::vsock(vsock::THIS_MACHINE, port, MinEntropy::NONE);
+    assert_draws_until_the_end(&source, &mut service);
+}
+
+#[test]
+fn the_status_and_guests_are_not_served_by_vsock() {
+    let folder = Folder::new();
+    let more = format!(
+        "[web]\nlisten = [\"web.sock\", \"vsock::{}\"]\n[vhost_user]\nlisten = [\"vsock::{}\"]\n",
+        port(),
+        port()
+    );
+    let service = Service::start_in(folder, &more);
+    service.wait_for_log("web: not open: vsock::");
+    service.wait_for_log("vhost-user: not open: vsock::");
+    assert_eq!(service.status()["phase"], "ready");
+}
+
+// Many guests and clients at once.
+
+/// A field of /proc/PID/status, in KiB.
+fn memory_kib(service: &Service, field: &str) -> u64 {
+    let path = format!("/proc/{}/status", service.child.id());
+    let status = std::fs::read_to_string(path).unwrap();
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// The clients and guests for which there are descriptors, here and in the service, which has the same limit.
+pub(crate) fn fitting() -> (usize, usize) {
+    let limit = raise_limit_of_files();
+    if limit >= 4096 {
+        return (1000, 64);
+    }
+    // One user may have half of the guests, which have a quarter of the descriptors. Other tests run beside this one.
+    let (clients, guests) = (limit / 4, limit / 64);
+    eprintln!("SKIPPED: {limit} descriptors are too few: {clients} clients and {guests} guests");
+    (clients, guests)
+}
+
+#[test]
+fn sixty_four_guests_beside_a_thousand_clients_get_fair_shares_and_cost_little() {
+    const RATE: u64 = 64;
+    let (most_clients, most_guests) = fitting();
+    let limit = format!("[limits]\nbytes_per_second_per_guest = {RATE}\n");
+    let service = Service::start(&limit);
+    let resident = || memory_kib(&service, "RssAnon:") + memory_kib(&service, "VmPTE:");
+    assert_random(&Hypervisor::start(&service).draw());
+    let before_kib = resident();
+    let started = Instant::now();
+    let mut clients: Vec<_> = (0..most_clients)
+        .map(|_| service.socket("bulk.sock"))
+        .collect();
+    let mut guests: Vec<_> = (0..most_guests)
+        .map(|_| Hypervisor::start(&service))
+        .collect();
+    // Each asks for 64 bytes many times, and may draw once more than the share of a second at once.
+    for guest in &mut guests {
+        for number in 0..RING {
+            let at = GUEST + BUFFERS + 64 * u64::from(number);
+            guest.describe(number, (at, 64, WRITE, 0));
+            guest.add(number);
+        }
+        guest.kick();
+    }
+    for client in &mut clients {
+        client.write_all(&Request::Read(32).head()).unwrap();
+    }
+    for client in &mut clients {
+        let mut answer = [0; 8 + 32];
+        client.read_exact(&mut answer).unwrap();
+        assert_random(&answer[8..]);
+    }
+    for guest in &mut guests {
+        for _ in 0..2 {
+            guest.wait();
+        }
+        assert_random(&guest.read(BUFFERS, 128));
+    }
+    let completed: Vec<u16> = guests.iter().map(Hypervisor::completed).collect();
+    let most = 2 + started.elapsed().as_secs() as u16 + 1;
+    assert!(
+        completed.iter().all(|count| (2..=most).contains(count)),
+        "at most {most}: {completed:?}"
+    );
+    let grown_kib = resident().saturating_sub(before_kib);
+    assert!(grown_kib < 64 * 64, "{grown_kib} KiB for all of them");
+    // Requests in turn, while the guests wait for their shares. The times are printed, not judged: they depend on the load.
+    let mut times: Vec<Duration> = Vec::new();
+    for number in 0..5000 {
+        let client = &mut clients[number % most_clients];
+        let began = Instant::now();
+        client.write_all(&Request::Read(32).head()).unwrap();
+        client.read_exact(&mut [0; 8 + 32]).unwrap();
+        times.push(began.elapsed());
+    }
+    times.sort_unstable();
+    let [median, p99, longest] = [2500, 4950, 4999].map(|place| times[place]);
+    eprintln!(
+        "{most_guests} guests and {most_clients} clients cost {grown_kib} KiB; 32 bytes take {median:?}, \
+         p99 {p99:?}, at most {longest:?}"
     );
 }

@@ -1,8 +1,8 @@
 //! A front end whose descriptors are files of its own file system, which never answers; and doors that take none.
 
+use super::common::Held;
 use super::common::{Folder, Service, assert_random, has_fuse};
-use super::front_end::{FrontEnd, GET_FEATURES, SET_VRING_CALL, as_user};
-use super::held::Held;
+use super::hostile_front_ends::{FrontEnd, GET_FEATURES, SET_VRING_CALL, as_user};
 use super::hypervisor::{GUEST, Hypervisor};
 use fuser::{
     Config, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, LockOwner, ReplyAttr,

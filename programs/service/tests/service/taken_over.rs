@@ -1,8 +1,7 @@
 //! The things that an attacker can do who has taken over the service. A process closes the service's sandbox around
 //! itself, and then tries one thing. The same process without the sandbox shows that the thing is possible here.
 
-use super::attempts::{ATTEMPTS, Attempt, By, NEEDS};
-use super::attempts_by_argument as by_argument;
+use super::attempts::{ATTEMPTS, Attempt, BY_ARGUMENT, By, NEEDS, open_before};
 use super::common::{Folder, is_root};
 use rustix::thread::set_no_new_privs;
 use std::env::{current_exe, var};
@@ -14,9 +13,8 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::{Child, Command};
-use wellspring_service::process::privileges::User;
-use wellspring_service::process::sandbox;
-use wellspring_service::{config, enclosure};
+use wellspring_service_core::config;
+use wellspring_service_core::enclosure::{self, User};
 
 const TEST: &str = "taken_over::what_a_taken_over_service_tries_is_refused";
 const ATTEMPT: &str = "WELLSPRING_ATTEMPT";
@@ -129,7 +127,7 @@ fn attempt(name: &str) -> ! {
     let (layer, _) = LAYERS.into_iter().find(|(_, one)| *one == layer).unwrap();
     let path = Path::new(&var(FOLDER).unwrap()).join("wellspring.toml");
     let config = config::load(Some(&path)).unwrap();
-    by_argument::open_before(path.parent().unwrap());
+    open_before(path.parent().unwrap());
     match layer {
         Layer::Nothing => {}
         Layer::Whole => {
@@ -138,11 +136,11 @@ fn attempt(name: &str) -> ! {
         }
         Layer::Files => {
             set_no_new_privs(true).unwrap();
-            sandbox::restrict_files(&enclosure::reach(&config)).unwrap();
+            enclosure::restrict_files(&enclosure::reach(&config)).unwrap();
         }
         Layer::Calls => {
             set_no_new_privs(true).unwrap();
-            sandbox::restrict_calls().unwrap();
+            enclosure::restrict_calls().unwrap();
         }
     }
     let all = attempts().map(|one| (one.name, one.run)).chain(NEEDS);
@@ -161,7 +159,7 @@ fn attempt(name: &str) -> ! {
 
 /// All things to try.
 fn attempts() -> impl Iterator<Item = &'static Attempt> {
-    ATTEMPTS.iter().chain(by_argument::ATTEMPTS)
+    ATTEMPTS.iter().chain(BY_ARGUMENT)
 }
 
 /// The version of Landlock in this kernel; 0 without it.

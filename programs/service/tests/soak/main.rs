@@ -14,26 +14,21 @@
 //! threads or 16 MiB of memory behind. This part needs root.
 //!
 //! ```text
-//! blocks   every block that was ever handed out
-//! clients  one thread for each door
-//! echo     answers what it gets, beside the service
+//! clients  one thread for each door, an echo beside the service, and every block that was ever handed out
 //! floods   hostile users beside root; hostile: what each of them does
 //! host     the service: kills, orders, and the source that fails
 //! ```
 
-mod blocks;
 mod clients;
 #[path = "../service/common.rs"]
 #[allow(dead_code, reason = "the other tests of the service use the rest")]
 mod common;
-mod echo;
 mod floods;
 mod host;
 #[path = "../service/hostile.rs"]
 mod hostile;
 
-use blocks::Blocks;
-use clients::{Counts, Target};
+use clients::{Blocks, Counts, Target, start_echo};
 use host::Host;
 use hostile::EndOnDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,7 +69,7 @@ fn no_byte_comes_twice_and_nothing_leaks_whatever_happens_to_the_service() {
         blocks: &blocks,
         ends: &ends,
     };
-    echo::start(&target.echo);
+    start_echo(&target.echo);
     let began = Instant::now();
     let mut memory_kib = None;
     let counts: Vec<(&str, Counts)> = std::thread::scope(|scope| {

@@ -1,36 +1,24 @@
 //! `bytes [SIZE]`: random bytes, or the bytes of a reproducible stream.
 //!
-//! ```text
-//! args       the arguments
-//! encoding   bytes as text
-//! lines      bytes on demand
-//! workers    threads that make blocks and write them one at a time
-//! progress   the progress bar
-//! summary    the line at the end
-//! ```
+//! `workers` has the threads that make blocks and write them one at a time, and the bytes as text.
 
-mod args;
-mod encoding;
-mod lines;
-mod progress;
-mod summary;
 mod workers;
 
-pub(crate) use args::BytesRequest;
-#[cfg(target_os = "linux")]
-pub(crate) use args::seed;
-
-use crate::failure::{Failure, say};
-use crate::output::Output;
-use crate::size::Size;
-use encoding::Encoding;
-use progress::progress;
-use std::io::{IsTerminal, stderr};
-use std::path::Path;
-use std::time::Instant;
-use summary::{Origin, Summary};
-use wellspring_pseudo::{Path as StreamPath, Stream};
-use workers::{Filler, Workers};
+use crate::arguments::{EngineRequest, Size, count, named};
+use crate::streams::{Failure, Input, Output};
+use clap::Args;
+use clap::builder::ArgPredicate::IsPresent;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::fmt;
+use std::io::{BufRead, BufReader, IsTerminal, stderr};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use wellspring::{Engine, Mode};
+use wellspring_bench::format::{duration, rate};
+use wellspring_command_line::say;
+use wellspring_pseudo::{self as pseudo, Algorithm, Stream};
+use workers::{Encoding, Filler, Workers};
+use zeroize::{Zeroize, Zeroizing};
 
 /// From this size on a run gets a progress bar and a line at the end.
 const WORTHWHILE_BYTES: u64 = 1 << 20;
@@ -56,7 +44,7 @@ pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
         Some(algorithm) => {
             // The command line has both whenever it has an algorithm.
             let seed = request.seed.unwrap_or_default();
-            let path = request.stream.clone().unwrap_or(StreamPath::ROOT);
+            let path = request.stream.clone().unwrap_or(pseudo::Path::ROOT);
             let offset_bytes = request.offset.map_or(0, |Size(bytes)| bytes);
             let mut stream = Stream::new(algorithm, seed, &path).at(offset_bytes.into());
             let filler: Filler<'_> = Box::new(move |block| stream.fill(block));
@@ -103,14 +91,14 @@ fn answer_lines(
     output: Output,
 ) -> Result<(), Failure> {
     let size_bytes = request.size_bytes().unwrap_or_default();
-    if size_bytes > lines::MAX_BYTES {
-        let most = Size(lines::MAX_BYTES);
+    if size_bytes > MAX_ANSWER_BYTES {
+        let most = Size(MAX_ANSWER_BYTES);
         return Err(Failure::Input(format!(
             "--each-line: at most {most} for a line"
         )));
     }
     match fillers.into_iter().next() {
-        Some(fill) => lines::answer(fill, size_bytes as usize, encoding, output),
+        Some(fill) => answer(fill, size_bytes as usize, encoding, output),
         None => Ok(()),
     }
 }
@@ -147,4 +135,279 @@ fn open(request: &BytesRequest, encoding: Encoding) -> Result<Output, Failure> {
         return Err(needs_size(&path.display().to_string()));
     }
     Output::create(path, request.force)
+}
+
+// The arguments of `bytes`.
+
+/// The most worker threads: each has a block in memory.
+const MAX_THREADS: u64 = 1024;
+
+/// Write random bytes
+///
+/// The bytes are fit for keys, except with --pseudo. A line on stderr gives the number of bytes and the speed: for 1 MiB
+/// or more, and always on a terminal. When the reader of a pipe closes it, the command ends without a message and with
+/// success.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wellspring bytes 1GiB > /dev/null           how fast is it?
+  wellspring bytes 32 --hex                   a key
+  wellspring bytes 10M --output noise         a file that only its owner can read
+  wellspring bytes | head -c 1000             without an end
+  wellspring bytes 16 --hex --each-line       a number whenever Enter is pressed
+  wellspring bytes 1M --pseudo xoshiro256++ --seed 7 --stream 3/0/17 > data
+  wellspring bytes --pseudo chacha8 --seed 7 --offset 3G --length 1G > part-4    the fourth of many parts")]
+pub(crate) struct BytesRequest {
+    /// How many bytes: 64, 10k, 1GiB; without SIZE there is no end
+    ///
+    /// To write to a file needs SIZE. Like in head and dd, k, M, G, T, P and E are powers of 1024, and so are KiB, MiB, ..; kB,
+    /// MB, .. are powers of 1000. With --hex and --base64 this is the number of bytes before they become text.
+    #[arg(allow_negative_numbers = true)]
+    size: Option<Size>,
+
+    #[command(flatten)]
+    engine: EngineRequest,
+
+    /// How many threads make bytes, each with its own tap, 1 to 1024
+    ///
+    /// Each writes whole blocks, one thread at a time, and no two blocks share bytes. One thread makes a pseudo-random
+    /// stream, whatever N is.
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(1..=MAX_THREADS))]
+    threads: u64,
+
+    /// Write SIZE bytes, at most 1 MiB, for each line of the standard input, until it ends
+    ///
+    /// For a program that keeps this command running beside it: each line is a request, and the answer comes at
+    /// once.
+    #[arg(long, requires = "size", conflicts_with = "threads")]
+    each_line: bool,
+
+    /// Write hexadecimal digits in one line, with a line break at the end
+    #[arg(long, conflicts_with = "base64")]
+    hex: bool,
+
+    /// Write Base64 (RFC 4648, padded) in one line, with a line break at the end
+    #[arg(long)]
+    base64: bool,
+
+    /// Write to FILE; - is the standard output
+    ///
+    /// A new file is for its owner alone (mode 0600). A file that exists is an error without --force.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace the content of FILE if it exists; it keeps its mode
+    #[arg(long, requires = "output")]
+    force: bool,
+
+    /// No progress bar, no line at the end
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Reproducible bytes, NOT fit for keys: the stream that ALGORITHM, a seed and a path name
+    ///
+    /// The same name gives the same bytes on any machine and with any number of threads.
+    #[arg(long, value_name = "ALGORITHM", value_parser = named(&Algorithm::ALL, Algorithm::name),
+          requires = "seed",
+          conflicts_with_all = ["mode", "prf", "backend", "topology", "harvester", "seed_file"])]
+    pseudo: Option<Algorithm>,
+
+    /// The seed of the stream, below 2^128: decimal, or hexadecimal after 0x
+    #[arg(long, value_name = "N", value_parser = seed, requires = "pseudo",
+          allow_negative_numbers = true)]
+    seed: Option<u128>,
+
+    /// The path of the stream: numbers below 2^32 like 3/0/17 [default: /, the root]
+    #[arg(
+        long,
+        value_name = "PATH",
+        requires = "pseudo",
+        allow_negative_numbers = true,
+        default_value_if("pseudo", IsPresent, "/")
+    )]
+    stream: Option<pseudo::Path>,
+
+    /// Begin at byte OFFSET of the stream, counted from 0 [default: 0]
+    ///
+    /// Several machines can each make one part of SIZE bytes. The parts, joined in order, equal one long run. To go to
+    /// OFFSET takes at most about 0.1 ms, for every OFFSET and every algorithm.
+    #[arg(
+        long,
+        value_name = "OFFSET",
+        requires = "pseudo",
+        allow_negative_numbers = true
+    )]
+    offset: Option<Size>,
+
+    /// Another way to give SIZE, for scripts in which it stands beside OFFSET
+    #[arg(
+        long,
+        value_name = "SIZE",
+        conflicts_with = "size",
+        allow_negative_numbers = true
+    )]
+    length: Option<Size>,
+}
+
+impl BytesRequest {
+    /// How many bytes; `None` stands for no end.
+    fn size_bytes(&self) -> Option<u64> {
+        let size = self.size.or(self.length);
+        size.map(|Size(bytes)| bytes)
+    }
+}
+
+pub(crate) fn seed(text: &str) -> Result<u128, String> {
+    let (digits, radix) = match text.strip_prefix("0x") {
+        Some(digits) => (digits, 16),
+        None => (text, 10),
+    };
+    // `from_str_radix` would accept a plus sign.
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
+        return Err("expected a number like 7 or 0xc0ffee".into());
+    }
+    u128::from_str_radix(digits, radix).map_err(|_| "expected a number below 2^128".into())
+}
+
+// Bytes on demand: an answer for each line of the standard input.
+//
+// All answers come from one thread's tap. So a program in another language can use the engine over two pipes.
+
+/// The most bytes for a line: an answer is made in one piece.
+const MAX_ANSWER_BYTES: u64 = 1 << 20;
+
+/// Answers every line with `size_bytes` bytes, until the input ends.
+fn answer(
+    mut fill: impl FnMut(&mut [u8]),
+    size_bytes: usize,
+    encoding: Encoding,
+    mut output: Output,
+) -> Result<(), Failure> {
+    let (mut bytes, mut text) = (Zeroizing::new(vec![0; size_bytes]), Zeroizing::new(vec![]));
+    let mut input = BufReader::new(Input::standard()?);
+    loop {
+        let line = input.skip_until(b'\n');
+        if line.map_err(|error| Input::refuse("standard input", error))? == 0 {
+            return Ok(());
+        }
+        fill(&mut bytes);
+        let answer = encoding.encode(&bytes, &mut text);
+        let written = output
+            .write(answer)
+            .and_then(|()| output.write(encoding.end()));
+        written.map_err(|error| output.failure(&error, ""))?;
+        // The next line may come after hours.
+        bytes.as_mut_slice().zeroize();
+        text.zeroize();
+    }
+}
+
+// The line at the end.
+
+/// The result of a run.
+struct Summary {
+    size_bytes: u64,
+    elapsed: Duration,
+    origin: Origin,
+}
+
+/// The origin of the bytes.
+enum Origin {
+    /// An engine, and the number of threads.
+    Engine(Engine, usize),
+    /// A reproducible stream, from an offset on.
+    Stream {
+        algorithm: Algorithm,
+        seed: u128,
+        path: pseudo::Path,
+        offset_bytes: u64,
+    },
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = Size(self.size_bytes);
+        let elapsed = duration(self.elapsed.as_nanos() as f64);
+        let rate = rate(self.size_bytes as f64 / self.elapsed.as_secs_f64().max(1e-9));
+        write!(f, "{size} in {elapsed}, {rate}, ")?;
+        match &self.origin {
+            Origin::Engine(engine, threads) => {
+                let stats = engine.stats();
+                let taps = match stats.mode {
+                    Mode::PerThread => count(*threads as u64, "tap"),
+                    mode => format!("{mode}, {}", count(*threads as u64, "thread")),
+                };
+                let nodes = count(stats.nodes.len() as u64, "node");
+                write!(f, "{}, {taps}, {nodes}", stats.backend)
+            }
+            Origin::Stream {
+                algorithm,
+                seed,
+                path,
+                offset_bytes,
+            } => {
+                write!(f, "{algorithm}, seed {seed}, stream {path}")?;
+                if *offset_bytes == 0 {
+                    return Ok(());
+                }
+                write!(f, ", from byte {offset_bytes}")
+            }
+        }
+    }
+}
+
+// The progress bar.
+
+/// A bar on stderr; a line for runs without an end; or nothing.
+fn progress(size_bytes: Option<u64>, is_shown: bool) -> ProgressBar {
+    let (bar, template) = match size_bytes {
+        _ if !is_shown => return ProgressBar::hidden(),
+        Some(bytes) => (
+            ProgressBar::new(bytes),
+            "[{bar:30}] {binary_bytes} of {binary_total_bytes}, {decimal_bytes_per_sec}, ETA {eta}",
+        ),
+        None => (
+            ProgressBar::new_spinner(),
+            "{binary_bytes}, {decimal_bytes_per_sec}, {elapsed}",
+        ),
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is fixed");
+    bar.with_style(style.progress_chars("=> "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_decimal_or_hexadecimal_and_nothing_else() {
+        assert_eq!(seed("0"), Ok(0));
+        assert_eq!(seed("007"), Ok(7));
+        assert_eq!(seed("0xC0ffee"), Ok(0xc0ffee));
+        assert_eq!(seed(&u128::MAX.to_string()), Ok(u128::MAX));
+        for wrong in ["", "0x", "-1", "+1", "0x+1", "1e3", "c0ffee", " 1", "0X1"] {
+            assert!(seed(wrong).unwrap_err().contains("like"), "{wrong}");
+        }
+        let above = "340282366920938463463374607431768211456";
+        assert!(seed(above).unwrap_err().contains("below"));
+    }
+
+    #[test]
+    fn a_stream_is_named_so_that_it_can_be_made_again() {
+        let summary = |offset_bytes| Summary {
+            size_bytes: 1 << 20,
+            elapsed: Duration::from_millis(100),
+            origin: Origin::Stream {
+                algorithm: Algorithm::Xoshiro256PlusPlus,
+                seed: 7,
+                path: pseudo::Path::new(&[3, 0]).unwrap(),
+                offset_bytes,
+            },
+        };
+        let expected = "1 MiB in 100 ms, 10.5 MB/s, xoshiro256++, seed 7, stream 3/0";
+        assert_eq!(summary(0).to_string(), expected);
+        let expected = format!("{expected}, from byte 8192");
+        assert_eq!(summary(8192).to_string(), expected);
+    }
 }

@@ -1,33 +1,20 @@
 //! `check`: self-tests of this command on this machine, by name.
 //!
 //! ```text
-//! outcome         a test, its name and its outcome
-//! blocks          no 16 bytes twice
-//! known_answers   FreeBSD's answers and carries of the counter, for every backend
-//! streams         known answers of the reproducible streams
-//! reads           modes, two threads
-//! nodes           which node serves which CPU, and which node gets the next seed
-//! fork            children never repeat their parents
-//! nested          a signal handler never gets the bytes of the read that it interrupts
-//! erasure         bytes that a read returned are nowhere else in memory
+//! answers    known answers of the engine and of the reproducible streams; modes, two threads
+//! processes  children never repeat their parents; a signal handler never gets the bytes of the read that it interrupts
+//! outcome    a test, its name and its outcome; no 16 bytes twice
+//! machine    which node serves which CPU; bytes that a read returned are nowhere else in memory
 //! ```
 
-mod blocks;
+mod answers;
 #[cfg(target_os = "linux")]
-mod erasure;
-#[cfg(unix)]
-mod fork;
-mod known_answers;
-#[cfg(unix)]
-mod nested;
-#[cfg(target_os = "linux")]
-mod nodes;
+mod machine;
 mod outcome;
-mod reads;
-mod streams;
+#[cfg(unix)]
+mod processes;
 
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::streams::{Failure, Output};
 use clap::Args;
 use outcome::{Check, Stop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -109,25 +96,25 @@ fn run_all(checks: &[Check], output: &mut Output) -> Result<(), Failure> {
 
 /// All tests, the basic ones first.
 fn all() -> Vec<Check> {
-    let mut checks = known_answers::checks();
-    checks.push(Check::new("pseudo-streams", streams::give_known_answers));
-    checks.push(Check::new("modes", reads::modes_differ));
+    let mut checks = answers::checks();
+    checks.push(Check::new("pseudo-streams", answers::give_known_answers));
+    checks.push(Check::new("modes", answers::modes_differ));
     #[cfg(target_os = "linux")]
     checks.extend([
-        Check::new("nodes/early", nodes::early_readers_go_to_node_0),
-        Check::new("nodes/served", nodes::every_node_serves_its_cpus),
-        Check::new("nodes/ordered", nodes::an_order_reseeds_every_node),
+        Check::new("nodes/early", machine::early_readers_go_to_node_0),
+        Check::new("nodes/served", machine::every_node_serves_its_cpus),
+        Check::new("nodes/ordered", machine::an_order_reseeds_every_node),
     ]);
-    checks.push(Check::new("two-threads", reads::threads_share_nothing));
+    checks.push(Check::new("two-threads", answers::threads_share_nothing));
     #[cfg(unix)]
     checks.extend([
-        Check::new("fork", fork::child_differs),
-        Check::new("fork-of-fork", fork::grandchild_differs),
-        Check::new("fork-under-load", fork::child_is_not_held_up),
-        Check::new("wiped-by-kernel", fork::kernel_wipes),
-        Check::new("nested", nested::handlers_share_nothing),
+        Check::new("fork", processes::child_differs),
+        Check::new("fork-of-fork", processes::grandchild_differs),
+        Check::new("fork-under-load", processes::child_is_not_held_up),
+        Check::new("wiped-by-kernel", processes::kernel_wipes),
+        Check::new("nested", processes::handlers_share_nothing),
     ]);
     #[cfg(target_os = "linux")]
-    checks.push(Check::new("erasure", erasure::output_is_not_kept));
+    checks.push(Check::new("erasure", machine::output_is_not_kept));
     checks
 }

@@ -5,7 +5,7 @@
 //! another process's later, and none below a folder like /tmp. A file that a program may open after the end of this command
 //! has a name made of its content, is written once, and stays.
 
-use crate::failure::Failure;
+use crate::streams::Failure;
 use rustix::fs::{AtFlags, StatVfsMountFlags, statvfs, unlinkat};
 use rustix::io::pwrite;
 use sha2::{Digest, Sha256};

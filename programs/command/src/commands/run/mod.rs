@@ -1,43 +1,34 @@
-//! `run -- PROGRAM`: starts a program that draws on wellspring without being rebuilt.
+//! `run -- PROGRAM`: installed programs draw on wellspring without being rebuilt.
 //!
 //! ```text
-//! files        files and pages that the environment names, in a folder that no other user can change
-//! libraries    finds the preload library and the OpenSSL provider
-//! openssl      the configuration of OpenSSL: what was there, and ours
-//! libcrypto    OpenSSL's own reader of configurations                                [unsafe: dlopen]
-//! private_dev  the service's files in place of devices
-//! program      the kind of the program: static, set-user-ID or other
-//! signals      waits for the program, and passes signals on to it                [unsafe: signals]
-//! repeat       the seed of a program that is to draw the same bytes in every run
-//! report       the calls, bytes and threads of each door
-//! audit        which generators it draws on, and what is wrong with that        [unsafe: ptrace]
+//! files    files and pages that the environment names, in a folder that no other user can change
+//! openssl  the configuration of OpenSSL: what was there, and ours                     [unsafe: dlopen]
+//! program  the kind of the program; waits for it, and passes signals on to it       [unsafe: signals]
 //! ```
 
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
-mod audit;
 mod files;
-mod libcrypto;
-mod libraries;
 mod openssl;
-mod private_dev;
 mod program;
-mod repeat;
-mod report;
-mod signals;
 
-use crate::failure::{Failure, say};
+use crate::streams::Failure;
 use clap::Args;
-use libraries::PROVIDER;
+use files::{Page, lasting_library};
 use openssl::Setting;
-use program::Kind;
-use report::Report;
+use program::{Kind, kind};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
+use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
-use wellspring::clone_detection::DEFAULT_PATH;
-use wellspring_interpose::door_counters::RAND_BYTES_VARIABLE;
+use wellspring_command_line::say;
+use wellspring_interpose::door_counters::{self, Door, DoorCounters, RAND_BYTES_VARIABLE};
+use wellspring_interpose::repeat::{self, HeldSeed, is_for_root};
 
 /// Start a program that draws on wellspring, without rebuilding it
 ///
@@ -50,10 +41,8 @@ Examples:
   wellspring run --openssl -- nginx
   wellspring run --preload --rand-bytes -- python3 -c 'import ssl; ssl.RAND_bytes(32)'
   wellspring run --private-dev -- java -jar program.jar
-  wellspring run --audit -- ./server
 
 Signals that are sent to this command reach the program, apart from those that stop or kill a process.
-With --audit none does; SIGTERM and SIGHUP end both, without a report.
 
 Exit status of the program; 127 if it is not found, 126 if it cannot be started, 128 and the signal that ended it.")]
 pub(crate) struct RunRequest {
@@ -112,23 +101,6 @@ pub(crate) struct RunRequest {
     #[arg(long)]
     report: bool,
 
-    /// Say which generators the program draws on, and which of its draws others can repeat
-    ///
-    /// Nothing is set up: the program runs as it is, slower, and under ptrace(2). For the kernel's generator, rand, random,
-    /// drand48, arc4random and RAND_bytes, the generators of Python, Perl and PHP, and the Mersenne Twister of C++. It names
-    /// processes that draw from copies of one state after a fork, seeds that are the time, generators that nothing seeded,
-    /// and draws after the generation page changed. It sees functions that have a symbol, and those of Python and PHP without.
-    #[arg(long, conflicts_with_all = ["preload", "rand_bytes", "openssl", "private_dev", "report", "repeat"])]
-    audit: bool,
-
-    /// The generation page, whose change tells --audit that the machine was cloned
-    #[arg(long, value_name = "FILE", default_value = DEFAULT_PATH, requires = "audit")]
-    page: PathBuf,
-
-    /// Also write what --audit finds to a file, as JSON
-    #[arg(long, value_name = "FILE", requires = "audit")]
-    audit_json: Option<PathBuf>,
-
     /// The program and its arguments
     #[arg(
         required = true,
@@ -151,30 +123,19 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     }
     let mut command = Command::new(name);
     command.args(words);
-    if request.audit {
-        let status = audit(&mut command, request)?;
-        if status.is_ok() && program::kind(name) == Kind::Privileged {
-            let name = name.to_string_lossy();
-            say(&format!(
-                "wellspring: {name} has more rights than its caller when nothing traces it, and had the caller's here: root's \
-                 --audit sees it with its own"
-            ));
-        }
-        return Ok(exit_code(name, status, true));
-    }
-    let seed = request.repeat.map(|seed| repeat::page(seed, name));
+    let seed = request.repeat.map(|seed| seed_page(seed, name));
     let seed = seed.transpose()?;
     if let Some(seed) = &seed {
         command.env(repeat::VARIABLE, seed.path());
     }
     if request.preload || request.rand_bytes || both {
-        libraries::preload(&mut command)?;
+        preload(&mut command)?;
     }
     if request.rand_bytes {
         command.env(RAND_BYTES_VARIABLE, "1");
     }
     if request.openssl || both {
-        match openssl::configuration(&libraries::find(&PROVIDER)?)? {
+        match openssl::configuration(&find_library(&PROVIDER)?)? {
             Setting::File(path) => {
                 command.env("OPENSSL_CONF", path);
             }
@@ -190,13 +151,13 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         }
     }
     if request.private_dev {
-        private_dev::replace_devices(&request.files)?;
+        replace_devices(&request.files)?;
     }
     let report = request.report.then(Report::start).transpose()?;
     if let Some(report) = &report {
-        command.env(report.variable(), report.path());
+        command.env(door_counters::VARIABLE, report.path());
     }
-    let status = signals::run(&mut command);
+    let status = program::run(&mut command);
     drop(seed);
     if let (Some(report), Ok(_)) = (&report, &status) {
         let sets_up = [
@@ -205,24 +166,11 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         ];
         report.print(name, sets_up);
     }
-    Ok(exit_code(name, status, false))
-}
-
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
-fn audit(command: &mut Command, request: &RunRequest) -> Result<io::Result<ExitStatus>, Failure> {
-    audit::run(command, &request.page, request.audit_json.as_deref())
-}
-
-#[cfg(not(all(target_arch = "x86_64", target_env = "gnu")))]
-fn audit(_: &mut Command, request: &RunRequest) -> Result<io::Result<ExitStatus>, Failure> {
-    let _ = (&request.page, &request.audit_json);
-    Err(Failure::input(
-        "this build of the command has no --audit: it needs x86-64 and glibc",
-    ))
+    Ok(exit_code(name, status))
 }
 
 /// The status of the program, or why it did not start.
-fn exit_code(name: &OsStr, status: io::Result<ExitStatus>, is_audit: bool) -> ExitCode {
+fn exit_code(name: &OsStr, status: io::Result<ExitStatus>) -> ExitCode {
     match status {
         // An exit status has 8 bits, and signals have numbers up to 64: both fit into 8 bits.
         Ok(status) => {
@@ -231,10 +179,242 @@ fn exit_code(name: &OsStr, status: io::Result<ExitStatus>, is_audit: bool) -> Ex
             ExitCode::from(number as u8)
         }
         Err(error) => {
-            let reason = program::why_not_started(name, &error, is_audit);
+            let reason = program::why_not_started(name, &error);
             say(&format!("wellspring: {reason}"));
             let is_missing = error.kind() == ErrorKind::NotFound;
             ExitCode::from(if is_missing { 127 } else { 126 })
+        }
+    }
+}
+
+// Finds the preload library and the OpenSSL provider, and puts the first into LD_PRELOAD.
+
+/// A library that `run` sets up.
+struct Library {
+    /// Its path below the prefix of the installation.
+    installed: &'static str,
+    /// Its name beside the command, in the folder where cargo builds both.
+    built: &'static str,
+    package: &'static str,
+}
+
+/// The library for LD_PRELOAD.
+const PRELOAD: Library = Library {
+    installed: "lib/wellspring/libwellspring-preload.so",
+    built: "libwellspring_preload.so",
+    package: "wellspring-preload",
+};
+
+/// The OpenSSL provider.
+const PROVIDER: Library = Library {
+    installed: "lib/wellspring/ossl-modules/wellspring.so",
+    built: "libwellspring_openssl.so",
+    package: "wellspring-openssl",
+};
+
+/// Finds a library: below the prefix where the command is installed, or beside the command. Where another user can come to own
+/// its path, or a list cannot have it, it is a copy.
+fn find_library(library: &Library) -> Result<PathBuf, Failure> {
+    let command = env::current_exe().map_err(Failure::work)?;
+    let folder = command.parent().unwrap_or(Path::new("/"));
+    let prefix = folder.parent().unwrap_or(Path::new("/"));
+    let places = [prefix.join(library.installed), folder.join(library.built)];
+    let found = places.iter().find(|place| place.is_file());
+    let found = found.ok_or_else(|| {
+        Failure::work(format!(
+            "there is no {}. In a clone, run `make` and `make install PREFIX={}`, or run: cargo build --release \
+             --package {}, and target/release/wellspring",
+            places[0].display(),
+            prefix.display(),
+            library.package
+        ))
+    })?;
+    lasting_library(found)
+}
+
+/// Puts the preload library before the C library of the program. AddressSanitizer's own wants to be the first, and ends a program
+/// in which it is not: but this one replaces nothing that AddressSanitizer must replace.
+fn preload(command: &mut Command) -> Result<(), Failure> {
+    command.env("LD_PRELOAD", with_present(&find_library(&PRELOAD)?));
+    let mut options = OsString::from("verify_asan_link_order=0");
+    if let Some(present) = env::var_os("ASAN_OPTIONS").filter(|present| !present.is_empty()) {
+        options.push(":");
+        options.push(present);
+    }
+    command.env("ASAN_OPTIONS", options);
+    Ok(())
+}
+
+/// Returns the value of LD_PRELOAD with the library before those that it has now.
+fn with_present(library: &Path) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    if let Some(present) = env::var_os("LD_PRELOAD").filter(|present| !present.is_empty()) {
+        let mut entries = present.as_bytes().split(|byte| b": ".contains(byte));
+        if entries.any(|entry| entry == library.as_os_str().as_bytes()) {
+            return present;
+        }
+        list.push(":");
+        list.push(present);
+    }
+    list
+}
+
+// `--private-dev`: the service's files in place of /dev/random and /dev/urandom, for one program.
+
+/// The devices that are replaced.
+const DEVICES: [&str; 2] = ["random", "urandom"];
+
+/// Moves this process, and so the program that it starts, to a mount namespace in which the files replace the devices.
+fn replace_devices(files: &Path) -> Result<(), Failure> {
+    for name in DEVICES {
+        let file = files.join(name);
+        let found = accessat(CWD, &file, Access::READ_OK, AtFlags::empty());
+        found.map_err(|error| {
+            let file = file.display();
+            Failure::input(format!("{file}: {error} (does the service run?)"))
+        })?;
+    }
+    mount_over_devices(files).map_err(|error| match error {
+        Errno::PERM => Failure::work("--private-dev needs root (CAP_SYS_ADMIN)"),
+        error => Failure::work(format!("--private-dev: {error}")),
+    })
+}
+
+fn mount_over_devices(files: &Path) -> Result<(), Errno> {
+    // SAFETY: no other thread runs in this command, and it uses no file that it found before, apart from the libraries
+    // of the doors, which are outside of /dev.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
+    mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )?;
+    DEVICES
+        .into_iter()
+        .try_for_each(|name| mount_bind(files.join(name), Path::new("/dev").join(name)))
+}
+
+// `--repeat SEED`: the seed, on a page that the program and its children open.
+
+/// The page with the seed. When this command has ended, also by SIGKILL, no process draws from it any more.
+struct Seed {
+    _held: HeldSeed,
+    page: Page,
+}
+
+impl Seed {
+    fn path(&self) -> PathBuf {
+        self.page.path()
+    }
+}
+
+/// Makes the page, and warns. Fails for root, and for a program that would not load the libraries.
+fn seed_page(seed: u128, program: &OsStr) -> Result<Seed, Failure> {
+    if is_for_root() {
+        let reason = "--repeat is not for root, whose keys protect others: run it as another user";
+        return Err(Failure::input(reason));
+    }
+    let reason = match kind(program) {
+        Kind::Privileged => Some("has more rights than its caller"),
+        Kind::Static => {
+            Some("is static: it loads no library, so nothing that it draws would repeat")
+        }
+        Kind::Other => None,
+    };
+    if let Some(reason) = reason {
+        let name = program.to_string_lossy();
+        return Err(Failure::Input(format!("--repeat: {name} {reason}")));
+    }
+    let page = Page::new()?;
+    let _held = HeldSeed::new(&page, seed).map_err(|error| {
+        Failure::work(format!(
+            "--repeat: {error}: this kernel would not tell the program that this command was killed"
+        ))
+    })?;
+    say(
+        "wellspring: --repeat: ALL KEYS AND RANDOM BYTES OF THIS PROGRAM FOLLOW FROM THE SEED. FOR TESTS ALONE",
+    );
+    Ok(Seed { _held, page })
+}
+
+// `--report`: the calls, bytes and threads of each door, counted in the program and printed at its end.
+
+/// The counters, on a page that the program and its children open.
+struct Report {
+    page: Page,
+    counters: DoorCounters,
+}
+
+impl Report {
+    fn start() -> Result<Self, Failure> {
+        let page = Page::new()?;
+        let counters = DoorCounters::map(&page);
+        let counters = counters.map_err(|error| Failure::work(format!("no report: {error}")))?;
+        Ok(Self { page, counters })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.page.path()
+    }
+
+    /// Prints a line for each door that was used, each fault, and the reason if the program cannot use any door. `sets_up` is
+    /// true for the preload library, and for the provider, if the command set it up.
+    fn print(&self, program: &OsStr, sets_up: [bool; 2]) {
+        let counts = [self.counters.programs(), self.counters.providers()];
+        let names = ["the preload library", "the OpenSSL provider"];
+        for index in 0..2 {
+            let programs = match counts[index] {
+                1 => "1 program".to_string(),
+                count => format!("{count} programs"),
+            };
+            if sets_up[index] || counts[index] > 0 {
+                say(&format!("wellspring: {programs} loaded {}", names[index]));
+            }
+        }
+        let mut is_used = false;
+        for door in Door::ALL {
+            let counts = self.counters.counts(door);
+            if counts.calls > 0 {
+                is_used = true;
+                say(&format!(
+                    "wellspring: {:<24} {:>10} calls {:>14} bytes {:>5} threads",
+                    door.name(),
+                    counts.calls,
+                    counts.bytes,
+                    counts.threads
+                ));
+            }
+            if counts.failures > 0 {
+                let instead = match door {
+                    Door::Getrandom | Door::Getentropy | Door::Arc4random => "the kernel answered",
+                    Door::RandBytes => "OpenSSL answered",
+                    _ => "the program got an error",
+                };
+                say(&format!(
+                    "wellspring: {:<24} {:>10} calls that wellspring could not serve: {instead}. `wellspring check` in the \
+                     program's place says why",
+                    door.name(),
+                    counts.failures
+                ));
+            }
+        }
+        if !is_used {
+            say("wellspring: the program drew no random bytes from wellspring");
+        }
+        if let Some(reason) = match kind(program) {
+            Kind::Static => Some(
+                "is static, so it loads no library and makes its system calls itself: run it with --private-dev if it reads \
+                 /dev/urandom, or link it with the C library of wellspring",
+            ),
+            Kind::Privileged => Some(
+                "has more rights than its caller (set-user-ID, set-group-ID or capabilities), so it ignores what this command \
+                 sets up: run it as the user that it becomes, or with --private-dev if it reads /dev/urandom",
+            ),
+            Kind::Other => None,
+        } {
+            say(&format!(
+                "wellspring: {} {reason}",
+                program.to_string_lossy()
+            ));
         }
     }
 }

@@ -1,17 +1,15 @@
 //! `sources watch`.
 
-use crate::failure::Failure;
-use crate::json;
-use crate::output::Output;
-use crate::signal_file::signal_file;
-use crate::table::table;
-use crate::values::bits_per_byte;
+use crate::arguments::bits_per_byte;
+use crate::commands::stats::harvest;
+use crate::streams::{Failure, Output, signal_file};
 use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::File;
 use std::time::Duration;
 use wellspring::{Engine, Harvester, Stats};
+use wellspring_command_line::table;
 
 /// Moves the cursor to the top left, and clears from there.
 const RENEW: &str = "\x1b[H\x1b[J";
@@ -50,7 +48,7 @@ pub(super) fn run(request: &WatchRequest) -> Result<(), Failure> {
         let _: [u8; 32] = engine.bytes();
         let stats = engine.stats();
         output.print(&match (request.json, is_live) {
-            (true, _) => format!("{}\n", json::harvest(&stats)),
+            (true, _) => format!("{}\n", harvest(&stats)),
             (false, true) => format!("{RENEW}{}", tables(&stats)),
             (false, false) => format!("{}\n", tables(&stats)),
         })?;

@@ -1,0 +1,26 @@
+//! The ground of the host service, which its guests (`wellspring-guests`) and its device files (`wellspring-device-files`)
+//! share.
+//!
+//! ```text
+//! config       a TOML file; every key has a default
+//! doors        the doors, their counters, and which of them are open
+//! users        the users that draw, their limits, and the order of their turns
+//! connections  the open connections, and which of them gives way; descriptors that are kept back
+//! state        all of these, the engine, the generation page and the last events: what all threads share
+//! process      orders by signals, panics, bounds, memory that is wiped            [unsafe: signals]
+//! listener     a socket that accepts connections                                  [unsafe: setsockopt]
+//! clients      the connections of one thread: let in, served in turns, paused
+//! enclosure    gives up privileges, and closes the sandbox
+//! ```
+//!
+//! Each reads only what stands above it.
+
+pub mod clients;
+pub mod config;
+pub mod connections;
+pub mod doors;
+pub mod enclosure;
+pub mod listener;
+pub mod process;
+pub mod state;
+pub mod users;
