@@ -13,13 +13,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "answers.h"
-#include "backend.h"
-#include "generator.h"
-#include "keystream.h"
-#include "memory.h"
-#include "pool.h"
-#include "pseudo.h"
+#include "internal.h"
 
 /* SHA-256 of the first STREAM_BYTES under the key 00 01 .. 1f, from a counter on. */
 struct stream_answer {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The ciphers, the backends that compute them, and the counter of 128 bits: names and
- * types. backend.h says which are in use.
+ * types, which machine.h needs too.
  */
 #ifndef WELLSPRING_CIPHER_H
 #define WELLSPRING_CIPHER_H
@@ -24,6 +24,11 @@ enum ws_backend {
 	WS_SIMD256,	/* VAES with registers of 256 bits */
 	WS_BACKENDS,
 };
+
+/* The state of an xorshift128+. */
+struct ws_pseudo {
+	u64 words[2];
+} __aligned(16);
 
 /* Little endian; steps carry over all 128 bits in every backend. */
 struct ws_counter {

@@ -13,8 +13,6 @@
 #include <linux/hrtimer.h>
 #include <linux/syscore_ops.h>
 
-#include "arch-chacha20.h"
-
 #ifndef WS_FEATURES
 #error "features.sh failed, see its message above"
 #endif
@@ -33,12 +31,6 @@ typedef u64 __aligned(1) ws_unaligned_u64;
 struct ws_chacha_state {
 	u32 x[CHACHA_STATE_WORDS];
 };
-
-static inline void ws_chacha20(struct ws_chacha_state *state, u8 *data,
-			       unsigned int len)
-{
-	ws_arch_chacha20_crypt((void *)state, data, data, len);
-}
 
 static inline void ws_chacha20_block(struct ws_chacha_state *state, u8 *block)
 {

@@ -7,7 +7,7 @@
  * besides, for one order each.
  *
  * Samples that the harvester draws go straight to the pools. Queues are for hooks, which
- * cannot take the pools' lock. mix.c keeps what users write apart.
+ * cannot take the pools' lock. What users write is kept apart (ws_mix()).
  */
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
@@ -18,18 +18,7 @@
 #include <linux/string.h>
 #include <linux/timex.h>
 
-#include "clock.h"
-#include "harvester.h"
-#include "distribution.h"
-#include "memory.h"
-#include "mix.h"
-#include "nodes.h"
-#include "phase.h"
-#include "pool.h"
-#include "queue.h"
-#include "tap.h"
-#include "testing.h"
-#include "topology.h"
+#include "internal.h"
 #include "trace.h"
 
 /* One draw on the kernel's pool in an ordinary round: 2 events. */

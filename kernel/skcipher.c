@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * wellspring_crypto: AES in counter mode and in XTS for the crypto API, on the sections of
- * simd.c. A module of its own: nothing here is random.
+ * cipher.c. A module of its own: nothing here is random.
  *
  * Before Linux 6.16 the kernel's own SIMD ciphers cannot be called where the FPU is in use, as
  * in a softirq that interrupts a section. So they are asynchronous: crypto/simd.c hands such a
@@ -22,9 +22,7 @@
 #include <linux/kmsan-checks.h>
 #include <linux/module.h>
 
-#include "arch-aes-blocks.h"
-#include "compat.h"
-#include "simd.h"
+#include "internal.h"
 
 #define BLOCK_BYTES AES_BLOCK_SIZE
 

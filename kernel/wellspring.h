@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * For other modules: secret bytes and numbers, and bytes without secrecy. read.c, numbers.c
- * and pseudo.c describe the functions.
+ * For other modules: secret bytes and numbers, and bytes without secrecy. tap.c describes the
+ * functions.
  */
 #ifndef WELLSPRING_H
 #define WELLSPRING_H

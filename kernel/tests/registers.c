@@ -6,7 +6,7 @@
  */
 #include <linux/slab.h>
 
-#include "arch-registers.h"
+#include "machine-test.h"
 #include "test.h"
 
 #define MOST_BYTES 9000

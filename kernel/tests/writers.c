@@ -5,8 +5,6 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
-#include "../ioctl.h"
-#include "../mix.h"
 #include "test.h"
 #include "workers.h"
 
