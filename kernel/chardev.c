@@ -360,7 +360,9 @@ void ws_device_exit(void)
 /*
  * The rng "wellspring" of the crypto API. It is not a "stdrng": only callers that ask
  * for it by name get it. In user space: AF_ALG with { type = "rng", name =
- * "wellspring" }.
+ * "wellspring" }, where crypto.af_alg_restrict is 0; Linux 7.3 starts with 1, and then says
+ * ENOENT to root too. There is no alias: with one, any user would have the kernel load this
+ * module by AF_ALG.
  */
 
 #if IS_REACHABLE(CONFIG_CRYPTO_RNG2)
@@ -380,8 +382,6 @@ static int rng_seed(struct crypto_rng *rng, const u8 *seed, unsigned int slen)
 		ws_mix(seed, slen);
 	return 0;
 }
-
-MODULE_ALIAS_CRYPTO("wellspring");
 
 static struct rng_alg algorithm = {
 	.generate = rng_generate,
@@ -409,13 +409,16 @@ void ws_rng_init(void)
 
 void ws_rng_exit(void)
 {
+	unsigned int tries = 5000;
+
 	if (!is_registered)
 		return;
 	/*
-	 * A module with users is not unloaded, so no user holds it here. But the crypto API
-	 * tests it for a moment after the registration.
+	 * A module with users is not unloaded, so no user holds it here. But some kernels test it
+	 * for a moment after the registration, and do not count that as a user. If it is held
+	 * after seconds still, the kernel warns.
 	 */
-	while (refcount_read(&algorithm.base.cra_refcnt) > 1)
+	while (refcount_read(&algorithm.base.cra_refcnt) > 1 && tries--)
 		fsleep(1000);
 	crypto_unregister_rng(&algorithm);
 }

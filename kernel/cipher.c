@@ -73,17 +73,19 @@ int ws_simd_init(void)
 
 /*
  * The library's ChaCha20 puts 128 bytes of output on the stack where it has AVX2, and its
- * SHA-256 half a kilobyte of the message. It does not wipe them.
+ * SHA-256 half a kilobyte of the message. Its scalar ChaCha20 leaves the permuted state there
+ * on kernels before 2026, which gives the key by the inverse rounds. It does not wipe them.
  */
 #define LIBRARY_STACK_BYTES 768
 
-/* Not inlined: this is the stack that the library had, below the frame of our caller. */
-static noinline void wipe_stack(void)
+/* This is the stack that the library had, below the frame of our caller. */
+noinline void ws_wipe_stack(void)
 {
 	u8 stack[LIBRARY_STACK_BYTES];
 
 	memzero_explicit(stack, sizeof(stack));
 }
+WS_EXPORT(ws_wipe_stack);
 
 static void release_cpu(const struct ws_simd *simd)
 {
@@ -113,19 +115,18 @@ bool ws_simd_guard(struct ws_simd *simd)
 		this_cpu_inc(statistics_of_cpu.refusals[ws_context()]);
 	return simd->is_usable;
 }
-EXPORT_SYMBOL_GPL(ws_simd_guard);
+WS_EXPORT(ws_simd_guard);
 
-void ws_simd_unguard(struct ws_simd *simd)
+void ws_simd_wipe_and_release(struct ws_simd *simd)
 {
 	if (simd->is_usable) {
 		ws_arch_simd_begin(&simd->arch);
 		ws_arch_simd_wipe();
 		ws_arch_simd_end(&simd->arch);
-		wipe_stack();
 	}
 	release_cpu(simd);
 }
-EXPORT_SYMBOL_GPL(ws_simd_unguard);
+WS_EXPORT(ws_simd_wipe_and_release);
 
 bool ws_simd_begin(struct ws_simd *simd)
 {
@@ -136,7 +137,7 @@ bool ws_simd_begin(struct ws_simd *simd)
 	ws_arch_simd_begin(&simd->arch);
 	return true;
 }
-EXPORT_SYMBOL_GPL(ws_simd_begin);
+WS_EXPORT(ws_simd_begin);
 
 void ws_simd_end(struct ws_simd *simd)
 {
@@ -144,7 +145,7 @@ void ws_simd_end(struct ws_simd *simd)
 	ws_arch_simd_end(&simd->arch);
 	release_cpu(simd);
 }
-EXPORT_SYMBOL_GPL(ws_simd_end);
+WS_EXPORT(ws_simd_end);
 
 void ws_simd_statistics(int cpu, struct ws_simd_statistics *statistics)
 {
@@ -190,6 +191,7 @@ static noinline void aes_fill_scalar(const struct ws_aes_key *key, struct ws_cou
 		dst += step;
 		len -= step;
 	}
+	ws_wipe_stack();
 	memzero_explicit(output, sizeof(output));
 	memzero_explicit(&expanded, sizeof(expanded));
 }
@@ -291,7 +293,8 @@ static unsigned int bytes_until_carry(const struct ws_counter *counter,
 	return min_t(u64, len, blocks * CHACHA20_BYTES);
 }
 
-static void chacha20_fill_scalar(const u32 *key, const struct ws_counter *from,
+/* Not inlined, so that the library is called, and its stack wiped, from the same frame. */
+static noinline void chacha20_fill_scalar(const u32 *key, const struct ws_counter *from,
 			u8 *dst, unsigned int len)
 {
 	struct ws_counter counter = *from;
@@ -308,6 +311,7 @@ static void chacha20_fill_scalar(const u32 *key, const struct ws_counter *from,
 		dst += step;
 		len -= step;
 	}
+	ws_wipe_stack();
 	memzero_explicit(block, sizeof(block));
 	memzero_explicit(&state, sizeof(state));
 }
@@ -369,6 +373,7 @@ enum ws_backend ws_best_backend(enum ws_cipher cipher)
 }
 WS_EXPORT_FOR_TEST(ws_best_backend);
 
+#ifdef WELLSPRING_TESTS
 enum ws_backend ws_use_backend(enum ws_cipher cipher, enum ws_backend backend)
 {
 	enum ws_backend before = READ_ONCE(best_backends[cipher]);
@@ -377,6 +382,7 @@ enum ws_backend ws_use_backend(enum ws_cipher cipher, enum ws_backend backend)
 	return before;
 }
 WS_EXPORT_FOR_TEST(ws_use_backend);
+#endif
 
 const char *ws_cipher_name(enum ws_cipher cipher)
 {

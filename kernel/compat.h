@@ -52,6 +52,13 @@ static inline void ws_chacha20_block(struct ws_chacha_state *state, u8 *block)
 #define ws_aes_rounds(key) (6 + (key)->key_length / 4)
 #endif
 
+/* 6.13: the namespace of exported symbols is a string. */
+#ifdef WS_HAS_TOKEN_NAMESPACE
+#define WS_NAMESPACE WELLSPRING_INTERNAL
+#else
+#define WS_NAMESPACE "WELLSPRING_INTERNAL"
+#endif
+
 /* 6.5: files without a page cache splice through a copy. */
 #ifdef WS_HAS_COPY_SPLICE_READ
 #define ws_splice_read copy_splice_read

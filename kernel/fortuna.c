@@ -78,12 +78,9 @@ void ws_accumulator_absorb(struct ws_accumulator *accumulator,
 	struct ws_pool *pool = &accumulator->pools[pool_number % WS_POOLS];
 	__le32 counter = cpu_to_le32(event->counter);
 	u32 len = sizeof(counter) + event->bytes;
-	struct ws_simd simd;
 
-	ws_simd_guard(&simd);
 	sha256_update(&pool->hash, (const u8 *)&counter, sizeof(counter));
 	sha256_update(&pool->hash, event->data, event->bytes);
-	ws_simd_unguard(&simd);
 	pool->bytes = min(pool->bytes, U32_MAX - len) + len;
 	pool_credit(pool, event->credit_bits);
 }

@@ -22,12 +22,15 @@
 #include "compat.h"
 #include "machine.h"
 
+/* For wellspring_crypto and the tests. Other modules see wellspring.h alone. */
+#define WS_EXPORT(symbol) EXPORT_SYMBOL_NS_GPL(symbol, WS_NAMESPACE)
+
 /*
  * What the module of the tests needs beyond wellspring.h. Built with WELLSPRING_TESTS=1 alone: a
  * module for users exports none of it.
  */
 #ifdef WELLSPRING_TESTS
-#define WS_EXPORT_FOR_TEST(symbol) EXPORT_SYMBOL_GPL(symbol)
+#define WS_EXPORT_FOR_TEST(symbol) WS_EXPORT(symbol)
 #else
 #define WS_EXPORT_FOR_TEST(symbol)
 #endif
@@ -100,13 +103,22 @@ struct ws_simd_statistics {
 bool ws_simd_begin(struct ws_simd *simd);
 void ws_simd_end(struct ws_simd *simd);
 
+/* Wipes the stack that functions which the caller called before have left, 768 bytes. */
+void ws_wipe_stack(void);
 /*
  * The same around functions of the kernel's library on secrets, which begin and end FPU
  * sections themselves, or use scalar code where the FPU is refused: the library may be
  * called, and ws_simd_unguard() follows, in either case.
  */
 bool ws_simd_guard(struct ws_simd *simd);
-void ws_simd_unguard(struct ws_simd *simd);
+void ws_simd_wipe_and_release(struct ws_simd *simd);
+
+/* Inlined, so that the stack is wiped from the frame that called the library. */
+static __always_inline void ws_simd_unguard(struct ws_simd *simd)
+{
+	ws_wipe_stack();
+	ws_simd_wipe_and_release(simd);
+}
 
 void ws_simd_statistics(int cpu, struct ws_simd_statistics *statistics);
 
@@ -217,6 +229,7 @@ struct ws_accumulator {
 
 /* All in any context. */
 void ws_accumulator_init(struct ws_accumulator *accumulator);
+/* Between ws_simd_guard() and ws_simd_unguard(), which events share. */
 void ws_accumulator_absorb(struct ws_accumulator *accumulator,
 			   const struct ws_event *event, unsigned int pool);
 /*
@@ -618,11 +631,12 @@ void ws_event_init(struct ws_event *event, enum ws_source source,
 void ws_queue_push(enum ws_source source, const void *data, size_t len,
 		   u32 credit_bits);
 
-/*
- * Hands each event of a CPU's queues to @absorb, at most WS_QUEUE_EVENTS of each source,
- * and wipes it. One caller at a time. The CPU may be offline.
- */
-void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event));
+/* The next two: one caller at a time. The CPU may be offline. */
+
+/* The oldest event, or NULL. */
+const struct ws_event *ws_queue_first(int cpu, enum ws_source source);
+/* Wipes it, and makes room for another. */
+void ws_queue_drop_first(int cpu, enum ws_source source);
 
 void ws_queue_statistics(int cpu, enum ws_source source,
 			 struct ws_queue_statistics *statistics);

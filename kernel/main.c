@@ -268,20 +268,20 @@ static const struct part {
 	int (*init)(void);
 	void (*exit)(void);
 } parts[] = {
-	{ ws_simd_init },
-	{ ws_backends_init },
-	{ ws_answers_check },
-	{ ws_pseudo_init },
-	{ ws_taps_init, ws_taps_exit },
-	{ ws_queues_init, ws_queues_exit },
-	{ ws_mix_init, ws_mix_exit },
-	{ ws_topology_init, ws_topology_exit },
-	{ ws_sources_init },
-	{ ws_harvester_init, ws_harvester_exit },
-	{ ws_timing_init, ws_timing_exit },
-	{ ws_hwrng_init, ws_hwrng_exit },
-	{ clone_detection_init, clone_detection_exit },
-	{ ws_device_init, ws_device_exit },
+	{ .init = ws_simd_init },
+	{ .init = ws_backends_init },
+	{ .init = ws_answers_check },
+	{ .init = ws_pseudo_init },
+	{ .init = ws_taps_init, .exit = ws_taps_exit },
+	{ .init = ws_queues_init, .exit = ws_queues_exit },
+	{ .init = ws_mix_init, .exit = ws_mix_exit },
+	{ .init = ws_topology_init, .exit = ws_topology_exit },
+	{ .init = ws_sources_init },
+	{ .init = ws_harvester_init, .exit = ws_harvester_exit },
+	{ .init = ws_timing_init, .exit = ws_timing_exit },
+	{ .init = ws_hwrng_init, .exit = ws_hwrng_exit },
+	{ .init = clone_detection_init, .exit = clone_detection_exit },
+	{ .init = ws_device_init, .exit = ws_device_exit },
 };
 
 static void exit_parts(unsigned int count)

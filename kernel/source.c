@@ -18,6 +18,11 @@
 #include <linux/string.h>
 #include <linux/timex.h>
 #include <linux/tracepoint.h>
+#include <trace/events/irq.h>
+#include <trace/events/sched.h>
+#ifdef CONFIG_X86_LOCAL_APIC
+#include <asm/trace/irq_vectors.h>
+#endif
 
 #include "internal.h"
 
@@ -309,12 +314,12 @@ static bool queue_push_alone(struct queue *queue, enum ws_source source,
 {
 	u32 pushed = queue->pushed;
 
-	/* Pairs with ws_queue_drain(): the old event is wiped before a new one is written. */
+	/* Pairs with ws_queue_drop_first(): the old event is wiped before a new one is written. */
 	if (pushed - smp_load_acquire(&queue->popped) >= WS_QUEUE_EVENTS)
 		return false;
 	ws_event_init(&queue->events[pushed % WS_QUEUE_EVENTS], source, data,
 		      len, credit_bits);
-	/* Pairs with ws_queue_drain(): the whole event is there before it is counted. */
+	/* Pairs with ws_queue_first(): the whole event is there before it is counted. */
 	smp_store_release(&queue->pushed, pushed + 1);
 	return true;
 }
@@ -341,39 +346,35 @@ void ws_queue_push(enum ws_source source, const void *data, size_t len,
 }
 WS_EXPORT_FOR_TEST(ws_queue_push);
 
-static void queue_drain(struct queue *queue,
-			void (*absorb)(const struct ws_event *event))
+static struct queue *queue_of(int cpu, enum ws_source source)
 {
-	/*
-	 * Pairs with queue_push_alone(). Read once: what is pushed from now on waits for the
-	 * next round.
-	 */
-	u32 pushed = smp_load_acquire(&queue->pushed);
-	u32 popped = queue->popped;
-
-	while (popped != pushed) {
-		struct ws_event *event = &queue->events[popped % WS_QUEUE_EVENTS];
-
-		absorb(event);
-		memzero_explicit(event, sizeof(*event));
-		/* Pairs with queue_push_alone(). */
-		smp_store_release(&queue->popped, ++popped);
-	}
+	return &per_cpu_ptr(queues, cpu)->of_source[source];
 }
 
-void ws_queue_drain(int cpu, void (*absorb)(const struct ws_event *event))
+const struct ws_event *ws_queue_first(int cpu, enum ws_source source)
 {
-	struct queue *of_source = per_cpu_ptr(queues, cpu)->of_source;
-	enum ws_source source;
+	const struct queue *queue = queue_of(cpu, source);
 
-	for (source = 0; source < WS_QUEUED_SOURCES; source++)
-		queue_drain(&of_source[source], absorb);
+	/* Pairs with queue_push_alone(). */
+	if (queue->popped == smp_load_acquire(&queue->pushed))
+		return NULL;
+	return &queue->events[queue->popped % WS_QUEUE_EVENTS];
+}
+
+void ws_queue_drop_first(int cpu, enum ws_source source)
+{
+	struct queue *queue = queue_of(cpu, source);
+
+	memzero_explicit(&queue->events[queue->popped % WS_QUEUE_EVENTS],
+			 sizeof(queue->events[0]));
+	/* Pairs with queue_push_alone(). */
+	smp_store_release(&queue->popped, queue->popped + 1);
 }
 
 void ws_queue_statistics(int cpu, enum ws_source source,
 			 struct ws_queue_statistics *statistics)
 {
-	const struct queue *queue = &per_cpu_ptr(queues, cpu)->of_source[source];
+	const struct queue *queue = queue_of(cpu, source);
 
 	statistics->events = READ_ONCE(queue->pushed);
 	statistics->dropped = READ_ONCE(queue->dropped);
@@ -397,10 +398,10 @@ void ws_queues_exit(void)
 }
 
 /*
- * Sources that send samples by themselves: when interrupts come, and when tasks are
- * switched. Each hook pushes to a queue of its CPU: at most
- * WS_QUEUE_EVENTS per source, CPU and round of the harvester. A push to a full queue costs 4
- * loads.
+ * Sources that send samples by themselves: when interrupts come, and when tasks are switched.
+ * Each hook pushes to a queue of its CPU: at most WS_QUEUE_EVENTS per source, CPU and round of
+ * the harvester. A push to a full queue costs 4 loads. By default interrupts alone are hooked:
+ * task switches are frequent, and none of these samples earns credit.
  *
  * The noise of a timing event is its cycle counter, low 32 bits. Its data says only
  * what happened.
@@ -439,6 +440,16 @@ static struct hook {
 	{ "sched_switch", on_switch, WS_SOURCE_SCHEDULER },
 };
 
+/* The tracepoints take a pointer to void. A probe with another prototype does not compile. */
+static void __maybe_unused check_prototypes(void)
+{
+	check_trace_callback_type_irq_handler_entry(on_interrupt);
+	check_trace_callback_type_sched_switch(on_switch);
+#ifdef CONFIG_X86_LOCAL_APIC
+	check_trace_callback_type_local_timer_entry(on_timer);
+#endif
+}
+
 static void find_tracepoint(struct tracepoint *tracepoint, void *unused)
 {
 	unsigned int i;
@@ -448,28 +459,60 @@ static void find_tracepoint(struct tracepoint *tracepoint, void *unused)
 			hooks[i].tracepoint = tracepoint;
 }
 
-static bool timing = true;
-module_param(timing, bool, 0444);
+enum timing { TIMING_OFF, TIMING_INTERRUPTS, TIMING_ALL };
+
+static const char *const timing_names[] = {
+	[TIMING_OFF] = "off",
+	[TIMING_INTERRUPTS] = "interrupts",
+	[TIMING_ALL] = "all",
+};
+
+static enum timing timing = TIMING_INTERRUPTS;
+
+static int set_timing(const char *value, const struct kernel_param *parameter)
+{
+	int ret = sysfs_match_string(timing_names, value);
+
+	if (ret < 0)
+		return ret;
+	timing = ret;
+	return 0;
+}
+
+static int get_timing(char *buf, const struct kernel_param *parameter)
+{
+	return sysfs_emit(buf, "%s\n", timing_names[timing]);
+}
+
+static const struct kernel_param_ops timing_ops = {
+	.set = set_timing,
+	.get = get_timing,
+};
+module_param_cb(timing, &timing_ops, NULL, 0444);
 MODULE_PARM_DESC(timing,
-		 "interrupts and task switches are sources (default); off: no hook is placed, for isolated CPUs");
+		 "interrupts (default) are a source; all: task switches too; off: no hook is placed, for isolated CPUs");
+
+static void place_hook(struct hook *hook)
+{
+	if (hook->source == WS_SOURCE_SCHEDULER && timing != TIMING_ALL)
+		hook->tracepoint = NULL;
+	if (hook->tracepoint &&
+	    tracepoint_probe_register(hook->tracepoint, hook->probe, NULL))
+		hook->tracepoint = NULL;
+	if (hook->tracepoint)
+		ws_source_set_present(hook->source, true);
+}
 
 /* A hook that cannot be placed means an absent source. It is no error. */
 int ws_timing_init(void)
 {
 	unsigned int i;
 
-	if (!timing)
+	if (timing == TIMING_OFF)
 		return 0;
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
-	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
-		struct hook *hook = &hooks[i];
-
-		if (hook->tracepoint &&
-		    tracepoint_probe_register(hook->tracepoint, hook->probe, NULL))
-			hook->tracepoint = NULL;
-		if (hook->tracepoint)
-			ws_source_set_present(hook->source, true);
-	}
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		place_hook(&hooks[i]);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
 #include <linux/percpu.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "cipher.h"
@@ -53,6 +54,7 @@ static inline void ws_arch_simd_end(struct ws_arch_simd *arch)
 {
 #ifdef WS_HAS_NEON_STATE
 	kernel_neon_end(&arch->interrupted);
+	memzero_explicit(&arch->interrupted, sizeof(arch->interrupted));
 #else
 	kernel_neon_end();
 #endif
