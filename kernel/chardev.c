@@ -23,7 +23,6 @@
 
 #include "internal.h"
 #include "uapi.h"
-#include "wellspring.h"
 
 /* Transfers up to this length need no page. */
 #define SMALL_BYTES 256

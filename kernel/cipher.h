@@ -25,11 +25,6 @@ enum ws_backend {
 	WS_BACKENDS,
 };
 
-/* The state of an xorshift128+. */
-struct ws_pseudo {
-	u64 words[2];
-} __aligned(16);
-
 /* Little endian; steps carry over all 128 bits in every backend. */
 struct ws_counter {
 	u64 low;

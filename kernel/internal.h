@@ -21,6 +21,7 @@
 #include "cipher.h"
 #include "compat.h"
 #include "machine.h"
+#include "wellspring.h"
 
 /* For wellspring_crypto and the tests. Other modules see wellspring.h alone. */
 #define WS_EXPORT(symbol) EXPORT_SYMBOL_NS_GPL(symbol, WS_NAMESPACE)

@@ -18,7 +18,6 @@
 
 #include "internal.h"
 #include "trace.h"
-#include "wellspring.h"
 
 /*
  * Taps: one for each CPU and each context that can interrupt the others there.
@@ -553,46 +552,24 @@ EXPORT_SYMBOL_GPL(wellspring_get_u32_below);
 
 /*
  * Pseudo bytes: xorshift128+ (Vigna, "Further scramblings of Marsaglia's xorshift
- * generators", 2014), 16 bytes for each CPU, with states 2^64 steps apart.
+ * generators", 2014), with states 2^64 steps apart.
  *
  * The Solaris Porting Layer had this generator per CPU too. There, an interrupt between
  * the load and the store of the state got the numbers of the call that it interrupted.
- * A state for each context would take three times the memory. Here a call steps in
- * registers, and then replaces the state with one instruction: CMPXCHG16B *without*
- * LOCK. No interrupt can come in the middle of it, and since only this CPU uses the
- * state, it needs no LOCK: it orders nothing and locks no bus. On arm64 LDXP and STXP do that
- * (machine.h). If the state is still
- * the one that the call started from, the numbers belong to this call. If not, an
- * interrupt (or another CPU, after a migration) took them, and the call makes others.
- * Preemption and interrupts stay on, and an NMI may call too.
- *
- * A state repeats only after 2^128 - 1 steps, so "still the same" means that no other
- * context stepped.
+ * Here a CPU has a state for tasks, one for softirqs, and one for each depth of hard interrupts
+ * and NMIs, which the preemption count knows: plain loads and stores do, and an NMI may call
+ * too. Preemption is off meanwhile.
  */
 
-/*
- * The bytes for one replacement of the state, made again if that fails: half a microsecond,
- * in which few interrupts come.
- */
+DEFINE_PER_CPU_ALIGNED(struct wellspring_pseudo_states, wellspring_pseudo_states);
+EXPORT_PER_CPU_SYMBOL_GPL(wellspring_pseudo_states);
+
+/* The bytes for which preemption is off: half a microsecond. */
 #define RUN_BYTES 4096
-
-static DEFINE_PER_CPU(struct ws_pseudo, state_of_cpu);
-
-static __always_inline u64 step_state(struct ws_pseudo *state)
-{
-	u64 x = state->words[0];
-	u64 y = state->words[1];
-	u64 result = x + y;
-
-	state->words[0] = y;
-	x ^= x << 23;
-	state->words[1] = x ^ y ^ (x >> 18) ^ (y >> 5);
-	return result;
-}
 
 u64 ws_pseudo_step(struct ws_pseudo *state)
 {
-	return step_state(state);
+	return wellspring_pseudo_step(state);
 }
 WS_EXPORT_FOR_TEST(ws_pseudo_step);
 
@@ -619,11 +596,11 @@ static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *b
 {
 	for (; len >= sizeof(u64); len -= sizeof(u64)) {
 		*(ws_unaligned_u64 *)buf =
-			(__force u64)cpu_to_le64(step_state(&state));
+			(__force u64)cpu_to_le64(wellspring_pseudo_step(&state));
 		buf += sizeof(u64);
 	}
 	if (len) {
-		__le64 word = cpu_to_le64(step_state(&state));
+		__le64 word = cpu_to_le64(wellspring_pseudo_step(&state));
 
 		memcpy(buf, &word, len);
 	}
@@ -648,14 +625,12 @@ void wellspring_get_pseudo_bytes(void *buf, size_t len)
 {
 	while (len) {
 		size_t step = min_t(size_t, len, RUN_BYTES);
-		struct ws_pseudo old, next;
+		struct ws_pseudo *state;
 
-		do {
-			/* If these are halves of two states, the replacement fails. */
-			old.words[0] = this_cpu_read(state_of_cpu.words[0]);
-			old.words[1] = this_cpu_read(state_of_cpu.words[1]);
-			next = make_bytes(old, buf, step);
-		} while (!ws_arch_replace(&state_of_cpu, &old, &next));
+		preempt_disable_notrace();
+		state = wellspring_pseudo_state();
+		*state = make_bytes(*state, buf, step);
+		preempt_enable_notrace();
 		buf += step;
 		len -= step;
 	}
@@ -665,16 +640,19 @@ EXPORT_SYMBOL_GPL(wellspring_get_pseudo_bytes);
 int ws_pseudo_init(void)
 {
 	struct ws_pseudo state;
+	unsigned int depth;
 	int cpu;
 
-	if (!ws_arch_can_replace())
-		return -ENODEV;
 	do {
 		get_random_bytes(&state, sizeof(state));
 	} while (!(state.words[0] | state.words[1]));
 	for_each_possible_cpu(cpu) {
-		per_cpu(state_of_cpu, cpu) = state;
-		ws_pseudo_jump(&state);
+		struct ws_pseudo *states = per_cpu(wellspring_pseudo_states, cpu).of_depth;
+
+		for (depth = 0; depth < WELLSPRING_PSEUDO_DEPTHS; depth++) {
+			states[depth] = state;
+			ws_pseudo_jump(&state);
+		}
 	}
 	return 0;
 }

@@ -10,7 +10,6 @@
 #include <linux/types.h>
 
 #include "../internal.h"
-#include "../wellspring.h"
 #include "uapi.h"
 
 struct report {

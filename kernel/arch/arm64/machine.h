@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What is of arm64: sections of NEON, AES, RNDR, two instructions that replace a pseudo state,
- * probes.
+ * What is of arm64: sections of NEON, AES, RNDR, probes.
  */
 #ifndef WELLSPRING_MACHINE_H
 #define WELLSPRING_MACHINE_H
@@ -15,7 +14,6 @@
 #include <linux/errno.h>
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
-#include <linux/percpu.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -132,43 +130,6 @@ static inline bool ws_arch_is_random_word(const u8 *code)
 {
 	return IS_ALIGNED((unsigned long)code, 4) &&
 	       (*(const __le32 *)code & cpu_to_le32(~0x1f)) == cpu_to_le32(0xd53b2400);
-}
-
-/*
- * A pair of exclusive instructions: an interrupt between them, or a write of another CPU, makes
- * the store fail. Every CPU of 64 bits has them, and an NMI may come. CASP would need Armv8.1,
- * and two more registers for the old words.
- */
-static inline bool ws_arch_can_replace(void)
-{
-	return true;
-}
-
-/*
- * If the state of this CPU is @old, makes it @next. True if it was. Of another CPU after a
- * migration, it is another state.
- */
-static inline bool ws_arch_replace(struct ws_pseudo __percpu *state,
-				   const struct ws_pseudo *old,
-				   const struct ws_pseudo *next)
-{
-	struct ws_pseudo *here = raw_cpu_ptr(state);
-	u64 low, high;
-	bool replaced;
-	u32 failed;
-
-	asm volatile("1:	ldxp	%[low], %[high], %[here]\n"
-		     "	cmp	%[low], %[old_low]\n"
-		     "	ccmp	%[high], %[old_high], #0, eq\n"
-		     "	b.ne	2f\n"
-		     "	stxp	%w[failed], %[next_low], %[next_high], %[here]\n"
-		     "	cbnz	%w[failed], 1b\n"
-		     "2:"
-		     : "=@cceq" (replaced), [here] "+Q" (*here), [low] "=&r" (low),
-		       [high] "=&r" (high), [failed] "=&r" (failed)
-		     : [old_low] "r" (old->words[0]), [old_high] "r" (old->words[1]),
-		       [next_low] "r" (next->words[0]), [next_high] "r" (next->words[1]));
-	return replaced;
 }
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What is of x86-64: FPU sections, RDRAND, one instruction that replaces a pseudo state, probes.
+ * What is of x86-64: FPU sections, RDRAND, probes.
  */
 #ifndef WELLSPRING_MACHINE_H
 #define WELLSPRING_MACHINE_H
@@ -13,7 +13,6 @@
 #include <asm/processor-flags.h>
 #include <crypto/chacha.h>
 #include <linux/kprobes.h>
-#include <linux/percpu.h>
 
 #include "aes-ni.h"
 
@@ -79,28 +78,6 @@ static inline bool ws_arch_is_random_word(const u8 *code)
 {
 	return (code[0] & 0xf8) == 0x48 && code[1] == 0x0f && code[2] == 0xc7 &&
 	       (code[3] & 0xf8) == 0xf0;
-}
-
-static inline bool ws_arch_can_replace(void)
-{
-	return boot_cpu_has(X86_FEATURE_CX16);
-}
-
-/* In one instruction: if this CPU's state is @old, makes it @next. True if it was. */
-static inline bool ws_arch_replace(struct ws_pseudo __percpu *state,
-				   const struct ws_pseudo *old,
-				   const struct ws_pseudo *next)
-{
-	u64 low = old->words[0], high = old->words[1];
-	bool replaced;
-
-	/* The kernel's own macro for this changed its name twice since 6.1. */
-	asm volatile("cmpxchg16b %%gs:(%[state])"
-		     : "=@ccz" (replaced), "+a" (low), "+d" (high)
-		     : [state] "r" ((__force unsigned long)state),
-		       "b" (next->words[0]), "c" (next->words[1])
-		     : "memory");
-	return replaced;
 }
 
 /* Whether what a probe or an NMI interrupted had interrupts on. */
