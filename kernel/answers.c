@@ -13,13 +13,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "answers.h"
-#include "backend.h"
-#include "generator.h"
-#include "keystream.h"
-#include "memory.h"
-#include "pool.h"
-#include "pseudo.h"
+#include "internal.h"
 
 /* SHA-256 of the first STREAM_BYTES under the key 00 01 .. 1f, from a counter on. */
 struct stream_answer {
@@ -107,10 +101,12 @@ static bool fortuna_is_right(struct scratch *scratch,
 			     const struct fortuna_answer *answer)
 {
 	struct ws_generator *generator = &scratch->generator;
+	struct ws_simd simd;
 	size_t done = 0;
 	unsigned int i;
 
 	ws_accumulator_init(&scratch->accumulator);
+	ws_simd_guard(&simd);
 	for (i = 0; i < ARRAY_SIZE(events); i++) {
 		struct ws_event event = {
 			.counter = events[i].counter,
@@ -120,6 +116,7 @@ static bool fortuna_is_right(struct scratch *scratch,
 		memcpy(event.data, events[i].data, events[i].bytes);
 		ws_accumulator_absorb(&scratch->accumulator, &event, 0);
 	}
+	ws_simd_unguard(&simd);
 	if (!ws_accumulator_take_seed(&scratch->accumulator, 0, false,
 				      &scratch->seed))
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The ciphers, the backends that compute them, and the counter of 128 bits: names and
- * types. backend.h says which are in use.
+ * types, which machine.h needs too.
  */
 #ifndef WELLSPRING_CIPHER_H
 #define WELLSPRING_CIPHER_H

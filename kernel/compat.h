@@ -13,8 +13,6 @@
 #include <linux/hrtimer.h>
 #include <linux/syscore_ops.h>
 
-#include "arch-chacha20.h"
-
 #ifndef WS_FEATURES
 #error "features.sh failed, see its message above"
 #endif
@@ -34,12 +32,6 @@ struct ws_chacha_state {
 	u32 x[CHACHA_STATE_WORDS];
 };
 
-static inline void ws_chacha20(struct ws_chacha_state *state, u8 *data,
-			       unsigned int len)
-{
-	ws_arch_chacha20_crypt((void *)state, data, data, len);
-}
-
 static inline void ws_chacha20_block(struct ws_chacha_state *state, u8 *block)
 {
 	chacha20_block((void *)state, block);
@@ -58,6 +50,13 @@ static inline void ws_chacha20_block(struct ws_chacha_state *state, u8 *block)
 #define ws_aes_round_keys(key) ((key)->key_enc)
 #define ws_aes_inverse_keys(key) ((key)->key_dec)
 #define ws_aes_rounds(key) (6 + (key)->key_length / 4)
+#endif
+
+/* 6.13: the namespace of exported symbols is a string. */
+#ifdef WS_HAS_TOKEN_NAMESPACE
+#define WS_NAMESPACE WELLSPRING_INTERNAL
+#else
+#define WS_NAMESPACE "WELLSPRING_INTERNAL"
 #endif
 
 /* 6.5: files without a page cache splice through a copy. */

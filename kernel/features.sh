@@ -57,6 +57,13 @@ const u32 *test(struct aes_enckey *key, const u8 *bytes)
 const u32 *test(struct crypto_aes_ctx *key, const u8 *bytes)
 { return aes_expandkey(key, bytes, 32) ? 0 : key->key_enc; }" "$@"
 
+# The old form: the new one is a string, which older headers take for a name.
+feature TOKEN_NAMESPACE "
+#include <linux/module.h>
+MODULE_IMPORT_NS(TEST);" "
+#include <linux/module.h>
+MODULE_IMPORT_NS(\"TEST\");" "$@"
+
 feature SYSCORE "
 #include <linux/syscore_ops.h>
 static void resume(void *data) { }

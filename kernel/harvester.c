@@ -7,35 +7,28 @@
  * besides, for one order each.
  *
  * Samples that the harvester draws go straight to the pools. Queues are for hooks, which
- * cannot take the pools' lock. mix.c keeps what users write apart.
+ * cannot take the pools' lock. What users write is kept apart (ws_mix()).
  */
+#include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/string.h>
 #include <linux/timex.h>
 
-#include "clock.h"
-#include "harvester.h"
-#include "distribution.h"
-#include "memory.h"
-#include "mix.h"
-#include "nodes.h"
-#include "phase.h"
-#include "pool.h"
-#include "queue.h"
-#include "tap.h"
-#include "testing.h"
-#include "topology.h"
+#include "internal.h"
 #include "trace.h"
 
 /* One draw on the kernel's pool in an ordinary round: 2 events. */
 #define ROUND_BYTES 64
 /* And when seeding: 8 events. */
 #define SEEDING_BYTES WS_SAMPLE_BYTES
+/* The CPUs whose queues one round drains. */
+#define ROUND_CPUS 64u
 /* The longest pause of the thread while there are no reads and no writes. */
 #define IDLE_PAUSE_MS 3000u
 /* 5 times 8 events reach every pool, and pool 0 once or twice. */
@@ -44,6 +37,7 @@
 #define SEEDING_ROUNDS 2
 
 static struct task_struct *thread;
+static bool is_leaving;
 
 /* Guards the pools and everything that is absorbed into them. */
 static DEFINE_MUTEX(pools_lock);
@@ -58,6 +52,7 @@ static u64 rounds_ns;
 
 /* The functions from here to seed_now() need the pools' lock. */
 
+/* In a guard. */
 static void absorb_event(const struct ws_event *event)
 {
 	if (!ws_source_judge(event))
@@ -66,6 +61,7 @@ static void absorb_event(const struct ws_event *event)
 			      ws_source_count(event->source, event->credit_bits));
 }
 
+/* In a guard. */
 static void absorb_data(enum ws_source source, const void *data, size_t len,
 			u32 credit_bits)
 {
@@ -80,15 +76,18 @@ static void draw_source(enum ws_source source, size_t wanted)
 {
 	u8 sample[WS_SAMPLE_BYTES];
 	u32 credit_bits_per_byte;
+	struct ws_simd simd;
 	size_t len, done;
 
 	len = ws_source_draw(source, sample, wanted, &credit_bits_per_byte);
+	ws_simd_guard(&simd);
 	for (done = 0; done < len; done += WS_EVENT_BYTES) {
 		size_t step = min_t(size_t, len - done, WS_EVENT_BYTES);
 
 		absorb_data(source, sample + done, step,
 			    credit_bits_per_byte * step);
 	}
+	ws_simd_unguard(&simd);
 	memzero_explicit(sample, sizeof(sample));
 }
 
@@ -98,23 +97,68 @@ static void absorb_mixed(const void *data, size_t len, u32 credit_bits)
 	ws_accumulator_mix(&accumulator, data, len, credit_bits);
 }
 
+/* What comes meanwhile waits for the next round. In a guard. */
+static void drain_queue(int cpu, enum ws_source source)
+{
+	unsigned int left = WS_QUEUE_EVENTS;
+	const struct ws_event *event;
+
+	while (left-- && (event = ws_queue_first(cpu, source))) {
+		absorb_event(event);
+		ws_queue_drop_first(cpu, source);
+	}
+}
+
+/* One guard for all events: each of them is a few bytes. */
+static void drain_queues(int cpu)
+{
+	enum ws_source source = 0;
+	struct ws_simd simd;
+
+	while (source < WS_QUEUED_SOURCES && !ws_queue_first(cpu, source))
+		source++;
+	if (source == WS_QUEUED_SOURCES)
+		return;
+	ws_simd_guard(&simd);
+	for (; source < WS_QUEUED_SOURCES; source++)
+		drain_queue(cpu, source);
+	ws_simd_unguard(&simd);
+}
+
 static void drain_cpu(int cpu, bool may_wait)
 {
 	u8 digest[SHA256_DIGEST_SIZE];
 
-	ws_queue_drain(cpu, absorb_event);
+	drain_queues(cpu);
 	if (ws_mix_take(cpu, may_wait, digest))
 		absorb_mixed(digest, sizeof(digest), 0);
 	memzero_explicit(digest, sizeof(digest));
 }
 
 /* An operator's order waits for writers, so that all that was written is in the pools. */
-static void drain_cpus(bool ordered)
+static void drain_all_cpus(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		drain_cpu(cpu, ordered);
+	for_each_possible_cpu(cpu) {
+		drain_cpu(cpu, true);
+		cond_resched();
+	}
+}
+
+/* A round takes as many CPUs in their turn. So it ends soon on a machine with hundreds. */
+static void drain_some_cpus(void)
+{
+	static int cpu = -1;
+	unsigned int left = min(num_possible_cpus(), ROUND_CPUS);
+
+	while (left--) {
+		cpu = cpumask_next(cpu, cpu_possible_mask);
+		if (cpu >= nr_cpu_ids)
+			cpu = cpumask_first(cpu_possible_mask);
+		drain_cpu(cpu, false);
+		cond_resched();
+	}
 }
 
 /* Has @give hand out a seed, if the pools have one that may leave them. */
@@ -142,7 +186,7 @@ static bool seed_now(void)
 			draw_source(WS_SOURCE_CPU, WS_EVENT_BYTES);
 			draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
 		}
-		drain_cpus(true);
+		drain_all_cpus();
 		given = take_seed(true, ws_distribution_order);
 	}
 	return given;
@@ -183,7 +227,7 @@ static void harvest(void)
 {
 	WRITE_ONCE(rounds, rounds + 1);
 	mutex_lock(&pools_lock);
-	drain_cpus(false);
+	drain_some_cpus();
 	if (ws_phase() != WS_READY) {
 		draw_source(WS_SOURCE_CPU, WS_EVENT_BYTES);
 		draw_source(WS_SOURCE_SYSTEM, SEEDING_BYTES);
@@ -232,7 +276,9 @@ static int harvester_thread(void *unused)
 	unsigned int pause_ms = WS_RESEED_INTERVAL_MS;
 	u64 since_ns;
 
-	if (random_get_entropy())
+	/* ws_harvester_exit() ends the wait by it, or has said before that it is not needed. */
+	allow_signal(SIGTERM);
+	if (random_get_entropy() && !READ_ONCE(is_leaving))
 		wait_for_random_bytes();
 	while (!kthread_should_stop()) {
 		if (kthread_should_park()) {
@@ -244,6 +290,7 @@ static int harvester_thread(void *unused)
 		WRITE_ONCE(rounds_ns, rounds_ns + ktime_get_ns() - since_ns);
 		pause_ms = next_pause_ms(pause_ms);
 		/* In this order: an order to stop or park ends the pause that follows. */
+		flush_signals(current);
 		set_current_state(TASK_INTERRUPTIBLE);
 		if (!kthread_should_stop() && !kthread_should_park())
 			schedule_timeout(msecs_to_jiffies(pause_ms));
@@ -302,6 +349,8 @@ int ws_harvester_init(void)
 
 void ws_harvester_exit(void)
 {
+	WRITE_ONCE(is_leaving, true);
+	send_sig(SIGTERM, thread, 1);
 	kthread_stop(thread);
 	memzero_explicit(&accumulator, sizeof(accumulator));
 }

@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "memory.h"
+#include "internal.h"
 
 #ifdef WELLSPRING_TESTS
 

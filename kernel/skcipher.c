@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * wellspring_crypto: AES in counter mode and in XTS for the crypto API, on the sections of
- * simd.c. A module of its own: nothing here is random.
+ * cipher.c. A module of its own: nothing here is random.
  *
  * Before Linux 6.16 the kernel's own SIMD ciphers cannot be called where the FPU is in use, as
  * in a softirq that interrupts a section. So they are asynchronous: crypto/simd.c hands such a
@@ -11,7 +11,6 @@
  * A section has at most a page, as the walk over a request gives it. Where the FPU is refused,
  * the library's scalar code makes the same bytes.
  */
-#include <asm/simd.h>
 #include <crypto/aes.h>
 #include <crypto/algapi.h>
 #include <crypto/gf128mul.h>
@@ -22,9 +21,7 @@
 #include <linux/kmsan-checks.h>
 #include <linux/module.h>
 
-#include "arch-aes-blocks.h"
-#include "compat.h"
-#include "simd.h"
+#include "internal.h"
 
 #define BLOCK_BYTES AES_BLOCK_SIZE
 
@@ -62,8 +59,12 @@ static int expand_key(struct aes_key *expanded, const u8 *key, unsigned int keyl
 
 static bool begin(struct ws_simd *simd)
 {
-	/* The crypto API's tests switch SIMD off in it. */
-	return crypto_simd_usable() && ws_simd_begin(simd);
+#if defined(CONFIG_CRYPTO_SELFTESTS_FULL) || defined(CONFIG_CRYPTO_MANAGER_EXTRA_TESTS)
+	/* Not crypto_simd_usable(): ws_simd_begin() counts where the FPU is refused. */
+	if (this_cpu_read(crypto_simd_disabled_for_test))
+		return false;
+#endif
+	return ws_simd_begin(simd);
 }
 
 static void counter_from(union state *counter, const u8 *iv)
@@ -111,6 +112,7 @@ static void ctr_scalar(const struct aes_key *key, union state *counter, u8 *dst,
 		dst += BLOCK_BYTES;
 		src += BLOCK_BYTES;
 	}
+	ws_wipe_stack();
 	memzero_explicit(block, sizeof(block));
 }
 
@@ -203,6 +205,7 @@ static void xts_scalar(struct xts_message *message, u8 *dst, const u8 *src,
 		dst += BLOCK_BYTES;
 		src += BLOCK_BYTES;
 	}
+	ws_wipe_stack();
 }
 
 static void xts_step(struct xts_message *message, u8 *dst, const u8 *src,
@@ -310,10 +313,10 @@ static int xts_decrypt(struct skcipher_request *request)
 }
 
 /*
- * Who asks for "xts(aes)" gets one with more priority first: those of the kernel's that have
- * SIMD, 400 and more. Scalar ones have 100.
+ * Below all of the kernel's own, of which the scalar ones have 100: who asks for "xts(aes)" gets
+ * what they would get without this module.
  */
-#define PRIORITY 300
+#define PRIORITY 50
 
 static struct skcipher_alg algorithms[] = {
 	{
@@ -364,5 +367,5 @@ MODULE_DESCRIPTION("Synchronous AES-CTR and AES-XTS on wellspring's FPU sections
 MODULE_AUTHOR("The wellspring developers");
 MODULE_VERSION("0.1.0");
 MODULE_LICENSE("Dual MIT/GPL");
-MODULE_ALIAS_CRYPTO("ctr-aes-wellspring");
-MODULE_ALIAS_CRYPTO("xts-aes-wellspring");
+MODULE_IMPORT_NS(WS_NAMESPACE);
+/* No alias: with one, any user would have the kernel load both modules by AF_ALG. */

@@ -1,5 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
+ * Reads: taps, the four modes, numbers below a bound, and bytes without secrecy.
+ */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/random.h>
+#include <linux/string.h>
+#include <linux/timex.h>
+#include <linux/topology.h>
+#include <linux/wait.h>
+
+#include "internal.h"
+#include "trace.h"
+
+/*
  * Taps: one for each CPU and each context that can interrupt the others there.
  *
  * A task owns its tap while preemption is off. A softirq that interrupts it has a tap
@@ -11,21 +31,6 @@
  * the buffer that was not read yet. Neither reveals earlier output: the refill
  * overwrote the key that made the buffer, and a read erases what it takes.
  */
-#include <linux/minmax.h>
-#include <linux/percpu.h>
-#include <linux/string.h>
-#include <linux/timex.h>
-#include <linux/topology.h>
-
-#include "arch-random.h"
-#include "backend.h"
-#include "generation.h"
-#include "keystream.h"
-#include "memory.h"
-#include "nodes.h"
-#include "tap.h"
-#include "testing.h"
-#include "trace.h"
 
 /* A read of this length or more gets a key of its own instead of buffered bytes. */
 #define LONG_BYTES (WS_TAP_BUFFER_BYTES / 2)
@@ -134,7 +139,7 @@ static __always_inline void hand_out(struct tap *tap, u8 *buf, size_t len)
 
 static int tap_serve(struct tap *tap, u8 *buf, size_t len)
 {
-	/* Read before the fetch: generation.c says why. */
+	/* Read before the fetch: ws_generation_bump() in node.c says why. */
 	u64 generation = ws_generation();
 
 	if (tap->generation != generation) {
@@ -191,7 +196,12 @@ static __always_inline void release_tap(struct tap *tap)
 	preempt_enable();
 }
 
-bool ws_tap_take(void *buf, size_t len)
+/*
+ * Bytes that are ready, in any context: no lock, no call, no section of the FPU. False, and
+ * nothing is done, where tap_read() has to look further: the tap has too few or is in use, or
+ * this is an NMI. A tap has none before Ready.
+ */
+static bool tap_take(void *buf, size_t len)
 {
 	enum ws_context context = ws_context();
 	struct tap *tap = context == WS_NMI ? NULL : claim_tap(context);
@@ -239,7 +249,8 @@ static int read_long(enum ws_context context, u8 *buf, size_t len)
 	return error;
 }
 
-int ws_tap_read(void *buf, size_t len)
+/* Any context but NMI. 0, or -EAGAIN before the first credited seed. */
+static int tap_read(void *buf, size_t len)
 {
 	enum ws_context context = ws_context();
 
@@ -316,4 +327,332 @@ void ws_taps_exit(void)
 	for_each_possible_cpu(cpu)
 		ws_taps_wipe(cpu);
 	free_percpu(taps);
+}
+
+/*
+ * A read in each of the four modes, and the parameters that choose the mode.
+ */
+
+static const char *const mode_names[WS_MODES] = {
+	[WS_CANONICAL] = "canonical",
+	[WS_CONCURRENT] = "concurrent",
+	[WS_PER_NODE] = "per-node",
+	[WS_PER_CPU] = "per-cpu",
+};
+
+static enum ws_mode mode = WS_PER_CPU;
+
+enum ws_mode ws_mode(void)
+{
+	return READ_ONCE(mode);
+}
+
+const char *ws_mode_name(enum ws_mode mode)
+{
+	return mode_names[mode];
+}
+WS_EXPORT_FOR_TEST(ws_mode_name);
+
+static int set_mode(const char *value, const struct kernel_param *parameter)
+{
+	int ret = sysfs_match_string(mode_names, value);
+
+	if (ret < 0)
+		return ret;
+	WRITE_ONCE(mode, ret);
+	return 0;
+}
+
+static int get_mode(char *buf, const struct kernel_param *parameter)
+{
+	return sysfs_emit(buf, "%s\n", mode_names[ws_mode()]);
+}
+
+static const struct kernel_param_ops mode_ops = {
+	.set = set_mode,
+	.get = get_mode,
+};
+module_param_cb(mode, &mode_ops, NULL, 0644);
+MODULE_PARM_DESC(mode,
+		 "canonical: the root's lock for each 4096 bytes; concurrent: for each read; "
+		 "per-node: on the node of the reader's CPU; per-cpu: from its tap (default)");
+
+/* FreeBSD's knob: 0 is canonical, 1 is any other mode. */
+static int set_concurrent_read(const char *value,
+			       const struct kernel_param *parameter)
+{
+	bool concurrent;
+	int error = kstrtobool(value, &concurrent);
+
+	if (error)
+		return error;
+	if (!concurrent)
+		WRITE_ONCE(mode, WS_CANONICAL);
+	else if (ws_mode() == WS_CANONICAL)
+		WRITE_ONCE(mode, WS_CONCURRENT);
+	return 0;
+}
+
+static int get_concurrent_read(char *buf, const struct kernel_param *parameter)
+{
+	return sysfs_emit(buf, "%d\n", ws_mode() != WS_CANONICAL);
+}
+
+static const struct kernel_param_ops concurrent_read_ops = {
+	.set = set_concurrent_read,
+	.get = get_concurrent_read,
+};
+module_param_cb(concurrent_read, &concurrent_read_ops, NULL, 0644);
+MODULE_PARM_DESC(concurrent_read,
+		 "0: mode=canonical; 1: mode=concurrent, or no change if the mode is not canonical");
+
+static int read_reserved(bool root, void *buf, size_t len)
+{
+	struct ws_reservation reservation;
+	int error = ws_nodes_reserve(root, len, &reservation);
+
+	if (!error)
+		ws_reservation_generate(&reservation, buf, len);
+	return error;
+}
+
+static int read_canonical(u8 *buf, size_t len)
+{
+	do {
+		size_t step = ws_canonical_bytes(ws_cipher, len);
+		int error = read_reserved(true, buf, step);
+
+		if (error)
+			return error;
+		buf += step;
+		len -= step;
+	} while (len);
+	return 0;
+}
+
+int ws_read(enum ws_mode mode, void *buf, size_t len)
+{
+	if (likely(mode == WS_PER_CPU && tap_take(buf, len)))
+		return 0;
+	if (in_nmi())
+		return -EOPNOTSUPP;
+	if (unlikely(ws_phase() != WS_READY))
+		return -EAGAIN;
+	switch (mode) {
+	case WS_CANONICAL:
+		return read_canonical(buf, len);
+	case WS_CONCURRENT:
+		return read_reserved(true, buf, len);
+	case WS_PER_NODE:
+		return read_reserved(false, buf, len);
+	default:
+		return tap_read(buf, len);
+	}
+}
+WS_EXPORT_FOR_TEST(ws_read);
+
+/**
+ * wellspring_get_bytes() - secret bytes
+ * @buf: kernel memory for the bytes
+ * @len: how many bytes
+ *
+ * Output of Fortuna (Ferguson, Schneier and Kohno, Cryptography Engineering,
+ * chapter 9) with AES-256 or ChaCha20: by default from the tap of this CPU and
+ * context, without a lock. After the call returns, nothing in the kernel can compute
+ * what it returned. It never sleeps and never waits for a seed. A caller that can sleep
+ * calls wellspring_wait_until_seeded() once, before its first read.
+ *
+ * It does not yield the CPU: ask for megabytes in pieces, and for little with
+ * interrupts off.
+ *
+ * Context: Task, softirq and hard interrupt, with any lock held. Not NMI.
+ * Return: 0; -EAGAIN until 128 bits are credited; -EOPNOTSUPP in an NMI. After an error
+ * the content of @buf is undefined.
+ */
+int wellspring_get_bytes(void *buf, size_t len)
+{
+	return ws_read(ws_mode(), buf, len);
+}
+EXPORT_SYMBOL_GPL(wellspring_get_bytes);
+
+/**
+ * wellspring_get_early_bytes() - bytes that may not be secret yet
+ * @buf: kernel memory for the bytes
+ * @len: how many bytes
+ *
+ * In the sense of GRND_INSECURE: with less than 128 bits of credit, but more than none,
+ * the bytes are made by node 0. For hash tables and the like, never for keys. Later it
+ * is wellspring_get_bytes().
+ *
+ * Context: as wellspring_get_bytes().
+ * Return: 0; -EAGAIN before the first credited seed; -EOPNOTSUPP in an NMI.
+ */
+int wellspring_get_early_bytes(void *buf, size_t len)
+{
+	if (in_nmi())
+		return -EOPNOTSUPP;
+	if (ws_phase() == WS_READY)
+		return wellspring_get_bytes(buf, len);
+	return read_reserved(true, buf, len);
+}
+EXPORT_SYMBOL_GPL(wellspring_get_early_bytes);
+
+/**
+ * wellspring_wait_until_seeded() - wait until 128 bits are credited
+ *
+ * Usually that is so when the module has been loaded.
+ *
+ * Context: Task; may sleep.
+ * Return: 0, or -ERESTARTSYS if a signal came first.
+ */
+int wellspring_wait_until_seeded(void)
+{
+	return wait_event_interruptible(ws_phase_wait, ws_phase() == WS_READY);
+}
+EXPORT_SYMBOL_GPL(wellspring_wait_until_seeded);
+
+/*
+ * Numbers below a bound. Those of 32 and of 64 bits are in wellspring.h.
+ */
+
+/**
+ * wellspring_get_u32_below() - a secret number below a ceiling
+ * @number: memory for it
+ * @ceiling: more than the greatest number; not 0
+ *
+ * Each number from 0 to @ceiling - 1 is as likely as any other (Lemire, Fast Random Integer
+ * Generation in an Interval, 2019): of a product of 64 bits the upper half is the number,
+ * and a product whose lower half is too small is thrown away, which is so for less than
+ * @ceiling of 2^32.
+ *
+ * Context: as wellspring_get_bytes().
+ * Return: as wellspring_get_bytes(); -EINVAL for a ceiling of 0.
+ */
+int wellspring_get_u32_below(u32 *number, u32 ceiling)
+{
+	u32 word, least = 0;
+	u64 product;
+	int error;
+
+	if (!ceiling)
+		return -EINVAL;
+	do {
+		error = wellspring_get_u32(&word);
+		if (error)
+			return error;
+		product = (u64)word * ceiling;
+		/* 2^32 % ceiling, a division that few calls need. */
+		if (!least && (u32)product < ceiling)
+			least = -ceiling % ceiling;
+	} while ((u32)product < least);
+	*number = product >> 32;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(wellspring_get_u32_below);
+
+/*
+ * Pseudo bytes: xorshift128+ (Vigna, "Further scramblings of Marsaglia's xorshift
+ * generators", 2014), with states 2^64 steps apart.
+ *
+ * The Solaris Porting Layer had this generator per CPU too. There, an interrupt between
+ * the load and the store of the state got the numbers of the call that it interrupted.
+ * Here a CPU has a state for tasks, one for softirqs, and one for each depth of hard interrupts
+ * and NMIs, which the preemption count knows: plain loads and stores do, and an NMI may call
+ * too. Preemption is off meanwhile.
+ */
+
+DEFINE_PER_CPU_ALIGNED(struct wellspring_pseudo_states, wellspring_pseudo_states);
+EXPORT_PER_CPU_SYMBOL_GPL(wellspring_pseudo_states);
+
+/* The bytes for which preemption is off: half a microsecond. */
+#define RUN_BYTES 4096
+
+u64 ws_pseudo_step(struct ws_pseudo *state)
+{
+	return wellspring_pseudo_step(state);
+}
+WS_EXPORT_FOR_TEST(ws_pseudo_step);
+
+void ws_pseudo_jump(struct ws_pseudo *state)
+{
+	static const u64 polynomial[2] = { 0x8a5cd789635d2dff, 0x121fd2155c472f96 };
+	struct ws_pseudo sum = { };
+	unsigned int bit;
+
+	for (bit = 0; bit < 128; bit++) {
+		if (polynomial[bit / 64] >> (bit % 64) & 1) {
+			sum.words[0] ^= state->words[0];
+			sum.words[1] ^= state->words[1];
+		}
+		ws_pseudo_step(state);
+	}
+	*state = sum;
+}
+WS_EXPORT_FOR_TEST(ws_pseudo_jump);
+
+/* The state stays in registers, and only the last word may be cut. */
+static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *buf,
+						   size_t len)
+{
+	for (; len >= sizeof(u64); len -= sizeof(u64)) {
+		*(ws_unaligned_u64 *)buf =
+			(__force u64)cpu_to_le64(wellspring_pseudo_step(&state));
+		buf += sizeof(u64);
+	}
+	if (len) {
+		__le64 word = cpu_to_le64(wellspring_pseudo_step(&state));
+
+		memcpy(buf, &word, len);
+	}
+	return state;
+}
+
+/**
+ * wellspring_get_pseudo_bytes() - bytes without secrecy, in a few cycles
+ * @buf: memory for the bytes
+ * @len: how many bytes
+ *
+ * For schedulers, sampling and test data. Never for keys: 16 bytes of output reveal all
+ * earlier and all later output. No lock, no atomic instruction, no barrier. A call that
+ * interrupts another call gets other numbers.
+ *
+ * The numbers are xorshift128+ with shifts 23, 18 and 5, as little endian words of
+ * 8 bytes. The unused part of the last word is thrown away.
+ *
+ * Context: Any, NMI included.
+ */
+void wellspring_get_pseudo_bytes(void *buf, size_t len)
+{
+	while (len) {
+		size_t step = min_t(size_t, len, RUN_BYTES);
+		struct ws_pseudo *state;
+
+		preempt_disable_notrace();
+		state = wellspring_pseudo_state();
+		*state = make_bytes(*state, buf, step);
+		preempt_enable_notrace();
+		buf += step;
+		len -= step;
+	}
+}
+EXPORT_SYMBOL_GPL(wellspring_get_pseudo_bytes);
+
+int ws_pseudo_init(void)
+{
+	struct ws_pseudo state;
+	unsigned int depth;
+	int cpu;
+
+	do {
+		get_random_bytes(&state, sizeof(state));
+	} while (!(state.words[0] | state.words[1]));
+	for_each_possible_cpu(cpu) {
+		struct ws_pseudo *states = per_cpu(wellspring_pseudo_states, cpu).of_depth;
+
+		for (depth = 0; depth < WELLSPRING_PSEUDO_DEPTHS; depth++) {
+			states[depth] = state;
+			ws_pseudo_jump(&state);
+		}
+	}
+	return 0;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * For other modules: secret bytes and numbers, and bytes without secrecy. read.c, numbers.c
- * and pseudo.c describe the functions.
+ * For other modules: secret bytes and numbers, and bytes without secrecy. tap.c describes the
+ * functions.
  */
 #ifndef WELLSPRING_H
 #define WELLSPRING_H
 
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 
 int __must_check wellspring_get_bytes(void *buf, size_t len);
@@ -37,6 +40,58 @@ static inline int __must_check wellspring_get_u64(u64 *number)
 static inline int __must_check wellspring_get_u32(u32 *number)
 {
 	return wellspring_get_bytes(number, sizeof(*number));
+}
+
+/* For tasks, for softirqs, and for each depth of hard interrupts and NMIs. */
+#define WELLSPRING_PSEUDO_DEPTHS (2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
+
+struct ws_pseudo {
+	u64 words[2];
+};
+
+/* For the functions below alone. */
+struct wellspring_pseudo_states {
+	struct ws_pseudo of_depth[WELLSPRING_PSEUDO_DEPTHS];
+};
+DECLARE_PER_CPU_ALIGNED(struct wellspring_pseudo_states, wellspring_pseudo_states);
+
+/* Of this CPU and depth. An NMI counts as a hard interrupt too. Preemption is off. */
+static __always_inline struct ws_pseudo *wellspring_pseudo_state(void)
+{
+	unsigned int depth = (preempt_count() & HARDIRQ_MASK) >> HARDIRQ_SHIFT;
+
+	depth = depth ? depth + 1 : !!in_serving_softirq();
+	return &this_cpu_ptr(&wellspring_pseudo_states)->of_depth[depth];
+}
+
+static __always_inline u64 wellspring_pseudo_step(struct ws_pseudo *state)
+{
+	u64 x = state->words[0];
+	u64 y = state->words[1];
+	u64 result = x + y;
+
+	state->words[0] = y;
+	x ^= x << 23;
+	state->words[1] = x ^ y ^ (x >> 18) ^ (y >> 5);
+	return result;
+}
+
+/**
+ * wellspring_get_pseudo_u64() - a number without secrecy, in a few cycles
+ *
+ * As wellspring_get_pseudo_bytes(), inlined.
+ *
+ * Context: Any, NMI included.
+ * Return: the number.
+ */
+static __always_inline u64 wellspring_get_pseudo_u64(void)
+{
+	u64 number;
+
+	preempt_disable_notrace();
+	number = wellspring_pseudo_step(wellspring_pseudo_state());
+	preempt_enable_notrace();
+	return number;
 }
 
 #endif

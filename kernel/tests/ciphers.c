@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * wellspring_crypto.ko as a user of the crypto API: in softirqs, where it is synchronous and
- * never refused the FPU. The crypto manager tests what it makes. And its speed beside cryptd's.
+ * never refused the FPU, while tasks spend half of their time in sections of the module. The
+ * crypto manager tests what it makes. And its speed beside cryptd's.
  */
 #include <crypto/skcipher.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/random.h>
@@ -23,6 +25,9 @@
 #define MOST_BYTES 4096
 #define PERIOD_NS 200000
 #define LEAST_MESSAGES 200
+/* Half of the period, and how many interrupts must have come in one. */
+#define SECTION_US 100
+#define LEAST_INSIDE 20
 
 /* A cipher with a key, and room for a message. */
 struct cipher_user {
@@ -77,7 +82,34 @@ struct softirqs {
 	u8 expected[MOST_BYTES];
 	u32 messages;
 	u32 wrong;
+	/* A task of the CPU of the messages is in a section; hard interrupts that came in one. */
+	bool inside;
+	u32 hardirqs_inside;
 };
+
+static void stay_in_section(struct worker *worker)
+{
+	struct softirqs *softirqs = worker->argument;
+	struct ws_simd simd;
+
+	if (!ws_simd_begin(&simd))
+		return;
+	if (!worker->cpu)
+		WRITE_ONCE(softirqs->inside, true);
+	udelay(SECTION_US);
+	if (!worker->cpu)
+		WRITE_ONCE(softirqs->inside, false);
+	ws_simd_end(&simd);
+	udelay(SECTION_US / 2);
+}
+
+static void count_hardirqs(int cpu, void *argument)
+{
+	struct softirqs *softirqs = argument;
+
+	if (!cpu && READ_ONCE(softirqs->inside))
+		WRITE_ONCE(softirqs->hardirqs_inside, softirqs->hardirqs_inside + 1);
+}
 
 static void encrypt_in_softirq(int cpu, void *argument)
 {
@@ -96,14 +128,53 @@ static bool enough_messages(void *argument)
 {
 	const struct softirqs *softirqs = argument;
 
-	return READ_ONCE(softirqs->messages) >= LEAST_MESSAGES;
+	return READ_ONCE(softirqs->messages) >= LEAST_MESSAGES &&
+	       READ_ONCE(softirqs->hardirqs_inside) >= LEAST_INSIDE;
+}
+
+/* Messages in softirqs, which hard interrupts bring also while a task is in a section. */
+static int run_softirqs(struct softirqs *softirqs)
+{
+	struct timers timers = { .function = encrypt_in_softirq, .argument = softirqs,
+				 .softirq = true, .period_ns = PERIOD_NS };
+	struct timers hardirqs = { .function = count_hardirqs, .argument = softirqs,
+				   .period_ns = PERIOD_NS + 7000 };
+	int error = timers_start(&timers);
+
+	if (error)
+		return error;
+	error = timers_start(&hardirqs);
+	if (!error) {
+		error = workers_run(1, stay_in_section, softirqs, 0, enough_messages);
+		timers_stop(&hardirqs);
+	}
+	timers_stop(&timers);
+	return error;
+}
+
+static int judge_softirqs(struct report *report, const struct softirqs *softirqs,
+			  const struct ws_simd_statistics *before)
+{
+	struct ws_simd_statistics after;
+	u64 sections, refusals;
+
+	ws_simd_statistics(0, &after);
+	sections = after.sections[WS_SOFTIRQ] - before->sections[WS_SOFTIRQ];
+	refusals = after.refusals[WS_SOFTIRQ] - before->refusals[WS_SOFTIRQ];
+	if (softirqs->wrong)
+		return failed(report, "%u of %u messages wrong", softirqs->wrong,
+			      softirqs->messages);
+	if (refusals || sections < softirqs->messages)
+		return failed(report, "%u messages in softirqs: %llu sections, %llu refusals",
+			      softirqs->messages, sections, refusals);
+	return passed(report, "%u messages in softirqs, as in a task, no refusal; %u interrupts in sections",
+		      softirqs->messages, softirqs->hardirqs_inside);
 }
 
 static int ciphers_in_softirqs(struct report *report)
 {
 	struct softirqs *softirqs = kzalloc(sizeof(*softirqs), GFP_KERNEL);
-	struct timers timers = { .function = encrypt_in_softirq, .argument = softirqs,
-				 .softirq = true, .period_ns = PERIOD_NS };
+	struct ws_simd_statistics before;
 	int verdict, error;
 
 	if (!softirqs)
@@ -116,17 +187,11 @@ static int ciphers_in_softirqs(struct report *report)
 	}
 	error = encrypt(&softirqs->user, MOST_BYTES, 0);
 	memcpy(softirqs->expected, softirqs->user.bytes, MOST_BYTES);
+	ws_simd_statistics(0, &before);
 	if (!error)
-		error = timers_start(&timers);
-	if (!error) {
-		if (!wait_until(enough_messages, softirqs))
-			error = -ETIMEDOUT;
-		timers_stop(&timers);
-	}
-	verdict = error || softirqs->wrong ?
-		failed(report, "error %d, %u of %u messages wrong", error, softirqs->wrong,
-		       softirqs->messages) :
-		passed(report, "%u messages in softirqs, as in a task", softirqs->messages);
+		error = run_softirqs(softirqs);
+	verdict = error ? failed(report, "error %d", error) :
+			  judge_softirqs(report, softirqs, &before);
 	user_exit(&softirqs->user);
 	kfree(softirqs);
 	return verdict;

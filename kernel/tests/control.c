@@ -181,3 +181,4 @@ module_exit(control_exit);
 
 MODULE_DESCRIPTION("Tests of the module wellspring");
 MODULE_LICENSE("Dual MIT/GPL");
+MODULE_IMPORT_NS(WS_NAMESPACE);

@@ -7,7 +7,6 @@
 #include <linux/delay.h>
 #include <linux/smp.h>
 
-#include "../topology.h"
 #include "test.h"
 #include "workers.h"
 

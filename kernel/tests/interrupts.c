@@ -7,8 +7,6 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "../mix.h"
-#include "arch-probes.h"
 #include "test.h"
 
 /* Four steps of a canonical read. */

@@ -18,7 +18,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-#include "arch-marks.h"
+#include "machine-test.h"
 #include "test.h"
 
 #define MOST_BYTES 4096

@@ -33,8 +33,8 @@ static int secret_numbers(u64 numbers[2])
 
 static int pseudo_numbers(u64 numbers[2])
 {
-	wellspring_get_pseudo_bytes(&numbers[0], sizeof(numbers[0]));
-	wellspring_get_pseudo_bytes(&numbers[1], sizeof(numbers[1]));
+	numbers[0] = wellspring_get_pseudo_u64();
+	numbers[1] = wellspring_get_pseudo_u64();
 	return 0;
 }
 

@@ -12,7 +12,6 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
-#include "arch-probes.h"
 #include "test.h"
 #include "workers.h"
 

@@ -6,7 +6,6 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "../ioctl.h"
 #include "../uapi.h"
 #include "test.h"
 #include "workers.h"

@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "arch-random.h"
 #include "test.h"
 
 #define MOST_PROBES 32

@@ -81,6 +81,7 @@ static long replay_absorb(struct replay *replay,
 {
 	struct wellspring_replay_event request;
 	struct ws_event event = { .source = WS_SOURCE_MIX };
+	struct ws_simd simd;
 
 	if (copy_from_user(&request, argument, sizeof(request)))
 		return -EFAULT;
@@ -89,7 +90,9 @@ static long replay_absorb(struct replay *replay,
 	event.counter = request.counter;
 	event.bytes = request.bytes;
 	memcpy(event.data, request.data, request.bytes);
+	ws_simd_guard(&simd);
 	ws_accumulator_absorb(&replay->accumulator, &event, request.pool);
+	ws_simd_unguard(&simd);
 	return 0;
 }
 

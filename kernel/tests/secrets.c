@@ -16,10 +16,7 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
-#include "../mix.h"
-#include "../pool.h"
-#include "arch-probes.h"
-#include "arch-registers.h"
+#include "machine-test.h"
 #include "test.h"
 #include "timers.h"
 #include "workers.h"

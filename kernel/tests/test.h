@@ -9,23 +9,7 @@
 #include <linux/fs.h>
 #include <linux/types.h>
 
-#include "../backend.h"
-#include "../harvester.h"
-#include "../compat.h"
-#include "../generation.h"
-#include "../generator.h"
-#include "../keystream.h"
-#include "../nodes.h"
-#include "../phase.h"
-#include "../pool.h"
-#include "../pseudo.h"
-#include "../queue.h"
-#include "../read.h"
-#include "../simd.h"
-#include "../source.h"
-#include "../tap.h"
-#include "../testing.h"
-#include "../wellspring.h"
+#include "../internal.h"
 #include "uapi.h"
 
 struct report {

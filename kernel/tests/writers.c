@@ -5,8 +5,6 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
-#include "../ioctl.h"
-#include "../mix.h"
 #include "test.h"
 #include "workers.h"
 
@@ -128,12 +126,22 @@ static int writers_flood(struct report *report)
 	return wrong ? WELLSPRING_TEST_FAILED : WELLSPRING_TEST_OK;
 }
 
+static void absorb_two(struct ws_accumulator *pools)
+{
+	struct ws_event event = { .bytes = WS_EVENT_BYTES };
+	struct ws_simd simd;
+
+	ws_simd_guard(&simd);
+	ws_accumulator_absorb(pools, &event, 0);
+	ws_accumulator_absorb(pools, &event, 0);
+	ws_simd_unguard(&simd);
+}
+
 /* However much is mixed, it is no reason for a reseed, not even for one by order. */
 static int writers_alone(struct report *report)
 {
 	struct ws_accumulator *pools = kzalloc(sizeof(*pools), GFP_KERNEL);
 	struct ws_seed *seed = kzalloc(sizeof(*seed), GFP_KERNEL);
-	struct ws_event event = { .bytes = WS_EVENT_BYTES };
 	bool taken = false, due = false;
 	u8 data[32] = {}, without[SHA256_DIGEST_SIZE];
 	unsigned int mixed;
@@ -149,13 +157,11 @@ static int writers_alone(struct report *report)
 		taken = ws_accumulator_take_seed(pools, 0, true, seed);
 	}
 	/* Two events of a source make one due, and it has what was mixed. */
-	for (mixed = 0; mixed < 2; mixed++)
-		ws_accumulator_absorb(pools, &event, 0);
+	absorb_two(pools);
 	due = ws_accumulator_take_seed(pools, 0, false, seed);
 	memcpy(without, seed->data, sizeof(without));
 	ws_accumulator_init(pools);
-	for (mixed = 0; mixed < 2; mixed++)
-		ws_accumulator_absorb(pools, &event, 0);
+	absorb_two(pools);
 	due = due && ws_accumulator_take_seed(pools, 0, false, seed);
 	mixed = memcmp(without, seed->data, sizeof(without));
 	kfree(pools);

@@ -6,8 +6,7 @@
 #include <asm/fpu/api.h>
 #include <linux/cache.h>
 
-#include "arch-chacha20.h"
-#include "arch-simd.h"
+#include "machine.h"
 
 #undef kernel_fpu_begin
 #undef kernel_fpu_end

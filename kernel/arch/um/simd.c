@@ -9,8 +9,8 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 
-#include "arch-simd.h"
-#include "testing.h"
+#include "machine.h"
+#include "internal.h"
 
 static DEFINE_PER_CPU(bool, in_section);
 

@@ -11,7 +11,7 @@
  *
  * A CPU starts one or two AES rounds per cycle, and each takes 3 to 8 cycles: eight
  * blocks at the same time keep it busy. Keys and output stay in the registers: the end of
- * the section wipes them (simd.c).
+ * the section wipes them.
  */
 #include <linux/linkage.h>
 

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 /* User Mode Linux has one of its own. */
-#include <arch-simd.h>
+#include <machine.h>
 
 static bool has_ymm __ro_after_init;
 static bool has_16_more __ro_after_init;

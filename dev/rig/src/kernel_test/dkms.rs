@@ -46,7 +46,7 @@ for kernel in $(ls /lib/modules | grep cloud); do
     dkms status $name -k $kernel | grep -q ': installed' || { dkms status; exit 1; }
     file=$(find /lib/modules/$kernel/updates -name 'wellspring.ko*')
     modinfo -F version $file | grep -qx $version
-    modinfo -F alias $file | grep -qx wellspring
+    ! modinfo -F alias $file | grep -q wellspring
     ! modinfo -F parm $file | grep -q 'for tests'
     [ -z "$(find /lib/modules -name 'wellspring_test*')" ]
     echo "installed for $kernel, without tests"

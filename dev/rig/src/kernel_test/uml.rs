@@ -3,8 +3,8 @@
 use crate::guest::{Cache, Result, Uml, failed};
 use std::path::Path;
 
-/// KUnit runs the suites when the module of the tests has been loaded. Then both are unloaded, and with kmemleak nothing of
-/// theirs may be left.
+/// The crypto manager tests the ciphers when their module is loaded, KUnit runs the suites when that of the tests is. Then
+/// all are unloaded, and with kmemleak nothing of theirs may be left.
 const INIT: &str = r#"#!/bin/sh
 export PATH=/bin
 /bin/busybox --install -s /bin
@@ -13,7 +13,9 @@ mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t debugfs none /sys/kernel/debug
 dmesg -n 8
-insmod /modules/wellspring.ko && insmod /modules/wellspring_test.ko && rmmod wellspring_test wellspring && echo =unloaded
+cd /modules
+insmod wellspring.ko && insmod wellspring_crypto.ko && insmod wellspring_test.ko &&
+    rmmod wellspring_test wellspring_crypto wellspring && echo =unloaded
 leaks=/sys/kernel/debug/kmemleak
 if [ -e $leaks ]; then
     echo scan >$leaks; sleep 6; echo scan >$leaks
@@ -26,7 +28,12 @@ poweroff -f
 pub(super) fn drill(cache: &Cache, source: &Path, has_checks: bool) -> Result<String> {
     let uml = Uml::build(cache, has_checks)?;
     let build = uml.build_module(cache, source)?;
-    let modules = ["wellspring.ko", "tests/wellspring_test.ko"].map(|name| build.join(name));
+    let modules = [
+        "wellspring.ko",
+        "wellspring_crypto.ko",
+        "tests/wellspring_test.ko",
+    ];
+    let modules = modules.map(|name| build.join(name));
     let lines = uml.run(cache, &modules, INIT)?;
     // The first report is of the suites in the kernel: none.
     let Some(first) = lines

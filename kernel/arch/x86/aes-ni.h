@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-#ifndef WELLSPRING_ARCH_AES_H
-#define WELLSPRING_ARCH_AES_H
+/*
+ * AES by the instructions of x86-64: for keystreams in aes-ctr.S, for the crypto API in
+ * aes-blocks.S. All in a section.
+ */
+#ifndef WELLSPRING_AES_NI_H
+#define WELLSPRING_AES_NI_H
 
+#include <asm/cpufeature.h>
 #include <linux/linkage.h>
 #include <linux/math.h>
+#include <linux/types.h>
 
-/* User Mode Linux has one of its own. */
-#include <arch-simd.h>
 #include "cipher.h"
+
+/* In machine.h. */
+static inline bool ws_arch_has_ymm(void);
 
 /* The names of the backends after the scalar one. */
 #define WS_ARCH_AES_NAMES "aes-ni", "vaes"
 #define WS_VAES_BLOCKS 16u
 
-/* In aes-ctr.S, called in an FPU section: from the key in the first 8 words, the other 52. */
+/* In aes-ctr.S: from the key in the first 8 words, the other 52. */
 asmlinkage void ws_aes256_expand_ni(u32 *round_keys);
 #define ws_arch_aes_expand ws_aes256_expand_ni
 /*
- * The same: E(K, C), E(K, C + 1), ... for @blocks whole
- * blocks. The low word of the counter must not wrap within them.
+ * E(K, C), E(K, C + 1), ... for @blocks whole blocks. The low word of the counter must not
+ * wrap within them.
  */
 asmlinkage void ws_aes256_ctr_ni(const u32 *round_keys, u8 *dst,
 				 unsigned long blocks, u64 low, u64 high);
@@ -37,7 +44,7 @@ static inline enum ws_backend ws_arch_aes_detect(void)
 	return WS_SIMD128;
 }
 
-/* In a section: up to @blocks blocks, before the low word wraps. Returns how many. */
+/* Up to @blocks blocks, before the low word wraps. Returns how many. */
 static inline unsigned long ws_arch_aes_blocks(const u32 *round_keys,
 					       enum ws_backend backend,
 					       const struct ws_counter *counter,
@@ -52,6 +59,21 @@ static inline unsigned long ws_arch_aes_blocks(const u32 *round_keys,
 				 counter->high);
 	}
 	return blocks;
+}
+
+/* In aes-blocks.S, which describes the arguments. For whole blocks. */
+asmlinkage void ws_aes_ctr_blocks(const u32 *round_keys, unsigned int rounds, u8 *dst,
+				  const u8 *src, unsigned long blocks, u8 counter[16]);
+asmlinkage void ws_aes_xts_encrypt_blocks(const u32 *round_keys, unsigned int rounds,
+					  u8 *dst, const u8 *src,
+					  unsigned long blocks, u8 tweak[16]);
+asmlinkage void ws_aes_xts_decrypt_blocks(const u32 *inverse_keys, unsigned int rounds,
+					  u8 *dst, const u8 *src,
+					  unsigned long blocks, u8 tweak[16]);
+
+static inline bool ws_arch_has_aes_blocks(void)
+{
+	return boot_cpu_has(X86_FEATURE_AES) && boot_cpu_has(X86_FEATURE_XMM4_1);
 }
 
 #endif

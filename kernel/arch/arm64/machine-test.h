@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * For tests: all vector registers, to memory and from it, in a section.
+ * For tests: marks, and all vector registers, to memory and from it, in a section.
  */
-#ifndef WELLSPRING_ARCH_REGISTERS_H
-#define WELLSPRING_ARCH_REGISTERS_H
+#ifndef WELLSPRING_MACHINE_TEST_H
+#define WELLSPRING_MACHINE_TEST_H
 
-#include "arch-simd.h"
+#include "machine.h"
+
+/* Hints without a meaning: they change nothing, and no compiler makes them. */
+#define WS_ARCH_BEGIN_MARK "hint #0x70"
+#define WS_ARCH_END_MARK "hint #0x71"
 
 #define WS_ARCH_LANES 32
 

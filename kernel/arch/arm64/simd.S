@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * AES-256: key expansion, and counter mode with a little endian counter, by the instructions of
- * the Cryptographic Extension. Registers of the latter:
+ * the Cryptographic Extension; and the end of a section, which wipes the registers. Registers of
+ * counter mode:
  *
  *	x0	60 words of round keys
  *	x1	destination
@@ -9,8 +10,7 @@
  *	x3	counter, low word; never wraps in one call
  *	x4	counter, high word
  *
- * All 15 round keys stay in v17 to v31, and eight blocks are made at the same time. The end of
- * the section wipes the registers (simd.c).
+ * All 15 round keys stay in v17 to v31, and eight blocks are made at the same time.
  */
 #include <linux/linkage.h>
 
@@ -108,3 +108,14 @@ SYM_FUNC_START(ws_aes256_ctr_ce)
 .Ldone:
 	ret
 SYM_FUNC_END(ws_aes256_ctr_ce)
+
+/* A write to a register of NEON clears the rest of the one of SVE. */
+SYM_FUNC_START(ws_arch_simd_wipe)
+	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movi	v\i\().2d, #0
+	.endr
+	.irp	i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	movi	v\i\().2d, #0
+	.endr
+	ret
+SYM_FUNC_END(ws_arch_simd_wipe)
