@@ -21,7 +21,6 @@
 //! | [`inlet`] | a node's mailbox and its remaining credit |
 //! | [`generator`] | Fortuna's (K, C): reseed, canonical read, reservation for a concurrent read |
 //! | [`node`] | a generator per NUMA node |
-//! | [`generation`] | a number; when it changes, every tap fetches a new key |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
 //! | [`topology`] | which CPUs belong to which node |
 //! | [`seed_file`] | secrets that outlive a boot, and their credit |
@@ -40,7 +39,6 @@ extern crate alloc;
 
 pub mod distribution;
 pub mod event;
-pub mod generation;
 pub mod generator;
 pub mod health;
 pub mod inlet;

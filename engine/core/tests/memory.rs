@@ -169,14 +169,14 @@ const STEPS: &[Step] = &[
         let rest = p.nodes[0].generator().read_chunk(p.backend, &mut p.output);
         assert_eq!(rest.len(), 5000 - 4096);
     }),
-    ("a tap's key", |p, inputs| p.tap.rekey(&inputs.noise[5], 1)),
+    ("a tap's key", |p, inputs| {
+        p.tap.fields().rekey(&inputs.noise[5], 1)
+    }),
     ("a tap's read", |p, inputs| {
-        let fresh = |noise: &mut [u8; FRESH_BYTES]| {
-            noise.copy_from_slice(&inputs.noise[6][..FRESH_BYTES]);
-            true
-        };
-        p.tap
-            .take_or_make(p.backend, Refill::Whole, fresh, &mut p.output[..48]);
+        let mut tap = p.tap.fields();
+        let rest = tap.take_left(&mut p.output[..48]);
+        tap.mix(inputs.noise[6].first_chunk::<FRESH_BYTES>().unwrap());
+        tap.refill(p.backend, Refill::Whole, rest);
     }),
     ("a seed file is read", |p, inputs| {
         p.files.push(SeedFile::parse(&inputs.file).unwrap());

@@ -14,7 +14,7 @@ pub(super) const LEAVING: u64 = u64::MAX;
 pub(super) const ACQUIRING: u64 = u64::MAX - 1;
 
 /// 65,536: a thread that gets no slot reads without one, see
-/// [`ThreadStates::try_with`](crate::thread_state::ThreadStates::try_with).
+/// [`ThreadStates::begin_first`](crate::thread_state::ThreadStates::begin_first).
 pub(super) const MAX_SLOTS: usize = 1 << 16;
 
 /// The holder of a slot, also after a fork wiped the slot. 40 bytes.

@@ -39,8 +39,8 @@ pub(crate) struct Request {
     /// Its [`ThreadStates`](crate::thread_state::ThreadStates).
     pub(crate) owner: u64,
     pub(crate) kind: Kind,
-    /// The NUMA node whose memory is wanted.
-    pub(crate) node: u32,
+    /// The NUMA node whose memory is wanted. `None`: no slot but `lost`.
+    pub(crate) node: Option<u32>,
     /// How much of the slot is used, from its states on.
     pub(crate) used_bytes: usize,
     /// The address of the thread's data; 0 for an owned state.
@@ -76,7 +76,7 @@ pub(crate) fn acquire(request: &Request, lost: Slot) -> Option<Slot> {
 }
 
 fn acquire_free(request: &Request) -> Option<Slot> {
-    let (kind, node) = (request.kind, request.node);
+    let (kind, node) = (request.kind, request.node?);
     if let Some(slot) = take_free(kind, node) {
         return Some(slot);
     }

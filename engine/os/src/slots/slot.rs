@@ -155,12 +155,6 @@ impl Slot {
         self.holder().is_some_and(|holder| holder.address() != 0)
     }
 
-    /// Whether this is not [`NONE`](Self::NONE).
-    #[inline(always)]
-    pub(crate) fn is_some(&self) -> bool {
-        self.header.is_some()
-    }
-
     /// Whether both are the same memory.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
         self.header == other.header

@@ -1,10 +1,9 @@
 //! A copy of the machine that is made during a read of ready bytes, and that another thread handles before the read ends.
 
 use super::Engine;
-use super::read::TapHandle;
-use super::sink::{Registers, Sink};
+use super::read::{Reader, Registers, Sink, Unseeded};
 use crate::clone_detection::GenerationPage;
-use wellspring_core::tap::{Refill, Tap};
+use wellspring_core::tap::Tap;
 use wellspring_os::thread_state::CurrentThread;
 
 /// Eight bytes in registers, and an event after they were taken.
@@ -21,20 +20,15 @@ impl Sink for WithEvent<'_> {
         (self.0)();
         taken
     }
-
-    fn fill_by(self, fill: impl FnOnce(&mut [u8])) -> [u8; 8] {
-        Registers.fill_by(fill)
-    }
 }
 
-fn assert_notices(engine: &Engine, page: &GenerationPage, mut tap: impl TapHandle) {
+fn assert_notices(engine: &Engine, page: &GenerationPage, mut reader: Reader<'_>) {
     let inner = &engine.inner;
     for _ in 0..4 {
-        let handled = inner.handle_clones();
-        let read = tap.serve(inner, Refill::Whole, Some(handled), &mut [0; 8]);
-        assert_eq!(read, Some(Ok(())));
+        let read = inner.read_slowly(again(&mut reader), &mut [0; 8], Unseeded::Fail);
+        assert_eq!(read, Ok(()));
     }
-    let ready = inner.read_ready(&mut tap, &mut WithEvent(&|| ()));
+    let ready = inner.read_ready(&mut reader, &mut WithEvent(&|| ()));
     assert!(ready.is_some(), "the bytes are ready");
     let copy = || {
         page.bump();
@@ -42,9 +36,18 @@ fn assert_notices(engine: &Engine, page: &GenerationPage, mut tap: impl TapHandl
         assert_eq!(inner.clones.words.sum(), inner.clones.words.handled());
     };
     assert!(
-        inner.read_ready(&mut tap, &mut WithEvent(&copy)).is_none(),
+        inner
+            .read_ready(&mut reader, &mut WithEvent(&copy))
+            .is_none(),
         "bytes of before the copy"
     );
+}
+
+fn again<'a>(reader: &'a mut Reader<'_>) -> Reader<'a> {
+    match reader {
+        Reader::Thread(thread) => Reader::Thread(*thread),
+        Reader::Owned(tap) => Reader::Owned(tap),
+    }
 }
 
 #[test]
@@ -56,9 +59,10 @@ fn a_copy_that_another_thread_has_handled_during_a_read_is_noticed() {
     let engine = engine.unwrap();
     std::thread::scope(|scope| {
         // Its first engine: only that has a hot path on a thread.
-        let read = || assert_notices(&engine, &page, CurrentThread::find());
+        let read = || assert_notices(&engine, &page, Reader::Thread(CurrentThread::find()));
         scope.spawn(read).join().unwrap();
     });
-    assert_notices(&engine, &page, &mut engine.inner.new_owned_tap());
+    let mut tap = engine.inner.new_owned_tap();
+    assert_notices(&engine, &page, Reader::Owned(&mut tap));
     std::fs::remove_file(&path).unwrap();
 }

@@ -111,7 +111,7 @@ impl EngineInner {
         let mut secrets = Zeroizing::new(vec![[0; KEY_BYTES]; self.nodes.in_use()]);
         for (number, secret) in secrets.iter_mut().enumerate() {
             let signals = SignalsBlocked::new();
-            let fetched = self.nodes.fetch_keys(number, self, secret, &signals);
+            let fetched = self.fetch_keys_of(number, secret, &signals);
             fetched.map_err(|_| SeedFileError::NotSeeded)?;
         }
         let saved = seed_file.store.save(&secrets, FULL_CREDIT_BITS);

@@ -13,7 +13,6 @@
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
 //! taps          a key and a buffer for each thread and nesting depth
 //! read          every read, from the call to the bytes
-//! sink          where the bytes go: memory, or registers
 //! harvester     a thread that gathers noise, so that no reader has to
 //! harvester_status  its statistics, written by itself
 //! stats         statistics of an engine, without a secret
@@ -40,7 +39,6 @@ mod phase;
 mod pool_meters;
 mod read;
 mod samples;
-mod sink;
 mod source_entry;
 mod stats;
 #[cfg(test)]
@@ -52,7 +50,7 @@ pub use harvester::Harvester;
 pub use harvester_status::HarvesterStats;
 pub(crate) use inner::EngineInner;
 pub use phase::Phase;
-pub(crate) use sink::{Registers, TwoRegisters};
+pub(crate) use read::Reader;
 pub use stats::{NodeStats, PoolStats, SourceStats, Stats, Totals};
 pub(crate) use taps::OwnedTap;
 
@@ -124,7 +122,8 @@ impl Engine {
     /// for itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
-        self.inner.fill(CurrentThread::find(), destination);
+        self.inner
+            .fill(Reader::Thread(CurrentThread::find()), destination);
     }
 
     /// Fills `destination`, of any length. Does not wait.
@@ -152,7 +151,7 @@ impl Engine {
         thread: CurrentThread,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        self.inner.fill_or_fail(thread, destination)
+        self.inner.fill_or_fail(Reader::Thread(thread), destination)
     }
 
     /// `N` ready bytes of the thread's tap, in registers: the hot path alone. If there are none, the caller takes
@@ -160,8 +159,8 @@ impl Engine {
     #[doc(hidden)]
     #[must_use]
     #[inline(always)]
-    pub fn ready_bytes<const N: usize>(&self, mut thread: CurrentThread) -> Option<[u8; N]> {
-        self.inner.read_ready(&mut thread, &mut Registers)
+    pub fn ready_bytes<const N: usize>(&self, thread: CurrentThread) -> Option<[u8; N]> {
+        self.inner.ready_bytes(Reader::Thread(thread))
     }
 
     /// Like [`try_fill`](Self::try_fill), on a thread that the caller has found.
@@ -176,13 +175,13 @@ impl Engine {
         thread: CurrentThread,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        self.inner.try_fill(thread, destination)
+        self.inner.try_fill(Reader::Thread(thread), destination)
     }
 
     /// `N` bytes as [`fill`](Self::fill) gives them, in registers, on a thread that the caller has found.
     #[inline(always)]
     pub(crate) fn bytes_with_thread<const N: usize>(&self, thread: CurrentThread) -> [u8; N] {
-        self.inner.read(thread, Registers)
+        self.inner.bytes(Reader::Thread(thread))
     }
 
     /// Like [`try_fill`](Self::try_fill), but makes a guard, and drops it at the end, unless the bytes are ready in memory.
@@ -203,18 +202,18 @@ impl Engine {
         #[inline(never)]
         fn read_guarded<G>(
             engine: &EngineInner,
-            thread: CurrentThread,
+            reader: Reader<'_>,
             destination: &mut [u8],
             guard: impl FnOnce() -> G,
         ) -> Result<(), Error> {
             let _guard = guard();
-            engine.read_slowly(thread, destination, Unseeded::Fail)
+            engine.read_slowly(reader, destination, Unseeded::Fail)
         }
 
-        let mut thread = CurrentThread::find();
-        match self.inner.read_ready(&mut thread, &mut &mut *destination) {
+        let mut reader = Reader::Thread(CurrentThread::find());
+        match self.inner.read_ready(&mut reader, &mut &mut *destination) {
             Some(()) => Ok(()),
-            None => read_guarded(&self.inner, thread, destination, guard),
+            None => read_guarded(&self.inner, reader, destination, guard),
         }
     }
 

@@ -54,12 +54,6 @@ impl Zeroed for NodeMemory {
     };
 }
 
-/// An engine that seeds itself when a read finds no seed.
-pub(super) trait SeedEngine {
-    /// Draws and reseeds until the engine has reached the phase `need`.
-    fn seed_engine(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error>;
-}
-
 /// All nodes of an engine. Node 0 is Fortuna's generator, the root.
 pub(super) struct Nodes {
     topology: Topology,
@@ -93,7 +87,9 @@ impl Nodes {
         self.memory[0].phase.get()
     }
 
-    fn fork_stamp(&self) -> &ForkStamp {
+    /// A fork changes it, so that a reader notices one.
+    #[inline(always)]
+    pub(super) fn fork_stamp(&self) -> &ForkStamp {
         &self.memory[0].fork_stamp
     }
 
@@ -125,30 +121,26 @@ impl Nodes {
         }
     }
 
-    /// Locks a node that has a seed, and returns its number too. `engine` seeds itself before if it has not reached the phase
-    /// `need`.
+    /// Locks a node that has a seed, and returns its number too. `None` before the engine has reached the phase `need`.
     fn lock_seeded<'a>(
         &'a self,
         number: usize,
         need: Phase,
-        engine: &impl SeedEngine,
         signals: &'a SignalsBlocked,
-    ) -> Result<(usize, Guard<'a, LockedNode>), Error> {
-        loop {
-            let number = if number < self.in_use() { number } else { 0 };
-            let memory = &self.memory[number];
-            let mut node = memory.node.lock(signals);
-            self.receive(number, &mut node.0);
-            if self.phase() >= need && node.0.has_seed() {
-                memory.fetches.fetch_add(1, Ordering::Relaxed);
-                return Ok((number, node));
-            }
-            drop(node);
-            engine.seed_engine(need, signals)?;
+    ) -> Option<(usize, Guard<'a, LockedNode>)> {
+        let number = if number < self.in_use() { number } else { 0 };
+        let memory = &self.memory[number];
+        let mut node = memory.node.lock(signals);
+        self.receive(number, &mut node.0);
+        if self.phase() < need || !node.0.has_seed() {
+            return None;
         }
+        memory.fetches.fetch_add(1, Ordering::Relaxed);
+        Some((number, node))
     }
 
-    /// Sets `bytes` of output aside for one reader: the lock is held for that, not while the bytes are made.
+    /// Sets `bytes` of output aside for one reader: the lock is held for that, not while the bytes are made. `None` before
+    /// the engine has reached the phase `need`.
     ///
     /// Returns the number of the [`ForkStamp`]. If it is still the same after the bytes were made, no fork happened in
     /// between, in a signal handler for example. Otherwise parent and child would both return these bytes.
@@ -157,88 +149,25 @@ impl Nodes {
         number: usize,
         need: Phase,
         bytes: usize,
-        engine: &impl SeedEngine,
         signals: &SignalsBlocked,
         reservation: &mut Reservation,
-    ) -> Result<u64, Error> {
-        let (number, mut node) = self.lock_seeded(number, need, engine, signals)?;
+    ) -> Option<u64> {
+        let (number, mut node) = self.lock_seeded(number, need, signals)?;
         node.0.reserve(self.backend, bytes, reservation);
         if self.count() > 1 {
             // The credit decides which node gets the next seed. With one node there is no choice.
             self.memory[number].inlet.spend(bytes);
         }
-        Ok(self.fork_stamp().get_or_make())
+        Some(self.fork_stamp().get_or_make())
     }
 
-    /// Fills `destination` like random(4) with concurrent_read=1, on one node: the lock is held to set the output aside, not
-    /// to make it.
-    pub(super) fn generate_reserved(
-        &self,
-        number: usize,
-        need: Phase,
-        engine: &impl SeedEngine,
-        destination: &mut [u8],
-    ) -> Result<(), Error> {
-        loop {
-            let stamp = {
-                // Wiped in place at the end of this block: `drop` would move it and leave the key here.
-                let mut reservation = Reservation::ZERO;
-                let stamp = {
-                    let signals = SignalsBlocked::new();
-                    let bytes = destination.len();
-                    self.reserve(number, need, bytes, engine, &signals, &mut reservation)?
-                };
-                reservation.generate(self.backend, destination);
-                stamp
-            };
-            // The last fork check: a fork between it and the return to the caller would repeat these bytes.
-            if self.fork_stamp().is(stamp) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Makes keys for taps, while signals are blocked: no handler can fork in between.
-    pub(super) fn fetch_keys(
-        &self,
-        number: usize,
-        engine: &impl SeedEngine,
-        keys: &mut [u8],
-        signals: &SignalsBlocked,
-    ) -> Result<(), Error> {
-        let mut reservation = Reservation::ZERO;
-        let (need, bytes) = (Phase::Ready, keys.len());
-        self.reserve(number, need, bytes, engine, signals, &mut reservation)?;
-        reservation.generate(self.backend, keys);
-        Ok(())
-    }
-
-    /// Fills `destination` like random(4) with concurrent_read=0: the lock of node 0 is held while a chunk of at most 4096
-    /// bytes is made.
-    pub(super) fn generate_canonical(
-        &self,
-        engine: &impl SeedEngine,
-        destination: &mut [u8],
-    ) -> Result<(), Error> {
-        'from_the_start: loop {
-            let mut first_stamp = None;
-            let mut rest = &mut *destination;
-            loop {
-                let signals = SignalsBlocked::new();
-                let (_, mut node) = self.lock_seeded(0, Phase::Ready, engine, &signals)?;
-                rest = node.0.generator().read_chunk(self.backend, rest);
-                let stamp = self.fork_stamp().get_or_make();
-                if *first_stamp.get_or_insert(stamp) != stamp {
-                    continue 'from_the_start;
-                }
-                if rest.is_empty() {
-                    break;
-                }
-            }
-            if first_stamp.is_some_and(|stamp| self.fork_stamp().is(stamp)) {
-                return Ok(());
-            }
-        }
+    /// Makes the next chunk of a canonical read, while the lock of node 0 is held, and leaves in `rest` what still lacks.
+    /// Returns the number of the [`ForkStamp`]; `None` before the engine is ready.
+    pub(super) fn make_chunk(&self, rest: &mut &mut [u8], signals: &SignalsBlocked) -> Option<u64> {
+        let (_, mut node) = self.lock_seeded(0, Phase::Ready, signals)?;
+        let destination = core::mem::take(rest);
+        *rest = node.0.generator().read_chunk(self.backend, destination);
+        Some(self.fork_stamp().get_or_make())
     }
 
     /// Lets node 0 take the seed that was posted for it, so that the phase is known.

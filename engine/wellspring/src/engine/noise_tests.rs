@@ -107,8 +107,8 @@ impl Subject {
         let (engine, need) = (&*self.engine.inner, Phase::Ready);
         assert_eq!(engine.nodes.phase(), need, "the engine was given a seed");
         let nodes = &engine.nodes;
-        let read = nodes.reserve(number, need, 32, engine, &signals, &mut reservation);
-        assert!(read.is_ok());
+        let read = nodes.reserve(number, need, 32, &signals, &mut reservation);
+        assert!(read.is_some());
         let mut bytes = [0; 32];
         reservation.generate(nodes.backend(), &mut bytes);
         bytes

@@ -12,21 +12,9 @@ fn seed(credit_bits: u32) -> Seed {
     seed
 }
 
-/// No source yields a seed.
-struct NoSources;
-
-impl SeedEngine for NoSources {
-    fn seed_engine(&self, _: Phase, _: &SignalsBlocked) -> Result<(), Error> {
-        Err(Error::NotSeeded)
-    }
-}
-
 fn first_bytes(nodes: &Nodes, number: usize, need: Phase) -> Option<[u8; 32]> {
     let (signals, mut reservation) = (SignalsBlocked::new(), Reservation::ZERO);
-    match nodes.reserve(number, need, 32, &NoSources, &signals, &mut reservation) {
-        Err(Error::NotSeeded) => return None,
-        reserved => reserved.unwrap(),
-    };
+    nodes.reserve(number, need, 32, &signals, &mut reservation)?;
     let mut bytes = [0; 32];
     reservation.generate(nodes.backend(), &mut bytes);
     Some(bytes)
