@@ -18,9 +18,9 @@ use super::phase::Phase;
 use super::taps::{NestedTap, OutermostTap, OwnedTap, tap_of};
 use crate::error::Error;
 use crate::mode::Mode;
-use wellspring_core::KEY_BYTES;
 use wellspring_core::generator::Reservation;
 use wellspring_core::tap::{NO_GENERATION, Refill, SHORT_BYTES, Tap, TapFields};
+use wellspring_core::{KEY_BYTES, wipe};
 use wellspring_os::inheritance::SECRET_BYTES;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::{CurrentThread, DEPTHS, ThreadRead};
@@ -467,16 +467,22 @@ impl EngineInner {
         let Some(signals) = SignalsBlocked::try_first() else {
             return keep_key(&tap_of(read.state()));
         };
-        let mut keys = Zeroizing::new([[0; KEY_BYTES]; DEPTHS]);
+        let mut keys = [[0; KEY_BYTES]; DEPTHS];
         let wanted = &mut keys[..read.depths_from_here()];
-        self.fetch_keys(wanted.as_flattened_mut(), &signals)?;
-        let states = read.states_from_here(&signals);
-        let outermost = states.outermost.into_iter().map(|tap| tap.0.fields());
-        let nested = states.nested.iter_mut().map(|tap| tap.0.fields());
-        for (mut tap, key) in outermost.chain(nested).zip(&*wanted) {
-            tap.rekey(key, generation);
+        let fetched = self.fetch_keys(wanted.as_flattened_mut(), &signals);
+        if fetched.is_ok() {
+            let mut states = read.states_from_here(&signals);
+            let mut unused = &*wanted;
+            if let (Some(tap), Some((key, rest))) = (&mut states.outermost, unused.split_first()) {
+                tap.0.fields().rekey(key, generation);
+                unused = rest;
+            }
+            for (tap, key) in states.nested.iter_mut().zip(unused) {
+                tap.0.fields().rekey(key, generation);
+            }
         }
-        Ok(Refill::Short)
+        keys.iter_mut().for_each(wipe);
+        fetched.map(|()| Refill::Short)
     }
 
     /// The same for an owned tap.
@@ -486,10 +492,13 @@ impl EngineInner {
         let Some(signals) = SignalsBlocked::try_first() else {
             return keep_key(&tap);
         };
-        let mut key = Zeroizing::new([0; KEY_BYTES]);
-        self.fetch_keys(&mut *key, &signals)?;
-        tap.rekey(&key, generation);
-        Ok(Refill::Short)
+        let mut key = [0; KEY_BYTES];
+        let fetched = self.fetch_keys(&mut key, &signals);
+        if fetched.is_ok() {
+            tap.rekey(&key, generation);
+        }
+        wipe(&mut key);
+        fetched.map(|()| Refill::Short)
     }
 
     /// Fetches keys for taps from the node of this CPU.
