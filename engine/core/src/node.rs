@@ -86,8 +86,7 @@ impl Node {
         let mut reservation = Reservation::ZERO;
         self.reserve(backend, KEY_BYTES, &mut reservation);
         self.seed.clear();
-        self.seed
-            .append_with(0, |drawn| reservation.generate(backend, drawn));
+        reservation.generate(backend, self.seed.next_place(0));
         reservation.clear();
         let mut hash = for_node(b"wellspring node first seed", number);
         hash.update(self.seed.bytes());
@@ -119,9 +118,7 @@ impl Node {
     #[inline(never)]
     fn replace_seed(&mut self, hash: &mut Sha256, credit_bits: u32) {
         self.seed.clear();
-        self.seed
-            .append_with(credit_bits.min(8 * DIGEST_BYTES as u32), |digest| {
-                finish_twice(hash, digest);
-            });
+        let credit_bits = credit_bits.min(8 * DIGEST_BYTES as u32);
+        finish_twice(hash, self.seed.next_place(credit_bits));
     }
 }

@@ -66,9 +66,7 @@ impl Pool {
 
     /// Appends the pool's digest to a seed; the pool is empty then.
     fn empty_into(&mut self, seed: &mut Seed) {
-        seed.append_with(self.credit_bits, |digest| {
-            finish_twice(&mut self.hash, digest);
-        });
+        finish_twice(&mut self.hash, seed.next_place(self.credit_bits));
         self.length_bytes = 0;
         self.credit_bits = 0;
     }

@@ -45,14 +45,14 @@ impl Seed {
         place.copy_from_slice(&bytes[..length]);
     }
 
-    /// Adds 32 bytes and their credit. `write` gets the place to write them to, zeros so far.
+    /// Adds 32 bytes, zeros so far, and their credit. Returns the place to write them to.
     ///
     /// # Panics
     ///
     /// When fewer than 32 bytes are free.
-    pub fn append_with(&mut self, credit_bits: u32, write: impl FnOnce(&mut [u8; 32])) {
+    pub fn next_place(&mut self, credit_bits: u32) -> &mut [u8; 32] {
         let place = self.extend(32, credit_bits);
-        write(place.first_chunk_mut().expect("32 bytes"));
+        place.first_chunk_mut().expect("32 bytes")
     }
 
     /// The material.
@@ -157,7 +157,7 @@ mod tests {
     fn a_digest_is_written_in_its_place() {
         let mut seed = Seed::ZERO;
         seed.append(b"x", 1);
-        seed.append_with(2, |place| *place = [9; 32]);
+        *seed.next_place(2) = [9; 32];
         assert_eq!(seed.bytes()[1..], [9; 32]);
         assert_eq!(seed.credit_bits(), 3);
     }

@@ -109,15 +109,15 @@ impl Pipeline {
     }
 
     fn deliver(&mut self, now_ms: u64, nodes: usize) {
-        let inlets = &self.inlets;
-        let delivered = self.distribution.deliver(
-            now_ms,
-            Trigger::Scheduled,
-            nodes,
-            |number| &inlets[number],
-            |number| inlets[number].is_empty(),
-        );
-        assert!(delivered);
+        let (inlets, pools) = (&self.inlets, &mut self.distribution);
+        let delivered = pools.deliver(now_ms, Trigger::Scheduled, nodes, &inlets[0]);
+        let mut round = delivered.unwrap();
+        while let Some(number) = pools.next(&mut round) {
+            let inlet = &inlets[number];
+            if round.wants(number, inlet) && inlet.is_empty() {
+                pools.post(&mut round, number, inlet);
+            }
+        }
     }
 
     fn receive(&mut self, number: usize) {

@@ -5,7 +5,7 @@ use super::collector::Collector;
 use super::harvester::{Harvester, HarvesterHandle, Running};
 use super::inner::{EngineInner, EngineSeedFile};
 use super::nodes::Nodes;
-use super::source_entry::SourceEntry;
+use super::samples::SourceEntry;
 use super::taps::Taps;
 use crate::clone_detection::{CloneDetector, WatchedPaths};
 use crate::error::Error;

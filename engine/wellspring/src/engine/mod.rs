@@ -1,57 +1,37 @@
 //! An engine: sources, pools, nodes and the threads' taps.
 //!
 //! ```text
-//! builder       the settings of an engine, and how it is built
-//! inner         the engine itself: the parts below, and all work that needs more than one of them
-//! phase         how far it is seeded
-//! nodes         one generator for each NUMA node
-//! source_entry  one source: its health, its next pool, its counts
-//! collector_memory  the memory for noise on its way to the pools
-//! samples       from a source to the pools
-//! collector     the pools, what was mixed in, and the seeds for the nodes
-//! inherited     the secret that a child process has from its parent
+//! builder         the settings of an engine, and how it is built
+//! inner           the engine itself: the parts below, all work that needs more than one of them, and statistics
+//! read            every read, from the call to the bytes
+//! taps            a key and a buffer for each thread and nesting depth
+//! nodes           one generator for each NUMA node, and how far they are seeded
+//! samples         from a source to the pools
+//! collector       the pools, what was mixed in, and the seeds for the nodes
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
-//! taps          a key and a buffer for each thread and nesting depth
-//! read          every read, from the call to the bytes
-//! harvester     a thread that gathers noise, so that no reader has to
-//! harvester_status  its statistics, written by itself
-//! stats         statistics of an engine, without a secret
+//! harvester       a thread that gathers noise, so that no reader has to
 //! ```
 //!
 //! Each part has its own state and knows only the parts that it uses. [`inner::EngineInner`] alone sees all of them.
 
 mod builder;
-#[cfg(test)]
-mod clock_tests;
 mod collector;
-mod collector_memory;
-#[cfg(all(test, target_os = "linux"))]
-mod copy_tests;
 mod harvester;
-mod harvester_status;
-mod inherited;
 mod inline_harvest;
 mod inner;
 mod nodes;
 #[cfg(test)]
 mod noise_tests;
-mod phase;
-mod pool_meters;
 mod read;
 mod samples;
-mod source_entry;
-mod stats;
-#[cfg(test)]
-mod step_tests;
 mod taps;
 
 pub use builder::EngineBuilder;
-pub use harvester::Harvester;
-pub use harvester_status::HarvesterStats;
+pub use harvester::{Harvester, HarvesterStats};
 pub(crate) use inner::EngineInner;
-pub use phase::Phase;
+pub use inner::{NodeStats, PoolStats, SourceStats, Stats, Totals};
+pub use nodes::Phase;
 pub(crate) use read::Reader;
-pub use stats::{NodeStats, PoolStats, SourceStats, Stats, Totals};
 pub(crate) use taps::OwnedTap;
 
 use crate::error::Error;

@@ -1,9 +1,10 @@
-//! The nodes: one generator for each NUMA node, in the memory of that node, behind its own lock.
+//! The nodes: one generator for each NUMA node, in the memory of that node, behind its own lock; and the phase, which says how
+//! far they are seeded.
 
-use super::phase::{Phase, PhaseWord};
-use super::stats::NodeStats;
+use super::inner::NodeStats;
 use crate::error::Error;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::fmt;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wellspring_core::Backend;
 use wellspring_core::generator::Reservation;
 use wellspring_core::inlet::Inlet;
@@ -16,6 +17,52 @@ use wellspring_os::memory::{Wiped, try_vec};
 use wellspring_os::os;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::zeroed::Zeroed;
+
+/// How far an engine is seeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// No seed yet. Every read waits, or says [`Error::NotSeeded`](crate::Error::NotSeeded).
+    Empty,
+    /// Node 0 has a seed, and none had 128 bits of credit. Only [`Engine::fill_early`](crate::Engine::fill_early) reads,
+    /// from node 0. An engine whose sources yield less than that at once gets here by its first `fill_early`.
+    Early,
+    /// One seed brought node 0 128 bits of credit or more, and every node has a seed of its own.
+    Ready,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phase::Empty => "empty",
+            Phase::Early => "early",
+            Phase::Ready => "ready",
+        })
+    }
+}
+
+/// The phase of an engine, in memory that a fork wipes: a child process begins as [`Phase::Empty`].
+pub(super) struct PhaseWord(AtomicU32);
+
+impl PhaseWord {
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "zeroed memory holds it; nothing reads the constant itself"
+    )]
+    pub(super) const ZERO: Self = Self(AtomicU32::new(Phase::Empty as u32));
+
+    pub(super) fn get(&self) -> Phase {
+        match self.0.load(Ordering::Acquire) {
+            0 => Phase::Empty,
+            1 => Phase::Early,
+            _ => Phase::Ready,
+        }
+    }
+
+    /// Announces a phase, after everything that it promises was done.
+    pub(super) fn set(&self, phase: Phase) {
+        self.0.store(phase as u32, Ordering::Release);
+    }
+}
 
 /// A node, in its own pages.
 #[repr(C)]
@@ -250,4 +297,94 @@ impl Nodes {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use wellspring_core::Prf;
+
+    #[test]
+    fn phases_come_back_as_they_were_set() {
+        let word = PhaseWord::ZERO;
+        assert_eq!(word.get(), Phase::Empty);
+        for phase in [Phase::Early, Phase::Ready, Phase::Empty] {
+            word.set(phase);
+            assert_eq!(word.get(), phase);
+        }
+    }
+
+    fn nodes(count: usize) -> Nodes {
+        let topology = Topology::even(count, count).unwrap();
+        Nodes::new(topology, Backend::detect(Prf::ChaCha20)).unwrap()
+    }
+
+    fn seed(credit_bits: u32) -> Seed {
+        let mut seed = Seed::ZERO;
+        seed.set(&[7; 32], credit_bits);
+        seed
+    }
+
+    fn first_bytes(nodes: &Nodes, number: usize, need: Phase) -> Option<[u8; 32]> {
+        let (signals, mut reservation) = (SignalsBlocked::new(), Reservation::ZERO);
+        nodes.reserve(number, need, 32, &signals, &mut reservation)?;
+        let mut bytes = [0; 32];
+        reservation.generate(nodes.backend(), &mut bytes);
+        Some(bytes)
+    }
+
+    #[test]
+    fn below_128_bits_node_0_serves_early_readers_and_no_others() {
+        let nodes = nodes(2);
+        assert_eq!(first_bytes(&nodes, 0, Phase::Early), None);
+        nodes.mix_into_root(&seed(127));
+        assert_eq!(nodes.phase(), Phase::Early);
+        assert_eq!(first_bytes(&nodes, 1, Phase::Ready), None);
+        assert!(first_bytes(&nodes, 1, Phase::Early).is_some());
+        assert_eq!(nodes.stats()[1].fetches, 0, "node 0 served it");
+        nodes.mix_into_root(&seed(128));
+        assert_eq!(nodes.phase(), Phase::Ready);
+        assert!(first_bytes(&nodes, 1, Phase::Ready).is_some());
+        assert_eq!(nodes.stats()[1].fetches, 1);
+    }
+
+    #[test]
+    fn seeds_with_less_than_128_bits_each_make_no_engine_ready() {
+        for credit_bits in [0, 8, 127] {
+            let nodes = nodes(1);
+            for _ in 0..100 {
+                nodes.mix_into_root(&seed(credit_bits));
+            }
+            assert_eq!(nodes.phase(), Phase::Early, "{credit_bits}");
+        }
+    }
+
+    #[test]
+    fn room_is_made_for_a_seed_of_an_idle_node_and_not_beside_a_reader() {
+        let (nodes, signals) = (nodes(2), SignalsBlocked::new());
+        nodes.mix_into_root(&seed(256));
+        for number in 0..2 {
+            let inlet = nodes.inlet(number);
+            let _ = inlet.post(&seed(0));
+            let reseeds = nodes.stats()[number].reseeds;
+            let reader = nodes.memory[number].node.lock(&signals);
+            assert!(!nodes.make_room(number, &signals));
+            drop(reader);
+            assert!(nodes.make_room(number, &signals));
+            assert_eq!(nodes.stats()[number].reseeds, reseeds + 1);
+            assert!(inlet.post(&seed(0)));
+        }
+    }
+
+    #[test]
+    fn copies_with_other_entropy_differ_on_every_node() {
+        let make = |entropy: u8| {
+            let nodes = nodes(3);
+            nodes.mix_into_root(&seed(256));
+            nodes.stir_all(&[entropy; 32], &SignalsBlocked::new());
+            [0, 1, 2].map(|number| first_bytes(&nodes, number, Phase::Ready).unwrap())
+        };
+        let (one, same, other) = (make(1), make(1), make(2));
+        assert_eq!(one, same);
+        for number in 0..3 {
+            assert_ne!(one[number], other[number]);
+        }
+    }
+}

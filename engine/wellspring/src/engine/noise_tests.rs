@@ -1,8 +1,8 @@
 //! Floods of mixed data, turns of nodes and orders, under a clock that the test sets.
 
 use super::Engine;
-use super::collector_memory::{Due, MIXED_EVENTS};
-use super::phase::Phase;
+use super::collector::{Due, MIXED_EVENTS};
+use super::nodes::Phase;
 use crate::mode::Mode;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;

@@ -11,10 +11,10 @@
 //! A [`Reader`] says whose tap: that of a thread, or an owned one. A [`Sink`] says where ready bytes go: to memory, or to
 //! registers.
 
-use super::inherited;
+use super::collector::next_secret;
 use super::inline_harvest::HarvestedStep;
 use super::inner::EngineInner;
-use super::phase::Phase;
+use super::nodes::Phase;
 use super::taps::{NestedTap, OutermostTap, OwnedTap, tap_of};
 use crate::error::Error;
 use crate::mode::Mode;
@@ -612,7 +612,7 @@ impl EngineInner {
             self.read_slowly(thread, secret, Unseeded::Fail).is_ok()
         } else {
             // A child that has drawn nothing yet passes on what it has from its own parent.
-            inherited::next_secret(secret)
+            next_secret(secret)
         }
     }
 
@@ -636,5 +636,75 @@ fn keep_key(tap: &TapFields<'_>) -> Result<Refill, Error> {
         Err(Error::NotSeeded)
     } else {
         Ok(Refill::Short)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::clone_detection::GenerationPage;
+    use crate::engine::Engine;
+    use wellspring_core::tap::Tap;
+    use wellspring_os::thread_state::CurrentThread;
+
+    /// Eight bytes in registers, and an event after they were taken.
+    struct WithEvent<'a>(&'a dyn Fn());
+
+    impl Sink for WithEvent<'_> {
+        type Taken = [u8; 8];
+
+        fn take_from<const BUFFER_BYTES: usize>(
+            &mut self,
+            tap: &mut Tap<BUFFER_BYTES>,
+        ) -> Option<[u8; 8]> {
+            let taken = Registers.take_from(tap);
+            (self.0)();
+            taken
+        }
+    }
+
+    fn assert_notices(engine: &Engine, page: &GenerationPage, mut reader: Reader<'_>) {
+        let inner = &engine.inner;
+        for _ in 0..4 {
+            let read = inner.read_slowly(again(&mut reader), &mut [0; 8], Unseeded::Fail);
+            assert_eq!(read, Ok(()));
+        }
+        let ready = inner.read_ready(&mut reader, &mut WithEvent(&|| ()));
+        assert!(ready.is_some(), "the bytes are ready");
+        let copy = || {
+            page.bump();
+            std::thread::scope(|scope| scope.spawn(|| engine.fill(&mut [0; 8])).join()).unwrap();
+            assert_eq!(inner.clones.words.sum(), inner.clones.words.handled());
+        };
+        assert!(
+            inner
+                .read_ready(&mut reader, &mut WithEvent(&copy))
+                .is_none(),
+            "bytes of before the copy"
+        );
+    }
+
+    fn again<'a>(reader: &'a mut Reader<'_>) -> Reader<'a> {
+        match reader {
+            Reader::Thread(thread) => Reader::Thread(*thread),
+            Reader::Owned(tap) => Reader::Owned(tap),
+        }
+    }
+
+    #[test]
+    fn a_copy_that_another_thread_has_handled_during_a_read_is_noticed() {
+        let path = std::env::temp_dir().join(format!("wellspring-copy-{}", std::process::id()));
+        let page = GenerationPage::create(&path).unwrap();
+        let builder = Engine::builder().sources([]).seed(&[7; 32]);
+        let engine = builder.generation_page(&path).vmclock("/none").build();
+        let engine = engine.unwrap();
+        std::thread::scope(|scope| {
+            // Its first engine: only that has a hot path on a thread.
+            let read = || assert_notices(&engine, &page, Reader::Thread(CurrentThread::find()));
+            scope.spawn(read).join().unwrap();
+        });
+        let mut tap = engine.inner.new_owned_tap();
+        assert_notices(&engine, &page, Reader::Owned(&mut tap));
+        std::fs::remove_file(&path).unwrap();
     }
 }
