@@ -13,10 +13,9 @@
 //! An [order](Distribution::order) reaches all nodes at once: each hashes in the chain.
 
 use crate::event::Event;
-use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node};
-use crate::inlet::{CAPACITY_BITS, Inlet};
+use crate::generator::{DIGEST_BYTES, Sha256, finish_twice, for_node};
+use crate::node::{CAPACITY_BITS, Inlet, Seed};
 use crate::pool::{Accumulator, Trigger};
-use crate::seed::Seed;
 use crate::wipe;
 
 /// Below this credit a node is served out of its turn too: 75 % of its capacity.

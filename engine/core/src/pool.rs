@@ -5,8 +5,8 @@
 //! (FS&K 9.5).
 
 use crate::event::Event;
-use crate::hash::{DIGEST_BYTES, Sha256, finish_twice};
-use crate::seed::{READY_BITS, Seed};
+use crate::generator::{DIGEST_BYTES, Sha256, finish_twice};
+use crate::node::{READY_BITS, Seed};
 
 pub use crate::event::POOLS;
 

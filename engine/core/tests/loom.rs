@@ -6,10 +6,8 @@
 
 use loom::sync::Arc;
 use loom::thread;
-use wellspring_core::event::Event;
-use wellspring_core::mailbox::Mailbox;
-use wellspring_core::queue::Queue;
-use wellspring_core::seed::Seed;
+use wellspring_core::event::{Event, Queue};
+use wellspring_core::node::{Mailbox, Seed};
 
 fn event(number: u32) -> Event {
     let mut event = Event::ZERO;

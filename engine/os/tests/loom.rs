@@ -7,8 +7,7 @@
 
 use loom::sync::Arc;
 use loom::thread;
-use wellspring_core::mailbox::Mailbox;
-use wellspring_core::seed::Seed;
+use wellspring_core::node::{Mailbox, Seed};
 use wellspring_os::thread_state::ThreadStates;
 
 type States = ThreadStates<u64, u64>;

@@ -3,8 +3,7 @@
 use crate::{Event, Pipeline, ReplayError, State};
 use wellspring_core::distribution::Distribution;
 use wellspring_core::generator::Reservation;
-use wellspring_core::inlet::Inlet;
-use wellspring_core::node::Node;
+use wellspring_core::node::{Inlet, Node};
 use wellspring_core::pool::{RESEED_INTERVAL_MS, Trigger};
 use wellspring_core::{Backend, KEY_BYTES, Prf};
 

@@ -5,8 +5,7 @@ use std::cell::RefCell;
 use wellspring_core::Backend;
 use wellspring_core::distribution::Distribution;
 use wellspring_core::event::Event;
-use wellspring_core::inlet::Inlet;
-use wellspring_core::node::Node;
+use wellspring_core::node::{Inlet, Node};
 use wellspring_core::pool::Trigger;
 
 /// The pools and the nodes.

@@ -16,7 +16,7 @@ use core::sync::atomic::AtomicU64;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use wellspring_core::seed::Seed;
+use wellspring_core::node::Seed;
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;

@@ -9,17 +9,14 @@
 //! harvest [inline](super::inline_harvest).
 
 use super::inner::{PoolStats, SourceStats};
-use super::nodes::Nodes;
-use super::nodes::Phase;
-use super::samples::Samples;
-use super::samples::{SourceEntry, SourceState};
+use super::nodes::{Nodes, Phase};
+use super::samples::{Samples, SourceEntry, SourceState};
 use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wellspring_core::distribution::Distribution;
-use wellspring_core::event::Event;
+use wellspring_core::event::{Event, Queue};
 use wellspring_core::pool::{Accumulator, POOLS, Trigger};
-use wellspring_core::queue::Queue;
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;

@@ -8,8 +8,7 @@
 
 use super::collector::{Collector, SeedTarget};
 use super::harvester::{HarvesterStats, HarvesterStatus};
-use super::nodes::Nodes;
-use super::nodes::Phase;
+use super::nodes::{Nodes, Phase};
 use super::taps::{OwnedTap, Taps};
 use crate::clone_detection::{CloneDetectionStats, CloneDetector};
 use crate::error::Error;

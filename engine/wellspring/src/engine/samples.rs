@@ -8,8 +8,7 @@
 //! A read that harvests inline takes a sample only, and a later read does the rest. Meanwhile the sample waits behind the lock
 //! of the pools.
 
-use super::collector::PoolMeters;
-use super::collector::{CollectorState, SEEDING_SAMPLE_BYTES, this_thread};
+use super::collector::{CollectorState, PoolMeters, SEEDING_SAMPLE_BYTES, this_thread};
 use super::inner::SourceStats;
 use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! The taps: a key and a buffer for each thread and nesting depth, and for each [`LocalRng`](crate::LocalRng).
 //!
-//! A small read takes bytes that are ready. Every other read follows one order, whoever owns the tap: it fetches a key if
-//! the tap is not of this generation (`read.rs`), [serves](Taps::serve) itself, and marks the tap as current.
+//! A small read takes bytes that are ready. Every other read (`read.rs`) fetches a key if the tap is not of this generation,
+//! takes or makes its bytes ([`Taps::serve`]), and marks the tap as current.
 //!
 //! # Why one comparison is enough on the hot path
 //!

@@ -6,7 +6,7 @@ use super::store::SeedStore;
 use core::fmt;
 use rustix::io::Errno;
 use std::path::PathBuf;
-use wellspring_core::seed::Seed;
+use wellspring_core::node::Seed;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_core::sha256::Sha256;
 use wellspring_os::kernel_module::{DEVICE, KernelModule, NodeAnswer, NodeSeed};
