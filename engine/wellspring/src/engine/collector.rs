@@ -10,8 +10,8 @@
 
 use super::inner::{PoolStats, SourceStats};
 use super::nodes::{Nodes, Phase};
+use super::read::Taps;
 use super::samples::{Samples, SourceEntry, SourceState};
-use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wellspring_core::distribution::Distribution;

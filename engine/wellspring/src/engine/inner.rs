@@ -9,7 +9,7 @@
 use super::collector::{Collector, SeedTarget};
 use super::harvester::{HarvesterStats, HarvesterStatus};
 use super::nodes::{Nodes, Phase};
-use super::taps::{OwnedTap, Taps};
+use super::read::{OwnedTap, Taps};
 use crate::clone_detection::{CloneDetectionStats, CloneDetector};
 use crate::error::Error;
 use crate::fresh_entropy::FreshEntropy;

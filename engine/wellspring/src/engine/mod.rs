@@ -3,8 +3,7 @@
 //! ```text
 //! builder         the settings of an engine, and how it is built
 //! inner           the engine itself: the parts below, all work that needs more than one of them, and statistics
-//! read            every read, from the call to the bytes
-//! taps            a key and a buffer for each thread and nesting depth
+//! read            every read, from the call to the bytes; a key and a buffer for each thread and nesting depth
 //! nodes           one generator for each NUMA node, and how far they are seeded
 //! samples         from a source to the pools
 //! collector       the pools, what was mixed in, and the seeds for the nodes
@@ -24,15 +23,13 @@ mod nodes;
 mod noise_tests;
 mod read;
 mod samples;
-mod taps;
 
 pub use builder::EngineBuilder;
 pub use harvester::{Harvester, HarvesterStats};
 pub(crate) use inner::EngineInner;
 pub use inner::{NodeStats, PoolStats, SourceStats, Stats, Totals};
 pub use nodes::Phase;
-pub(crate) use read::Reader;
-pub(crate) use taps::OwnedTap;
+pub(crate) use read::{OwnedTap, Reader};
 
 use crate::error::Error;
 use crate::mode::Mode;
