@@ -13,10 +13,9 @@
 //! An [order](Distribution::order) reaches all nodes at once: each hashes in the chain.
 
 use crate::event::Event;
-use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node};
-use crate::inlet::{CAPACITY_BITS, Inlet};
+use crate::generator::{DIGEST_BYTES, Sha256, finish_twice, for_node};
+use crate::node::{CAPACITY_BITS, Inlet, Seed};
 use crate::pool::{Accumulator, Trigger};
-use crate::seed::Seed;
 use crate::wipe;
 
 /// Below this credit a node is served out of its turn too: 75 % of its capacity.
@@ -73,31 +72,74 @@ impl Distribution {
         &self.chain
     }
 
-    /// Reseeds, if a reseed is due at `now_ms`: posts the seed to node 0 and one derived from the chain to the node whose
-    /// turn it is.
+    /// Reseeds, if a reseed is due at `now_ms`: posts the seed to node 0, whose mailbox must be empty then. What it has no room
+    /// for stays in the pools.
     ///
-    /// `nodes` is the number of nodes that serve readers (1 before the engine is ready). `make_room` lets a node take the
-    /// seed in its mailbox, if that needs no waiting, and returns whether the mailbox is empty. What node 0 has no room
-    /// for stays in the pools. Returns whether a seed was posted; then the caller must bump the generation.
-    pub fn deliver<'a>(
+    /// `nodes` is the number of nodes that serve readers (1 before the engine is ready). If a seed was posted, the caller hands
+    /// out the seeds of the [`Round`], and then must bump the generation:
+    ///
+    /// ```text
+    /// while let Some(number) = distribution.next(&mut round) {
+    ///     if round.wants(number, inlet) && (the mailbox is empty, or the node takes the seed in it without waiting) {
+    ///         distribution.post(&mut round, number, inlet);
+    ///     }
+    /// }
+    /// ```
+    pub fn deliver(
         &mut self,
         now_ms: u64,
         trigger: Trigger,
         nodes: usize,
-        inlet: impl Fn(usize) -> &'a Inlet,
-        make_room: impl Fn(usize) -> bool,
-    ) -> bool {
-        if !self.accumulator.is_due(now_ms, trigger)
-            || !make_room(0)
-            || !self.take_seed(now_ms, trigger, inlet(0))
-        {
-            return false;
+        root: &Inlet,
+    ) -> Option<Round> {
+        if !root.is_empty() || !self.take_seed(now_ms, trigger, root) {
+            return None;
         }
-        if nodes > 1 {
-            self.hand_out(nodes, inlet, make_room);
-        }
+        let credit_bits = self.seed.credit_bits().min(8 * DIGEST_BYTES as u32);
         self.seed.clear();
-        true
+        Some(Round {
+            others: nodes - 1,
+            credit_bits,
+            tried: 0,
+            served: None,
+        })
+    }
+
+    /// The next node that may get a seed: the nodes other than 0, in turn; then again, for one that gets its seed out of
+    /// its turn.
+    pub fn next(&self, round: &mut Round) -> Option<usize> {
+        if round.tried == 2 * round.others {
+            return None;
+        }
+        let last = if round.tried < round.others {
+            self.last_node
+        } else {
+            self.last_out_of_turn
+        };
+        let step = last as usize + round.tried;
+        round.tried += 1;
+        Some(1 + step % round.others)
+    }
+
+    /// Posts the seed of a node that [`next`](Self::next) gave, that the round [wants](Round::wants), and whose mailbox is
+    /// empty.
+    pub fn post(&mut self, round: &mut Round, number: usize, inlet: &Inlet) {
+        if round.is_in_turn() {
+            self.last_node = number as u32;
+            round.served = Some(number);
+            // A node with much credit left: another one gets a seed too.
+            let is_enough = is_short(inlet);
+            round.tried = if is_enough { 2 } else { 1 } * round.others;
+        } else {
+            self.last_out_of_turn = number as u32;
+            round.tried = 2 * round.others;
+        }
+        let mut hash = for_node(b"wellspring node seed", number);
+        hash.update(&self.chain);
+        self.seed.clear();
+        finish_twice(&mut hash, self.seed.next_place(round.credit_bits));
+        let _ = inlet.post(&self.seed);
+        self.seed.clear();
     }
 
     /// Reseeds by order: posts a seed to node 0, whose mailbox the caller has emptied. What was mixed in before goes to
@@ -108,8 +150,7 @@ impl Distribution {
     #[must_use]
     pub fn order(&mut self, now_ms: u64, trigger: Trigger, root: &Inlet) -> bool {
         self.seed.clear();
-        self.seed
-            .append_with(0, |digest| finish_twice(&mut self.mixed, digest));
+        finish_twice(&mut self.mixed, self.seed.next_place(0));
         self.extend_chain();
         let is_seeded = self.take_seed(now_ms, trigger, root);
         self.seed.clear();
@@ -138,50 +179,39 @@ impl Distribution {
         hash.update(self.seed.bytes());
         finish_twice(&mut hash, &mut self.chain);
     }
+}
 
-    /// Posts seeds made of the chain, credited like the present one: to the node whose turn it is; and if that has much
-    /// credit left, to one with less.
-    fn hand_out<'a>(
-        &mut self,
-        nodes: usize,
-        inlet: impl Fn(usize) -> &'a Inlet,
-        make_room: impl Fn(usize) -> bool,
-    ) {
-        let credit_bits = self.seed.credit_bits().min(8 * DIGEST_BYTES as u32);
-        let is_short = |number: usize| inlet(number).credit_bits() < SERVED_OFTEN_BELOW_BITS;
-        // The lock of a node that has no room is held by a reader, who takes the seed in its mailbox now.
-        let next = after(self.last_node, nodes).find(|&number| make_room(number));
-        let is_next_short = next.is_some_and(is_short);
-        if let Some(number) = next {
-            self.last_node = number as u32;
-            self.post_to(number, credit_bits, inlet(number));
-        }
-        if !is_next_short {
-            let mut others = after(self.last_out_of_turn, nodes);
-            let other = others
-                .find(|&number| Some(number) != next && is_short(number) && make_room(number));
-            if let Some(number) = other {
-                self.last_out_of_turn = number as u32;
-                self.post_to(number, credit_bits, inlet(number));
-            }
-        }
+/// The seeds of one reseed for nodes other than 0, made of the chain and credited like the seed of node 0.
+///
+/// One goes to the node whose turn it is; and if that has much credit left, one to a node with less. A node without room is
+/// passed over: a reader holds its lock, and takes the seed in its mailbox now.
+#[derive(Debug)]
+pub struct Round {
+    /// How many nodes there are but node 0.
+    others: usize,
+    credit_bits: u32,
+    /// How many nodes were tried: up to `others` in turn, and then out of turn.
+    tried: usize,
+    /// The node that was served in its turn.
+    served: Option<usize>,
+}
+
+impl Round {
+    /// Whether a node gets a seed, if it has room.
+    #[must_use]
+    pub fn wants(&self, number: usize, inlet: &Inlet) -> bool {
+        self.is_in_turn() || self.served != Some(number) && is_short(inlet)
     }
 
-    /// Posts a seed made of the chain for this node alone.
-    fn post_to(&mut self, number: usize, credit_bits: u32, inlet: &Inlet) {
-        let mut hash = for_node(b"wellspring node seed", number);
-        hash.update(&self.chain);
-        self.seed.clear();
-        self.seed
-            .append_with(credit_bits, |digest| finish_twice(&mut hash, digest));
-        let _ = inlet.post(&self.seed);
+    /// Whether the node that was given last was given in its turn.
+    fn is_in_turn(&self) -> bool {
+        self.tried <= self.others
     }
 }
 
-/// The nodes other than 0, in turn, beginning with the one after `last`.
-fn after(last: u32, nodes: usize) -> impl Iterator<Item = usize> {
-    let others = nodes - 1;
-    (0..others).map(move |step| 1 + (last as usize + step) % others)
+/// Whether a node has so little credit left that it is served out of its turn.
+fn is_short(inlet: &Inlet) -> bool {
+    inlet.credit_bits() < SERVED_OFTEN_BELOW_BITS
 }
 
 impl Drop for Distribution {

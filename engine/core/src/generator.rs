@@ -4,7 +4,8 @@
 //! starts with a block of zeros, the counter steps *before* the first block after a reseed, and a read
 //! may be served outside the lock (`fortuna_concurrent_read`).
 
-use crate::hash::{Sha256, finish_twice};
+pub(crate) use wellspring_cipher::sha256::{DIGEST_BYTES, Sha256};
+
 use crate::wipe;
 use wellspring_cipher::{Backend, KEY_BYTES, Keystream, Prf};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -173,3 +174,50 @@ impl Drop for Reservation {
 }
 
 impl ZeroizeOnDrop for Reservation {}
+
+/// Writes SHA256(SHA256(what `hash` has absorbed)) to `digest`; the hash is empty then.
+#[inline]
+pub(crate) fn finish_twice(hash: &mut Sha256, digest: &mut [u8; DIGEST_BYTES]) {
+    hash.finish_into(digest);
+    hash.update(digest);
+    hash.finish_into(digest);
+}
+
+/// Writes SHAd-256 of the concatenated `parts` to `digest`.
+pub(crate) fn sha_d256_into(parts: &[&[u8]], digest: &mut [u8; DIGEST_BYTES]) {
+    let mut hash = Sha256::ZERO;
+    for part in parts {
+        hash.update(part);
+    }
+    finish_twice(&mut hash, digest);
+}
+
+/// A hash that has absorbed a purpose and the number of a node, so that its digest is for that node alone.
+#[inline(never)]
+pub(crate) fn for_node(purpose: &[u8], number: usize) -> Sha256 {
+    let mut hash = Sha256::ZERO;
+    hash.update(purpose);
+    hash.update(&(number as u64).to_le_bytes());
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The digest of FIPS 180-4's example, hashed once more (by Python's hashlib).
+    #[test]
+    fn a_hash_that_was_finished_is_empty_and_hashes_right_again() {
+        let mut hash = Sha256::ZERO;
+        for _ in 0..2 {
+            let mut digest = [0; DIGEST_BYTES];
+            hash.update(b"a");
+            hash.update(b"bc");
+            finish_twice(&mut hash, &mut digest);
+            assert_eq!(
+                digest[..8],
+                [0x4f, 0x8b, 0x42, 0xc2, 0x2d, 0xd3, 0x72, 0x9b]
+            );
+        }
+    }
+}

@@ -12,16 +12,11 @@
 //! |---|---|
 //! | [`source`] | the contract of everything that yields noise |
 //! | [`health`] | start-up and continuous tests of the samples, SP 800-90B sections 4.3 and 4.4 |
-//! | [`event`] | some noise on its way to one pool |
-//! | [`queue`] | the bounded queue for what outsiders mix in, which never makes them wait |
+//! | [`event`] | some noise on its way to one pool, and the bounded queue for what outsiders mix in |
 //! | [`pool`] | the 32 pools of Fortuna's accumulator, and when a reseed is due |
-//! | [`seed`] | a buffer for the material of one reseed, which is never copied |
 //! | [`distribution`] | which node gets which seed |
-//! | [`mailbox`] | hands a seed to a node without waiting for the node's lock |
-//! | [`inlet`] | a node's mailbox and its remaining credit |
 //! | [`generator`] | Fortuna's (K, C): reseed, canonical read, reservation for a concurrent read |
-//! | [`node`] | a generator per NUMA node |
-//! | [`generation`] | a number; when it changes, every tap fetches a new key |
+//! | [`node`] | a generator per NUMA node, and the mailbox by which it gets its seeds without waiting |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
 //! | [`topology`] | which CPUs belong to which node |
 //! | [`seed_file`] | secrets that outlive a boot, and their credit |
@@ -40,23 +35,26 @@ extern crate alloc;
 
 pub mod distribution;
 pub mod event;
-pub mod generation;
 pub mod generator;
 pub mod health;
-pub mod inlet;
-pub mod mailbox;
 pub mod node;
 pub mod pool;
-pub mod queue;
-pub mod seed;
 pub mod seed_file;
 pub mod source;
 pub mod tap;
 pub mod topology;
 
-mod hash;
 mod sync;
-mod wipe;
 
 pub use wellspring_cipher::{Backend, KEY_BYTES, Prf, sha256};
-pub use wipe::wipe;
+use zeroize::optimization_barrier;
+
+/// Overwrites `bytes` with zeros. The compiler cannot remove the writes, and makes them as wide as it can: [`Zeroize`] takes
+/// an instruction a byte, and 160 bytes of a program for each key that is wiped.
+///
+/// [`Zeroize`]: zeroize::Zeroize
+#[inline(always)]
+pub fn wipe<const N: usize>(bytes: &mut [u8; N]) {
+    *bytes = [0; N];
+    optimization_barrier(bytes);
+}

@@ -5,8 +5,8 @@
 //! (FS&K 9.5).
 
 use crate::event::Event;
-use crate::hash::{DIGEST_BYTES, Sha256, finish_twice};
-use crate::seed::{READY_BITS, Seed};
+use crate::generator::{DIGEST_BYTES, Sha256, finish_twice};
+use crate::node::{READY_BITS, Seed};
 
 pub use crate::event::POOLS;
 
@@ -66,9 +66,7 @@ impl Pool {
 
     /// Appends the pool's digest to a seed; the pool is empty then.
     fn empty_into(&mut self, seed: &mut Seed) {
-        seed.append_with(self.credit_bits, |digest| {
-            finish_twice(&mut self.hash, digest);
-        });
+        finish_twice(&mut self.hash, seed.next_place(self.credit_bits));
         self.length_bytes = 0;
         self.credit_bits = 0;
     }

@@ -1,10 +1,13 @@
 //! A thread's own key and buffer: small reads without a lock, under fast key erasure.
 
-use crate::generation::NEVER;
 use crate::wipe;
 use core::sync::atomic::{Ordering, compiler_fence};
 use wellspring_cipher::{Backend, KEY_BYTES, Keystream, SimdTask, Width};
 use zeroize::Zeroize;
+
+/// The generation of a tap without a key. No engine ever has it: a new tap has it, and a tap in a child process, where its
+/// memory was wiped.
+pub const NO_GENERATION: u64 = 0;
 
 /// The most output that one tap key makes: 2^20 bytes, Fortuna's limit.
 pub const KEY_LIMIT_BYTES: usize = crate::generator::KEY_LIMIT_BYTES;
@@ -36,8 +39,17 @@ pub enum Refill {
 /// A tap: {generation, key, counter, buffer, position}.
 ///
 /// Belongs to one thread at one nesting depth, or to one `LocalRng`; nothing else touches it. A new tap is all zeros
-/// and has no key: its generation is [`NEVER`], which no engine's matches. Every tap becomes all zeros in a child
-/// process, whose copy of this memory the system wipes.
+/// and has no key: its generation is [`NO_GENERATION`]. Every tap becomes all zeros in a child process, whose copy of this
+/// memory the system wipes.
+///
+/// # The generation
+///
+/// A reseed of the root, a clone, a resume and an operator's command all do one thing: they bump the generation. A tap with
+/// another generation takes a fresh key from its node before its next byte. There is no list of taps and no lock.
+///
+/// A bump comes *after* the new seed was made visible, in the mailbox of the node. A fetch of a key reads the generation
+/// *before* it fetches. So a tap of generation g has a key that was drawn after every seed that g announced. A bump during
+/// the fetch leaves the tap with the older number, and its next read fetches again.
 ///
 /// # What remains in memory
 ///
@@ -67,35 +79,23 @@ pub struct Tap<const BUFFER_BYTES: usize> {
 impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     /// A tap without a key, of no generation: the same as zeroed memory.
     pub const ZERO: Self = Self {
-        generation: NEVER,
+        generation: NO_GENERATION,
         left_bytes: 0,
         counter: 0,
         key: [0; KEY_BYTES],
         buffer: [0; BUFFER_BYTES],
     };
 
-    /// Returns whether the key is of this generation.
-    #[must_use]
+    /// The tap, without the size of its buffer.
     #[inline(always)]
-    pub fn is_current(&self, generation: u64) -> bool {
-        self.generation == generation
-    }
-
-    /// Takes a key fetched from a node, under the generation read before the fetch. The rest of the buffer is
-    /// discarded.
-    pub fn rekey(&mut self, key: &[u8; KEY_BYTES], generation: u64) {
-        self.discard();
-        self.counter = 0;
-        self.key.copy_from_slice(key);
-        self.generation = generation;
-    }
-
-    /// Erases the rest of the buffer. What was handed out of it is erased already.
-    pub fn discard(&mut self) {
-        let left_bytes = BUFFER_BYTES.min(self.left_bytes as usize);
-        self.left_bytes = 0;
-        compiler_fence(Ordering::SeqCst);
-        self.buffer[BUFFER_BYTES - left_bytes..].fill(0);
+    pub fn fields(&mut self) -> TapFields<'_> {
+        TapFields {
+            generation: &mut self.generation,
+            left_bytes: &mut self.left_bytes,
+            counter: &mut self.counter,
+            key: &mut self.key,
+            buffer: &mut self.buffer,
+        }
     }
 
     /// The small read: hands out the next `destination.len()` bytes of the buffer and erases them there.
@@ -133,32 +133,15 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
         *taken = [0; N];
         Some(bytes)
     }
-
-    /// Any read: hands out what is left in the buffer; for the rest it refills the buffer, or writes straight to
-    /// the caller's memory if the rest is long.
-    ///
-    /// `gather` writes fresh entropy, output of the operating system XORed with the cycle counter, which is mixed into
-    /// every key: so copies of this process or machine diverge here at the latest. In a deterministic engine it does
-    /// nothing and returns `false`; then nothing is mixed.
-    pub fn take_or_make(
-        &mut self,
-        backend: Backend,
-        refill: Refill,
-        mut gather: impl FnMut(&mut [u8; FRESH_BYTES]) -> bool,
-        destination: &mut [u8],
-    ) {
-        let fields = TapFields {
-            left_bytes: &mut self.left_bytes,
-            counter: &mut self.counter,
-            key: &mut self.key,
-            buffer: &mut self.buffer,
-        };
-        fields.take_or_make(backend, refill, &mut gather, destination);
-    }
 }
 
 /// The fields of a tap with a buffer of any size: what is off the hot path is compiled once.
-struct TapFields<'a> {
+///
+/// A read off the hot path takes what is [left](Self::take_left). For the rest it [mixes](Self::mix) fresh entropy into the
+/// key; then it [refills](Self::refill) the buffer and takes the rest from there, or, if the rest is
+/// [long](Self::is_long), makes it in place.
+pub struct TapFields<'a> {
+    generation: &'a mut u64,
     left_bytes: &'a mut u64,
     counter: &'a mut u128,
     key: &'a mut [u8; KEY_BYTES],
@@ -166,39 +149,75 @@ struct TapFields<'a> {
 }
 
 impl TapFields<'_> {
-    fn take_or_make(
-        mut self,
-        backend: Backend,
-        refill: Refill,
-        gather: &mut dyn FnMut(&mut [u8; FRESH_BYTES]) -> bool,
-        destination: &mut [u8],
-    ) {
+    /// Whether the key is of this generation.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_of(&self, generation: u64) -> bool {
+        *self.generation == generation
+    }
+
+    /// Takes a key fetched from a node, under the generation read before the fetch. The rest of the buffer is
+    /// discarded.
+    pub fn rekey(&mut self, key: &[u8; KEY_BYTES], generation: u64) {
+        self.discard();
+        *self.counter = 0;
+        self.key.copy_from_slice(key);
+        *self.generation = generation;
+    }
+
+    /// Erases the rest of the buffer. What was handed out of it is erased already.
+    fn discard(&mut self) {
+        let left_bytes = self.buffer.len().min(*self.left_bytes as usize);
+        *self.left_bytes = 0;
+        compiler_fence(Ordering::SeqCst);
+        let start = self.buffer.len() - left_bytes;
+        self.buffer[start..].fill(0);
+    }
+
+    /// Hands out what is left in the buffer, as far as it goes. Returns the place of the bytes that still lack.
+    pub fn take_left<'d>(&mut self, destination: &'d mut [u8]) -> &'d mut [u8] {
         let from_buffer = destination.len().min(*self.left_bytes as usize);
         let (head, rest) = destination.split_at_mut(from_buffer);
         self.take(head);
-        if rest.is_empty() {
-            return;
+        rest
+    }
+
+    /// Whether a rest of this length is made in place. From half a buffer on, that beats a refill that is then copied and
+    /// erased: 4096 bytes measured 378 ns against 430.
+    #[must_use]
+    pub fn is_long(&self, rest_bytes: usize) -> bool {
+        rest_bytes >= self.buffer.len() / 2
+    }
+
+    /// Mixes fresh entropy into the key: output of the operating system XORed with the cycle counter. So copies of this
+    /// process or machine diverge here at the latest. A deterministic engine mixes nothing.
+    ///
+    /// An XOR is enough: the key is secret and independent of these bytes. An attacker who knows or chooses them still learns
+    /// nothing about the result.
+    #[inline(never)]
+    pub fn mix(&mut self, fresh: &[u8; FRESH_BYTES]) {
+        for (key, fresh) in self.key.iter_mut().zip(fresh) {
+            *key ^= fresh;
         }
-        // From half a buffer on, making the rest in place beats a refill that is then copied and erased: 4096
-        // bytes measured 378 ns against 430.
+    }
+
+    /// Makes the next key and the buffer, and hands out a rest that is not [long](Self::is_long).
+    pub fn refill(&mut self, backend: Backend, refill: Refill, rest: &mut [u8]) {
         let buffer_bytes = self.buffer.len();
-        if rest.len() < buffer_bytes / 2 {
-            self.mix(gather);
-            let is_short = refill == Refill::Short && rest.len() <= SHORT_REFILL_BYTES;
-            let start = if is_short {
-                buffer_bytes.saturating_sub(SHORT_REFILL_BYTES)
-            } else {
-                0
-            };
-            erase_key_fast(backend, self.key, self.counter, &mut self.buffer[start..]);
-            *self.left_bytes = (buffer_bytes - start) as u64;
-            self.take(rest);
+        let is_short = refill == Refill::Short && rest.len() <= SHORT_REFILL_BYTES;
+        let start = if is_short {
+            buffer_bytes.saturating_sub(SHORT_REFILL_BYTES)
         } else {
-            for chunk in rest.chunks_mut(KEY_LIMIT_BYTES) {
-                self.mix(gather);
-                erase_key_fast(backend, self.key, self.counter, chunk);
-            }
-        }
+            0
+        };
+        erase_key_fast(backend, self.key, self.counter, &mut self.buffer[start..]);
+        *self.left_bytes = (buffer_bytes - start) as u64;
+        self.take(rest);
+    }
+
+    /// Makes the next key and up to [`KEY_LIMIT_BYTES`] straight in the caller's memory.
+    pub fn make(&mut self, backend: Backend, destination: &mut [u8]) {
+        erase_key_fast(backend, self.key, self.counter, destination);
     }
 
     /// Like [`Tap::take`], not inlined for its size. Does nothing if fewer bytes are left: a fork wiped the tap during this
@@ -214,20 +233,6 @@ impl TapFields<'_> {
             destination.copy_from_slice(taken);
             taken.fill(0);
         }
-    }
-
-    /// Mixes fresh entropy into the key, if `gather` has some.
-    #[inline(never)]
-    fn mix(&mut self, gather: &mut dyn FnMut(&mut [u8; FRESH_BYTES]) -> bool) {
-        let mut fresh = [0; FRESH_BYTES];
-        if gather(&mut fresh) {
-            // An XOR is enough: the key is secret and independent of these bytes. An attacker who knows or chooses them
-            // still learns nothing about the result.
-            for (key, fresh) in self.key.iter_mut().zip(&fresh) {
-                *key ^= fresh;
-            }
-        }
-        wipe(&mut fresh);
     }
 }
 

@@ -6,8 +6,7 @@ mod common;
 
 use common::{Pipeline, event, ready};
 use wellspring_core::Backend;
-use wellspring_core::inlet::{CAPACITY_BITS, Inlet};
-use wellspring_core::node::Node;
+use wellspring_core::node::{CAPACITY_BITS, Inlet, Node};
 
 #[test]
 fn before_it_is_ready_only_node_0_is_seeded() {

@@ -6,11 +6,8 @@
 
 use loom::sync::Arc;
 use loom::thread;
-use wellspring_core::event::Event;
-use wellspring_core::generation::Generation;
-use wellspring_core::mailbox::Mailbox;
-use wellspring_core::queue::Queue;
-use wellspring_core::seed::Seed;
+use wellspring_core::event::{Event, Queue};
+use wellspring_core::node::{Mailbox, Seed};
 
 fn event(number: u32) -> Event {
     let mut event = Event::ZERO;
@@ -109,107 +106,5 @@ fn a_seed_is_taken_whole_and_once() {
                 (&[n; 16][..], u32::from(n))
             );
         }
-    });
-}
-
-/// The poster stands for the owner of the pools, the reader for a tap: it reads the generation, then fetches a key
-/// from its node, which empties the mailbox first.
-#[test]
-fn a_tap_of_a_generation_has_a_key_drawn_after_that_generations_seed() {
-    loom::model(|| {
-        let shared = Arc::new((Generation::new(), Mailbox::<1>::zero()));
-        let first = shared.0.current();
-        let owner = {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || {
-                assert!(shared.1.post(&seed(&[7; 8], 1)));
-                shared.0.bump();
-            })
-        };
-        let generation = shared.0.current();
-        let seeded = take(&shared.1).is_some();
-        assert!(
-            generation == first || seeded,
-            "the tap would carry the new number and an old key"
-        );
-        owner.join().unwrap();
-    });
-}
-
-/// Two threads fetch from one node under its lock. The second finds the mailbox emptied by the first,
-/// and must still get a key that the seed went into.
-#[test]
-fn a_reader_that_finds_the_mailbox_emptied_reads_from_a_generator_that_took_the_seed() {
-    // Three threads and a mutex: all interleavings with up to three preemptions.
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(|| {
-        let generation = Arc::new(Generation::new());
-        let mailbox = Arc::new(Mailbox::<1>::zero());
-        let node = Arc::new(loom::sync::Mutex::new(false));
-        let first = generation.current();
-        let fetch = || {
-            let shared = (
-                Arc::clone(&generation),
-                Arc::clone(&mailbox),
-                Arc::clone(&node),
-            );
-            thread::spawn(move || {
-                let (generation, mailbox, node) = shared;
-                let generation = generation.current();
-                let mut seeded = node.lock().unwrap();
-                *seeded |= take(&mailbox).is_some();
-                assert!(generation == first || *seeded);
-            })
-        };
-        let readers = [fetch(), fetch()];
-        assert!(mailbox.post(&seed(&[7; 8], 1)));
-        generation.bump();
-        readers
-            .into_iter()
-            .for_each(|reader| reader.join().unwrap());
-    });
-}
-
-/// The mailbox is full. The owner of the pools tries the node's lock, lets the node take the old seed, and posts the new
-/// one; a reader comes at any moment.
-#[test]
-fn an_owner_that_empties_a_full_mailbox_loses_no_seed_and_no_reader_gets_a_key_without_it() {
-    // Two threads and a mutex: all interleavings with up to three preemptions.
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(|| {
-        let generation = Arc::new(Generation::new());
-        let mailbox = Arc::new(Mailbox::<1>::zero());
-        // The seeds that the node has taken, in their order.
-        let node = Arc::new(loom::sync::Mutex::new(Vec::new()));
-        let first = generation.current();
-        assert!(mailbox.post(&seed(&[1; 8], 1)));
-        let reader = {
-            let (generation, mailbox, node) = (
-                Arc::clone(&generation),
-                Arc::clone(&mailbox),
-                Arc::clone(&node),
-            );
-            thread::spawn(move || {
-                let generation = generation.current();
-                let mut taken = node.lock().unwrap();
-                taken.extend(take(&mailbox).map(|seed| seed.bytes()[0]));
-                assert!(taken.contains(&1));
-                assert!(generation == first || taken.contains(&2));
-            })
-        };
-        if let Ok(mut taken) = node.try_lock() {
-            taken.extend(take(&mailbox).map(|seed| seed.bytes()[0]));
-        }
-        let posted = mailbox.is_empty() && mailbox.post(&seed(&[2; 8], 1));
-        if posted {
-            generation.bump();
-        }
-        reader.join().unwrap();
-        let mut taken = node.lock().unwrap().clone();
-        taken.extend(take(&mailbox).map(|seed| seed.bytes()[0]));
-        let expected: &[u8] = if posted { &[1, 2] } else { &[1] };
-        assert_eq!(taken, expected);
     });
 }

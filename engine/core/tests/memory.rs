@@ -9,13 +9,10 @@ use std::collections::HashSet;
 use std::hint::black_box;
 use wellspring_cipher::sha256::Sha256;
 use wellspring_core::distribution::Distribution;
-use wellspring_core::event::Event;
+use wellspring_core::event::{Event, Queue};
 use wellspring_core::generator::Reservation;
-use wellspring_core::inlet::Inlet;
-use wellspring_core::node::Node;
+use wellspring_core::node::{Inlet, Node, Seed};
 use wellspring_core::pool::Trigger;
-use wellspring_core::queue::Queue;
-use wellspring_core::seed::Seed;
 use wellspring_core::seed_file::SeedFile;
 use wellspring_core::tap::{FRESH_BYTES, Refill, Tap};
 use wellspring_core::{Backend, Prf};
@@ -109,15 +106,15 @@ impl Pipeline {
     }
 
     fn deliver(&mut self, now_ms: u64, nodes: usize) {
-        let inlets = &self.inlets;
-        let delivered = self.distribution.deliver(
-            now_ms,
-            Trigger::Scheduled,
-            nodes,
-            |number| &inlets[number],
-            |number| inlets[number].is_empty(),
-        );
-        assert!(delivered);
+        let (inlets, pools) = (&self.inlets, &mut self.distribution);
+        let delivered = pools.deliver(now_ms, Trigger::Scheduled, nodes, &inlets[0]);
+        let mut round = delivered.unwrap();
+        while let Some(number) = pools.next(&mut round) {
+            let inlet = &inlets[number];
+            if round.wants(number, inlet) && inlet.is_empty() {
+                pools.post(&mut round, number, inlet);
+            }
+        }
     }
 
     fn receive(&mut self, number: usize) {
@@ -169,14 +166,14 @@ const STEPS: &[Step] = &[
         let rest = p.nodes[0].generator().read_chunk(p.backend, &mut p.output);
         assert_eq!(rest.len(), 5000 - 4096);
     }),
-    ("a tap's key", |p, inputs| p.tap.rekey(&inputs.noise[5], 1)),
+    ("a tap's key", |p, inputs| {
+        p.tap.fields().rekey(&inputs.noise[5], 1)
+    }),
     ("a tap's read", |p, inputs| {
-        let fresh = |noise: &mut [u8; FRESH_BYTES]| {
-            noise.copy_from_slice(&inputs.noise[6][..FRESH_BYTES]);
-            true
-        };
-        p.tap
-            .take_or_make(p.backend, Refill::Whole, fresh, &mut p.output[..48]);
+        let mut tap = p.tap.fields();
+        let rest = tap.take_left(&mut p.output[..48]);
+        tap.mix(inputs.noise[6].first_chunk::<FRESH_BYTES>().unwrap());
+        tap.refill(p.backend, Refill::Whole, rest);
     }),
     ("a seed file is read", |p, inputs| {
         p.files.push(SeedFile::parse(&inputs.file).unwrap());

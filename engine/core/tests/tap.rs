@@ -4,7 +4,9 @@
 
 use proptest::prelude::*;
 use wellspring_cipher::Keystream;
-use wellspring_core::tap::{FRESH_BYTES, KEY_LIMIT_BYTES, Refill, SHORT_REFILL_BYTES, Tap};
+use wellspring_core::tap::{
+    FRESH_BYTES, KEY_LIMIT_BYTES, NO_GENERATION, Refill, SHORT_REFILL_BYTES, Tap,
+};
 use wellspring_core::{Backend, KEY_BYTES};
 
 const BUFFER_BYTES: usize = 1216;
@@ -15,11 +17,11 @@ type SmallTap = Tap<BUFFER_BYTES>;
 
 fn tap(key: [u8; KEY_BYTES]) -> SmallTap {
     let mut tap = SmallTap::ZERO;
-    tap.rekey(&key, GENERATION);
+    tap.fields().rekey(&key, GENERATION);
     tap
 }
 
-/// A read as an engine makes it: by `take` if the buffer has enough, else by `take_or_make`.
+/// A read as an engine makes it: by `take` if the buffer has enough, else by [`serve`].
 fn read(tap: &mut SmallTap, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
     read_with(Refill::Whole, tap, fresh, length)
 }
@@ -32,13 +34,29 @@ fn read_with(
 ) -> Vec<u8> {
     let mut bytes = vec![0; length];
     if !tap.take(&mut bytes) {
-        let fresh = |noise: &mut [u8; FRESH_BYTES]| {
-            *noise = *fresh;
-            true
-        };
-        tap.take_or_make(BACKEND, refill, fresh, &mut bytes);
+        serve(tap, refill, fresh, &mut bytes);
     }
     bytes
+}
+
+/// A read off the hot path. Returns how many keys it made.
+fn serve(tap: &mut SmallTap, refill: Refill, fresh: &[u8; FRESH_BYTES], bytes: &mut [u8]) -> usize {
+    let mut tap = tap.fields();
+    let rest = tap.take_left(bytes);
+    if rest.is_empty() {
+        return 0;
+    }
+    if !tap.is_long(rest.len()) {
+        tap.mix(fresh);
+        tap.refill(BACKEND, refill, rest);
+        return 1;
+    }
+    let chunks = rest.chunks_mut(KEY_LIMIT_BYTES);
+    let make = |chunk| {
+        tap.mix(fresh);
+        tap.make(BACKEND, chunk);
+    };
+    chunks.map(make).count()
 }
 
 /// The same by the definition: a key makes the next key, then output; every byte is handed out once.
@@ -126,11 +144,7 @@ fn what_the_buffer_can_serve_makes_no_new_key() {
     let mut bytes = [0; 48];
     for piece in bytes.chunks_mut(16) {
         // By `read`, as a signal handler or a thread's second engine does.
-        let fresh = |_: &mut [u8; FRESH_BYTES]| {
-            keys += 1;
-            false
-        };
-        tap.take_or_make(BACKEND, Refill::Whole, fresh, piece);
+        keys += serve(&mut tap, Refill::Whole, &[0; FRESH_BYTES], piece);
     }
     assert_eq!((bytes.as_slice(), keys), (whole.as_slice(), 1));
 }
@@ -139,8 +153,8 @@ fn what_the_buffer_can_serve_makes_no_new_key() {
 fn a_new_key_discards_what_was_buffered() {
     let mut tap = tap([1; KEY_BYTES]);
     read(&mut tap, &[0; FRESH_BYTES], 16);
-    tap.rekey(&[2; KEY_BYTES], GENERATION + 1);
-    assert!(tap.is_current(GENERATION + 1) && !tap.is_current(GENERATION));
+    tap.fields().rekey(&[2; KEY_BYTES], GENERATION + 1);
+    assert!(tap.fields().is_of(GENERATION + 1) && !tap.fields().is_of(GENERATION));
     assert!(!tap.take(&mut [0; 1]));
     let mut model = Model {
         key: [2; KEY_BYTES],
@@ -154,6 +168,6 @@ fn a_new_key_discards_what_was_buffered() {
 #[test]
 fn wiped_memory_is_a_tap_that_matches_no_generation_and_has_nothing() {
     let mut tap = SmallTap::ZERO;
-    assert!(!tap.is_current(GENERATION));
+    assert!(tap.fields().is_of(NO_GENERATION) && !tap.fields().is_of(GENERATION));
     assert!(!tap.take(&mut [0; 1]));
 }

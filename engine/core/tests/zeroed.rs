@@ -7,15 +7,11 @@ mod reading;
 use reading::bytes_of;
 use wellspring_cipher::sha256::Sha256;
 use wellspring_core::distribution::Distribution;
-use wellspring_core::event::Event;
+use wellspring_core::event::{Event, Queue};
 use wellspring_core::generator::{Generator, Reservation};
 use wellspring_core::health::Health;
-use wellspring_core::inlet::Inlet;
-use wellspring_core::mailbox::Mailbox;
-use wellspring_core::node::Node;
+use wellspring_core::node::{Inlet, Mailbox, Node, Seed};
 use wellspring_core::pool::Accumulator;
-use wellspring_core::queue::Queue;
-use wellspring_core::seed::Seed;
 use wellspring_core::tap::Tap;
 
 #[test]

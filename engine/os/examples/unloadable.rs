@@ -9,14 +9,13 @@ static STATES: OnceLock<ThreadStates<u64, u64>> = OnceLock::new();
 #[unsafe(no_mangle)]
 pub extern "C" fn count_calls() -> u64 {
     let states = STATES.get_or_init(ThreadStates::new);
-    let count = states.try_with(
-        || 0,
-        |state| match state.state() {
-            State::Outermost(value) | State::Nested(value) => {
-                *value += 1;
-                *value
-            }
-        },
-    );
-    count.unwrap_or(0)
+    let Some(mut read) = states.begin().or_else(|| states.begin_first(0)) else {
+        return 0;
+    };
+    match read.state() {
+        State::Outermost(value) | State::Nested(value) => {
+            *value += 1;
+            *value
+        }
+    }
 }

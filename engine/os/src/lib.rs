@@ -8,7 +8,7 @@
 //! lock_limit    the part of the limit of locked memory that is not the program's
 //! locked_memory how much secret memory may be swapped out
 //! slots         8 KiB of such memory, identified by a serial number
-//! thread        the data of one thread: its depth, its slots, its epoch
+//! thread        the data of one thread: its depth, its slots, its generation
 //! thread_exit   releases slots when a thread ends or the library is unloaded
 //! thread_state  a state per thread and nesting depth
 //! owned         a state that a value owns

@@ -3,7 +3,7 @@
 use crate::signals::SignalsBlocked;
 use crate::slots::{self, Header, Kind, Request, Slot, SlotRef};
 use crate::system::pages;
-use crate::thread::{Epoch, STALE};
+use crate::thread::{Generation, STALE};
 use crate::thread_state::ThreadStates;
 use crate::vdso::VdsoRandom;
 use crate::zeroed::{Zeroed, assert_zeroed};
@@ -14,7 +14,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 #[derive(Debug)]
 pub struct OwnedState<T> {
     slot: Slot,
-    /// The number of the epoch in which the state was made current.
+    /// The number of the generation in which the state was made current.
     current: u64,
     /// The sum of the watched words that was handled before.
     handled: u64,
@@ -67,30 +67,20 @@ impl<T: Zeroed> OwnedState<T> {
         }
     }
 
-    /// A hot path, like [`ThreadStates::try_current`]: begins a read of the state, if that was made current in the epoch
+    /// A hot path, like [`ThreadStates::try_current`]: begins a read of the state, if that was made current in the generation
     /// that `threads` are in.
     #[inline(always)]
     pub fn try_current<O: Zeroed, I: Zeroed>(
         &mut self,
         threads: &ThreadStates<O, I>,
     ) -> Option<OwnedRead<'_, T>> {
-        // Epoch numbers are unique. So `threads` are those of `new`.
-        let epoch = threads.epoch_to_compare();
-        (epoch == self.current).then(|| OwnedRead {
+        // The numbers are unique. So `threads` are those of `new`.
+        let generation = threads.number_to_compare();
+        (generation == self.current).then(|| OwnedRead {
             // SAFETY: it has a slot, since `mark_current` marks no other state, and it keeps the slot.
             slot: unsafe { self.slot.some_ref() },
             state: PhantomData,
         })
-    }
-
-    /// Like [`StateRef::mark_current`](crate::thread_state::StateRef::mark_current), after [`with`](Self::with) returned
-    /// `Some`; before that it does nothing. If a fork has taken the slot since, the child's state is zeros, from which
-    /// nothing is taken.
-    #[inline(always)]
-    pub fn mark_current(&mut self, epoch: Epoch, handled: u64) {
-        self.handled = handled;
-        let number = epoch.of(self.owner).filter(|_| self.slot.is_some());
-        self.current = number.unwrap_or(STALE);
     }
 
     /// The sum of the watched words that was handled before the last [`mark_current`](Self::mark_current).
@@ -100,11 +90,6 @@ impl<T: Zeroed> OwnedState<T> {
         self.handled
     }
 
-    /// Says that the next read is to take the long way.
-    pub fn mark_stale(&mut self) {
-        self.current = STALE;
-    }
-
     /// Whether the last read made the state current. It may be out of date since.
     #[must_use]
     #[inline(always)]
@@ -112,34 +97,71 @@ impl<T: Zeroed> OwnedState<T> {
         self.current != STALE
     }
 
-    /// Runs `read` on the state, if there is one and no fork took it meanwhile.
+    /// Begins any read of the state. `None`: it has none yet, or a fork took it, see [`begin_first`](Self::begin_first).
     #[inline(always)]
-    fn try_with<R>(&mut self, read: impl FnOnce(&mut T) -> R) -> Option<R> {
+    pub fn begin(&mut self) -> Option<OwnedLongRead<'_, T>> {
+        pages::look_for_fork();
         let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
-        // SAFETY: as in `OwnedRead::state`; the slot is one, since it is ours.
-        let result = read(unsafe { &mut *place.states::<T>() });
-        compiler_fence(Ordering::SeqCst);
-        place.is_ours().then_some(result)
+        Some(OwnedLongRead { place, owned: self })
     }
 
-    /// Like [`ThreadStates::try_with`], without a limit of depth.
+    /// The same with a state that was never used. `None`: the system has no memory.
+    #[cold]
+    #[inline(never)]
+    pub fn begin_first(&mut self, node: u32) -> Option<OwnedLongRead<'_, T>> {
+        self.acquire(node)?;
+        let place = self.slot.place();
+        Some(OwnedLongRead { place, owned: self })
+    }
+}
+
+/// Any read of a state that a value owns.
+pub struct OwnedLongRead<'a, T> {
+    owned: &'a mut OwnedState<T>,
+    place: SlotRef,
+}
+
+impl<T: Zeroed> OwnedLongRead<'_, T> {
+    /// The state, and the operating system's output to be mixed into it.
     #[inline(always)]
-    pub fn with<R>(
-        &mut self,
-        node: impl Fn() -> u32,
-        mut read: impl FnMut(&mut T, VdsoRandom<'_>) -> R,
-    ) -> Option<R> {
-        pages::look_for_fork();
-        loop {
-            if !self.slot.is_ours() {
-                self.acquire(node())?;
-            }
-            let vdso = VdsoRandom::new(slots::vdso_state(&self.slot, 0));
-            let read = |state: &mut T| read(state, vdso);
-            if let Some(result) = self.try_with(read) {
-                return Some(result);
-            }
+    pub fn state_and_vdso(&mut self) -> (&mut T, VdsoRandom<'_>) {
+        let vdso = VdsoRandom::new(slots::vdso_state(&self.owned.slot, 0));
+        // SAFETY: as in `OwnedRead::state`; the slot is one, since it is or was ours.
+        (unsafe { &mut *self.place.states::<T>() }, vdso)
+    }
+
+    /// The state.
+    #[inline(always)]
+    pub fn state(&mut self) -> &mut T {
+        self.state_and_vdso().0
+    }
+
+    /// Says that the state is current in a generation, as
+    /// [`ThreadRead::mark_current`](crate::thread_state::ThreadRead::mark_current) does. If a fork takes the slot later, the
+    /// child's state is zeros, from which nothing is taken.
+    #[inline(always)]
+    pub fn mark_current(&mut self, generation: Generation, handled: u64) {
+        self.owned.handled = handled;
+        self.owned.current = generation.of(self.owned.owner).unwrap_or(STALE);
+    }
+
+    /// Says that the next read is to take the long way.
+    #[inline(always)]
+    pub fn mark_stale(&mut self) {
+        self.owned.current = STALE;
+    }
+
+    /// Ends the read. Returns `false` if the process forked under it, and this is the child: the read is then to be made
+    /// again.
+    #[must_use]
+    #[inline(always)]
+    pub fn end(self) -> bool {
+        compiler_fence(Ordering::SeqCst);
+        let is_ours = self.place.is_ours();
+        if !is_ours {
+            self.owned.current = STALE;
         }
+        is_ours
     }
 }
 
@@ -151,7 +173,7 @@ impl<T> OwnedState<T> {
         let request = Request {
             owner: self.owner,
             kind: Kind::Owned,
-            node,
+            node: Some(node),
             used_bytes: size_of::<T>(),
             thread: 0,
         };
@@ -190,13 +212,13 @@ mod tests {
         let threads = ThreadStates::<u64, u64>::new();
         let mut owned = OwnedState::<u64>::new(&threads);
         let mut next = move || {
-            owned.with(
-                || 0,
-                |value, _| {
-                    *value += 1;
-                    *value
-                },
-            )
+            let mut read = match owned.begin() {
+                Some(read) => read,
+                None => owned.begin_first(0)?,
+            };
+            *read.state() += 1;
+            let value = *read.state();
+            read.end().then_some(value)
         };
         assert_eq!(next(), Some(1));
         let mut next = std::thread::spawn(move || {

@@ -47,8 +47,8 @@ impl SignalsBlocked {
     /// The same for a read that may be in a handler. `None`, after [`sandbox::prepare`], if the code that the handler
     /// interrupted has blocked signals: it may hold any of our locks, so take none.
     ///
-    /// The two are told apart by the depth of the read, so that this is certain in what
-    /// [`ThreadStates::try_with`](crate::thread_state::ThreadStates::try_with) runs, and not outside of it.
+    /// The two are told apart by the depth of the read, so that this is certain during a
+    /// [`ThreadRead`](crate::thread_state::ThreadRead), and not outside of one.
     #[must_use]
     pub fn try_new() -> Option<Self> {
         let local = thread::local();
@@ -58,8 +58,8 @@ impl SignalsBlocked {
     }
 
     /// Like [`try_new`](Self::try_new), but for code whose caller holds no [`SignalsBlocked`]. Returns `None`, after
-    /// [`sandbox::prepare`], if this thread holds a [`SignalsBlocked`] at any depth. This is certain outside of
-    /// [`ThreadStates::try_with`](crate::thread_state::ThreadStates::try_with) as well.
+    /// [`sandbox::prepare`], if this thread holds a [`SignalsBlocked`] at any depth. This is certain outside of a
+    /// [`ThreadRead`](crate::thread_state::ThreadRead) as well.
     #[must_use]
     pub fn try_first() -> Option<Self> {
         (thread::local().blocked_at.get() == 0).then(Self::new)

@@ -1,4 +1,4 @@
-//! The data of one thread: how many reads it is in, its slots, and the epoch in which its state is current.
+//! The data of one thread: how many reads it is in, its slots, and the generation of its state.
 
 use crate::slots::{DEPTHS, Slot};
 use core::cell::Cell;
@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 /// another, which loses its states. 32 bytes each.
 pub(crate) const ENTRIES: usize = 16;
 
-/// The value of [`ThreadData::epoch`] if the first entry's state is not current.
+/// The value of [`ThreadData::generation`] if the first entry's state is not current.
 pub(crate) const STALE: u64 = 0;
 /// Its value in a child that was forked under an outermost read on the hot path: the first entry's state may hold what that
 /// read wrote after the fork had wiped it, and is erased before its next use.
@@ -17,21 +17,33 @@ pub(crate) const FORKED: u64 = 1;
 /// Its value during an outermost read.
 pub(crate) const BUSY: u64 = u64::MAX;
 
-/// A stretch of time in which nothing happened to some states, see
+/// A generation of some states: a stretch of time in which nothing happened to them, see
 /// [`ThreadStates`](crate::thread_state::ThreadStates).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Epoch {
-    pub(crate) number: u64,
+pub struct Generation {
+    number: u64,
     /// Of which states. Those of others must not be marked with it.
     pub(crate) owner: u64,
 }
 
-impl Epoch {
-    /// The number of a new epoch, which no other has.
+impl Generation {
+    pub(crate) fn new(number: u64, owner: u64) -> Self {
+        Self { number, owner }
+    }
+
+    /// The number of a new generation, which no other has, of no states. A generation every nanosecond takes 584 years to use
+    /// them up.
     pub(crate) fn next_number() -> u64 {
         /// In ordinary memory: a child goes on from where its parent was.
         static NEXT: AtomicU64 = AtomicU64::new(FORKED + 1);
         NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Its number, which no other generation in this process has, of any states. It is never 0.
+    #[must_use]
+    #[inline(always)]
+    pub fn number(self) -> u64 {
+        self.number
     }
 
     /// Its number, if it is of the states of `owner`.
@@ -44,11 +56,11 @@ impl Epoch {
 /// The data of one thread. The fields of the hot path come first, on one cache line.
 #[repr(C, align(64))]
 pub(crate) struct ThreadData {
-    /// [`BUSY`] during an outermost read; [`STALE`]; [`FORKED`]; else the epoch in which the outermost state of the first
-    /// entry was made current. If it equals the epoch of some
+    /// [`BUSY`] during an outermost read; [`STALE`]; [`FORKED`]; else the generation in which the outermost state of the
+    /// first entry was made current. If it equals the generation of some
     /// [`ThreadStates`](crate::thread_state::ThreadStates), then no read runs, the first entry belongs to these states,
     /// and they have not changed since.
-    pub(crate) epoch: Cell<u64>,
+    pub(crate) generation: Cell<u64>,
     /// The sum of the watched words that was handled before that state was made current.
     pub(crate) handled: Cell<u64>,
     pub(crate) entries: [Entry; ENTRIES],
@@ -74,7 +86,7 @@ pub(crate) struct Entry {
 thread_local! {
     static LOCAL: ThreadData = const {
         ThreadData {
-            epoch: Cell::new(STALE),
+            generation: Cell::new(STALE),
             handled: Cell::new(0),
             entries: [const {
                 Entry {
@@ -140,7 +152,7 @@ impl CurrentThread {
     #[must_use]
     #[inline(always)]
     pub fn was_current(self) -> bool {
-        self.local().epoch.get() > FORKED
+        self.local().generation.get() > FORKED
     }
 
     /// A word without a secret, which orders the identifiers of this thread. 0 at first; a child process has a copy.
@@ -157,7 +169,7 @@ impl CurrentThread {
     }
 
     /// The sum of the watched words that was handled before the state was made current: that of the last
-    /// [`mark_current`](crate::thread_state::StateRef::mark_current).
+    /// [`mark_current`](crate::thread_state::ThreadRead::mark_current).
     #[must_use]
     #[inline(always)]
     pub fn handled(self) -> u64 {
@@ -174,7 +186,7 @@ impl CurrentThread {
 impl ThreadData {
     /// The number of unfinished reads of the thread. Each runs in a handler that interrupted the one before.
     pub(crate) fn depth(&self) -> usize {
-        if self.epoch.get() == BUSY {
+        if self.generation.get() == BUSY {
             1 + self.nested.get()
         } else {
             0
@@ -224,16 +236,16 @@ impl Drop for DeeperGuard<'_> {
 pub(crate) struct DepthGuard<'a> {
     local: &'a ThreadData,
     pub(crate) depth: usize,
-    /// The value of [`ThreadData::epoch`] after the outermost read.
-    epoch: Cell<u64>,
+    /// The value of [`ThreadData::generation`] after the outermost read.
+    generation: Cell<u64>,
 }
 
 impl<'a> DepthGuard<'a> {
     /// Takes the next depth, if it is below `limit`. Inlined, as `slot_of` is, and for the same reason.
     #[inline(always)]
     pub(crate) fn next(local: &'a ThreadData, limit: usize) -> Option<Self> {
-        let epoch = local.epoch.get();
-        let depth = if epoch == BUSY {
+        let generation = local.generation.get();
+        let depth = if generation == BUSY {
             1 + local.nested.get()
         } else {
             // A handler that was left by siglongjmp may have left its depth.
@@ -244,7 +256,7 @@ impl<'a> DepthGuard<'a> {
             return None;
         }
         if depth == 0 {
-            local.epoch.set(BUSY);
+            local.generation.set(BUSY);
         } else {
             local.nested.set(depth);
         }
@@ -252,19 +264,19 @@ impl<'a> DepthGuard<'a> {
         Some(Self {
             local,
             depth,
-            epoch: Cell::new(epoch),
+            generation: Cell::new(generation),
         })
     }
 
     /// Whether this is an outermost read, after one under which the process forked: see [`FORKED`].
     #[inline(always)]
     pub(crate) fn follows_fork(&self) -> bool {
-        self.epoch.get() == FORKED
+        self.generation.get() == FORKED
     }
 
-    /// Sets the thread's epoch for the time after this read, if it is an outermost one.
-    pub(crate) fn end_in(&self, epoch: u64) {
-        self.epoch.set(epoch);
+    /// Sets the thread's generation for the time after this read, if it is an outermost one.
+    pub(crate) fn end_in(&self, generation: u64) {
+        self.generation.set(generation);
     }
 }
 
@@ -273,7 +285,7 @@ impl Drop for DepthGuard<'_> {
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
         if self.depth == 0 {
-            self.local.epoch.set(self.epoch.get());
+            self.local.generation.set(self.generation.get());
         } else {
             self.local.nested.set(self.depth - 1);
         }
@@ -284,22 +296,22 @@ impl Drop for DepthGuard<'_> {
 /// not taken, unlike that of [`DepthGuard`].
 pub(crate) struct HotGuard<'a> {
     local: &'a ThreadData,
-    epoch: u64,
+    generation: u64,
 }
 
 impl<'a> HotGuard<'a> {
-    /// Begins a read. Call it while none runs; `epoch` is the present value of the thread's epoch.
+    /// Begins a read. Call it while none runs; `generation` is the present value of the thread's generation.
     #[inline(always)]
-    pub(crate) fn new(local: &'a ThreadData, epoch: u64) -> Self {
-        local.epoch.set(BUSY);
+    pub(crate) fn new(local: &'a ThreadData, generation: u64) -> Self {
+        local.generation.set(BUSY);
         compiler_fence(Ordering::SeqCst);
-        Self { local, epoch }
+        Self { local, generation }
     }
 
     /// Ends the read, under which the process forked, in the child.
     #[inline(always)]
     pub(crate) fn end_after_fork(mut self) {
-        self.epoch = FORKED;
+        self.generation = FORKED;
     }
 }
 
@@ -307,6 +319,6 @@ impl Drop for HotGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
-        self.local.epoch.set(self.epoch);
+        self.local.generation.set(self.generation);
     }
 }

@@ -56,8 +56,8 @@ unsafe extern "C" fn leave(_: *mut c_void) {
     let _signals = SignalsBlocked::new();
     // A handler after this finds the thread leaving; one before it found its slots.
     local.is_leaving.set(true);
-    if local.epoch.get() != BUSY {
-        local.epoch.set(STALE);
+    if local.generation.get() != BUSY {
+        local.generation.set(STALE);
     }
     for entry in &local.entries {
         slots::release(entry.slot.replace(Slot::NONE));

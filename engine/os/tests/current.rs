@@ -2,22 +2,19 @@
 
 mod common;
 
-use common::{Counters, exit_status, next, value};
+use common::{Counters, exit_status, next, value, with_owned, with_state};
 use core::cell::Cell;
 use wellspring_os::owned::OwnedState;
 use wellspring_os::thread_state::CurrentThread;
 
 /// Adds one and marks the state as current.
 fn make_current(states: &Counters) -> u64 {
-    let epoch = states.epoch();
-    let count = states.try_with(
-        || 0,
-        |state| {
-            state.mark_current(epoch, 0);
-            *value(state) += 1;
-            *value(state)
-        },
-    );
+    let generation = states.generation();
+    let count = with_state(states, |state| {
+        state.mark_current(generation, 0);
+        *value(state) += 1;
+        *value(state)
+    });
     count.unwrap()
 }
 
@@ -35,7 +32,7 @@ fn try_current<R>(states: &Counters, read: impl FnOnce(&mut u64) -> R) -> Option
 }
 
 #[test]
-fn a_state_is_current_from_its_mark_to_the_end_of_the_epoch() {
+fn a_state_is_current_from_its_mark_to_the_end_of_the_generation() {
     let states = Counters::new();
     assert_eq!(count(&states), None);
     assert_eq!(next(&states), Some(1));
@@ -44,7 +41,7 @@ fn a_state_is_current_from_its_mark_to_the_end_of_the_epoch() {
     assert_eq!((count(&states), count(&states)), (Some(3), Some(4)));
     assert_eq!(next(&states), Some(5));
     assert_eq!(count(&states), Some(6), "still current");
-    states.begin_epoch();
+    states.bump();
     assert_eq!(count(&states), None);
     assert_eq!(make_current(&states), 7);
     assert_eq!(count(&states), Some(8));
@@ -54,22 +51,23 @@ fn a_state_is_current_from_its_mark_to_the_end_of_the_epoch() {
 }
 
 #[test]
-fn an_epoch_that_ended_before_the_mark_is_over() {
+fn a_generation_that_ended_before_the_mark_is_over() {
     let states = Counters::new();
-    let epoch = states.epoch();
-    states.begin_epoch();
-    states.try_with(|| 0, |state| state.mark_current(epoch, 0));
+    let generation = states.generation();
+    states.bump();
+    with_state(&states, |state| state.mark_current(generation, 0));
     assert_eq!(count(&states), None);
 }
 
 #[test]
-fn an_epoch_of_other_states_marks_nothing() {
+fn a_generation_of_other_states_marks_nothing() {
     let (states, other) = (Counters::new(), Counters::new());
-    states.try_with(|| 0, |state| state.mark_current(other.epoch(), 0));
+    with_state(&states, |state| state.mark_current(other.generation(), 0));
     assert_eq!((count(&states), count(&other)), (None, None));
     let mut owned = OwnedState::<u64>::new(&states);
-    owned.with(|| 0, |_, _| ());
-    owned.mark_current(other.epoch(), 0);
+    with_owned(&mut owned, 0, |read| {
+        read.mark_current(other.generation(), 0);
+    });
     assert!(owned.try_current(&states).is_none());
     assert!(owned.try_current(&other).is_none());
 }
@@ -85,7 +83,7 @@ fn a_read_that_interrupts_another_gets_another_state() {
         (nested, *value)
     });
     assert_eq!(inner, Some((Some(1), 2)));
-    states.try_with(|| 0, |_| assert_eq!(count(&states), None));
+    with_state(&states, |_| assert_eq!(count(&states), None));
     assert_eq!(count(&states), Some(3));
 }
 
@@ -153,8 +151,10 @@ fn a_child_finds_its_current_state_wiped() {
     let states = Counters::new();
     make_current(&states);
     let mut owned = OwnedState::<u64>::new(&states);
-    owned.with(|| 0, |value, _| *value = 7);
-    owned.mark_current(states.epoch(), 0);
+    with_owned(&mut owned, 0, |read| {
+        *read.state() = 7;
+        read.mark_current(states.generation(), 0);
+    });
     assert_eq!(
         owned.try_current(&states).map(|mut read| *read.state()),
         Some(7)
@@ -171,12 +171,12 @@ fn a_child_finds_its_current_state_wiped() {
 }
 
 #[test]
-fn an_epoch_that_another_thread_began_is_seen() {
+fn a_bump_on_another_thread_is_seen() {
     let states = Counters::new();
     make_current(&states);
     for _ in 0..100 {
         std::thread::scope(|scope| {
-            scope.spawn(|| states.begin_epoch());
+            scope.spawn(|| states.bump());
         });
         assert_eq!(count(&states), None);
         make_current(&states);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Counters, in_child, next, value};
+use common::{Counters, in_child, next, value, with_state};
 use core::cell::Cell;
 use core::ptr;
 
@@ -15,22 +15,19 @@ fn fork_in_a_read(states: &Counters, in_handler: impl Fn()) -> i32 {
     let is_child = Cell::new(false);
     let place = Cell::new(ptr::null_mut::<u64>());
     next(states);
-    states.try_with(
-        || 0,
-        |state| {
-            if pid.get() != -1 {
-                return;
-            }
-            place.set(ptr::from_mut(value(state)));
-            // SAFETY: the child ends with _exit below.
-            pid.set(unsafe { libc::fork() });
-            if pid.get() == 0 {
-                is_child.set(true);
-                in_handler();
-                *value(state) = SECRET;
-            }
-        },
-    );
+    with_state(states, |state| {
+        if pid.get() != -1 {
+            return;
+        }
+        place.set(ptr::from_mut(value(state)));
+        // SAFETY: the child ends with _exit below.
+        pid.set(unsafe { libc::fork() });
+        if pid.get() == 0 {
+            is_child.set(true);
+            in_handler();
+            *value(state) = SECRET;
+        }
+    });
     if is_child.get() {
         // SAFETY: the memory of a slot is never unmapped.
         let left = unsafe { ptr::read_volatile(place.get()) };

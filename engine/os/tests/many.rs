@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Counters, mappings, next};
+use common::{Counters, mappings, next, with_owned};
 use std::sync::Mutex;
 use wellspring_os::owned::OwnedState;
 
@@ -21,7 +21,7 @@ fn owned_states_share_mappings_though_they_are_locked() {
     let mut states: Vec<OwnedState<Words>> = Vec::with_capacity(STATES);
     for _ in 0..STATES {
         let mut state = OwnedState::<Words>::new(&owner);
-        assert_eq!(state.with(|| 0, |words, _| words[499]), Some(0));
+        assert_eq!(with_owned(&mut state, 0, |read| read.state()[499]), Some(0));
         states.push(state);
     }
     // 8 + 16 + ... + 512 slots, then 512 each: 15 chunks, of a mapping or two.
@@ -69,7 +69,10 @@ fn a_state_touches_no_more_of_its_chunk_than_itself() {
     // A node that no other test uses: five chunks, 248 slots, 992 KiB.
     assert!(OwnedState::<Words>::reserve(77, 200));
     let mut state = OwnedState::<Words>::new(&owner);
-    assert_eq!(state.with(|| 77, |words, _| words[499]), Some(0));
+    assert_eq!(
+        with_owned(&mut state, 77, |read| read.state()[499]),
+        Some(0)
+    );
     let more = resident_bytes() - before;
     assert!((1..=32 << 10).contains(&more), "{more} bytes");
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Counters, in_child, next, value};
+use common::{Counters, in_child, next, value, with_owned, with_state};
 use testkit::filter::{self, Forbidden};
 use wellspring_os::lock::Lock;
 use wellspring_os::memory::Wiped;
@@ -68,13 +68,11 @@ fn reads_and_locks_and_new_states_make_no_system_call() {
         *lock.lock(&SignalsBlocked::new()) += 1;
         let mut is_right = next(&known) == Some(2) && next(&new) == Some(1);
         for owned in &mut owned {
-            let count = owned.with(
-                || 0,
-                |value, mut vdso| {
-                    *value += 1;
-                    (*value, vdso.fill(&mut [0; 32]))
-                },
-            );
+            let count = with_owned(owned, 0, |read| {
+                let (value, mut vdso) = read.state_and_vdso();
+                *value += 1;
+                (*value, vdso.fill(&mut [0; 32]))
+            });
             is_right &= count == Some((1, false));
         }
         is_right && cpu::cycles() > 0 && os::now_ms() > 0
@@ -90,19 +88,16 @@ fn a_handler_learns_that_locks_may_be_held() {
     };
     in_sandbox(prepare, || {
         // The situation of a handler that interrupts a read.
-        let nested = || states.try_with(|| 0, |_| SignalsBlocked::try_new().is_some());
-        let free = states.try_with(|| 0, |_| nested());
-        let held = states.try_with(
-            || 0,
-            |state| {
-                let signals = SignalsBlocked::new();
-                let same_read = SignalsBlocked::try_new().is_some();
-                *value(state) += 1;
-                let answer = (same_read, nested());
-                drop(signals);
-                (answer, nested())
-            },
-        );
+        let nested = || with_state(&states, |_| SignalsBlocked::try_new().is_some());
+        let free = with_state(&states, |_| nested());
+        let held = with_state(&states, |state| {
+            let signals = SignalsBlocked::new();
+            let same_read = SignalsBlocked::try_new().is_some();
+            *value(state) += 1;
+            let answer = (same_read, nested());
+            drop(signals);
+            (answer, nested())
+        });
         free == Some(Some(true)) && held == Some(((true, Some(false)), Some(true)))
     });
 }

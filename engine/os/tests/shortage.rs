@@ -2,20 +2,17 @@
 
 mod common;
 
-use common::in_child;
+use common::{in_child, with_owned};
 use wellspring_os::locked_memory::unlocked_bytes;
 use wellspring_os::memory::Wiped;
 use wellspring_os::owned::OwnedState;
 use wellspring_os::thread_state::ThreadStates;
 
 fn count(owned: &mut OwnedState<u64>) -> Option<u64> {
-    owned.with(
-        || 0,
-        |value, _| {
-            *value += 1;
-            *value
-        },
-    )
+    with_owned(owned, 0, |read| {
+        *read.state() += 1;
+        *read.state()
+    })
 }
 
 fn limit_address_space(bytes: Option<u64>) {
@@ -55,7 +52,7 @@ fn memory_that_could_not_be_locked_is_counted_for_as_long_as_it_is_in_use() {
         let owner = ThreadStates::<u64, u64>::new();
         let new = |_| {
             let mut owned = OwnedState::<u64>::new(&owner);
-            assert_eq!(owned.with(|| NODE, |value, _| *value), Some(0));
+            assert_eq!(with_owned(&mut owned, NODE, |read| *read.state()), Some(0));
             owned
         };
         let locked: Vec<_> = (0..24).map(new).collect();

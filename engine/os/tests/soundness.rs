@@ -1,26 +1,21 @@
 //! Safe programs that once read freed memory or held two `&mut` to one state. Miri runs those that are quick.
 #![forbid(unsafe_code)]
 
+mod common;
+
+use common::{Counters, value, with_owned, with_state};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wellspring_os::clone_words::CloneWords;
 use wellspring_os::owned::OwnedState;
 use wellspring_os::shared_page::SharedPage;
 use wellspring_os::signals::SignalsBlocked;
-use wellspring_os::thread_state::{DEPTHS, State, StateRef, ThreadStates};
-
-type Counters = ThreadStates<u64, u64>;
-
-fn value<'a>(state: &'a mut StateRef<'_, u64, u64>) -> &'a mut u64 {
-    match state.state() {
-        State::Outermost(value) | State::Nested(value) => value,
-    }
-}
+use wellspring_os::thread_state::{DEPTHS, ThreadRead};
 
 #[test]
 fn an_owned_state_that_was_never_used_is_not_current() {
     let states = Counters::new();
     let mut owned = OwnedState::<u64>::new(&states);
-    owned.mark_current(states.epoch(), 0);
+    assert!(owned.begin().is_none());
     assert!(!owned.was_current());
     assert!(owned.try_current(&states).is_none());
 }
@@ -31,24 +26,23 @@ fn an_owned_state_outlives_the_states_that_it_stands_beside() {
     let mut states = Some(Counters::new());
     let others = Counters::new();
     let mut owned = OwnedState::<u64>::new(states.as_ref().unwrap());
-    let epoch = states.as_ref().unwrap().epoch();
-    let seen = owned.with(
-        || 0,
-        |value, _| {
-            *value = 5;
-            drop(states.take());
-            // One of these would get its memory: the first 8 states lie side by side.
-            let mut all: Vec<_> = (0..20).map(|_| OwnedState::<u64>::new(&others)).collect();
-            for other in &mut all {
-                other.with(|| 0, |other, _| *other = 6);
-            }
-            *value
-        },
-    );
+    let generation = states.as_ref().unwrap().generation();
+    let seen = with_owned(&mut owned, 0, |read| {
+        let value = read.state();
+        *value = 5;
+        drop(states.take());
+        // One of these would get its memory: the first 8 states lie side by side.
+        let mut all: Vec<_> = (0..20).map(|_| OwnedState::<u64>::new(&others)).collect();
+        for other in &mut all {
+            with_owned(other, 0, |other| *other.state() = 6);
+        }
+        let seen = *value;
+        read.mark_current(generation, 0);
+        seen
+    });
     assert_eq!(seen, Some(5));
-    owned.mark_current(epoch, 0);
     assert!(owned.try_current(&others).is_none());
-    assert_eq!(owned.with(|| 0, |value, _| *value), Some(5));
+    assert_eq!(with_owned(&mut owned, 0, |read| *read.state()), Some(5));
 }
 
 #[test]
@@ -57,13 +51,12 @@ fn no_read_begins_at_a_depth_whose_state_is_in_use() {
     for depth in 0..DEPTHS {
         descend(&states, depth, &mut |state| {
             let signals = SignalsBlocked::new();
-            state.with_states(&signals, |outermost, nested| {
-                assert_eq!(outermost.is_some(), depth == 0);
-                assert_eq!(nested.len(), (DEPTHS - depth).min(DEPTHS - 1));
-                nested.fill(5);
-                let read = states.try_with(|| 0, |state| core::mem::replace(value(state), 6));
-                assert_eq!((read, nested[0]), (None, 5));
-            });
+            let from_here = state.states_from_here(&signals);
+            assert_eq!(from_here.outermost.is_some(), depth == 0);
+            assert_eq!(from_here.nested.len(), (DEPTHS - depth).min(DEPTHS - 1));
+            from_here.nested.fill(5);
+            let read = with_state(&states, |state| core::mem::replace(value(state), 6));
+            assert_eq!((read, from_here.nested[0]), (None, 5));
         });
         let next = descend(&states, depth, &mut |state| *value(state) = 0);
         assert_eq!(next, Some(()), "the depths are free again");
@@ -73,31 +66,26 @@ fn no_read_begins_at_a_depth_whose_state_is_in_use() {
 #[test]
 fn the_states_of_deeper_reads_at_work_are_not_given_out() {
     let states = Counters::new();
-    states.try_with(
-        || 0,
-        |outer| {
-            states.try_with(
-                || 0,
-                |inner| {
-                    let inner = value(inner);
-                    *inner = 5;
-                    let signals = SignalsBlocked::new();
-                    outer.with_states(&signals, |_, nested| nested.fill(6));
-                    assert_eq!(*inner, 5);
-                },
-            )
-        },
-    );
+    with_state(&states, |outer| {
+        with_state(&states, |inner| {
+            let inner = value(inner);
+            *inner = 5;
+            let signals = SignalsBlocked::new();
+            outer.states_from_here(&signals).nested.fill(6);
+            assert_eq!(*inner, 5);
+        })
+    });
 }
 
 #[test]
 fn a_panic_on_the_states_of_all_depths_leaves_the_depths_free() {
     let states = Counters::new();
     let panics = || {
-        states.try_with(
-            || 0,
-            |state| state.with_states(&SignalsBlocked::new(), |_, _| panic!("in a read")),
-        )
+        with_state(&states, |state| {
+            let signals = SignalsBlocked::new();
+            let _from_here = state.states_from_here(&signals);
+            panic!("in a read")
+        })
     };
     let panics = std::panic::AssertUnwindSafe(panics);
     assert!(std::panic::catch_unwind(panics).is_err());
@@ -108,15 +96,12 @@ fn a_panic_on_the_states_of_all_depths_leaves_the_depths_free() {
 fn descend<R>(
     states: &Counters,
     depth: usize,
-    work: &mut dyn FnMut(&mut StateRef<'_, u64, u64>) -> R,
+    work: &mut dyn FnMut(&mut ThreadRead<'_, u64, u64>) -> R,
 ) -> Option<R> {
-    let read = states.try_with(
-        || 0,
-        |state| match depth {
-            0 => Some(work(state)),
-            _ => descend(states, depth - 1, work),
-        },
-    );
+    let read = with_state(states, |state| match depth {
+        0 => Some(work(state)),
+        _ => descend(states, depth - 1, work),
+    });
     read?
 }
 

@@ -4,6 +4,7 @@
 mod common;
 
 use common::stepping::{Next, step};
+use common::with_state;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -41,21 +42,18 @@ fn read(taps: &Taps) -> u64 {
             return value;
         }
     }
-    let epoch = taps.epoch();
-    let value = taps.try_with(
-        || 0,
-        |state| {
-            let tap = match state.state() {
-                State::Outermost(tap) | State::Nested(tap) => tap,
-            };
-            let value = take(tap).unwrap_or_else(|| {
-                *tap = [new_key(), BUFFERED - 1];
-                tap[KEY] + BUFFERED
-            });
-            state.mark_current(epoch, 0);
-            value
-        },
-    );
+    let generation = taps.generation();
+    let value = with_state(taps, |state| {
+        let tap = match state.state() {
+            State::Outermost(tap) | State::Nested(tap) => tap,
+        };
+        let value = take(tap).unwrap_or_else(|| {
+            *tap = [new_key(), BUFFERED - 1];
+            tap[KEY] + BUFFERED
+        });
+        state.mark_current(generation, 0);
+        value
+    });
     // Deeper than there are states.
     value.unwrap_or_else(new_key)
 }
@@ -214,16 +212,13 @@ fn mark_of(states: &Taps, mark: u64) -> u64 {
             return found;
         }
     }
-    let epoch = states.epoch();
-    let found = states.try_with(
-        || 0,
-        |state| {
-            state.mark_current(epoch, 0);
-            match state.state() {
-                State::Outermost(state) | State::Nested(state) => state[0] = mark,
-            }
-        },
-    );
+    let generation = states.generation();
+    let found = with_state(states, |state| {
+        state.mark_current(generation, 0);
+        match state.state() {
+            State::Outermost(state) | State::Nested(state) => state[0] = mark,
+        }
+    });
     found.map_or(mark, |()| mark)
 }
 

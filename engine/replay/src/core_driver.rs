@@ -3,8 +3,7 @@
 use crate::{Event, Pipeline, ReplayError, State};
 use wellspring_core::distribution::Distribution;
 use wellspring_core::generator::Reservation;
-use wellspring_core::inlet::Inlet;
-use wellspring_core::node::Node;
+use wellspring_core::node::{Inlet, Node};
 use wellspring_core::pool::{RESEED_INTERVAL_MS, Trigger};
 use wellspring_core::{Backend, KEY_BYTES, Prf};
 
@@ -57,9 +56,10 @@ impl Pipeline for CoreDriver {
 
     fn reseed_if_due(&mut self) -> Result<(), ReplayError> {
         self.now_ms += RESEED_INTERVAL_MS;
-        let (inlet, has_room) = (|_| &self.inlet, |_| self.inlet.is_empty());
-        self.distribution
-            .deliver(self.now_ms, Trigger::Scheduled, 1, inlet, has_room);
+        // With one node there are no other seeds to hand out.
+        let _ = self
+            .distribution
+            .deliver(self.now_ms, Trigger::Scheduled, 1, &self.inlet);
         self.node.receive(&self.inlet);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The engine of the process, and the functions that read from it.
 
-use crate::engine::{Engine, EngineInner, Harvester, Registers, Stats, TwoRegisters};
+use crate::engine::{Engine, EngineInner, Harvester, Reader, Stats};
 use crate::error::Error;
 use wellspring_os::fork_handlers;
 use wellspring_os::inheritance::SECRET_BYTES;
@@ -17,6 +17,12 @@ fn first_inner() -> &'static EngineInner {
     let inner = &*Engine::process().inner;
     INNER.set(inner);
     inner
+}
+
+/// The reads of this module take from the tap of the calling thread.
+#[inline(always)]
+fn thread() -> Reader<'static> {
+    Reader::Thread(CurrentThread::find())
 }
 
 /// Draws what a child gets from this process. `false` if there is no seed to draw from.
@@ -67,11 +73,11 @@ pub fn fill(destination: &mut [u8]) {
     #[cold]
     #[inline(never)]
     fn fill_first(destination: &mut [u8]) {
-        first_inner().fill(CurrentThread::find(), destination);
+        first_inner().fill(thread(), destination);
     }
 
     match INNER.get() {
-        Some(inner) => inner.fill(CurrentThread::find(), destination),
+        Some(inner) => inner.fill(thread(), destination),
         None => fill_first(destination),
     }
 }
@@ -83,11 +89,11 @@ pub(crate) fn number<const N: usize>() -> [u8; N] {
     #[cold]
     #[inline(never)]
     fn first_number<const N: usize>() -> [u8; N] {
-        first_inner().read(CurrentThread::find(), Registers)
+        first_inner().bytes(thread())
     }
 
     match INNER.get() {
-        Some(inner) => inner.read(CurrentThread::find(), Registers),
+        Some(inner) => inner.bytes(thread()),
         None => first_number(),
     }
 }
@@ -98,11 +104,11 @@ pub(crate) fn wide() -> u128 {
     #[cold]
     #[inline(never)]
     fn first() -> (u64, u64) {
-        first_inner().read(CurrentThread::find(), TwoRegisters)
+        first_inner().two_words(thread())
     }
 
     let (low, high) = match INNER.get() {
-        Some(inner) => inner.read(CurrentThread::find(), TwoRegisters),
+        Some(inner) => inner.two_words(thread()),
         None => first(),
     };
     u128::from(high) << 64 | u128::from(low)

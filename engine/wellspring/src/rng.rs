@@ -1,6 +1,6 @@
 //! The two generators with rand_core's traits: a handle to the process's engine, and an owned tap.
 
-use crate::engine::{Engine, OwnedTap, Registers};
+use crate::engine::{Engine, OwnedTap, Reader};
 use crate::error::Error;
 use crate::global;
 use crate::numbers::numbers;
@@ -40,7 +40,9 @@ impl LocalRng {
     /// Fills `destination`, of any length. Waits until the engine is seeded with 128 bits.
     #[inline(always)]
     pub fn fill(&mut self, destination: &mut [u8]) {
-        self.engine.inner.fill(&mut self.tap, destination);
+        self.engine
+            .inner
+            .fill(Reader::Owned(&mut self.tap), destination);
     }
 
     /// Fills `destination`, of any length. Does not wait.
@@ -50,7 +52,9 @@ impl LocalRng {
     /// [`Error::NotSeeded`]; `destination` is then untouched.
     #[inline(always)]
     pub fn try_fill(&mut self, destination: &mut [u8]) -> Result<(), Error> {
-        self.engine.inner.try_fill(&mut self.tap, destination)
+        self.engine
+            .inner
+            .try_fill(Reader::Owned(&mut self.tap), destination)
     }
 
     /// Like [`Engine::fill_or_fail_with_thread`].
@@ -61,7 +65,9 @@ impl LocalRng {
     #[doc(hidden)]
     #[inline(always)]
     pub fn fill_or_fail(&mut self, destination: &mut [u8]) -> Result<(), Error> {
-        self.engine.inner.fill_or_fail(&mut self.tap, destination)
+        self.engine
+            .inner
+            .fill_or_fail(Reader::Owned(&mut self.tap), destination)
     }
 
     /// Like [`Engine::ready_bytes`].
@@ -69,9 +75,7 @@ impl LocalRng {
     #[must_use]
     #[inline(always)]
     pub fn ready_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.engine
-            .inner
-            .read_ready(&mut &mut self.tap, &mut Registers)
+        self.engine.inner.ready_bytes(Reader::Owned(&mut self.tap))
     }
 
     /// `N` random bytes, as good as those of [`fill`](Self::fill).
@@ -160,7 +164,7 @@ macro_rules! rand_core_traits {
     };
 }
 
-rand_core_traits!(LocalRng, self => self.engine.inner.read(&mut self.tap, Registers), |bytes: &mut [u8]| self.fill(bytes));
+rand_core_traits!(LocalRng, self => self.engine.inner.bytes(Reader::Owned(&mut self.tap)), |bytes: &mut [u8]| self.fill(bytes));
 rand_core_traits!(ThreadRng, self => global::number(), |bytes: &mut [u8]| global::fill(bytes));
 rand_core_traits!(Engine, self => self.bytes_with_thread(CurrentThread::find()), |bytes: &mut [u8]| Engine::fill(self, bytes));
 rand_core_traits!(&Engine, self => self.bytes_with_thread(CurrentThread::find()), |bytes: &mut [u8]| Engine::fill(self, bytes));

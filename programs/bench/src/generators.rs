@@ -143,7 +143,13 @@ impl Vdso {
     }
 
     fn try_fill(&mut self, destination: &mut [u8]) -> bool {
-        self.0.with(|| 0, |_, mut fresh| fresh.fill(destination)) == Some(true)
+        if let Some(mut read) = self.0.begin() {
+            return read.state_and_vdso().1.fill(destination);
+        }
+        let Some(mut read) = self.0.begin_first(0) else {
+            return false;
+        };
+        read.state_and_vdso().1.fill(destination)
     }
 }
 

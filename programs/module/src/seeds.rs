@@ -5,7 +5,7 @@ use core::fmt;
 use rustix::io::Errno;
 use std::path::PathBuf;
 use wellspring::seed_file::{Identity, SeedFileError, SeedFound, SeedStore};
-use wellspring_core::seed::Seed;
+use wellspring_core::node::Seed;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_core::sha256::Sha256;
 use wellspring_os::os_error::OsError;

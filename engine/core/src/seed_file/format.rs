@@ -1,6 +1,6 @@
 //! The bytes of a seed file, and the file that comes after it.
 
-use crate::hash::{DIGEST_BYTES, Sha256, finish_twice, for_node, sha_d256_into};
+use crate::generator::{DIGEST_BYTES, Sha256, finish_twice, for_node, sha_d256_into};
 use crate::topology::MAX_NODES;
 use alloc::vec::Vec;
 use core::fmt;

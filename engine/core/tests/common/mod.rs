@@ -5,8 +5,7 @@ use std::cell::RefCell;
 use wellspring_core::Backend;
 use wellspring_core::distribution::Distribution;
 use wellspring_core::event::Event;
-use wellspring_core::inlet::Inlet;
-use wellspring_core::node::Node;
+use wellspring_core::node::{Inlet, Node};
 use wellspring_core::pool::Trigger;
 
 /// The pools and the nodes.
@@ -73,7 +72,18 @@ impl Pipeline {
             inlet(number).is_empty()
         };
         let distribution = &mut self.distribution;
-        distribution.deliver(self.now_ms, pace, nodes, inlet, make_room)
+        if !distribution.accumulator().is_due(self.now_ms, pace) || !make_room(0) {
+            return false;
+        }
+        let Some(mut round) = distribution.deliver(self.now_ms, pace, nodes, inlet(0)) else {
+            return false;
+        };
+        while let Some(number) = distribution.next(&mut round) {
+            if round.wants(number, inlet(number)) && make_room(number) {
+                distribution.post(&mut round, number, inlet(number));
+            }
+        }
+        true
     }
 
     /// An order, as an engine makes it: every node takes its seed and hashes in the chain.

@@ -4,12 +4,10 @@ use crate::os_error::OsError;
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use core::time::Duration;
 use rustix::fd::AsFd;
 use rustix::fs::{FileType, fstat};
 use rustix::mm::{MapFlags, MremapFlags, ProtFlags};
 use rustix::thread::futex;
-use rustix::time::Timespec;
 
 /// The bytes of a mapping: one page.
 pub(crate) const PAGE_BYTES: usize = 4096;
@@ -76,14 +74,6 @@ impl SharedPage {
         let word = unsafe { (*self.address(offset)).load(Ordering::Relaxed) };
         fence(Ordering::Acquire);
         word
-    }
-
-    /// Sleeps until a writer has changed the lower 32 bits of a word and wakes those who wait, or until a signal or the
-    /// end of `limit`. Returns at once if they are not those of `number` any more.
-    pub fn wait(&self, offset: usize, number: u64, limit: Duration) {
-        let limit = Timespec::try_from(limit).ok();
-        let lower = self.lower_half(offset);
-        let _ = futex::wait(lower, futex::Flags::empty(), number as u32, limit.as_ref());
     }
 
     /// The lower 32 bits of a word. The system calls alone use the reference, as an address.

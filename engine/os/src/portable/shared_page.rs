@@ -4,7 +4,6 @@ use crate::os_error::OsError;
 use core::convert::Infallible;
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;
-use core::time::Duration;
 
 /// The bytes of a page that there is not: tests on Linux build what uses it.
 #[cfg(all(test, target_os = "linux"))]
@@ -36,11 +35,6 @@ impl SharedPage {
     /// The word at an offset.
     #[must_use]
     pub fn word(&self, _: usize) -> u64 {
-        match self.0 {}
-    }
-
-    /// Sleeps until a word changes.
-    pub fn wait(&self, _: usize, _: u64, _: Duration) {
         match self.0 {}
     }
 

@@ -1,14 +1,10 @@
 //! How an engine learns that its process or its machine was copied, restored or suspended.
 //!
 //! ```text
-//! detector       watches for signs of a copy, and counts which of them the engine has handled
-//! layout         of both pages
-//! page           the generation page: one word for all processes of a host
-//! vmclock        a page that the hypervisor changes before a clone runs
-//! watched_clock  the same for a thread that waits
-//! kernel_log     vmgenid, a moment after the clone runs
-//! events         all of them but the page, for a thread that waits
-//! suspend        the clock that counts time asleep has gone on, the other has not
+//! detector  watches for signs of a copy, and counts which of them the engine has handled
+//! page      the generation page: one word for all processes of a host; and the page that a hypervisor changes before a
+//!           clone runs
+//! events    for a thread that waits: the kernel's log, which tells of vmgenid, and all else but the generation page
 //! ```
 //!
 //! The generation page is a small file in a runtime directory, by default [`DEFAULT_PATH`]. Every engine maps it if it is
@@ -24,21 +20,13 @@
 mod detector;
 #[cfg(target_os = "linux")]
 mod events;
-#[cfg(target_os = "linux")]
-mod kernel_log;
-mod layout;
 mod page;
-mod suspend;
-mod vmclock;
-#[cfg(target_os = "linux")]
-mod watched_clock;
 
 pub use detector::{CloneDetectionStats, PageState};
 pub(crate) use detector::{CloneDetector, WatchedPaths};
 #[cfg(target_os = "linux")]
 pub use events::CloneEvents;
-pub use page::{DEFAULT_PATH, GenerationPage, PageError, bump, current, wait};
-pub use vmclock::DEFAULT_PATH as VMCLOCK_PATH;
+pub use page::{DEFAULT_PATH, GenerationPage, PageError, VMCLOCK_PATH, bump, current};
 
 /// A sign that this machine may be a copy.
 #[cfg(target_os = "linux")]

@@ -1,11 +1,14 @@
-//! The generation page: one word, by which all taps of all processes take fresh keys.
+//! The generation page: one word, by which all taps of all processes take fresh keys. And the page of the hypervisor's
+//! clock, which changes before a clone of the machine runs.
+//!
+//! Both have a layout in common: Linux's vmclock, version 1. Magic number, size, flags and offsets are those of
+//! `include/uapi/linux/vmclock-abi.h`. All fields are little endian.
 
-use super::layout::{self, CLONES_OFFSET, MAGIC, PAGE_BYTES};
 use crate::fresh_entropy::FreshEntropy;
 use core::fmt;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::time::Duration;
+use wellspring_os::descriptor::AsFd;
 use wellspring_os::os;
 use wellspring_os::os_error::OsError;
 use wellspring_os::shared_page::{SharedPage, SharedPageMut};
@@ -141,18 +144,6 @@ pub fn current(path: &Path) -> Result<u64, PageError> {
     map(path).map(|(page, _)| page.word(CLONES_OFFSET))
 }
 
-/// Sleeps until the word of the page at `path` is not `number` any more, or until the end of `limit`. Returns the word. For
-/// a thread that looks again and again: each call finds a page that replaced the one before.
-///
-/// # Errors
-///
-/// The reason why an engine does not trust it, at once.
-pub fn wait(path: &Path, number: u64, limit: Duration) -> Result<u64, PageError> {
-    let (page, _) = map(path)?;
-    page.wait(CLONES_OFFSET, number, limit);
-    Ok(page.word(CLONES_OFFSET))
-}
-
 /// Maps the page to be watched; also returns what tells it from one that replaces it.
 pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
     let file = TrustedFile::open(path, Access::Read)?;
@@ -160,7 +151,7 @@ pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
         return Err(PageError::NotAPage);
     }
     let page = SharedPage::map(&file)?;
-    layout::counter(&page).ok_or(PageError::NotAPage)?;
+    counter(&page).ok_or(PageError::NotAPage)?;
     Ok((page, file.identity().inode))
 }
 
@@ -201,7 +192,7 @@ fn make(path: &Path) -> Result<(), PageError> {
     if map(path).is_ok() {
         return Ok(());
     }
-    next.write(&layout::new_page(number))?;
+    next.write(&new_page(number))?;
     Ok(next.replace(PAGE_MODE)?)
 }
 
@@ -212,4 +203,60 @@ fn holder(directory: &Directory, lock_name: &OsStr) -> u32 {
     let length = file.and_then(|file| file.read(&mut buffer)).unwrap_or(0);
     let text = core::str::from_utf8(&buffer[..length]).unwrap_or_default();
     text.parse().unwrap_or(0)
+}
+
+/// `VCLK`.
+const MAGIC: [u8; 4] = *b"VCLK";
+const VERSION: u16 = 1;
+/// The page tells no time.
+const COUNTER_INVALID: u8 = 0xff;
+/// `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT`.
+const COUNTS_CLONES: u64 = 1 << 8;
+const DISRUPTION_OFFSET: usize = 16;
+const FLAGS_OFFSET: usize = 24;
+/// `vm_generation_counter`: the word that a clone changes.
+pub(super) const CLONES_OFFSET: usize = 104;
+const PAGE_BYTES: usize = 4096;
+
+/// A generation page: the counter alone is in use, and begins with `number`.
+fn new_page(number: [u8; 8]) -> [u8; PAGE_BYTES] {
+    let mut page = [0; PAGE_BYTES];
+    page[..4].copy_from_slice(&MAGIC);
+    page[4..8].copy_from_slice(&(PAGE_BYTES as u32).to_le_bytes());
+    page[8..10].copy_from_slice(&VERSION.to_le_bytes());
+    page[10] = COUNTER_INVALID;
+    page[FLAGS_OFFSET..][..8].copy_from_slice(&COUNTS_CLONES.to_le_bytes());
+    page[CLONES_OFFSET..][..8].copy_from_slice(&number);
+    page
+}
+
+/// The offset of the word that changes when the machine is cloned, or `None` if this is no such page.
+fn counter(page: &SharedPage) -> Option<usize> {
+    let size = size(page)?;
+    let counts_clones = u64::from_le(page.word(FLAGS_OFFSET)) & COUNTS_CLONES != 0;
+    (counts_clones && size >= CLONES_OFFSET + 8).then_some(CLONES_OFFSET)
+}
+
+/// The offset of the word that changes when the machine is cloned or moved, which is all that older hypervisors count.
+fn disruption_marker(page: &SharedPage) -> Option<usize> {
+    size(page).map(|_| DISRUPTION_OFFSET)
+}
+
+/// How many bytes count, as the page says itself.
+fn size(page: &SharedPage) -> Option<usize> {
+    let head = page.word(0).to_ne_bytes();
+    let size = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
+    let version = u64::from_le(page.word(8)) as u16;
+    (head[..4] == MAGIC && version == VERSION && size >= FLAGS_OFFSET + 8).then_some(size)
+}
+
+/// The path of the hypervisor's clock in Linux 6.13 and later.
+pub const VMCLOCK_PATH: &str = "/dev/vmclock0";
+
+/// Maps the page. Also returns the offset of the word that changes when the machine is cloned; on older hypervisors
+/// that word also changes when the machine is moved.
+pub(super) fn map_vmclock(device: impl AsFd) -> Option<(SharedPage, usize)> {
+    let page = SharedPage::map(device).ok()?;
+    let offset = counter(&page).or_else(|| disruption_marker(&page))?;
+    Some((page, offset))
 }

@@ -8,27 +8,23 @@
 //! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, readers on the slow path
 //! harvest [inline](super::inline_harvest).
 
-use super::collector_memory::{
-    CollectorMemory, CollectorState, MAX_SOURCES, MIXED_EVENTS, ROUND_DRAWS, SAMPLE_BYTES,
-    SEEDING_SAMPLE_BYTES, STALE_MS, this_thread,
-};
-use super::inherited;
-use super::nodes::Nodes;
-use super::phase::Phase;
-use super::pool_meters::PoolMeters;
-use super::samples::Samples;
-use super::source_entry::SourceEntry;
-use super::stats::SourceStats;
-use super::taps::Taps;
+use super::inner::{PoolStats, SourceStats};
+use super::nodes::{Nodes, Phase};
+use super::read::Taps;
+use super::samples::{Samples, SourceEntry, SourceState};
 use crate::error::Error;
-use core::sync::atomic::{AtomicU64, Ordering};
-use wellspring_core::event::Event;
-use wellspring_core::pool::Trigger;
-use wellspring_core::sha256::Sha256;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use wellspring_core::distribution::Distribution;
+use wellspring_core::event::{Event, Queue};
+use wellspring_core::pool::{Accumulator, POOLS, Trigger};
+use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
+use wellspring_os::inheritance::with_secret;
+use wellspring_os::lock::Lock;
 use wellspring_os::memory::{Wiped, try_box};
 use wellspring_os::signals::SignalsBlocked;
+use wellspring_os::zeroed::Zeroed;
 use wellspring_os::{cpu, os, sandbox, stack};
 use zeroize::Zeroize;
 
@@ -196,7 +192,7 @@ impl Collector {
         }
         // An engine without sources is deterministic, and inherits nothing.
         let inherits = !self.sources.is_empty();
-        let _ = inherits && inherited::absorb(&mut state, 0);
+        let _ = inherits && absorb_inherited(&mut state, 0);
         self.take_mixed(&mut state, MIXED_EVENTS);
         let is_reached = |state: &mut CollectorState| {
             self.deliver(state, os::now_ms(), target, signals);
@@ -213,9 +209,7 @@ impl Collector {
                 return Ok(());
             }
         }
-        if inherits
-            && inherited::absorb(&mut state, inherited::CREDIT_BITS)
-            && is_reached(&mut state)
+        if inherits && absorb_inherited(&mut state, INHERITED_CREDIT_BITS) && is_reached(&mut state)
         {
             return Ok(());
         }
@@ -362,21 +356,194 @@ impl Collector {
         target: SeedTarget<'_>,
         signals: &SignalsBlocked,
     ) {
-        let nodes = target.nodes;
-        let is_delivered = state.distribution.deliver(
-            now_ms,
-            trigger,
-            nodes.in_use(),
-            |number| nodes.inlet(number),
-            |number| nodes.make_room(number, signals),
-        );
-        if is_delivered {
-            if nodes.phase() != Phase::Ready {
-                nodes.receive_root(signals);
-            }
-            self.note_reseed(now_ms);
-            self.pool_meters.copy(state.distribution.accumulator());
-            target.taps.announce();
+        let (nodes, distribution) = (target.nodes, &mut state.distribution);
+        if !distribution.accumulator().is_due(now_ms, trigger) || !nodes.make_room(0, signals) {
+            return;
         }
+        let root = nodes.inlet(0);
+        let Some(mut round) = distribution.deliver(now_ms, trigger, nodes.in_use(), root) else {
+            return;
+        };
+        while let Some(number) = distribution.next(&mut round) {
+            let inlet = nodes.inlet(number);
+            if round.wants(number, inlet) && nodes.make_room(number, signals) {
+                distribution.post(&mut round, number, inlet);
+            }
+        }
+        if nodes.phase() != Phase::Ready {
+            nodes.receive_root(signals);
+        }
+        self.note_reseed(now_ms);
+        self.pool_meters.copy(distribution.accumulator());
+        target.taps.announce();
+    }
+}
+
+/// The most sources of one engine.
+pub(super) const MAX_SOURCES: usize = 16;
+
+/// The bytes asked of a source while the engine seeds itself: 8 events.
+pub(super) const SEEDING_SAMPLE_BYTES: usize = 256;
+
+/// The bytes asked of a source in a round of the harvester: 2 events.
+pub(super) const SAMPLE_BYTES: usize = 64;
+
+/// The draws that take a source twice around the 32 pools: from whatever pool it goes on, pool 0 gets two events of 32
+/// bytes, which suffice for a reseed, if the source yields all that it is asked for.
+pub(super) const ROUND_DRAWS: usize = 2 * POOLS * Event::MAX_BYTES / SEEDING_SAMPLE_BYTES;
+
+/// After a minute without a reseed, a harvest makes the next reseed due.
+pub(super) const STALE_MS: u64 = 60_000;
+
+/// The events of [`mix`](super::Engine::mix) that wait for the pools at most. When there are as many, the next is dropped.
+pub(super) const MIXED_EVENTS: usize = 64;
+
+/// Wiped on fork.
+#[repr(C)]
+pub(super) struct CollectorMemory {
+    /// From this time on a reader makes the next step of an inline harvest.
+    pub(super) inline_from_ms: AtomicU64,
+    /// When that time was set. A clock that shows less went back.
+    pub(super) scheduled_ms: AtomicU64,
+    /// The steps so far, which tell what the next one does.
+    pub(super) inline_steps: AtomicU64,
+    /// When a reseed was last made, or tried because it was overdue; 0 for never.
+    pub(super) reseeded_ms: AtomicU64,
+    /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
+    pub(super) drawing_thread: AtomicU64,
+    /// 1 after the fast sources did not suffice for a seed.
+    pub(super) fast_sources_insufficient: AtomicU32,
+    /// 1 after this process locked the engine's pages: a child process does not inherit these locks.
+    pub(super) pages_locked: AtomicU32,
+    pub(super) state: Lock<CollectorState>,
+    /// The place of data that outsiders mix in. Samples do not use it, so a flood takes no place from them.
+    pub(super) mixed: Queue<MIXED_EVENTS>,
+}
+
+impl Zeroed for CollectorMemory {
+    const ZERO: Self = Self {
+        inline_from_ms: AtomicU64::new(0),
+        scheduled_ms: AtomicU64::new(0),
+        inline_steps: AtomicU64::new(0),
+        reseeded_ms: AtomicU64::new(0),
+        drawing_thread: AtomicU64::new(0),
+        fast_sources_insufficient: AtomicU32::new(0),
+        pages_locked: AtomicU32::new(0),
+        state: Lock::ZERO,
+        mixed: Queue::ZERO,
+    };
+}
+
+/// The state behind the lock of the pools. Samples are here while they are tested, cut and hashed. A sample of a slow
+/// source is drawn on the stack, where an event of [`mix`](super::Engine::mix) is too, and both are wiped.
+#[repr(C)]
+pub(super) struct CollectorState {
+    pub(super) distribution: Distribution,
+    pub(super) sources: [SourceState; MAX_SOURCES],
+    pub(super) sample: [u8; SEEDING_SAMPLE_BYTES],
+    pub(super) event: Event,
+    /// The source that the next inline harvest draws on.
+    pub(super) next_source: u64,
+    /// The length of the sample that waits for its tests, 0 if none does; and its source.
+    pub(super) waiting_bytes: u64,
+    pub(super) waiting_source: u64,
+    /// The events that the pools took so far.
+    pub(super) events: u64,
+}
+
+impl Zeroed for CollectorState {
+    const ZERO: Self = Self {
+        distribution: Distribution::ZERO,
+        sources: [const { SourceState::ZERO }; MAX_SOURCES],
+        sample: [0; SEEDING_SAMPLE_BYTES],
+        event: Event::ZERO,
+        next_source: 0,
+        waiting_bytes: 0,
+        waiting_source: 0,
+        events: 0,
+    };
+}
+
+/// The time of a harvest.
+#[derive(Clone, Copy)]
+pub(super) struct Due {
+    pub(super) now_ms: u64,
+    /// The clock showed a later time before: this process is probably a restored copy.
+    pub(super) clock_went_back: bool,
+}
+
+/// A number that no other thread alive has.
+pub(super) fn this_thread() -> u64 {
+    thread_local!(static MARK: u8 = const { 0 });
+    MARK.with(|mark| core::ptr::from_ref(mark).addr() as u64)
+}
+
+/// The credit of a secret, in bits: all of them, because only a seeded parent draws one for its child.
+const INHERITED_CREDIT_BITS: u32 = 8 * DIGEST_BYTES as u32;
+
+/// Writes the next secret of the chain, and replaces the end of the chain by another hash of itself, from which this
+/// secret cannot be computed. Returns `false` if the process got no secret from its parent.
+#[inline(never)]
+pub(super) fn next_secret(secret: &mut [u8; DIGEST_BYTES]) -> bool {
+    let made = with_secret(|line| {
+        let mut hash = Sha256::ZERO;
+        hash.update(b"out");
+        hash.update(line);
+        hash.finish_into(secret);
+        hash.update(b"on");
+        hash.update(line);
+        hash.finish_into(line);
+    });
+    made.is_some()
+}
+
+/// Puts two secrets into pool 0, as many bytes as a reseed takes, if this process has a secret from its parent. Returns
+/// whether it has.
+fn absorb_inherited(state: &mut CollectorState, credit_bits: u32) -> bool {
+    let mut secret = [0; Event::MAX_BYTES];
+    let has_secret = (0..2).all(|_| {
+        let has_secret = next_secret(&mut secret);
+        if has_secret {
+            state.event.set(0, 0, &secret, credit_bits);
+            state.distribution.absorb(&state.event);
+        }
+        has_secret
+    });
+    state.event.zeroize();
+    wipe(&mut secret);
+    has_secret
+}
+
+/// The fill of one pool.
+#[derive(Default)]
+struct PoolMeter {
+    bytes: AtomicU32,
+    credit_bits: AtomicU32,
+}
+
+/// The fill of all pools. In ordinary memory: it is no secret.
+#[derive(Default)]
+pub(super) struct PoolMeters([PoolMeter; POOLS]);
+
+impl PoolMeters {
+    /// Copies the fill of the pools, which have just changed.
+    pub(super) fn copy(&self, pools: &Accumulator) {
+        (0..POOLS).for_each(|number| self.copy_one(pools, number));
+    }
+
+    /// Copies the fill of one pool, which has just changed. All of them are on some 60 cache lines.
+    pub(super) fn copy_one(&self, pools: &Accumulator, number: usize) {
+        let (bytes, credit_bits) = pools.fill_of(number);
+        let meter = &self.0[number];
+        meter.bytes.store(bytes, Ordering::Relaxed);
+        meter.credit_bits.store(credit_bits, Ordering::Relaxed);
+    }
+
+    pub(super) fn stats(&self) -> Vec<PoolStats> {
+        let stats = |meter: &PoolMeter| PoolStats {
+            bytes: meter.bytes.load(Ordering::Relaxed),
+            credit_bits: meter.credit_bits.load(Ordering::Relaxed),
+        };
+        self.0.iter().map(stats).collect()
     }
 }

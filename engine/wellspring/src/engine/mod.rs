@@ -1,60 +1,35 @@
 //! An engine: sources, pools, nodes and the threads' taps.
 //!
 //! ```text
-//! builder       the settings of an engine, and how it is built
-//! inner         the engine itself: the parts below, and all work that needs more than one of them
-//! phase         how far it is seeded
-//! nodes         one generator for each NUMA node
-//! source_entry  one source: its health, its next pool, its counts
-//! collector_memory  the memory for noise on its way to the pools
-//! samples       from a source to the pools
-//! collector     the pools, what was mixed in, and the seeds for the nodes
-//! inherited     the secret that a child process has from its parent
+//! builder         the settings of an engine, and how it is built
+//! inner           the engine itself: the parts below, all work that needs more than one of them, and statistics
+//! read            every read, from the call to the bytes; a key and a buffer for each thread and nesting depth
+//! nodes           one generator for each NUMA node, and how far they are seeded
+//! samples         from a source to the pools
+//! collector       the pools, what was mixed in, and the seeds for the nodes
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
-//! taps          a key and a buffer for each thread and nesting depth
-//! read          every read, from the call to the bytes
-//! sink          where the bytes go: memory, or registers
-//! harvester     a thread that gathers noise, so that no reader has to
-//! harvester_status  its statistics, written by itself
-//! stats         statistics of an engine, without a secret
+//! harvester       a thread that gathers noise, so that no reader has to
 //! ```
 //!
 //! Each part has its own state and knows only the parts that it uses. [`inner::EngineInner`] alone sees all of them.
 
 mod builder;
-#[cfg(test)]
-mod clock_tests;
 mod collector;
-mod collector_memory;
-#[cfg(all(test, target_os = "linux"))]
-mod copy_tests;
 mod harvester;
-mod harvester_status;
-mod inherited;
 mod inline_harvest;
 mod inner;
 mod nodes;
 #[cfg(test)]
 mod noise_tests;
-mod phase;
-mod pool_meters;
 mod read;
 mod samples;
-mod sink;
-mod source_entry;
-mod stats;
-#[cfg(test)]
-mod step_tests;
-mod taps;
 
 pub use builder::EngineBuilder;
-pub use harvester::Harvester;
-pub use harvester_status::HarvesterStats;
+pub use harvester::{Harvester, HarvesterStats};
 pub(crate) use inner::EngineInner;
-pub use phase::Phase;
-pub(crate) use sink::{Registers, TwoRegisters};
-pub use stats::{NodeStats, PoolStats, SourceStats, Stats, Totals};
-pub(crate) use taps::OwnedTap;
+pub use inner::{NodeStats, PoolStats, SourceStats, Stats, Totals};
+pub use nodes::Phase;
+pub(crate) use read::{OwnedTap, Reader};
 
 use crate::error::Error;
 use crate::mode::Mode;
@@ -124,7 +99,8 @@ impl Engine {
     /// for itself. The engine counts that as an error of the source. Afterwards it is served like any other reader.
     #[inline(always)]
     pub fn fill(&self, destination: &mut [u8]) {
-        self.inner.fill(CurrentThread::find(), destination);
+        self.inner
+            .fill(Reader::Thread(CurrentThread::find()), destination);
     }
 
     /// Fills `destination`, of any length. Does not wait.
@@ -152,7 +128,7 @@ impl Engine {
         thread: CurrentThread,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        self.inner.fill_or_fail(thread, destination)
+        self.inner.fill_or_fail(Reader::Thread(thread), destination)
     }
 
     /// `N` ready bytes of the thread's tap, in registers: the hot path alone. If there are none, the caller takes
@@ -160,8 +136,8 @@ impl Engine {
     #[doc(hidden)]
     #[must_use]
     #[inline(always)]
-    pub fn ready_bytes<const N: usize>(&self, mut thread: CurrentThread) -> Option<[u8; N]> {
-        self.inner.read_ready(&mut thread, &mut Registers)
+    pub fn ready_bytes<const N: usize>(&self, thread: CurrentThread) -> Option<[u8; N]> {
+        self.inner.ready_bytes(Reader::Thread(thread))
     }
 
     /// Like [`try_fill`](Self::try_fill), on a thread that the caller has found.
@@ -176,13 +152,13 @@ impl Engine {
         thread: CurrentThread,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        self.inner.try_fill(thread, destination)
+        self.inner.try_fill(Reader::Thread(thread), destination)
     }
 
     /// `N` bytes as [`fill`](Self::fill) gives them, in registers, on a thread that the caller has found.
     #[inline(always)]
     pub(crate) fn bytes_with_thread<const N: usize>(&self, thread: CurrentThread) -> [u8; N] {
-        self.inner.read(thread, Registers)
+        self.inner.bytes(Reader::Thread(thread))
     }
 
     /// Like [`try_fill`](Self::try_fill), but makes a guard, and drops it at the end, unless the bytes are ready in memory.
@@ -203,18 +179,18 @@ impl Engine {
         #[inline(never)]
         fn read_guarded<G>(
             engine: &EngineInner,
-            thread: CurrentThread,
+            reader: Reader<'_>,
             destination: &mut [u8],
             guard: impl FnOnce() -> G,
         ) -> Result<(), Error> {
             let _guard = guard();
-            engine.read_slowly(thread, destination, Unseeded::Fail)
+            engine.read_slowly(reader, destination, Unseeded::Fail)
         }
 
-        let mut thread = CurrentThread::find();
-        match self.inner.read_ready(&mut thread, &mut &mut *destination) {
+        let mut reader = Reader::Thread(CurrentThread::find());
+        match self.inner.read_ready(&mut reader, &mut &mut *destination) {
             Some(()) => Ok(()),
-            None => read_guarded(&self.inner, thread, destination, guard),
+            None => read_guarded(&self.inner, reader, destination, guard),
         }
     }
 

@@ -1,14 +1,13 @@
-//! The nodes: one generator for each NUMA node, in the memory of that node, behind its own lock.
+//! The nodes: one generator for each NUMA node, in the memory of that node, behind its own lock; and the phase, which says how
+//! far they are seeded.
 
-use super::phase::{Phase, PhaseWord};
-use super::stats::NodeStats;
+use super::inner::NodeStats;
 use crate::error::Error;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::fmt;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wellspring_core::Backend;
 use wellspring_core::generator::Reservation;
-use wellspring_core::inlet::Inlet;
-use wellspring_core::node::Node;
-use wellspring_core::seed::Seed;
+use wellspring_core::node::{Inlet, Node, Seed};
 use wellspring_core::topology::Topology;
 use wellspring_os::fork_stamp::ForkStamp;
 use wellspring_os::lock::{Guard, Lock};
@@ -16,6 +15,52 @@ use wellspring_os::memory::{Wiped, try_vec};
 use wellspring_os::os;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::zeroed::Zeroed;
+
+/// How far an engine is seeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// No seed yet. Every read waits, or says [`Error::NotSeeded`](crate::Error::NotSeeded).
+    Empty,
+    /// Node 0 has a seed, and none had 128 bits of credit. Only [`Engine::fill_early`](crate::Engine::fill_early) reads,
+    /// from node 0. An engine whose sources yield less than that at once gets here by its first `fill_early`.
+    Early,
+    /// One seed brought node 0 128 bits of credit or more, and every node has a seed of its own.
+    Ready,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phase::Empty => "empty",
+            Phase::Early => "early",
+            Phase::Ready => "ready",
+        })
+    }
+}
+
+/// The phase of an engine, in memory that a fork wipes: a child process begins as [`Phase::Empty`].
+pub(super) struct PhaseWord(AtomicU32);
+
+impl PhaseWord {
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "zeroed memory holds it; nothing reads the constant itself"
+    )]
+    pub(super) const ZERO: Self = Self(AtomicU32::new(Phase::Empty as u32));
+
+    pub(super) fn get(&self) -> Phase {
+        match self.0.load(Ordering::Acquire) {
+            0 => Phase::Empty,
+            1 => Phase::Early,
+            _ => Phase::Ready,
+        }
+    }
+
+    /// Announces a phase, after everything that it promises was done.
+    pub(super) fn set(&self, phase: Phase) {
+        self.0.store(phase as u32, Ordering::Release);
+    }
+}
 
 /// A node, in its own pages.
 #[repr(C)]
@@ -54,12 +99,6 @@ impl Zeroed for NodeMemory {
     };
 }
 
-/// An engine that seeds itself when a read finds no seed.
-pub(super) trait SeedEngine {
-    /// Draws and reseeds until the engine has reached the phase `need`.
-    fn seed_engine(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error>;
-}
-
 /// All nodes of an engine. Node 0 is Fortuna's generator, the root.
 pub(super) struct Nodes {
     topology: Topology,
@@ -93,7 +132,9 @@ impl Nodes {
         self.memory[0].phase.get()
     }
 
-    fn fork_stamp(&self) -> &ForkStamp {
+    /// A fork changes it, so that a reader notices one.
+    #[inline(always)]
+    pub(super) fn fork_stamp(&self) -> &ForkStamp {
         &self.memory[0].fork_stamp
     }
 
@@ -125,30 +166,26 @@ impl Nodes {
         }
     }
 
-    /// Locks a node that has a seed, and returns its number too. `engine` seeds itself before if it has not reached the phase
-    /// `need`.
+    /// Locks a node that has a seed, and returns its number too. `None` before the engine has reached the phase `need`.
     fn lock_seeded<'a>(
         &'a self,
         number: usize,
         need: Phase,
-        engine: &impl SeedEngine,
         signals: &'a SignalsBlocked,
-    ) -> Result<(usize, Guard<'a, LockedNode>), Error> {
-        loop {
-            let number = if number < self.in_use() { number } else { 0 };
-            let memory = &self.memory[number];
-            let mut node = memory.node.lock(signals);
-            self.receive(number, &mut node.0);
-            if self.phase() >= need && node.0.has_seed() {
-                memory.fetches.fetch_add(1, Ordering::Relaxed);
-                return Ok((number, node));
-            }
-            drop(node);
-            engine.seed_engine(need, signals)?;
+    ) -> Option<(usize, Guard<'a, LockedNode>)> {
+        let number = if number < self.in_use() { number } else { 0 };
+        let memory = &self.memory[number];
+        let mut node = memory.node.lock(signals);
+        self.receive(number, &mut node.0);
+        if self.phase() < need || !node.0.has_seed() {
+            return None;
         }
+        memory.fetches.fetch_add(1, Ordering::Relaxed);
+        Some((number, node))
     }
 
-    /// Sets `bytes` of output aside for one reader: the lock is held for that, not while the bytes are made.
+    /// Sets `bytes` of output aside for one reader: the lock is held for that, not while the bytes are made. `None` before
+    /// the engine has reached the phase `need`.
     ///
     /// Returns the number of the [`ForkStamp`]. If it is still the same after the bytes were made, no fork happened in
     /// between, in a signal handler for example. Otherwise parent and child would both return these bytes.
@@ -157,88 +194,25 @@ impl Nodes {
         number: usize,
         need: Phase,
         bytes: usize,
-        engine: &impl SeedEngine,
         signals: &SignalsBlocked,
         reservation: &mut Reservation,
-    ) -> Result<u64, Error> {
-        let (number, mut node) = self.lock_seeded(number, need, engine, signals)?;
+    ) -> Option<u64> {
+        let (number, mut node) = self.lock_seeded(number, need, signals)?;
         node.0.reserve(self.backend, bytes, reservation);
         if self.count() > 1 {
             // The credit decides which node gets the next seed. With one node there is no choice.
             self.memory[number].inlet.spend(bytes);
         }
-        Ok(self.fork_stamp().get_or_make())
+        Some(self.fork_stamp().get_or_make())
     }
 
-    /// Fills `destination` like random(4) with concurrent_read=1, on one node: the lock is held to set the output aside, not
-    /// to make it.
-    pub(super) fn generate_reserved(
-        &self,
-        number: usize,
-        need: Phase,
-        engine: &impl SeedEngine,
-        destination: &mut [u8],
-    ) -> Result<(), Error> {
-        loop {
-            let stamp = {
-                // Wiped in place at the end of this block: `drop` would move it and leave the key here.
-                let mut reservation = Reservation::ZERO;
-                let stamp = {
-                    let signals = SignalsBlocked::new();
-                    let bytes = destination.len();
-                    self.reserve(number, need, bytes, engine, &signals, &mut reservation)?
-                };
-                reservation.generate(self.backend, destination);
-                stamp
-            };
-            // The last fork check: a fork between it and the return to the caller would repeat these bytes.
-            if self.fork_stamp().is(stamp) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Makes keys for taps, while signals are blocked: no handler can fork in between.
-    pub(super) fn fetch_keys(
-        &self,
-        number: usize,
-        engine: &impl SeedEngine,
-        keys: &mut [u8],
-        signals: &SignalsBlocked,
-    ) -> Result<(), Error> {
-        let mut reservation = Reservation::ZERO;
-        let (need, bytes) = (Phase::Ready, keys.len());
-        self.reserve(number, need, bytes, engine, signals, &mut reservation)?;
-        reservation.generate(self.backend, keys);
-        Ok(())
-    }
-
-    /// Fills `destination` like random(4) with concurrent_read=0: the lock of node 0 is held while a chunk of at most 4096
-    /// bytes is made.
-    pub(super) fn generate_canonical(
-        &self,
-        engine: &impl SeedEngine,
-        destination: &mut [u8],
-    ) -> Result<(), Error> {
-        'from_the_start: loop {
-            let mut first_stamp = None;
-            let mut rest = &mut *destination;
-            loop {
-                let signals = SignalsBlocked::new();
-                let (_, mut node) = self.lock_seeded(0, Phase::Ready, engine, &signals)?;
-                rest = node.0.generator().read_chunk(self.backend, rest);
-                let stamp = self.fork_stamp().get_or_make();
-                if *first_stamp.get_or_insert(stamp) != stamp {
-                    continue 'from_the_start;
-                }
-                if rest.is_empty() {
-                    break;
-                }
-            }
-            if first_stamp.is_some_and(|stamp| self.fork_stamp().is(stamp)) {
-                return Ok(());
-            }
-        }
+    /// Makes the next chunk of a canonical read, while the lock of node 0 is held, and leaves in `rest` what still lacks.
+    /// Returns the number of the [`ForkStamp`]; `None` before the engine is ready.
+    pub(super) fn make_chunk(&self, rest: &mut &mut [u8], signals: &SignalsBlocked) -> Option<u64> {
+        let (_, mut node) = self.lock_seeded(0, Phase::Ready, signals)?;
+        let destination = core::mem::take(rest);
+        *rest = node.0.generator().read_chunk(self.backend, destination);
+        Some(self.fork_stamp().get_or_make())
     }
 
     /// Lets node 0 take the seed that was posted for it, so that the phase is known.
@@ -321,4 +295,94 @@ impl Nodes {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use wellspring_core::Prf;
+
+    #[test]
+    fn phases_come_back_as_they_were_set() {
+        let word = PhaseWord::ZERO;
+        assert_eq!(word.get(), Phase::Empty);
+        for phase in [Phase::Early, Phase::Ready, Phase::Empty] {
+            word.set(phase);
+            assert_eq!(word.get(), phase);
+        }
+    }
+
+    fn nodes(count: usize) -> Nodes {
+        let topology = Topology::even(count, count).unwrap();
+        Nodes::new(topology, Backend::detect(Prf::ChaCha20)).unwrap()
+    }
+
+    fn seed(credit_bits: u32) -> Seed {
+        let mut seed = Seed::ZERO;
+        seed.set(&[7; 32], credit_bits);
+        seed
+    }
+
+    fn first_bytes(nodes: &Nodes, number: usize, need: Phase) -> Option<[u8; 32]> {
+        let (signals, mut reservation) = (SignalsBlocked::new(), Reservation::ZERO);
+        nodes.reserve(number, need, 32, &signals, &mut reservation)?;
+        let mut bytes = [0; 32];
+        reservation.generate(nodes.backend(), &mut bytes);
+        Some(bytes)
+    }
+
+    #[test]
+    fn below_128_bits_node_0_serves_early_readers_and_no_others() {
+        let nodes = nodes(2);
+        assert_eq!(first_bytes(&nodes, 0, Phase::Early), None);
+        nodes.mix_into_root(&seed(127));
+        assert_eq!(nodes.phase(), Phase::Early);
+        assert_eq!(first_bytes(&nodes, 1, Phase::Ready), None);
+        assert!(first_bytes(&nodes, 1, Phase::Early).is_some());
+        assert_eq!(nodes.stats()[1].fetches, 0, "node 0 served it");
+        nodes.mix_into_root(&seed(128));
+        assert_eq!(nodes.phase(), Phase::Ready);
+        assert!(first_bytes(&nodes, 1, Phase::Ready).is_some());
+        assert_eq!(nodes.stats()[1].fetches, 1);
+    }
+
+    #[test]
+    fn seeds_with_less_than_128_bits_each_make_no_engine_ready() {
+        for credit_bits in [0, 8, 127] {
+            let nodes = nodes(1);
+            for _ in 0..100 {
+                nodes.mix_into_root(&seed(credit_bits));
+            }
+            assert_eq!(nodes.phase(), Phase::Early, "{credit_bits}");
+        }
+    }
+
+    #[test]
+    fn room_is_made_for_a_seed_of_an_idle_node_and_not_beside_a_reader() {
+        let (nodes, signals) = (nodes(2), SignalsBlocked::new());
+        nodes.mix_into_root(&seed(256));
+        for number in 0..2 {
+            let inlet = nodes.inlet(number);
+            let _ = inlet.post(&seed(0));
+            let reseeds = nodes.stats()[number].reseeds;
+            let reader = nodes.memory[number].node.lock(&signals);
+            assert!(!nodes.make_room(number, &signals));
+            drop(reader);
+            assert!(nodes.make_room(number, &signals));
+            assert_eq!(nodes.stats()[number].reseeds, reseeds + 1);
+            assert!(inlet.post(&seed(0)));
+        }
+    }
+
+    #[test]
+    fn copies_with_other_entropy_differ_on_every_node() {
+        let make = |entropy: u8| {
+            let nodes = nodes(3);
+            nodes.mix_into_root(&seed(256));
+            nodes.stir_all(&[entropy; 32], &SignalsBlocked::new());
+            [0, 1, 2].map(|number| first_bytes(&nodes, number, Phase::Ready).unwrap())
+        };
+        let (one, same, other) = (make(1), make(1), make(2));
+        assert_eq!(one, same);
+        for number in 0..3 {
+            assert_ne!(one[number], other[number]);
+        }
+    }
+}

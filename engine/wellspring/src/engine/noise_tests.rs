@@ -1,8 +1,8 @@
 //! Floods of mixed data, turns of nodes and orders, under a clock that the test sets.
 
 use super::Engine;
-use super::collector_memory::{Due, MIXED_EVENTS};
-use super::phase::Phase;
+use super::collector::{Due, MIXED_EVENTS};
+use super::nodes::Phase;
 use crate::mode::Mode;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -107,8 +107,8 @@ impl Subject {
         let (engine, need) = (&*self.engine.inner, Phase::Ready);
         assert_eq!(engine.nodes.phase(), need, "the engine was given a seed");
         let nodes = &engine.nodes;
-        let read = nodes.reserve(number, need, 32, engine, &signals, &mut reservation);
-        assert!(read.is_ok());
+        let read = nodes.reserve(number, need, 32, &signals, &mut reservation);
+        assert!(read.is_some());
         let mut bytes = [0; 32];
         reservation.generate(nodes.backend(), &mut bytes);
         bytes

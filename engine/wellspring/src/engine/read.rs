@@ -1,28 +1,57 @@
-//! A read, from the call to the bytes.
+//! A read, from the call to the bytes; and the taps: a key and a buffer for each thread and nesting depth, and for each
+//! [`LocalRng`](crate::LocalRng).
 //!
 //! ```text
-//! read -> read_ready         ready bytes of a current tap: the hot path
-//!      -> read_slowly        any other read; again if the machine was copied meanwhile
-//!           -> read_once     a step of a harvest if one is due; then the tap, or a node
+//! fill, bytes -> read_ready       ready bytes of a current tap: the hot path
+//!             -> read_slowly      any other read; again if the machine was copied meanwhile
+//!                  -> read_once   a step of a harvest if one is due; then the tap, or a node
+//!                       -> read_from_thread, read_from_owned   a new key if the tap is of another generation; Taps::serve
+//!                       -> read_from_node                      bytes of the node's key
 //! ```
 //!
-//! A [`TapHandle`] says whose tap: that of a thread, or an owned one. A [`Sink`] says where the bytes go: to memory, or to
+//! A [`Reader`] says whose tap: that of a thread, or an owned one. A [`Sink`] says where ready bytes go: to memory, or to
 //! registers.
+//!
+//! # Why one comparison is enough on the hot path
+//!
+//! The hot path compares one number, the generation of [`ThreadStates`], with the generation that the last read marked its
+//! tap with. If they are equal the tap is *current*, and the hot path takes from a current tap only.
+//!
+//! - **A reseed, by the engine, after a copy of the machine or by an operator**: each ends with [`Taps::announce`], which
+//!   bumps the generation when the new seed can be seen. A read off the hot path uses the opposite order: it loads the
+//!   generation, then fetches a key, and marks its tap with the generation that it loaded. So a current tap has a key that
+//!   was drawn after every seed announced so far (`wellspring-os/tests/loom.rs`).
+//! - **A fork**: the child's tap is wiped and has no bytes. A fork during the read, by a signal handler, changes the
+//!   serial of the slot, which the read compares after it took the bytes.
+//! - **A nested read**, in a signal handler: during a read the thread's taps are marked with a number that no generation
+//!   has.
+//! - **Another engine**: no two engines ever have the same generation.
+//! - **Another mode**: its reads put no bytes into a tap.
+//!
+//! A copy of the machine that is made during the read is the one event that a second comparison finds, after the bytes were
+//! taken: the sum of the watched words is no longer the one that was handled before the tap was made current.
 
-use super::inherited;
+use super::collector::next_secret;
 use super::inline_harvest::HarvestedStep;
 use super::inner::EngineInner;
-use super::nodes::SeedEngine;
-use super::phase::Phase;
-use super::sink::Sink;
-use super::taps::{OwnedTap, OwnedTapStorage, Taps};
+use super::nodes::Phase;
 use crate::error::Error;
 use crate::mode::Mode;
-use wellspring_core::tap::{Refill, SHORT_BYTES};
+use core::sync::atomic::{AtomicU64, Ordering};
+use wellspring_core::generator::Reservation;
+use wellspring_core::tap::{
+    FRESH_BYTES, KEY_LIMIT_BYTES, NO_GENERATION, Refill, SHORT_BYTES, Tap, TapFields,
+};
+use wellspring_core::{Backend, KEY_BYTES, wipe};
+use wellspring_os::cpu::{self, Instruction};
 use wellspring_os::inheritance::SECRET_BYTES;
+use wellspring_os::owned::OwnedState;
 use wellspring_os::signals::SignalsBlocked;
-use wellspring_os::thread_state::CurrentThread;
+use wellspring_os::thread_state::{CurrentThread, DEPTHS, State, ThreadRead, ThreadStates};
+use wellspring_os::vdso::VdsoRandom;
+use wellspring_os::zeroed::Zeroed;
 use wellspring_os::{os, sandbox, stack};
+use zeroize::Zeroizing;
 
 /// A read is repeated if the machine was copied while it ran. After 4 tries it returns its last bytes, even if the
 /// machine was copied again.
@@ -39,251 +68,289 @@ pub(crate) enum Unseeded {
 }
 
 /// Whose tap a read takes its bytes from.
-pub(crate) trait TapHandle {
-    /// Whether its reads are in the mode of the engine. Else they are in [`Mode::PerThread`].
-    const FOLLOWS_MODE: bool;
+pub(crate) enum Reader<'a> {
+    /// The thread's, at its present depth; on the hot path the outermost one. It reads in the mode of the engine.
+    Thread(CurrentThread),
+    /// It reads in [`Mode::PerThread`].
+    Owned(&'a mut OwnedTap),
+}
 
-    /// Takes ready bytes. `None` if the tap is not current, or has too few.
-    fn serve_ready<S: Sink>(&mut self, taps: &Taps, sink: &mut S) -> Option<S::Taken>;
-
+impl Reader<'_> {
     /// The sum of the watched words that was handled before the tap was made current.
-    fn handled(&self) -> u64;
+    #[inline(always)]
+    fn handled(&self) -> u64 {
+        match self {
+            Self::Thread(thread) => thread.handled(),
+            Self::Owned(tap) => tap.handled(),
+        }
+    }
 
     /// Whether the last read made the tap current. It may be out of date since.
-    fn was_current(&self) -> bool;
-
-    /// Makes any read from the tap, which then is current if there is a sum of the watched words that was `handled` before,
-    /// and else not. `None` if there is no tap: the read is
-    /// nested deeper than 4 levels, the system has no memory, or the thread is ending.
-    fn serve(
-        &mut self,
-        engine: &EngineInner,
-        refill: Refill,
-        handled: Option<u64>,
-        destination: &mut [u8],
-    ) -> Option<Result<(), Error>>;
-}
-
-/// The tap of this thread at its present depth. On the hot path the outermost one.
-impl TapHandle for CurrentThread {
-    const FOLLOWS_MODE: bool = true;
-
-    #[inline(always)]
-    fn serve_ready<S: Sink>(&mut self, taps: &Taps, sink: &mut S) -> Option<S::Taken> {
-        let mut read = taps.threads.try_current(*self)?;
-        let taken = sink.take_from(&mut read.state().0)?;
-        read.end().map(|()| taken)
-    }
-
-    #[inline(always)]
-    fn handled(&self) -> u64 {
-        CurrentThread::handled(*self)
-    }
-
     #[inline(always)]
     fn was_current(&self) -> bool {
-        CurrentThread::was_current(*self)
-    }
-
-    #[inline(always)]
-    fn serve(
-        &mut self,
-        engine: &EngineInner,
-        refill: Refill,
-        handled: Option<u64>,
-        destination: &mut [u8],
-    ) -> Option<Result<(), Error>> {
-        let taps = &engine.taps;
-        let epoch = taps.threads.epoch();
-        let fetch_keys = |keys: &mut _, signals: &_| engine.fetch_keys(keys, signals);
-        taps.threads.try_with(
-            || engine.nodes.local() as u32,
-            |state| {
-                taps.serve(state, fetch_keys, refill, destination)?;
-                match handled {
-                    Some(sum) => state.mark_current(epoch, sum),
-                    None => state.mark_stale(),
-                }
-                Ok(())
-            },
-        )
-    }
-}
-
-impl TapHandle for &mut OwnedTap {
-    const FOLLOWS_MODE: bool = false;
-
-    #[inline(always)]
-    fn serve_ready<S: Sink>(&mut self, taps: &Taps, sink: &mut S) -> Option<S::Taken> {
-        let mut read = self.try_current(&taps.threads)?;
-        let taken = sink.take_from(&mut read.state().0)?;
-        read.end().map(|()| taken)
-    }
-
-    #[inline(always)]
-    fn handled(&self) -> u64 {
-        OwnedTap::handled(self)
-    }
-
-    #[inline(always)]
-    fn was_current(&self) -> bool {
-        OwnedTap::was_current(self)
-    }
-
-    #[inline(always)]
-    fn serve(
-        &mut self,
-        engine: &EngineInner,
-        refill: Refill,
-        handled: Option<u64>,
-        destination: &mut [u8],
-    ) -> Option<Result<(), Error>> {
-        let epoch = engine.taps.threads.epoch();
-        let fetch_keys = |keys: &mut _, signals: &_| engine.fetch_keys(keys, signals);
-        let read = self.with(
-            || engine.nodes.local() as u32,
-            |tap, vdso| {
-                let mut storage = OwnedTapStorage {
-                    tap: &mut tap.0,
-                    vdso,
-                };
-                engine
-                    .taps
-                    .serve(&mut storage, fetch_keys, refill, destination)
-            },
-        )?;
-        match handled.filter(|_| read.is_ok()) {
-            Some(sum) => self.mark_current(epoch, sum),
-            None => self.mark_stale(),
+        match self {
+            Self::Thread(thread) => thread.was_current(),
+            Self::Owned(tap) => tap.was_current(),
         }
-        Some(read)
     }
 }
 
+/// A place for ready bytes.
+pub(crate) trait Sink {
+    type Taken;
+
+    /// Takes them. `None` if the tap has too few.
+    fn take_from<const BUFFER_BYTES: usize>(
+        &mut self,
+        tap: &mut Tap<BUFFER_BYTES>,
+    ) -> Option<Self::Taken>;
+}
+
+/// The caller's memory.
+impl Sink for &mut [u8] {
+    type Taken = ();
+
+    #[inline(always)]
+    fn take_from<const BUFFER_BYTES: usize>(&mut self, tap: &mut Tap<BUFFER_BYTES>) -> Option<()> {
+        tap.take(self).then_some(())
+    }
+}
+
+/// Registers, for `N` bytes.
+pub(super) struct Registers<const N: usize>;
+
+impl<const N: usize> Sink for Registers<N> {
+    type Taken = [u8; N];
+
+    #[inline(always)]
+    fn take_from<const BUFFER_BYTES: usize>(
+        &mut self,
+        tap: &mut Tap<BUFFER_BYTES>,
+    ) -> Option<[u8; N]> {
+        tap.take_bytes()
+    }
+}
+
+/// Two registers, for 16 bytes: as an array they would go through the stack four times.
+struct TwoRegisters;
+
+impl Sink for TwoRegisters {
+    type Taken = (u64, u64);
+
+    #[inline(always)]
+    fn take_from<const BUFFER_BYTES: usize>(
+        &mut self,
+        tap: &mut Tap<BUFFER_BYTES>,
+    ) -> Option<(u64, u64)> {
+        tap.take_bytes().map(words)
+    }
+}
+
+#[inline(always)]
+fn words(bytes: [u8; 16]) -> (u64, u64) {
+    let number = u128::from_le_bytes(bytes);
+    (number as u64, (number >> 64) as u64)
+}
+
+/// The reads of the public interface.
 impl EngineInner {
-    /// Reads. Waits for the first seed.
-    #[inline(always)]
-    pub(crate) fn read<H: TapHandle, S: Sink>(&self, mut handle: H, mut sink: S) -> S::Taken {
-        match self.read_ready(&mut handle, &mut sink) {
-            Some(taken) => taken,
-            None => self.read_when_ready(handle, sink),
-        }
-    }
-
     /// Fills `destination`. Waits for the first seed.
     #[inline(always)]
-    pub(crate) fn fill<H: TapHandle>(&self, handle: H, destination: &mut [u8]) {
-        if destination.len() > SHORT_BYTES {
-            self.fill_long(handle, destination);
-        } else {
-            self.read(handle, destination);
+    pub(crate) fn fill(&self, reader: Reader<'_>, destination: &mut [u8]) {
+        if destination.len() <= SHORT_BYTES {
+            return self.fill_any(reader, destination);
+        }
+        match reader {
+            Reader::Thread(thread) => self.fill_long(thread, destination),
+            Reader::Owned(tap) => self.fill_long_owned(tap, destination),
+        }
+    }
+
+    /// Not inlined, so that a short read has no call on its hot path, and no registers to keep over one.
+    #[inline(never)]
+    fn fill_long(&self, thread: CurrentThread, destination: &mut [u8]) {
+        self.fill_any(Reader::Thread(thread), destination);
+    }
+
+    #[inline(never)]
+    fn fill_long_owned(&self, tap: &mut OwnedTap, destination: &mut [u8]) {
+        self.fill_any(Reader::Owned(tap), destination);
+    }
+
+    #[inline(always)]
+    fn fill_any(&self, mut reader: Reader<'_>, destination: &mut [u8]) {
+        match self.read_ready(&mut reader, &mut &mut *destination) {
+            Some(()) => {}
+            None => self.read_when_ready(reader, destination),
         }
     }
 
     /// Fills `destination`. Waits for the first seed as long as a source may bring it.
     #[inline(always)]
-    pub(crate) fn fill_or_fail<H: TapHandle>(
+    pub(crate) fn fill_or_fail(
         &self,
-        handle: H,
+        reader: Reader<'_>,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        if destination.len() > SHORT_BYTES {
-            self.fill_long_or_fail(handle, destination)
-        } else {
-            self.fill_short_or_fail(handle, destination)
+        if destination.len() <= SHORT_BYTES {
+            return self.try_fill_any(reader, destination, Unseeded::WaitForSources);
         }
-    }
-
-    #[inline(always)]
-    fn fill_short_or_fail<H: TapHandle>(
-        &self,
-        mut handle: H,
-        destination: &mut [u8],
-    ) -> Result<(), Error> {
-        match self.read_ready(&mut handle, &mut &mut *destination) {
-            Some(()) => Ok(()),
-            None => self.read_slowly(handle, destination, Unseeded::WaitForSources),
+        match reader {
+            Reader::Thread(thread) => self.fill_long_or_fail(thread, destination),
+            Reader::Owned(tap) => self.fill_long_owned_or_fail(tap, destination),
         }
     }
 
     /// Apart for the reason that [`fill_long`](Self::fill_long) has.
     #[inline(never)]
-    fn fill_long_or_fail<H: TapHandle>(
+    fn fill_long_or_fail(
         &self,
-        handle: H,
+        thread: CurrentThread,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        self.fill_short_or_fail(handle, destination)
+        self.try_fill_any(
+            Reader::Thread(thread),
+            destination,
+            Unseeded::WaitForSources,
+        )
     }
 
-    /// Not inlined, so that a short read has no call on its hot path, and no registers to keep over one.
     #[inline(never)]
-    fn fill_long<H: TapHandle>(&self, handle: H, destination: &mut [u8]) {
-        self.read(handle, destination);
+    fn fill_long_owned_or_fail(
+        &self,
+        tap: &mut OwnedTap,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        self.try_fill_any(Reader::Owned(tap), destination, Unseeded::WaitForSources)
     }
 
     /// Fills `destination`. Does not wait for the first seed.
     #[inline(always)]
-    pub(crate) fn try_fill<H: TapHandle>(
+    pub(crate) fn try_fill(&self, reader: Reader<'_>, destination: &mut [u8]) -> Result<(), Error> {
+        self.try_fill_any(reader, destination, Unseeded::Fail)
+    }
+
+    #[inline(always)]
+    fn try_fill_any(
         &self,
-        mut handle: H,
+        mut reader: Reader<'_>,
         destination: &mut [u8],
+        unseeded: Unseeded,
     ) -> Result<(), Error> {
-        match self.read_ready(&mut handle, &mut &mut *destination) {
+        match self.read_ready(&mut reader, &mut &mut *destination) {
             Some(()) => Ok(()),
-            None => self.read_slowly(handle, destination, Unseeded::Fail),
+            None => self.read_slowly(reader, destination, unseeded),
         }
     }
 
+    /// Ready bytes in registers: the hot path alone.
+    #[inline(always)]
+    pub(crate) fn ready_bytes<const N: usize>(&self, mut reader: Reader<'_>) -> Option<[u8; N]> {
+        self.read_ready(&mut reader, &mut Registers)
+    }
+
+    /// Bytes in registers. Waits for the first seed.
+    #[inline(always)]
+    pub(crate) fn bytes<const N: usize>(&self, mut reader: Reader<'_>) -> [u8; N] {
+        match self.read_ready(&mut reader, &mut Registers) {
+            Some(bytes) => bytes,
+            None => self.bytes_slowly(reader),
+        }
+    }
+
+    /// 16 bytes in two registers. Waits for the first seed.
+    #[inline(always)]
+    pub(crate) fn two_words(&self, mut reader: Reader<'_>) -> (u64, u64) {
+        match self.read_ready(&mut reader, &mut TwoRegisters) {
+            Some(words) => words,
+            None => words(self.bytes_slowly(reader)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn bytes_slowly<const N: usize>(&self, reader: Reader<'_>) -> [u8; N] {
+        let mut bytes = Zeroizing::new([0; N]);
+        self.read_when_ready(reader, &mut *bytes);
+        *bytes
+    }
+}
+
+/// The way of a read.
+impl EngineInner {
     /// The hot path: takes ready bytes of the tap. `None` if the tap is not current, if it has too few bytes, or if a
     /// watched word tells of a copy of the machine.
     ///
     /// The words are compared after the bytes were taken, with the sum that was handled before the tap was made current: so a
     /// copy that is made during the read is noticed too, also if another thread has handled it by then.
     #[inline(always)]
-    pub(crate) fn read_ready<H: TapHandle, S: Sink>(
+    pub(crate) fn read_ready<S: Sink>(
         &self,
-        handle: &mut H,
+        reader: &mut Reader<'_>,
         sink: &mut S,
     ) -> Option<S::Taken> {
-        let taken = handle.serve_ready(&self.taps, sink)?;
+        let threads = &self.taps.threads;
+        let taken = match reader {
+            Reader::Thread(thread) => {
+                let mut read = threads.try_current(*thread)?;
+                let taken = sink.take_from(&mut read.state().0)?;
+                read.end().map(|()| taken)
+            }
+            Reader::Owned(tap) => {
+                let mut read = tap.try_current(threads)?;
+                let taken = sink.take_from(&mut read.state().0)?;
+                read.end().map(|()| taken)
+            }
+        }?;
         let sum = self.clones.words.watched_sum();
-        let is_handled = sum.is_none_or(|sum| sum == handle.handled());
+        let is_handled = sum.is_none_or(|sum| sum == reader.handled());
         is_handled.then_some(taken)
     }
 
     /// Makes any read. Waits for the first seed.
     #[cold]
     #[inline(never)]
-    fn read_when_ready<H: TapHandle, S: Sink>(&self, handle: H, sink: S) -> S::Taken {
-        sink.fill_by(|destination| {
-            if let Err(error) = self.read_slowly(handle, destination, Unseeded::Wait) {
-                // Waiting would never end: this thread is the one that must seed the engine.
-                panic!("wellspring: {error}");
-            }
-        })
+    fn read_when_ready(&self, reader: Reader<'_>, destination: &mut [u8]) {
+        if let Err(error) = self.read_slowly(reader, destination, Unseeded::Wait) {
+            // Waiting would never end: this thread is the one that must seed the engine.
+            panic!("wellspring: {error}");
+        }
     }
 
-    /// Makes any read.
+    /// Makes any read: after every known copy was handled, and again if there was a copy meanwhile.
     ///
     /// The functions that it calls are inlined, so that few instructions follow the last fork check: a fork in them, by a
     /// signal handler, gives parent and child the same bytes.
     #[cold]
     #[inline(never)]
-    pub(crate) fn read_slowly<H: TapHandle>(
+    pub(crate) fn read_slowly(
         &self,
-        mut handle: H,
+        mut reader: Reader<'_>,
         destination: &mut [u8],
         unseeded: Unseeded,
     ) -> Result<(), Error> {
-        self.unless_copied(|handled| {
+        for _ in 0..MAX_READS {
+            let handled = self.handle_clones();
             loop {
-                match self.read_once(&mut handle, handled, destination) {
+                match self.read_once(&mut reader, handled, destination) {
                     Err(Error::NotSeeded) if self.waits(unseeded) => os::pause(),
-                    result => return result,
+                    Err(error) => return Err(error),
+                    Ok(()) => break,
                 }
             }
-        })
+            if self.is_handled(handled) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the watched words still have the sum that was handled. Where nothing is watched, no word is loaded: fewer
+    /// instructions follow the last fork check.
+    #[inline(always)]
+    fn is_handled(&self, handled: u64) -> bool {
+        let sum = self.clones.words.watched_sum();
+        sum.is_none_or(|sum| sum == handled)
     }
 
     /// Whether a read that found no seed waits for one.
@@ -299,85 +366,286 @@ impl EngineInner {
     /// A read that node 0 may serve before 128 bits were credited.
     pub(super) fn read_early(&self, destination: &mut [u8]) -> Result<(), Error> {
         if self.nodes.phase() == Phase::Ready {
-            return self.try_fill(CurrentThread::find(), destination);
+            return self.try_fill(Reader::Thread(CurrentThread::find()), destination);
         }
-        self.unless_copied(|_| {
-            self.nodes
-                .generate_reserved(0, Phase::Early, self, destination)
-        })
-    }
-
-    /// Reads after every known copy was handled, with the sum of the words; and again, if there was a copy meanwhile.
-    #[inline(always)]
-    fn unless_copied(&self, mut read: impl FnMut(u64) -> Result<(), Error>) -> Result<(), Error> {
         for _ in 0..MAX_READS {
             let handled = self.handle_clones();
-            read(handled)?;
-            // Where nothing is watched, no word is loaded: fewer instructions follow the last fork check.
-            let sum = self.clones.words.watched_sum();
-            if sum.is_none_or(|sum| sum == handled) {
+            self.read_from_node(0, Phase::Early, destination)?;
+            if self.is_handled(handled) {
                 break;
             }
         }
         Ok(())
     }
 
+    /// A read off the hot path. `handled` is the sum of the watched words that was handled before.
     #[inline(always)]
-    fn read_once<H: TapHandle>(
+    fn read_once(
         &self,
-        handle: &mut H,
+        reader: &mut Reader<'_>,
         handled: u64,
         destination: &mut [u8],
     ) -> Result<(), Error> {
-        let step = self.harvest_if_due(handle.was_current());
-        let node = match self.mode {
-            Mode::Canonical if H::FOLLOWS_MODE => {
-                return self.nodes.generate_canonical(self, destination);
-            }
-            Mode::Concurrent if H::FOLLOWS_MODE => 0,
-            Mode::PerNode if H::FOLLOWS_MODE => self.nodes.local(),
-            _ => {
-                let refill = match step {
-                    HarvestedStep::Made => Refill::Short,
-                    HarvestedStep::None | HarvestedStep::LeftToNextRead => Refill::Whole,
-                };
-                let handled = (step != HarvestedStep::LeftToNextRead).then_some(handled);
-                let read = handle.serve(self, refill, handled, destination);
-                if let Some(result) = read {
-                    return result;
-                }
-                // No tap: a key for this read alone.
-                self.nodes.local()
-            }
+        let step = self.harvest_if_due(reader.was_current());
+        let refill = match step {
+            HarvestedStep::Made => Refill::Short,
+            HarvestedStep::None | HarvestedStep::LeftToNextRead => Refill::Whole,
         };
-        self.nodes
-            .generate_reserved(node, Phase::Ready, self, destination)
+        let handled = (step != HarvestedStep::LeftToNextRead).then_some(handled);
+        let read = match (reader, self.mode) {
+            (Reader::Owned(tap), _) => self.read_from_owned(tap, refill, handled, destination),
+            (Reader::Thread(_), Mode::PerThread) => {
+                self.read_from_thread(refill, handled, destination)
+            }
+            (Reader::Thread(_), Mode::PerNode) => None,
+            (Reader::Thread(_), Mode::Concurrent) => {
+                return self.read_from_node(0, Phase::Ready, destination);
+            }
+            (Reader::Thread(_), Mode::Canonical) => return self.read_canonically(destination),
+        };
+        match read {
+            Some(result) => result,
+            // No tap: a key for this read alone.
+            None => self.read_from_node(self.nodes.local(), Phase::Ready, destination),
+        }
+    }
+
+    /// Reads from the thread's tap, which then is current if there is a sum of the watched words that was `handled` before,
+    /// and else not. `None` if there is no tap: the read is nested deeper than 4 levels, the system has no memory, or the
+    /// thread is ending.
+    #[inline(always)]
+    fn read_from_thread(
+        &self,
+        refill: Refill,
+        handled: Option<u64>,
+        destination: &mut [u8],
+    ) -> Option<Result<(), Error>> {
+        let threads = &self.taps.threads;
+        loop {
+            // Loaded before the fetch: after a bump during the fetch the tap has the older number, and fetches again.
+            let generation = threads.generation();
+            let mut read = match threads.begin() {
+                Some(read) => read,
+                None => threads.begin_first(self.nodes.local() as u32)?,
+            };
+            let mut result = Ok(refill);
+            if !tap_of(read.state()).is_of(generation.number()) {
+                result = self.rekey_thread(&mut read, generation.number());
+            }
+            if let Ok(refill) = result {
+                let (state, vdso) = read.state_and_vdso();
+                self.taps.serve(tap_of(state), vdso, refill, destination);
+                match handled {
+                    Some(sum) => read.mark_current(generation, sum),
+                    None => read.mark_stale(),
+                }
+            }
+            if read.end() {
+                return Some(result.map(|_| ()));
+            }
+        }
+    }
+
+    /// The same from an owned tap. `None`: the system has no memory.
+    #[inline(always)]
+    fn read_from_owned(
+        &self,
+        tap: &mut OwnedTap,
+        refill: Refill,
+        handled: Option<u64>,
+        destination: &mut [u8],
+    ) -> Option<Result<(), Error>> {
+        loop {
+            let generation = self.taps.threads.generation();
+            let mut read = match tap.begin() {
+                Some(read) => read,
+                None => tap.begin_first(self.nodes.local() as u32)?,
+            };
+            let mut result = Ok(refill);
+            if !read.state().0.fields().is_of(generation.number()) {
+                result = self.rekey_owned(read.state().0.fields(), generation.number());
+            }
+            if let Ok(refill) = result {
+                let (state, vdso) = read.state_and_vdso();
+                self.taps.serve(state.0.fields(), vdso, refill, destination);
+            }
+            match handled.filter(|_| result.is_ok()) {
+                Some(sum) => read.mark_current(generation, sum),
+                None => read.mark_stale(),
+            }
+            if read.end() {
+                return Some(result.map(|_| ()));
+            }
+        }
+    }
+
+    /// Fetches keys for this depth and all deeper ones, so that the tap of a signal handler has a key. The read is late then,
+    /// and refills shortly.
+    ///
+    /// Signals are blocked: no handler may find a tap half rekeyed, or fork while keys are on the stack.
+    #[cold]
+    #[inline(never)]
+    fn rekey_thread(
+        &self,
+        read: &mut ThreadRead<'_, OutermostTap, NestedTap>,
+        generation: u64,
+    ) -> Result<Refill, Error> {
+        let Some(signals) = SignalsBlocked::try_first() else {
+            return keep_key(&tap_of(read.state()));
+        };
+        let mut keys = [[0; KEY_BYTES]; DEPTHS];
+        let wanted = &mut keys[..read.depths_from_here()];
+        let fetched = self.fetch_keys(wanted.as_flattened_mut(), &signals);
+        if fetched.is_ok() {
+            let mut states = read.states_from_here(&signals);
+            let mut unused = &*wanted;
+            if let (Some(tap), Some((key, rest))) = (&mut states.outermost, unused.split_first()) {
+                tap.0.fields().rekey(key, generation);
+                unused = rest;
+            }
+            for (tap, key) in states.nested.iter_mut().zip(unused) {
+                tap.0.fields().rekey(key, generation);
+            }
+        }
+        keys.iter_mut().for_each(wipe);
+        fetched.map(|()| Refill::Short)
+    }
+
+    /// The same for an owned tap.
+    #[cold]
+    #[inline(never)]
+    fn rekey_owned(&self, mut tap: TapFields<'_>, generation: u64) -> Result<Refill, Error> {
+        let Some(signals) = SignalsBlocked::try_first() else {
+            return keep_key(&tap);
+        };
+        let mut key = [0; KEY_BYTES];
+        let fetched = self.fetch_keys(&mut key, &signals);
+        if fetched.is_ok() {
+            tap.rekey(&key, generation);
+        }
+        wipe(&mut key);
+        fetched.map(|()| Refill::Short)
     }
 
     /// Fetches keys for taps from the node of this CPU.
     #[inline(never)]
     fn fetch_keys(&self, keys: &mut [u8], signals: &SignalsBlocked) -> Result<(), Error> {
-        let fetched = self
-            .nodes
-            .fetch_keys(self.nodes.local(), self, keys, signals);
+        let fetched = self.fetch_keys_of(self.nodes.local(), keys, signals);
         stack::erase_below();
         fetched
+    }
+
+    /// Makes keys of a node, while signals are blocked: no handler can fork in between.
+    #[inline(never)]
+    pub(super) fn fetch_keys_of(
+        &self,
+        node: usize,
+        keys: &mut [u8],
+        signals: &SignalsBlocked,
+    ) -> Result<(), Error> {
+        let mut reservation = Reservation::ZERO;
+        self.reserve(node, Phase::Ready, keys.len(), signals, &mut reservation)?;
+        reservation.generate(self.nodes.backend(), keys);
+        Ok(())
+    }
+
+    /// Sets output of a node aside. The engine seeds itself before, if it has not reached the phase `need`. Returns the fork
+    /// stamp, see [`Nodes::reserve`](super::nodes::Nodes::reserve).
+    #[inline]
+    fn reserve(
+        &self,
+        node: usize,
+        need: Phase,
+        bytes: usize,
+        signals: &SignalsBlocked,
+        reservation: &mut Reservation,
+    ) -> Result<u64, Error> {
+        loop {
+            let reserved = self.nodes.reserve(node, need, bytes, signals, reservation);
+            match reserved {
+                Some(stamp) => return Ok(stamp),
+                None => self.seed(need, signals)?,
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn seed(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error> {
+        let seeded = self.collector.seed(need, self.seed_target(), signals);
+        stack::erase_below();
+        seeded
+    }
+
+    /// Fills `destination` like random(4) with concurrent_read=1, on one node: the lock is held to set the output aside, not
+    /// to make it.
+    #[inline]
+    fn read_from_node(
+        &self,
+        node: usize,
+        need: Phase,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        loop {
+            let stamp = {
+                // Wiped in place at the end of this block: `drop` would move it and leave the key here.
+                let mut reservation = Reservation::ZERO;
+                let stamp = {
+                    let signals = SignalsBlocked::new();
+                    let bytes = destination.len();
+                    self.reserve(node, need, bytes, &signals, &mut reservation)?
+                };
+                reservation.generate(self.nodes.backend(), destination);
+                stamp
+            };
+            // The last fork check: a fork between it and the return to the caller would repeat these bytes.
+            if self.nodes.fork_stamp().is(stamp) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Fills `destination` like random(4) with concurrent_read=0: the lock of node 0 is held while a chunk of at most 4096
+    /// bytes is made.
+    #[inline]
+    fn read_canonically(&self, destination: &mut [u8]) -> Result<(), Error> {
+        'from_the_start: loop {
+            let mut first_stamp = None;
+            let mut rest = &mut *destination;
+            loop {
+                let signals = SignalsBlocked::new();
+                let Some(stamp) = self.nodes.make_chunk(&mut rest, &signals) else {
+                    self.seed(Phase::Ready, &signals)?;
+                    continue;
+                };
+                if *first_stamp.get_or_insert(stamp) != stamp {
+                    continue 'from_the_start;
+                }
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            if first_stamp.is_some_and(|stamp| self.nodes.fork_stamp().is(stamp)) {
+                return Ok(());
+            }
+        }
     }
 
     /// Draws what fork(3) gives to a child.
     pub(crate) fn draw_for_child(&self, secret: &mut [u8; SECRET_BYTES]) -> bool {
         if self.nodes.phase() == Phase::Ready {
-            let thread = CurrentThread::find();
+            let thread = Reader::Thread(CurrentThread::find());
             self.read_slowly(thread, secret, Unseeded::Fail).is_ok()
         } else {
             // A child that has drawn nothing yet passes on what it has from its own parent.
-            inherited::next_secret(secret)
+            next_secret(secret)
         }
     }
 
     /// After this the reads of the calling thread make no system call.
     pub(super) fn prepare_for_sandbox(&self) -> Result<(), Error> {
-        let read = || self.read_slowly(CurrentThread::find(), &mut [0], Unseeded::Fail);
+        let thread = || Reader::Thread(CurrentThread::find());
+        let read = || self.read_slowly(thread(), &mut [0], Unseeded::Fail);
         // The second read takes keys of a new generation, for every depth: later each depth takes its own.
         read()?;
         self.taps.announce();
@@ -387,12 +655,191 @@ impl EngineInner {
     }
 }
 
-impl SeedEngine for EngineInner {
-    #[cold]
+/// This is a signal handler in a process without system calls, and the interrupted code may hold the lock of the node. So
+/// the read goes on with the key that the tap has.
+fn keep_key(tap: &TapFields<'_>) -> Result<Refill, Error> {
+    if tap.is_of(NO_GENERATION) {
+        Err(Error::NotSeeded)
+    } else {
+        Ok(Refill::Short)
+    }
+}
+
+/// The memory of a tap.
+#[repr(transparent)]
+pub(crate) struct TapMemory<const BUFFER_BYTES: usize>(pub(super) Tap<BUFFER_BYTES>);
+
+impl<const BUFFER_BYTES: usize> Zeroed for TapMemory<BUFFER_BYTES> {
+    const ZERO: Self = Self(Tap::ZERO);
+}
+
+/// The tap of a read that interrupts no other one. Its buffer is as large as 8 KiB for all depths allow: so the fixed
+/// cost of a refill, about 100 ns for a key and fresh entropy, is spread over 104 blocks of 64 bytes.
+pub(super) type OutermostTap = TapMemory<6656>;
+
+/// The tap of a read in a signal handler that interrupts another read. A handler draws few bytes, so the buffer is
+/// small.
+pub(super) type NestedTap = TapMemory<320>;
+
+/// A tap that belongs to its owner, not to a thread. It allocates memory at its first read. With the tap's other fields and
+/// the slot's header the buffer fills one page.
+pub(crate) type OwnedTap = OwnedState<TapMemory<3840>>;
+
+/// The tap of a thread's state.
+pub(super) fn tap_of<'a>(state: State<'a, OutermostTap, NestedTap>) -> TapFields<'a> {
+    match state {
+        State::Outermost(state) => state.0.fields(),
+        State::Nested(state) => state.0.fields(),
+    }
+}
+
+/// The taps of an engine.
+pub(crate) struct Taps {
+    backend: Backend,
+    /// Whether fresh entropy is mixed into every key. False in an engine without sources, which is deterministic.
+    mixes_entropy: bool,
+    /// How many generations there were, for people: no tap compares it. A child process goes on with its parent's count.
+    generations: AtomicU64,
+    pub(super) threads: ThreadStates<OutermostTap, NestedTap>,
+}
+
+impl Taps {
+    pub(super) fn new(backend: Backend, mixes_entropy: bool) -> Self {
+        Self {
+            backend,
+            mixes_entropy,
+            generations: AtomicU64::new(1),
+            threads: ThreadStates::new(),
+        }
+    }
+
+    /// The generation as people count it: 1 at first.
+    pub(super) fn generation(&self) -> u64 {
+        self.generations.load(Ordering::Acquire)
+    }
+
+    /// Makes every tap fetch a fresh key at its next read. Returns the new generation. Call it when the nodes already
+    /// give keys of the new seed: a key fetched before then would count as new.
+    pub(super) fn announce(&self) -> u64 {
+        self.threads.bump();
+        self.generations.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// Serves a read off the hot path from a tap that has a key.
+    pub(super) fn serve(
+        &self,
+        mut tap: TapFields<'_>,
+        mut vdso: VdsoRandom<'_>,
+        refill: Refill,
+        destination: &mut [u8],
+    ) {
+        let rest = tap.take_left(destination);
+        if rest.is_empty() {
+            return;
+        }
+        if tap.is_long(rest.len()) {
+            for chunk in rest.chunks_mut(KEY_LIMIT_BYTES) {
+                self.mix_fresh_entropy(&mut tap, &mut vdso);
+                tap.make(self.backend, chunk);
+            }
+        } else {
+            self.mix_fresh_entropy(&mut tap, &mut vdso);
+            tap.refill(self.backend, refill, rest);
+        }
+    }
+
+    /// Mixes bytes into the key that differ between copies of this machine: output of the system's generator, XORed with the
+    /// cycle counter. In a sandbox it is output of the processor's generator, if there is one.
+    ///
+    /// A copy of the machine also copies the system's generator, whose output stays the same in both until the system
+    /// learns of the copy or reseeds itself, up to a minute later. The cycle counter differs, unless both refill in the
+    /// same cycle: it separates the keys, and the old key in them keeps the secret.
     #[inline(never)]
-    fn seed_engine(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error> {
-        let seeded = self.collector.seed(need, self.seed_target(), signals);
-        stack::erase_below();
-        seeded
+    fn mix_fresh_entropy(&self, tap: &mut TapFields<'_>, vdso: &mut VdsoRandom<'_>) {
+        if !self.mixes_entropy {
+            return;
+        }
+        let mut fresh = [0; FRESH_BYTES];
+        let word = if sandbox::is_prepared() {
+            Instruction::Number.draw().unwrap_or_else(cpu::cycles)
+        } else {
+            let _ = vdso.fill(&mut fresh);
+            cpu::cycles()
+        };
+        for (byte, other) in fresh.iter_mut().zip(word.to_le_bytes()) {
+            *byte ^= other;
+        }
+        tap.mix(&fresh);
+        wipe(&mut fresh);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::clone_detection::GenerationPage;
+    use crate::engine::Engine;
+    use wellspring_core::tap::Tap;
+    use wellspring_os::thread_state::CurrentThread;
+
+    /// Eight bytes in registers, and an event after they were taken.
+    struct WithEvent<'a>(&'a dyn Fn());
+
+    impl Sink for WithEvent<'_> {
+        type Taken = [u8; 8];
+
+        fn take_from<const BUFFER_BYTES: usize>(
+            &mut self,
+            tap: &mut Tap<BUFFER_BYTES>,
+        ) -> Option<[u8; 8]> {
+            let taken = Registers.take_from(tap);
+            (self.0)();
+            taken
+        }
+    }
+
+    fn assert_notices(engine: &Engine, page: &GenerationPage, mut reader: Reader<'_>) {
+        let inner = &engine.inner;
+        for _ in 0..4 {
+            let read = inner.read_slowly(again(&mut reader), &mut [0; 8], Unseeded::Fail);
+            assert_eq!(read, Ok(()));
+        }
+        let ready = inner.read_ready(&mut reader, &mut WithEvent(&|| ()));
+        assert!(ready.is_some(), "the bytes are ready");
+        let copy = || {
+            page.bump();
+            std::thread::scope(|scope| scope.spawn(|| engine.fill(&mut [0; 8])).join()).unwrap();
+            assert_eq!(inner.clones.words.sum(), inner.clones.words.handled());
+        };
+        assert!(
+            inner
+                .read_ready(&mut reader, &mut WithEvent(&copy))
+                .is_none(),
+            "bytes of before the copy"
+        );
+    }
+
+    fn again<'a>(reader: &'a mut Reader<'_>) -> Reader<'a> {
+        match reader {
+            Reader::Thread(thread) => Reader::Thread(*thread),
+            Reader::Owned(tap) => Reader::Owned(tap),
+        }
+    }
+
+    #[test]
+    fn a_copy_that_another_thread_has_handled_during_a_read_is_noticed() {
+        let path = std::env::temp_dir().join(format!("wellspring-copy-{}", std::process::id()));
+        let page = GenerationPage::create(&path).unwrap();
+        let builder = Engine::builder().sources([]).seed(&[7; 32]);
+        let engine = builder.generation_page(&path).vmclock("/none").build();
+        let engine = engine.unwrap();
+        std::thread::scope(|scope| {
+            // Its first engine: only that has a hot path on a thread.
+            let read = || assert_notices(&engine, &page, Reader::Thread(CurrentThread::find()));
+            scope.spawn(read).join().unwrap();
+        });
+        let mut tap = engine.inner.new_owned_tap();
+        assert_notices(&engine, &page, Reader::Owned(&mut tap));
+        std::fs::remove_file(&path).unwrap();
     }
 }

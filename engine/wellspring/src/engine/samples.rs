@@ -1,15 +1,290 @@
 //! Samples of the sources: taken, tested, and hashed into the pools.
 //!
-//! A read that harvests inline does only the first part of that, and a later read the rest. Meanwhile the sample waits
-//! behind the lock of the pools.
+//! ```text
+//! SourceEntry   one source: its health, its next pool, its counts
+//! Samples       draws on sources, and takes what they yield to the pools
+//! ```
+//!
+//! A read that harvests inline takes a sample only, and a later read does the rest. Meanwhile the sample waits behind the lock
+//! of the pools.
 
-use super::collector_memory::{CollectorState, SEEDING_SAMPLE_BYTES, this_thread};
-use super::pool_meters::PoolMeters;
-use super::source_entry::SourceEntry;
-use core::sync::atomic::{AtomicU64, Ordering};
-use wellspring_core::distribution::Distribution;
+use super::collector::{CollectorState, PoolMeters, SEEDING_SAMPLE_BYTES, this_thread};
+use super::inner::SourceStats;
+use core::ops::Deref;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use wellspring_core::event::Event;
-use wellspring_core::health::START_UP_SYMBOLS;
+use wellspring_core::health::{Action, Grade, Health, START_UP_SYMBOLS, SourceHealth};
+use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
+use wellspring_os::{cpu, os, sandbox};
+use zeroize::Zeroize;
+
+/// A source and its counts. In ordinary memory: a child process continues the counts.
+pub(super) struct SourceEntry {
+    source: AnySource,
+    /// The source is asked about itself once, while no thread holds the lock of the pools: the answer can be a panic, or
+    /// wait for that lock.
+    pub(super) name: &'static str,
+    claim: MinEntropy,
+    symbol: Symbol,
+    /// The time between two draws of a slow source, in milliseconds. A reader may draw on the others, which are fast.
+    pub(super) slow_interval_ms: Option<u64>,
+    makes_system_calls: bool,
+    bytes: AtomicU64,
+    discarded_bytes: AtomicU64,
+    credited_bits: AtomicU64,
+    errors: AtomicU64,
+    /// The reason why the last draw yielded nothing, as [`encode`] writes it; 0 if it yielded something.
+    last_error: AtomicU64,
+    empty_draws: AtomicU64,
+    /// When the draw began that has not ended yet; 0 if there is none.
+    drawing_since_ms: AtomicU64,
+    /// A [`SourceHealth`]. A disabled source stays disabled in a child process, whose tests start from nothing.
+    health: AtomicU32,
+    intermittent_failures: AtomicU64,
+    permanent_failures: AtomicU64,
+    /// An operator asked for a restart.
+    restart: AtomicBool,
+}
+
+/// A source of a program, or one of our own, for which nothing is allocated.
+pub(super) enum AnySource {
+    Given(Arc<dyn Source>),
+    Own(&'static dyn Source),
+}
+
+impl From<Arc<dyn Source>> for AnySource {
+    fn from(source: Arc<dyn Source>) -> Self {
+        Self::Given(source)
+    }
+}
+
+impl From<&'static dyn Source> for AnySource {
+    fn from(source: &'static dyn Source) -> Self {
+        Self::Own(source)
+    }
+}
+
+impl Deref for AnySource {
+    type Target = dyn Source;
+
+    fn deref(&self) -> &(dyn Source + 'static) {
+        match self {
+            Self::Given(source) => &**source,
+            Self::Own(source) => *source,
+        }
+    }
+}
+
+/// The part of a source that only the owner of the pools changes. All zeros is a source of which nothing is known.
+#[repr(C)]
+pub(super) struct SourceState {
+    health: Health,
+    /// The pool of the next event. Each source has a round robin of its own, so that no source can choose the
+    /// pools of another (FS&K 9.5.6).
+    next_pool: u64,
+    /// The part of a bit that was claimed and not credited yet: one byte may have less than one bit of min-entropy.
+    claimed_256ths: u64,
+}
+
+impl SourceState {
+    pub(super) const ZERO: Self = Self {
+        health: Health::ZERO,
+        next_pool: 0,
+        claimed_256ths: 0,
+    };
+
+    /// The whole bits that the next `bytes` are credited.
+    fn credit(&mut self, claim_256ths: u16, bytes: usize) -> u32 {
+        let claimed = self.claimed_256ths + u64::from(claim_256ths) * bytes as u64;
+        self.claimed_256ths = claimed % 256;
+        (claimed / 256) as u32
+    }
+}
+
+impl SourceEntry {
+    pub(super) fn new(source: impl Into<AnySource>) -> Self {
+        let source = source.into();
+        Self {
+            name: source.name(),
+            claim: source.min_entropy(),
+            symbol: source.symbol(),
+            slow_interval_ms: match source.speed() {
+                Speed::Fast => None,
+                Speed::Slow { interval_ms } => Some(interval_ms),
+            },
+            makes_system_calls: source.makes_system_calls(),
+            source,
+            bytes: AtomicU64::new(0),
+            discarded_bytes: AtomicU64::new(0),
+            credited_bits: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            last_error: AtomicU64::new(0),
+            empty_draws: AtomicU64::new(0),
+            drawing_since_ms: AtomicU64::new(0),
+            health: AtomicU32::new(SourceHealth::StartUp as u32),
+            intermittent_failures: AtomicU64::new(0),
+            permanent_failures: AtomicU64::new(0),
+            restart: AtomicBool::new(false),
+        }
+    }
+
+    /// Starts a quarantined or disabled source again at the next draw.
+    pub(super) fn restart(&self) {
+        self.restart.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a later draw may yield credit.
+    pub(super) fn may_yield_credit(&self) -> bool {
+        let is_forbidden = sandbox::is_prepared() && self.makes_system_calls;
+        let error = decode(self.last_error.load(Ordering::Relaxed));
+        let has_failed = error.is_some_and(|error| error != SourceError::Busy);
+        let is_disabled = self.health() == SourceHealth::Disabled;
+        self.claim.as_256ths() != 0 && !is_forbidden && !has_failed && !is_disabled
+    }
+
+    /// Draws once, without a lock: writes raw noise to `destination` and returns its length. `None` if it failed.
+    ///
+    /// [`judge`](Self::judge) then tests the noise. A panic of the source ends here and counts as an error.
+    pub(super) fn sample(&self, destination: &mut [u8]) -> Option<usize> {
+        if sandbox::is_prepared() && self.makes_system_calls {
+            return None;
+        }
+        let is_disabled = self.health() == SourceHealth::Disabled;
+        if is_disabled && !self.restart.load(Ordering::Relaxed) {
+            return None;
+        }
+        let since = &self.drawing_since_ms;
+        since.store(os::now_ms().max(1), Ordering::Relaxed);
+        let draw = catch_unwind(AssertUnwindSafe(|| self.source.sample(destination)));
+        let result = draw.unwrap_or_else(|panic| {
+            // A drop of the panic's value could panic again.
+            core::mem::forget(panic);
+            Err(SourceError::Panicked)
+        });
+        since.store(0, Ordering::Relaxed);
+        if matches!(result, Ok(1..)) {
+            self.empty_draws.store(0, Ordering::Relaxed);
+        } else {
+            add(&self.empty_draws, 1);
+        }
+        match result {
+            Ok(length) => {
+                self.last_error.store(0, Ordering::Relaxed);
+                Some(length.min(destination.len()))
+            }
+            Err(error) => {
+                self.errors.fetch_add(1, Ordering::Relaxed);
+                self.last_error.store(encode(error), Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// The bytes of a sample that are whole symbols.
+    pub(super) fn whole_symbols(&self, bytes: usize) -> usize {
+        bytes - bytes % self.symbol.bytes()
+    }
+
+    /// Tests a sample of whole symbols. Returns the claim that each of its bytes is credited, in 256ths of a bit; `None` if
+    /// the sample must not be used.
+    pub(super) fn judge(&self, state: &mut SourceState, sample: &[u8]) -> Option<u16> {
+        let relaxed = Ordering::Relaxed;
+        // Loaded first: an exchange takes 5 ns and a reader waits for it.
+        if self.restart.load(relaxed) && self.restart.swap(false, relaxed) {
+            state.health.restart();
+        }
+        let outcome = state.health.judge(self.claim, self.symbol, sample);
+        self.health.store(state.health.state() as u32, relaxed);
+        if !outcome.findings.is_empty() {
+            let failures = |grade| u64::from(outcome.findings.of_grade(grade));
+            add(&self.intermittent_failures, failures(Grade::Intermittent));
+            add(&self.permanent_failures, failures(Grade::Permanent));
+        }
+        match outcome.action {
+            Action::Credit => Some(self.claim.as_256ths()),
+            Action::Mix => Some(0),
+            Action::Discard => {
+                add(&self.discarded_bytes, sample.len() as u64);
+                None
+            }
+        }
+    }
+
+    /// Makes `event` of some of a sample, for the next pool of this source.
+    pub(super) fn make_event(
+        &self,
+        state: &mut SourceState,
+        claim_256ths: u16,
+        data: &[u8],
+        event: &mut Event,
+    ) {
+        let bits = state.credit(claim_256ths, data.len());
+        event.set(cpu::cycles() as u32, state.next_pool as usize, data, bits);
+        state.next_pool = state.next_pool.wrapping_add(1);
+        add(&self.bytes, data.len() as u64);
+        add(&self.credited_bits, u64::from(event.credit_bits()));
+    }
+
+    pub(super) fn stats(&self, now_ms: u64) -> SourceStats {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        SourceStats {
+            name: self.name,
+            claim: self.claim,
+            bytes: read(&self.bytes),
+            credited_bits: read(&self.credited_bits),
+            errors: read(&self.errors),
+            last_error: decode(read(&self.last_error)),
+            empty_draws: read(&self.empty_draws),
+            drawing_for_ms: match read(&self.drawing_since_ms) {
+                0 => 0,
+                since_ms => now_ms.saturating_sub(since_ms),
+            },
+            discarded_bytes: read(&self.discarded_bytes),
+            health: self.health(),
+            intermittent_failures: read(&self.intermittent_failures),
+            permanent_failures: read(&self.permanent_failures),
+        }
+    }
+
+    fn health(&self) -> SourceHealth {
+        let number = self.health.load(Ordering::Relaxed) as usize;
+        SourceHealth::ALL[number % SourceHealth::ALL.len()]
+    }
+}
+
+fn add(count: &AtomicU64, more: u64) {
+    count.fetch_add(more, Ordering::Relaxed);
+}
+
+const SYSTEM: u64 = 1 << 32;
+
+/// The errors that are not the system's. The first one also stands for those that later versions add.
+const ERRORS: [SourceError; 5] = [
+    SourceError::Busy,
+    SourceError::Absent,
+    SourceError::SelfTest,
+    SourceError::Ended,
+    SourceError::Panicked,
+];
+
+/// A [`SourceError`] as a number that is not 0.
+fn encode(error: SourceError) -> u64 {
+    if let SourceError::System(errno) = error {
+        return SYSTEM | u64::from(errno as u32);
+    }
+    let number = ERRORS.iter().position(|&known| known == error);
+    number.unwrap_or(0) as u64 + 1
+}
+
+/// The error that [`encode`] wrote.
+fn decode(number: u64) -> Option<SourceError> {
+    if number >= SYSTEM {
+        return Some(SourceError::System(number as u32 as i32));
+    }
+    ERRORS.get((number as usize).checked_sub(1)?).copied()
+}
 
 /// The draws in a row on a source during its start-up: enough for one that yields 32 bytes at a time, and one more.
 const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
@@ -101,8 +376,21 @@ impl Samples<'_> {
             events,
             ..
         } = state;
-        let absorb = &mut |event: &Event| self.absorb(distribution, events, event);
-        self.sources[source].admit(&mut sources[source], &mut sample[..length], event, absorb)
+        let (entry, source) = (&self.sources[source], &mut sources[source]);
+        let whole = entry.whole_symbols(length);
+        let claim_256ths = entry.judge(source, &sample[..whole]);
+        if let Some(claim_256ths) = claim_256ths {
+            for data in sample[..whole].chunks(Event::MAX_BYTES) {
+                entry.make_event(source, claim_256ths, data, event);
+                distribution.absorb(event);
+                *events = events.wrapping_add(1);
+                let pools = distribution.accumulator();
+                self.meters.copy_one(pools, event.pool());
+            }
+            event.zeroize();
+        }
+        sample[..length].zeroize();
+        claim_256ths.is_some()
     }
 
     /// The same with a sample that was taken without the lock of the pools, and is copied.
@@ -111,13 +399,91 @@ impl Samples<'_> {
         state.sample[..sample.len()].copy_from_slice(sample);
         self.admit(state, source, sample.len());
     }
+}
 
-    /// Adds an event to its pool.
-    #[inline(never)]
-    fn absorb(&self, distribution: &mut Distribution, events: &mut u64, event: &Event) {
-        distribution.absorb(event);
-        *events = events.wrapping_add(1);
-        self.meters
-            .copy_one(distribution.accumulator(), event.pool());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Panics;
+
+    impl Source for Panics {
+        fn name(&self) -> &'static str {
+            "panics"
+        }
+
+        fn min_entropy(&self) -> MinEntropy {
+            MinEntropy::FULL
+        }
+
+        fn sample(&self, _: &mut [u8]) -> Result<usize, SourceError> {
+            panic!("in a source")
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_source_is_an_error_of_that_source() {
+        let entry = SourceEntry::new(Arc::new(Panics) as Arc<dyn Source>);
+        assert_eq!(entry.sample(&mut [0; 32]), None);
+        let stats = entry.stats(0);
+        assert_eq!(
+            (stats.errors, stats.last_error),
+            (1, Some(SourceError::Panicked))
+        );
+    }
+
+    /// Yields as many bytes as it is told, at most 32.
+    struct Yields(AtomicU32);
+
+    impl Source for Yields {
+        fn name(&self) -> &'static str {
+            "yields"
+        }
+
+        fn min_entropy(&self) -> MinEntropy {
+            MinEntropy::NONE
+        }
+
+        fn sample(&self, _: &mut [u8]) -> Result<usize, SourceError> {
+            match self.0.load(Ordering::Relaxed) {
+                33.. => Err(SourceError::Busy),
+                length => Ok(length as usize),
+            }
+        }
+    }
+
+    #[test]
+    fn draws_without_a_byte_are_counted_until_one_yields() {
+        let source = Arc::new(Yields(AtomicU32::new(0)));
+        let entry = SourceEntry::new(source.clone() as Arc<dyn Source>);
+        let mut draw = |length| {
+            source.0.store(length, Ordering::Relaxed);
+            entry.sample(&mut [0; 32]);
+            entry.stats(0).empty_draws
+        };
+        assert_eq!([0, 33, 0, 1, 33].map(&mut draw), [1, 2, 3, 0, 1]);
+        assert_eq!(entry.stats(u64::MAX).drawing_for_ms, 0);
+    }
+
+    #[test]
+    fn every_error_survives_being_kept_as_a_number() {
+        for error in [
+            SourceError::Absent,
+            SourceError::Busy,
+            SourceError::SelfTest,
+            SourceError::Ended,
+            SourceError::Panicked,
+            SourceError::System(0),
+            SourceError::System(i32::MAX),
+        ] {
+            assert_eq!(decode(encode(error)), Some(error));
+        }
+    }
+
+    #[test]
+    fn a_claim_below_a_bit_adds_up_over_samples() {
+        let mut state = SourceState::ZERO;
+        let bits: u32 = (0..256).map(|_| state.credit(8, 1)).sum();
+        assert_eq!(bits, 8, "256 bytes at 1/32 of a bit");
     }
 }

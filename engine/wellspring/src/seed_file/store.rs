@@ -7,7 +7,7 @@ use crate::fresh_entropy::FreshEntropy;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use wellspring_core::seed::Seed;
+use wellspring_core::node::Seed;
 use wellspring_core::seed_file::{Damage, FULL_CREDIT_BITS, SeedFile, Uncredited};
 use wellspring_core::sha256::Sha256;
 use wellspring_os::descriptor::AsFd;
