@@ -98,7 +98,7 @@ fn clear(path: &Path) -> Result<(), MountFault> {
 }
 
 /// One line of the mount table.
-pub(super) struct Mounted {
+struct Mounted {
     /// Major and minor number, which no other mount has.
     pub(super) device: String,
     kind: String,
@@ -107,13 +107,13 @@ pub(super) struct Mounted {
 
 impl Mounted {
     /// Whether a service mounted it: this one, or one that is dead.
-    pub(super) fn is_ours(&self) -> bool {
+    fn is_ours(&self) -> bool {
         self.kind.starts_with("fuse") && self.source == SOURCE
     }
 }
 
 /// The uppermost mount at `path`.
-pub(super) fn mounted_at(path: &Path) -> io::Result<Option<Mounted>> {
+fn mounted_at(path: &Path) -> io::Result<Option<Mounted>> {
     let path = std::path::absolute(path)?;
     let mount = match mount_of(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -139,7 +139,7 @@ fn mount_of(path: &Path) -> io::Result<String> {
 
 /// The device number of what programs find at `path`, as in the table. It is not asked of the file system: that would wait
 /// for the threads of this service.
-pub(super) fn device_at(path: &Path) -> Result<String, Errno> {
+fn device_at(path: &Path) -> Result<String, Errno> {
     let found = statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::empty())?;
     Ok(format!("{}:{}", found.stx_dev_major, found.stx_dev_minor))
 }
@@ -208,7 +208,7 @@ impl Guardian {
     }
 
     /// Unmounts, and does not wait for that.
-    pub(super) fn start_to_unmount(&mut self) {
+    fn start_to_unmount(&mut self) {
         drop(self.process.stdin.take());
     }
 

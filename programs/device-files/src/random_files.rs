@@ -272,13 +272,13 @@ impl Filesystem for RandomFiles {
 
 /// The folder of the mount, or a file in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Node {
+enum Node {
     Root,
     File(Door),
 }
 
 /// The files, in the order of their numbers, which begin behind that of the folder.
-pub(super) const FILES: [Door; 3] = [Door::Random, Door::Urandom, Door::Pseudo];
+const FILES: [Door; 3] = [Door::Random, Door::Urandom, Door::Pseudo];
 
 /// The best size of a read that stat(2) reports. Programs that buffer their input, such as Python, read this much even
 /// for one byte. /dev/urandom reports the same.
@@ -303,7 +303,7 @@ impl Node {
         }
     }
 
-    pub(super) fn named(name: &OsStr) -> Option<Self> {
+    fn named(name: &OsStr) -> Option<Self> {
         let found = FILES.into_iter().find(|door| name == door.name());
         found.map(Self::File)
     }
@@ -316,7 +316,7 @@ impl Node {
         }
     }
 
-    pub(super) fn attributes(self) -> FileAttr {
+    fn attributes(self) -> FileAttr {
         let (kind, perm, nlink, size, blocks) = match self {
             Self::Root => (FileType::Directory, 0o755, 2, 0, 0),
             Self::File(_) => (FileType::RegularFile, 0o666, 1, SIZE_BYTES, BLOCKS),

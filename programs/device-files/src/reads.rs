@@ -20,7 +20,7 @@ use wellspring_service_core::users::{Peer, Turns};
 pub(super) const MAX_READ_BYTES: u32 = 128 << 10;
 
 /// A read of at most this many bytes is short: it is made in less time than it takes to wake a thread.
-pub(super) const SHORT_BYTES: usize = 16 << 10;
+const SHORT_BYTES: usize = 16 << 10;
 
 /// The longest wait of a read for its user's share. Then it gets EINTR, as by a signal: Linux cannot end a program while the
 /// service has its request.

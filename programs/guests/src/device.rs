@@ -16,13 +16,13 @@ use vhost::vhost_user::{Error, GpuBackend, Result, VhostUserBackendReqHandlerMut
 use virtio_queue::{Queue, QueueT};
 
 /// The most requests that a guest may have open. QEMU's device has 4.
-pub(super) const MAX_QUEUE: u16 = 256;
+const MAX_QUEUE: u16 = 256;
 
 /// VIRTIO_F_VERSION_1: a device as the standard describes it.
 const VERSION_1: u64 = 1 << 32;
 
 /// The features that the device offers.
-pub(super) const FEATURES: u64 = VERSION_1 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
+const FEATURES: u64 = VERSION_1 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
 
 /// The protocol features that it offers. The crate `vhost` adds REPLY_ACK.
 const PROTOCOL_FEATURES: VhostUserProtocolFeatures = VhostUserProtocolFeatures::CONFIGURE_MEM_SLOTS;

@@ -373,7 +373,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The supervisor that started the service.
 #[derive(Debug)]
-pub(crate) struct Supervisor(UnixDatagram);
+struct Supervisor(UnixDatagram);
 
 impl Supervisor {
     /// Connects to it. `None` if there is none. Call it before the sandbox closes, which forbids that.
@@ -387,7 +387,7 @@ impl Supervisor {
     }
 
     /// Tells it. If its queue stays full, the message is lost.
-    pub(crate) fn tell(&self, what: &[NotifyState<'_>]) {
+    fn tell(&self, what: &[NotifyState<'_>]) {
         let mut message = String::new();
         for state in what {
             let _ = writeln!(message, "{state}");
@@ -412,7 +412,7 @@ fn connect(socket: &OsStr) -> io::Result<UnixDatagram> {
 // The log has no secrets: messages have names, numbers and errors.
 
 /// Sets the least level that is written.
-pub(crate) fn set_log_level(level: Level) {
+fn set_log_level(level: Level) {
     log::set_max_level(match level {
         Level::Error => log::LevelFilter::Error,
         Level::Warn => log::LevelFilter::Warn,
@@ -422,7 +422,7 @@ pub(crate) fn set_log_level(level: Level) {
 }
 
 /// Writes the log of this process from now on. A second call changes nothing.
-pub(crate) fn start_log(level: Level) {
+fn start_log(level: Level) {
     let is_journal = std::env::var_os("JOURNAL_STREAM").is_some();
     let _ = log::set_boxed_logger(Box::new(Lines { is_journal }));
     set_log_level(level);

@@ -242,7 +242,7 @@ impl SourceState {
 }
 
 /// The problem that a source has now, in a sentence.
-pub(crate) fn problem(source: &SourceStats) -> Option<String> {
+fn problem(source: &SourceStats) -> Option<String> {
     let name = source.name;
     match SourceState::of(source) {
         SourceState::Working | SourceState::Absent => None,

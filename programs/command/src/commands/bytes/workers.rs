@@ -212,7 +212,7 @@ impl Encoding {
     }
 
     /// How many whole bytes are in the first `text_bytes` of the text.
-    pub(super) fn bytes_of_text(self, text_bytes: u64) -> u64 {
+    fn bytes_of_text(self, text_bytes: u64) -> u64 {
         match self {
             Encoding::Raw => text_bytes,
             Encoding::Hex => text_bytes / 2,

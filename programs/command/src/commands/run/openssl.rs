@@ -340,7 +340,7 @@ struct Entry {
 }
 
 /// The functions of the library.
-pub(super) struct LibCrypto {
+struct LibCrypto {
     new_conf: NewConf,
     load_conf: LoadConf,
     get_string: GetString,
@@ -386,7 +386,7 @@ impl LibCrypto {
     }
 
     /// The file that OPENSSL_CONF names, or else the system's.
-    pub(super) fn default_file(&self) -> Option<PathBuf> {
+    fn default_file(&self) -> Option<PathBuf> {
         // SAFETY: it takes nothing, and returns null or a string, which nothing frees.
         let file = unsafe { text((self.default_file)()) }?;
         Some(PathBuf::from(std::ffi::OsString::from_vec(file)))
@@ -418,7 +418,7 @@ impl LibCrypto {
 }
 
 /// A configuration that was read.
-pub(super) struct Configuration<'a> {
+struct Configuration<'a> {
     functions: &'a LibCrypto,
     conf: *mut c_void,
 }
