@@ -38,9 +38,8 @@ const TARGETS: [Target; 3] = [
 /// Statistics are left out.
 const TESTS: &str = "test --quiet --lib --package wellspring-cipher --package wellspring-core \
     --package wellspring-pseudo --test backends --test between_streams --test counter --test distribution \
-    --test element_vectors --test engines --test equivalence --test fortuna --test known_answers --test lanes \
-    --test registers --test residue --test residue_sha256 --test seekable --test sha256 --test tap --test vectors \
-    --test width";
+    --test equivalence --test fortuna --test known_answers --test registers --test residue --test residue_sha256 \
+    --test seekable --test sha256 --test tap --test vectors --test width";
 
 /// Tests that search registers and stack, in optimised code, on aarch64: the compiler keeps other values there.
 const OPTIMISED: &str = "test --quiet --release --package wellspring-cipher --test known_answers --test registers \
