@@ -40,8 +40,8 @@ const LIBRARIES: &str = "build --package wellspring-c --package wellspring-prelo
 /// Left out is what QEMU's user mode has not: filters of seccomp(2), a limit of memory, and the kernel's answer to a pointer
 /// whose end alone is bad. One test reads the sources by cargo. In one, which sends a key to a terminal, every third run hung.
 const TESTS: &str = "test --quiet --package wellspring-c --package wellspring-preload --package wellspring-openssl \
-    --package wellspring-cli --test abi --test api --test audit --test bytes_amounts --test clone_guard --test devices \
-    --test header --test programs --test rand_bytes --test run --test semantics --test symbols --test torture -- \
+    --package wellspring-cli --test api --test audit --test bytes_amounts --test clone_guard --test devices \
+    --test interface --test programs --test rand_bytes --test run --test semantics --test torture -- \
     --skip every_context_is_served --skip every_flag_length_and_pointer_gets_the_kernels_answer \
     --skip without_memory_there_is_an_error --skip the_types_in_the_header_are_those_of_the_library \
     --skip a_key_of_the_terminal_interrupts_the_program_once";
