@@ -7,18 +7,15 @@
 
 #![allow(clippy::missing_safety_doc, reason = "the head of this file has the contract of all functions")]
 
-use crate::error::{WS_NO_ALGORITHM, WS_NULL, WS_PARAMETER, WS_TOO_LONG, of};
-use crate::memory::numbers;
+use crate::edge::{WS_NO_ALGORITHM, WS_NULL, WS_PARAMETER, WS_TOO_LONG, numbers, of, vector};
 use crate::stream::named;
-use core::ffi::{c_char, c_int};
-use core::ops::{Add, Mul};
+use core::ffi::{c_char, c_int, c_void};
+use core::mem::MaybeUninit;
 use wellspring_pseudo::distributions::{
-    Beta, Binomial, Cauchy, Distribution, Gamma, Geometric, LogNormal, Poisson, StudentT, TruncatedNormal, Weibull,
+    Beta, Binomial, Cauchy, Choice, Dirichlet, Distribution, Gamma, Geometric, LogNormal, Multinomial, MultivariateNormal,
+    Poisson, Scaled, Sphere, StudentT, Subsets, TruncatedNormal, Weibull,
 };
-use wellspring_pseudo::{ElementError, Elements, Float};
-
-/// Numbers that are made before they are scaled: they stay in the first cache.
-const SCALED_AT_A_TIME: usize = 1024;
+use wellspring_pseudo::{ElementError, Elements};
 
 /// The name of arrays: an algorithm, a seed and a path, as of ws_stream_new.
 #[repr(C)]
@@ -43,7 +40,7 @@ pub unsafe extern "C" fn ws_elements_uniform(
     name: *const ws_elements, first: u64, out: *mut f64, count: usize, low: f64, high: f64,
 ) -> c_int {
     // SAFETY: the same contract.
-    unsafe { scaled(name, first, out, count, Elements::uniform, (low, high - low), |x| x) }
+    unsafe { drawn(name, first, out, count, Scaled::uniform(low, high)) }
 }
 
 /// Writes normal numbers.
@@ -52,7 +49,7 @@ pub unsafe extern "C" fn ws_elements_normal(
     name: *const ws_elements, first: u64, out: *mut f64, count: usize, mean: f64, sigma: f64,
 ) -> c_int {
     // SAFETY: the same contract.
-    unsafe { scaled(name, first, out, count, Elements::standard_normal, (mean, sigma), |x| x) }
+    unsafe { drawn(name, first, out, count, Scaled::normal(mean, sigma)) }
 }
 
 /// Writes exponential numbers, whose mean is `scale`.
@@ -61,7 +58,7 @@ pub unsafe extern "C" fn ws_elements_exponential(
     name: *const ws_elements, first: u64, out: *mut f64, count: usize, scale: f64,
 ) -> c_int {
     // SAFETY: the same contract.
-    unsafe { scaled(name, first, out, count, Elements::standard_exponential, (0.0, scale), |x| x) }
+    unsafe { drawn(name, first, out, count, Scaled::exponential(scale)) }
 }
 
 /// Writes uniform floats from `low` up to `high`, which only rounding can give.
@@ -70,7 +67,7 @@ pub unsafe extern "C" fn ws_elements_uniform_f32(
     name: *const ws_elements, first: u64, out: *mut f32, count: usize, low: f64, high: f64,
 ) -> c_int {
     // SAFETY: the same contract.
-    unsafe { scaled(name, first, out, count, Elements::uniform, (low, high - low), |x| x as f32) }
+    unsafe { drawn(name, first, out, count, Scaled::uniform(low, high)) }
 }
 
 /// Writes normal floats.
@@ -79,7 +76,7 @@ pub unsafe extern "C" fn ws_elements_normal_f32(
     name: *const ws_elements, first: u64, out: *mut f32, count: usize, mean: f64, sigma: f64,
 ) -> c_int {
     // SAFETY: the same contract.
-    unsafe { scaled(name, first, out, count, Elements::standard_normal, (mean, sigma), |x| x as f32) }
+    unsafe { drawn(name, first, out, count, Scaled::normal(mean, sigma)) }
 }
 
 /// Writes exponential floats, whose mean is `scale`.
@@ -88,7 +85,7 @@ pub unsafe extern "C" fn ws_elements_exponential_f32(
     name: *const ws_elements, first: u64, out: *mut f32, count: usize, scale: f64,
 ) -> c_int {
     // SAFETY: the same contract.
-    unsafe { scaled(name, first, out, count, Elements::standard_exponential, (0.0, scale), |x| x as f32) }
+    unsafe { drawn(name, first, out, count, Scaled::exponential(scale)) }
 }
 
 /// Writes normal numbers between two bounds.
@@ -209,8 +206,111 @@ pub unsafe extern "C" fn ws_elements_permutation(
     unsafe { fill(name, out, count, |elements, out| elements.permutation(length).fill(first, out)) }
 }
 
+// Elements that are rows of numbers, or that vectors describe; points of sequences; shuffles. `out` has room for `count` rows.
+// A vector is null or points to as many numbers as the parameter behind it says, and nothing writes them during the call.
+
+/// Writes numbers from 0 to `n` - 1, each in proportion to its weight.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_choice(
+    name: *const ws_elements, first: u64, out: *mut i64, count: usize, weights: *const f64, n: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { drawn_rows(name, first, out, count, 1, vector(weights, n).map(Choice::new)) }
+}
+
+/// Writes rows of `k` of the numbers 0 to `n` - 1, in random order.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_subsets(
+    name: *const ws_elements, first: u64, out: *mut i64, count: usize, n: u64, k: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { drawn_rows(name, first, out, count, k, Ok(Subsets::new(n, k))) }
+}
+
+/// Writes rows of `k` numbers from 0 to 1 whose sum is 1: number j is on average `alpha[j]` of the sum.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_dirichlet(
+    name: *const ws_elements, first: u64, out: *mut f64, count: usize, alpha: *const f64, k: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { drawn_rows(name, first, out, count, k, vector(alpha, k).map(Dirichlet::new)) }
+}
+
+/// Writes rows of `k` counts: how often each result comes in `n` trials, result j having the probability `p[j]`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_multinomial(
+    name: *const ws_elements, first: u64, out: *mut i64, count: usize, n: i64, p: *const f64, k: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { drawn_rows(name, first, out, count, k, vector(p, k).map(|p| Multinomial::new(n, p))) }
+}
+
+/// Writes rows of `k` normal numbers with this mean and with this covariance, which has `k` rows of `k` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_multivariate_normal(
+    name: *const ws_elements, first: u64, out: *mut f64, count: usize, mean: *const f64, covariance: *const f64, k: usize,
+) -> c_int {
+    let distribution = || {
+        let square = k.checked_mul(k).ok_or(WS_TOO_LONG)?;
+        // SAFETY: the same contract.
+        let (mean, covariance) = unsafe { (vector(mean, k)?, vector(covariance, square)?) };
+        Ok(MultivariateNormal::new(mean, covariance))
+    };
+    // SAFETY: the same contract.
+    unsafe { drawn_rows(name, first, out, count, k, distribution()) }
+}
+
+/// Writes points on the sphere with the radius 1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_sphere(
+    name: *const ws_elements, first: u64, out: *mut f64, count: usize, dimensions: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { drawn_rows(name, first, out, count, dimensions, Ok(Sphere::new(dimensions))) }
+}
+
+/// Writes points of Sobol's sequence, scrambled by the name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_sobol(
+    name: *const ws_elements, first: u64, out: *mut f64, count: usize, dimensions: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { rows(name, out, count, dimensions, |elements, out| elements.sobol(dimensions)?.fill(first, out)) }
+}
+
+/// Writes points of Halton's sequence, scrambled by the name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_halton(
+    name: *const ws_elements, first: u64, out: *mut f64, count: usize, dimensions: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    unsafe { rows(name, out, count, dimensions, |elements, out| elements.halton(dimensions)?.fill(first, out)) }
+}
+
+/// Brings `count` items of `size` bytes each into a random order. The caller may write `items`, as `out` elsewhere.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ws_elements_shuffle(
+    name: *const ws_elements, items: *mut c_void, count: usize, size: usize,
+) -> c_int {
+    let shuffle = |elements: &Elements, bytes: &mut [MaybeUninit<u8>]| {
+        if size == 0 {
+            return Err(ElementError::Parameter("an item has no bytes"));
+        }
+        elements.shuffle_with(count, |i, j| {
+            if j < i {
+                let (before, item) = bytes.split_at_mut(i * size);
+                before[j * size..][..size].swap_with_slice(&mut item[..size]);
+            }
+        });
+        Ok(())
+    };
+    // An item may have bytes between its fields that were never written.
+    // SAFETY: the same contract.
+    unsafe { rows(name, items.cast::<MaybeUninit<u8>>(), count, size, shuffle) }
+}
+
 /// Gives the arrays of a name and the caller's numbers to `make`.
-pub(crate) unsafe fn fill<T>(
+unsafe fn fill<T>(
     name: *const ws_elements, out: *mut T, count: usize,
     make: impl FnOnce(&Elements, &mut [T]) -> Result<(), ElementError>,
 ) -> c_int {
@@ -236,31 +336,28 @@ unsafe fn drawn<D: Distribution>(
     unsafe { fill(name, out, count, |elements, out| elements.draw(&distribution?, first, out)) }
 }
 
-/// Writes `start` + `step` x, x being the numbers that `make` gives; `step` must not be negative. `round` gives the nearest
-/// number of the type, which also computes the sum.
-unsafe fn scaled<T: Float + Into<f64> + Add<Output = T> + Mul<Output = T>>(
-    name: *const ws_elements, first: u64, out: *mut T, count: usize,
-    make: impl Fn(&Elements, u64, &mut [T]) -> Result<(), ElementError>, (start, step): (f64, f64), round: fn(f64) -> T,
+/// Writes rows of a distribution. The outer error is that of a vector.
+unsafe fn drawn_rows<D: Distribution>(
+    name: *const ws_elements, first: u64, out: *mut D::Number, count: usize, width: usize,
+    distribution: Result<Result<D, ElementError>, c_int>,
 ) -> c_int {
-    let make = |elements: &Elements, out: &mut [T]| {
-        let is_positive = step >= 0.0;
-        let (start, step) = (round(start), round(step));
-        if !(is_positive && start.into().is_finite() && step.into().is_finite()) {
-            return Err(ElementError::Parameter("a parameter is not finite, or it is negative"));
-        }
-        // Nothing is written if the last index does not exist.
-        let last = (out.len() as u64).saturating_sub(1);
-        first.checked_add(last).ok_or(ElementError::PastTheEnd)?;
-        for (place, chunk) in out.chunks_mut(SCALED_AT_A_TIME).enumerate() {
-            make(elements, first + (place * SCALED_AT_A_TIME) as u64, chunk)?;
-            for number in chunk {
-                *number = start + step * *number;
-            }
-        }
-        Ok(())
-    };
-    // SAFETY: the same contract.
-    unsafe { fill(name, out, count, make) }
+    match distribution {
+        // SAFETY: the same contract.
+        Ok(made) => unsafe { rows(name, out, count, width, |elements, out| elements.draw(&made?, first, out)) },
+        Err(error) => error,
+    }
+}
+
+/// Gives the arrays of a name and the caller's `count` rows of `width` numbers to `make`.
+unsafe fn rows<T>(
+    name: *const ws_elements, out: *mut T, count: usize, width: usize,
+    make: impl FnOnce(&Elements, &mut [T]) -> Result<(), ElementError>,
+) -> c_int {
+    match count.checked_mul(width) {
+        // SAFETY: the same contract.
+        Some(length) => unsafe { fill(name, out, length, make) },
+        None => WS_TOO_LONG,
+    }
 }
 
 /// The number of an error.

@@ -1,7 +1,6 @@
 //! Reproducible streams.
 
-use crate::error::{WS_NO_ALGORITHM, WS_NULL, of};
-use crate::memory::{bytes, drop_placed, give, place, vector};
+use crate::edge::{WS_NO_ALGORITHM, WS_NULL, bytes, drop_placed, give, of, place, vector};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use wellspring_pseudo::{Algorithm, Stream};
 
@@ -121,7 +120,7 @@ pub unsafe extern "C" fn ws_stream_seek(
     };
     let position = u128::from(position_high) << 64 | u128::from(position_low);
     stream.seek(position);
-    crate::error::WS_OK
+    crate::edge::WS_OK
 }
 
 /// Stores the position of a stream's next byte, in two halves as for ws_stream_seek. Either pointer may be null: then
@@ -154,7 +153,7 @@ pub unsafe extern "C" fn ws_stream_tell(
             unsafe { place.write(half) };
         }
     }
-    crate::error::WS_OK
+    crate::edge::WS_OK
 }
 
 /// Returns the stream. A null pointer ends the process, because a function that returns a number cannot return an

@@ -8,13 +8,12 @@ use testkit::faults::{self, open_files};
 use testkit::process::{Fork, Shared, start};
 use testkit::repeats::assert_nothing_in_common;
 use testkit::tracer::{self, Choose, End, counted};
+use wellspring_c::edge::{WS_NO_MEMORY, WS_NOT_SEEDED, WS_OK};
 use wellspring_c::engine::{
-    ws_diverge_from_clones, ws_mix, ws_prepare_for_sandbox, ws_reseed, ws_stats,
+    ws_diverge_from_clones, ws_mix, ws_prepare_for_sandbox, ws_reseed, ws_rng_fill, ws_rng_free,
+    ws_rng_new, ws_stats,
 };
-use wellspring_c::error::{WS_NO_MEMORY, WS_NOT_SEEDED, WS_OK};
-use wellspring_c::fill::{ws_fill, ws_try_fill};
-use wellspring_c::ids::ws_uuid7;
-use wellspring_c::rng::{ws_rng_fill, ws_rng_free, ws_rng_new};
+use wellspring_c::fill::{ws_fill, ws_try_fill, ws_uuid7};
 
 /// The most runs by default.
 const MAX_RUNS: usize = 60;

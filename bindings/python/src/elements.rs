@@ -1,32 +1,20 @@
-//! Arrays whose element i depends on the name and on i alone.
+//! Arrays whose element i depends on the name and on i alone: distributions of the table, integers, orders, points.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::fmt::Display;
-use std::ops::{Add, Mul};
-use wellspring_pseudo::{Algorithm, ElementError, Float, Integer, Path, UnknownAlgorithm};
+use std::ops::Bound as StdBound;
+use wellspring_pseudo::distributions::table::{self, Entry, Kind, Made, Number, TABLE, Value};
+use wellspring_pseudo::{Algorithm, ElementError, Halton, Integer, Path, Sobol, UnknownAlgorithm};
 
 use crate::block::{Block, Start, fill_in_pieces};
 use crate::buffer::{Buffer, Elements as Out, new_bytes};
-use crate::distributions::{Place, draw, points};
-
-/// Elements that are made before they are scaled: they stay in the first cache.
-const SCALED_AT_A_TIME: usize = 2048;
 
 /// The arrays of a name.
 #[pyclass(frozen, module = "wellspring._native")]
 pub(crate) struct Elements {
     elements: wellspring_pseudo::Elements,
-}
-
-/// Floats that a call asks for: `low + step * x`, x of a distribution's standard form; without a scale x alone.
-struct Floats<'a> {
-    elements: &'a wellspring_pseudo::Elements,
-    distribution: &'a str,
-    start: Start,
-    scale: Option<(f64, f64)>,
-    threads: usize,
 }
 
 impl Elements {
@@ -51,63 +39,6 @@ impl Elements {
                 self.elements.bytes(position, piece);
             });
         });
-    }
-}
-
-impl Floats<'_> {
-    /// Fills `out`. `round` rounds to the nearest number of its type.
-    fn fill<T>(self, py: Python<'_>, out: &mut [T], round: fn(f64) -> T) -> PyResult<()>
-    where
-        T: Float + Copy + Send + Sync + Into<f64> + Add<Output = T> + Mul<Output = T>,
-    {
-        let elements = self.elements;
-        let (names, standard): (_, fn(_, _, &mut [T]) -> _) = match self.distribution {
-            "uniform" => (["low", "high - low"], wellspring_pseudo::Elements::uniform),
-            "normal" => (
-                ["loc", "scale"],
-                wellspring_pseudo::Elements::standard_normal,
-            ),
-            "exponential" => (
-                ["loc", "scale"],
-                wellspring_pseudo::Elements::standard_exponential,
-            ),
-            other => {
-                return Err(PyValueError::new_err(format!(
-                    "unknown distribution '{other}'"
-                )));
-            }
-        };
-        let in_type = |number: f64, name: &str| {
-            let rounded = round(number);
-            if rounded.into().is_finite() {
-                return Ok(rounded);
-            }
-            let type_name = std::any::type_name::<T>().replace('f', "float");
-            Err(PyValueError::new_err(format!(
-                "{name} is out of bounds for {type_name}"
-            )))
-        };
-        let scale = match self.scale {
-            Some((low, step)) => Some((in_type(low, names[0])?, in_type(step, names[1])?)),
-            None => None,
-        };
-        let block = Block::new(self.start, out.len())?;
-        py.detach(|| {
-            block.fill(out, self.threads, |first, piece| {
-                let Some((low, step)) = scale else {
-                    return expect_made(standard(elements, first, piece));
-                };
-                let mut index = first;
-                for chunk in piece.chunks_mut(SCALED_AT_A_TIME) {
-                    expect_made(standard(elements, index, chunk));
-                    for number in &mut *chunk {
-                        *number = low + step * *number;
-                    }
-                    index = index.wrapping_add(chunk.len() as u64);
-                }
-            });
-        });
-        Ok(())
     }
 }
 
@@ -202,33 +133,6 @@ impl Elements {
         })
     }
 
-    /// `low + step * x`, x uniform in [0, 1), normal with mean 0 and variance 1, or exponential with mean 1; without a
-    /// scale x alone.
-    fn floats(
-        &self,
-        distribution: &str,
-        out: &Bound<'_, PyAny>,
-        start: Start,
-        scale: Option<(f64, f64)>,
-        threads: usize,
-    ) -> PyResult<()> {
-        let floats = Floats {
-            elements: &self.elements,
-            distribution,
-            start,
-            scale,
-            threads,
-        };
-        let buffer = Buffer::get(out, "out")?;
-        match buffer.elements("out")? {
-            Out::F64(numbers) => floats.fill(out.py(), numbers, |number| number),
-            Out::F32(numbers) => floats.fill(out.py(), numbers, |number| number as f32),
-            _ => Err(PyTypeError::new_err(
-                "out must have elements of float64 or float32",
-            )),
-        }
-    }
-
     /// Integers from `bounds.0` to `bounds.1`, both included.
     fn integers(
         &self,
@@ -286,45 +190,91 @@ impl Elements {
         Ok(())
     }
 
-    /// Elements of a distribution, which has these integers and these floats as parameters.
+    /// Elements of a distribution with these values of its parameters.
     fn draw(
         &self,
-        distribution: &str,
-        parameters: (Vec<i64>, Vec<f64>),
+        distribution: &Distribution,
+        values: &Bound<'_, PyList>,
         out: &Bound<'_, PyAny>,
         start: Start,
         threads: usize,
     ) -> PyResult<()> {
+        let entry = distribution.entry;
+        let values: Vec<Value> = entry
+            .parameters
+            .iter()
+            .zip(values)
+            .map(|(parameter, value)| value_of(parameter.kind, &value))
+            .collect::<PyResult<_>>()?;
         let buffer = Buffer::get(out, "out")?;
-        let place = Place {
-            py: out.py(),
-            elements: &self.elements,
-            out: buffer.elements("out")?,
-            start,
-            threads,
+        let out_elements = buffer.elements("out")?;
+        let number = match &out_elements {
+            Out::F64(_) => Number::F64,
+            Out::F32(_) => Number::F32,
+            Out::I64(_) => Number::I64,
+            _ => return Err(not_of(entry)),
         };
-        draw(distribution, &parameters.0, &parameters.1, place)
+        let Some(made) = entry.make(&values, number) else {
+            let reason = format!("{} has a method of its own", entry.python);
+            return Err(PyTypeError::new_err(reason));
+        };
+        let made = made.map_err(refused)?;
+        let (py, width, elements) = (out.py(), made.width(), &self.elements);
+        match (&made, out_elements) {
+            (Made::F64(drawn), Out::F64(out)) => {
+                let fill = |first, out: &mut [f64]| elements.draw(&**drawn, first, out);
+                fill_rows(py, out, width, start, threads, fill)
+            }
+            (Made::F32(drawn), Out::F32(out)) => {
+                let fill = |first, out: &mut [f32]| elements.draw(&**drawn, first, out);
+                fill_rows(py, out, width, start, threads, fill)
+            }
+            (Made::I64(drawn), Out::I64(out)) => {
+                let fill = |first, out: &mut [i64]| elements.draw(&**drawn, first, out);
+                fill_rows(py, out, width, start, threads, fill)
+            }
+            _ => Err(not_of(entry)),
+        }
     }
 
-    /// Points of a sequence from number `first` on, scrambled by this name or not.
-    fn points(
+    /// Points of Sobol's sequence from number `first` on, scrambled by this name or not.
+    fn sobol(
         &self,
-        sequence: &str,
         dimensions: usize,
         scramble: bool,
         out: &Bound<'_, PyAny>,
         first: u64,
         threads: usize,
     ) -> PyResult<()> {
-        let buffer = Buffer::get(out, "out")?;
-        let place = Place {
-            py: out.py(),
-            elements: &self.elements,
-            out: buffer.elements("out")?,
-            start: (first, Vec::new()),
-            threads,
+        let sobol = if scramble {
+            self.elements.sobol(dimensions)
+        } else {
+            Sobol::plain(dimensions)
         };
-        points(sequence, dimensions, scramble, place)
+        let sobol = sobol.map_err(refused)?;
+        points(out, dimensions, first, threads, |first, out| {
+            sobol.fill(first, out)
+        })
+    }
+
+    /// Points of Halton's sequence, likewise.
+    fn halton(
+        &self,
+        dimensions: usize,
+        scramble: bool,
+        out: &Bound<'_, PyAny>,
+        first: u64,
+        threads: usize,
+    ) -> PyResult<()> {
+        let halton = if scramble {
+            self.elements.halton(dimensions)
+        } else {
+            Halton::plain(dimensions)
+        };
+        let halton = halton.map_err(refused)?;
+        points(out, dimensions, first, threads, |first, out| {
+            halton.fill(first, out)
+        })
     }
 
     /// Brings the elements of a contiguous buffer into a random order, which depends on their number only. They are
@@ -350,4 +300,163 @@ impl Elements {
 
 fn past_the_end_of(length: u64) -> PyErr {
     PyValueError::new_err(format!("x has only {length} places"))
+}
+
+fn refused(error: ElementError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// The value of a parameter. A distribution without one of them refuses.
+fn value_of(kind: Kind, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    Ok(match kind {
+        Kind::Float => Value::Float(value.extract()?),
+        Kind::I64 | Kind::U64 | Kind::Size => Value::Integer(value.extract()?),
+        Kind::Vector | Kind::Matrix => Value::Vector(value.extract()?),
+    })
+}
+
+fn not_of(entry: &Entry) -> PyErr {
+    let types: Vec<_> = entry.numbers.iter().map(|number| number.dtype()).collect();
+    PyTypeError::new_err(format!("out must have elements of {}", types.join(" or ")))
+}
+
+/// Fills `out` with points.
+fn points(
+    out: &Bound<'_, PyAny>,
+    dimensions: usize,
+    first: u64,
+    threads: usize,
+    fill: impl Fn(u64, &mut [f64]) -> Result<(), ElementError> + Sync,
+) -> PyResult<()> {
+    let buffer = Buffer::get(out, "out")?;
+    let Out::F64(numbers) = buffer.elements("out")? else {
+        return Err(PyTypeError::new_err("out must have elements of float64"));
+    };
+    let start = (first, Vec::new());
+    fill_rows(out.py(), numbers, dimensions, start, threads, fill)
+}
+
+/// Fills `out` with rows of so many numbers; rows of one number may lie in a block.
+fn fill_rows<T: Send + Copy>(
+    py: Python<'_>,
+    out: &mut [T],
+    width: usize,
+    start: Start,
+    threads: usize,
+    fill: impl Fn(u64, &mut [T]) -> Result<(), ElementError> + Sync,
+) -> PyResult<()> {
+    let expect_made = |result: Result<(), ElementError>| {
+        result.expect("the indices of a block and the rows were checked");
+    };
+    if width == 1 {
+        let block = Block::new(start, out.len())?;
+        py.detach(|| block.fill(out, threads, |first, piece| expect_made(fill(first, piece))));
+        return Ok(());
+    }
+    let (first, outer) = start;
+    if !outer.is_empty() {
+        return Err(PyValueError::new_err("rows have no blocks"));
+    }
+    if width == 0 || !out.len().is_multiple_of(width) {
+        return Err(PyValueError::new_err("out does not hold whole rows"));
+    }
+    // As many rows have indices of their own.
+    let end = u128::from(first) * width as u128 + out.len() as u128;
+    if end > 1 << 64 {
+        return Err(PyValueError::new_err(format!(
+            "first: {}",
+            ElementError::PastTheEnd
+        )));
+    }
+    if out.is_empty() {
+        return Ok(());
+    }
+    py.detach(|| {
+        fill_in_pieces(out, width, threads, &|start, piece| {
+            expect_made(fill(first + (start / width) as u64, piece));
+        });
+    });
+    Ok(())
+}
+
+/// A line of the table of distributions.
+#[pyclass(frozen, module = "wellspring._native")]
+pub(crate) struct Distribution {
+    entry: &'static Entry,
+}
+
+/// A parameter of a distribution. The bounds of a vector are those of its numbers.
+#[pyclass(frozen, get_all, module = "wellspring._native")]
+pub(crate) struct Parameter {
+    name: &'static str,
+    /// float, int, vector or matrix.
+    kind: &'static str,
+    default: Option<f64>,
+    low: f64,
+    high: f64,
+    has_low: bool,
+    has_high: bool,
+}
+
+/// All distributions by their names in Python.
+#[pyfunction]
+pub(crate) fn distributions(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for entry in TABLE {
+        all.set_item(entry.python, Distribution { entry })?;
+    }
+    Ok(all)
+}
+
+#[pymethods]
+impl Distribution {
+    /// The method of `Elements`.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.entry.python
+    }
+
+    /// The parameters, in the order in which `draw` takes their values.
+    #[getter]
+    fn parameters(&self) -> Vec<Parameter> {
+        self.entry.parameters.iter().map(Parameter::of).collect()
+    }
+
+    /// The types of numbers, the default first.
+    #[getter]
+    fn dtypes(&self) -> Vec<&'static str> {
+        let numbers = self.entry.numbers.iter();
+        numbers.map(|number| number.dtype()).collect()
+    }
+
+    /// If an element is a row: the parameter that says how many numbers it has.
+    #[getter]
+    fn row(&self) -> Option<usize> {
+        self.entry.row
+    }
+}
+
+impl Parameter {
+    fn of(parameter: &table::Parameter) -> Self {
+        let end = |bound| match bound {
+            StdBound::Included(end) => (end, true),
+            StdBound::Excluded(end) => (end, false),
+            StdBound::Unbounded => (f64::NAN, false),
+        };
+        let ((low, has_low), (high, has_high)) = (end(parameter.bounds.0), end(parameter.bounds.1));
+        Self {
+            name: parameter.python,
+            kind: match parameter.kind {
+                Kind::Float => "float",
+                Kind::I64 | Kind::U64 | Kind::Size => "int",
+                Kind::Vector => "vector",
+                Kind::Matrix => "matrix",
+            },
+            default: parameter.default,
+            low,
+            high,
+            has_low,
+            has_high,
+        }
+    }
 }

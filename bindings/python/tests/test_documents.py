@@ -1,10 +1,16 @@
-"""The programs in the documents run, and print what the documents say."""
+"""Names, types and documentation: what a user types first, what mypy says, and the programs in documents and docstrings."""
 
+import doctest
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+import wellspring
+from wellspring.random import Elements, _bit_generators, _elements, default_rng
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = ["docs/python.md", "docs/science.md", "bindings/python/README.md"]
@@ -56,3 +62,131 @@ def test_the_function_of_the_document_gives_its_replica_again(capsys):
     (program,) = (program for program in programs("docs/science.md") if "def replica" in program)
     names, _ = run(program, capsys)
     assert names["replica"](3, 17) == names["replica"](3, 17) != names["replica"](3, 18)
+
+
+def test_every_module_is_there_after_one_import_and_is_loaded_by_its_first_use():
+    program = """
+import sys, wellspring
+assert {"random", "dask", "secrets", "clone_guard"} <= set(dir(wellspring))
+assert "wellspring.random" not in sys.modules and "numpy" not in sys.modules
+wellspring.random.Elements(1).bytes(4)
+assert "numpy" not in sys.modules
+assert not hasattr(wellspring, "nothing")
+from wellspring import *
+"""
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+def test_completion_shows_what_is_public_and_each_name_is_there():
+    for module in (wellspring, wellspring.random):
+        assert set(module.__all__) <= set(dir(module))
+        for name in dir(module):
+            assert getattr(module, name).__doc__ or name == "__version__"
+
+
+@pytest.mark.parametrize("path", [3, np.int64(3), (3,), [3], "3", np.array([3])])
+def test_a_path_of_one_number_needs_no_brackets(path):
+    assert Elements(2026, path).path == (3,)
+    assert default_rng(2026, path=path).random() == default_rng(2026, path="3").random()
+
+
+@pytest.mark.parametrize("written", ["ChaCha8", "CHACHA8", "chacha8"])
+def test_an_algorithm_may_be_written_in_any_case(written):
+    assert Elements(1, algorithm=written).algorithm == "chacha8"
+    assert Elements(1, algorithm=written).bytes(8) == Elements(1).bytes(8)
+
+
+def public_things():
+    """What the modules offer, by its name, with the names that its examples may use."""
+    from wellspring import dask, ids, random, secrets
+
+    for module in (wellspring, secrets, ids, random):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            # The standard library's function has documentation of its own.
+            if callable(thing) and name != "compare_digest":
+                yield f"{module.__name__}.{name}", thing, vars(sys.modules[module.__name__])
+    assert dask.Elements.gamma.__doc__
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in public_things()])
+def test_every_public_name_has_examples_and_they_run(name):
+    thing, names = next((thing, names) for other, thing, names in public_things() if other == name)
+    names = {**names, **vars(_bit_generators), **vars(_elements), thing.__name__: thing}
+    found = [test for test in doctest.DocTestFinder(recurse=True).find(thing, name, globs=names) if test.examples]
+    runner = doctest.DocTestRunner(verbose=False)
+    for test in found:
+        runner.run(test)
+    assert runner.summarize(verbose=False).failed == 0
+    inherited = isinstance(thing, type) and issubclass(thing, _bit_generators.StreamBitGenerator)
+    assert found or inherited, name
+    if thing is Elements:
+        described = {test.name.rpartition(".")[2] for test in found}
+        methods = {method for method in vars(Elements) if not method.startswith("_")}
+        assert methods - described == {"algorithm", "seed", "path"}
+
+
+PROGRAM = """
+import numpy as np
+import wellspring
+from wellspring import random, secrets
+
+key: bytes = wellspring.token_bytes(32)
+pin: int = secrets.randbelow(10**6)
+name: str = secrets.token_hex()
+letter: str = secrets.choice("abc")
+share: float = wellspring.SystemRandom().random()
+rng: np.random.Generator = random.default_rng(5, path="3/1")
+child: random.ChaCha8 = random.ChaCha8(5).jumped().at(8)
+place: int = child.position
+wrong: int = secrets.token_hex()
+also_wrong: random.ChaCha8 = random.Engine()
+random.Elements(5, threads="2")
+"""
+
+
+def mypy(*arguments):
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert not result.stderr, result.stderr
+    return result.stdout.splitlines()
+
+
+def test_the_package_has_its_types(tmp_path, monkeypatch):
+    folder = Path(wellspring.__file__).parent
+    assert (folder / "py.typed").exists() and (folder / "_native.pyi").exists()
+    # In an empty folder: mypy takes packages below the current one for the program's own.
+    monkeypatch.chdir(tmp_path)
+    assert mypy("--cache-dir=/dev/null", "-p", "wellspring") == []
+
+
+def test_a_program_is_checked(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    wrong = [line.split(":")[1] for line in mypy("--cache-dir=/dev/null", path) if ": error:" in line]
+    first_wrong = PROGRAM.splitlines().index("wrong: int = secrets.token_hex()") + 1
+    assert wrong == [str(first_wrong), str(first_wrong + 1), str(first_wrong + 2)]
+
+
+def test_the_stub_has_every_native_name():
+    from wellspring import _native
+
+    stub = (Path(wellspring.__file__).parent / "_native.pyi").read_text()
+    for name in (name for name in dir(_native) if not name.startswith("_")):
+        assert f"def {name}(" in stub or f"class {name}:" in stub, name
+        for method in vars(getattr(_native, name)) if isinstance(getattr(_native, name), type) else ():
+            assert method.startswith("__") or f"def {method}(" in stub, (name, method)
+
+
+def test_every_public_name_has_a_documentation():
+    from wellspring import random, secrets
+
+    for module in (wellspring, secrets, random):
+        assert module.__doc__
+        for name in module.__all__:
+            thing = getattr(module, name)
+            assert thing.__doc__, name
+            for method, value in vars(thing).items() if isinstance(thing, type) else ():
+                if not method.startswith("_") and callable(value):
+                    assert value.__doc__, (name, method)

@@ -1,12 +1,17 @@
-"""Distributions with parameters: known answers, NumPy's errors, choices, and points beside those of SciPy."""
+"""Distributions with parameters: the table of them, known answers, NumPy's errors, choices, and points beside those of SciPy."""
 
 import hashlib
+import inspect
+import math
 
 import numpy as np
 import pytest
 from conftest import lines
 
+from wellspring import _native
 from wellspring.random import Elements
+
+TABLE = _native.distributions()
 
 # What makes n elements of a line of known answers from index `first` on.
 MADE = {
@@ -179,3 +184,79 @@ def test_scrambled_points_are_as_even_as_those_of_scipy_and_each_name_has_its_ow
         # Each point alone is uniform.
         single = np.concatenate([getattr(Elements(6, path), ours)(2, 1, first=9) for path in range(2000)])
         assert np.abs(single.mean(0) - 0.5).max() < 0.04 and np.abs(single.std(0) - 12**-0.5).max() < 0.02
+
+
+# Arguments that are no parameters of a distribution.
+OTHERS = {"self", "size", "dtype", "out", "first", "at", "of", "scramble", "endpoint", "a", "replace"}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_method_has_the_parameters_of_the_table_of_distributions(name):
+    line, given = TABLE[name], inspect.signature(getattr(Elements, name)).parameters
+    wanted = sorted(line.parameters, key=lambda parameter: parameter.default is not None)
+    own = {parameter.name for parameter in wanted}
+    named = [parameter for parameter in given.values() if parameter.name in own or parameter.name not in OTHERS]
+    assert [parameter.name for parameter in named] == [parameter.name for parameter in wanted]
+    # NumPy lets them out.
+    optional = {"integers": ["high"], "choice": ["p"]}.get(name, [])
+    for ours, theirs in zip(named, wanted, strict=True):
+        default = None if ours.default is inspect.Parameter.empty or ours.name in optional else ours.default
+        assert default == theirs.default
+    assert ("dtype" in given) == (len(line.dtypes) > 1)
+    assert ("at" in given) == ("of" in given) == (line.row is None and name != "choice")
+
+
+def test_no_method_for_arrays_is_missing_in_the_table_of_distributions():
+    methods = {name for name in vars(Elements) if not name.startswith("_")}
+    assert methods - TABLE.keys() == {"algorithm", "seed", "path", "child", "fill", "bytes", "permutation", "shuffle"}
+
+
+def usual(line):
+    """Values in the bounds of all parameters."""
+    values = {"integers": {"low": 0, "high": 9}, "truncated_normal": {"low": -1.0, "high": 2.0}}.get(line.name, {})
+    usual_ones = {"float": 0.5, "int": 5, "vector": [0.25, 0.75], "matrix": [[1.0, 0.5], [0.5, 2.0]]}
+    given = {parameter.name: values.get(parameter.name, usual_ones[parameter.kind]) for parameter in line.parameters}
+    return {"a": 2, **given} if line.name == "choice" else given
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_method_gives_the_types_and_rows_of_the_table_of_distributions(name):
+    line, method = TABLE[name], getattr(Elements(5), name)
+    given = usual(line)
+    array = method(**given, size=(3, 4))
+    assert array.dtype == line.dtypes[0]
+    width = () if line.row is None else given[line.parameters[line.row].name]
+    assert array.shape == (3, 4, *([] if width == () else [width if isinstance(width, int) else len(width)]))
+    for dtype in line.dtypes if len(line.dtypes) > 1 else ():
+        assert method(**given, size=3, dtype=dtype).dtype == dtype
+    if name != "choice":
+        kinds = ("float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
+        for dtype in set(kinds) - set(line.dtypes):
+            with pytest.raises(TypeError, match="dtype"):
+                method(**given, out=np.zeros(array.shape, dtype))
+
+
+def outside(parameter):
+    """Values next to the bounds that a parameter does not allow."""
+    low, high = parameter.low, parameter.high
+    if parameter.kind == "int":
+        return [int(low) - 1] if parameter.has_low and math.isfinite(low) else []
+    ends = [math.nextafter(low, -math.inf) if parameter.has_low else low]
+    ends += [math.nextafter(high, math.inf) if parameter.has_high else high, math.nan]
+    return [value for value in ends if not (parameter.has_high and math.isinf(value))]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_parameter_has_the_bounds_of_the_table_of_distributions(name):
+    line, method = TABLE[name], getattr(Elements(5), name)
+    for parameter in line.parameters:
+        for value in outside(parameter):
+            wrong = {"vector": [0.25, value], "matrix": [[1.0, value], [value, 2.0]]}.get(parameter.kind, value)
+            with pytest.raises(ValueError):
+                method(**{**usual(line), parameter.name: wrong}, size=1)
+        # At the end of their bounds too, where no further rule connects parameters.
+        if parameter.kind == "float" and len(line.parameters) == 1:
+            for value, is_inside in ((parameter.low, parameter.has_low), (parameter.high, parameter.has_high)):
+                if is_inside:
+                    method(value, size=1)
+        assert parameter.default is None or parameter.low <= parameter.default <= parameter.high

@@ -1,16 +1,22 @@
-"""`wellspring.secrets`, `SystemRandom`, `token_bytes`, `fill`: the semantics of the standard library."""
+"""The module `secrets`, identifiers, and what is left of both in the process."""
 
 import array
 import copy
 import mmap
+import os
 import pickle
+import re
 import secrets as standard
+import subprocess
+import sys
 import threading
+import time
+import uuid
 
 import pytest
 
 import wellspring
-from wellspring import secrets
+from wellspring import ids, secrets
 
 
 def test_there_is_every_name_of_the_standard_library():
@@ -148,3 +154,135 @@ def test_bytes_are_uniform():
         counts[byte] += 1
     # 255 degrees of freedom: a deviation of 22.6; a wrong alarm in 10^9 runs.
     assert sum((count - 1024) ** 2 / 1024 for count in counts) < 255 + 7 * 22.6
+
+
+COARSE = 5
+"""CLOCK_REALTIME_COARSE of Linux."""
+
+
+@pytest.mark.parametrize(("make", "version"), [(ids.uuid4, 4), (ids.uuid7, 7)])
+def test_uuids_are_those_of_the_standard_library(make, version):
+    made = make()
+    assert type(made) is uuid.UUID and made.version == version and made.variant == uuid.RFC_4122
+    same = uuid.UUID(str(made))
+    assert same == made and hash(same) == hash(made) and made.is_safe is same.is_safe
+    assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made
+    with pytest.raises(TypeError):
+        made.int = 1
+
+
+def test_texts_have_their_form():
+    for text, version in ((ids.uuid4_text(), 4), (ids.uuid7_text(), 7)):
+        assert str(uuid.UUID(text)) == text and uuid.UUID(text).version == version
+    assert uuid.UUID(bytes=ids.uuid4_bytes()).version == 4 and uuid.UUID(bytes=ids.uuid7_bytes()).version == 7
+    assert re.fullmatch("[0-7][0-9A-HJKMNP-TV-Z]{25}", ids.ulid())
+    assert re.fullmatch("[0-9a-f]{32}", ids.trace_id())
+    assert re.fullmatch("[0-9a-f]{64}", ids.trace_id(32))
+
+
+def test_identifiers_with_a_time_ascend_and_have_the_clocks():
+    for make in (ids.uuid7, ids.uuid7_text, ids.ulid):
+        made = [make() for _ in range(10_000)]
+        assert made == sorted(set(made))
+    before = time.clock_gettime(COARSE)
+    made = ids.uuid7().int >> 80
+    after = time.clock_gettime(COARSE)
+    assert int(before * 1000) <= made <= int(after * 1000) + 1
+
+
+def test_wrong_arguments_are_refused():
+    for wrong in (0, -1, 8, 17, 2**70):
+        with pytest.raises((ValueError, OverflowError)):
+            ids.trace_id(wrong)
+    with pytest.raises(TypeError):
+        ids.trace_id("16")
+    with pytest.raises(TypeError):
+        ids.uuid7(1)
+
+
+def test_threads_and_children_repeat_nothing():
+    made = []
+    threads = [threading.Thread(target=lambda: made.extend(ids.uuid7() for _ in range(5000))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    ends = os.pipe()
+    for _ in range(8):
+        pid = os.fork()
+        if pid == 0:
+            os.write(ends[1], ids.uuid7().bytes)
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+        made.append(ids.uuid7())
+    for thread in threads:
+        thread.join()
+    made += [uuid.UUID(bytes=os.read(ends[0], 16)) for _ in range(8)]
+    assert len(set(made)) == 20_016
+
+
+# Makes a value, prints it, and waits. Its bytes in the order in which the engine gave them are never written.
+CHILD = """
+import sys
+from wellspring import secrets
+kept = {make}
+print({show}, flush=True)
+sys.stdin.read()
+"""
+
+
+def places(process: int, wanted: bytes) -> int:
+    """Return how often 16 of these bytes are found in what the process can write."""
+    found = 0
+    pieces = [wanted[start : start + 16] for start in range(0, len(wanted) - 15, 16)]
+    with open(f"/proc/{process}/maps") as maps, open(f"/proc/{process}/mem", "rb", 0) as memory:
+        for line in maps:
+            bounds, access = line.split()[:2]
+            start, end = (int(bound, 16) for bound in bounds.split("-"))
+            if not access.startswith("rw"):
+                continue
+            try:
+                memory.seek(start)
+                content = memory.read(end - start)
+            except (OSError, OverflowError):
+                continue
+            found += sum(content.count(piece) for piece in pieces)
+    return found
+
+
+def search(make: str, show: str, to_bytes) -> int:
+    program = CHILD.format(make=make, show=show)
+    child = subprocess.Popen([sys.executable, "-c", program], stdin=-1, stdout=-1, text=True)
+    try:
+        value = to_bytes(child.stdout.readline().strip())
+        return places(child.pid, value)
+    except PermissionError as error:
+        pytest.skip(f"the memory of a child cannot be read: {error}")
+    finally:
+        child.communicate("")
+
+
+def from_base64(text: str) -> bytes:
+    import base64
+
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+# A copy of memory may leave some bytes in registers, from where they can reach a stack. A buffer that is not wiped
+# leaves all of its pieces: 29 of 29, and 256 of 256.
+MOST_PIECES = 7
+
+
+def test_text_leaves_no_bytes():
+    assert search("secrets.token_hex(470)", "kept", bytes.fromhex) <= MOST_PIECES
+    assert search("secrets.token_urlsafe(470)", "kept", from_base64) <= MOST_PIECES
+
+
+@pytest.mark.parametrize("length", [470, 4096])
+def test_an_integer_leaves_no_bytes(length):
+    def to_bytes(text):
+        return int(text, 16).to_bytes(length, "little")
+
+    assert search(f"secrets.randbits({8 * length})", "hex(kept)", to_bytes) <= MOST_PIECES
+
+
+def test_the_search_finds_bytes_that_are_kept():
+    assert search("secrets.token_bytes(470)", "kept.hex()", bytes.fromhex) >= 29

@@ -11,10 +11,7 @@
 //! xoshiro256plusplus_x16  sixteen of it in lanes, for long requests
 //! rng_trait               rand_core's trait for all of them
 //! philox                  Philox4x64-10, a function of a counter
-//! seed_sequence           a seed and a path become words, exactly as in NumPy
-//! path                    the path as text: 3/0/17
-//! algorithm               the list of engines and functions
-//! mixed_seed              a seed and a path, mixed for an algorithm
+//! name                    an algorithm, a seed and a path, which become words exactly as in NumPy
 //! counter_function        the functions of a counter behind one face
 //! stream                  a sequence of bytes that has a name and is read from any byte
 //! elements                arrays whose element i depends on the name and on i alone
@@ -35,27 +32,25 @@
 
 #![forbid(unsafe_code)]
 
-mod algorithm;
 mod counter_function;
 mod elements;
 mod jump;
-mod mixed_seed;
-mod path;
+mod name;
 mod philox;
 mod rng_trait;
-mod seed_sequence;
 mod splitmix64;
 mod stream;
 mod xorshift128plus;
 mod xoshiro256plusplus;
 mod xoshiro256plusplus_x16;
 
-pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use elements::distributions;
 pub use elements::{ElementError, Elements, Float, Halton, Integer, Permutation, Sobol};
-pub use path::{MAX_DEPTH, Path, PathError};
+pub use name::{
+    Algorithm, MAX_DEPTH, Path, PathError, PooledSeedSequence, SeedSequence, UnknownAlgorithm,
+    WideSeedSequence,
+};
 pub use philox::philox4x64_10;
-pub use seed_sequence::{PooledSeedSequence, SeedSequence, WideSeedSequence};
 pub use stream::{Stream, TooManyJumps};
 pub use wellspring_cipher::Width;
 pub use xorshift128plus::Xorshift128Plus;

@@ -1,8 +1,10 @@
 //! Every distribution with parameters against the distribution functions of the crate statrs, by chi-square and
-//! Kolmogorov-Smirnov: 250,000 elements each, or as many as WELLSPRING_DRAWS says.
+//! Kolmogorov-Smirnov: 250,000 elements each, or as many as WELLSPRING_DRAWS says. 10^6 draws of each other kind:
+//! `cargo run --release --example distributions` takes 10^8.
 
 mod common;
 
+use common::distributions::{results, tails};
 use common::statistics::{Cells, Expected, normal_above, normal_below};
 use statrs::distribution as theirs;
 use statrs::distribution::{ContinuousCDF, Discrete};
@@ -376,4 +378,36 @@ fn a_long_and_a_short_way_to_a_row_give_the_same() {
         .filter(|(x, y)| x.abs_diff(*y) <= 1)
         .count();
     assert!(near > 380, "{near}");
+}
+
+const DRAWS_OF_A_KIND: u64 = 1_000_000;
+
+#[test]
+fn every_kind_of_array_has_its_distribution() {
+    for algorithm in [
+        Algorithm::Philox4x64,
+        Algorithm::ChaCha8,
+        Algorithm::Aes256Ctr,
+    ] {
+        for result in results(algorithm, DRAWS_OF_A_KIND, 1000) {
+            let deviations = result.chi_square_deviations;
+            assert!(deviations.abs() < 5.0, "{}: {deviations}", result.what);
+            let distance = result.kolmogorov_smirnov;
+            assert!(distance < 2.7, "{}: {distance}", result.what);
+        }
+    }
+}
+
+#[test]
+fn the_tails_of_normal_arrays_are_there() {
+    for algorithm in [Algorithm::ChaCha8, Algorithm::Aes256Ctr] {
+        for (bound, count, expected) in tails(algorithm, 2 * DRAWS_OF_A_KIND) {
+            let allowed = 5.0 * expected.sqrt() + 1.0;
+            let excess = count as f64 - expected;
+            assert!(
+                excess.abs() < allowed,
+                "{algorithm} {bound}: {count} {expected}"
+            );
+        }
+    }
 }

@@ -96,20 +96,51 @@ class Elements:
     def parse_path(text: str) -> list[int]: ...
     def fill(self, out: _Buffer, first: int, threads: int) -> None: ...
     def bytes(self, length: int, first: int, threads: int) -> builtins.bytes: ...
-    def floats(
-        self, distribution: str, out: _Buffer, start: _Start, scale: tuple[float, float] | None, threads: int
-    ) -> None: ...
     def integers(self, out: _Buffer, start: _Start, bounds: tuple[int, int], threads: int) -> None: ...
     def permutation(self, out: _Buffer, first: int, length: int, threads: int) -> None: ...
     def draw(
-        self,
-        distribution: str,
-        parameters: tuple[list[int], list[float]],
-        out: _Buffer,
-        start: _Start,
-        threads: int,
+        self, distribution: Distribution, values: list[Any], out: _Buffer, start: _Start, threads: int
     ) -> None: ...
-    def points(
-        self, sequence: str, dimensions: int, scramble: bool, out: _Buffer, first: int, threads: int
-    ) -> None: ...
+    def sobol(self, dimensions: int, scramble: bool, out: _Buffer, first: int, threads: int) -> None: ...
+    def halton(self, dimensions: int, scramble: bool, out: _Buffer, first: int, threads: int) -> None: ...
     def shuffle(self, x: _Buffer) -> None: ...
+
+class Distribution:
+    """A line of the table of distributions."""
+
+    @property
+    def name(self) -> str:
+        """The method of `Elements`."""
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The parameters, in the order in which `draw` takes their values."""
+
+    @property
+    def dtypes(self) -> list[str]:
+        """The types of numbers, the default first."""
+
+    @property
+    def row(self) -> int | None:
+        """If an element is a row: the parameter that says how many numbers it has."""
+
+class Parameter:
+    """A parameter of a distribution. The bounds of a vector are those of its numbers."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def default(self) -> float | None: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def has_low(self) -> bool: ...
+    @property
+    def has_high(self) -> bool: ...
+
+def distributions() -> dict[str, Distribution]:
+    """Return the table of distributions, by the names of the methods of `Elements`."""

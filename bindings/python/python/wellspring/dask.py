@@ -25,8 +25,7 @@ except ModuleNotFoundError as missing:
     raise ImportError("wellspring.dask needs Dask: pip install 'dask[array]'") from missing
 
 from wellspring.random import Elements as Arrays
-from wellspring.random._blocks import checked_shape
-from wellspring.random._names import Path
+from wellspring.random._arguments import Path, checked_shape
 
 __all__ = ["Elements"]
 
@@ -52,6 +51,8 @@ def _in_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
         return _chunked(_made, given, shape, chunks, _block(given, nothing, nothing).dtype)
 
     made.__signature__ = signature  # type: ignore[attr-defined]
+    summary = (method.__doc__ or "").partition("\n")[0]
+    made.__doc__ = f"{summary}\n\nSee `wellspring.random.Elements`; size is that of the whole array, chunks as in Dask."
     return made
 
 

@@ -27,10 +27,22 @@ def _uuid(made: bytes) -> UUID:
 
 
 def uuid4() -> UUID:
-    """Return a UUID of version 4: 122 random bits."""
+    """Return a UUID of version 4: 122 random bits.
+
+    Examples
+    --------
+    >>> uuid4().version
+    4
+    """
     return _uuid(uuid4_bytes())
 
 
 def uuid7() -> UUID:
-    """Return a UUID of version 7: the time, a counter, 56 random bits."""
+    """Return a UUID of version 7: the time in milliseconds, a counter, 56 random bits.
+
+    Examples
+    --------
+    >>> uuid7() < uuid7()
+    True
+    """
     return _uuid(uuid7_bytes())

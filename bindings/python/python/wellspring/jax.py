@@ -23,9 +23,8 @@ except ModuleNotFoundError as missing:
     raise ImportError("wellspring.jax needs JAX 0.10 or later: pip install jax") from missing
 import numpy as np
 
-from wellspring.random import _device_normals, _device_words
-from wellspring.random._blocks import checked_shape
-from wellspring.random._names import Path
+from wellspring.random import _devices
+from wellspring.random._arguments import Path, checked_shape
 
 __all__ = ["Elements"]
 
@@ -89,7 +88,7 @@ class _Operations:
 
     @staticmethod
     def table(name: str) -> Any:
-        return jnp.asarray(_device_normals.tables()[name == "densities"], jnp.float64)
+        return jnp.asarray(_devices.tables()[name == "densities"], jnp.float64)
 
 
 _MADE = functools.partial(jax.jit, static_argnames=("known", "outer", "run", "dtype"))
@@ -103,7 +102,7 @@ def _wide(words: Any) -> Any:
 @_MADE
 def _bits(key: Any, origin: Any, known: Any, outer: Any, run: int, dtype: str) -> Any:
     per_element = 2 if dtype == "uint64" else 1
-    words = _device_words.words(_Operations, key, _device_words.STREAM_ROW, (origin, known, outer, run), per_element)
+    words = _devices.words(_Operations, key, _devices.STREAM_ROW, (origin, known, outer, run), per_element)
     return _wide(words).astype(jnp.uint64) if per_element == 2 else words[..., 0]
 
 
@@ -111,7 +110,7 @@ def _bits(key: Any, origin: Any, known: Any, outer: Any, run: int, dtype: str) -
 def _random(key: Any, origin: Any, known: Any, outer: Any, run: int, dtype: str) -> Any:
     if dtype == "float64":
         word = _bits(key, origin, known, outer, run, "uint64").astype(jnp.int64)
-        return _device_normals.uniform(_Operations, word)
+        return _devices.uniform(_Operations, word)
     return (_bits(key, origin, known, outer, run, "uint32") >> np.uint32(8)).astype(jnp.float32) * np.float32(2.0**-24)
 
 
@@ -119,10 +118,10 @@ def _random(key: Any, origin: Any, known: Any, outer: Any, run: int, dtype: str)
 def _standard_normal(key: Any, origin: Any, known: Any, outer: Any, run: int, dtype: str) -> Any:
     xp = _Operations
     plan = (origin, known, outer, run)
-    word = _wide(_device_words.words(xp, key, _device_words.NORMAL_ROW, plan, 2))
-    _, x, is_inside = _device_normals.draw(xp, word)
-    made = _device_normals.with_sign(xp, x, word).reshape(-1)
-    index = (_device_words.indices(xp, origin, outer)[..., None] + xp.iota(run)).reshape(-1)
+    word = _wide(_devices.words(xp, key, _devices.NORMAL_ROW, plan, 2))
+    _, x, is_inside = _devices.draw(xp, word)
+    made = _devices.with_sign(xp, x, word).reshape(-1)
+    index = (_devices.indices(xp, origin, outer)[..., None] + xp.iota(run)).reshape(-1)
     return _finished(key, made, word.reshape(-1), index, ~is_inside.reshape(-1)).astype(dtype)
 
 
@@ -130,7 +129,7 @@ def _finished(key: Any, made: Any, word: Any, index: Any, is_open: Any) -> Any:
     """Give the open elements, one in 500, more words; some hundreds of elements at a time."""
     xp = _Operations
     at_a_time = made.size // 256 + 64
-    high = xp.word(_device_words.NORMAL_ROW >> 32)
+    high = xp.word(_devices.NORMAL_ROW >> 32)
 
     def some(state: tuple[Any, Any]) -> tuple[Any, Any]:
         made, is_open = state
@@ -140,10 +139,10 @@ def _finished(key: Any, made: Any, word: Any, index: Any, is_open: Any) -> Any:
         def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
             turn, words, x, is_left = state
             rows = (1 + turn // 4).astype(jnp.uint32), high
-            block = jnp.stack(_device_words.blocks(xp, key, rows, number))
+            block = jnp.stack(_devices.blocks(xp, key, rows, number))
             first, second = (_wide(lax.dynamic_slice_in_dim(block, turn % 4 * 4 + i, 2).T) for i in (0, 2))
-            new, sign, is_done = _device_normals.go_on(xp, words, first, second)
-            x = jnp.where(is_left, _device_normals.with_sign(xp, new, sign), x)
+            new, sign, is_done = _devices.go_on(xp, words, first, second)
+            x = jnp.where(is_left, _devices.with_sign(xp, new, sign), x)
             return turn + 1, jnp.where(is_left, sign, words), x, is_left & ~is_done
 
         start = (jnp.int32(0), word.at[places].get(mode="clip"), jnp.zeros(at_a_time), places < made.size)
@@ -161,7 +160,7 @@ class Elements:
     """
 
     def __init__(self, seed: Any, path: Path = ()) -> None:
-        self.key = np.array(_device_words.key_words(seed, path), np.uint32)
+        self.key = np.array(_devices.key_words(seed, path), np.uint32)
 
     def bits(self, size: Any, dtype: Any = "uint32", *, first: Any = 0, at: Any = None, of: Any = None) -> Any:
         """Return the words of the stream, as uint32 or uint64."""
@@ -188,7 +187,7 @@ class Elements:
             # A traced number of a narrower type would wrap.
             first, *begins = (_widened(number) for number in (first, *(at or ())))
             words = 1 if name in ("uint32", "float32") and make is not _standard_normal else 2
-            origin, known, outer, run = _device_words.plan(
+            origin, known, outer, run = _devices.plan(
                 shape, words, first, begins if at is not None else None, of, lambda number: isinstance(number, jax.Array)
             )
             if run == 0:

@@ -30,7 +30,17 @@ T = TypeVar("T")
 
 
 class SystemRandom(Random):
-    """`random.SystemRandom` on wellspring's engine: no seed, no state, safe in every thread and after a fork."""
+    """`random.SystemRandom` on wellspring's engine: no seed, no state, safe in every thread and after a fork.
+
+    It has the methods of `random.Random`. `seed` does nothing; `getstate`, `setstate` and pickling raise
+    `NotImplementedError`. No method keeps a number for the next call, so that a child never repeats its parent.
+
+    Examples
+    --------
+    >>> rng = SystemRandom()
+    >>> sorted(rng.sample(range(5), 5))
+    [0, 1, 2, 3, 4]
+    """
 
     # `gauss` makes two numbers and keeps the second one here: a child and another thread would return it again.
     gauss_next = property(lambda self: None, lambda self, value: None)
@@ -60,5 +70,16 @@ _system_random = SystemRandom()
 
 
 def choice(seq: Sequence[T]) -> T:
-    """Return an element of a non-empty sequence, each with the same probability."""
+    """Return an element of a non-empty sequence, each with the same probability.
+
+    Raises
+    ------
+    IndexError
+        If the sequence is empty.
+
+    Examples
+    --------
+    >>> choice("abc") in "abc"
+    True
+    """
     return _system_random.choice(seq)

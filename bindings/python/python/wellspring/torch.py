@@ -22,9 +22,8 @@ try:
 except ModuleNotFoundError as missing:
     raise ImportError("wellspring.torch needs PyTorch 2.15 or later: pip install torch") from missing
 
-from wellspring.random import _device_normals, _device_words
-from wellspring.random._blocks import checked_shape
-from wellspring.random._names import Path
+from wellspring.random import _devices
+from wellspring.random._arguments import Path, checked_shape
 
 __all__ = ["Elements"]
 
@@ -52,7 +51,7 @@ class _Operations:
 
     @staticmethod
     def word(number: int) -> Any:
-        return _device_words.signed(number, 32)
+        return _devices.signed(number, 32)
 
     @staticmethod
     def halves(number: Any) -> tuple[Any, Any]:
@@ -98,7 +97,7 @@ class _Operations:
 
 @functools.cache
 def _table(name: str, device: Any) -> Any:
-    return torch.tensor(_device_normals.tables()[name == "densities"], dtype=torch.float64, device=device)
+    return torch.tensor(_devices.tables()[name == "densities"], dtype=torch.float64, device=device)
 
 
 def _wide(words: Any) -> Any:
@@ -107,20 +106,20 @@ def _wide(words: Any) -> Any:
 
 def _bits(key: Any, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
     is_wide = dtype in (torch.uint64, torch.int64)
-    return _words(key, _device_words.STREAM_ROW, size, 2 if is_wide else 1, first, at, of)[0].view(dtype)
+    return _words(key, _devices.STREAM_ROW, size, 2 if is_wide else 1, first, at, of)[0].view(dtype)
 
 
 def _random(key: Any, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
     if dtype == torch.float64:
-        return _device_normals.uniform(_Operations, _bits(key, size, torch.int64, first, at, of))
+        return _devices.uniform(_Operations, _bits(key, size, torch.int64, first, at, of))
     return (_bits(key, size, torch.int32, first, at, of) >> 8 & (1 << 24) - 1).to(torch.float32) * 2.0**-24
 
 
 def _standard_normal(key: Any, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
-    word, index = _words(key, _device_words.NORMAL_ROW, size, 2, first, at, of)
+    word, index = _words(key, _devices.NORMAL_ROW, size, 2, first, at, of)
     xp = _Operations(key.device)
-    _, x, is_inside = _device_normals.draw(xp, word)
-    made = _device_normals.with_sign(xp, x, word)
+    _, x, is_inside = _devices.draw(xp, word)
+    made = _devices.with_sign(xp, x, word)
     places = (~is_inside).nonzero(as_tuple=True)
     made[places] = _finished(key, word[places], index[places])
     return made.to(dtype)
@@ -129,13 +128,13 @@ def _standard_normal(key: Any, size: Any, dtype: Any, first: int, at: Any, of: A
 def _finished(key: Any, word: Any, index: Any) -> Any:
     """Give the elements of these words and indices more words, and return their numbers."""
     xp, made = _Operations(key.device), torch.empty_like(word, dtype=torch.float64)
-    left, turn, high = xp.iota(len(word)), 0, xp.word(_device_words.NORMAL_ROW >> 32)
+    left, turn, high = xp.iota(len(word)), 0, xp.word(_devices.NORMAL_ROW >> 32)
     while len(left):
         if turn % 4 == 0:
-            block = xp.stack(_device_words.blocks(xp, key, (1 + turn // 4, high), index[left]))
+            block = xp.stack(_devices.blocks(xp, key, (1 + turn // 4, high), index[left]))
         first, second = (_wide(block[:, turn % 4 * 4 + i :][:, :2]) for i in (0, 2))
-        number, sign, is_done = _device_normals.go_on(xp, word[left], first, second)
-        made[left] = _device_normals.with_sign(xp, number, sign)
+        number, sign, is_done = _devices.go_on(xp, word[left], first, second)
+        made[left] = _devices.with_sign(xp, number, sign)
         word[left] = sign
         left, block, turn = left[~is_done], block[~is_done], turn + 1
     return made
@@ -144,17 +143,17 @@ def _finished(key: Any, word: Any, index: Any) -> Any:
 def _words(key: Any, row: int, size: Any, words: int, first: int, at: Any, of: Any) -> tuple[Any, Any]:
     """Return the words as int32 or int64, and the indices of their elements if these are normal numbers."""
     shape, xp = checked_shape(size, "size"), _Operations(key.device)
-    origin, known, outer, run = _device_words.plan(shape, words, first, at, of)
+    origin, known, outer, run = _devices.plan(shape, words, first, at, of)
     step = run if outer else _AT_A_TIME
     pieces = [torch.empty(0, words, dtype=torch.int32, device=key.device)]
     for start in range(0, run, max(step, 1)):
         piece = origin + start, known, outer, min(step, run - start)
-        pieces.append(_device_words.words(xp, key, row, piece, words))
+        pieces.append(_devices.words(xp, key, row, piece, words))
     made = pieces[-1] if len(pieces) < 3 else torch.cat(pieces)
     made = _wide(made) if words == 2 else made[..., 0]
     index = None
-    if row != _device_words.STREAM_ROW:
-        index = (_device_words.indices(xp, origin, outer)[..., None] + xp.iota(run)).reshape(shape)
+    if row != _devices.STREAM_ROW:
+        index = (_devices.indices(xp, origin, outer)[..., None] + xp.iota(run)).reshape(shape)
     return made.reshape(shape), index
 
 
@@ -185,7 +184,7 @@ class Elements:
 
     def __init__(self, seed: Any, path: Path = (), device: Any = "cpu") -> None:
         self.device = torch.device(device)
-        words = [_device_words.signed(word, 32) for word in _device_words.key_words(seed, path)]
+        words = [_devices.signed(word, 32) for word in _devices.key_words(seed, path)]
         # A tensor: a compiled program then serves all names.
         self._key = torch.tensor(words, dtype=torch.int32, device=self.device)
 

@@ -4,8 +4,7 @@ use core::ops::RangeInclusive;
 
 use wellspring_cipher::SimdTask;
 
-use super::arrays::{ElementError, Elements, Kind};
-use super::words::Words;
+use super::arrays::{ElementError, Elements, Kind, Words};
 
 /// Elements that are converted before one looks for those that need another word.
 const GROUP: usize = 64;

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Element i has a fixed place in a row of blocks. If one word is not enough, as for one normal number
-//! in 500, `words` gives the element more words from rows of its own.
+//! in 500, `Words` gives the element more words from rows of its own.
 
 mod arrays;
 pub mod distributions;
@@ -20,7 +20,6 @@ mod math;
 mod order;
 mod quasi;
 mod uniform;
-mod words;
 mod ziggurat;
 
 pub use arrays::{ElementError, Elements};

@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use super::arrays::{ElementError, Elements, Kind, check_range};
-use super::words::Words;
+use super::arrays::{ElementError, Elements, Kind, Words, check_range};
 use crate::splitmix64;
 
 /// Rounds of a [`Permutation`].

@@ -4,8 +4,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::arrays::Kind;
-use super::words::Words;
+use super::arrays::{Kind, Words};
 use super::*;
 use crate::{Algorithm, Stream};
 use wellspring_cipher::Width;

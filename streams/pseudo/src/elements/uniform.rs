@@ -27,12 +27,15 @@ impl Float for f32 {}
 impl Float for f64 {}
 
 pub(super) mod private {
+    use core::ops::{Add, Mul};
+
     use super::{ElementError, Elements};
 
     /// Private, so that other crates cannot implement it.
-    pub trait Sealed: Copy {
+    pub trait Sealed: Copy + PartialEq + Add<Output = Self> + Mul<Output = Self> {
         /// Rounds to the nearest number of this type.
         fn from_f64(number: f64) -> Self;
+        fn is_finite(self) -> bool;
         /// Whether this is the mark of an element that one word was not enough for.
         fn is_nan(self) -> bool;
         /// See [`Elements::uniform`].
@@ -44,6 +47,10 @@ impl private::Sealed for f64 {
     #[inline(always)]
     fn from_f64(number: f64) -> Self {
         number
+    }
+
+    fn is_finite(self) -> bool {
+        self.is_finite()
     }
 
     #[inline(always)]
@@ -60,6 +67,10 @@ impl private::Sealed for f32 {
     #[inline(always)]
     fn from_f64(number: f64) -> Self {
         number as f32
+    }
+
+    fn is_finite(self) -> bool {
+        self.is_finite()
     }
 
     #[inline(always)]

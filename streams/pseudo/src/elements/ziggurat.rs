@@ -7,10 +7,9 @@
 
 use wellspring_cipher::SimdTask;
 
-use super::arrays::{ElementError, Elements, Kind};
+use super::arrays::{ElementError, Elements, Kind, Words};
 use super::math::{exp, ln, sqrt};
 use super::uniform::Float;
-use super::words::Words;
 
 const LAYERS: usize = 1024;
 

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::Algorithm;
 use crate::counter_function::{CounterFunction, FIRST_ELEMENT_ROW};
-use crate::mixed_seed::MixedSeed;
+use crate::name::MixedSeed;
 use crate::rng_trait::infallible_rng;
 use bytes::Bytes;
 use words::Words;

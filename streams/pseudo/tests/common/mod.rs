@@ -3,5 +3,4 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 
 pub(crate) mod distributions;
-pub(crate) mod lines;
 pub(crate) mod statistics;

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from wellspring import _native
-from wellspring.random._blocks import checked_length, checked_memory
-from wellspring.random._names import Path, checked_path, fresh_seed, words_of
+from wellspring.random._arguments import Path, checked_length, checked_memory, checked_path, fresh_seed, words_of
 
 _MASK_128 = (1 << 128) - 1
 
@@ -20,13 +19,30 @@ class StreamBitGenerator(np.random.BitGenerator):
 
     Parameters
     ----------
-    seed
-        An integer, a sequence of integers, a `SeedSequence`, or None for 128 fresh bits of the engine.
-    path
-        The place of the stream under an integer seed: an integer below 2**32, several, or text such as '3/0/17'.
-        It is the `spawn_key` of NumPy's `SeedSequence`, so that `spawn` makes the path longer.
+    seed : int, sequence of ints, SeedSequence or None
+        None stands for 128 fresh bits of the engine.
+    path : int, sequence of ints or str, default ()
+        The place of the stream under an integer seed: integers below 2**32, or text such as '3/0/17'. It is the `spawn_key`
+        of NumPy's `SeedSequence`, so that `spawn` makes the path longer.
 
-    The bytes are those of `wellspring bytes --pseudo ALGORITHM --seed SEED --stream PATH`. A word is the next 8 of them.
+    Raises
+    ------
+    TypeError
+        If NumPy takes no such seed, or a path goes with a SeedSequence, which has its own.
+    ValueError
+        If the path is none.
+    RuntimeError
+        If `__init__` is called a second time: generators have the address of the state. Set `state`.
+
+    Notes
+    -----
+    The bytes are those of `wellspring bytes --pseudo ALGORITHM --seed SEED --stream PATH`. A word is the next 8 of them. As
+    with NumPy's own bit generators, a child made by `fork` repeats its parent: give each process a path of its own.
+
+    Examples
+    --------
+    >>> ChaCha8(2026, path="3/0").random_raw() == ChaCha8(2026, path=3).spawn(1)[0].random_raw()
+    True
     """
 
     algorithm: ClassVar[str]
@@ -57,7 +73,7 @@ class StreamBitGenerator(np.random.BitGenerator):
 
     @property  # type: ignore[override]
     def state(self) -> dict[str, Any]:
-        """The whole state, which can be set."""
+        """The whole state. Setting it also moves the generators that were made before."""
         with self.lock:
             words, jumps, position, has_half, half = self._stream.state()
         return {
@@ -92,14 +108,26 @@ class StreamBitGenerator(np.random.BitGenerator):
             return self._stream.position()
 
     def advance(self, delta: int) -> Self:
-        """Go on by delta numbers of 64 bits, 8 bytes each; back if delta is negative. Return self, as NumPy does."""
+        """Go on by delta numbers of 64 bits, 8 bytes each; back if delta is negative. Return self, as NumPy does.
+
+        Examples
+        --------
+        >>> ChaCha8(2026).advance(10).position
+        80
+        """
         delta = _integer(delta, "delta")
         with self.lock:
             self._stream.seek((self._stream.position() + 8 * delta) & _MASK_128)
         return self
 
     def at(self, position: int) -> Self:
-        """Return a bit generator that reads this stream from byte `position` on."""
+        """Return a bit generator that reads this stream from byte `position` on: from 0 to 2**128 - 1.
+
+        Examples
+        --------
+        >>> ChaCha8(2026).at(8).bytes(8) == ChaCha8(2026).bytes(16)[8:]
+        True
+        """
         position = _integer(position, "position")
         if not 0 <= position <= _MASK_128:
             raise ValueError("position must be from 0 to 2**128 - 1")
@@ -109,9 +137,14 @@ class StreamBitGenerator(np.random.BitGenerator):
         return other
 
     def jumped(self, jumps: int = 1) -> Self:
-        """Return a bit generator that lies so many jumps ahead, at the same position.
+        """Return a bit generator that lies so many jumps ahead, at the same position: from 0 to 2**63 - 1.
 
         A path does the same and says what it means.
+
+        Examples
+        --------
+        >>> ChaCha8(2026).jumped(2).bytes(8) == ChaCha8(2026).jumped().jumped().bytes(8)
+        True
         """
         jumps = _integer(jumps, "jumps")
         if not 0 <= jumps < 1 << 63:
@@ -128,13 +161,27 @@ class StreamBitGenerator(np.random.BitGenerator):
         return other
 
     def fill(self, out: Any) -> None:
-        """Fill a writable, contiguous buffer with the next bytes of the stream. Other threads of Python run meanwhile."""
+        """Fill a writable, contiguous buffer with the next bytes of the stream. Other threads of Python run meanwhile.
+
+        Examples
+        --------
+        >>> out = bytearray(8)
+        >>> ChaCha8(2026).fill(out)
+        >>> bytes(out) == ChaCha8(2026).bytes(8)
+        True
+        """
         checked_memory(out)
         with self.lock:
             self._stream.fill(out)
 
     def bytes(self, length: int) -> builtins.bytes:
-        """Return the next bytes of the stream, much faster than `Generator.bytes`."""
+        """Return the next `length` bytes of the stream, much faster than `Generator.bytes`.
+
+        Examples
+        --------
+        >>> ChaCha8(2026).bytes(8).hex()
+        '19880c2e02440f5d'
+        """
         length = checked_length(length)
         with self.lock:
             return self._stream.bytes(length)
@@ -208,6 +255,12 @@ class Engine(np.random.BitGenerator):
     Every thread reads its own tap. A `Generator` over it keeps no number, so that a child process never repeats its parent.
     A `RandomState` keeps the second of two normal numbers, and a child has it too. It cannot be pickled: make one where it
     is needed.
+
+    Examples
+    --------
+    >>> rng = np.random.Generator(Engine())
+    >>> 0.0 <= rng.random() < 1.0
+    True
     """
 
     def __init__(self) -> None:
@@ -233,26 +286,54 @@ class Engine(np.random.BitGenerator):
         raise TypeError("the engine cannot be pickled or copied: make an Engine() where it is needed")
 
     def spawn(self, n_children: int) -> list[Engine]:
-        """Return n_children bit generators on the same engine. They never repeat each other."""
+        """Return n_children bit generators on the same engine. They never repeat each other.
+
+        Examples
+        --------
+        >>> len(Engine().spawn(3))
+        3
+        """
         return [Engine() for _ in range(operator.index(n_children))]
 
     def fill(self, out: Any) -> None:
-        """Fill a writable, contiguous buffer with random bytes, on all cores."""
+        """Fill a writable, contiguous buffer with random bytes, on all cores.
+
+        Examples
+        --------
+        >>> Engine().fill(bytearray(8))
+        """
         _native.fill(checked_memory(out))
 
     def bytes(self, length: int) -> builtins.bytes:
-        """Return random bytes, much faster than `Generator.bytes`."""
+        """Return random bytes, much faster than `Generator.bytes`.
+
+        Examples
+        --------
+        >>> len(Engine().bytes(8))
+        8
+        """
         return _native.token_bytes(checked_length(length))
 
 
 def default_rng(seed: Any = None, *, path: Path = ()) -> np.random.Generator:
     """Return a generator of NumPy.
 
+    Parameters
+    ----------
+    seed : int, sequence of ints, SeedSequence, BitGenerator, Generator or None
+        What `ChaCha8` takes, or a bit generator, or a generator, which is returned as it is.
+    path : int, sequence of ints or str, default ()
+        As of `ChaCha8`.
+
+    Raises
+    ------
+    TypeError
+        If a path goes with a generator or a bit generator, which have their stream already.
+
+    Examples
+    --------
     >>> default_rng(2026, path=3).random() == default_rng(2026, path="3").random()
     True
-
-    seed is what `ChaCha8` takes, or a bit generator, or a generator, which is returned as it is. The last two have
-    their stream already, and no path goes with them.
     """
     if isinstance(seed, (np.random.Generator, np.random.BitGenerator)) and checked_path(path):
         raise TypeError("path goes with a seed: a generator and a bit generator have their stream already")

@@ -1,11 +1,145 @@
-//! Numbers that are a function of one or two normal or exponential numbers.
+//! Numbers with a density: uniform, normal and exponential ones with a scale, and what is made of them.
 
 use wellspring_cipher::SimdTask;
 
 use super::private::Sealed;
-use super::{ElementError, Elements, checked};
-use crate::elements::arrays::{Kind, check_range};
-use crate::elements::functions::{exp, ln};
+use super::table::{
+    BETA, CHI_SQUARE, EXPONENTIAL, GAMMA, LOGNORMAL, NORMAL, STUDENT_T, TRUNCATED_NORMAL, UNIFORM,
+    WEIBULL,
+};
+use super::{ElementError, Elements};
+use crate::elements::arrays::{Kind, Words, check_range};
+use crate::elements::functions::{exp, ln, sqrt};
+use crate::elements::uniform::Float;
+
+/// The function of [`Elements`] for numbers of a standard form.
+type Fill<T> = fn(&Elements, u64, &mut [T]) -> Result<(), ElementError>;
+
+/// Numbers in their standard form.
+#[derive(Clone, Copy)]
+pub(super) struct Standard<T>(pub(super) Fill<T>);
+
+impl<T: Float> Sealed for Standard<T> {
+    type Number = T;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [T]) -> Result<(), ElementError> {
+        (self.0)(elements, first, out)
+    }
+}
+
+/// Uniform, normal or exponential numbers x as `start + step * x`, computed in the type of the numbers: `f64` or `f32`.
+#[derive(Clone, Copy, Debug)]
+pub struct Scaled<T> {
+    form: Form,
+    start: T,
+    step: T,
+}
+
+/// The standard form of numbers.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Uniform,
+    Normal,
+    Exponential,
+}
+
+/// Numbers that are made and then scaled: they stay in the first cache.
+const SCALED_AT_A_TIME: usize = 2048;
+
+impl<T: Float> Scaled<T> {
+    /// Uniform numbers from `low` up to `high`, which only rounding can give.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `high` is below `low`, or one of them or their difference is not finite in this type.
+    pub fn uniform(low: f64, high: f64) -> Result<Self, ElementError> {
+        UNIFORM.check(&[low, high])?;
+        if high < low {
+            return Err(ElementError::Parameter("high - low < 0"));
+        }
+        Ok(Self {
+            form: Form::Uniform,
+            start: in_type(low, "low is out of bounds for the type")?,
+            step: in_type(high - low, "high - low is out of bounds for the type")?,
+        })
+    }
+
+    /// Normal numbers with this mean and this standard deviation.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `sigma` is below 0, or a parameter is not finite in this type.
+    pub fn normal(mean: f64, sigma: f64) -> Result<Self, ElementError> {
+        NORMAL.check(&[mean, sigma])?;
+        Ok(Self {
+            form: Form::Normal,
+            start: in_type(mean, "loc is out of bounds for the type")?,
+            step: in_type(sigma, "scale is out of bounds for the type")?,
+        })
+    }
+
+    /// Exponential numbers, whose mean is `scale`.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `scale` is below 0, or not finite in this type.
+    pub fn exponential(scale: f64) -> Result<Self, ElementError> {
+        EXPONENTIAL.check(&[scale])?;
+        Ok(Self {
+            form: Form::Exponential,
+            start: T::from_f64(0.0),
+            step: in_type(scale, "scale is out of bounds for the type")?,
+        })
+    }
+}
+
+/// The nearest number of the type, if that is finite.
+fn in_type<T: Float>(number: f64, refusal: &'static str) -> Result<T, ElementError> {
+    let rounded = T::from_f64(number);
+    if rounded.is_finite() {
+        Ok(rounded)
+    } else {
+        Err(ElementError::Parameter(refusal))
+    }
+}
+
+impl<T: Float> Sealed for Scaled<T> {
+    type Number = T;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [T]) -> Result<(), ElementError> {
+        match self.form {
+            Form::Uniform => self.scaled(first, out, |i, out| elements.uniform(i, out)),
+            Form::Normal => self.scaled(first, out, |i, out| elements.standard_normal(i, out)),
+            // None of the numbers is -0, which a sum with 0 would change.
+            Form::Exponential if self.step == T::from_f64(1.0) => {
+                elements.standard_exponential(first, out)
+            }
+            Form::Exponential => {
+                self.scaled(first, out, |i, out| elements.standard_exponential(i, out))
+            }
+        }
+    }
+}
+
+impl<T: Float> Scaled<T> {
+    fn scaled(
+        &self,
+        first: u64,
+        out: &mut [T],
+        make: impl Fn(u64, &mut [T]) -> Result<(), ElementError>,
+    ) -> Result<(), ElementError> {
+        // Nothing is written if the last index does not exist.
+        check_range(first, out.len())?;
+        let Self { start, step, .. } = *self;
+        for (number, chunk) in out.chunks_mut(SCALED_AT_A_TIME).enumerate() {
+            make(first + (number * SCALED_AT_A_TIME) as u64, chunk)?;
+            for number in chunk {
+                *number = start + step * *number;
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Numbers whose logarithm is normal.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +155,8 @@ impl LogNormal {
     ///
     /// [`ElementError::Parameter`] if `sigma` is below 0 or a parameter is not finite.
     pub fn new(mean: f64, sigma: f64) -> Result<Self, ElementError> {
-        Ok(Self {
-            mean: checked(mean, mean.is_finite(), "mean is not finite")?,
-            sigma: checked(sigma, (0.0..f64::INFINITY).contains(&sigma), "sigma < 0")?,
-        })
+        LOGNORMAL.check(&[mean, sigma])?;
+        Ok(Self { mean, sigma })
     }
 }
 
@@ -90,7 +222,7 @@ impl Weibull {
     ///
     /// [`ElementError::Parameter`] if `shape` is below 0 or not finite.
     pub fn new(shape: f64) -> Result<Self, ElementError> {
-        let shape = checked(shape, (0.0..f64::INFINITY).contains(&shape), "a < 0")?;
+        WEIBULL.check(&[shape])?;
         Ok(Self { shape })
     }
 }
@@ -120,5 +252,318 @@ impl Sealed for Cauchy {
             let numerator = words.next_normal();
             numerator / words.next_normal()
         })
+    }
+}
+
+/// The gamma distribution (G. Marsaglia, W. W. Tsang, "A simple method for generating gamma variables", 2000).
+#[derive(Clone, Copy, Debug)]
+pub struct Gamma {
+    standard: StandardGamma,
+    scale: f64,
+}
+
+impl Gamma {
+    /// The mean is `shape` times `scale`. For the shape 0 all numbers are 0, as in NumPy.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if a parameter is below 0 or not finite.
+    pub fn new(shape: f64, scale: f64) -> Result<Self, ElementError> {
+        GAMMA.check(&[shape, scale])?;
+        Ok(Self {
+            standard: StandardGamma::new(shape),
+            scale,
+        })
+    }
+
+    /// The chi-square distribution, which is the gamma distribution with the shape `df` / 2 and the scale 2.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `df` is not above 0 or not finite.
+    pub fn chi_square(df: f64) -> Result<Self, ElementError> {
+        CHI_SQUARE.check(&[df])?;
+        Self::new(df / 2.0, 2.0)
+    }
+}
+
+impl Sealed for Gamma {
+    type Number = f64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        let Self { standard, scale } = *self;
+        elements.fill_each::<32, _>(Kind::Gamma, first, out, |words| {
+            scale * standard.draw(words)
+        })
+    }
+}
+
+/// The gamma distribution with scale 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StandardGamma {
+    shape: f64,
+    /// The shape, or the shape + 1 if that is below 1, minus 1/3.
+    d: f64,
+    /// 1 / sqrt(9 d).
+    c: f64,
+}
+
+/// The factor of all shapes where quotients of gamma numbers are drawn. If the largest shape is that small, the
+/// logarithms of all numbers would be infinite, and to 10^-268 the quotients depend on those of the shapes alone.
+pub(super) fn common_factor(largest_shape: f64) -> f64 {
+    if largest_shape < 1e-270 { 1e60 } else { 1.0 }
+}
+
+impl StandardGamma {
+    /// The shape is finite and not below 0.
+    pub(super) fn new(shape: f64) -> Self {
+        let raised = if shape < 1.0 { shape + 1.0 } else { shape };
+        let d = raised - 1.0 / 3.0;
+        let c = 1.0 / sqrt(9.0 * d);
+        Self { shape, d, c }
+    }
+
+    #[inline(always)]
+    pub(super) fn draw(self, words: &mut Words<'_>) -> f64 {
+        if self.shape >= 1.0 {
+            return self.draw_raised(words);
+        }
+        if self.shape == 0.0 {
+            return 0.0;
+        }
+        let (x, root) = self.draw_parts(words);
+        x * exp(root)
+    }
+
+    /// A number in two parts, x e^r, which may be too small for a float. The shape is above 0.
+    #[inline(always)]
+    pub(super) fn draw_parts(self, words: &mut Words<'_>) -> (f64, f64) {
+        let root = if self.shape >= 1.0 {
+            0.0
+        } else {
+            ln(words.next_positive()) / self.shape
+        };
+        (self.draw_raised(words), root)
+    }
+
+    /// A number of a shape that is at least 1.
+    #[inline(always)]
+    fn draw_raised(self, words: &mut Words<'_>) -> f64 {
+        loop {
+            let x = words.next_normal();
+            let root = 1.0 + self.c * x;
+            if root <= 0.0 {
+                continue;
+            }
+            let v = root * root * root;
+            let u = words.next_positive();
+            let square = x * x;
+            if u < 1.0 - 0.0331 * square * square
+                || ln(u) < 0.5 * square + self.d * (1.0 - v + ln(v))
+            {
+                return self.d * v;
+            }
+        }
+    }
+}
+
+/// The beta distribution: x / (x + y) of two gamma numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Beta {
+    a: StandardGamma,
+    b: StandardGamma,
+}
+
+impl Beta {
+    /// The mean is `a` / (`a` + `b`).
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if a parameter is not above 0 or not finite.
+    pub fn new(a: f64, b: f64) -> Result<Self, ElementError> {
+        BETA.check(&[a, b])?;
+        let factor = common_factor(a.max(b));
+        Ok(Self {
+            a: StandardGamma::new(factor * a),
+            b: StandardGamma::new(factor * b),
+        })
+    }
+}
+
+impl Sealed for Beta {
+    type Number = f64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        let Self { a, b } = *self;
+        if a.shape >= 1.0 && b.shape >= 1.0 {
+            return elements.fill_each::<64, _>(Kind::Beta, first, out, |words| {
+                let x = a.draw(words);
+                x / (x + b.draw(words))
+            });
+        }
+        // Both may be too small for a float, and still have a quotient.
+        elements.fill_each::<64, _>(Kind::Beta, first, out, |words| {
+            let (x, x_root) = a.draw_parts(words);
+            let (y, y_root) = b.draw_parts(words);
+            1.0 / (1.0 + y / x * exp(y_root - x_root))
+        })
+    }
+}
+
+/// Student's t distribution.
+#[derive(Clone, Copy, Debug)]
+pub struct StudentT {
+    df: f64,
+    half: StandardGamma,
+}
+
+impl StudentT {
+    /// The distribution with `df` degrees of freedom.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `df` is not above 0 or not finite.
+    pub fn new(df: f64) -> Result<Self, ElementError> {
+        STUDENT_T.check(&[df])?;
+        // With fewer degrees of freedom all numbers are infinite, too; half of the least float would be 0.
+        let df = df.max(1e-300);
+        let half = StandardGamma::new(df / 2.0);
+        Ok(Self { df, half })
+    }
+}
+
+impl Sealed for StudentT {
+    type Number = f64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        let Self { df, half } = *self;
+        elements.fill_each::<32, _>(Kind::StudentT, first, out, |words| {
+            let normal = words.next_normal();
+            normal * sqrt(0.5 * df / half.draw(words))
+        })
+    }
+}
+
+/// The normal distribution between two bounds (C. P. Robert, "Simulation of truncated normal variables", 1995): exact in
+/// the tails too, where a half and more of all proposals is accepted.
+#[derive(Clone, Copy, Debug)]
+pub struct TruncatedNormal {
+    mean: f64,
+    sigma: f64,
+    low: f64,
+    high: f64,
+    /// The bounds in standard deviations, both with the other sign if `is_mirrored`; `from` is below `to`, and `to` above 0.
+    from: f64,
+    to: f64,
+    is_mirrored: bool,
+    proposal: Proposal,
+}
+
+/// From which distribution numbers are proposed.
+#[derive(Clone, Copy, Debug)]
+enum Proposal {
+    /// The normal one; numbers outside of the bounds are rejected.
+    Normal,
+    /// The normal one without its sign.
+    HalfNormal,
+    /// The uniform one between the bounds. The density is largest at this number.
+    Uniform(f64),
+    /// The lower bound and an exponential number of this rate.
+    Exponential(f64),
+}
+
+impl TruncatedNormal {
+    /// Numbers of the normal distribution with this mean and standard deviation that lie between `low` and `high`, of which
+    /// either may be infinite.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `low` is not below `high`, `sigma` is not above 0, or another parameter is not finite.
+    pub fn new(mean: f64, sigma: f64, low: f64, high: f64) -> Result<Self, ElementError> {
+        TRUNCATED_NORMAL.check(&[mean, sigma, low, high])?;
+        if low >= high {
+            return Err(ElementError::Parameter("low >= high"));
+        }
+        let (mut from, mut to) = ((low - mean) / sigma, (high - mean) / sigma);
+        // Squares of the bounds have to be floats.
+        let is_near = from < 1e100 && to > -1e100 && from < to;
+        if !is_near {
+            let reason = "low and high are too far from the mean, or too near each other";
+            return Err(ElementError::Parameter(reason));
+        }
+        let is_mirrored = to <= 0.0;
+        if is_mirrored {
+            (from, to) = (-to, -from);
+        }
+        Ok(Self {
+            mean,
+            sigma,
+            low,
+            high,
+            from,
+            to,
+            is_mirrored,
+            proposal: Proposal::for_bounds(from, to),
+        })
+    }
+
+    #[inline(always)]
+    fn draw(&self, words: &mut Words<'_>) -> f64 {
+        let x = loop {
+            let (x, is_accepted) = match self.proposal {
+                Proposal::Normal => (words.next_normal(), true),
+                Proposal::HalfNormal => (words.next_normal().abs(), true),
+                Proposal::Uniform(top) => {
+                    let x = self.from + (self.to - self.from) * words.next_uniform();
+                    // An exponential number is above t with the probability exp(-t).
+                    (x, words.next_exponential() >= 0.5 * (x - top) * (x + top))
+                }
+                Proposal::Exponential(rate) => {
+                    let x = self.from + words.next_exponential() / rate;
+                    (x, words.next_exponential() >= 0.5 * (x - rate) * (x - rate))
+                }
+            };
+            if is_accepted && x >= self.from && x <= self.to {
+                break x;
+            }
+        };
+        let x = if self.is_mirrored { -x } else { x };
+        // Rounding may have left the bounds.
+        (self.mean + self.sigma * x).clamp(self.low, self.high)
+    }
+}
+
+impl Proposal {
+    fn for_bounds(from: f64, to: f64) -> Self {
+        let length = to - from;
+        if from <= 0.0 {
+            // The root of 2 pi, where as many uniform proposals as normal ones are accepted.
+            let is_wide = length > 2.5;
+            return if is_wide {
+                Self::Normal
+            } else {
+                Self::Uniform(0.0)
+            };
+        }
+        let root = sqrt(from * from + 4.0);
+        if from < 0.257 && length > 1.25 {
+            return Self::HalfNormal;
+        }
+        let rate = 0.5 * (from + root);
+        // Robert's bound, above which more of the exponential proposals are accepted.
+        let wide = 2.0 / (from + root) * exp(0.5 + 0.25 * from * (from - root));
+        if length > wide {
+            Self::Exponential(rate)
+        } else {
+            Self::Uniform(from)
+        }
+    }
+}
+
+impl Sealed for TruncatedNormal {
+    type Number = f64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        elements.fill_each::<32, _>(Kind::TruncatedNormal, first, out, |words| self.draw(words))
     }
 }

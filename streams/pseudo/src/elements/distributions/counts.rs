@@ -1,14 +1,15 @@
-//! Counts: the trials to the first success, the successes in n trials, and events at a rate.
+//! Counts, which are the trials to the first success, the successes in n trials, or events at a rate; and indices with
+//! weights.
 //!
 //! Small means are inverted: one uniform number is compared with the probabilities of 0, 1, 2 .. in turn. Larger ones are
 //! rejection by a transformed uniform number (W. Hormann, "The transformed rejection method for generating Poisson random
 //! variables", 1993, and "The generation of binomial random variates", 1993).
 
 use super::private::Sealed;
-use super::{ElementError, Elements, checked};
-use crate::elements::arrays::Kind;
+use super::table::{BINOMIAL, CHOICE, GEOMETRIC, POISSON};
+use super::{ElementError, Elements};
+use crate::elements::arrays::{Kind, Words};
 use crate::elements::functions::{exp, ln, ln_1p, ln_binomial, ln_poisson, sqrt};
-use crate::elements::words::Words;
 
 /// The mean from which on numbers are found by rejection.
 const INVERTED_BELOW: f64 = 10.0;
@@ -30,8 +31,7 @@ impl Geometric {
     ///
     /// [`ElementError::Parameter`] if `p` is not above 0, or above 1.
     pub fn new(p: f64) -> Result<Self, ElementError> {
-        let reason = "p <= 0, p > 1 or p contains NaNs";
-        let p = checked(p, p > 0.0 && p <= 1.0, reason)?;
+        GEOMETRIC.check(&[p])?;
         let rate = if p == 1.0 { f64::INFINITY } else { -ln_1p(-p) };
         Ok(Self { rate })
     }
@@ -153,10 +153,8 @@ impl Binomial {
     ///
     /// [`ElementError::Parameter`] if `n` is below 0, or `p` is not from 0 to 1.
     pub fn new(n: i64, p: f64) -> Result<Self, ElementError> {
-        let reason = "p < 0, p > 1 or p is NaN";
-        let p = checked(p, (0.0..=1.0).contains(&p), reason)?;
-        let n = checked(n as f64, n >= 0, "n < 0")?;
-        Ok(Self::of(n, Chance::new(p)))
+        BINOMIAL.check(&[n as f64, p])?;
+        Ok(Self::of(n as f64, Chance::new(p)))
     }
 
     pub(super) fn of(n: f64, chance: Chance) -> Self {
@@ -231,8 +229,7 @@ impl Poisson {
     ///
     /// [`ElementError::Parameter`] if `mean` is not from 0 to [`MAX_MEAN`](Self::MAX_MEAN).
     pub fn new(mean: f64) -> Result<Self, ElementError> {
-        checked(mean, mean >= 0.0, "lam < 0 or lam is NaN")?;
-        checked(mean, mean <= Self::MAX_MEAN, "lam value too large")?;
+        POISSON.check(&[mean])?;
         let is_inverted = mean < INVERTED_BELOW;
         Ok(Self {
             mean,
@@ -265,6 +262,97 @@ impl Sealed for Poisson {
         }
         elements.fill_each::<8, _>(Kind::Poisson, first, out, |words| {
             inverted(words, self.first, |k| mean / k) as i64
+        })
+    }
+}
+
+/// Indices of weights: each comes in proportion to its weight, whatever their number in the same time (A. J. Walker, 1977;
+/// M. D. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991).
+///
+/// A probability is right to within 2^-51 of the mean probability. An index with the weight 0 never comes.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    columns: Vec<Column>,
+}
+
+/// Each column stands for 1 of n indices as probable: it has an index of its own, and another one from `share` on.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    /// Of 2^64.
+    share: u64,
+    other: u64,
+}
+
+impl Choice {
+    /// The indices of these weights, which need not sum up to 1.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if a weight is below 0 or not finite, or their sum is not above 0 or not finite.
+    pub fn new(weights: &[f64]) -> Result<Self, ElementError> {
+        CHOICE.check_vector(0, weights)?;
+        let sum: f64 = weights.iter().fold(0.0, |sum, weight| sum + weight);
+        if !(f64::MIN_POSITIVE..f64::INFINITY).contains(&sum) {
+            return Err(ElementError::Parameter("probabilities do not have a sum"));
+        }
+        let count = weights.len() as f64;
+        let mut parts: Vec<f64> = weights.iter().map(|weight| weight / sum * count).collect();
+        // Columns that are not full, and those that have more than they need.
+        let (mut short, mut long) = (Vec::new(), Vec::new());
+        for (index, part) in parts.iter().enumerate() {
+            if *part < 1.0 { &mut short } else { &mut long }.push(index);
+        }
+        let full = |index: usize| Column {
+            share: u64::MAX,
+            other: index as u64,
+        };
+        let mut columns: Vec<Column> = (0..weights.len()).map(full).collect();
+        while let (Some(&below), Some(&above)) = (short.last(), long.last()) {
+            short.pop();
+            columns[below] = Column {
+                share: (parts[below] * 18_446_744_073_709_551_616.0) as u64,
+                other: above as u64,
+            };
+            parts[above] -= 1.0 - parts[below];
+            if parts[above] < 1.0 {
+                long.pop();
+                short.push(above);
+            }
+        }
+        // What is left is full but for roundings. A weight of 0 is not among it, unless roundings used up all others.
+        let heaviest = (0..weights.len()).fold(0, |best, index| {
+            if weights[index] > weights[best] {
+                index
+            } else {
+                best
+            }
+        });
+        for index in short {
+            if weights[index] == 0.0 {
+                columns[index] = Column {
+                    share: 0,
+                    other: heaviest as u64,
+                };
+            }
+        }
+        Ok(Self { columns })
+    }
+}
+
+impl Sealed for Choice {
+    type Number = i64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let columns = &self.columns[..];
+        elements.fill_from_words(Kind::Choice.row(), first, out, |_, words, out| {
+            for (place, word) in out.iter_mut().zip(words) {
+                // The upper half names a column, and the lower one a place in it.
+                let product = u128::from(u64::from_le_bytes(*word)) * columns.len() as u128;
+                let (index, place_in_column) = ((product >> 64) as u64, product as u64);
+                let column = columns[index as usize];
+                let is_own = place_in_column < column.share;
+                *place = if is_own { index } else { column.other } as i64;
+            }
         })
     }
 }

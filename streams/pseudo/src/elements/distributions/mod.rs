@@ -2,40 +2,31 @@
 //! numbers are rejected.
 //!
 //! ```text
-//! continuous   log-normal, Weibull, Cauchy
-//! gamma        gamma, chi-square, beta, Student's t
-//! truncated    normal numbers between two bounds
-//! counts       geometric, binomial, Poisson
-//! choice       indices with weights
-//! subsets      rows: k of n numbers, orders of n numbers
-//! vectors      rows: Dirichlet, multinomial, multivariate normal, points on a sphere
+//! table        every distribution: names, parameters, bounds, types, rows
+//! continuous   uniform, normal and exponential with a scale; log-normal, Weibull, Cauchy; gamma, chi-square, beta,
+//!              Student's t; normal numbers between two bounds
+//! counts       geometric, binomial, Poisson; indices with weights
+//! rows         k of n numbers, orders of n numbers; Dirichlet, multinomial, multivariate normal, points on a sphere
 //! ```
 //!
 //! Each is a function of the words of one element. An element of a row of k numbers has the index k row + column.
 //! Elements of the same distribution with other parameters come from the same words, and are related: take another path.
 
-mod choice;
 mod continuous;
 mod counts;
-mod gamma;
-mod subsets;
-mod truncated;
-mod vectors;
+mod rows;
+pub mod table;
 
-pub use choice::Choice;
-pub use continuous::{Cauchy, LogNormal, Weibull};
-pub use counts::{Binomial, Geometric, Poisson};
-pub use gamma::{Beta, Gamma, StudentT};
-pub use subsets::Subsets;
-pub use truncated::TruncatedNormal;
-pub use vectors::{Dirichlet, Multinomial, MultivariateNormal, Sphere};
+pub use continuous::{Beta, Cauchy, Gamma, LogNormal, Scaled, StudentT, TruncatedNormal, Weibull};
+pub use counts::{Binomial, Choice, Geometric, Poisson};
+pub use rows::{Dirichlet, Multinomial, MultivariateNormal, Sphere, Subsets};
 
 use super::arrays::{ElementError, Elements};
 
 /// A distribution that arrays are made of, by [`Elements::draw`].
 pub trait Distribution: private::Sealed {}
 
-impl<D: private::Sealed> Distribution for D {}
+impl<D: private::Sealed + ?Sized> Distribution for D {}
 
 mod private {
     use super::{ElementError, Elements};
@@ -84,7 +75,7 @@ impl Elements {
     ///
     /// [`ElementError::PastTheEnd`] if the last index is 2^64 or above, [`ElementError::Parameter`] if `out` holds a part of
     /// a row.
-    pub fn draw<D: Distribution>(
+    pub fn draw<D: Distribution + ?Sized>(
         &self,
         distribution: &D,
         first: u64,
@@ -101,15 +92,6 @@ impl Elements {
         let index = first.checked_mul(width as u64);
         let index = index.ok_or(ElementError::PastTheEnd)?;
         distribution.fill(self, index, out)
-    }
-}
-
-/// `value` if it is what is wanted of it.
-fn checked(value: f64, is_right: bool, reason: &'static str) -> Result<f64, ElementError> {
-    if is_right {
-        Ok(value)
-    } else {
-        Err(ElementError::Parameter(reason))
     }
 }
 

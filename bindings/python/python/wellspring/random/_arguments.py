@@ -1,4 +1,4 @@
-"""Arguments of calls for arrays: shapes, blocks of larger arrays, and where the numbers go."""
+"""Arguments of calls: what names a stream, shapes, blocks of larger arrays, and where the numbers go."""
 
 from __future__ import annotations
 
@@ -7,13 +7,94 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, SupportsIndex
+
+from wellspring import _native
+
+Path = str | SupportsIndex | Iterable[SupportsIndex]
+
+ALGORITHMS = (
+    "xoshiro256++",
+    "xoshiro256++x16",
+    "xorshift128+",
+    "philox4x64-10",
+    "chacha8",
+    "chacha12",
+    "chacha20",
+    "aes256-ctr",
+)
+
+# Keys of 256 bits come from a pool of 256 bits: eight words of 32.
+WIDE = frozenset(("chacha8", "chacha12", "chacha20", "aes256-ctr"))
+
+
+def checked_seed(seed: Any) -> int:
+    """Return the seed as an integer from 0 to 2**128 - 1."""
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise TypeError(f"seed must be an integer, a SeedSequence or None, not {type(seed).__name__}") from None
+    if not 0 <= number < 1 << 128:
+        raise ValueError("seed must be from 0 to 2**128 - 1")
+    return number
+
+
+def checked_algorithm(algorithm: str) -> str:
+    """Return the name as it is written here: 'ChaCha8' is 'chacha8'."""
+    if not isinstance(algorithm, str):
+        raise TypeError("algorithm must be text, such as 'chacha8'")
+    return algorithm.lower()
+
+
+def checked_path(path: Path) -> tuple[int, ...]:
+    """Return the path as numbers below 2**32. As text it is written '3/0/17'; the root is '/'; 3 is (3,)."""
+    if isinstance(path, str):
+        return tuple(_native.Elements.parse_path(path))
+    several: Any = path
+    try:
+        several = (operator.index(several),)
+    except TypeError:
+        pass
+    if isinstance(path, (bytes, bytearray, set, frozenset, dict)):
+        # Bytes are no text, and the others have no order.
+        raise TypeError(f"path must be integers in an order, such as (3, 0, 17), or text, not {type(path).__name__}")
+    try:
+        elements = tuple(operator.index(element) for element in several)
+    except TypeError:
+        raise TypeError("path must be integers, such as (3, 0, 17), or text, such as '3/0/17'") from None
+    for element in elements:
+        if not 0 <= element < 1 << 32:
+            raise ValueError(f"path: {element} is not from 0 to 2**32 - 1. Write a larger number as two")
+    return elements
+
+
+def fresh_seed() -> int:
+    """Return 128 bits of the engine."""
+    return _native.randbits(128)
+
+
+def words_of(algorithm: str, seed_sequence: Any) -> list[int]:
+    """Return the key or state that a SeedSequence of NumPy names, the same as that of its seed and path.
+
+    Another object with `generate_state` gives its own words.
+    """
+    import numpy as np
+
+    if algorithm in WIDE and type(seed_sequence) is np.random.SeedSequence and seed_sequence.pool_size < 8:
+        seed_sequence = np.random.SeedSequence(
+            seed_sequence.entropy, spawn_key=seed_sequence.spawn_key, pool_size=8
+        )
+    try:
+        words = [operator.index(word) for word in seed_sequence.generate_state(4, np.uint64)]
+    except TypeError as error:
+        raise TypeError(f"seed has no usable generate_state: {error}") from None
+    if len(words) != 4 or not all(0 <= word < 1 << 64 for word in words):
+        raise TypeError("seed has no usable generate_state: it must return 4 words of 64 bits")
+    return words
+
 
 Shape = tuple[int, ...]
 Outer = list[tuple[int, int]]
-
-# The codes of arrays of the standard library, for a single number.
-CODE_OF_ONE = {"float": "d", "int": "q"}
 
 
 def checked_shape(size: int | Iterable[int], name: str) -> Shape:
@@ -80,20 +161,75 @@ def checked_number(value: Any, name: str) -> float:
     return number
 
 
-def checked_scale(scale: Any) -> float:
-    """Return a number from 0 on."""
-    number = checked_number(scale, "scale")
-    if number < 0:
-        raise ValueError("scale must not be negative")
-    return number
-
-
 def checked_integer(value: Any, name: str) -> int:
     """Return an integer."""
     try:
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an integer") from None
+
+
+def checked_bound(value: Any, name: str) -> float:
+    """Return a number, which may be infinite."""
+    if isinstance(value, float) and math.isinf(value):
+        return value
+    return checked_number(value, name)
+
+
+def checked_count(value: Any, name: str) -> int:
+    """Return an integer from 0 to 2**63 - 1."""
+    number = checked_integer(value, name)
+    if not 0 <= number < 1 << 63:
+        raise ValueError(f"{name} < 0" if number < 0 else f"{name} must be below 2**63")
+    return number
+
+
+def _sequence(values: Any, name: str) -> list[Any]:
+    if isinstance(values, (str, bytes, bytearray)):
+        raise TypeError(f"{name} must be numbers")
+    try:
+        return list(values)
+    except TypeError:
+        raise TypeError(f"{name} must be a sequence of numbers") from None
+
+
+def checked_numbers(values: Any, name: str) -> list[float]:
+    """Return finite numbers."""
+    return [checked_number(number, name) for number in _sequence(values, name)]
+
+
+def checked_matrix(values: Any, name: str) -> list[float]:
+    """Return the rows of a square matrix, one after the other."""
+    rows = [checked_numbers(row, name) for row in _sequence(values, name)]
+    if any(len(row) != len(rows) for row in rows):
+        raise ValueError(f"{name} must be a square matrix")
+    return [number for row in rows for number in row]
+
+
+def checked_weights(p: Any, count: int) -> list[float]:
+    """Return a probability for each of so many elements."""
+    weights = checked_numbers(p, "p")
+    if len(weights) != count:
+        raise ValueError("a and p must have same size")
+    if any(weight < 0 for weight in weights):
+        raise ValueError("probabilities are not non-negative")
+    # As much as NumPy allows.
+    if abs(math.fsum(weights) - 1) > 2**-26:
+        raise ValueError("probabilities do not sum to 1")
+    return weights
+
+
+def checked_threads(threads: int | None) -> int | None:
+    """Return a number of threads, or None for all."""
+    if threads is None:
+        return None
+    try:
+        count = operator.index(threads)
+    except TypeError:
+        raise TypeError("threads must be an integer or None") from None
+    if not 1 <= count < 1 << 32:
+        raise ValueError("threads must be from 1 to 2**32 - 1")
+    return count
 
 
 def block(shape: Shape, first: int, at: Iterable[int] | None, of: Iterable[int] | None) -> tuple[int, Outer]:
@@ -131,7 +267,6 @@ def into(
     size: int | Iterable[int] | None,
     dtype: Any,
     out: Any,
-    kind: str,
     allowed: tuple[str, ...],
 ) -> Any:
     """Call make with contiguous memory and the array's shape; return the array, or a number if neither size nor out is given.
@@ -141,7 +276,7 @@ def into(
     if out is not None:
         return _into_out(make, size, dtype, out, allowed)
     if size is None and dtype is None:
-        one = array.array(CODE_OF_ONE[kind], [0])
+        one = array.array("d" if allowed[0] == "float64" else "q", [0])
         make(one, (1,))
         return one[0]
     np = numpy_for("an array")

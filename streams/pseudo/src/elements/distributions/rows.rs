@@ -1,11 +1,112 @@
 //! Rows of numbers that depend on each other.
 
+use std::collections::BTreeMap;
+
+use super::continuous::{StandardGamma, common_factor};
 use super::counts::{Binomial, Chance};
-use super::gamma::{StandardGamma, common_factor};
 use super::private::Sealed;
+use super::table::{DIRICHLET, MULTINOMIAL, MULTIVARIATE_NORMAL, SPHERE, SUBSETS};
 use super::{ElementError, Elements};
 use crate::elements::arrays::Kind;
 use crate::elements::functions::{exp, ln, sqrt};
+
+/// Up to so many numbers stand in a table, of 64 KiB; of more a map holds those that have moved.
+const TABLE_LENGTH: u64 = 1 << 13;
+
+/// Rows of k of the numbers 0 to n - 1, in random order: all rows have the same probability. With k = n they are orders of n
+/// numbers.
+///
+/// Of a long row the first numbers are those of a shorter one only if the whole array is one row: take
+/// [`Elements::permutation`] for an order of which parts are needed.
+#[derive(Clone, Copy, Debug)]
+pub struct Subsets {
+    n: u64,
+    k: usize,
+}
+
+impl Subsets {
+    /// Rows of `k` of `n` numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `k` is 0 or above `n`, or `n` is 2^63 or above.
+    pub fn new(n: u64, k: usize) -> Result<Self, ElementError> {
+        SUBSETS.check(&[n as f64, k as f64])?;
+        // The largest numbers below 2^63 are rounded up to it.
+        if k as u64 > n || n >= 1 << 63 {
+            return Err(ElementError::Parameter("k is not from 1 to n"));
+        }
+        Ok(Self { n, k })
+    }
+
+    /// The numbers 0 to n - 1 before a row: column j changes places with a number that is not chosen yet.
+    fn numbers(&self) -> Numbers {
+        if self.n <= TABLE_LENGTH {
+            Numbers::Table((0..self.n).collect())
+        } else {
+            Numbers::Moved(BTreeMap::new())
+        }
+    }
+}
+
+/// The shuffle of Fisher and Yates, of which the first steps are made.
+enum Numbers {
+    Table(Vec<u64>),
+    /// Each number that is not at its own place.
+    Moved(BTreeMap<u64, u64>),
+}
+
+impl Numbers {
+    fn begin_row(&mut self) {
+        match self {
+            Self::Table(numbers) => {
+                for (number, index) in numbers.iter_mut().zip(0..) {
+                    *number = index;
+                }
+            }
+            Self::Moved(moved) => moved.clear(),
+        }
+    }
+
+    /// The number at `place`, which gets that of `column`.
+    fn take(&mut self, column: u64, place: u64) -> u64 {
+        match self {
+            Self::Table(numbers) => {
+                numbers.swap(column as usize, place as usize);
+                numbers[column as usize]
+            }
+            Self::Moved(moved) => {
+                let left = moved.remove(&column).unwrap_or(column);
+                if place == column {
+                    return left;
+                }
+                moved.insert(place, left).unwrap_or(place)
+            }
+        }
+    }
+}
+
+impl Sealed for Subsets {
+    type Number = i64;
+
+    fn width(&self) -> usize {
+        self.k
+    }
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let mut numbers = self.numbers();
+        let mut column = 0;
+        elements.fill_each::<8, _>(Kind::Subsets, first, out, |words| {
+            if column == self.k as u64 {
+                column = 0;
+                numbers.begin_row();
+            }
+            let number = numbers.take(column, column + words.next_below(self.n - column));
+            column += 1;
+            number as i64
+        })
+    }
+}
 
 /// Rows of k numbers from 0 to 1 whose sum is 1.
 #[derive(Clone, Debug)]
@@ -21,8 +122,9 @@ impl Dirichlet {
     ///
     /// [`ElementError::Parameter`] if `alpha` is empty, or one of it is not above 0 or not finite.
     pub fn new(alpha: &[f64]) -> Result<Self, ElementError> {
-        if alpha.is_empty() || !alpha.iter().all(|alpha| *alpha > 0.0 && alpha.is_finite()) {
-            return Err(ElementError::Parameter("alpha <= 0"));
+        DIRICHLET.check_vector(0, alpha)?;
+        if alpha.is_empty() {
+            return Err(ElementError::Parameter("alpha is empty"));
         }
         let factor = common_factor(alpha.iter().copied().fold(0.0, f64::max));
         let part = |alpha: &f64| StandardGamma::new(factor * alpha);
@@ -88,14 +190,8 @@ impl Multinomial {
         let Some((_, before_last)) = p.split_last() else {
             return Err(ElementError::Parameter("pvals is empty"));
         };
-        if n < 0 {
-            return Err(ElementError::Parameter("n < 0"));
-        }
-        if !p.iter().all(|p| (0.0..=1.0).contains(p)) {
-            return Err(ElementError::Parameter(
-                "pvals < 0, pvals > 1 or pvals contains NaNs",
-            ));
-        }
+        MULTINOMIAL.check(&[n as f64])?;
+        MULTINOMIAL.check_vector(1, p)?;
         let mut left = 1.0;
         let mut chances = Vec::new();
         for p in before_last {
@@ -164,13 +260,8 @@ impl MultivariateNormal {
                 "mean and cov must have same length",
             ));
         }
-        if !mean
-            .iter()
-            .chain(covariance)
-            .all(|number| number.is_finite())
-        {
-            return Err(ElementError::Parameter("mean and cov must be finite"));
-        }
+        MULTIVARIATE_NORMAL.check_vector(0, mean)?;
+        MULTIVARIATE_NORMAL.check_vector(1, covariance)?;
         let largest = (0..k).map(|i| covariance[i * k + i]).fold(0.0, f64::max);
         let tolerance = 1e-8 * largest;
         let unlike = |i: usize| {
@@ -244,9 +335,7 @@ impl Sphere {
     ///
     /// [`ElementError::Parameter`] if there is no dimension.
     pub fn new(dimensions: usize) -> Result<Self, ElementError> {
-        if dimensions == 0 {
-            return Err(ElementError::Parameter("dimensions < 1"));
-        }
+        SPHERE.check(&[dimensions as f64])?;
         Ok(Self { dimensions })
     }
 }
