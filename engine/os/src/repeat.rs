@@ -221,6 +221,12 @@ pub fn refuse() -> ! {
     }
 }
 
+/// Whether [`draw`] names bytes.
+#[must_use]
+pub fn is_on() -> bool {
+    STREAMS.get().is_some_and(|streams| is_held(&streams.page))
+}
+
 /// Takes the next `length` bytes of this thread's stream. `None` if [`start`] was not called, or failed, or if the command has
 /// ended.
 #[must_use]
