@@ -162,6 +162,7 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
         }
         return Ok(exit_code(name, status, true));
     }
+    signals::outlive_size_limit(&mut command);
     let seed = request.repeat.map(|seed| repeat::page(seed, name));
     let seed = seed.transpose()?;
     if let Some(seed) = &seed {

@@ -9,6 +9,7 @@
 use super::files::{Folder, Time};
 use super::libcrypto::{Configuration, LibCrypto};
 use crate::failure::Failure;
+use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -259,7 +260,7 @@ impl Addition {
     /// Whether OpenSSL finds all that was added, and still all that was there.
     fn is_in(&self, after: &Configuration<'_>, before: Option<&Configuration<'_>>) -> bool {
         let found = |name: &[u8], lines: &Entries| {
-            let section = after.section(name);
+            let section: HashSet<_> = after.section(name).into_iter().collect();
             lines.iter().all(|line| section.contains(line))
         };
         let added = self.sections.iter().all(|(name, lines)| found(name, lines));

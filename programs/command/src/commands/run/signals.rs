@@ -6,7 +6,7 @@
 
 use libc::{
     SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
-    siginfo_t, sigset_t,
+    SIGXFSZ, siginfo_t, sigset_t,
 };
 use std::io;
 use std::mem::zeroed;
@@ -22,6 +22,20 @@ const PASSED_ON: [i32; 9] = [
 /// The signals that a terminal sends to this command and to the program at the same time. Where it comes from the kernel, the
 /// program has it already.
 const OF_A_TERMINAL: [i32; 4] = [SIGCONT, SIGINT, SIGQUIT, SIGWINCH];
+
+/// Has a write beyond the largest size of a file (RLIMIT_FSIZE) fail, instead of ending this command by a signal. The program
+/// gets the signal as this command did.
+pub(super) fn outlive_size_limit(command: &mut Command) {
+    // SAFETY: to ignore a signal runs no code.
+    let before = unsafe { libc::signal(SIGXFSZ, libc::SIG_IGN) };
+    let restore = move || {
+        // SAFETY: the disposition of before, which is none of this command's functions.
+        unsafe { libc::signal(SIGXFSZ, before) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec it makes one call, which a signal handler may make too.
+    unsafe { command.pre_exec(restore) };
+}
 
 /// Starts the program and waits for its end.
 pub(super) fn run(command: &mut Command) -> io::Result<ExitStatus> {
