@@ -670,4 +670,29 @@ fn the_preload_library_is_found_in_a_sandbox() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.ends_with("preload.so\n"), "{output:?}");
+    // Not one that others can write, itself or its folder: their owner has no number either.
+    for (folder_mode, file_mode) in [(0o755, 0o666), (0o777, 0o644)] {
+        let folder = testkit::programs::scratch("open-library");
+        let built = Path::new(env!("CARGO_BIN_EXE_wellspring"));
+        let command = folder.join("wellspring");
+        fs::hard_link(built, &command).unwrap();
+        let library = folder.join("libwellspring_preload.so");
+        fs::copy(built.with_file_name("libwellspring_preload.so"), &library).unwrap();
+        fs::set_permissions(&library, fs::Permissions::from_mode(file_mode)).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(folder_mode)).unwrap();
+        let output = Command::new("unshare")
+            .arg("--user")
+            .arg(&command)
+            .args(["run", "--preload", "--", "sh", "-c", "echo $LD_PRELOAD"])
+            .env_remove("LD_PRELOAD")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(!text.contains("open-library"), "{file_mode:o}: {text}");
+        let error = stderr(&output);
+        assert!(
+            text.ends_with(".so\n") || error.contains("others can change"),
+            "{error}"
+        );
+    }
 }
