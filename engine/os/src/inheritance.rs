@@ -112,9 +112,9 @@ impl OnItsWay {
     }
 }
 
-/// Takes [`FORKING`], after the end of another thread's fork. Returns `false` if that did not end in about a second:
+/// Takes the lock, [`FORKING`], after the end of another thread's fork. Returns `false` if that did not end in about a second:
 /// then this thread forks without a secret.
-fn hold() -> bool {
+fn hold(forking: &AtomicU32) -> bool {
     // In a sandbox without its number: it is for children that ran no handler.
     let process = if sandbox::is_prepared() {
         u32::MAX
@@ -122,13 +122,13 @@ fn hold() -> bool {
         process_number().max(1)
     };
     for _ in 0..MAX_LOOKS {
-        let holder = FORKING.load(Ordering::Relaxed);
+        let holder = forking.load(Ordering::Relaxed);
         // Two threads may read differently whether the process is in a sandbox: neither takes the other's lock.
         let is_held =
             holder != 0 && (holder == process || holder == u32::MAX || process == u32::MAX);
         if !is_held {
             let taken =
-                FORKING.compare_exchange(holder, process, Ordering::Acquire, Ordering::Relaxed);
+                forking.compare_exchange(holder, process, Ordering::Acquire, Ordering::Relaxed);
             if taken.is_ok() {
                 return true;
             }
@@ -151,7 +151,7 @@ pub(crate) fn before_fork() {
         return; // The handlers were registered twice.
     }
     let signals = SignalsBlocked::new();
-    if !hold() {
+    if !hold(&FORKING) {
         return;
     }
     HOLDS.set(true);
@@ -204,4 +204,26 @@ fn end() {
     let signals = ON_ITS_WAY.signals.take();
     FORKING.store(0, Ordering::Release);
     drop(signals);
+}
+
+#[cfg(all(test, unix, not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_thread_takes_the_lock_of_one_that_reads_the_sandbox_differently() {
+        let process = process_number().max(1);
+        for (holder, is_taken) in [
+            (0, true),
+            // Copied by a fork.
+            (process + 1, true),
+            (process, false),
+            (u32::MAX, false),
+        ] {
+            let forking = AtomicU32::new(holder);
+            assert_eq!(hold(&forking), is_taken, "{holder}");
+            let after = if is_taken { process } else { holder };
+            assert_eq!(forking.into_inner(), after);
+        }
+    }
 }

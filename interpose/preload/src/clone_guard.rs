@@ -19,6 +19,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use wellspring::clone_detection::{self, DEFAULT_PATH};
+use wellspring_interpose::repeat;
 use wellspring_os::clone_words::CloneWords;
 use wellspring_os::os::now_ms;
 use wellspring_os::sandbox;
@@ -130,16 +131,21 @@ fn heal_to(number: u64) {
 /// the notice: it looks at the default page.
 fn with_seed(heal: fn(&[u8; SEED_BYTES])) -> bool {
     let mut seed = [0; SEED_BYTES];
-    let made = engine::make().and_then(|engine| {
-        engine.diverge_from_clones();
-        engine.try_fill(&mut seed)
-    });
-    let is_there = made.is_ok() || ask_kernel(&mut seed);
+    let is_there = fill_by_engine(&mut seed) || ask_kernel(&mut seed);
     if is_there {
         heal(&seed);
     }
     seed.zeroize();
     is_there
+}
+
+/// Not where the program is to draw the same bytes in every run: with an engine it would draw fresh ones from then on.
+fn fill_by_engine(seed: &mut [u8; SEED_BYTES]) -> bool {
+    !repeat::is_on()
+        && engine::make().is_ok_and(|engine| {
+            engine.diverge_from_clones();
+            engine.try_fill(seed).is_ok()
+        })
 }
 
 /// Not in a sandbox, where rand(3) makes no system call.

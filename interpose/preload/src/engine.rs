@@ -1,7 +1,7 @@
 //! The engine of the process, as the functions here read from it: errno stays as it was.
 
-use crate::heap;
 use crate::system::KeptErrno;
+use crate::{heap, vfork};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use wellspring::{Engine, Error};
@@ -74,7 +74,9 @@ pub(crate) fn make() -> Result<&'static Engine, Error> {
     let engine = made.inspect_err(|_| {
         READS_WITHOUT.fetch_add(1, Ordering::Relaxed);
     })?;
-    let _ = sandbox::owns_memory();
+    if !vfork::is_child() {
+        let _ = sandbox::owns_memory();
+    }
     ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
     Ok(engine)
 }

@@ -9,6 +9,7 @@
 //! seccomp     prctl, syscall: prepares for a sandbox that the program enters
 //!
 //! engine      the engine of the process, and errno around its reads
+//! vfork       a child that uses its parent's memory
 //! writable    the length of a caller's buffer that may be written
 //! system      system calls, and errno
 //! next        the original functions that ours replace
@@ -34,6 +35,7 @@ mod rand_bytes;
 mod seccomp;
 mod start;
 mod system;
+mod vfork;
 mod writable;
 
 pub use arc4random::{arc4random, arc4random_buf, arc4random_uniform};

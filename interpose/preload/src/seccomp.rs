@@ -6,7 +6,8 @@
 //! signals, maps memory, looks for files. So before a program installs a filter, this thread gets its tap, and the
 //! engine stops making system calls. When the kernel has installed no filter the engine goes on as before: programs ask
 //! with calls that must fail which filters the kernel knows. Nor does a filter of a child of vfork(2) count, whose
-//! memory is its parent's.
+//! memory is its parent's. Before glibc 2.35 and Linux 5.5 such a child of a process that has not drawn looks like a process of
+//! its own, as one of raw clone(2) does: then its parent makes no system call either for the rest of its life.
 //!
 //! This library does not see a filter that the program installs by its own system call instruction, or that it has
 //! inherited over exec; then a system call of the engine may end the process. A question to the kernel would not help:
@@ -14,6 +15,7 @@
 
 use crate::getrandom::answer;
 use crate::system::{KeptErrno, call, returned};
+use crate::vfork;
 use core::ffi::{c_int, c_long};
 use wellspring_os::sandbox;
 
@@ -54,7 +56,7 @@ fn enter(number: c_long, arguments: [usize; 6]) -> isize {
     let Some(request) = Request::of(number, arguments) else {
         return call(number, arguments);
     };
-    if !sandbox::is_prepared() && !sandbox::owns_memory() {
+    if !sandbox::is_prepared() && (vfork::is_child() || !sandbox::owns_memory()) {
         return call(number, arguments);
     }
     prepare();

@@ -3,7 +3,7 @@
 //! Earlier calls, from constructors of other libraries, are served as well. They are not counted, and `open` then makes
 //! the system call itself.
 
-use crate::clone_guard;
+use crate::{clone_guard, vfork};
 use core::ffi::{CStr, c_char, c_int};
 use wellspring_interpose::door_counters::{self, RAND_BYTES_VARIABLE, VARIABLE};
 use wellspring_interpose::repeat;
@@ -12,6 +12,7 @@ use wellspring_interpose::repeat;
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     crate::files::find_next();
     clone_guard::find_next();
+    vfork::find_next();
     // SAFETY: no precondition.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return;

@@ -227,6 +227,12 @@ pub fn refuse() -> ! {
     }
 }
 
+/// Whether [`fill`] fills.
+#[must_use]
+pub fn is_on() -> bool {
+    STREAMS.get().is_some_and(|streams| is_held(&streams.page))
+}
+
 /// Fills `bytes` with the next ones of this thread's stream. Returns `false`, and fills nothing, if [`start`] was not called,
 /// or failed, or if the command has ended.
 #[inline]

@@ -132,4 +132,45 @@ pub(crate) mod tests {
         };
         assert_eq!(status, 0);
     }
+
+    /// Runs `say` in a child whose stderr this is. Returns the child's status.
+    fn say_to(stderr: i32) -> i32 {
+        // SAFETY: the child makes system calls alone, and ends with _exit or by a signal.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+                libc::alarm(60);
+                libc::dup2(stderr, libc::STDERR_FILENO);
+                say(b"process ", b" speaks");
+                libc::_exit(0);
+            }
+            let mut status = 0;
+            libc::waitpid(child, &raw mut status, 0);
+            status
+        }
+    }
+
+    #[test]
+    fn a_line_goes_to_who_reads_and_harms_no_program_whose_stderr_takes_none() {
+        use std::io::Read;
+        use std::os::fd::AsRawFd;
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        assert_eq!(say_to(writer.as_raw_fd()), 0);
+        let mut line = [0; 64];
+        let length = reader.read(&mut line).unwrap();
+        let line = str::from_utf8(&line[..length]).unwrap();
+        assert!(
+            line.starts_with("process ") && line.ends_with(" speaks\n"),
+            "{line}"
+        );
+        // A full pipe: an end that does not wait fills it.
+        rustix::io::ioctl_fionbio(&writer, true).unwrap();
+        while rustix::io::write(&writer, &[0; 4096]).is_ok() {}
+        rustix::io::ioctl_fionbio(&writer, false).unwrap();
+        assert_eq!(say_to(writer.as_raw_fd()), 0, "full");
+        drop(reader);
+        assert_eq!(say_to(writer.as_raw_fd()), 0, "without a reader");
+        assert_eq!(say_to(-1), 0);
+    }
 }

@@ -4,7 +4,7 @@ use super::{Access, FileFault, FileIdentity, TrustedFile, check, check_owner};
 use crate::descriptor::{Descriptor, open_at};
 use crate::os;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, Stat};
-use rustix::fs::{flock, fstat, ftruncate, statat};
+use rustix::fs::{fchmod, flock, fstat, ftruncate, statat};
 use rustix::io::{Errno, pwrite};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -72,7 +72,12 @@ impl Directory {
         let created = open_at(self.as_fd(), name.as_bytes(), flags, mode);
         let file = match created {
             Err(Errno::EXIST) => self.open_file(name, Access::ReadWrite)?,
-            file => TrustedFile::new(file?)?,
+            file => {
+                let file = file?;
+                // Whatever the mask of this process says: its owner opens it again.
+                set_mode(&file, mode)?;
+                TrustedFile::new(file)?
+            }
         };
         if !file.is_secret() {
             return Err(FileFault::Exposed);
@@ -101,6 +106,15 @@ impl Directory {
     fn status_of(&self, name: &OsStr) -> rustix::io::Result<Stat> {
         statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)
     }
+}
+
+/// Gives a file this mode, if it has another one. A sandbox may refuse fchmod(2), with which any program could be made
+/// set-user-ID.
+pub(super) fn set_mode(file: impl AsFd, mode: Mode) -> rustix::io::Result<()> {
+    if Mode::from_raw_mode(fstat(&file)?.st_mode) == mode {
+        return Ok(());
+    }
+    fchmod(file, mode)
 }
 
 /// The directory and the name in a path. By hand: the functions of [`Path`] are longer than the rest of this file.

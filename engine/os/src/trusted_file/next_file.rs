@@ -1,9 +1,10 @@
 //! The new content of a file: written beside it under another name, then renamed over it.
 
+use super::directory::set_mode;
 use super::{Access, Directory, FileFault};
 use crate::descriptor::{Descriptor, open_at};
 use crate::os;
-use rustix::fs::{AtFlags, Mode, OFlags, RawMode, fchmod, fstat, fsync, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, RawMode, fsync, renameat, unlinkat};
 use rustix::io::{Errno, write};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -126,11 +127,7 @@ impl NextFile<'_> {
     ///
     /// [`FileFault::System`]. The present file may then be the old one or the new one.
     pub fn replace(mut self, mode: u32) -> Result<(), FileFault> {
-        let mode = Mode::from_raw_mode(mode as RawMode);
-        // A sandbox may refuse fchmod(2), with which any program could be made set-user-ID.
-        if Mode::from_raw_mode(fstat(&self.file)?.st_mode) != mode {
-            fchmod(&self.file, mode)?;
-        }
+        set_mode(&self.file, Mode::from_raw_mode(mode as RawMode))?;
         fsync(&self.file)?;
         renameat(self.directory, &self.next_name, self.directory, &self.name)?;
         self.is_renamed = true;

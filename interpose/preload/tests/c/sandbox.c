@@ -186,6 +186,71 @@ static void of_a_vfork_child(void) {
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* The same in a child of fork(3), which has not drawn. */
+static void of_a_vfork_child_of_a_child(void) {
+    draw();
+    pid_t drawer = fork();
+    CHECK(drawer >= 0);
+    pid_t child = drawer == 0 ? vfork() : drawer;
+    if (child == 0) {
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &allow_all, 0, 0) != 0)
+            _exit(1);
+        _exit(0);
+    }
+    int status;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    if (drawer == 0) {
+        CHECK(makes_calls());
+        _exit(0);
+    }
+}
+
+extern const unsigned __rseq_size __attribute__((weak));
+
+/* Ends with 77 where nothing tells a child that shares the memory of a process which has not drawn. */
+static void needs_rseq(void) {
+    if (&__rseq_size == NULL || __rseq_size == 0)
+        _exit(77);
+}
+
+/* The same of a process that has not drawn before. */
+static void of_a_first_vfork_child(void) {
+    needs_rseq();
+    pid_t child = vfork();
+    if (child == 0) {
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &allow_all, 0, 0) != 0)
+            _exit(1);
+        _exit(0);
+    }
+    int status;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    draw();
+    CHECK(makes_calls());
+}
+
+/* The first draw of all is a vfork child's; then the parent installs a filter. A raw clone(2) has its own memory. */
+static void after_a_vfork_child_drew(void) {
+    needs_rseq();
+    pid_t child = vfork();
+    if (child == 0) {
+        if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+            _exit(1);
+        _exit(0);
+    }
+    int status;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    child = (pid_t)raw(SYS_clone, SIGCHLD, 0, 0);
+    CHECK(child >= 0);
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &allow_all, 0, 0) == 0);
+    CHECK(!makes_calls());
+    if (child == 0)
+        _exit(0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* A question after a filter takes nothing back. */
 static void asks_after(void) {
     draw();
@@ -298,6 +363,9 @@ int main(int argc, char **argv) {
         {"refused_by_a_thread", refused_by_a_thread},
         {"listened", listened},
         {"of_a_vfork_child", of_a_vfork_child},
+        {"of_a_vfork_child_of_a_child", of_a_vfork_child_of_a_child},
+        {"of_a_first_vfork_child", of_a_first_vfork_child},
+        {"after_a_vfork_child_drew", after_a_vfork_child_drew},
         {"asks_after", asks_after},
         {"strict_by_prctl", strict_by_prctl},
         {"strict_by_seccomp", strict_by_seccomp},

@@ -1,6 +1,6 @@
 //! Programs that are installed, each shown to have drawn on us by the counters of the report.
 
-use crate::common::{compile, is_installed, library, run, scratch};
+use crate::common::{compile, compile_library, is_installed, library, run, scratch};
 use std::path::Path;
 use std::process::Command;
 use wellspring_interpose::door_counters::Door;
@@ -131,5 +131,32 @@ fn a_program_of_musl_starts_without_the_library_and_one_of_glibc_with_it() {
         compiler.arg(source).arg("-o").arg(&program);
         let _ = testkit::programs::succeeds(&compiler.output().unwrap());
         assert_eq!(draw(&program), 0);
+    }
+}
+
+#[test]
+fn a_first_call_takes_no_lock_of_the_loader() {
+    let Some(program) = compile("loader.c", &[]) else {
+        return;
+    };
+    let module = compile_library("loader.c", &["-DMODULE"]);
+    let script = format!(
+        "export WELLSPRING_CLONE_GUARD=rand; exec \"$PROGRAM\" {}",
+        testkit::programs::quoted(&module)
+    );
+    let _ = run(&script, &program).succeeds();
+}
+
+#[test]
+fn threads_that_draw_while_one_makes_the_engine_wait_for_it() {
+    let Some(program) = compile("together.c", &[]) else {
+        return;
+    };
+    // Without the wait, 2 of 60 runs on a busy machine had a read that the kernel answered.
+    for _ in 0..60 {
+        let counts = run("exec \"$PROGRAM\"", &program)
+            .succeeds()
+            .counts(Door::Getrandom);
+        assert_eq!((counts.calls, counts.failures), (16, 0));
     }
 }

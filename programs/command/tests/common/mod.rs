@@ -109,6 +109,15 @@ pub(crate) fn ended_by_signals(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(restore) }
 }
 
+/// Whether --repeat was refused because the kernel, as QEMU's user mode, would not tell the program of a command that was killed.
+pub(crate) fn cannot_repeat(output: &Output) -> bool {
+    let is_refused = stderr(output).contains("this kernel would not tell");
+    if is_refused {
+        testkit::skipped("the kernel follows no locks of threads that end");
+    }
+    is_refused
+}
+
 /// Runs it to its end.
 pub(crate) fn run(arguments: &str) -> Output {
     wellspring(arguments).output().unwrap()

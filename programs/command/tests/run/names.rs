@@ -1,7 +1,9 @@
 //! The names that `run` puts into the environment: no other user can come to own one, also after the command has ended; who
 //! outlives the command or becomes another user is served, and nothing repeats any more.
 
-use crate::common::{self, build_libraries, copy_program, is_installed, stderr, user};
+use crate::common::{
+    self, build_libraries, cannot_repeat, copy_program, is_installed, stderr, user,
+};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -132,7 +134,8 @@ fn every_name_is_one_that_no_other_user_can_come_to_own() {
             &["--report", "--", "env"][..],
             &["--repeat", "7", "--", "env"],
         ] {
-            if let Some(output) = run_as_user(&[(variable, &folder)], options) {
+            let output = run_as_user(&[(variable, &folder)], options);
+            if let Some(output) = output.filter(|output| !cannot_repeat(output)) {
                 assert!(output.status.success(), "{variable}: {output:?}");
                 check_names(&String::from_utf8_lossy(&output.stdout), USER);
             }
@@ -218,6 +221,66 @@ fn a_folder_that_another_user_can_change_is_not_used() {
     );
 }
 
+/// Runs a shell's script as another user, who has a folder for files. `$COMMAND` is the command.
+fn script_as_user(script: &str) -> Option<Output> {
+    let user = as_user()?;
+    build_libraries();
+    let folder = folder_of_user();
+    let mut command = Command::new(&user[0]);
+    command
+        .args(&user[1..])
+        .args(["sh", "-c", script])
+        .env("COMMAND", env!("CARGO_BIN_EXE_wellspring"))
+        .env("XDG_RUNTIME_DIR", &folder)
+        .env("XDG_STATE_HOME", &folder)
+        .env_remove("OPENSSL_CONF");
+    Some(command.current_dir("/").output().unwrap())
+}
+
+#[test]
+fn programs_open_the_pages_whatever_the_mask_of_the_command() {
+    if !has_plain_path() {
+        return;
+    }
+    for mask in ["0", "0277", "0777"] {
+        let Some(output) = script_as_user(&format!(
+            "umask {mask}; \"$COMMAND\" run --repeat 7 --report -- true && \"$COMMAND\" run --report -- true"
+        )) else {
+            return;
+        };
+        if cannot_repeat(&output) {
+            return;
+        }
+        let error = stderr(&output);
+        assert!(output.status.success(), "{mask}: {output:?}");
+        let counted = error.matches("1 program loaded the preload library");
+        assert_eq!(counted.count(), 2, "{mask}: {error}");
+    }
+}
+
+#[test]
+fn where_no_file_may_have_a_byte_the_command_says_so_and_the_program_is_ended_as_ever() {
+    if !has_plain_path() {
+        return;
+    }
+    for option in ["--report", "--repeat 7"] {
+        let script = format!("ulimit -f 0; \"$COMMAND\" run {option} -- true");
+        let Some(output) = script_as_user(&script) else {
+            return;
+        };
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(stderr(&output).contains("File too large"), "{output:?}");
+    }
+    let script =
+        "\"$COMMAND\" run --preload -- sh -c 'ulimit -f 0; echo > \"$XDG_RUNTIME_DIR/file\"'";
+    let output = script_as_user(script).unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(128 + libc::SIGXFSZ),
+        "{output:?}"
+    );
+}
+
 /// A program in the background, which goes on at a line and ends its output with what the script printed.
 struct Service {
     go: fs::File,
@@ -273,6 +336,14 @@ fn nothing_repeats_after_the_command_has_ended_or_was_killed() {
         return;
     }
     if !is_installed("python3") || user() == 0 && as_user().is_none() {
+        return;
+    }
+    let tried = if is_root() {
+        script_as_user("\"$COMMAND\" run --repeat 7 -- true")
+    } else {
+        command(&["--repeat", "7"], &["true"]).output().ok()
+    };
+    if tried.is_none_or(|output| cannot_repeat(&output)) {
         return;
     }
     // One process draws before and after, a second one begins after.
@@ -576,4 +647,29 @@ fn the_preload_library_is_found_in_a_sandbox() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.ends_with("preload.so\n"), "{output:?}");
+    // Not one that others can write, itself or its folder: their owner has no number either.
+    for (folder_mode, file_mode) in [(0o755, 0o666), (0o777, 0o644)] {
+        let folder = testkit::programs::scratch("open-library");
+        let built = Path::new(env!("CARGO_BIN_EXE_wellspring"));
+        let command = folder.join("wellspring");
+        fs::hard_link(built, &command).unwrap();
+        let library = folder.join("libwellspring_preload.so");
+        fs::copy(built.with_file_name("libwellspring_preload.so"), &library).unwrap();
+        fs::set_permissions(&library, fs::Permissions::from_mode(file_mode)).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(folder_mode)).unwrap();
+        let output = Command::new("unshare")
+            .arg("--user")
+            .arg(&command)
+            .args(["run", "--preload", "--", "sh", "-c", "echo $LD_PRELOAD"])
+            .env_remove("LD_PRELOAD")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(!text.contains("open-library"), "{file_mode:o}: {text}");
+        let error = stderr(&output);
+        assert!(
+            text.ends_with(".so\n") || error.contains("others can change"),
+            "{error}"
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! `run --repeat`: the same bytes in every run with a seed, others without, and none for root.
 
-use crate::common::{self, build_libraries, is_installed, stderr};
+use crate::common::{self, build_libraries, cannot_repeat, is_installed, stderr};
 use std::process::{Command, Output};
 use testkit::programs::{AS_USER, can_be_user, in_list, is_success, quoted, scratch};
 
@@ -57,7 +57,9 @@ fn repeats(script: &str, lines: usize) {
 }
 
 fn can_run(programs: &[&str]) -> bool {
-    can_be_user() && programs.iter().all(|program| is_installed(program))
+    can_be_user()
+        && !cannot_repeat(&run("--repeat 7", "true"))
+        && programs.iter().all(|program| is_installed(program))
 }
 
 #[test]
@@ -98,6 +100,30 @@ END
 python3 -u p.py; python3 -c 'import os; print(os.urandom(16).hex())'"#,
         12,
     );
+}
+
+/// The guard of rand(3) takes its seed from elsewhere, and the program's own draws go on as before.
+#[test]
+fn python_draws_the_same_after_a_notice_of_a_clone() {
+    if !can_run(&["python3"]) {
+        return;
+    }
+    let command = quoted(env!("CARGO_BIN_EXE_wellspring").as_ref());
+    let script = r#"cat > p.py <<'END'
+import ctypes, os, subprocess
+def bump():
+    command = [os.environ["COMMAND"], "generation", "bump", "--page", os.environ["WELLSPRING_PAGE"]]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+rand = ctypes.CDLL(None).rand
+assert rand() == 1804289383
+print(os.urandom(16).hex())
+bump()
+assert rand() != 846930886, "no notice"
+print(os.urandom(16).hex())
+END
+export WELLSPRING_CLONE_GUARD=rand WELLSPRING_PAGE="$PWD/page"
+"$COMMAND" generation bump --page "$WELLSPRING_PAGE" > number && python3 p.py"#;
+    repeats(&format!("export COMMAND={command}\n{script}"), 2);
 }
 
 #[test]
@@ -180,6 +206,11 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
             std::fs::read_to_string(&letter).unwrap(),
             "Dear reader".repeat(1000)
         );
+        // Nor with another user's: the reason is not that of root.
+        if std::os::unix::fs::chown(&letter, Some(1234), None).is_ok() {
+            let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+            refused(&output, 126, "is another user's");
+        }
     }
     let folder = scratch("static");
     let compiled = format!(

@@ -123,6 +123,7 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     }
     let mut command = Command::new(name);
     command.args(words);
+    program::outlive_size_limit(&mut command);
     let seed = request.repeat.map(|seed| seed_page(seed, name));
     let seed = seed.transpose()?;
     if let Some(seed) = &seed {

@@ -8,6 +8,7 @@
 
 use super::files::{Folder, Time};
 use crate::streams::Failure;
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_ulong, c_void};
 use std::fs;
 use std::io::ErrorKind;
@@ -260,7 +261,7 @@ impl Addition {
     /// Whether OpenSSL finds all that was added, and still all that was there.
     fn is_in(&self, after: &Configuration<'_>, before: Option<&Configuration<'_>>) -> bool {
         let found = |name: &[u8], lines: &Entries| {
-            let section = after.section(name);
+            let section: HashSet<_> = after.section(name).into_iter().collect();
             lines.iter().all(|line| section.contains(line))
         };
         let added = self.sections.iter().all(|(name, lines)| found(name, lines));

@@ -155,6 +155,20 @@ const PASSED_ON: [i32; 9] = [
 /// program has it already.
 const OF_A_TERMINAL: [i32; 4] = [SIGCONT, SIGINT, SIGQUIT, SIGWINCH];
 
+/// Has a write beyond the largest size of a file (RLIMIT_FSIZE) fail, instead of ending this command by a signal. The program
+/// gets the signal as this command did.
+pub(super) fn outlive_size_limit(command: &mut Command) {
+    // SAFETY: to ignore a signal runs no code.
+    let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    let restore = move || {
+        // SAFETY: the disposition of before, which is none of this command's functions.
+        unsafe { libc::signal(libc::SIGXFSZ, before) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec it makes one call, which a signal handler may make too.
+    unsafe { command.pre_exec(restore) };
+}
+
 /// Starts the program and waits for its end.
 pub(super) fn run(command: &mut Command) -> io::Result<ExitStatus> {
     let waited_for = wait_for_signals(command)?;
