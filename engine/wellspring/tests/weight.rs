@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The most bytes that the library may add. No user of a program notices less, so no code is bent to save some.
-const MOST_BYTES: u64 = 145_000;
+const MOST_BYTES: u64 = 140_000;
 
 /// Another compiler makes other code from the same source.
 const MEASURED_WITH: &str = "rustc 1.95.0 ";
 
 /// The most crates that cargo builds for it, the library included.
-const MOST_CRATES: usize = 12;
+const MOST_CRATES: usize = 11;
 
 const WORKSPACE: &str = "[workspace]\nmembers = [\"random\", \"number\"]\nresolver = \"3\"\n";
 

@@ -45,7 +45,10 @@ mod tests {
         ($version:ident) => {
             use $version::RngCore;
             assert_ne!(RngCore::next_u64(&mut PseudoRng), PseudoRng.next_u64());
-            assert_ne!(RngCore::next_u32(&mut PseudoRng).into(), PseudoRng.u64());
+            assert_ne!(
+                u64::from(RngCore::next_u32(&mut PseudoRng)),
+                PseudoRng.u64()
+            );
             let mut bytes = [0; 32];
             RngCore::fill_bytes(&mut PseudoRng, &mut bytes);
             assert_ne!(bytes, [0; 32]);

@@ -49,7 +49,8 @@ fn blocks<const ROUNDS: usize>(key: &[Row; 2], mut counter: u128, destination: &
     }
 }
 
-#[inline(always)]
+/// Not inlined: it would be there twice for each number of rounds.
+#[inline(never)]
 fn block<const ROUNDS: usize>(key: &[Row; 2], counter: u128, destination: &mut [u8; BLOCK_BYTES]) {
     let first = initial_words(key, counter);
     let mut state = first;
