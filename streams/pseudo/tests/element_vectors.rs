@@ -238,6 +238,6 @@ fn the_digest_of_all_kinds_is_that_of_the_documents() {
         }
     }
     let digest = hex(&digest.finalize());
-    let document = include_str!("../../../docs/science.md");
+    let document = include_str!("../../../docs/how-to/science.md");
     assert!(document.contains(&format!("# {digest}\n")), "{digest}");
 }
