@@ -15,7 +15,7 @@
 
 mod fault;
 mod lines;
-mod links;
+pub(crate) mod links;
 mod packages;
 mod promises;
 mod threats;
