@@ -78,8 +78,8 @@ impl<const POOL_WORDS: usize> PooledSeedSequence<POOL_WORDS> {
             .fold(Self::from_pool(pool), |parent, &word| parent.child(word))
     }
 
-    /// The sequence whose spawn key is longer by `key`: the one that NumPy's `spawn` returns at
-    /// index `key`.
+    /// The sequence whose spawn key is longer by `key`, which NumPy's `spawn` returns at index
+    /// `key`.
     ///
     /// NumPy breaks elements of 2^32 and above into their [`coerce`](Self::coerce)d words, so that
     /// its `spawn_key=(2**32 + 5,)` and `spawn_key=(5, 1)` are one and the same sequence. Call this

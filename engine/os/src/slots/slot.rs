@@ -71,7 +71,7 @@ pub(crate) struct Slot {
 /// The part of a slot that the hot path needs. It fits into two registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotRef {
-    /// Not null, so that no place takes no third register.
+    /// Not null, so that the compiler tells "no slot" by a null here and needs no third register for it.
     header: NonNull<Header>,
     serial: u64,
 }

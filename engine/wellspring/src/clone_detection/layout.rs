@@ -1,6 +1,6 @@
 //! The layout that the generation page and the hypervisor's page share: Linux's vmclock, version 1.
 //!
-//! Magic number, size, flags and offsets are those of `include/uapi/linux/vmclock-abi.h`. All fields are little endian.
+//! Magic number, size, flags and offsets come from `include/uapi/linux/vmclock-abi.h`. All fields are little endian.
 
 use wellspring_os::shared_page::SharedPage;
 

@@ -7,8 +7,8 @@
 //! case by case: [`wellspring_core::seed_file`].
 //!
 //! The content of a file is mixed in, credited or not, unless the file is refused. A link, a device, a file of another
-//! user, and a file that does not begin as a seed file does, are refused and not changed. [`SeedFound`] is the result. No
-//! engine fails because of its seed file, but for one that
+//! user, and a file that does not begin as a seed file does, are refused and not changed. [`SeedFound`] is the result. An
+//! engine fails because of its seed file only if it
 //! [requires](crate::EngineBuilder::require_seed_file) it.
 //!
 //! ```text

@@ -64,7 +64,7 @@ pub(super) struct StandardGamma {
 }
 
 /// The factor of all shapes where quotients of gamma numbers are drawn. If the largest shape is that small, the
-/// logarithms of all numbers would be infinite, and to 10^-268 the quotients depend on those of the shapes alone.
+/// logarithms of all numbers would be infinite, and to 10^-268 the quotients depend only on the quotients of the shapes.
 pub(super) fn common_factor(largest_shape: f64) -> f64 {
     if largest_shape < 1e-270 { 1e60 } else { 1.0 }
 }

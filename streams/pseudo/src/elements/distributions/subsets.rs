@@ -12,8 +12,8 @@ const TABLE_LENGTH: u64 = 1 << 13;
 /// Rows of k of the numbers 0 to n - 1, in random order: all rows have the same probability. With k = n they are orders of n
 /// numbers.
 ///
-/// Of a long row the first numbers are those of a shorter one only if the whole array is one row: take
-/// [`Elements::permutation`] for an order of which parts are needed.
+/// A longer row begins with the numbers of a shorter row only if the whole array is one row. Take
+/// [`Elements::permutation`] to compute parts of one order.
 #[derive(Clone, Copy, Debug)]
 pub struct Subsets {
     n: u64,
@@ -46,7 +46,7 @@ impl Subsets {
     }
 }
 
-/// The shuffle of Fisher and Yates, of which the first steps are made.
+/// The first steps of the shuffle of Fisher and Yates.
 enum Numbers {
     Table(Vec<u64>),
     /// Each number that is not at its own place.

@@ -35,8 +35,8 @@ enum Proposal {
 }
 
 impl TruncatedNormal {
-    /// Numbers of the normal distribution with this mean and standard deviation that lie between `low` and `high`, of which
-    /// either may be infinite.
+    /// Numbers of the normal distribution with this mean and standard deviation that lie between `low` and `high`. Either
+    /// bound may be infinite.
     ///
     /// # Errors
     ///
