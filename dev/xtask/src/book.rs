@@ -34,14 +34,16 @@ pub(crate) fn book(root: &Path) -> Result<(), String> {
     }
     for page in &pages {
         let text = read(&root.join(page))?;
-        write(&source.join(page), &text)?;
+        write(&source.join(index(page)), &with_indexes(&text))?;
         for target in links(page, &text).filter(|target| !target.ends_with(".md")) {
             if tracked.contains(&target) {
                 write(&source.join(&target), &read(&root.join(&target))?)?;
             }
         }
     }
-    let summary = summary.replace("](../", "]\n(").replace("](", "](docs/");
+    let summary = with_indexes(&summary)
+        .replace("](../", "]\n(")
+        .replace("](", "](docs/");
     write(&source.join("SUMMARY.md"), &summary.replace("]\n(", "]("))?;
     write(
         &copies.join("book.toml"),
@@ -74,6 +76,22 @@ fn links<'a>(page: &'a str, text: &'a str) -> impl Iterator<Item = String> + 'a 
     let all = outside_of_code(text).flat_map(|(_, line)| targets(line));
     let own = all.filter(|target| !target.contains("://") && !target.starts_with(['#', '/']));
     own.map(move |target| resolve(page, target.split('#').next().unwrap_or_default()))
+}
+
+/// The name of a page in the book. mdBook makes `index.html` of a README.md, but leaves links to README.html as they are.
+fn index(page: &str) -> String {
+    page.replace("README.md", "index.md")
+}
+
+/// The text with the links to pages by their names in the book.
+fn with_indexes(text: &str) -> String {
+    let mut parts = text.split("](");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let (link, rest) = part.split_once(')').unwrap_or((part, ""));
+        let end = if link.len() < part.len() { ")" } else { "" };
+        format!("{text}]({}{end}{rest}", index(link))
+    })
 }
 
 /// The links of the built pages that lead nowhere: no such file, or no such place in it.
