@@ -31,8 +31,8 @@
 //! - A signal handler's identifiers may sort before or after those of the interrupted call.
 //! - The time is the kernel's coarse clock: up to a tick, 1 to 10 ms, late.
 //!
-//! The time in an identifier can be read by all who see it, and the order tells which of two came first. Take [`uuid4`] for
-//! what must not tell that, and [`bytes`](crate::bytes) for secrets.
+//! Everyone who sees an identifier can read its time, and tell which of two came first. Take [`uuid4`] where that must stay
+//! hidden, and [`bytes`](crate::bytes) for secrets.
 
 mod text;
 

@@ -43,7 +43,7 @@ use wellspring_core::seed_file::{SeedFile, UNKNOWN_FILE};
 pub struct Report {
     /// The sections: one for each node of the engine that wrote it.
     pub sections: usize,
-    /// How often the file has been written. An engine writes it twice at least: before its first use, and at its end.
+    /// How often the file has been written. An engine writes it at least twice: before its first use, and at its end.
     pub counter: u64,
     /// The credit that its writer claims, in bits.
     pub claimed_bits: u32,
