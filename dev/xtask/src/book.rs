@@ -41,10 +41,10 @@ pub(crate) fn book(root: &Path) -> Result<(), String> {
             }
         }
     }
-    let summary = with_indexes(&summary)
-        .replace("](../", "]\n(")
-        .replace("](", "](docs/");
-    write(&source.join("SUMMARY.md"), &summary.replace("]\n(", "]("))?;
+    write(
+        &source.join("SUMMARY.md"),
+        &from_the_root(&with_indexes(&summary)),
+    )?;
     write(
         &copies.join("book.toml"),
         &read(&root.join("docs/book.toml"))?,
@@ -76,6 +76,15 @@ fn links<'a>(page: &'a str, text: &'a str) -> impl Iterator<Item = String> + 'a 
     let all = outside_of_code(text).flat_map(|(_, line)| targets(line));
     let own = all.filter(|target| !target.contains("://") && !target.starts_with(['#', '/']));
     own.map(move |target| resolve(page, target.split('#').next().unwrap_or_default()))
+}
+
+/// The list of pages, whose links lead from `docs/`, with links that lead from the root of the repository.
+fn from_the_root(summary: &str) -> String {
+    let lines = summary.lines().map(|line| match line.split_once("](../") {
+        Some((title, link)) => format!("{title}]({link}\n"),
+        None => format!("{}\n", line.replace("](", "](docs/")),
+    });
+    lines.collect()
 }
 
 /// The name of a page in the book. mdBook makes `index.html` of a README.md, but leaves links to README.html as they are.
@@ -156,4 +165,44 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     let folder = path.parent().unwrap_or(path);
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
     written.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_pages_leads_from_the_root_and_to_the_names_of_the_book() {
+        let summary =
+            "# The book\n[a](../README.md)\n- [b](start/rust.md)\n    - [c](../engine/README.md)\n";
+        let expected =
+            "# The book\n[a](index.md)\n- [b](docs/start/rust.md)\n    - [c](engine/index.md)\n";
+        assert_eq!(from_the_root(&with_indexes(summary)), expected);
+        assert_eq!(
+            with_indexes("README.md [a](x/README.md#b) (README.md"),
+            "README.md [a](x/index.md#b) (README.md"
+        );
+    }
+
+    #[test]
+    fn links_to_missing_pages_and_places_are_found_and_no_others() {
+        let folder = std::env::temp_dir().join(format!("xtask-book-{}", std::process::id()));
+        let page = |name: &str, text: &str| write(&folder.join(name), text).unwrap();
+        page("a/other.html", "<h1 id=\"here\">");
+        page("a/picture.svg", "");
+        page(
+            "index.html",
+            "<a href=\"a/other.html#here\"> <a href=\"https://example.com/x\"> <img src=\"a/picture.svg\">
+             <a href=\"#top\" id=\"top\">",
+        );
+        let sound = broken_links(&folder);
+        page(
+            "a/bad.html",
+            "<a href=\"other.html#there\"> <a href=\"none.html\"> <a href=\"../a\"> <a href=\"#nowhere\">",
+        );
+        let broken = broken_links(&folder);
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(sound.unwrap(), [""; 0]);
+        assert_eq!(broken.unwrap().len(), 4);
+    }
 }
