@@ -1,4 +1,4 @@
-"""Builds the package as pip does for a user, and runs its tests on what is installed: `nox`, see docs/python.md."""
+"""Builds the package as pip does for a user, and runs its tests on what is installed: `nox`, see docs/start/python.md."""
 
 import pathlib
 import shutil

@@ -68,7 +68,7 @@ WELLSPRING_FUNCTION u64 word64(const Key &key, u64 index, u64 row = STREAM_ROW) 
     return words[index % 8 * 2] | u64(words[index % 8 * 2 + 1]) << 32;
 }
 
-// Uniform numbers in [0, 1) of a word, multiples of 2^-24 and 2^-53; and those of an index.
+// Uniform numbers in [0, 1) from a word, multiples of 2^-24 and 2^-53; and from an index.
 WELLSPRING_FUNCTION float uniform(u32 word) { return float(word >> 8) * (1.0f / (1 << 24)); }
 WELLSPRING_FUNCTION double uniform(u64 word) { return double(word >> 11) * (1.0 / (1ull << 53)); }
 WELLSPRING_FUNCTION float uniform32(const Key &key, u64 index) { return uniform(word32(key, index)); }

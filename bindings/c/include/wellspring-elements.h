@@ -46,8 +46,8 @@ WS_CHECK int ws_elements_normal(
 WS_CHECK int ws_elements_exponential(
     const struct ws_elements *name, uint64_t first, double *out, size_t count, double scale);
 /*
- * The same as floats. The numbers of uniform_f32 are others than those of uniform; normal_f32 and exponential_f32 round those
- * of mean 0 and sigma 1, and of scale 1, to float. low and high - low, mean and sigma, scale are rounded to float too, and
+ * The same as floats. uniform_f32 gives other numbers than uniform. normal_f32 and exponential_f32 round numbers of mean 0
+ * and sigma 1, and of scale 1, to float. low and high - low, mean and sigma, scale are rounded to float too, and
  * the rest is computed in float, as in Python. WS_PARAMETER if one of them is too large for a float.
  */
 WS_CHECK int ws_elements_uniform_f32(
@@ -56,7 +56,7 @@ WS_CHECK int ws_elements_normal_f32(
     const struct ws_elements *name, uint64_t first, float *out, size_t count, double mean, double sigma);
 WS_CHECK int ws_elements_exponential_f32(
     const struct ws_elements *name, uint64_t first, float *out, size_t count, double scale);
-/* Normal numbers between low and high, of which either may be infinite. */
+/* Normal numbers between low and high; either bound may be infinite. */
 WS_CHECK int ws_elements_truncated_normal(
     const struct ws_elements *name, uint64_t first, double *out, size_t count, double mean, double sigma, double low,
     double high);

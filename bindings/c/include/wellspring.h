@@ -109,7 +109,7 @@ WS_CHECK int ws_uuid4(uint8_t *id);
 /*
  * Writes a UUID of version 7 to the 16 bytes at id: the time in milliseconds, 18 bits of a counter, 56 random bits. Those
  * of a thread are in ascending order, also if the clock goes back. The time is up to a tick of the kernel, 1 to 10 ms,
- * late. A signal handler may call it, and its identifiers may sort before or after those of the call that it interrupted.
+ * late. A signal handler may call it, and its identifiers may sort before or after the interrupted call's.
  * Waits like ws_fill.
  *
  * Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_NO_MEMORY; after an error nothing was written.
@@ -155,7 +155,7 @@ struct ws_stats {
     uint64_t generation;
     /* The number of living threads that have drawn, plus the number of generators of ws_rng_new that have drawn. */
     uint64_t taps;
-    /* The number of NUMA nodes, each of which has a generator. */
+    /* The number of NUMA nodes; each has a generator. */
     uint64_t nodes;
     /* The number of times that a reader fetched keys from a node, under its lock. */
     uint64_t fetches;
@@ -243,7 +243,7 @@ typedef struct ws_rng ws_rng;
 
 /*
  * Makes a generator and stores it in *rng; free it with ws_rng_free. Two threads must not use one generator at the
- * same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill. A handler
+ * same time, and a signal handler must not use the generator of the interrupted call: make another, or use ws_fill. A handler
  * may leave a call that draws from it by siglongjmp(3): the generator loses the bytes of that call.
  *
  * Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error *rng is null, unless rng itself is.

@@ -195,7 +195,7 @@ fn the_static_library_links_and_works() {
     }
 }
 
-/// As docs/c.md says, for programs with a static library of another Rust compiler.
+/// As docs/start/c.md says, for programs with a static library of another Rust compiler.
 #[test]
 fn the_static_library_becomes_one_object_that_keeps_its_names_to_itself() {
     if !is_installed("ld") || !is_installed("objcopy") || !is_installed("readelf") {

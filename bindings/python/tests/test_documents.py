@@ -13,7 +13,7 @@ import wellspring
 from wellspring.random import Elements, _bit_generators, _elements, default_rng
 
 ROOT = Path(__file__).resolve().parents[3]
-DOCUMENTS = ["docs/python.md", "docs/science.md", "bindings/python/README.md"]
+DOCUMENTS = ["docs/start/python.md", "docs/how-to/science.md", "bindings/python/README.md"]
 
 
 def programs(document):
@@ -42,7 +42,7 @@ def test_every_program_runs_and_prints_what_it_says(document, number, capsys):
 @pytest.mark.parametrize("package", ["pandas", "pyarrow", "polars"])
 def test_the_columns_of_the_document_are_those_of_the_ids(package, capsys):
     pytest.importorskip(package)
-    (program,) = (program for program in programs("docs/science.md") if f"import {package} " in program)
+    (program,) = (program for program in programs("docs/how-to/science.md") if f"import {package} " in program)
     names, _ = run(program, capsys)
     expected = names["name"].standard_normal(1000)
     np.testing.assert_array_equal(names["table"]["noise"], expected)
@@ -51,7 +51,7 @@ def test_the_columns_of_the_document_are_those_of_the_ids(package, capsys):
 
 
 def test_the_blocks_are_the_slices_that_the_document_names(capsys):
-    (program,) = (program for program in programs("docs/python.md") if "at=(20, 40)" in program)
+    (program,) = (program for program in programs("docs/start/python.md") if "at=(20, 40)" in program)
     # Without the last line, which fills the array anew.
     names, _ = run(program[: program.index("name.random")], capsys)
     np.testing.assert_array_equal(names["b"], names["a"][500:510])
@@ -59,7 +59,7 @@ def test_the_blocks_are_the_slices_that_the_document_names(capsys):
 
 
 def test_the_function_of_the_document_gives_its_replica_again(capsys):
-    (program,) = (program for program in programs("docs/science.md") if "def replica" in program)
+    (program,) = (program for program in programs("docs/how-to/science.md") if "def replica" in program)
     names, _ = run(program, capsys)
     assert names["replica"](3, 17) == names["replica"](3, 17) != names["replica"](3, 18)
 

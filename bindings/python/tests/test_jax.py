@@ -174,7 +174,7 @@ def test_wrong_arguments_are_refused():
 
 
 def test_the_program_of_the_document_runs():
-    (program,) = programs_of("docs/accelerators.md")["JAX"]
+    (program,) = programs_of("docs/how-to/accelerators.md")["JAX"]
     names = {}
     with jax.enable_x64(False):
         exec(compile(program, "document", "exec"), names)  # noqa: S102

@@ -145,7 +145,7 @@ def test_wrong_arguments_are_refused():
 
 
 def test_the_program_of_the_document_runs():
-    (program,) = programs_of("docs/accelerators.md")["PyTorch"]
+    (program,) = programs_of("docs/how-to/accelerators.md")["PyTorch"]
     names = {}
     exec(compile(program, "document", "exec"), names)  # noqa: S102
     assert_same_bits(names["x"], numbers_of_the_cpu("random", (1000, 1000)))

@@ -3,6 +3,7 @@
 //! ```text
 //! chores    what calls cargo: tests, other toolchains, sanitizers, machines, the dependency tree
 //! tidy      the house rules that a program can check
+//! book      the pages as one book, and each of its links
 //! targets   where the library and the command compile, and what they say elsewhere
 //! link      the command for macOS and FreeBSD, linked by zig
 //! systems   tests of the code for other systems, on this one
@@ -12,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod book;
 mod chores;
 mod dist;
 mod link;
@@ -26,7 +28,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
-  tidy, targets, link, systems, windows, dist, deny, bench, loom, miri, asan, tsan, rig, runtimes, kernel-test, openssl,
+  tidy, book, targets, link, systems, windows, dist, deny, bench, loom, miri, asan, tsan, rig, runtimes, kernel-test, openssl,
   cross
 CONTRIBUTING.md says what each of them does, and has those that are one command of cargo.";
 
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     let name = words.next().unwrap_or_default();
     let result = match name.as_str() {
         "tidy" => tidy::run(&root()),
+        "book" => book::book(&root()),
         "targets" => targets::targets(),
         "link" => link::link(),
         "systems" => systems::systems(),

@@ -17,7 +17,7 @@
 //!
 //! # Guarantees
 //!
-//! * A call fills the whole buffer, with bytes as good as those of [`wellspring::fill`]. It waits until the engine is
+//! * A call fills the whole buffer, with bytes as good as the bytes of [`wellspring::fill`]. It waits until the engine is
 //!   seeded with 128 bits, as getrandom(2) does, and never returns an error.
 //! * It does not call itself: wellspring seeds itself by raw system calls, and nothing that it depends on uses a
 //!   getrandom crate. A test of this crate reads the dependency tree.

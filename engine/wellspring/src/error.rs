@@ -8,7 +8,7 @@ use wellspring_os::memory::MemoryError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Error {
-    /// Less than 128 bits of credited noise came so far, and the call does not wait.
+    /// Fewer than 128 bits of noise are credited so far, and the call does not wait.
     NotSeeded,
     /// The system has no memory for it.
     Memory,

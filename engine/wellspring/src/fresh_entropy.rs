@@ -13,7 +13,7 @@ use wellspring_os::sandbox;
 /// know yet that they were copied.
 pub(crate) struct FreshEntropy {
     digest: [u8; 32],
-    /// Whether output of the system's generator, which was seeded, is hashed in. Then it has 256 bits of min-entropy.
+    /// Whether output of the system's seeded generator is hashed in. Then the digest has 256 bits of min-entropy.
     pub(crate) has_system_output: bool,
 }
 

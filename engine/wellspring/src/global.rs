@@ -124,7 +124,7 @@ pub fn try_fill(destination: &mut [u8]) -> Result<(), Error> {
     Engine::process().try_fill(destination)
 }
 
-/// `N` random bytes, as good as those of [`fill`].
+/// `N` random bytes, as good as the bytes of [`fill`].
 #[must_use]
 #[inline]
 pub fn bytes<const N: usize>() -> [u8; N] {

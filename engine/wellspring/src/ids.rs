@@ -27,12 +27,12 @@
 //! - A thread's identifiers are strictly ascending, also if the clock goes back: then the thread stays at its last
 //!   millisecond and counts on until the clock has passed it. A counter that overflows, which takes more than 130 identifiers
 //!   in a microsecond, continues in the next millisecond.
-//! - Those of several threads and processes are in the order of their milliseconds.
-//! - Those that a signal handler makes may sort before or after those of the call that it interrupted.
+//! - Identifiers of several threads and processes are in the order of their milliseconds.
+//! - A signal handler's identifiers may sort before or after those of the interrupted call.
 //! - The time is the kernel's coarse clock: up to a tick, 1 to 10 ms, late.
 //!
-//! The time in an identifier can be read by all who see it, and the order tells which of two came first. Take [`uuid4`] for
-//! what must not tell that, and [`bytes`](crate::bytes) for secrets.
+//! Everyone who sees an identifier can read its time, and tell which of two came first. Take [`uuid4`] where that must stay
+//! hidden, and [`bytes`](crate::bytes) for secrets.
 
 mod text;
 
@@ -115,7 +115,7 @@ fn ulid_at(place: u64, random: u128) -> [u8; 16] {
 
 /// The thread's next time and counter. The first of a millisecond begins with 17 of the bits that no identifier shows.
 ///
-/// A handler that interrupts this takes the same place, or one that this goes back behind: their random bits differ.
+/// A handler that interrupts this may take the same place, or a later place than this then takes: their random bits differ.
 #[inline(always)]
 fn next_place(thread: CurrentThread, random: u128) -> u64 {
     let start = (random >> (128 - (COUNTER_BITS - 1))) as u64;

@@ -38,7 +38,7 @@
 //! | seeds that outlive a reboot | [`seed_file`] |
 //!
 //! The generators implement the traits of rand_core 0.10 (rand 0.10). The features `rand_core_09` and `rand_core_06` add
-//! those of rand_core 0.9 and 0.6, for rand 0.9 and 0.8; both are off by default and may be on together. The crate
+//! the traits of rand_core 0.9 and 0.6, for rand 0.9 and 0.8; both are off by default and may be on together. The crate
 //! wellspring-getrandom makes the engine the backend of the crate getrandom.
 //!
 //! How many bytes a number takes, and in what order, may change with a version: for numbers that can be repeated there is

@@ -11,7 +11,7 @@ pub enum Mode {
     /// The root's lock is held while bytes are made, up to 4096 at a time, with a new key after each chunk:
     /// FS&K, and FreeBSD's random(4) with `concurrent_read=0`.
     Canonical,
-    /// Under the root's lock the output is only set aside (copy K and C, step C, new K), and made outside:
+    /// Under the root's lock the output is only reserved (copy K and C, step C, new K), and then made without the lock:
     /// random(4) with `concurrent_read=1`.
     Concurrent,
     /// Like `Concurrent`, on the generator of the reader's own NUMA node: Linux's per-node pools.

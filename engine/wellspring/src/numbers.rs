@@ -9,7 +9,7 @@ pub use shuffle::shuffle;
 
 /// The primitive integers: what `below` and `range` draw. No other type can implement it.
 #[diagnostic::on_unimplemented(
-    message = "`below` and `range` draw integers, and `{Self}` is none",
+    message = "`below` and `range` draw integers, and `{Self}` is no integer",
     note = "a fraction from low to high is `low + (high - low) * wellspring::f64()`"
 )]
 pub trait Integer: sealed::Integer {}
@@ -243,7 +243,7 @@ macro_rules! numbers {
             $crate::numbers::shuffle($rng, slice);
         }
 
-        #[doc = concat!("One element of `slice`, each equally likely, ", $quality, ". `None` if there is none.")]
+        #[doc = concat!("One element of `slice`, each equally likely, ", $quality, ". `None` for an empty slice.")]
         #[must_use]
         #[inline]
         #[allow(clippy::needless_lifetimes, reason = "needed where there is a receiver")]

@@ -57,7 +57,7 @@ impl<const N: usize> sealed::Random for [u8; N] {
     }
 }
 
-/// A value of any integer type, a `bool`, a fraction from 0 to 1 without 1, or an array of bytes; as good as those of
+/// A value of any integer type, a `bool`, a fraction from 0 to 1 without 1, or an array of bytes; as good as the bytes of
 /// [`fill`](crate::fill). For integers of a range: [`range`](crate::range).
 ///
 /// ```

@@ -28,7 +28,7 @@ pub struct LocalRng { // rand 0.9: feature "rand_core_09"; rand 0.8: feature "ra
 }
 
 impl LocalRng {
-    /// A generator on `engine`.
+    /// Makes a generator that takes its keys from `engine`.
     #[must_use]
     pub fn new(engine: Engine) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl LocalRng {
         self.engine.inner.ready_bytes(Reader::Owned(&mut self.tap))
     }
 
-    /// `N` random bytes, as good as those of [`fill`](Self::fill).
+    /// `N` random bytes, as good as the bytes of [`fill`](Self::fill).
     #[must_use]
     #[inline]
     pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
@@ -87,7 +87,7 @@ impl LocalRng {
         bytes
     }
 
-    numbers!([&mut self,] => self, "as good as those of [`fill`](Self::fill)");
+    numbers!([&mut self,] => self, "as good as the bytes of [`fill`](Self::fill)");
 }
 
 impl Engine {
@@ -130,10 +130,10 @@ pub fn rng() -> ThreadRng {
     ThreadRng
 }
 
-numbers!([] => &mut ThreadRng, "as good as those of [`fill`](crate::fill)");
+numbers!([] => &mut ThreadRng, "as good as the bytes of [`fill`](crate::fill)");
 
 impl ThreadRng {
-    numbers!([&self,] => &mut { *self }, "as good as those of [`fill`](crate::fill)");
+    numbers!([&self,] => &mut { *self }, "as good as the bytes of [`fill`](crate::fill)");
 }
 
 /// Implements rand_core's traits by a number of any size and a `fill` of any length. They cannot fail: all of these wait

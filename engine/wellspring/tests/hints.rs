@@ -49,7 +49,7 @@ fn a_mistake_of_a_newcomer_gets_an_error_with_the_right_call_or_feature() {
     }
     assert!(!output.status.success());
     for words in [
-        "`below` and `range` draw integers, and `{float}` is none",
+        "`below` and `range` draw integers, and `{float}` is no integer",
         "a fraction from low to high is `low + (high - low) * wellspring::f64()`",
         "`wellspring::random()` makes no `String`",
         "pub struct ThreadRng; // rand 0.9: feature \"rand_core_09\"",

@@ -1,4 +1,4 @@
-//! The Rust lines of the README and of docs/rust.md compile: this file has each of them, and is compared with both.
+//! The Rust lines of the README and of docs/start/rust.md compile: this file has each of them, and is compared with both.
 #![allow(
     unused,
     reason = "the README shows calls, and does nothing with their results"
@@ -64,7 +64,7 @@ fn a_harvester() -> Result<(), Box<dyn Error>> {
 fn every_rust_line_of_the_readme_is_in_this_file() {
     let pages = [
         include_str!("../../../README.md"),
-        include_str!("../../../docs/rust.md"),
+        include_str!("../../../docs/start/rust.md"),
     ];
     let blocks: Vec<&str> = pages
         .iter()

@@ -1,7 +1,7 @@
 //! The weight of the library in a program that prints one random number: the bytes added, and the crates to build.
 //!
 //! The program is built as a user builds it, with the default release profile, and compared with one that prints a
-//! number of the standard library. docs/rust.md has the figures, and says where the bytes are.
+//! number of the standard library. docs/start/rust.md has the figures, and says where the bytes are.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

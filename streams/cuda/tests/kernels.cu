@@ -1,4 +1,4 @@
-// Every function of the header in a kernel. The loops are those of docs/accelerators.md.
+// Every function of the header in a kernel. The loops are the ones of docs/how-to/accelerators.md.
 #include "../wellspring_chacha8.cuh"
 
 using namespace wellspring;

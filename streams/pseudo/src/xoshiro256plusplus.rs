@@ -36,7 +36,7 @@ pub(crate) const LONG_JUMP: [u64; 4] = [
 
 /// xoshiro256++ 1.0: 32 bytes of state, period 2^256 - 1.
 ///
-/// The words, jumps and seeds are those of `xoshiro256plusplus.c` and of the crate `rand_xoshiro`.
+/// It has the words, jumps and seeds of `xoshiro256plusplus.c` and of the crate `rand_xoshiro`.
 /// Its authors know no statistical test that it fails.
 ///
 /// `Debug` shows no state. It is not a source of keys:

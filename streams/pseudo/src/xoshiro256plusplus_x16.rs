@@ -25,7 +25,7 @@ type Words = [[u64; LANES]; 4];
 /// 520 bytes.
 ///
 /// Requests of 128 bytes and more are vectorised for the registers of the CPU, whose width does not
-/// change the output. Single words cost about twice those of one generator.
+/// change the output. A single word costs about twice as much as in one generator.
 ///
 /// For reproducible words make the lanes with [`jumping_from`](Self::jumping_from):
 ///
@@ -71,7 +71,7 @@ impl Xoshiro256PlusPlusX16 {
     }
 
     /// Lanes in states made from four words of `seeder`: of SplitMix64's sequences from those words,
-    /// the first outputs are the words of lane 0, the second ones those of lane 1, and so on. Takes
+    /// the first outputs are the words of lane 0, the second outputs the words of lane 1, and so on. Takes
     /// 100 nanoseconds.
     ///
     /// SplitMix64 multiplies, which xoshiro256++ does not: the lanes are unrelated to one another and

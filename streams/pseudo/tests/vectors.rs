@@ -276,7 +276,7 @@ fn ciphers_give_the_known_answers() {
 
 #[test]
 fn the_digest_on_the_page_about_streams_is_right() {
-    let page = include_str!("../../../docs/streams.md");
+    let page = include_str!("../../../docs/reference/streams.md");
     let mut bytes = vec![0; 1 << 20];
     Stream::new(Algorithm::ChaCha8, 2026, &[3, 0, 17]).fill(&mut bytes);
     assert!(page.contains("--pseudo chacha8 --seed 2026 --stream 3/0/17 1MiB | sha256sum"));
@@ -512,7 +512,7 @@ fn the_digest_of_all_kinds_is_that_of_the_documents() {
         }
     }
     let digest = hex(&digest.finalize());
-    let document = include_str!("../../../docs/science.md");
+    let document = include_str!("../../../docs/how-to/science.md");
     assert!(document.contains(&format!("# {digest}\n")), "{digest}");
 }
 

@@ -1,4 +1,4 @@
-/* A program that draws keys behind a filter which lets it write and end, and nothing else. docs/c.md has the middle of it. */
+/* A program that draws keys behind a filter which lets it write and end, and nothing else. docs/start/c.md shows its middle. */
 #include "check.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -33,7 +33,7 @@ def prepare_for_sandbox() -> None:
 
     Afterwards, and in all children, no read of the engine makes a system call. There is no way back. Call it before the
     filter is installed, and on each thread that will read. Raises `RuntimeError` if the engine is not seeded yet; nothing
-    is changed then. docs/python.md says what Python itself needs.
+    is changed then. docs/start/python.md says what Python itself needs.
     """
 
 def token_bytes(nbytes: int | None = None) -> bytes:

@@ -20,7 +20,7 @@ pub(super) fn check(
 }
 
 /// The numbered lines that are not in a block of code.
-fn outside_of_code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn outside_of_code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_code = false;
     (1..).zip(text.lines()).filter(move |(_, line)| {
         let is_fence = line.trim_start().starts_with("```");
@@ -30,7 +30,7 @@ fn outside_of_code(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The targets in `](..)` and in `src=".."`.
-fn targets(line: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn targets(line: &str) -> impl Iterator<Item = &str> {
     let links = line
         .split("](")
         .skip(1)
@@ -68,7 +68,7 @@ fn broken(path: &str, target: &str, files: &BTreeMap<String, String>) -> Option<
 }
 
 /// A path in the repository, from a link in the file `path`.
-fn resolve(path: &str, link: &str) -> String {
+pub(crate) fn resolve(path: &str, link: &str) -> String {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
     for part in link.split('/') {

@@ -16,7 +16,7 @@
 
 mod fault;
 mod lines;
-mod links;
+pub(crate) mod links;
 mod packages;
 mod promises;
 mod rooms;

@@ -1,12 +1,15 @@
-//! `docs/threat-model.md` names a test for each threat, by its function, and each test that the documents name exists.
+//! `docs/explanation/threat-model.md` names a test for each threat, by its function. Each test that the documents name exists.
 
 use super::fault::Fault;
 use std::collections::{BTreeMap, BTreeSet};
 
-const MODEL: &str = "docs/threat-model.md";
+const MODEL: &str = "docs/explanation/threat-model.md";
 
 /// Other documents that name tests by their functions.
-const OTHERS: [&str; 2] = ["docs/compliance.md", "docs/states.md"];
+const OTHERS: [&str; 2] = [
+    "docs/explanation/compliance.md",
+    "docs/explanation/states.md",
+];
 
 /// Names of tests are sentences.
 const LEAST_WORDS: usize = 5;

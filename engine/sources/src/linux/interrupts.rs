@@ -77,7 +77,7 @@ impl Source for Interrupts {
     }
 
     fn reason(&self) -> &'static str {
-        "NIST's tool found 0.72 bits at least in 1,000,000 samples: docs/entropy.md"
+        "NIST's tool found 0.72 bits at least in 1,000,000 samples: docs/explanation/entropy.md"
     }
 
     fn speed(&self) -> Speed {

@@ -79,7 +79,7 @@ impl Source for Jitter {
     }
 
     fn reason(&self) -> &'static str {
-        "NIST's tool found 0.81 bits at least in 1,000,000 samples: docs/entropy.md"
+        "NIST's tool found 0.81 bits at least in 1,000,000 samples: docs/explanation/entropy.md"
     }
 
     fn speed(&self) -> Speed {

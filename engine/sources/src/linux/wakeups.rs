@@ -36,7 +36,7 @@ impl Source for Wakeups {
     }
 
     fn reason(&self) -> &'static str {
-        "NIST's tool found 6.6 bits at least in 1,000,000 samples: docs/entropy.md"
+        "NIST's tool found 6.6 bits at least in 1,000,000 samples: docs/explanation/entropy.md"
     }
 
     fn speed(&self) -> Speed {

@@ -64,7 +64,7 @@ pub struct CloneDetectionStats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PageState {
-    /// There is none.
+    /// No page was found.
     Absent,
     /// It is compared on every read.
     Watched,

@@ -14,8 +14,8 @@
 //! An engine believes the page only if it belongs to root or to the reader's own user and other users cannot write it.
 //! Its writer replaces it and never truncates it: the system ends a process that reads a truncated page.
 //!
-//! The file has 4096 bytes in the layout of Linux's vmclock, of which the number of clones alone is in use: a reader of one
-//! reads the other. `clones/generation-page.md` is its specification.
+//! The file has 4096 bytes in the layout of Linux's vmclock, and uses only its number of clones: a reader of vmclock pages
+//! reads it too. `clones/generation-page.md` is its specification.
 
 mod detector;
 #[cfg(target_os = "linux")]

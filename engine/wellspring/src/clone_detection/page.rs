@@ -26,9 +26,9 @@ const PAGE_MODE: u32 = 0o644;
 pub enum PageError {
     /// Another process serves it: the one with this id, as far as its lock file says.
     Held(u32),
-    /// It has not the format of a page.
+    /// It does not have the format of a page.
     NotAPage,
-    /// It is not a file that can be trusted; `System` with `ENOENT` if there is none.
+    /// It is not a file that can be trusted; `System` with `ENOENT` if it does not exist.
     File(FileFault),
 }
 
@@ -79,7 +79,7 @@ pub struct GenerationPage {
 }
 
 impl GenerationPage {
-    /// Serves the page at `path`, makes it if there is none, and bumps it: a clone may have happened while no process
+    /// Serves the page at `path`, makes it if it is missing, and bumps it: a clone may have happened while no process
     /// served it. Makes the directory if it is missing and its parent is there.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl GenerationPage {
     }
 }
 
-/// Changes the word of the page at `path`, whether a process serves it or not, and makes the page if there is none.
+/// Changes the word of the page at `path`, whether a process serves it or not, and makes the page if it is missing.
 /// Returns the new word.
 ///
 /// # Errors
@@ -144,7 +144,7 @@ pub fn current(path: &Path) -> Result<u64, PageError> {
     map(path).map(|(page, _)| page.word(CLONES_OFFSET))
 }
 
-/// Maps the page to be watched; also returns what tells it from one that replaces it.
+/// Maps the page to be watched; also returns what tells it from a page that replaces it.
 pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
     let file = TrustedFile::open(path, Access::Read)?;
     if file.bytes() != PAGE_BYTES as u64 {
@@ -155,7 +155,7 @@ pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
     Ok((page, file.identity().inode))
 }
 
-/// Maps the page to be written, and makes it if there is none. A file that is no page stays as it is; only a page that
+/// Maps the page to be written, and makes it if it is missing. A file that is no page stays as it is; only a page that
 /// was cut, or an empty file, is replaced.
 fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
     const TRIES: usize = 10;

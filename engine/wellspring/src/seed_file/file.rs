@@ -16,14 +16,14 @@ pub(super) struct Found {
     is_exposed: bool,
 }
 
-/// Reads the file. `None` if there is none.
+/// Reads the file. `None` if it does not exist.
 pub(super) fn read(path: &Path, identity: &Identity) -> Result<Option<Found>, SeedFileError> {
     let (directory, name) = Directory::of(path)?;
     let file = match directory.open_file(name, Access::Read) {
         Err(FileFault::System(error)) if error.is_not_found() => return Ok(None),
         file => file?,
     };
-    // One byte more than a seed file can have shows that it is none.
+    // One byte more than a seed file can have shows that it is no seed file.
     let mut bytes = Zeroizing::new(vec![0; MAX_BYTES + 1]);
     let length = file.read(&mut bytes)?;
     bytes.truncate(length);

@@ -7,8 +7,8 @@
 //! case by case: [`wellspring_core::seed_file`].
 //!
 //! The content of a file is mixed in, credited or not, unless the file is refused. A link, a device, a file of another
-//! user, and a file that does not begin as a seed file does, are refused and not changed. [`SeedFound`] is the result. No
-//! engine fails because of its seed file, but for one that
+//! user, and a file that does not begin as a seed file does, are refused and not changed. [`SeedFound`] is the result. An
+//! engine fails because of its seed file only if it
 //! [requires](crate::EngineBuilder::require_seed_file) it.
 //!
 //! ```text
@@ -40,7 +40,7 @@ use wellspring_core::seed_file::{SeedFile, UNKNOWN_FILE};
 pub struct Report {
     /// The sections: one for each node of the engine that wrote it.
     pub sections: usize,
-    /// How often the file has been written. An engine writes it twice at least: before its first use, and at its end.
+    /// How often the file has been written. An engine writes it at least twice: before its first use, and at its end.
     pub counter: u64,
     /// The credit that its writer claims, in bits.
     pub claimed_bits: u32,

@@ -195,7 +195,7 @@ fn every_line_of_both_configurations_is_known() {
     }
 }
 
-/// The table in docs/compliance.md: which draws have our seed under the FIPS provider, and which have the system's.
+/// The table in docs/explanation/compliance.md: which draws have our seed under the FIPS provider, and which have the system's.
 #[test]
 fn the_fips_provider_takes_our_seed_where_the_documentation_says_so() {
     for openssl in OpenSsl::all() {

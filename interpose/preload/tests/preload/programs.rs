@@ -110,7 +110,7 @@ assert len(set(buffer.raw)) > 200
     draws("python3", script, &[Door::Arc4random], 241_000);
 }
 
-/// By the path of docs/containers.md, which only glibc's loader finds.
+/// By the path of docs/how-to/containers.md, which only glibc's loader finds.
 #[test]
 fn a_program_of_musl_starts_without_the_library_and_one_of_glibc_with_it() {
     let path = format!("/$LIB/../../../..{}", library().display());

@@ -1,5 +1,5 @@
-//! docs/host-programs.md says what each door adds to its host program. These tests compare its table with /proc and with a trace
-//! of the first read.
+//! docs/reference/host-programs.md says what each door adds to its host program. These tests compare its table with /proc and
+//! with a trace of the first read.
 
 use crate::common;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ fn words(cell: &str) -> BTreeSet<String> {
 }
 
 fn row(door: &str) -> Row {
-    let page = include_str!("../../../../docs/host-programs.md");
+    let page = include_str!("../../../../docs/reference/host-programs.md");
     let line = page
         .lines()
         .find(|line| line.starts_with(&format!("| {door} |")));

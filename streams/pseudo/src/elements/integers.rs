@@ -80,7 +80,7 @@ impl Bound {
         ((product >> 64) as u64, (product as u64) < self.threshold)
     }
 
-    /// Like [`of_u64`](Self::of_u64), for a bound below 2^32: two products of 32 bits, of which wide
+    /// Like [`of_u64`](Self::of_u64), for a bound below 2^32: two products of 32 bits, which wide
     /// registers make several at a time.
     #[inline(always)]
     fn of_u64_below_2_32(self, word: u64) -> (u64, bool) {

@@ -78,9 +78,9 @@ impl Elements {
 /// The number at place i is computed from i alone, in about 12 multiplications each of a Feistel
 /// network over the next power of two, repeated while the result is n or above ("cycle walking", Black
 /// & Rogaway, "Ciphers with arbitrary finite domains", 2002). Its 12 round keys of 64 bits choose among
-/// at most 2^768 orders, so that from n = 171 on most orders never come. Statistics of single
-/// places and pairs of places are those of a random order; for all orders with the same probability
-/// take [`Elements::shuffle`].
+/// at most 2^768 orders, so that from n = 171 on most orders never come. Single places and
+/// pairs of places have the statistics of a random order. [`Elements::shuffle`] gives all orders the
+/// same probability.
 ///
 /// ```
 /// use wellspring_pseudo::{Algorithm, Elements};

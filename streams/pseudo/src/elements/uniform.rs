@@ -110,7 +110,7 @@ impl Elements {
     /// An `f64` is a multiple of 2^-53, made from bytes 8 i to 8 i + 7 of the
     /// [`Stream`](crate::Stream) of this name; an `f32` is a multiple of 2^-24, made from bytes 4 i to
     /// 4 i + 3. These are the numbers of NumPy's `Generator.random` over the same stream: for Philox,
-    /// those of `Generator(Philox(SeedSequence(seed, spawn_key=path))).random(n)`.
+    /// the numbers of `Generator(Philox(SeedSequence(seed, spawn_key=path))).random(n)`.
     ///
     /// # Errors
     ///

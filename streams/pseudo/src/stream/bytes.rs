@@ -48,7 +48,7 @@ impl Bytes {
         bytes
     }
 
-    /// Fills `destination` with the bytes from `position` on, the last of which is below 2^128.
+    /// Fills `destination` with the bytes from `position` on. The last one lies below 2^128.
     pub(super) fn fill(&mut self, position: u128, destination: &mut [u8]) {
         let block_bytes = self.blocks.block_bytes() as u128;
         let mut rest = destination;

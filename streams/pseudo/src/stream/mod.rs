@@ -142,8 +142,8 @@ impl Stream {
         )
     }
 
-    /// The first byte of the stream whose path is longer by `key`, however far this one was read: the
-    /// one that NumPy's `spawn` returns at index `key`. It has no jumps.
+    /// The stream whose path is longer by `key`, at its first byte and without jumps, however far this
+    /// stream was read. NumPy's `spawn` returns it at index `key`.
     #[must_use]
     pub fn child(&self, key: u32) -> Self {
         let name = self.name.child(key);

@@ -67,7 +67,7 @@ fn functions_in_a_browser_give_the_numbers_of_the_library() {
     );
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
-    // A new one: one that a container of another name left locked would be in use for Chromium, which would end.
+        // A new profile: Chromium ends if a container of another name has left the profile locked.
     let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chromium");
     let _ = std::fs::remove_dir_all(&profile);
     // Chromium's own sandbox does not run as root. The page loads nothing but itself.

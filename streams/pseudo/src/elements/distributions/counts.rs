@@ -48,8 +48,8 @@ impl Sealed for Geometric {
     }
 }
 
-/// Compares a uniform number with the probabilities of 0, 1, 2 .. in turn. `first` is that of 0, and `ratio` that of two
-/// neighbours, of which the upper one is given.
+/// Compares a uniform number with the probabilities of 0, 1, 2 .. in turn. `first` is the probability of 0. `ratio` gives the
+/// probability of a number, its argument, divided by the probability of the number below.
 #[inline(always)]
 fn inverted(words: &mut Words<'_>, first: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     loop {
@@ -147,7 +147,8 @@ pub struct Binomial {
 }
 
 impl Binomial {
-    /// `n` trials, each of which succeeds with the probability `p`. From n = 2^53 on, counts are rounded to floats.
+    /// The successes in `n` trials, where each succeeds with the probability `p`. From n = 2^53 on, counts are rounded to
+    /// floats.
     ///
     /// # Errors
     ///

@@ -179,8 +179,8 @@ pub struct Multinomial {
 }
 
 impl Multinomial {
-    /// `n` trials, of which each has result j with the probability `p[j]`. The last result has what is left to 1, as in
-    /// NumPy.
+    /// The counts of each result in `n` trials, where result j has the probability `p[j]`. The last result has what is left
+    /// to 1, as in NumPy.
     ///
     /// # Errors
     ///
