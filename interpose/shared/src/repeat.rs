@@ -163,7 +163,7 @@ thread_local! {
     };
 }
 
-/// From now on [`draw`] names the bytes of this process, from the page at `path`; not if the command that made the page has
+/// From now on [`fill`] makes the bytes of this process, from the page at `path`; not if the command that made the page has
 /// ended, which stderr then says.
 ///
 /// # Errors
