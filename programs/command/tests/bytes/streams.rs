@@ -9,7 +9,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Compares with the streams of a file that this command can name: without jumps, from a byte below 2^64 on. Returns their number.
+/// Compares with the streams of a file that this command can name: without jumps, from a byte below 2^64 on. Returns how
+/// many there are.
 fn check(algorithm: &str) -> usize {
     let file = std::fs::read_to_string(vectors(&format!("pseudo-{algorithm}.txt"))).unwrap();
     let mut count = 0;
