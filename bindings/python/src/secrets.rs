@@ -119,7 +119,7 @@ pub(crate) fn mix(data: &Bound<'_, PyAny>) -> PyResult<()> {
 ///
 /// Afterwards, and in all children, no draw makes a system call, no call of this package starts a thread, and reseeds take the
 /// processor's instructions alone. There is no way back. Call it before the filter is installed, and on each thread that will
-/// draw. docs/python.md says which system calls Python itself makes.
+/// draw. docs/start/python.md says which system calls Python itself makes.
 ///
 /// Raises
 /// ------
