@@ -83,7 +83,7 @@ impl<T: Zeroed> OwnedState<T> {
         })
     }
 
-    /// The sum of the watched words that was handled before the last [`mark_current`](Self::mark_current).
+    /// The sum of the watched words that was handled before the last [`mark_current`](OwnedLongRead::mark_current).
     #[must_use]
     #[inline(always)]
     pub fn handled(&self) -> u64 {
