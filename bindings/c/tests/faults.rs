@@ -2,7 +2,7 @@
 //! it ends in no signal and waits for nothing without end. When the fault is over, all works.
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
-use core::ffi::{c_int, c_long};
+use core::ffi::c_int;
 use core::ptr;
 use testkit::faults::{self, open_files};
 use testkit::process::{Fork, Shared, start};
@@ -127,35 +127,20 @@ fn whatever_call_fails_once_there_are_bytes_or_an_error() {
 
 /// A sandbox or a kernel that has no such call.
 fn whatever_call_fails_each_time_there_are_bytes_or_an_error() {
-    let mut calls: Vec<c_long> = Vec::new();
+    let mut calls = Vec::new();
     let record = &mut |call| {
-        if !calls.contains(&call) {
-            calls.push(call);
-        }
+        calls.push(call);
         None
     };
     if !check(record, "no fault") {
         return testkit::skipped("ptrace is not permitted");
     }
-    for &refused in &calls {
-        for error in [libc::EPERM, libc::ENOSYS, libc::EINVAL, libc::ENOMEM] {
-            // These cannot be refused: they give back, end, or make what the test needs.
-            let needed = [
-                libc::SYS_brk,
-                libc::SYS_close,
-                libc::SYS_munmap,
-                libc::SYS_exit,
-                libc::SYS_exit_group,
-                libc::SYS_clone,
-            ];
-            if needed.contains(&refused) {
-                continue;
-            }
-            let what = format!("call {refused} always fails with {error}");
-            check(&mut |call| (call == refused).then_some(error), &what);
-        }
+    let kinds = faults::of_each_kind(&calls);
+    for &(refused, error) in &kinds {
+        let what = format!("call {refused} always fails with {error}");
+        check(&mut |call| (call == refused).then_some(error), &what);
     }
-    println!("{} calls", calls.len());
+    println!("{} kinds of calls and errors", kinds.len());
 }
 
 fn a_process_that_may_not_ask_the_system_gets_an_error_and_does_not_wait() {

@@ -104,6 +104,31 @@ pub fn of(calls: &[c_long]) -> Vec<Fault> {
     faults
 }
 
+/// Every kind of these calls with each of four errors, for faults at each call of the kind. Left out are calls that give back,
+/// end, only ask, or make what the test needs.
+#[must_use]
+pub fn of_each_kind(calls: &[c_long]) -> Vec<(c_long, i32)> {
+    const NEEDED: [c_long; 10] = [
+        libc::SYS_brk,
+        libc::SYS_close,
+        libc::SYS_munmap,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_getpid,
+        libc::SYS_gettid,
+        libc::SYS_geteuid,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+        libc::SYS_clone,
+    ];
+    let mut kinds = calls.to_vec();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.retain(|call| !NEEDED.contains(call));
+    let errors = [libc::EPERM, libc::ENOSYS, libc::EINVAL, libc::ENOMEM];
+    let pair = |call| errors.map(|error| (call, error));
+    kinds.into_iter().flat_map(pair).collect()
+}
+
 /// From one fault to the next that is made: so that there are at most `max` runs, or with `WELLSPRING_LONG=1` all.
 #[must_use]
 pub fn step(faults: &[Fault], max: usize) -> usize {

@@ -5,6 +5,7 @@
 //! programs  installed programs, servers and clients draw on it
 //! database  a PostgreSQL server draws through pgcrypto
 //! torture   forks, timers, cancelled threads, tight limits, sanitizers
+//! faults    each system call of a first draw fails once, and always
 //! header    the numbers and layouts of OpenSSL's header
 //! newer     OpenSSL 3.5 and 4.0: `cargo xtask openssl`
 //! own       OpenSSL's own tests: `cargo xtask openssl --own`
@@ -12,6 +13,7 @@
 
 mod common;
 mod database;
+mod faults;
 mod header;
 mod newer;
 mod own;

@@ -9,17 +9,6 @@ use std::process::Command;
 use testkit::faults;
 use testkit::tracer::{self, Choose, End};
 
-/// With right arguments they do what they are to do, even if close(2) returns an error.
-const DO_NOT_FAIL: [libc::c_long; 7] = [
-    libc::SYS_close,
-    libc::SYS_munmap,
-    libc::SYS_rt_sigprocmask,
-    libc::SYS_getpid,
-    libc::SYS_gettid,
-    libc::SYS_geteuid,
-    libc::SYS_exit_group,
-];
-
 fn run(program: &Path, choose: Choose<'_>) -> End {
     let start = || {
         let error = Command::new(program).env("LD_PRELOAD", library()).exec();
@@ -63,15 +52,8 @@ fn a_call_that_always_fails_ends_no_program() {
     if end == End::Untraceable {
         return testkit::skipped("ptrace is not permitted");
     }
-    calls.sort_unstable();
-    calls.dedup();
-    for number in calls {
-        if DO_NOT_FAIL.contains(&number) {
-            continue;
-        }
-        for error in [libc::ENOSYS, libc::EPERM, libc::ENOMEM] {
-            let end = run(&program, &mut |call| (call == number).then_some(error));
-            assert_eq!(end, End::Good, "every call {number} fails with {error}");
-        }
+    for (number, error) in faults::of_each_kind(&calls) {
+        let end = run(&program, &mut |call| (call == number).then_some(error));
+        assert_eq!(end, End::Good, "every call {number} fails with {error}");
     }
 }
