@@ -1,4 +1,4 @@
-//! Many threads on few CPUs, all of which read for the first time after a reseed.
+//! Many threads on few CPUs: all of them read for the first time after a reseed.
 //!
 //! The time of such a read without the scheduler: a read does not count if the kernel gave the CPU to another thread
 //! meanwhile (`ru_nivcsw` of getrusage(2)). A read that *slept* counts in full, with the time until its thread got a

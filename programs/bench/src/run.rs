@@ -50,7 +50,7 @@ pub struct Options {
     pub time: Duration,
     /// How often each case has its turn.
     pub rounds: usize,
-    /// The numbers of threads, the first of which is 1.
+    /// The numbers of threads. The first is 1.
     pub threads: Vec<usize>,
     /// One part alone.
     pub only: Option<Part>,

@@ -66,8 +66,8 @@ impl Measurement {
         }
     }
 
-    /// How many times the throughput of `other` this one's is, in bytes: the median of the rounds' ratios, by the same
-    /// kind of speed on both sides.
+    /// This throughput in bytes divided by the throughput of `other`: the median of the rounds' ratios, by the same kind of
+    /// speed on both sides.
     #[must_use]
     pub fn over(&self, other: &Measurement) -> f64 {
         let scale = self.request.bytes() as f64 / other.request.bytes() as f64;

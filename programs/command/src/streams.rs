@@ -294,7 +294,7 @@ impl Output {
         Failure::work(format!("{}: {error}{how_far}", self.name))
     }
 
-    /// Waits for room, if the caller made the output one that does not block.
+    /// Waits for room: the caller may have made the output non-blocking.
     #[cfg(unix)]
     fn wait(&self) -> io::Result<()> {
         use rustix::event::{PollFd, PollFlags, poll};

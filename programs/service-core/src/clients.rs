@@ -324,7 +324,7 @@ impl Admission {
         users.reserve(self.meter.peer, &self.user, bytes, self.state.now_ns())
     }
 
-    /// Counts a request, of which the thread learned at this time.
+    /// Counts a request. The thread learned of it at `since`.
     pub fn count_request(&self, since: Instant) {
         self.note_activity();
         add(&self.meter.requests, 1);
@@ -463,7 +463,7 @@ pub struct EventLoop {
 }
 
 impl EventLoop {
-    /// `end` becomes readable when the loop has to end. `more_flags` go with those of the listeners.
+    /// `end` becomes readable when the loop has to end. The loop adds `more_flags` to the flags of the listeners.
     pub fn new(
         listeners: Arc<[Listener]>,
         more_flags: EventFlags,
@@ -602,7 +602,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Begins a pause. It replaces the one that this connection has.
+    /// Begins a pause, which replaces the connection's present one.
     pub fn begin(&mut self, until: Instant, number: u64) {
         self.cancel(number);
         self.by_number.insert(number, until);

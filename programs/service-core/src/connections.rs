@@ -1,9 +1,9 @@
 //! The connections that are open now: who is behind them, what they have drawn, and which of them gives way when there are
 //! too many; and the descriptors that are kept back for root, for guests and for the service itself.
 //!
-//! When there is no room, the user with the most connections closes the one that has asked for nothing for the longest time,
-//! and a user who holds fewer gets its place. So no number of users keeps a user without a connection out. Root's connections
-//! and guests never give way: a virtual machine does not connect again.
+//! When there is no room, the user with the most connections loses the connection that has been idle for the longest time, and
+//! a user who holds fewer gets its place. So no number of users keeps a user without a connection out. Root's connections and
+//! guests never give way: a virtual machine does not connect again.
 
 use crate::config::LimitsSection;
 use crate::doors::{Door, add, get, greatest, subtract};
@@ -93,7 +93,7 @@ pub(crate) enum Room {
     Enough,
     /// There is one if another connection gives way.
     InExchange,
-    /// There is none.
+    /// There is no descriptor for a new connection.
     Nothing,
 }
 
@@ -154,7 +154,7 @@ impl Table {
         self.open.len() as u64 - self.held(Peer::ROOT)
     }
 
-    /// The user who has to give way to a new connection of `peer`. `None`: there is none who holds more.
+    /// The user who has to give way to a new connection of `peer`. `None` if nobody has to.
     fn greatest_holder(&self, peer: Peer) -> Option<Peer> {
         let own = self
             .holders
@@ -313,7 +313,7 @@ const FOR_ROOT: u64 = 48;
 /// The descriptors of a guest: its connection twice, its kick and its call. Its memory keeps none.
 const OF_A_GUEST: u64 = 4;
 
-/// The descriptors of a user who has guests: those of the thread, and 32 that come with one message.
+/// The descriptors of a user who has guests: the thread's, and 32 that come with one message.
 const OF_A_USER_WITH_GUESTS: u64 = 40;
 
 /// The most users who have guests, if there are enough descriptors: each has a thread.
@@ -325,9 +325,9 @@ pub struct Descriptors {
     of_users: u64,
     of_root: u64,
     limit: u64,
-    /// The number of those that were open at the start.
+    /// The number of descriptors that were open at the start.
     at_start: u64,
-    /// The number of those of connections.
+    /// The number of descriptors that connections hold.
     of_connections: AtomicU64,
     /// The most guests of all users but root together.
     guests: u64,

@@ -186,7 +186,7 @@ impl LatencyCounts {
     }
 }
 
-/// The upper bound of a class in nanoseconds. The last class has none: the value is twice that of the class before.
+/// The upper bound of a class in nanoseconds. The last class has no bound: its value is twice the bound of the class before.
 pub fn upper_bound_ns(class: usize) -> u64 {
     1 << (FIRST_POWER as usize + class)
 }

@@ -123,8 +123,8 @@ impl User {
     }
 }
 
-/// Becomes `user`, and gives up all capabilities but those of `kept` that the process has. Call it before another thread
-/// starts: each thread has its own capabilities, which it inherits from the thread that starts it.
+/// Becomes `user`, and keeps no capabilities except the permitted ones in `kept`. Call it before another thread starts: each
+/// thread has its own capabilities, which it inherits from the thread that starts it.
 pub fn give_up(user: User, kept: CapabilitySet) -> io::Result<()> {
     set_no_new_privs(true)?;
     if !geteuid().is_root() {
@@ -287,7 +287,7 @@ fn if_all<const N: usize>(
     Ok(SeccompRule::new(conditions?)?)
 }
 
-/// Rules that allow these values of one 32-bit argument, of which these bits count.
+/// Rules that allow these values of one 32-bit argument, under this mask.
 fn one_of(
     argument: u8,
     mask: libc::c_int,
@@ -341,9 +341,9 @@ fn rules() -> Result<Rules, Fault> {
             libc::SYS_clone,
             vec![if_all([bits(0, thread | NAMESPACES, thread)])?],
         ),
-        // Without those that give a priority, or change a word.
+        // Without the commands that give a priority, or change a word.
         (libc::SYS_futex, one_of(1, FUTEX_COMMAND, &FUTEX_COMMANDS)?),
-        // Without the one that waits for every CPU.
+        // Without the command that waits for every CPU.
         (libc::SYS_membarrier, one_of(0, ALL, &BARRIERS)?),
         // Signals to its own threads: abort(3) sends one, and the engine asks whether a thread lives.
         (libc::SYS_tgkill, one_of(0, ALL, &[process])?),

@@ -284,7 +284,7 @@ mod tests {
         assert!(Arc::ptr_eq(&connected, &users.meter(Peer::User(7))));
     }
 
-    /// Takes this many, each of which is added again.
+    /// Takes this many, and adds each of them again.
     fn took(turns: &mut Turns<usize>, peers: &[Peer], count: usize) -> Vec<usize> {
         let take = |_| {
             let place = turns.take().unwrap();

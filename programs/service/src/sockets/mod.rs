@@ -344,7 +344,7 @@ impl Connection {
         }
     }
 
-    /// Ends the answer, all of which is sent.
+    /// Ends an answer that was sent completely.
     fn end_answer(&mut self) -> Result<(), Wants> {
         let is_last = self.answer.take().is_some_and(|(answer, _)| answer.is_last);
         if is_last { Err(self.end()) } else { Ok(()) }

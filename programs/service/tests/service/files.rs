@@ -132,7 +132,7 @@ fn no_link_in_the_folder_of_the_files_would_be_followed() {
     assert_ne!(flags & 0x2000, 0, "{flags:x}");
 }
 
-/// A reader that a signal ends while it reads, and one that goes on after a signal, as timers send them.
+/// A reader that a signal ends while it reads, and a reader that goes on after a signal, as timers send them.
 #[test]
 fn readers_are_interrupted_and_the_files_go_on() {
     if !has_fuse() {

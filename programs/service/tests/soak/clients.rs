@@ -93,7 +93,7 @@ pub(crate) fn all<'a>(_: &Target<'a>) -> [(&'static str, Run<'a>); 8] {
     ]
 }
 
-/// Makes connections until the end. Errors are those of a service that is being killed.
+/// Makes connections until the end. An error comes from a service that is being killed.
 fn again(target: &Target<'_>, connect: fn(&Target<'_>, &mut Counts) -> io::Result<()>) -> Counts {
     let mut counts = Counts::default();
     while !target.ends.load(Ordering::Relaxed) {
@@ -160,7 +160,7 @@ fn bulk(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
     Ok(())
 }
 
-/// Fifty connections at once, most of which leave without reading their answer.
+/// Fifty connections at once, and one more that leaves without reading its answer.
 fn crowd(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
     let patience = super::common::PATIENCE;
     let path = target.run.join("bulk.sock");
