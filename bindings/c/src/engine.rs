@@ -18,7 +18,7 @@ pub struct ws_stats {
     pub generation: u64,
     /// The number of living threads that have drawn, plus the number of generators of ws_rng_new that have drawn.
     pub taps: u64,
-    /// The number of NUMA nodes, each of which has a generator.
+    /// The number of NUMA nodes. Each has a generator.
     pub nodes: u64,
     /// The number of times that a reader fetched keys from a node, under its lock.
     pub fetches: u64,
@@ -171,7 +171,7 @@ pub extern "C" fn ws_version() -> *const c_char {
 pub struct ws_rng([u8; 0]);
 
 /// Makes a generator and stores it in *rng; free it with ws_rng_free. Two threads must not use one generator at the
-/// same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill. A handler
+/// same time, and a signal handler must not use the generator of the interrupted call: make another, or use ws_fill. A handler
 /// may leave a call that draws from it by siglongjmp(3): the generator loses the bytes of that call.
 ///
 /// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error *rng is null, unless rng itself is.

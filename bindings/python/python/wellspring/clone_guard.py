@@ -9,8 +9,9 @@ or `wellspring generation serve` changes after a clone, at each draw of
 - `ssl` (`RAND_bytes`, and each new connection) and `uuid.uuid1`.
 
 After a change it gives new state to all of them, and to what the program has given to `register`. A generator with a seed,
-or whose state was set, keeps its sequence. So does one that is older than the guard, unless it is registered: whether it
-has a seed is not known. The guard starts no thread, keeps no descriptor, and makes no system call at a draw.
+or whose state was set, keeps its sequence. A generator that is older than the guard keeps its sequence unless it is
+registered: the guard cannot tell whether it has a seed. The guard starts no thread, keeps no descriptor, and makes no
+system call at a draw.
 
     import wellspring.clone_guard
     wellspring.clone_guard.install()                    # before others import `random` and `numpy.random`
@@ -301,7 +302,7 @@ def _say(text: str) -> None:
 
 
 def _named(function: Any, original: Any) -> Any:
-    """Gives a function the name of the one that it calls, under which it is documented and saved."""
+    """Gives a function the name of the function that it calls, for documentation and for pickle."""
     function.__doc__, function.__name__ = original.__doc__, original.__name__
     function.__qualname__ = getattr(original, "__qualname__", original.__name__)
     function.__module__ = getattr(original, "__module__", None)
@@ -365,7 +366,7 @@ def _watched_numpy(kind: Any) -> Any:
 
 
 class _Finder:
-    """Lets the guard see modules when the program imports them: first of the finders, and never the one that finds."""
+    """Stands first among the finders, has another one find a module, and shows it to the guard when the program imports it."""
 
     _WATCHED = ("random", "numpy.random", "ssl", "uuid")
 
@@ -463,7 +464,7 @@ def register(generator: Any) -> None:
 
 
 def check() -> bool:
-    """Compares the page now, also one that appeared or was replaced since the last look. Returns whether it had changed."""
+    """Compares the page now, even if it appeared or was replaced since the last look. Returns whether it had changed."""
     _guard.look()
     return _guard.notice()
 

@@ -199,7 +199,7 @@ class Elements:
 
     @property
     def seed(self) -> int | None:
-        """The seed, also one that was drawn; None if a SeedSequence was given."""
+        """The seed, whether given or drawn; None if a SeedSequence was given."""
         return self._seed
 
     @property
