@@ -63,7 +63,7 @@ pub(crate) struct Algorithm {
 // SAFETY: the pointers are to statics that never change.
 unsafe impl Sync for Algorithm {}
 
-/// A parameter that OpenSSL asks for, with a place for the value, or the name and type of one that it can ask for. A
+/// A parameter that OpenSSL asks for, with a place for the value, or the name and type of a parameter that it can ask for. A
 /// table ends with a null key.
 #[repr(C)]
 pub(crate) struct Param {

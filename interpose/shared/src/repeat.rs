@@ -41,8 +41,8 @@ pub enum Library {
     Provider = 1,
 }
 
-/// The word that tells a command that lives from one that has ended. Its lower 32 bits are the number of a thread of the
-/// command, or have `FUTEX_OWNER_DIED`, or are 0.
+/// The word that tells whether the command lives. Its lower 32 bits are the number of a thread of the command, or have
+/// `FUTEX_OWNER_DIED`, or are 0.
 const HOLDER_OFFSET: usize = 40;
 
 const THREAD_BITS: u64 = libc::FUTEX_TID_MASK as u64;
