@@ -219,7 +219,7 @@ function tick() {
   if (hasPage || ticks % LOOKS_WITHOUT_PAGE === 0) check();
 }
 
-// A function that the program wants called at a notice, such as one that empties a pool of its own.
+// A function that the program wants called at a notice. It may empty a pool of its own.
 function register(action) {
   if (typeof action !== 'function') throw new TypeError('register takes a function');
   registered.push(action);

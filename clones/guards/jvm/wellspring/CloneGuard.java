@@ -138,7 +138,7 @@ public final class CloneGuard {
         return true;
     }
 
-    /** Calls a function at a notice, such as one that gives a generator of the program's own new state. */
+    /** Calls a function at a notice. It may give a generator of the program's own new state. */
     public static synchronized void register(Runnable function) {
         functions.add(function);
     }
