@@ -11,7 +11,7 @@
 # Prints an option -DWS_HAS_... for each feature, and -DWS_FEATURES at the end. Some headers
 # have neither the new form nor the old one: then it says so, and compat.h stops the build.
 
-# A kernel may make errors of all warnings (CONFIG_WERROR), of which these lines have some.
+# A kernel may make errors of all warnings (CONFIG_WERROR), and these lines have some.
 compiles() {
 	"$compiler" "$@" -Wno-error -Werror=implicit-function-declaration -Werror=implicit-int \
 		-Werror=incompatible-pointer-types -DMODULE -DKBUILD_MODNAME='"features"' \

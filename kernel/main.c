@@ -25,8 +25,9 @@
  * one. A virtual machine was cloned or restored (vmgenid), or a system resumed from an
  * image that may have been copied.
  *
- * The answer to each is that of a reseed: hash something new into every node, and bump
- * the generation, so that every tap takes a fresh key before its next byte.
+ * The module answers each like a reseed: it hashes something new into every
+ * node, and bumps the generation, so that every tap takes a fresh key before
+ * its next byte.
  */
 
 static const char domain[] = "wellspring node stir";

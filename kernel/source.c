@@ -30,8 +30,8 @@
  * The tests of SP 800-90B 4.4 for samples of 8 bits with at least 1 bit of
  * min-entropy.
  *
- * They find a source that is dead or stuck, not one that is a little weak. The cutoffs
- * are for one false alarm in 2^40 samples, the rarest that the standard allows.
+ * They find a dead or stuck source, not a slightly weak one. The cutoffs are
+ * for one false alarm in 2^40 samples, the rarest that the standard allows.
  */
 
 /* 4.4.1: 1 + ceil(40 / 1) */

@@ -48,7 +48,10 @@ static void serve_request(struct work_struct *unused)
 		request.cost.errors++;
 	request.cost.ticks += get_cycles() - request.since_ticks;
 	request.cost.ns += ktime_get_ns() - request.since_ns;
-	/* Two workers may take turns: one that slept counts as one switch. */
+	/*
+	 * Two workers may take turns: a worker that slept counts as one
+	 * switch.
+	 */
 	if (request.cost.requests)
 		request.cost.switches += switches > request.worker_switches;
 	request.worker_switches = switches;

@@ -23,7 +23,7 @@
 
 #define RECORDS 4096
 #define SECRET_BYTES 32
-/* The last read on a CPU, and room for those of all CPUs. */
+/* The last read on a CPU, and room for the last reads on all CPUs. */
 #define LAST_BYTES 4096
 #define LAST_RECORDS (8 * LAST_BYTES / SECRET_BYTES)
 /* Each byte is kept with these bits changed, so that a record is not a finding. */

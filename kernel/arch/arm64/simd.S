@@ -38,7 +38,7 @@
 	str	q\half, [x0, #16 * \at]
 .endm
 
-/* x0: 60 words, of which the first 8 are the key. */
+/* x0: 60 words. The first 8 are the key. */
 SYM_FUNC_START(ws_aes256_expand_ce)
 	ldp	q0, q1, [x0]
 	movi	v4.16b, #0

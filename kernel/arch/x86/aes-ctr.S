@@ -31,7 +31,7 @@
 	movdqu	\half, 16 * \at(%rdi)
 .endm
 
-/* %rdi: 60 words, of which the first 8 are the key. */
+/* %rdi: 60 words. The first 8 are the key. */
 SYM_FUNC_START(ws_aes256_expand_ni)
 	movdqu	(%rdi), %xmm0
 	movdqu	16(%rdi), %xmm1

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// All tests, those of the device file first.
+/// All tests: first the tests of the device file.
 fn tests() -> Result<Vec<Test>, Failure> {
     let in_kernel = in_kernel::tests(open_device(TEST_DEVICE, "wellspring_test")?)?;
     open_device(DEVICE, "wellspring")?;

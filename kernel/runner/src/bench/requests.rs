@@ -31,7 +31,7 @@ pub(super) struct Row {
     pub(super) mb_s: f64,
     /// Context switches of a request.
     pub(super) switches: f64,
-    /// The share of the time that numbers take, of which only the blocks have any.
+    /// The share of the time that numbers take. Only the blocks have numbers.
     pub(super) share: f64,
 }
 
