@@ -28,7 +28,7 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/counts.json");
 /// Batches of a case.
 const REPEATS: usize = 16;
 /// Requests of a batch. A buffer of 6656 bytes serves 13 reads of 512 bytes: of batches of 256 bytes every second has no refill,
-/// of smaller ones more, and those of 4 KiB have 8.
+/// of smaller ones more, and batches of 4 KiB have 8.
 const REQUESTS: u64 = 13;
 /// u64 in a buffer: a batch of so many has one refill.
 const WORDS_OF_A_BUFFER: u64 = 832;
@@ -101,7 +101,7 @@ fn counted_batch(batch: &mut dyn FnMut()) {
     batch();
 }
 
-/// Compares the counts with those of `counts.json`, or writes them there.
+/// Compares the counts with `counts.json`, or writes them there.
 pub(crate) fn gate(is_to_write: bool) -> Result<String, Box<dyn Error>> {
     let Some((of, counts)) = count()? else {
         return Ok("SKIPPED: valgrind is not installed\n".into());

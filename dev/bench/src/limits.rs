@@ -17,11 +17,11 @@ const OURS: &str = Mode::PerThread.name();
 const MIB: Request = Fill(1 << 20);
 const KEY: Request = Fill(32);
 
-/// A generator of wellspring, the one that it is compared with, the request of both, and the ratio of their throughput
-/// that is wanted at least.
+/// A generator of wellspring, the generator beside it, the request of both, and the least ratio of their throughput that is
+/// wanted.
 pub(crate) type Ratio = (&'static str, &'static str, Request, f64);
 
-/// Those that the gate watches, as wanted on AVX-512 and VAES.
+/// The ratios that the gate watches, as wanted on AVX-512 and VAES.
 pub(crate) const OF_GATE: [Ratio; 13] = [
     (name::GLOBAL, peer::RAND, Word, 2.0),
     (name::OWNED, peer::RAND, Word, 2.5),
@@ -51,7 +51,7 @@ const OTHERS: [Ratio; 9] = [
     (name::PSEUDO, name::GETRANDOM, Word, 150.0),
 ];
 
-/// A figure that the project wants to reach, and that of this run; `None` if it did not measure that.
+/// A figure that the project wants to reach, and this run's figure; `None` if the run did not measure it.
 struct Limit {
     what: String,
     /// Whether the figure is to be this at least; if not, at most.

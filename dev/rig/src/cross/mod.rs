@@ -56,10 +56,10 @@ const ENGINE: &str = "test --quiet --package wellspring --package wellspring-os 
     --test interpreted --test modes --test own_sources --test reseeds --test sandbox --test seed_file \
     --test soundness --test thread_exit -- --skip a_thread_without_signals_still_answers_libc";
 
-/// A processor without RNDR, and with the instructions for AES, as every one that QEMU knows.
+/// A processor without RNDR, and with the instructions for AES, which every processor that QEMU knows has.
 const WITHOUT_RNDR: &str = "neoverse-n1";
 
-/// Runs the command for these processors, or for all if there is none; all parts, or one.
+/// Runs the command for these processors, or for all if no name is given; all parts, or one.
 pub(crate) fn run_all(root: &Path, names: &[String], part: Option<&str>) -> Result {
     let is_named = |(name, _): &Target| names.is_empty() || names.iter().any(|word| word == name);
     let named = TARGETS.into_iter().filter(is_named);

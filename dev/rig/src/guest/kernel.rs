@@ -254,7 +254,7 @@ fn is_complaint(line: &str) -> bool {
         && !is_about_types
 }
 
-/// Makes the Makefile of unpacked headers name the unpacked files, and not those of an installed package.
+/// Makes the Makefile of unpacked headers name the unpacked files instead of an installed package's.
 fn relocate(headers: &Path) -> Result {
     let makefile = headers.join("Makefile");
     let text = fs::read_to_string(&makefile).map_err(at(makefile.display()))?;

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// How often a machine is started until it takes its first command. Nothing of this project runs before that. While
-/// Linux boots, it patches its own instructions, and QEMU's threads ran one that was patched by half: a kernel 6.12 ended
-/// with an invalid opcode at the second byte of a NOP.
+/// Linux boots, it patches its own instructions, and QEMU's threads ran a half-patched one: a kernel 6.12 ended with an
+/// invalid opcode at the second byte of a NOP.
 const MOST_BOOTS: usize = 4;
 
 /// QEMU 10. The QEMU 7.2 of Debian 12 corrupts EFLAGS: 2 of 5 boots of Linux 6.12 failed with it.
