@@ -12,7 +12,7 @@
 //!           run           all measurements, one after the other
 //! ```
 //!
-//! Each line uses those above it alone.
+//! Each line uses only the lines above it.
 //!
 //! ```no_run
 //! use wellspring_bench::{Options, run, tables};

@@ -149,7 +149,7 @@ fn pace(options: &Options, share: f64, turns: usize) -> Pace {
     }
 }
 
-/// Generators one after the other, so that those that are compared run close together.
+/// Generators one after the other: compared generators run close together.
 fn cases<'a>(generators: &'a [Generator], threads: &[usize]) -> Vec<Case<'a>> {
     let mut requests: Vec<Request> = Vec::new();
     for request in generators.iter().flat_map(|one| &one.requests) {

@@ -46,8 +46,7 @@ pub struct Measurement {
 pub struct Speed {
     /// Over the whole turn.
     pub mean: f64,
-    /// In the middle one of the turn's portions, which leaves out those in which the thread was taken off its
-    /// CPU.
+    /// In the median portion of the turn. So portions in which the thread lost its CPU do not count.
     pub usual: f64,
 }
 

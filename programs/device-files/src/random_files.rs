@@ -154,8 +154,8 @@ impl Filesystem for RandomFiles {
                 let meter = state.doors.meter(door);
                 add(&meter.opened, 1);
                 add(&meter.open_now, 1);
-                // A read(2) asks for as many bytes as the program wants, and goes past the page cache. Writes share the
-                // lock of the file (Linux 6.2), but for those with O_APPEND and those behind the size.
+                // A read(2) asks for as many bytes as the program wants, and goes past the page cache. Writes share the lock
+                // of the file (Linux 6.2), except writes with O_APPEND and writes behind the size.
                 reply.opened(
                     FileHandle(0),
                     FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES,

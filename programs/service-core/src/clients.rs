@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use wellspring_client::vsock;
 use wellspring_os::trusted_file::other_end;
 
-/// The work of one turn, in bytes: those that come in, are looked at again, and are sent.
+/// The work of one turn: the bytes that come in, are looked at again, and are sent.
 const TURN_BYTES: usize = 64 * 1024;
 
 /// The cost of a request, and of each call of the kernel, besides their bytes.
@@ -259,8 +259,8 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Admits a connection. `None`: a limit is reached. `closer` learns of connections that have to give way later to others;
-    /// without it this one never does.
+    /// Admits a connection. `None`: a limit is reached. `closer` learns of connections that have to give way later to others.
+    /// Without `closer` this connection never gives way.
     pub fn admit(
         state: &Arc<State>,
         door: Door,

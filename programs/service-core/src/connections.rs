@@ -102,14 +102,14 @@ pub(crate) enum Room {
 struct Holder {
     /// By the time of their activity as it was when they were put here, which is never too late; with their numbers.
     by_activity: BTreeSet<(u64, u64)>,
-    /// The number of the newest one.
+    /// The number of the newest connection.
     newest: u64,
-    /// All of the user's connections, with those that never give way.
+    /// All of the user's connections, even if they never give way.
     all: u64,
 }
 
 impl Holder {
-    /// Users with as many connections give way in the order in which they connected last.
+    /// Of two users with as many connections, the one whose newest connection is older gives way first.
     fn rank(&self, peer: Peer) -> Rank {
         (self.by_activity.len(), Reverse(self.newest), peer)
     }
@@ -302,7 +302,7 @@ impl Connections {
     }
 }
 
-// The descriptors of the process: those that are kept back for root and for the service itself, and the share of guests.
+// The descriptors of the process: some are kept back for root and for the service itself, and guests have a share.
 
 /// Kept for the service itself, which opens files and sockets while it runs: seed files, sources, messages to systemd.
 const FOR_SERVICE: u64 = 16;
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!(bench.closed(), [greatest[2].number, greatest[3].number]);
         // What gave way may be closed later: it is no longer counted, and its end takes nothing away.
         bench.connections.remove(greatest[2].number);
-        // 7 and 8 have two each. Of those who hold as many the one who connected least lately gives way.
+        // 7 and 8 have two each. Of users with as many connections, the one who connected least lately gives way.
         bench.enters(Peer::User(11)).unwrap();
         assert_eq!(bench.closed(), [greatest[1].number]);
         bench.enters(Peer::User(12)).unwrap();

@@ -104,8 +104,8 @@ impl User {
         }
     }
 
-    /// The user that this process becomes: the one with this name in /etc/passwd. Without a name it is [`DEFAULT_USER`], or
-    /// root where there is no such user. A process that is not root stays who it is.
+    /// The user that this process becomes: the user of this name in /etc/passwd. Without a name it is [`DEFAULT_USER`], or root
+    /// where there is no such user. A process that is not root stays who it is.
     pub fn named(name: &str) -> io::Result<Self> {
         if !geteuid().is_root() {
             return Ok(Self::now());
@@ -226,8 +226,8 @@ pub fn restrict_files(reach: &Reach) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Forbids all system calls but those that the service makes: any other fails with EPERM. Applies to this thread and
-/// all that it starts.
+/// Allows only the system calls that the service makes: any other fails with EPERM. Applies to this thread and all that it
+/// starts.
 ///
 /// # Errors
 ///

@@ -59,7 +59,7 @@ pub struct UserMeter {
 /// vsock has 2^32 numbers of machines.
 const REMEMBERED: usize = 1024;
 
-/// The users that are connected, and those that drew most.
+/// The connected users, and the users that drew most.
 #[derive(Debug)]
 pub struct Users {
     /// Those in force; SIGHUP replaces them.
@@ -191,7 +191,7 @@ impl RateLimit {
 /// The connections or reads that have something to do.
 #[derive(Debug)]
 pub struct Turns<T> {
-    /// Those of each user, in the order in which they came. No queue is empty.
+    /// The connections or reads of each user, in the order in which they came. No queue is empty.
     waiting: BTreeMap<Peer, VecDeque<T>>,
     /// The user, other than root, that had the last turn.
     last: Peer,
@@ -220,7 +220,7 @@ impl<T> Turns<T> {
         self.waiting.entry(peer).or_default().push_back(one);
     }
 
-    /// Takes the one whose turn it is.
+    /// Takes the connection or read whose turn it is.
     pub fn take(&mut self) -> Option<T> {
         let after = |peer| self.waiting.range((Excluded(peer), Unbounded)).next();
         // Root has the least number: after it come all others.

@@ -212,7 +212,7 @@ fn is_noise(file: &Path) -> Result<(), String> {
     }
 }
 
-/// The service makes this folder in the one above it.
+/// The service makes this folder in its parent.
 fn is_mount_point(folder: &Path) -> Result<(), String> {
     if folder.as_os_str().is_empty() {
         return Ok(());
@@ -225,7 +225,7 @@ fn is_mount_point(folder: &Path) -> Result<(), String> {
     is_folder(&there).map(drop)
 }
 
-/// The folder of a socket or of the page: the runtime folder, which the service makes, or another one.
+/// The folder of a socket or of the page: the runtime folder, which the service makes, or another folder.
 fn has_folder(config: &Config, file: &Path) -> Result<(), String> {
     let folder = folder_of(&config.runtime_path(file));
     if folder == folder_of(&config.runtime_path(Path::new("x"))) {

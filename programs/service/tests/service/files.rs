@@ -254,7 +254,7 @@ fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
     }
 }
 
-/// The processes that this one has started to unmount.
+/// The processes that this process has started to unmount.
 fn children(process: u32) -> Vec<String> {
     let parent = format!("PPid:\t{process}\n");
     let is_child = |folder: &PathBuf| {

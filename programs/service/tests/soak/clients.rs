@@ -131,7 +131,7 @@ fn egd(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
         stream.read_exact(&mut bytes)?;
         counts.answered(began);
         target.blocks.add("egd", &bytes);
-        // Garbage of other clients is mixed in, and must change nothing for this one.
+        // Garbage of other clients is mixed in, and must change nothing for this client.
         stream.write_all(&[3, 0, 0, 2, 7, 7])?;
     }
     Ok(())

@@ -246,7 +246,7 @@ fn preload(command: &mut Command) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the value of LD_PRELOAD with the library before those that it has now.
+/// Returns the value of LD_PRELOAD with the library before the libraries that it has now.
 fn with_present(library: &Path) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(present) = env::var_os("LD_PRELOAD").filter(|present| !present.is_empty()) {
