@@ -74,7 +74,7 @@ pub(crate) struct Param {
     pub(crate) return_size: usize,
 }
 
-// SAFETY: those in statics point to statics that never change.
+// SAFETY: a `Param` in a static points to statics that never change.
 unsafe impl Sync for Param {}
 
 pub(crate) const INTEGER: c_uint = 1;

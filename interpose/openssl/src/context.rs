@@ -181,7 +181,7 @@ unsafe extern "C" fn nonce(
     if is_filled {
         return length;
     }
-    // For a generator that has this one as its seed source.
+    // For a generator whose seed source this is.
     count_failure(Door::ProviderSeed);
     0
 }

@@ -117,7 +117,7 @@ fn handle_notice() -> Option<u64> {
     })
 }
 
-/// Several threads may do so at the same time: each draws after it has healed itself, or finds that another one has.
+/// Several threads may do so at the same time: each draws after it has healed itself, or finds that another has.
 #[cold]
 fn heal_to(number: u64) {
     let _errno = KeptErrno::new();
@@ -257,7 +257,7 @@ type Add = unsafe extern "C" fn(*const c_void, c_int, c_double);
 /// The files of OpenSSL in a process; further ones are left out.
 const MAX_FILES: usize = 8;
 
-/// Mixes a seed into each OpenSSL of the process: one among the global symbols, and those that modules have loaded.
+/// Mixes a seed into each OpenSSL of the process: one among the global symbols, and all that modules have loaded.
 fn heal_openssl(seed: &[u8; SEED_BYTES]) {
     let add_to = |library: *mut c_void| {
         // SAFETY: a handle and a name.
