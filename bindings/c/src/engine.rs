@@ -107,9 +107,9 @@ pub extern "C" fn ws_generation() -> u64 {
     Engine::try_process().map_or(0, Engine::generation)
 }
 
-/// Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats): an older library then sets
-/// the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. Do not call it
-/// in a signal handler.
+/// Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats). An older library then sets
+/// the fields that it does not know to 0. A newer one leaves out fields that the caller does not know. Do not call it in a
+/// signal handler.
 ///
 /// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///
@@ -163,7 +163,7 @@ pub extern "C" fn ws_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-// Empty, so that the interface does not depend on what is inside: a pointer to it is one to a `LocalRng`.
+// Empty, so that the interface does not depend on what is inside: a pointer to it points to a `LocalRng`.
 /// A generator that one thread at a time may use. It notices forks and reseeds, takes one page of memory, and is erased
 /// when it is freed.
 #[repr(C)]

@@ -221,7 +221,7 @@ class _Guard:
             self.page = page
 
     def notice(self) -> bool:
-        """Heals if the number is another one. Other threads that draw wait for it."""
+        """Heals if the number has changed. Other threads that draw wait for it."""
         with self.lock:
             number = self.page[0]
             if number == self.handled or self.healer == get_ident():
@@ -248,7 +248,7 @@ class _Guard:
             actions += [(function, None) for function in self.functions]
         if self.numpy_generator is not None and not self.is_numpy_seeded:
             shared = sys.modules["numpy.random.mtrand"]._rand
-            # The program may have put another one in its place.
+            # The program may have replaced it.
             if shared._bit_generator is self.numpy_generator:
                 actions.append((_reseed_legacy, shared))
         if (uuid := sys.modules.get("uuid")) is not None:
@@ -436,7 +436,7 @@ def install(page: str = DEFAULT_PAGE) -> None:
 
 
 def _start(page: str = DEFAULT_PAGE) -> None:
-    """Installs the guard in a program that did not ask for it, such as one of a Python that was built without ctypes."""
+    """Installs the guard in a program that did not ask for it. An error, such as a Python without ctypes, does not end it."""
     try:
         install(page)
     except Exception as error:
@@ -444,7 +444,7 @@ def _start(page: str = DEFAULT_PAGE) -> None:
 
 
 def register(generator: Any) -> None:
-    """Marks a generator as one whose numbers need not repeat: it gets new state at a notice, whatever seed it had.
+    """Marks a generator whose numbers need not repeat: it gets new state at a notice, whatever seed it had.
 
     Takes a `numpy.random.Generator`, `BitGenerator` or `RandomState`, a `random.Random`, or a function, which is then
     called. Draws of NumPy's generators do not compare the page: call `check` before a task that draws on them alone. The

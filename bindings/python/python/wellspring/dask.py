@@ -90,7 +90,7 @@ class Elements:
     poisson = _in_chunks(Arrays.poisson)
 
     def permutation(self, n: int, *, chunks: Any = "auto") -> Any:
-        """Return the numbers 0 to n - 1 in random order as int64. No chunk needs another one."""
+        """Return the numbers 0 to n - 1 in random order as int64. No chunk needs another chunk."""
         (length,) = checked_shape(n, "n")
         return _chunked(_permuted, {"elements": self._elements, "n": length}, (length,), chunks, np.dtype("int64"))
 
