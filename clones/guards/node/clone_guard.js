@@ -146,7 +146,7 @@ function drainCrypto() {
   for (let i = 0; i < 1024; i++) crypto.randomInt(2);
 }
 
-// `random(1)` of nanoid is a view of its pool. A view further in front is one of a new filling.
+// `random(1)` of nanoid is a view of its pool. A view further in front belongs to a new filling.
 function drainNanoid(random) {
   let last = -1;
   for (let place = random(1).byteOffset; place > last; place = random(1).byteOffset) last = place;

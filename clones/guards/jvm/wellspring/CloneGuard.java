@@ -312,7 +312,7 @@ public final class CloneGuard {
         }
     }
 
-    /** Gives a generator the state of another one: the fields that are not final, and the seed of Random. */
+    /** Gives a generator another's state: the fields that are not final, and the seed of Random. */
     private static void adopt(Class<?> type, Object generator, Object other) throws ReflectiveOperationException {
         for (Field field : type.getDeclaredFields()) {
             boolean isState = !Modifier.isStatic(field.getModifiers()) && field.getType().isPrimitive();
