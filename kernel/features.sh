@@ -86,7 +86,7 @@ void test(struct user_fpsimd_state *state) { kernel_neon_begin(state); kernel_ne
 void test(void) { kernel_neon_begin(); kernel_neon_end(); }
 #endif" "$@"
 
-# The tests alone need this one.
+# Only the tests need this feature.
 feature HRTIMER_SETUP "
 #include <linux/hrtimer.h>
 void test(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the chapters of the module share, in their order: a chapter calls only those above it.
+ * What the chapters of the module share, in their order: a chapter calls only
+ * the chapters above it.
  */
 #ifndef WELLSPRING_INTERNAL_H
 #define WELLSPRING_INTERNAL_H
@@ -139,8 +140,8 @@ const char *ws_backend_name(enum ws_cipher cipher, enum ws_backend backend);
 /* The backend of keystreams that start now: the fastest that this CPU has. */
 enum ws_backend ws_best_backend(enum ws_cipher cipher);
 /*
- * For tests: keystreams that start from now on use @backend, which is at most the one
- * that was detected. Returns the one before.
+ * For tests: keystreams that start from now on use @backend, which is at most
+ * the detected one. Returns the backend before.
  */
 enum ws_backend ws_use_backend(enum ws_cipher cipher, enum ws_backend backend);
 

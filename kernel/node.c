@@ -16,7 +16,7 @@
 #include "trace.h"
 
 /*
- * The phase, and the queue of those that wait for it.
+ * The phase, and the queue of tasks that wait for it.
  *
  * Node 0 says Early, under its lock, when it takes its first credited seed: often in
  * a reader, which may be a hard interrupt and must not wake anyone. So the waking is a

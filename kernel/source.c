@@ -530,10 +530,11 @@ void ws_timing_exit(void)
 /*
  * The source hwrng, which is off unless the parameter says on.
  *
- * hwrng offers no function to other modules. What it feeds to the kernel's own pool goes
- * through add_hwgenerator_randomness(), and a probe there sees it. A probe is no interface, it
- * costs a trap or a jump in the kernel's own code, and the source system has these bytes
- * already, hashed. So it is for those who do not trust the kernel's pool with them.
+ * hwrng offers no function to other modules. What it feeds to the kernel's own
+ * pool goes through add_hwgenerator_randomness(), and a probe there sees it. A
+ * probe is no interface, it costs a trap or a jump in the kernel's own code,
+ * and the source system has these bytes already, hashed. So it is for users who
+ * do not trust the kernel's pool with them.
  */
 
 static bool hwrng;

@@ -17,13 +17,14 @@
 #include "internal.h"
 
 /*
- * Seeds. Every reseed reseeds node 0, the root, exactly as Fortuna says. Until the root has had a
- * seed of READY_BITS it is the only node in use. Then each other node is initialised
- * from it. From then on every reseed also gives a seed to one other node: every second
- * one to the node whose turn it is, and those in between first to nodes with less than
- * 75 % of WS_CAPACITY_BITS. These are the rules of the per-node pools that were once
- * proposed for Linux, but for the turns: readers use up the credit of their node, and
- * would keep all seeds for it. An order reseeds all nodes.
+ * Seeds. Every reseed reseeds node 0, the root, exactly as Fortuna says. Until
+ * the root has had a seed of READY_BITS it is the only node in use. Then each
+ * other node is initialised from it. From then on every reseed also gives a
+ * seed to one other node: every second seed goes to the node whose turn it is,
+ * the seeds in between go first to nodes with less than 75 % of
+ * WS_CAPACITY_BITS. These are the rules of the per-node pools that were once
+ * proposed for Linux, but for the turns: readers use up the credit of their
+ * node, and would keep all seeds for it. An order reseeds all nodes.
  *
  * A node takes its seed at once, whether or not it is read: what memory once held says
  * nothing about its output after its next turn.

@@ -83,7 +83,7 @@ static void read_directly(struct cost *cost, u32 count)
 			cost->errors++;
 	cost->ticks += get_cycles() - since_ticks;
 	cost->ns += ktime_get_ns() - since_ns;
-	/* Only those that a read asked for: a busy machine takes the CPU away. */
+	/* Only voluntary switches: a busy machine takes the CPU away. */
 	cost->switches += current->nvcsw - switches;
 	WRITE_ONCE(cost->requests, cost->requests + count);
 }

@@ -185,7 +185,7 @@ static int read_device(u8 *buf, size_t len)
 	return ret == len ? 0 : -EIO;
 }
 
-/* The last blocks of a read: those would stay in registers and on the stack. */
+/* The last blocks of a read would stay in registers and on the stack. */
 static void record_end(const u8 *buf, size_t len)
 {
 	size_t start = len > 512 ? round_down(len - 512, 64) : 0;

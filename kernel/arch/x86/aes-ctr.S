@@ -16,8 +16,9 @@
 #include <linux/linkage.h>
 
 /*
- * FIPS 197, 5.2: four words more, from the eight before them. @previous is the half before,
- * @half the one before that, which the new one replaces. @word has what the first is mixed with.
+ * FIPS 197, 5.2: four words more, from the eight before them. @previous is the
+ * half before, @half the half before @previous; the new half replaces it. @word
+ * has what the first is mixed with.
  */
 .macro expand half:req, previous:req, rcon:req, word:req, at:req
 	aeskeygenassist $\rcon, \previous, %xmm2

@@ -1,4 +1,4 @@
-//! The tests of the kernel module, by name: those that run in the kernel, and those that ask its device file. Lines as KTAP.
+//! The tests of the kernel module, by name: some run in the kernel, others ask its device file. Lines as KTAP.
 //!
 //! ```text
 //! test        a test, its outcome, and its lines
