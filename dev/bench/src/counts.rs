@@ -1,7 +1,7 @@
 //! The gate on instructions: how many does a read take?
 //!
 //! Callgrind counts them, and no load changes the count. This program starts itself under valgrind, which shows every machine
-//! the same CPU: one with AVX2 and AES-NI. The counts hold for one compiler; another one skips the gate.
+//! the same CPU, with AVX2 and AES-NI. The counts hold for one compiler; another compiler skips the gate.
 //!
 //! A case runs in batches, and the first quartile counts: few batches have a step of a harvest in them, or a part of a buffer
 //! in place of a whole one.

@@ -111,7 +111,7 @@ fn refuse(call: libc::c_long, error: i32) -> std::io::Result<()> {
     }
 }
 
-/// Installs a filter with one action for these calls, and another one for all others. Returns `false` if the system
+/// Installs a filter with one action for these calls, and another action for all others. Returns `false` if the system
 /// accepts no filter.
 fn install(calls: &[libc::c_long], listed: u32, others: u32) -> bool {
     let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;

@@ -234,7 +234,7 @@ impl Registers {
     }
 
     fn set(&self) {
-        // SAFETY: the child is stopped, and the registers are those that it had.
+        // SAFETY: the child is stopped, and it had these registers.
         unsafe { libc::ptrace(libc::PTRACE_SETREGS, self.pid, 0, &raw const self.words) };
     }
 }

@@ -44,12 +44,12 @@ const TESTS: &str = "test --quiet --lib --package wellspring-cipher --package we
 const OPTIMISED: &str =
     "test --quiet --release --package wellspring-cipher --test answers --test residue";
 
-/// Tests of the engine, on aarch64: fork, copies of a machine, reseeds, seed files, modes, sources. Left out are those
-/// that QEMU's user mode cannot run. It has no vDSO getrandom, no ptrace(2) (`faults`, `faults_of_parts`, `hot_path`), and
-/// no VmFlags in smaps (`memory`), gives no limit to memory (`shortage`, `many`), and keeps signals for itself (the test that
-/// is skipped). It refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets`
-/// and `stack_use` take more than 150 s there, and `unload` hung once in a child. `nested`, `abandoned` and `steps` use the
-/// trap flag of x86-64.
+/// Tests of the engine, on aarch64: fork, copies of a machine, reseeds, seed files, modes, sources. QEMU's user mode cannot run
+/// the others. It has no vDSO getrandom, no ptrace(2) (`faults`, `faults_of_parts`, `hot_path`), and no VmFlags in smaps
+/// (`memory`), gives no limit to memory (`shortage`, `many`), and keeps signals for itself (the test that is skipped). It
+/// refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets` and `stack_use`
+/// take more than 150 s there, and `unload` hung once in a child. `nested`, `abandoned` and `steps` use the trap flag of
+/// x86-64.
 const ENGINE: &str = "test --quiet --package wellspring --package wellspring-os --package wellspring-pseudo-thread \
     --package wellspring-interpose --lib \
     --test copies --test core_dump --test fork --test harvester --test hostile_page --test inheritance \

@@ -126,7 +126,7 @@ fn first_trouble(lines: &[String], excuses: &[Excuse]) -> Option<usize> {
     })
 }
 
-/// The first line that tells of trouble, and those after it that explain it.
+/// The first line that tells of trouble, and the lines after it that explain it.
 fn troubles<'a>(lines: &'a [String], excuses: &[Excuse]) -> &'a [String] {
     // A report of lockdep has about 120 lines. The last ones tell who asked.
     const EXPLANATION: usize = 160;

@@ -56,7 +56,7 @@ impl Kernel {
         })
     }
 
-    /// Builds one of ours, from Debian's source or from the one in `folder`.
+    /// Builds one of our kernels, from Debian's source or from the source in `folder`.
     pub(crate) fn from_source(
         cache: &Cache,
         release: Release,
@@ -73,8 +73,7 @@ impl Kernel {
         })
     }
 
-    /// The distribution's modules that `ours` need, and those called `names` with all that they need, in the order to load
-    /// them.
+    /// The distribution's modules that `ours` need, and the modules `names` with all that they need, in the order to load them.
     pub(crate) fn modules(
         &self,
         cache: &Cache,

@@ -22,12 +22,12 @@ pub(crate) struct Qemu {
 }
 
 impl Qemu {
-    /// Fetches the one for machines of this machine's kind.
+    /// Fetches QEMU for machines of this machine's kind.
     pub(crate) fn fetch(cache: &Cache) -> Result<Self> {
         Self::of(Processor::X86_64, cache, "qemu")
     }
 
-    /// Fetches the one for arm64.
+    /// Fetches QEMU for arm64.
     pub(crate) fn fetch_for_arm64(cache: &Cache) -> Result<Self> {
         Self::of(Processor::Arm64, cache, "qemu-arm64")
     }

@@ -61,7 +61,7 @@ impl Release {
     /// A kernel that we build, which checks nothing.
     pub(crate) const PLAIN: Self = own("plain");
 
-    /// All, the oldest first, then those that we build.
+    /// All, the oldest first, then the kernels that we build.
     pub(crate) const ALL: [Self; 13] = [
         Self::V6_1,
         Self::V6_1_RT,
