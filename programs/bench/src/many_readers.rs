@@ -29,7 +29,7 @@ const BETWEEN_RESEEDS: Duration = Duration::from_millis(10);
 /// The first reads after a reseed.
 #[derive(Clone, Debug)]
 pub struct Reads {
-    /// Those that counted.
+    /// The times of the reads that counted.
     pub histogram: Histogram<u64>,
     /// How many of them slept.
     pub slept: u64,

@@ -53,8 +53,8 @@ pub struct Speed {
 impl Measurement {
     /// For each round the requests per second of all threads together.
     ///
-    /// Of threads that never wait for each other the usual speeds: only the machine can slow them. Of others the
-    /// means: waiting is part of what is measured, and under a lock that threads take in turns the usual speed of
+    /// If threads never wait for each other, the sum of the usual speeds: only the machine can slow them. Otherwise the sum
+    /// of the means: waiting is part of what is measured, and under a lock that threads take in turns the usual speed of
     /// each would look fast.
     #[must_use]
     pub fn totals(&self) -> Vec<f64> {

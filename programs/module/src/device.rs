@@ -73,7 +73,7 @@ impl KernelModule {
     ///
     /// # Errors
     ///
-    /// Those of [`save`](Self::save).
+    /// The errors of [`save`](Self::save).
     pub fn restore(&self, seed: &NodeSeed) -> Result<NodeAnswer, OsError> {
         // SAFETY: the request reads one `struct wellspring_seed`.
         let called = unsafe { libc::ioctl(self.0.as_raw_fd(), RESTORE, &raw const *seed) };

@@ -109,7 +109,7 @@ struct Holder {
 }
 
 impl Holder {
-    /// Of two users with as many connections, the one whose newest connection is older gives way first.
+    /// If two users have as many connections, the one whose newest connection is older gives way first.
     fn rank(&self, peer: Peer) -> Rank {
         (self.by_activity.len(), Reverse(self.newest), peer)
     }
@@ -154,7 +154,7 @@ impl Table {
         self.open.len() as u64 - self.held(Peer::ROOT)
     }
 
-    /// The user who has to give way to a new connection of `peer`. `None` if nobody has to.
+    /// The user who has to give way to a new connection of `peer`. `None` if no user has to.
     fn greatest_holder(&self, peer: Peer) -> Option<Peer> {
         let own = self
             .holders
@@ -212,7 +212,7 @@ impl Table {
 pub struct Connections {
     last: AtomicU64,
     table: Mutex<Table>,
-    /// Those that gave way and are not closed yet: other threads do that.
+    /// The connections that gave way and are not closed yet: other threads close them.
     closing: AtomicU64,
 }
 
@@ -345,7 +345,7 @@ fn limit() -> u64 {
 const LOG_PAUSE_NS: u64 = 60_000_000_000;
 
 impl Descriptors {
-    /// Those of this process, under the limit that it has now. Call it before there are connections.
+    /// The descriptors of this process, under the limit that it has now. Call it before there are connections.
     pub(crate) fn of_process() -> Self {
         // All that is open has a lower number than what is opened next.
         let next = eventfd(0, EventfdFlags::CLOEXEC);

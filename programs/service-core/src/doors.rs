@@ -200,7 +200,7 @@ pub struct DoorMeter {
     pub mixed_bytes: AtomicU64,
     /// Connections that were accepted, or files that were opened.
     pub opened: AtomicU64,
-    /// Those that are open now.
+    /// The connections or files that are open now.
     pub open_now: AtomicU64,
     /// Connections refused by a limit, and reads of files that would have filled the page cache.
     pub refused: AtomicU64,
@@ -212,7 +212,7 @@ pub struct DoorMeter {
     pub latencies: Latencies,
 }
 
-/// Those that have drawn most, at most `most` of them.
+/// The entries that have drawn most, at most `most` of them.
 pub fn greatest<N: Ord + Copy, M>(
     mut all: Vec<(N, Arc<M>)>,
     bytes: impl Fn(&M) -> &AtomicU64,

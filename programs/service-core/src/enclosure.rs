@@ -262,7 +262,7 @@ fn that(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompCondi
     )?)
 }
 
-/// Of these bits of an argument, exactly `set` are set.
+/// Exactly `set` are set of these bits of an argument.
 fn bits(argument: u8, of: libc::c_int, set: libc::c_int) -> Result<SeccompCondition, Fault> {
     let mask = u64::from(of as u32);
     that(argument, SeccompCmpOp::MaskedEq(mask), set as u32)
@@ -435,7 +435,7 @@ const ADVICE: [libc::c_int; 6] = [
     MADV_GUARD_INSTALL,
     MADV_GUARD_REMOVE,
 ];
-/// Of asm-generic/mman-common.h (Linux 6.13), for the stacks of threads from glibc 2.42 on.
+/// From asm-generic/mman-common.h (Linux 6.13), for the stacks of threads from glibc 2.42 on.
 const MADV_GUARD_INSTALL: libc::c_int = 102;
 const MADV_GUARD_REMOVE: libc::c_int = 103;
 
@@ -450,7 +450,7 @@ const FUTEX_COMMANDS: [libc::c_int; 6] = [
     libc::FUTEX_WAKE_BITSET,
 ];
 
-/// Of linux/membarrier.h: the question, the barrier between the threads of one process, and the order for it.
+/// From linux/membarrier.h: the question, the barrier between the threads of one process, and the order for it.
 const BARRIERS: [libc::c_int; 3] = [0, 1 << 3, 1 << 4];
 
 /// The allowed commands of fcntl(2).

@@ -16,7 +16,7 @@ pub enum Peer {
     User(u32),
     /// TCP on a loopback address: the kernel does not name the user.
     Loopback,
-    /// The same at the web socket: who floods another door by TCP takes no place and no turn of the metrics.
+    /// The same at the web socket: a flood of another door by TCP takes no place and no turn of the metrics.
     LoopbackWeb,
     /// A machine at the other end of vsock, by its number: all of its users together.
     Machine(u32),
@@ -62,7 +62,7 @@ const REMEMBERED: usize = 1024;
 /// The connected users, and the users that drew most.
 #[derive(Debug)]
 pub struct Users {
-    /// Those in force; SIGHUP replaces them.
+    /// The limits in force; SIGHUP replaces them.
     limits: RwLock<LimitsSection>,
     by_peer: Mutex<BTreeMap<Peer, Arc<UserMeter>>>,
 }

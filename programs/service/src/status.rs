@@ -351,7 +351,7 @@ pub fn text(status: &Value) -> String {
         }
         let columns: Vec<&str> = columns.split(' ').collect();
         let head = columns.iter().map(|column| match *column {
-            // Of an opening, a door, a source.
+            // The name of an opening, a door, a source.
             "name" => key.trim_end_matches('s').into(),
             _ => column.replace('_', " "),
         });

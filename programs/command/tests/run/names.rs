@@ -1,5 +1,5 @@
-//! The names that `run` puts into the environment: no other user can come to own one, also after the command has ended; who
-//! outlives the command or becomes another user is served, and nothing repeats any more.
+//! The names that `run` puts into the environment: no other user can come to own one, also after the command has ended. A program
+//! that outlives the command or becomes another user is served, and nothing repeats any more.
 
 use crate::common::{
     self, build_libraries, cannot_repeat, copy_program, is_installed, stderr, user,

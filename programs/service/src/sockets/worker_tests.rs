@@ -25,7 +25,7 @@ const OF_USERS: usize = 1;
 struct Bench {
     worker: Worker,
     address: SocketAddr,
-    /// Of the listener whose connections are named.
+    /// The path of the listener whose connections are named.
     path: PathBuf,
 }
 

@@ -24,7 +24,7 @@ enum Then {
     Closes,
     /// It answers on this connection.
     Answers,
-    /// One of the two.
+    /// It closes the connection or answers.
     Any,
     /// It waits for the rest of a message.
     Waits,

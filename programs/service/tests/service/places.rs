@@ -62,7 +62,7 @@ fn four_users_who_hold_every_connection_keep_no_other_user_out() {
     for user in [NEWCOMER, 0, NEWCOMER + 1, NEWCOMER] {
         assert_is_served(&service, user);
     }
-    // Those who hold fewer lose nothing.
+    // A user who holds fewer loses nothing.
     let mut kept = as_user(NEWCOMER, || connect(&service, "egd.sock"));
     for user in 200_000..200_040 {
         assert_is_served(&service, user);

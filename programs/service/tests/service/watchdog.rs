@@ -307,7 +307,7 @@ fn a_wall_clock_that_jumps_changes_no_age_no_rate_and_no_sign_of_life() {
         service.signal("-USR1");
         orders += 1;
         service.wait_for_log_lines("an operator's order (SIGUSR1)", orders);
-        // Those that were sent before the jump are gone.
+        // The messages from before the jump are gone.
         service.drop_notices();
         service.wait_for_notice("WATCHDOG=1");
         let mut egd = service.socket("egd.sock");
