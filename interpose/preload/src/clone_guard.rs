@@ -139,7 +139,7 @@ fn with_seed(heal: fn(&[u8; SEED_BYTES])) -> bool {
     is_there
 }
 
-/// Not where the program is to draw the same bytes in every run: with an engine it would draw fresh ones from then on.
+/// Does nothing where the program is to draw the same bytes in every run: with an engine it would draw fresh ones from then on.
 fn fill_by_engine(seed: &mut [u8; SEED_BYTES]) -> bool {
     !repeat::is_on()
         && engine::make().is_ok_and(|engine| {
@@ -148,7 +148,7 @@ fn fill_by_engine(seed: &mut [u8; SEED_BYTES]) -> bool {
         })
 }
 
-/// Not in a sandbox, where rand(3) makes no system call.
+/// Does nothing in a sandbox, where rand(3) makes no system call.
 fn ask_kernel(seed: &mut [u8; SEED_BYTES]) -> bool {
     !sandbox::is_prepared()
         && getrandom(seed.as_mut_ptr().cast(), SEED_BYTES, 0) == SEED_BYTES as isize
