@@ -221,7 +221,7 @@ struct Element {
     is_native: bool,
 }
 
-/// Of each, any bits are a value.
+/// The kinds of elements. Any bits are a value of each.
 #[derive(Clone, Copy)]
 enum Kind {
     Signed,
