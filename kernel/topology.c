@@ -64,9 +64,9 @@ static bool is_ready(void)
 }
 
 /*
- * Premature next (Dodis and others, How to Eat Your Entropy and Have it Too, 2014): who
- * reads after each of 16 seeds of 8 bits guesses each of them, though they are 128 bits
- * together.
+ * Premature next (Dodis and others, How to Eat Your Entropy and Have it Too,
+ * 2014): an attacker who reads after each of 16 seeds of 8 bits guesses each of
+ * them, though they are 128 bits together.
  */
 bool ws_distribution_accepts(u32 credit_bits)
 {

@@ -187,7 +187,7 @@ static int registers_wiped(struct report *report)
 	return verdict;
 }
 
-/* Below the frame of who calls. */
+/* Below the frame of the caller. */
 #define STACK_BYTES 1536
 #define STACK_WORDS (STACK_BYTES / 4)
 

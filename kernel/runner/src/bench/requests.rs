@@ -26,7 +26,7 @@ const KINDS: [(&str, f64); 11] = [
 /// The figures of one kind.
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// Of a request, or of a block with its numbers.
+    /// The time of a request, or of a block with its numbers.
     pub(super) each_ns: f64,
     pub(super) mb_s: f64,
     /// Context switches of a request.
