@@ -38,7 +38,7 @@ pub(crate) const OF_GATE: [Ratio; 13] = [
     (name::PSEUDO, peer::FASTRAND, MIB, 4.0),
 ];
 
-/// Those that need a C library, or the system's speed.
+/// The ratios that need a C library, or the system's speed.
 const OTHERS: [Ratio; 9] = [
     (OURS, name::GETRANDOM, MIB, 28.0),
     (OURS, peer::RAND, MIB, 4.5),

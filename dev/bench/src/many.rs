@@ -28,9 +28,9 @@ const STACK_BYTES: usize = 64 << 10;
 /// One size of a case.
 struct Found {
     count: usize,
-    /// On a CPU, of all together.
+    /// The time on a CPU, of all threads or engines together.
     time: Duration,
-    /// Of one, in bytes; `None` where the system does not say.
+    /// The bytes of one thread or engine; `None` where the system does not say.
     bytes: Option<f64>,
     /// The time of each first read, in nanoseconds.
     reads_ns: Vec<f64>,

@@ -257,7 +257,7 @@ impl Registers {
     }
 
     fn make_no_call(&mut self) {
-        /// Of the kernel's `linux/elf.h`: the number of the call, which is no register any more when a call begins.
+        /// From the kernel's `linux/elf.h`: the number of the call, which is no register any more when a call begins.
         const NT_ARM_SYSTEM_CALL: libc::c_int = 0x404;
         transfer(
             self.pid,
