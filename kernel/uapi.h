@@ -22,7 +22,7 @@
  * Until 128 bits are credited such a seed is kept back until it has 128 bits, but for the
  * first, which serves WELLSPRING_IOC_EARLY; its credit does not count.
  *
- * and those below. Any other returns EINVAL, as in random(4), not ENOTTY.
+ * and the ioctls below. Any other returns EINVAL, as in random(4), not ENOTTY.
  */
 #ifndef WELLSPRING_UAPI_H
 #define WELLSPRING_UAPI_H

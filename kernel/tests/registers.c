@@ -206,7 +206,7 @@ static noinline void fill_stack(void)
 	barrier_data(stack);
 }
 
-/* Calls nothing, so that it writes to nothing of what it copies. */
+/* Calls nothing, so that it does not overwrite the stack that it copies. */
 static noinline __no_sanitize_address void copy_stack(u32 *words)
 {
 	const volatile u32 *end = PTR_ALIGN_DOWN((u32 *)__builtin_frame_address(0), 16);

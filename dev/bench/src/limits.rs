@@ -102,7 +102,7 @@ fn ratios(report: &Report) -> Vec<Limit> {
         Some(report.find(OURS, request, 1)?.over(backend))
     };
     let mut limits: Vec<Limit> = OF_GATE.iter().chain(&OTHERS).map(limit).collect();
-    // A read takes fresh output of the system, expands a key, moves its bytes and wipes them: what is left is the limit.
+    // A read takes fresh output of the system, expands a key, moves its bytes and wipes them. The limit is what that leaves.
     for (request, wanted) in [(Fill(256), 0.6), (Fill(4096), 0.7), (MIB, 0.95)] {
         let what = format!("{}, over the bare backend looping in L1", request.name());
         limits.push(Limit::at_least(what, wanted, in_cache(request)));

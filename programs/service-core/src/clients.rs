@@ -29,7 +29,7 @@ const CALL_BYTES: usize = 1024;
 /// The other end has closed the connection, or it broke.
 const GONE: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
 
-/// The number of what is no connection: theirs begin at 1.
+/// The number for everything but connections, whose numbers begin at 1.
 pub const OTHER: u64 = 0;
 
 /// A connection that has turns.

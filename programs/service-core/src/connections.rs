@@ -217,7 +217,7 @@ pub struct Connections {
 }
 
 /// The most connections that gave way and are still open. Then the thread that accepts leaves the others time to close them:
-/// what is kept back of descriptors has room for 24.
+/// the descriptors that are kept back have room for 24.
 const MOST_CLOSING: u64 = 8;
 
 impl Connections {
@@ -347,7 +347,7 @@ const LOG_PAUSE_NS: u64 = 60_000_000_000;
 impl Descriptors {
     /// The descriptors of this process, under the limit that it has now. Call it before there are connections.
     pub(crate) fn of_process() -> Self {
-        // All that is open has a lower number than what is opened next.
+        // All open descriptors have a lower number than the next one.
         let next = eventfd(0, EventfdFlags::CLOEXEC);
         Self {
             at_start: next.map_or(0, |next| next.as_raw_fd() as u64),

@@ -108,7 +108,7 @@ impl Doors {
         result.ok()
     }
 
-    /// Notes that something that was open is not any more, and logs it. Without effect on what is not open.
+    /// Notes the end of something that was open, and logs it. Without effect on what is not open.
     pub fn lost(&self, name: &'static str, place: impl fmt::Display, fault: impl fmt::Display) {
         let place = place.to_string();
         let is_this = |opening: &Opening| (opening.name, &opening.place) == (name, &place);

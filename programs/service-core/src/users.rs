@@ -26,7 +26,7 @@ impl Peer {
     /// The user with the number 0.
     pub const ROOT: Self = Self::User(0);
 
-    /// Whether many people can be behind it, of whom one may hold all connections.
+    /// Whether many people can be behind it. One of them may hold all connections.
     pub(crate) fn is_shared(self) -> bool {
         !matches!(self, Self::User(_))
     }

@@ -93,7 +93,7 @@ def _map(path: str) -> tuple[int, Any] | None:
 
 
 class _Guard:
-    """What is watched, and what is healed."""
+    """The watched page, and the generators and functions that heal."""
 
     def __init__(self) -> None:
         self.path = DEFAULT_PAGE

@@ -324,7 +324,7 @@ fn a_check_says_which_users_folders_and_files_are_missing() {
     assert_eq!(check(""), expected);
 }
 
-/// A user without rights hears who can do what it asked for.
+/// A user without rights is told which user can do what it asked for.
 #[test]
 fn a_user_without_rights_is_told_to_check_as_the_user_that_starts_the_service() {
     if !is_root() || !is_installed("setpriv") {
