@@ -26,7 +26,8 @@ typedef u64 __aligned(1) ws_unaligned_u64;
 #endif
 
 /*
- * 6.16: so does that of a ChaCha, before that it is an array. A pointer to void fits both.
+ * 6.16: so does the state of a ChaCha, which was an array before. A pointer to
+ * void fits both.
  */
 struct ws_chacha_state {
 	u32 x[CHACHA_STATE_WORDS];

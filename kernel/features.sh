@@ -11,7 +11,7 @@
 # Prints an option -DWS_HAS_... for each feature, and -DWS_FEATURES at the end. Some headers
 # have neither the new form nor the old one: then it says so, and compat.h stops the build.
 
-# A kernel may make errors of all warnings (CONFIG_WERROR), of which these lines have some.
+# A kernel may make errors of all warnings (CONFIG_WERROR), and these lines have some.
 compiles() {
 	"$compiler" "$@" -Wno-error -Werror=implicit-function-declaration -Werror=implicit-int \
 		-Werror=incompatible-pointer-types -DMODULE -DKBUILD_MODNAME='"features"' \
@@ -86,7 +86,7 @@ void test(struct user_fpsimd_state *state) { kernel_neon_begin(state); kernel_ne
 void test(void) { kernel_neon_begin(); kernel_neon_end(); }
 #endif" "$@"
 
-# The tests alone need this one.
+# Only the tests need this feature.
 feature HRTIMER_SETUP "
 #include <linux/hrtimer.h>
 void test(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *))

@@ -161,7 +161,7 @@ static void drain_some_cpus(void)
 	}
 }
 
-/* Has @give hand out a seed, if the pools have one that may leave them. */
+/* Has @give hand out a seed, if a seed may leave the pools. */
 static bool take_seed(bool ordered, void (*give)(const struct ws_seed *seed))
 {
 	u32 credit_bits = ws_accumulator_next_credit_bits(&accumulator);

@@ -12,7 +12,7 @@ above=${1:?usage: in-tree.sh TREE}/drivers/char
 [ -e "$above/Kconfig" ] || { echo "in-tree.sh: no kernel's tree: $1" >&2; exit 2; }
 
 mkdir -p "$above/wellspring"
-# Without what is of a build, and keeping the times of files that did not change.
+# Without the files of a build, and keeping the times of files that did not change.
 tar -C "$here" -cf - --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' --exclude='.*.cmd' . |
 	tar -C "$above/wellspring" -xf -
 # The Makefile is for a build out of the tree.

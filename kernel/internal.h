@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the chapters of the module share, in their order: a chapter calls only those above it.
+ * What the chapters of the module share, in their order: a chapter calls only
+ * the chapters above it.
  */
 #ifndef WELLSPRING_INTERNAL_H
 #define WELLSPRING_INTERNAL_H
@@ -47,8 +48,9 @@ bool ws_step_fails(void);
 /* Zeroed memory, or NULL. Task context. */
 void *ws_alloc(size_t size);
 /*
- * The same in the memory of one NUMA node: never in that of another. Whole pages: in a
- * slab, what others keep there would hold the memory when the node leaves.
+ * The same in the memory of one NUMA node: never in another node's. Whole
+ * pages: in a slab, what others keep there would hold the memory when the node
+ * leaves.
  */
 void *ws_alloc_on_node(size_t size, int numa_node);
 void ws_free_on_node(void *memory, size_t size);
@@ -138,8 +140,8 @@ const char *ws_backend_name(enum ws_cipher cipher, enum ws_backend backend);
 /* The backend of keystreams that start now: the fastest that this CPU has. */
 enum ws_backend ws_best_backend(enum ws_cipher cipher);
 /*
- * For tests: keystreams that start from now on use @backend, which is at most the one
- * that was detected. Returns the one before.
+ * For tests: keystreams that start from now on use @backend, which is at most
+ * the detected one. Returns the backend before.
  */
 enum ws_backend ws_use_backend(enum ws_cipher cipher, enum ws_backend backend);
 
@@ -185,8 +187,8 @@ void ws_hash_for_node(u8 digest[SHA256_DIGEST_SIZE], const char *domain,
 		      unsigned int number, const void *secret, size_t len);
 
 /*
- * Fortuna's accumulator: 32 pools that fill equally fast, and of which pool i is
- * emptied by every 2^i-th reseed. It takes no lock: harvester.c owns the only one.
+ * Fortuna's accumulator: 32 pools that fill equally fast. Every 2^i-th reseed
+ * empties pool i. It takes no lock: harvester.c owns the only accumulator.
  */
 
 /* With ten reseeds a second, pool 31 is used once in 6.8 years (FS&K 9.5.2). */
@@ -539,7 +541,7 @@ enum ws_health_state {
 	WS_HEALTH_DISABLED,	/* it failed too often */
 };
 
-/* All zeros is a source of which nothing is known: active. */
+/* All zeros is a source without history: active. */
 struct ws_health {
 	enum ws_health_state state;
 	u32 passed;		/* samples since the last failure */

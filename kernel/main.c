@@ -25,8 +25,9 @@
  * one. A virtual machine was cloned or restored (vmgenid), or a system resumed from an
  * image that may have been copied.
  *
- * The answer to each is that of a reseed: hash something new into every node, and bump
- * the generation, so that every tap takes a fresh key before its next byte.
+ * The module answers each like a reseed: it hashes something new into every
+ * node, and bumps the generation, so that every tap takes a fresh key before
+ * its next byte.
  */
 
 static const char domain[] = "wellspring node stir";
@@ -260,9 +261,10 @@ static void debugfs_exit(void)
  * Calls the init functions in order. On an error and at the end it calls their exit functions in
  * reverse order.
  *
- * Linux frees a module whose init function fails, also if a program holds its device or a
- * file in debugfs, or another module its rng. So all that users see comes last, and nothing
- * can fail once a user can see something: the device, then what is no error if it fails.
+ * Linux frees a module whose init function fails, also if a program holds its
+ * device or a file in debugfs, or another module its rng. So all that users see
+ * comes last, and nothing can fail once a user can see something: first the
+ * device, then parts whose failure is no error.
  */
 static const struct part {
 	int (*init)(void);

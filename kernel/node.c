@@ -16,7 +16,7 @@
 #include "trace.h"
 
 /*
- * The phase, and the queue of those that wait for it.
+ * The phase, and the queue of tasks that wait for it.
  *
  * Node 0 says Early, under its lock, when it takes its first credited seed: often in
  * a reader, which may be a hard interrupt and must not wake anyone. So the waking is a
@@ -356,8 +356,9 @@ int ws_nodes_reseed(unsigned int number, const void *seed, size_t len,
 WS_EXPORT_FOR_TEST(ws_nodes_reseed);
 
 /*
- * A node that comes meanwhile is published before it draws on node 0 (topology.c). So it is
- * found here, or what it draws depends on what node 0 has got, which callers see to first.
+ * A node that comes meanwhile is published before it draws on node 0
+ * (topology.c). So this loop finds it, or what it draws depends on what node 0
+ * has got, and callers see to node 0 first.
  */
 void ws_nodes_stir(const char *domain, unsigned int first, const void *secret,
 		   size_t len, u32 credit_bits)

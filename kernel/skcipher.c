@@ -313,8 +313,8 @@ static int xts_decrypt(struct skcipher_request *request)
 }
 
 /*
- * Below all of the kernel's own, of which the scalar ones have 100: who asks for "xts(aes)" gets
- * what they would get without this module.
+ * Below all of the kernel's own: the scalar ones have 100. A caller that asks
+ * for "xts(aes)" gets what it would get without this module.
  */
 #define PRIORITY 50
 

@@ -30,8 +30,8 @@
  * The tests of SP 800-90B 4.4 for samples of 8 bits with at least 1 bit of
  * min-entropy.
  *
- * They find a source that is dead or stuck, not one that is a little weak. The cutoffs
- * are for one false alarm in 2^40 samples, the rarest that the standard allows.
+ * They find a dead or stuck source, not a slightly weak one. The cutoffs are
+ * for one false alarm in 2^40 samples, the rarest that the standard allows.
  */
 
 /* 4.4.1: 1 + ceil(40 / 1) */
@@ -530,10 +530,11 @@ void ws_timing_exit(void)
 /*
  * The source hwrng, which is off unless the parameter says on.
  *
- * hwrng offers no function to other modules. What it feeds to the kernel's own pool goes
- * through add_hwgenerator_randomness(), and a probe there sees it. A probe is no interface, it
- * costs a trap or a jump in the kernel's own code, and the source system has these bytes
- * already, hashed. So it is for those who do not trust the kernel's pool with them.
+ * hwrng offers no function to other modules. What it feeds to the kernel's own
+ * pool goes through add_hwgenerator_randomness(), and a probe there sees it. A
+ * probe is no interface, it costs a trap or a jump in the kernel's own code,
+ * and the source system has these bytes already, hashed. So it is for users who
+ * do not trust the kernel's pool with them.
  */
 
 static bool hwrng;

@@ -17,13 +17,14 @@
 #include "internal.h"
 
 /*
- * Seeds. Every reseed reseeds node 0, the root, exactly as Fortuna says. Until the root has had a
- * seed of READY_BITS it is the only node in use. Then each other node is initialised
- * from it. From then on every reseed also gives a seed to one other node: every second
- * one to the node whose turn it is, and those in between first to nodes with less than
- * 75 % of WS_CAPACITY_BITS. These are the rules of the per-node pools that were once
- * proposed for Linux, but for the turns: readers use up the credit of their node, and
- * would keep all seeds for it. An order reseeds all nodes.
+ * Seeds. Every reseed reseeds node 0, the root, exactly as Fortuna says. Until
+ * the root has had a seed of READY_BITS it is the only node in use. Then each
+ * other node is initialised from it. From then on every reseed also gives a
+ * seed to one other node: every second seed goes to the node whose turn it is,
+ * the seeds in between go first to nodes with less than 75 % of
+ * WS_CAPACITY_BITS. These are the rules of the per-node pools that were once
+ * proposed for Linux, but for the turns: readers use up the credit of their
+ * node, and would keep all seeds for it. An order reseeds all nodes.
  *
  * A node takes its seed at once, whether or not it is read: what memory once held says
  * nothing about its output after its next turn.
@@ -63,9 +64,9 @@ static bool is_ready(void)
 }
 
 /*
- * Premature next (Dodis and others, How to Eat Your Entropy and Have it Too, 2014): who
- * reads after each of 16 seeds of 8 bits guesses each of them, though they are 128 bits
- * together.
+ * Premature next (Dodis and others, How to Eat Your Entropy and Have it Too,
+ * 2014): an attacker who reads after each of 16 seeds of 8 bits guesses each of
+ * them, though they are 128 bits together.
  */
 bool ws_distribution_accepts(u32 credit_bits)
 {

@@ -2,7 +2,7 @@
 /*
  * /dev/wellspring, for programs.
  *
- * read, poll, splice and write are those of random(4): a read waits until
+ * read, poll, splice and write behave as for random(4): a read waits until
  * 128 bits are credited (EAGAIN with O_NONBLOCK), returns its first 4096 bytes
  * whole, and after them returns what it has if a signal comes; a write is mixed
  * in and earns no credit.
@@ -22,7 +22,7 @@
  * Until 128 bits are credited such a seed is kept back until it has 128 bits, but for the
  * first, which serves WELLSPRING_IOC_EARLY; its credit does not count.
  *
- * and those below. Any other returns EINVAL, as in random(4), not ENOTTY.
+ * and the ioctls below. Any other returns EINVAL, as in random(4), not ENOTTY.
  */
 #ifndef WELLSPRING_UAPI_H
 #define WELLSPRING_UAPI_H
@@ -31,8 +31,8 @@
 #include <linux/types.h>
 
 /*
- * The letter is that of <linux/random.h>, which has 00-1F, since programs use both on the same
- * file. In ioctl-number.rst of Linux 7.3 no other header has R with 60-7F.
+ * <linux/random.h> has the same letter, with 00-1F: programs use both on the
+ * same file. In ioctl-number.rst of Linux 7.3 no other header has R with 60-7F.
  */
 
 /* Bytes of a node's seed: a key's length. */

@@ -55,7 +55,10 @@ struct wellspring_pseudo_states {
 };
 DECLARE_PER_CPU_ALIGNED(struct wellspring_pseudo_states, wellspring_pseudo_states);
 
-/* Of this CPU and depth. An NMI counts as a hard interrupt too. Preemption is off. */
+/*
+ * The state of this CPU and depth. An NMI counts as a hard interrupt too.
+ * Preemption is off.
+ */
 static __always_inline struct ws_pseudo *wellspring_pseudo_state(void)
 {
 	unsigned int depth = (preempt_count() & HARDIRQ_MASK) >> HARDIRQ_SHIFT;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# address.sh MAIL URL: puts the project's address into every file that names it, once, before the first release. URL is that of
-# the repository, https://HOST/PATH. RELEASING.md says what is left to write by hand.
+# address.sh MAIL URL: puts the project's address into every file that names it, once, before the first release. URL is the
+# repository, https://HOST/PATH. RELEASING.md says what is left to write by hand.
 set -eu
 mail=${1:-} url=${2:-}
 case $mail@$url in

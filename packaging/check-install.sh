@@ -70,7 +70,7 @@ packaging/install.sh uninstall /usr "$root"
 [ "$(left)" = ./usr/bin/other ] || fail "after uninstall there are: $(left)"
 [ ! -e "$root/usr/lib" ] || fail "after uninstall there are folders"
 packaging/install.sh uninstall /usr "$root" 2> /dev/null && fail "uninstall without an installation succeeded"
-# Without a DESTDIR units are stopped, but for those that systemd has read from another installation. This systemctl notes
+# Without a DESTDIR units are stopped, except the units that systemd has read from another installation. This systemctl notes
 # what it was asked, and whether the files were still there.
 mkdir "$units/bin"
 cat > "$units/bin/systemctl" << 'end'

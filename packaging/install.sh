@@ -24,8 +24,8 @@ if [ -f sha256sums ]; then sha256sum -c sha256sums > /dev/null; fi
 if [ -d bin ]; then built=bin; else built=${CARGO_TARGET_DIR:-target}/release; fi
 manifest=$root$prefix/share/wellspring/manifest
 
-# Stops and disables the units of this installation. A unit of this name may be from another one, such as a package:
-# systemd knows which file it has read.
+# Stops and disables the units of this installation. A unit of this name may come from elsewhere, such as a package: systemd
+# knows which file it has read.
 stop_units() {
     command -v systemctl > /dev/null || return 0
     grep '/lib/systemd/system/' "$manifest" | grep -v '/$' | while IFS= read -r file; do

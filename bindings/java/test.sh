@@ -1,6 +1,6 @@
 #!/bin/sh
 # test.sh: builds the jars with the newest JDK in /usr/lib/jvm, and tests them on each JDK there.
-# test.sh bench WORDS: runs the benchmark, on the newest JDK or the one in JAVA; WORDS are those of JMH's own command.
+# test.sh bench WORDS: runs the benchmark, on the newest JDK or the one in JAVA; WORDS are options of JMH's own command.
 set -eu
 cd "$(dirname "$0")"
 

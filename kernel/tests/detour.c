@@ -7,7 +7,7 @@
 #include "test.h"
 
 #define REQUESTS 500
-/* Of the requests by a softirq to a worker, which come as fast as it serves them. */
+/* Requests by a softirq to a worker, which come as fast as it serves them. */
 #define LEAST_BY_WORKER 100
 
 /* In hundredths, per request. */

@@ -295,8 +295,8 @@ static int draw_and_look(unsigned int number, u8 *buf, size_t len)
 }
 
 /*
- * Each node is a generator by itself: who draws on one draws on no other, and no two make the
- * same bytes.
+ * Each node is a generator by itself: a draw on one touches no other, and no
+ * two make the same bytes.
  */
 static int nodes_distinct(struct report *report)
 {

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# Each allocation of a load of the module, of a read and of a write fails once, those of the
-# kernel's functions that they call included. The module is not loaded before and after.
+# Each allocation of a load of the module, of a read and of a write fails once, and so does
+# each allocation of the kernel's functions that they call. The module is not loaded before
+# and after.
 #
 # usage: failslab.sh FOLDER      where wellspring.ko is
 #

@@ -6,7 +6,7 @@
 # usage: hibernate.sh can              whether this kernel can do it
 #        hibernate.sh FOLDER DISK      where wellspring.ko is; the disk is overwritten
 #
-# The second switches the machine off. Its end is seen by who resumes it from the disk.
+# The second switches the machine off. The rig sees its end when it resumes the machine.
 
 . resume.sh
 if [ "$1" = can ]; then

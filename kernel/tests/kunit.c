@@ -40,7 +40,10 @@ static const struct {
 	const struct test *tests;
 } groups[] = { EACH_GROUP(SUITE_AND_TESTS) };
 
-/* Of all groups, with an empty one after each. KUnit needs them until this module is gone. */
+/*
+ * The cases of all groups, with an empty one after each. KUnit needs them until
+ * this module is gone.
+ */
 static struct kunit_case cases[128];
 
 int kunit_init(void)

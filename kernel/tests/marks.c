@@ -51,7 +51,7 @@ static noinline int read_nothing(enum ws_mode unused, void *buf, size_t len)
 	return 0;
 }
 
-/* Of the CPU, so that no reader writes to memory of another. */
+/* Uses memory of the CPU, so that no reader writes to another's. */
 static long read_marked(void *argument)
 {
 	const struct marked *marked = argument;

@@ -27,7 +27,7 @@ MODULE_PARM_DESC(expects_nmi, "someone sends NMIs: run the test nmi/reads");
 /* What the NMIs of all CPUs have in common. */
 static atomic_t nmis, not_refused;
 
-/* Of each CPU: pseudo bytes that NMIs and that tasks got. */
+/* Pseudo bytes that NMIs and that tasks got, on each CPU. */
 struct per_cpu_values {
 	struct value_set in_nmis;
 	struct value_set in_tasks;

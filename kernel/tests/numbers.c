@@ -24,7 +24,10 @@ static int numbers_stay_below(struct report *report)
 				return failed(report, "%u is not below %u", number, ceiling);
 			most = max(most, number);
 		}
-		/* Of so many, one is in the upper hundredth but for 1 in 10^130 runs. */
+		/*
+		 * The greatest of so many draws is in the upper hundredth,
+		 * but for 1 in 10^130 runs.
+		 */
 		if (most < ceiling - 1 - ceiling / 100)
 			return failed(report, "%u of %u is the most", most, ceiling);
 	}

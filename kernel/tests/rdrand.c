@@ -28,7 +28,7 @@ static int on_rdrand(struct kprobe *probe, struct pt_regs *registers)
 	return 0;
 }
 
-/* The function of wellspring.ko around an address: false if there is none. */
+/* The function of wellspring.ko around an address: false without one. */
 static bool find_function(unsigned long address, unsigned long *start, unsigned long *end)
 {
 	char text[KSYM_SYMBOL_LEN], *numbers;
@@ -64,7 +64,7 @@ static unsigned int probe_range(struct kprobe *probes, unsigned int placed,
 	return placed;
 }
 
-/* All functions of the module, from one that is known to the first and to the last. */
+/* All functions, from a known one to the module's first and to its last. */
 static unsigned int probe_module(struct kprobe *probes)
 {
 	unsigned long known = (unsigned long)wellspring_get_bytes, start, end, first, last;

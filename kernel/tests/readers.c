@@ -109,7 +109,10 @@ static const char *locks_are_wrong(enum ws_mode mode, u64 total,
 				return "a node had no reader";
 		return taken < total ? "reads without a node" : NULL;
 	default:
-		/* A fetch for each tap and generation, and one that a bump hits. */
+		/*
+		 * Each tap fetches once per generation, and once more if
+		 * a bump hits a fetch.
+		 */
 		most = (after->generation - before->generation + 2) * WS_CONTEXTS *
 			       num_possible_cpus() +
 		       after->deeper - before->deeper;

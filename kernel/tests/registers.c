@@ -187,7 +187,7 @@ static int registers_wiped(struct report *report)
 	return verdict;
 }
 
-/* Below the frame of who calls. */
+/* Below the frame of the caller. */
 #define STACK_BYTES 1536
 #define STACK_WORDS (STACK_BYTES / 4)
 
@@ -206,7 +206,7 @@ static noinline void fill_stack(void)
 	barrier_data(stack);
 }
 
-/* Calls nothing, so that it writes to nothing of what it copies. */
+/* Calls nothing, so that it does not overwrite the stack that it copies. */
 static noinline __no_sanitize_address void copy_stack(u32 *words)
 {
 	const volatile u32 *end = PTR_ALIGN_DOWN((u32 *)__builtin_frame_address(0), 16);

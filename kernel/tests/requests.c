@@ -48,7 +48,10 @@ static void serve_request(struct work_struct *unused)
 		request.cost.errors++;
 	request.cost.ticks += get_cycles() - request.since_ticks;
 	request.cost.ns += ktime_get_ns() - request.since_ns;
-	/* Two workers may take turns: one that slept counts as one switch. */
+	/*
+	 * Two workers may take turns: a worker that slept counts as one
+	 * switch.
+	 */
 	if (request.cost.requests)
 		request.cost.switches += switches > request.worker_switches;
 	request.worker_switches = switches;
@@ -80,7 +83,7 @@ static void read_directly(struct cost *cost, u32 count)
 			cost->errors++;
 	cost->ticks += get_cycles() - since_ticks;
 	cost->ns += ktime_get_ns() - since_ns;
-	/* Only those that a read asked for: a busy machine takes the CPU away. */
+	/* Only voluntary switches: a busy machine takes the CPU away. */
 	cost->switches += current->nvcsw - switches;
 	WRITE_ONCE(cost->requests, cost->requests + count);
 }

@@ -11,9 +11,9 @@
 #define REQUEST_BYTES 16
 
 /*
- * The sum over all requests. @ns and @ticks: from the request to its bytes. Ticks are those
- * of the time stamp counter; in an emulator that counts instructions (QEMU with -icount
- * shift=0) they are instructions.
+ * The sum over all requests. @ns and @ticks: from the request to its bytes.
+ * @ticks counts with the time stamp counter, or instructions in an emulator
+ * that counts these (QEMU with -icount shift=0).
  */
 struct cost {
 	u64 ns;

@@ -23,7 +23,7 @@
 
 #define RECORDS 4096
 #define SECRET_BYTES 32
-/* The last read on a CPU, and room for those of all CPUs. */
+/* The last read on a CPU, and room for the last reads on all CPUs. */
 #define LAST_BYTES 4096
 #define LAST_RECORDS (8 * LAST_BYTES / SECRET_BYTES)
 /* Each byte is kept with these bits changed, so that a record is not a finding. */
@@ -185,7 +185,7 @@ static int read_device(u8 *buf, size_t len)
 	return ret == len ? 0 : -EIO;
 }
 
-/* The last blocks of a read: those would stay in registers and on the stack. */
+/* The last blocks of a read would stay in registers and on the stack. */
 static void record_end(const u8 *buf, size_t len)
 {
 	size_t start = len > 512 ? round_down(len - 512, 64) : 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SIMD in softirqs. All CPUs spend their time in stretches of code, in which a hard
- * interrupt and a softirq come a thousand times per second. The softirq asks for the FPU.
- * In a stretch of ordinary code softirqs come; in those of the module they wait.
+ * SIMD in softirqs. All CPUs spend their time in stretches of code. A hard
+ * interrupt and a softirq come into these a thousand times per second. The
+ * softirq asks for the FPU. In a stretch of ordinary code softirqs come; in
+ * the module's sections they wait.
  */
 #include <linux/delay.h>
 #include <linux/percpu.h>

@@ -3,8 +3,8 @@
  * Figures for a benchmark: kernel threads that read beside each other, in one of the ways that
  * uapi.h names. How long they waited for the locks of nodes, and what the harvester ran.
  *
- * The reads are timed in turns of some 20 us, of which the median counts: a host takes the CPU
- * from an emulated or virtual machine for milliseconds.
+ * The reads are timed in turns of some 20 us, and the median counts: a host
+ * takes the CPU from an emulated or virtual machine for milliseconds.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>

@@ -105,9 +105,10 @@ enum wellspring_test_measurement {
 };
 
 /*
- * Measures @count requests or blocks, at most 2^20, and sets @count to those that were
- * made. @ns: all of them. @numbers_ns: the numbers of as many blocks alone. @switches:
- * context switches of the task, the softirq or the worker. EINTR after a fatal signal.
+ * Measures @count requests or blocks, at most 2^20, and sets @count to the
+ * number that were made. @ns: all of them. @numbers_ns: the numbers of as many
+ * blocks alone. @switches: context switches of the task, the softirq or the
+ * worker. EINTR after a fatal signal.
  */
 struct wellspring_test_measure {
 	__u32 measurement;

@@ -36,8 +36,8 @@ archive() {
     tar --create --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw --directory "$@"
 }
 
-# Runs a command in a folder of the source whose path is the same in every build: in a mount namespace WORK is /usr/src. Cargo
-# makes names of symbols from the paths of crates that lie outside of their user's workspace, as those of the Python package do.
+# Runs a command in a folder of the source whose path is the same in every build: in a mount namespace WORK is /usr/src. If a
+# crate lies outside of its user's workspace, as for the Python package, Cargo makes names of symbols from its path.
 fixed() {
     local folder=$1 user=()
     shift

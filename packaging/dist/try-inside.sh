@@ -4,7 +4,7 @@
 set -eu
 say() { printf '\n-- %s\n' "$*"; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
-# All files but those of apt, dpkg and of this test.
+# All files, except the files of apt, dpkg and of this test.
 files() {
     find / -xdev \( -path /proc -o -path /dev -o -path /run -o -path /tmp -o -path /root -o -path /old -o -path /new \
         -o -path /wheels -o -path /venv -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/log \

@@ -54,6 +54,6 @@ ExecStart=/bin/sh /try-inside.sh $has_dkms
 StandardOutput=tty
 StandardError=tty
 END
-# The version of systemd in sid needs cgroups of version 2. The container's status is that of try.service.
+# The version of systemd in sid needs cgroups of version 2. The container ends with the status of try.service.
 SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 systemd-nspawn --quiet --register=no --keep-unit --console=read-only --directory="$root" \
     --boot systemd.show_status=no systemd.wants=try.service | tr -d '\r'

@@ -1,5 +1,5 @@
 /* Generators of the GNU Scientific Library: gsl_rng_alloc(ws_gsl_secure) draws on the thread's tap,
- * gsl_rng_alloc(ws_gsl_stream) on the stream "chacha8" whose seed is that of gsl_rng_set.
+ * gsl_rng_alloc(ws_gsl_stream) on the stream "chacha8" with the seed that gsl_rng_set gives.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */

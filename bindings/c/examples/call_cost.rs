@@ -23,7 +23,7 @@ fn main() {
         .expect("examples lie in target/release/examples")
         .join("libwellspring_c.so");
     let library = Library::open(path.to_str().expect("the path is UTF-8"));
-    // SAFETY: the types are those of the header.
+    // SAFETY: the header declares these types.
     let (number, number_of, fill, new) = unsafe {
         (
             std::mem::transmute::<*mut c_void, Number>(library.symbol("ws_u64")),

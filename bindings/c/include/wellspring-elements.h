@@ -26,8 +26,8 @@ struct ws_elements {
  * function, its parameters and i alone: any pieces, threads and machines give the same array. These are the numbers of
  * wellspring_pseudo::Elements in Rust and of wellspring.random.Elements in Python. NOT fit for keys.
  *
- * The numbers of one function with two sets of parameters are related, and so are those of gamma and chisquare: take another
- * path for each array of a program. An index is below 2 to the power of 64. Two threads may use one name.
+ * The numbers of one function with two sets of parameters are related, and so are the numbers of gamma and chisquare: take
+ * another path for each array of a program. An index is below 2 to the power of 64. Two threads may use one name.
  *
  * Each returns WS_OK, or WS_NULL, WS_TOO_LONG (also if the last index does not exist), WS_NO_ALGORITHM, or WS_PARAMETER if
  * NumPy refuses the parameters, or if one of them is not finite, but for the bounds of truncated_normal; after an error
@@ -87,7 +87,7 @@ WS_CHECK int ws_elements_binomial(
 /* Poisson numbers. */
 WS_CHECK int ws_elements_poisson(
     const struct ws_elements *name, uint64_t first, int64_t *out, size_t count, double mean);
-/* The trials up to the first success, that one included. */
+/* The trials up to the first success, including it. */
 WS_CHECK int ws_elements_geometric(
     const struct ws_elements *name, uint64_t first, int64_t *out, size_t count, double p);
 /* Integers from low to high, both included, each equally likely. */
@@ -106,8 +106,8 @@ WS_CHECK int ws_elements_permutation(
  * that is 0, which gives WS_PARAMETER.
  *
  * All but sphere build a table for each call, which they allocate and free: do not call them in a signal handler, and make
- * many rows by one call. That of a vector takes at most 120 bytes for each of its numbers, that of a covariance 12. Without
- * memory for the table they end the process by abort(3).
+ * many rows by one call. The table of a vector takes at most 120 bytes for each of its numbers, the table of a covariance 12.
+ * Without memory for the table they end the process by abort(3).
  */
 
 /*
@@ -152,8 +152,8 @@ WS_CHECK int ws_elements_halton(
 
 /*
  * Brings count items of size bytes each into a random order, in place. All orders have the same probability. The order
- * depends on the name and on count alone, and is that of shuffle in Rust and Python. It allocates nothing, and cannot be
- * made in pieces: ws_elements_permutation can.
+ * depends on the name and on count alone: shuffle in Rust and Python gives the same order. It allocates nothing, and cannot
+ * be made in pieces: ws_elements_permutation can.
  *
  * Returns WS_OK, or WS_NULL, WS_TOO_LONG, WS_NO_ALGORITHM, or WS_PARAMETER if size is 0; after an error nothing was moved.
  * items may be null if count is 0.

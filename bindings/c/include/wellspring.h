@@ -107,8 +107,8 @@ double ws_double(void);
 WS_CHECK int ws_uuid4(uint8_t *id);
 
 /*
- * Writes a UUID of version 7 to the 16 bytes at id: the time in milliseconds, 18 bits of a counter, 56 random bits. Those
- * of a thread are in ascending order, also if the clock goes back. The time is up to a tick of the kernel, 1 to 10 ms,
+ * Writes a UUID of version 7 to the 16 bytes at id: the time in milliseconds, 18 bits of a counter, 56 random bits. A
+ * thread makes them in ascending order, also if the clock goes back. The time is up to a tick of the kernel, 1 to 10 ms,
  * late. A signal handler may call it, and its identifiers may sort before or after the interrupted call's.
  * Waits like ws_fill.
  *

@@ -179,7 +179,7 @@ pub unsafe extern "C" fn ws_elements_poisson(
     unsafe { drawn(name, first, out, count, Poisson::new(mean)) }
 }
 
-/// Writes the trials up to the first success, that one included.
+/// Writes the trials up to the first success, including it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ws_elements_geometric(
     name: *const ws_elements, first: u64, out: *mut i64, count: usize, p: f64,
@@ -336,7 +336,7 @@ unsafe fn drawn<D: Distribution>(
     unsafe { fill(name, out, count, |elements, out| elements.draw(&distribution?, first, out)) }
 }
 
-/// Writes rows of a distribution. The outer error is that of a vector.
+/// Writes rows of a distribution. The outer error is about a vector of the caller.
 unsafe fn drawn_rows<D: Distribution>(
     name: *const ws_elements, first: u64, out: *mut D::Number, count: usize, width: usize,
     distribution: Result<Result<D, ElementError>, c_int>,

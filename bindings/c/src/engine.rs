@@ -18,7 +18,7 @@ pub struct ws_stats {
     pub generation: u64,
     /// The number of living threads that have drawn, plus the number of generators of ws_rng_new that have drawn.
     pub taps: u64,
-    /// The number of NUMA nodes, each of which has a generator.
+    /// The number of NUMA nodes. Each has a generator.
     pub nodes: u64,
     /// The number of times that a reader fetched keys from a node, under its lock.
     pub fetches: u64,
@@ -107,9 +107,9 @@ pub extern "C" fn ws_generation() -> u64 {
     Engine::try_process().map_or(0, Engine::generation)
 }
 
-/// Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats): an older library then sets
-/// the fields that it does not know to 0, and a newer one leaves out those that the caller does not know. Do not call it
-/// in a signal handler.
+/// Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats). An older library then sets
+/// the fields that it does not know to 0. A newer one leaves out fields that the caller does not know. Do not call it in a
+/// signal handler.
 ///
 /// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///
@@ -163,7 +163,7 @@ pub extern "C" fn ws_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-// Empty, so that the interface does not depend on what is inside: a pointer to it is one to a `LocalRng`.
+// Empty, so that the interface does not depend on what is inside: a pointer to it points to a `LocalRng`.
 /// A generator that one thread at a time may use. It notices forks and reseeds, takes one page of memory, and is erased
 /// when it is freed.
 #[repr(C)]
@@ -171,7 +171,7 @@ pub extern "C" fn ws_version() -> *const c_char {
 pub struct ws_rng([u8; 0]);
 
 /// Makes a generator and stores it in *rng; free it with ws_rng_free. Two threads must not use one generator at the
-/// same time, and a signal handler must not use the one that it interrupted: make one for each, or use ws_fill. A handler
+/// same time, and a signal handler must not use the generator of the interrupted call: make another, or use ws_fill. A handler
 /// may leave a call that draws from it by siglongjmp(3): the generator loses the bytes of that call.
 ///
 /// Returns WS_OK, or WS_NULL or WS_NO_MEMORY; after an error *rng is null, unless rng itself is.

@@ -196,9 +196,9 @@ pub unsafe extern "C" fn ws_uuid4(id: *mut u8) -> c_int {
     unsafe { give(id, |random, _| ids::uuid4_of(random)) }
 }
 
-/// Writes a UUID of version 7 to the 16 bytes at id: the time in milliseconds, 18 bits of a counter, 56 random bits. Those
-/// of a thread are in ascending order, also if the clock goes back. The time is up to a tick of the kernel, 1 to 10 ms,
-/// late. A signal handler may call it, and its identifiers may sort before or after those of the call that it interrupted.
+/// Writes a UUID of version 7 to the 16 bytes at id: the time in milliseconds, 18 bits of a counter, 56 random bits. A
+/// thread makes them in ascending order, also if the clock goes back. The time is up to a tick of the kernel, 1 to 10 ms,
+/// late. A signal handler may call it, and its identifiers may sort before or after the interrupted call's.
 /// Waits like ws_fill.
 ///
 /// Returns WS_OK, or WS_NOT_SEEDED, WS_NULL or WS_NO_MEMORY; after an error nothing was written.

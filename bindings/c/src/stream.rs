@@ -4,7 +4,7 @@ use crate::edge::{WS_NO_ALGORITHM, WS_NULL, bytes, drop_placed, give, of, place,
 use core::ffi::{CStr, c_char, c_int, c_void};
 use wellspring_pseudo::{Algorithm, Stream};
 
-// Empty, so that the interface does not depend on what is inside: a pointer to it is one to a `Stream`.
+// Empty, so that the interface does not depend on what is inside: a pointer to it points to a `Stream`.
 /// A reproducible stream of bytes, named by an algorithm, a seed and a path. Not for keys.
 #[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]

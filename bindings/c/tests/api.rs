@@ -79,7 +79,7 @@ fn arrays_are_the_known_answers() {
     let asked: Vec<_> = lines
         .filter_map(|line| Some((line, question(line)?)))
         .collect();
-    // Of 864 lines, those without the integers of five other types.
+    // The files have 864 lines. The integers of five other types are left out.
     assert_eq!(asked.len(), 504);
     let questions: String = asked
         .iter()

@@ -76,7 +76,7 @@ fn run(report: &mut [u8]) {
     if child == 0 {
         testkit::process::run_and_exit(|| fill(report));
     }
-    // The call may be the one that failed.
+    // The injected fault may have hit fork itself.
     let child = if child < 0 {
         start(Fork::Library, || fill(report))
     } else {

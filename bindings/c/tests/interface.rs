@@ -147,7 +147,7 @@ fn the_functions_of_arrays_are_those_of_the_table_of_distributions() {
     assert_eq!(written, expected);
 }
 
-/// The values of a parameter that its bounds allow, and those that they do not.
+/// The values that the bounds of a parameter allow, and values that they refuse.
 fn values(parameter: &Parameter) -> (Vec<f64>, Vec<f64>) {
     let (low, high) = parameter.bounds;
     let ends = [low, high].map(|end| match end {
@@ -176,7 +176,7 @@ fn values(parameter: &Parameter) -> (Vec<f64>, Vec<f64>) {
         .partition(|value| parameter.bounds.contains(value))
 }
 
-/// A call of a distribution's function with these parameters, each of which is in its bounds but for the one at `place`.
+/// A call of a distribution's function. Every parameter is in its bounds, except the one at `place`.
 fn call(entry: &Entry, place: usize, value: f64) -> String {
     let mut arguments = String::new();
     for (index, parameter) in entry.parameters.iter().enumerate() {

@@ -57,7 +57,7 @@ def rank(rows):
 
 
 def ranks(axis):
-    """Ranks of 256 by 256 bits of each kind: that of xorshift128+ stays at 128."""
+    """Ranks of 256 by 256 bits of each kind: xorshift128+ stays at rank 128."""
     kinds = (wr.ChaCha8, wr.Philox4x64, wr.Xoshiro256PlusPlus, wr.Xorshift128Plus)
     for place, kind in enumerate(kinds):
         for seed in range(8):

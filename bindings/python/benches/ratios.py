@@ -173,13 +173,13 @@ def large(rounds):
                     "random": (lambda: rng.random(count), lambda: ours.random(count), count, "ns a number"),
                 }
                 for name, (theirs, call, per_call, unit) in rows.items():
-                    # The loop's variables are those of this turn: compare calls at once.
+                    # The calls use this turn's values of the loop's variables: compare at once.
                     name = f"{name}, 16 MB, {where}, {algorithm}"
                     compare(name, theirs, call, rounds, per_call, unit, 1, clock)
 
 
 def generators(rounds):
-    """NumPy's Generator over bit generators of both sides; Philox also beside that of NumPy, whose numbers it gives."""
+    """NumPy's Generator over bit generators of both sides; Philox also beside NumPy's Philox, which gives the same numbers."""
     rng, out = np.random.default_rng(1), np.empty(N)
     philox, same = np.random.Generator(np.random.Philox(1)), np.random.Generator(wr.Philox4x64(1))
     elements = Elements(1, algorithm="philox4x64-10", threads=1)

@@ -1,7 +1,7 @@
 //! The functions that NumPy calls, written into its struct.
 //!
-//! NumPy's class `BitGenerator` holds a C struct, of which `Generator`, `random_raw`, `.ctypes`, `.cffi` and numba take
-//! copies. A class of Python that inherits from it writes these functions and a state into the struct.
+//! NumPy's class `BitGenerator` holds a C struct, and `Generator`, `random_raw`, `.ctypes`, `.cffi` and numba take copies of
+//! it. A class of Python that inherits from `BitGenerator` writes these functions and a state into the struct.
 //!
 //! NumPy calls them without the global lock of the interpreter, under the `lock` of the bit generator. The methods of
 //! [`Stream`] must be called under the same lock: the Python half does.
@@ -37,8 +37,8 @@ fn install(capsule: &Bound<'_, PyAny>, functions: BitGen) -> PyResult<()> {
     if pointer.is_null() {
         return Err(PyErr::fetch(capsule.py()));
     }
-    // SAFETY: NumPy gives this name to pointers to a `bitgen_t` that lives as long as the bit generator, and
-    // the caller, its constructor, is the only one that knows it so far.
+    // SAFETY: NumPy gives this name to pointers to a `bitgen_t` that lives as long as the bit generator, and nothing but
+    // the caller, its constructor, knows it so far.
     unsafe { pointer.cast::<BitGen>().write(functions) };
     Ok(())
 }

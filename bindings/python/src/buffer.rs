@@ -165,8 +165,8 @@ pub(crate) fn new_bytes<'py>(
     let start = unsafe { ffi::PyBytes_AsString(object.as_ptr()) };
     ask_for_huge_pages(start.cast(), length);
     // SAFETY: the object has `length` bytes at this place. It is new: no other thread knows it, and its hash is not
-    // computed yet. The allocator is a C function, of which the compiler does not know what it wrote there; any
-    // bits are a `u8`, and `fill` does not read them.
+    // computed yet. The allocator is a C function, and the compiler does not know what it wrote there; any bits are a
+    // `u8`, and `fill` does not read them.
     fill(unsafe { slice::from_raw_parts_mut(start.cast::<u8>(), length) });
     Ok(object)
 }
@@ -207,9 +207,9 @@ number!(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
 
 // The format of a buffer (PEP 3118 and the module struct of Python), as far as one number or string of bytes.
 //
-// A record, `T{i:a:d:b:}`, is none. ctypes writes the names of fields as they are, and a name may hold colons: so no
+// A record, `T{i:a:d:b:}`, is neither. ctypes writes the names of fields as they are, and a name may hold colons: so no
 // reader can tell which part of such a format is a type. A record of NumPy may leave fields out, and the bytes between the
-// others are then pointers to objects, though the format calls them padding: so `x`, padding alone, is none either.
+// others are then pointers to objects, though the format calls them padding: so `x`, padding alone, is not accepted either.
 
 /// The common type of all elements of a buffer.
 #[derive(Clone, Copy)]
@@ -221,7 +221,7 @@ struct Element {
     is_native: bool,
 }
 
-/// Of each, any bits are a value.
+/// The kinds of elements. Any bits are a value of each.
 #[derive(Clone, Copy)]
 enum Kind {
     Signed,
@@ -232,7 +232,7 @@ enum Kind {
 }
 
 impl Element {
-    /// The element that a format states. `None`: it is none of these, or there are several.
+    /// The element that a format states. `None` for another element, or for several.
     fn of(format: &[u8]) -> Option<Self> {
         let (order, rest) = match format {
             [order @ (b'@' | b'=' | b'<' | b'>' | b'!' | b'^'), rest @ ..] => (*order, rest),

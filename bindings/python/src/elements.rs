@@ -385,7 +385,7 @@ pub(crate) struct Distribution {
     entry: &'static Entry,
 }
 
-/// A parameter of a distribution. The bounds of a vector are those of its numbers.
+/// A parameter of a distribution. The bounds of a vector hold for each of its numbers.
 #[pyclass(frozen, get_all, module = "wellspring._native")]
 pub(crate) struct Parameter {
     name: &'static str,

@@ -209,8 +209,8 @@ pub(crate) fn randbits(py: Python<'_>, k: isize) -> PyResult<Bound<'_, PyInt>> {
 /// Overwrites bytes that this module made and gave to no code that keeps them.
 fn wipe(bytes: &Bound<'_, PyBytes>) {
     let length = bytes.as_bytes().len();
-    // SAFETY: the memory of this object, `length` bytes. It has at least 9, so it is none of the objects that Python
-    // shares; the caller has the only reference, and Python's lock.
+    // SAFETY: the memory of this object, `length` bytes. It has at least 9, so Python does not share it; the caller has the
+    // only reference, and Python's lock.
     unsafe {
         let start = ffi::PyBytes_AsString(bytes.as_ptr()).cast::<u8>();
         std::slice::from_raw_parts_mut(start, length).zeroize();

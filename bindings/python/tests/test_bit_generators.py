@@ -292,7 +292,7 @@ def test_a_stream_lives_as_long_as_what_reads_it():
 
 
 def weakref_count(stream):
-    """Return what counts the references to a stream, one of which it keeps."""
+    """Return a function that counts the references to a stream. The function keeps one itself."""
     return lambda: sys.getrefcount(stream) - 1
 
 

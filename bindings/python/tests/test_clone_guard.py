@@ -1,7 +1,6 @@
 """The guard gives copies of a process different numbers after a notice, and leaves generators with a seed alone.
 
-A copy is a forked child here: without a guard its generators go on with the state of its parent, as those of a cloned
-machine do.
+A copy is a forked child here: without a guard its generators go on with the state of its parent, as in a cloned machine.
 """
 
 import json
@@ -521,7 +520,7 @@ def test_a_native_half_that_cannot_be_loaded_is_one_line_of_warning(environment:
         result = subprocess.run([environment, "-c", "print(1)"], capture_output=True, text=True, timeout=120)
         assert (result.returncode, result.stdout) == (0, "1\n")
         assert result.stderr.startswith("wellspring.clone_guard steps aside: ") and result.stderr.count("\n") == 1
-        # Without a stream for errors the line must not go to that of the program's output.
+        # Without a stream for errors, no line of the guard may go to the program's output.
         shell = ["sh", "-c", 'exec "$0" "$@" 2>&-', environment, "-c", "print(1)"]
         assert subprocess.run(shell, capture_output=True, text=True, timeout=120).stdout == "1\n"
     finally:

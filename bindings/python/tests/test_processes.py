@@ -260,7 +260,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 
 def test_threads_of_an_array_have_ended_when_the_call_returns(tmp_path, monkeypatch):
-    # One that is still ending is a thread to fork(2), of which Python 3.12 warns, and to unshare(2), which then fails.
+    # fork(2) and unshare(2) still count a thread that is ending: Python 3.12 warns of the fork, and unshare fails.
     if shutil.which("cc") is None:
         pytest.skip("SKIPPED: cc is not installed")
     source, library = tmp_path / "slow.c", tmp_path / "slow.so"

@@ -146,7 +146,7 @@ function drainCrypto() {
   for (let i = 0; i < 1024; i++) crypto.randomInt(2);
 }
 
-// `random(1)` of nanoid is a view of its pool. A view further in front is one of a new filling.
+// `random(1)` of nanoid is a view of its pool. A view further in front belongs to a new filling.
 function drainNanoid(random) {
   let last = -1;
   for (let place = random(1).byteOffset; place > last; place = random(1).byteOffset) last = place;
@@ -219,7 +219,7 @@ function tick() {
   if (hasPage || ticks % LOOKS_WITHOUT_PAGE === 0) check();
 }
 
-// A function that the program wants called at a notice, such as one that empties a pool of its own.
+// A function that the program wants called at a notice. It may empty a pool of its own.
 function register(action) {
   if (typeof action !== 'function') throw new TypeError('register takes a function');
   registered.push(action);

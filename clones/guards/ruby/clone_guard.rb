@@ -7,7 +7,7 @@
 # thread, no descriptor, no system call. After a change these get new state, before the draw:
 #
 # - `rand`, `Random.rand`, `shuffle`, `sample`: the default generator, if the program has not called `srand`;
-# - every `Random.new` without a seed, with that of temporary names;
+# - every `Random.new` without a seed, and the generator behind temporary names;
 # - OpenSSL's generator, by `OpenSSL::Random.random_add`, if openssl is loaded.
 #
 # A generator with a seed keeps its sequence. `SecureRandom` and `Random.urandom` are the kernel's.
@@ -181,7 +181,7 @@ module Wellspring
     watch(Kernel.singleton_class, %i[rand])
     watch(Kernel, %i[rand], visibility: :private)
     watch(Array, %i[shuffle shuffle! sample], parameters: '*, **')
-    # That of temporary names has no seed, and is older than the guard where tmpdir is.
+    # The generator behind temporary names has no seed, and is older than the guard where tmpdir is.
     note(Dir::Tmpname.const_get(:RANDOM), false) if defined?(Dir::Tmpname)
     check
   end

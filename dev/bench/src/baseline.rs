@@ -1,6 +1,6 @@
-//! The figures of this machine's make, from docs/measurements/curves, beside those of a run.
+//! The figures of this machine's make, from docs/measurements/curves, beside this run's figures.
 //!
-//! The comparison is of a ratio within one run, wellspring's throughput over that of `rand::rng()`: the load of a machine
+//! The comparison uses a ratio within one run, wellspring's throughput to the throughput of `rand::rng()`: the load of a machine
 //! changes it less than a throughput.
 
 use crate::peers::names::RAND;
@@ -40,7 +40,7 @@ fn ratio(file: &Value, request: Request) -> Option<f64> {
     Some(throughput(file, OURS, request)? / throughput(file, RAND, request)?)
 }
 
-/// The ratios of this run beside those of the make. `None` without throughput in the report.
+/// This run's ratios beside the make's. `None` without throughput in the report.
 pub(crate) fn table(report: &Report) -> Option<Table> {
     if report.throughput.is_empty() {
         return None;

@@ -1,7 +1,7 @@
 //! The gate on instructions: how many does a read take?
 //!
 //! Callgrind counts them, and no load changes the count. This program starts itself under valgrind, which shows every machine
-//! the same CPU: one with AVX2 and AES-NI. The counts hold for one compiler; another one skips the gate.
+//! the same CPU, with AVX2 and AES-NI. The counts hold for one compiler; another compiler skips the gate.
 //!
 //! A case runs in batches, and the first quartile counts: few batches have a step of a harvest in them, or a part of a buffer
 //! in place of a whole one.
@@ -28,7 +28,7 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/counts.json");
 /// Batches of a case.
 const REPEATS: usize = 16;
 /// Requests of a batch. A buffer of 6656 bytes serves 13 reads of 512 bytes: of batches of 256 bytes every second has no refill,
-/// of smaller ones more, and those of 4 KiB have 8.
+/// of smaller ones more, and batches of 4 KiB have 8.
 const REQUESTS: u64 = 13;
 /// u64 in a buffer: a batch of so many has one refill.
 const WORDS_OF_A_BUFFER: u64 = 832;
@@ -101,7 +101,7 @@ fn counted_batch(batch: &mut dyn FnMut()) {
     batch();
 }
 
-/// Compares the counts with those of `counts.json`, or writes them there.
+/// Compares the counts with `counts.json`, or writes them there.
 pub(crate) fn gate(is_to_write: bool) -> Result<String, Box<dyn Error>> {
     let Some((of, counts)) = count()? else {
         return Ok("SKIPPED: valgrind is not installed\n".into());

@@ -17,11 +17,11 @@ const OURS: &str = Mode::PerThread.name();
 const MIB: Request = Fill(1 << 20);
 const KEY: Request = Fill(32);
 
-/// A generator of wellspring, the one that it is compared with, the request of both, and the ratio of their throughput
-/// that is wanted at least.
+/// A generator of wellspring, the generator beside it, the request of both, and the least ratio of their throughput that is
+/// wanted.
 pub(crate) type Ratio = (&'static str, &'static str, Request, f64);
 
-/// Those that the gate watches, as wanted on AVX-512 and VAES.
+/// The ratios that the gate watches, as wanted on AVX-512 and VAES.
 pub(crate) const OF_GATE: [Ratio; 13] = [
     (name::GLOBAL, peer::RAND, Word, 2.0),
     (name::OWNED, peer::RAND, Word, 2.5),
@@ -38,7 +38,7 @@ pub(crate) const OF_GATE: [Ratio; 13] = [
     (name::PSEUDO, peer::FASTRAND, MIB, 4.0),
 ];
 
-/// Those that need a C library, or the system's speed.
+/// The ratios that need a C library, or the system's speed.
 const OTHERS: [Ratio; 9] = [
     (OURS, name::GETRANDOM, MIB, 28.0),
     (OURS, peer::RAND, MIB, 4.5),
@@ -51,7 +51,7 @@ const OTHERS: [Ratio; 9] = [
     (name::PSEUDO, name::GETRANDOM, Word, 150.0),
 ];
 
-/// A figure that the project wants to reach, and that of this run; `None` if it did not measure that.
+/// A figure that the project wants to reach, and this run's figure; `None` if the run did not measure it.
 struct Limit {
     what: String,
     /// Whether the figure is to be this at least; if not, at most.
@@ -102,7 +102,7 @@ fn ratios(report: &Report) -> Vec<Limit> {
         Some(report.find(OURS, request, 1)?.over(backend))
     };
     let mut limits: Vec<Limit> = OF_GATE.iter().chain(&OTHERS).map(limit).collect();
-    // A read takes fresh output of the system, expands a key, moves its bytes and wipes them: what is left is the limit.
+    // A read takes fresh output of the system, expands a key, moves its bytes and wipes them. The limit is what that leaves.
     for (request, wanted) in [(Fill(256), 0.6), (Fill(4096), 0.7), (MIB, 0.95)] {
         let what = format!("{}, over the bare backend looping in L1", request.name());
         limits.push(Limit::at_least(what, wanted, in_cache(request)));

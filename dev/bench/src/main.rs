@@ -7,7 +7,7 @@
 //! peers       the generators of other projects
 //! many        many threads, many engines
 //! doors       the doors for other languages and existing programs, beside what they replace
-//! numbers     numbers of all kinds, beside those of other crates
+//! numbers     numbers of all kinds, beside other crates' numbers
 //! baseline    the figures of this machine's make, of an earlier day
 //! limits      the figures that the project wants to reach
 //! regression  has wellspring become slower?

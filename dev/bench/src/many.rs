@@ -1,7 +1,7 @@
 //! Many threads and many engines, each at two sizes: a cost that grows faster than their number is seen.
 //!
-//! Memory is what the process has resident (`VmRSS`), so that stacks, taps and engines all count. Time is that of the
-//! process on a CPU, in user mode and in the kernel: the time on the clock of a busy machine is that of its scheduler.
+//! Memory is what the process has resident (`VmRSS`), so that stacks, taps and engines all count. Time is the process's time on
+//! a CPU, in user mode and in the kernel: on a busy machine the scheduler decides how much time passes on the clock.
 
 use std::hint::black_box;
 use std::io;
@@ -28,9 +28,9 @@ const STACK_BYTES: usize = 64 << 10;
 /// One size of a case.
 struct Found {
     count: usize,
-    /// On a CPU, of all together.
+    /// The time on a CPU, of all threads or engines together.
     time: Duration,
-    /// Of one, in bytes; `None` where the system does not say.
+    /// The bytes of one thread or engine; `None` where the system does not say.
     bytes: Option<f64>,
     /// The time of each first read, in nanoseconds.
     reads_ns: Vec<f64>,
@@ -158,7 +158,7 @@ fn alive(count: usize, reads: bool) -> io::Result<Found> {
     })
 }
 
-/// Threads of which one lives at a time.
+/// Threads, one alive at a time.
 fn short(count: usize) -> io::Result<Found> {
     let engine = engine()?;
     let read = |_| {
@@ -173,7 +173,7 @@ fn short(count: usize) -> io::Result<Found> {
     })
 }
 
-/// Engines that all live until the last one has read. The time is that of making, reading and dropping them.
+/// Engines that all live until the last one has read. The time covers making, reading and dropping them.
 fn engines(count: usize) -> io::Result<Found> {
     measure(count, || {
         let make = |_| Engine::builder().build().map_err(io::Error::other);

@@ -1,4 +1,4 @@
-//! Numbers beside those of other crates: `cargo xtask bench --numbers`. fastrand is not for secrets.
+//! Numbers beside other crates' numbers: `cargo xtask bench --numbers`. fastrand is not for secrets.
 
 use crate::doors::{PACE, number};
 use indicatif::ProgressBar;

@@ -25,7 +25,7 @@ void qemu_plugin_register_atexit_cb(uint64_t id, ended, void *);
 
 EXPORT int qemu_plugin_version = 1;
 
-/* Of all threads; exact for programs with one. */
+/* All threads count here. The sum is exact for programs with one thread. */
 static uint64_t instructions;
 
 static void translate(uint64_t id, struct qemu_plugin_tb *block)

@@ -3,7 +3,7 @@
 use libc::c_long;
 use std::path::Path;
 
-/// Returns the errors that a call may give. Calls that cannot fail with correct arguments have none, nor have those of
+/// Returns the errors that a call may give. Calls that cannot fail with correct arguments have none. Nor have the calls of
 /// malloc(3), whose failure ends a Rust program.
 #[allow(non_upper_case_globals, reason = "libc writes them so")]
 fn errors(call: c_long) -> &'static [i32] {

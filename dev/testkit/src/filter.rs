@@ -34,7 +34,7 @@ pub fn forbid(calls: &[libc::c_long], how: Forbidden) -> bool {
 /// Answers a call of this thread from now on if its argument of this number, from 0 on, has this value. Returns `false` if
 /// the system accepts no filter.
 pub fn forbid_argument(call: libc::c_long, argument: u32, value: u32, how: Forbidden) -> bool {
-    /// Of the kernel's `struct seccomp_data`.
+    /// The place of the arguments in the kernel's `struct seccomp_data`.
     const ARGUMENTS_OFFSET: u32 = 16;
     let low_half = if cfg!(target_endian = "little") { 0 } else { 4 };
     let place = ARGUMENTS_OFFSET + 8 * argument + low_half;
@@ -111,7 +111,7 @@ fn refuse(call: libc::c_long, error: i32) -> std::io::Result<()> {
     }
 }
 
-/// Installs a filter with one action for these calls, and another one for all others. Returns `false` if the system
+/// Installs a filter with one action for these calls, and another action for all others. Returns `false` if the system
 /// accepts no filter.
 fn install(calls: &[libc::c_long], listed: u32, others: u32) -> bool {
     let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;

@@ -81,7 +81,7 @@ pub fn find(
             let windows = piece[..length].windows(window_bytes).step_by(step);
             for (number, window) in windows.enumerate() {
                 let place = first + number * step;
-                // The windows behind the border are those of the next piece too.
+                // The next piece has the windows behind the border too.
                 if number * step < PIECE_BYTES && !is_own(place) && is_wanted(window) {
                     found.push(place);
                 }

@@ -7,7 +7,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A child that runs for longer is one that hangs.
+/// A child that runs for longer hangs.
 const CHILD_TIME: Duration = Duration::from_secs(180);
 
 /// The system call that makes a child.
@@ -15,7 +15,7 @@ const CHILD_TIME: Duration = Duration::from_secs(180);
 pub enum Fork {
     /// fork(3), with what libc hangs on it.
     Library,
-    /// clone(2), of which libc learns nothing.
+    /// clone(2), without libc's knowledge.
     RawClone,
 }
 
@@ -72,7 +72,7 @@ fn end_children_that_panic() {
 
     impl Write for StandardError {
         fn write_str(&mut self, text: &str) -> fmt::Result {
-            // SAFETY: the pointer and the length are those of `text`.
+            // SAFETY: the pointer and the length of `text`.
             unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
             Ok(())
         }

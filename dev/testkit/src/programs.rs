@@ -24,8 +24,8 @@ pub fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// A name of a library that a list such as LD_PRELOAD can have, which the loader splits at spaces and colons: its own, or that of
-/// a link in a new folder below the system's folder for temporary files.
+/// A name of a library that a list such as LD_PRELOAD can have, which the loader splits at spaces and colons: its own, or the
+/// name of a link in a new folder below the system's folder for temporary files.
 #[must_use]
 pub fn in_list(library: &Path) -> PathBuf {
     let bytes = library.as_os_str().as_encoded_bytes();

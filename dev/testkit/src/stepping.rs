@@ -88,7 +88,7 @@ unsafe extern "C" fn on_trap(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
         unsafe { libc::raise(UNBLOCKED) };
         return;
     }
-    // SAFETY: the registers are those of code about to run.
+    // SAFETY: the registers belong to code about to run.
     unsafe { keep_traps_unblocked(registers, &mut stepper.is_blocked) };
     stepper.steps += 1;
     if (stepper.on_step)(stepper.steps) == Next::Run {

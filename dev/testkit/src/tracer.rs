@@ -40,8 +40,8 @@ pub fn silent(work: impl FnOnce()) {
     unsafe { libc::syscall(SILENCE) };
 }
 
-/// Runs `prepare` and `work` 50 times. At least one `work` must make no system call: any read may be the one that has to make
-/// a step of a harvest, and on a slow machine these come often.
+/// Runs `prepare` and `work` 50 times. At least one `work` must make no system call: any read may have to make a step of a
+/// harvest, and on a slow machine these come often.
 pub fn silent_once<T>(with: &mut T, prepare: impl Fn(&mut T), work: impl Fn(&mut T)) {
     for _ in 0..50 {
         prepare(with);
@@ -166,7 +166,7 @@ fn resume(pid: pid_t, signal: i32) {
     unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, c_long::from(signal)) };
 }
 
-/// A call begins or ends. Returns one that was to be silent.
+/// A call begins or ends. Returns a call that was to be silent.
 fn stop_at_call(pid: pid_t, tracee: &mut Tracee, choose: Choose<'_>) -> Option<c_long> {
     let mut registers = Registers::of(pid);
     tracee.is_inside = !tracee.is_inside;
@@ -234,7 +234,7 @@ impl Registers {
     }
 
     fn set(&self) {
-        // SAFETY: the child is stopped, and the registers are those that it had.
+        // SAFETY: the child is stopped, and it had these registers.
         unsafe { libc::ptrace(libc::PTRACE_SETREGS, self.pid, 0, &raw const self.words) };
     }
 }
@@ -257,7 +257,7 @@ impl Registers {
     }
 
     fn make_no_call(&mut self) {
-        /// Of the kernel's `linux/elf.h`: the number of the call, which is no register any more when a call begins.
+        /// From the kernel's `linux/elf.h`: the number of the call, which is no register any more when a call begins.
         const NT_ARM_SYSTEM_CALL: libc::c_int = 0x404;
         transfer(
             self.pid,

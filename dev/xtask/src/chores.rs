@@ -163,7 +163,7 @@ pub(crate) fn cargo() -> Command {
     cargo
 }
 
-/// Cargo of the nightly toolchain, by way of rustup's `cargo`, which is the one in PATH.
+/// Cargo of the nightly toolchain, by way of rustup's `cargo` in PATH.
 fn nightly_cargo() -> Command {
     let mut cargo = Command::new("cargo");
     cargo.arg("+nightly").current_dir(root());

@@ -21,7 +21,7 @@ const LINUX: Use = Use {
     packages: &["wellspring", "wellspring-cli", "wellspring-c"],
     refused: None,
 };
-/// Of static programs: the command and the service.
+/// Static programs: the command and the service.
 const MUSL: Use = Use {
     packages: &["wellspring", "wellspring-cli", "wellspring-service"],
     refused: None,

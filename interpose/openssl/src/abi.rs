@@ -63,7 +63,7 @@ pub(crate) struct Algorithm {
 // SAFETY: the pointers are to statics that never change.
 unsafe impl Sync for Algorithm {}
 
-/// A parameter that OpenSSL asks for, with a place for the value, or the name and type of one that it can ask for. A
+/// A parameter that OpenSSL asks for, with a place for the value, or the name and type of a parameter that it can ask for. A
 /// table ends with a null key.
 #[repr(C)]
 pub(crate) struct Param {
@@ -74,7 +74,7 @@ pub(crate) struct Param {
     pub(crate) return_size: usize,
 }
 
-// SAFETY: those in statics point to statics that never change.
+// SAFETY: a `Param` in a static points to statics that never change.
 unsafe impl Sync for Param {}
 
 pub(crate) const INTEGER: c_uint = 1;

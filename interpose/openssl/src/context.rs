@@ -12,13 +12,13 @@ use wellspring::Engine;
 use wellspring_interpose::door_counters::{Door, count_failure};
 use wellspring_interpose::repeat;
 
-/// The strength of a generator, in bits: that of AES-256 and of ChaCha20.
+/// The strength of a generator, in bits, with AES-256 and with ChaCha20.
 const STRENGTH_BITS: c_uint = 256;
 
 /// The most bytes of one call. OpenSSL divides longer requests.
 const MAX_REQUEST_BYTES: usize = 1 << 30;
 
-/// The memory of a generator that OpenSSL made: its state only. All threads share the one that OpenSSL makes for
+/// The memory of a generator that OpenSSL made: its state only. All threads share the generator that OpenSSL makes for
 /// itself.
 struct Context {
     state: AtomicI32,
@@ -181,7 +181,7 @@ unsafe extern "C" fn nonce(
     if is_filled {
         return length;
     }
-    // For a generator that has this one as its seed source.
+    // For a generator whose seed source this is.
     count_failure(Door::ProviderSeed);
     0
 }

@@ -86,7 +86,7 @@ unsafe fn write(param: &mut Param, answer: &Answer) -> bool {
             } else {
                 u64::MAX
             };
-            // A limit that does not fit is none for the caller either.
+            // A limit that does not fit does not limit the caller either.
             let number = (*number).min(most);
             param.return_size = size;
             // SAFETY: the place has this size; OpenSSL does not promise its alignment.

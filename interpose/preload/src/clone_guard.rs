@@ -5,9 +5,9 @@
 //! - Node's OpenSSL, by an entry point that the guard for Node calls. Other programs take the provider, whose generator
 //!   compares the page itself.
 //!
-//! The functions here stand in for those of the C library, and compare the generation page before each draw and after it:
-//! a load from memory, and a clock that needs no system call. So there is no thread, which would have a program's
-//! privileges and slow down its C library. A function that takes a seed handles a notice first: the new sequence stays.
+//! The functions here replace the C library's, and compare the generation page before each draw and after it: a load from
+//! memory, and a clock that needs no system call. So there is no thread, which would have a program's privileges and slow
+//! down its C library. A function that takes a seed handles a notice first: the new sequence stays.
 
 use crate::engine;
 use crate::next::Next;
@@ -50,7 +50,7 @@ static NEXT_LOOK_MS: AtomicU64 = AtomicU64::new(0);
 /// The file that is watched; 0 for none.
 static INODE: AtomicU64 = AtomicU64::new(0);
 
-/// The number of the page, and the one that was handled: 0 without a page, so that a page that comes later is a notice.
+/// The number of the page, and the number that was handled: 0 without a page, so that a page that comes later is a notice.
 /// A child goes on from it.
 static NUMBER: CloneWords = CloneWords::new();
 
@@ -81,7 +81,7 @@ fn path() -> &'static Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
-/// Watches the file at the path, if it is another page than the one before, and one that an engine would believe.
+/// Watches the file at the path, if it is another page than before, and an engine would believe it.
 #[cold]
 fn look_at_path(now_ms: u64) {
     NEXT_LOOK_MS.store(now_ms + LOOK_MS, Ordering::Relaxed);
@@ -117,7 +117,7 @@ fn handle_notice() -> Option<u64> {
     })
 }
 
-/// Several threads may do so at the same time: each draws after it has healed itself, or finds that another one has.
+/// Several threads may do so at the same time: each draws after it has healed itself, or finds that another has.
 #[cold]
 fn heal_to(number: u64) {
     let _errno = KeptErrno::new();
@@ -139,7 +139,7 @@ fn with_seed(heal: fn(&[u8; SEED_BYTES])) -> bool {
     is_there
 }
 
-/// Not where the program is to draw the same bytes in every run: with an engine it would draw fresh ones from then on.
+/// Does nothing where the program is to draw the same bytes in every run: with an engine it would draw fresh ones from then on.
 fn fill_by_engine(seed: &mut [u8; SEED_BYTES]) -> bool {
     !repeat::is_on()
         && engine::make().is_ok_and(|engine| {
@@ -148,7 +148,7 @@ fn fill_by_engine(seed: &mut [u8; SEED_BYTES]) -> bool {
         })
 }
 
-/// Not in a sandbox, where rand(3) makes no system call.
+/// Does nothing in a sandbox, where rand(3) makes no system call.
 fn ask_kernel(seed: &mut [u8; SEED_BYTES]) -> bool {
     !sandbox::is_prepared()
         && getrandom(seed.as_mut_ptr().cast(), SEED_BYTES, 0) == SEED_BYTES as isize
@@ -157,7 +157,7 @@ fn ask_kernel(seed: &mut [u8; SEED_BYTES]) -> bool {
 fn heal_rand(seed: &[u8; SEED_BYTES]) {
     let half = |index: usize| u16::from_ne_bytes([seed[index], seed[index + 1]]);
     let mut state = [half(4), half(6), half(8)];
-    // SAFETY: the types of these functions. seed48(3) takes three halves of a word; srandom(3) is that of rand(3) too.
+    // SAFETY: the types of these functions. seed48(3) takes three halves of a word; srandom(3) also seeds rand(3).
     unsafe {
         if let Some(srandom) = original::srandom.get_or_find::<unsafe extern "C" fn(c_uint)>() {
             srandom(u32::from_ne_bytes([seed[0], seed[1], seed[2], seed[3]]));
@@ -177,7 +177,7 @@ const fn c_name(name: &'static str) -> &'static CStr {
     }
 }
 
-/// Defines functions that call those of the C library, which this library needs and which is there behind it.
+/// Defines functions that call the C library's functions, which this library needs and which are there behind it.
 macro_rules! guarded {
     ($($kind:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         mod original {
@@ -257,7 +257,7 @@ type Add = unsafe extern "C" fn(*const c_void, c_int, c_double);
 /// The files of OpenSSL in a process; further ones are left out.
 const MAX_FILES: usize = 8;
 
-/// Mixes a seed into each OpenSSL of the process: one among the global symbols, and those that modules have loaded.
+/// Mixes a seed into each OpenSSL of the process: one among the global symbols, and all that modules have loaded.
 fn heal_openssl(seed: &[u8; SEED_BYTES]) {
     let add_to = |library: *mut c_void| {
         // SAFETY: a handle and a name.

@@ -44,8 +44,8 @@ fn try_fill_first(bytes: &mut [u8]) -> Result<(), Error> {
     fill_by(make()?, bytes)
 }
 
-/// None of these three is inlined: the first read may be on a signal stack of 8 KiB, and takes as much of it as one of them,
-/// not all.
+/// These three are not inlined: the first read may be on a signal stack of 8 KiB, and then takes as much of it as one of them,
+/// not as much as all.
 #[inline(never)]
 fn fill_repeated(bytes: &mut [u8]) -> bool {
     repeat::fill(bytes)

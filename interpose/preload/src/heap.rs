@@ -4,14 +4,14 @@
 //! give no memory, so [`reserve`] maps all of that first, for the thread that is about to build; without it the kernel
 //! answers the program.
 //!
-//! The memory is never given back, but for one block: the one that was freed last is used again. Files about NUMA nodes
-//! are read into a buffer of 8 KiB each.
+//! The memory is never given back. The block that was freed last is used again. Files about NUMA nodes are read into a buffer
+//! of 8 KiB each.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The bytes that [`reserve`] maps, and those that must be left for another engine.
+/// The bytes that [`reserve`] maps, and the bytes that must be left for another engine.
 const REGION_BYTES: usize = 64 << 10;
 const ENGINE_BYTES: usize = 40 << 10;
 

@@ -130,13 +130,13 @@ unsafe fn serve(destination: *mut c_uchar, length: c_int) -> Option<c_int> {
 /// OpenSSL's function of a name. A process may have several: one for each OpenSSL that its modules loaded.
 struct Original {
     name: &'static CStr,
-    /// The one among the global symbols, which serves all callers.
+    /// The function among the global symbols, which serves all callers.
     global: Next,
-    /// Those of callers where none is global.
+    /// The functions of callers, if no function is global.
     seats: [Seat; SEATS],
 }
 
-/// A caller and its function, neither of which changes once it is there.
+/// A caller and its function. Neither changes once it is there.
 struct Seat {
     caller: AtomicPtr<c_void>,
     function: AtomicPtr<c_void>,

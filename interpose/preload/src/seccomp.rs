@@ -11,7 +11,7 @@
 //!
 //! This library does not see a filter that the program installs by its own system call instruction, or that it has
 //! inherited over exec; then a system call of the engine may end the process. A question to the kernel would not help:
-//! it is a system call too, and every container has a filter, nearly all of which allow what the engine needs.
+//! it is a system call too. Every container has a filter, and nearly all of these allow what the engine needs.
 
 use crate::getrandom::answer;
 use crate::system::{KeptErrno, call, returned};

@@ -26,7 +26,7 @@ pub(crate) fn call(number: c_long, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// Turns a result of [`call`] into that of a C library function: for an error it sets errno and returns -1.
+/// Turns a result of [`call`] into a C library function's result: for an error it sets errno and returns -1.
 pub(crate) fn returned(result: isize) -> isize {
     if (-4095..0).contains(&result) {
         set_errno(-result as c_int);

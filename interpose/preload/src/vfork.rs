@@ -33,7 +33,7 @@ pub(crate) fn is_child() -> bool {
     let size = unsafe { RSEQ_SIZE.get::<*const c_uint>() };
     // SAFETY: as above; it never changes after the start.
     let is_registered = size.is_some_and(|size| unsafe { size.read() } != 0);
-    // A thread without the C library's registration is one that the program made by clone(2).
+    // The program made a thread without the C library's registration by clone(2).
     let is_thread = || call(libc::SYS_gettid, [0; 6]) != call(libc::SYS_getpid, [0; 6]);
     if !is_registered || is_thread() {
         return false;

@@ -139,12 +139,12 @@ impl DoorCounters {
         first.map_or_else(|faster| faster, |_| new)
     }
 
-    /// Opens and maps the page that [`VARIABLE`] names: one of counters, or a new one, which is all zeros.
+    /// Opens and maps the page that [`VARIABLE`] names: a page of counters, or a new one, which is all zeros.
     ///
     /// # Errors
     ///
-    /// `EPERM` if another user than root and the one who started this process owns the file or can write it; the errors of
-    /// open(2) and mmap(2); `EINVAL` for any other file, which counts would change.
+    /// `EPERM` if the file's owner, or a user who can write it, is neither root nor the user who started this process; the
+    /// errors of open(2) and mmap(2); `EINVAL` for any other file, which counts would change.
     pub fn open(path: &CStr) -> Result<Self, OsError> {
         let counters = Self::of(run_page::open(path)?)?;
         let is_new = (0..USED_BYTES)

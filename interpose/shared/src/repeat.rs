@@ -41,8 +41,8 @@ pub enum Library {
     Provider = 1,
 }
 
-/// The word that tells a command that lives from one that has ended. Its lower 32 bits are the number of a thread of the
-/// command, or have `FUTEX_OWNER_DIED`, or are 0.
+/// The word that tells whether the command lives. Its lower 32 bits are the number of a thread of the command, or have
+/// `FUTEX_OWNER_DIED`, or are 0.
 const HOLDER_OFFSET: usize = 40;
 
 const THREAD_BITS: u64 = libc::FUTEX_TID_MASK as u64;
@@ -88,8 +88,8 @@ struct Locks {
     pending: *const Locks,
 }
 
-/// Has the kernel mark the 32 bits at `word` when this thread ends, if they are its number then. The C library's own list, which
-/// this one replaces, is for mutexes that a thread leaves locked: the command has none. A second call replaces the first.
+/// Has the kernel mark the 32 bits at `word` when this thread ends, if they are its number then. This replaces the C library's
+/// own list, for mutexes that a thread leaves locked: the command has none. A second call replaces the first.
 fn take_along(word: *const u32) -> Result<(), OsError> {
     let entry = Box::leak(Box::new(Locks {
         first: ptr::null(),
@@ -213,7 +213,7 @@ pub fn is_for_root() -> bool {
     effective_user() == 0
 }
 
-/// Ends the process with a line on stderr: bytes that cannot be repeated would look like those that can.
+/// Ends the process with a line on stderr: bytes that cannot be repeated would look like bytes that can.
 pub fn refuse() -> ! {
     let reason = if is_for_root() {
         b"wellspring: --repeat is not for processes of root, whose keys protect others\n".as_slice()
@@ -290,7 +290,7 @@ impl Streams {
 }
 
 impl Thread {
-    /// Begins a stream of a process. The process is set last: a signal handler in between finds another one, and begins the
+    /// Begins a stream of a process. The process is set last: a signal handler in between finds another process, and begins the
     /// next stream. The thread then goes on in its own stream or in the handler's, behind what the handler took.
     fn begin(&self, process: u64, number: u64) {
         self.position.store(0, Ordering::Relaxed);

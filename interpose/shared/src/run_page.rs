@@ -1,7 +1,7 @@
 //! A page that `wellspring run` names in the environment of a program, for a library that counts or draws there.
 //!
 //! The environment outlives the command: in a service that went to the background, in a program that became another user. So
-//! the library believes the name of no file that another user can have put there, and no content but the one it knows.
+//! the library believes the name of no file that another user can have put there, and no content that it does not know.
 
 use core::ffi::CStr;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, statat};
@@ -15,8 +15,8 @@ use wellspring_os::users::{has_no_number, real_user};
 ///
 /// # Errors
 ///
-/// `EPERM` if another user than root and the one who started this process owns the file or can write it; `EINVAL` for anything
-/// but a regular file of a page; the error of open(2), `ENOENT` after the command has ended.
+/// `EPERM` if the file's owner, or a user who can write it, is neither root nor the user who started this process; `EINVAL` for
+/// anything but a regular file of a page; the error of open(2), `ENOENT` after the command has ended.
 pub(crate) fn open(path: &CStr) -> Result<SharedPageMut, OsError> {
     // Looked at before it is opened: to open a device may do something, such as rewind a tape.
     check(&statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?)?;

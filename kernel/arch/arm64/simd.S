@@ -17,9 +17,10 @@
 	.arch	armv8-a+crypto
 
 /*
- * FIPS 197, 5.2: four words more, from the eight before them. v\previous is the half before,
- * v\half the one before that, which the new one replaces. SubWord is a round with the key 0 of
- * four equal columns, whose ShiftRows changes nothing.
+ * FIPS 197, 5.2: four words more, from the eight before them. v\previous is the
+ * half before, v\half the half before v\previous; the new half replaces it.
+ * SubWord is a round with the key 0 of four equal columns, whose ShiftRows
+ * changes nothing.
  */
 .macro expand half:req, previous:req, at:req, rcon
 	dup	v2.4s, v\previous\().s[3]
@@ -38,7 +39,7 @@
 	str	q\half, [x0, #16 * \at]
 .endm
 
-/* x0: 60 words, of which the first 8 are the key. */
+/* x0: 60 words. The first 8 are the key. */
 SYM_FUNC_START(ws_aes256_expand_ce)
 	ldp	q0, q1, [x0]
 	movi	v4.16b, #0
@@ -109,7 +110,7 @@ SYM_FUNC_START(ws_aes256_ctr_ce)
 	ret
 SYM_FUNC_END(ws_aes256_ctr_ce)
 
-/* A write to a register of NEON clears the rest of the one of SVE. */
+/* A write to a register of NEON clears the rest of the SVE register. */
 SYM_FUNC_START(ws_arch_simd_wipe)
 	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 	movi	v\i\().2d, #0

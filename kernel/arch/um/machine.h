@@ -45,12 +45,12 @@ void ws_arch_simd_init(void);
 void ws_arch_simd_wipe(void);
 
 /*
- * The library leaves its SIMD code of ChaCha out of User Mode Linux. chacha20.c has it built
- * from the kernel's source, so that the speed is that of x86.
+ * The library leaves its SIMD code of ChaCha out of User Mode Linux.
+ * chacha20.c has it built from the kernel's source, to be as fast as on x86.
  */
 void ws_arch_chacha20_crypt(struct chacha_state *state, u8 *dst, const u8 *src,
 			    unsigned int bytes);
-/* Which of that code this CPU runs. */
+/* Which part of that code this CPU runs. */
 void ws_arch_chacha20_init(void);
 
 /*
@@ -75,7 +75,7 @@ static inline bool ws_arch_seed_word(unsigned long *word)
 	return ws_arch_random_word(word);
 }
 
-/* For tests, of which those with probes are skipped here. */
+/* For tests. Tests with probes are skipped here. */
 static inline bool ws_arch_is_random_word(const u8 *code)
 {
 	return false;

@@ -3,7 +3,7 @@
  * AES with keys of 128, 192 and 256 bits in the modes of disk and network ciphers: a counter of
  * big endian, and XTS. Registers:
  *
- *	%rdi	round keys: those of encryption, or of the equivalent inverse cipher
+ *	%rdi	round keys for encryption, or for the equivalent inverse cipher
  *	%esi	rounds: 10, 12 or 14
  *	%rdx	destination
  *	%rcx	source, which may be the destination

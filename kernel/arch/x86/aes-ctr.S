@@ -16,8 +16,9 @@
 #include <linux/linkage.h>
 
 /*
- * FIPS 197, 5.2: four words more, from the eight before them. @previous is the half before,
- * @half the one before that, which the new one replaces. @word has what the first is mixed with.
+ * FIPS 197, 5.2: four words more, from the eight before them. @previous is the
+ * half before, @half the half before @previous; the new half replaces it. @word
+ * has what the first is mixed with.
  */
 .macro expand half:req, previous:req, rcon:req, word:req, at:req
 	aeskeygenassist $\rcon, \previous, %xmm2
@@ -31,7 +32,7 @@
 	movdqu	\half, 16 * \at(%rdi)
 .endm
 
-/* %rdi: 60 words, of which the first 8 are the key. */
+/* %rdi: 60 words. The first 8 are the key. */
 SYM_FUNC_START(ws_aes256_expand_ni)
 	movdqu	(%rdi), %xmm0
 	movdqu	16(%rdi), %xmm1

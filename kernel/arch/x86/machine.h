@@ -61,7 +61,7 @@ static inline void ws_arch_chacha20_init(void)
 {
 }
 
-/* A word of RDRAND. False if there is none. */
+/* A word of RDRAND. False if RDRAND gives none. */
 static inline bool ws_arch_random_word(unsigned long *word)
 {
 	return arch_get_random_longs(word, 1);

@@ -113,7 +113,7 @@ const MEASURE: Opcode = opcode::read_write::<Measure>(GROUP, 0x77);
 const SPEED: Opcode = opcode::read_write::<Speed>(GROUP, 0x78);
 
 pub(crate) fn save(device: impl AsFd, seed: &mut Seed) -> Result<()> {
-    // SAFETY: this opcode reads and writes one `struct wellspring_seed`, any bytes of which are a `Seed`.
+    // SAFETY: this opcode reads and writes one `struct wellspring_seed`. Any bytes are a valid `Seed`.
     unsafe { ioctl(device, Updater::<SAVE, Seed>::new(seed)) }
 }
 
@@ -123,22 +123,22 @@ pub(crate) fn restore(device: impl AsFd, seed: Seed) -> Result<()> {
 }
 
 pub(crate) fn list(device: impl AsFd, name: &mut TestName) -> Result<()> {
-    // SAFETY: this opcode reads and writes one `struct wellspring_test_name`, any bytes of which are a `TestName`.
+    // SAFETY: this opcode reads and writes one `struct wellspring_test_name`. Any bytes are a valid `TestName`.
     unsafe { ioctl(device, Updater::<LIST, TestName>::new(name)) }
 }
 
 pub(crate) fn run(device: impl AsFd, test: &mut TestRun) -> Result<()> {
-    // SAFETY: this opcode reads and writes one `struct wellspring_test_run`, any bytes of which are a `TestRun`.
+    // SAFETY: this opcode reads and writes one `struct wellspring_test_run`. Any bytes are a valid `TestRun`.
     unsafe { ioctl(device, Updater::<RUN, TestRun>::new(test)) }
 }
 
 pub(crate) fn measure(device: impl AsFd, measure: &mut Measure) -> Result<()> {
-    // SAFETY: this opcode reads and writes one `struct wellspring_test_measure`, any bytes of which are a `Measure`.
+    // SAFETY: this opcode reads and writes one `struct wellspring_test_measure`. Any bytes are a valid `Measure`.
     unsafe { ioctl(device, Updater::<MEASURE, Measure>::new(measure)) }
 }
 
 pub(crate) fn speed(device: impl AsFd, speed: &mut Speed) -> Result<()> {
-    // SAFETY: this opcode reads and writes one `struct wellspring_test_speed`, any bytes of which are a `Speed`.
+    // SAFETY: this opcode reads and writes one `struct wellspring_test_speed`. Any bytes are a valid `Speed`.
     unsafe { ioctl(device, Updater::<SPEED, Speed>::new(speed)) }
 }
 
@@ -163,11 +163,11 @@ pub(crate) fn read(device: impl AsFd, bytes: &mut [u8]) -> Result<()> {
         destination: bytes.as_mut_ptr() as u64,
     };
     // SAFETY: this opcode reads one `struct wellspring_replay_read`, and writes as many bytes as it says to where it
-    // says: those of `bytes`, which is ours alone.
+    // says: to `bytes`, which is ours alone.
     unsafe { ioctl(device, Setter::<READ, ReplayRead>::new(request)) }
 }
 
 pub(crate) fn state(device: impl AsFd, state: &mut ReplayState) -> Result<()> {
-    // SAFETY: this opcode writes one `struct wellspring_replay_state`, any bytes of which are a `ReplayState`.
+    // SAFETY: this opcode writes one `struct wellspring_replay_state`. Any bytes are a valid `ReplayState`.
     unsafe { ioctl(device, Updater::<STATE, ReplayState>::new(state)) }
 }

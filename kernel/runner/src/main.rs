@@ -1,4 +1,4 @@
-//! The tests of the kernel module, by name: those that run in the kernel, and those that ask its device file. Lines as KTAP.
+//! The tests of the kernel module, by name: some run in the kernel, others ask its device file. Lines as KTAP.
 //!
 //! ```text
 //! test        a test, its outcome, and its lines
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// All tests, those of the device file first.
+/// All tests: first the tests of the device file.
 fn tests() -> Result<Vec<Test>, Failure> {
     let in_kernel = in_kernel::tests(open_device(TEST_DEVICE, "wellspring_test")?)?;
     open_device(DEVICE, "wellspring")?;

@@ -43,7 +43,7 @@ impl Failure {
     }
 }
 
-/// Opens a device file. If there is none, the module is not loaded.
+/// Opens a device file. A missing file means that the module is not loaded.
 pub(crate) fn open_device(path: &str, module: &str) -> Result<OwnedFd, Failure> {
     match open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()) {
         Ok(file) => Ok(file),

@@ -31,8 +31,8 @@ impl fmt::Display for Returned {
 
 pub(crate) fn read(file: BorrowedFd<'_>, address: usize, length: usize) -> Returned {
     let address = ptr::without_provenance_mut::<c_void>(address);
-    // SAFETY: the callers' addresses are those of their own memory that nothing else refers to, or are unmapped, and
-    // then the kernel refuses them.
+    // SAFETY: the callers give addresses of their own memory, to which nothing else refers, or unmapped addresses, which
+    // the kernel refuses.
     Returned::new(unsafe { libc::read(file.as_raw_fd(), address, length) } as i64)
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn map(file: BorrowedFd<'_>) -> Returned {
     Returned::new(unsafe { libc::munmap(address, 4096) }.into())
 }
 
-/// Memory of which only a part can be written to: accessible pages, and behind them pages without access.
+/// Memory whose first pages alone can be written to: accessible pages, and behind them pages without access.
 pub(crate) struct Cliff {
     address: usize,
     length: usize,

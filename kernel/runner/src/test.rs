@@ -72,7 +72,7 @@ pub(crate) fn are_distinct(bytes: &[u8]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Runs the tests of these names, or all if there is none.
+/// Runs the tests of these names, or all tests if `names` is empty.
 pub(crate) fn run(mut tests: Vec<Test>, names: &[&str]) -> Result<(), Failure> {
     for name in names {
         if !tests.iter().any(|test| test.is_called(name)) {

@@ -75,7 +75,7 @@ fn tap_bytes() -> Option<f64> {
     Some((after - before) / THREADS as f64)
 }
 
-/// Locked bytes of this process, and those that the system refused to lock.
+/// Locked bytes of this process, and bytes that the system refused to lock.
 fn secret_bytes(engine: &wellspring::Engine) -> Option<f64> {
     Some(status_bytes("VmLck")? + engine.stats().unlocked_bytes as f64)
 }

@@ -25,7 +25,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0))
 }
 
-/// A figure in its unit; `x` is that of ratios.
+/// A figure in its unit. Ratios have the unit `x`.
 #[must_use]
 pub fn figure(value: f64, unit: &str) -> String {
     match unit {

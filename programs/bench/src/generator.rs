@@ -81,7 +81,7 @@ impl<G: Generate> Runner for G {
     }
 }
 
-/// The nanoseconds that `work` takes, with those of the clock.
+/// The nanoseconds that `work` takes, including the time to read the clock.
 #[inline(always)]
 pub fn time_ns(work: impl FnOnce()) -> u64 {
     let start = Instant::now();

@@ -34,11 +34,11 @@ pub struct Harvest {
     pub readers: usize,
     /// The share of the offered events that the thread moved to the pools in time, alone.
     pub moved_share_alone: f64,
-    /// The share of that which remains beside readers: the median of the rounds' ratios.
+    /// The share of `moved_share_alone` that remains beside readers: the median of the rounds' ratios.
     pub kept_share: f64,
     /// Events moved in a second of the thread's time on a CPU, alone.
     pub events_per_cpu_second_alone: f64,
-    /// The share of that which remains beside readers.
+    /// The share of `events_per_cpu_second_alone` that remains beside readers.
     pub kept_cpu_share: f64,
     /// The share of a CPU that the thread takes beside readers.
     pub cpu_share: f64,

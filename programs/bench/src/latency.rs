@@ -19,7 +19,7 @@ use wellspring_sources::{Cpu, Os};
 pub const EMPTY: &str = "empty loop";
 /// Reads of a thread that find a new generation.
 pub const AFTER_RESEED: &str = "first read after a reseed";
-/// The same loop without the reseed: these reads alternate with those after a reseed, and take bytes that are ready.
+/// The same loop without the reseed: these reads alternate with the reads after a reseed, and take bytes that are ready.
 pub const WITHOUT_RESEED: &str = "the same loop without a reseed";
 /// The same, of many threads at once on one engine.
 pub const OF_ONE_ENGINE: &str = "first read after a reseed, 64 threads";

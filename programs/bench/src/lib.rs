@@ -12,7 +12,7 @@
 //!           run           all measurements, one after the other
 //! ```
 //!
-//! Each line uses those above it alone.
+//! Each line uses only the lines above it.
 //!
 //! ```no_run
 //! use wellspring_bench::{Options, run, tables};
@@ -24,8 +24,8 @@
 //! A figure is the median over rounds, a ratio the median of the rounds' ratios. In each round every case has its
 //! turn: a disturbance that lasts slows all cases alike, and the median ignores a short one.
 //!
-//! criterion measures one case after the other. In ten runs of each in turn, on two CPUs with a load of 24, its ratio of
-//! `wellspring::u64()` to `rand::rng()` was 1.05 to 2.03, and that of this crate 1.94 to 1.98.
+//! criterion measures one case after the other. Ten runs of each program in turn, on two CPUs with a load of 24, compared
+//! `wellspring::u64()` with `rand::rng()`: criterion's ratio was 1.05 to 2.03, this crate's 1.94 to 1.98.
 
 #![forbid(unsafe_code)]
 

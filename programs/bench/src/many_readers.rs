@@ -1,4 +1,4 @@
-//! Many threads on few CPUs, all of which read for the first time after a reseed.
+//! Many threads on few CPUs: all of them read for the first time after a reseed.
 //!
 //! The time of such a read without the scheduler: a read does not count if the kernel gave the CPU to another thread
 //! meanwhile (`ru_nivcsw` of getrusage(2)). A read that *slept* counts in full, with the time until its thread got a
@@ -29,7 +29,7 @@ const BETWEEN_RESEEDS: Duration = Duration::from_millis(10);
 /// The first reads after a reseed.
 #[derive(Clone, Debug)]
 pub struct Reads {
-    /// Those that counted.
+    /// The times of the reads that counted.
     pub histogram: Histogram<u64>,
     /// How many of them slept.
     pub slept: u64,

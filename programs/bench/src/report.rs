@@ -46,8 +46,8 @@ impl Report {
         self.throughput.iter().find(wanted)
     }
 
-    /// How many times the throughput of `slow` that of `fast` is, both by name, at the same request on one thread;
-    /// `None` if one of them was not measured.
+    /// The throughput of `fast` divided by the throughput of `slow`, at the same request on one thread. Both are names. `None`
+    /// if one of them was not measured.
     #[must_use]
     pub fn times(&self, fast: &str, slow: &str, request: Request) -> Option<f64> {
         Some(

@@ -50,7 +50,7 @@ pub struct Options {
     pub time: Duration,
     /// How often each case has its turn.
     pub rounds: usize,
-    /// The numbers of threads, the first of which is 1.
+    /// The numbers of threads. The first is 1.
     pub threads: Vec<usize>,
     /// One part alone.
     pub only: Option<Part>,
@@ -149,7 +149,7 @@ fn pace(options: &Options, share: f64, turns: usize) -> Pace {
     }
 }
 
-/// Generators one after the other, so that those that are compared run close together.
+/// Generators one after the other: compared generators run close together.
 fn cases<'a>(generators: &'a [Generator], threads: &[usize]) -> Vec<Case<'a>> {
     let mut requests: Vec<Request> = Vec::new();
     for request in generators.iter().flat_map(|one| &one.requests) {

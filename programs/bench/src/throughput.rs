@@ -46,16 +46,15 @@ pub struct Measurement {
 pub struct Speed {
     /// Over the whole turn.
     pub mean: f64,
-    /// In the middle one of the turn's portions, which leaves out those in which the thread was taken off its
-    /// CPU.
+    /// In the median portion of the turn. So portions in which the thread lost its CPU do not count.
     pub usual: f64,
 }
 
 impl Measurement {
     /// For each round the requests per second of all threads together.
     ///
-    /// Of threads that never wait for each other the usual speeds: only the machine can slow them. Of others the
-    /// means: waiting is part of what is measured, and under a lock that threads take in turns the usual speed of
+    /// If threads never wait for each other, the sum of the usual speeds: only the machine can slow them. Otherwise the sum
+    /// of the means: waiting is part of what is measured, and under a lock that threads take in turns the usual speed of
     /// each would look fast.
     #[must_use]
     pub fn totals(&self) -> Vec<f64> {
@@ -66,8 +65,8 @@ impl Measurement {
         }
     }
 
-    /// How many times the throughput of `other` this one's is, in bytes: the median of the rounds' ratios, by the same
-    /// kind of speed on both sides.
+    /// This throughput in bytes divided by the throughput of `other`: the median of the rounds' ratios, by the same kind of
+    /// speed on both sides.
     #[must_use]
     pub fn over(&self, other: &Measurement) -> f64 {
         let scale = self.request.bytes() as f64 / other.request.bytes() as f64;

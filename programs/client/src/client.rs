@@ -27,7 +27,7 @@ pub enum ClientError {
     Connection(io::ErrorKind),
     /// This client may not give that order.
     Refused,
-    /// Another user may have put the socket there. The fault is that of its folder.
+    /// Another user may have put the socket there. The fault says what is wrong with its folder.
     Untrusted(FileFault),
 }
 

@@ -49,7 +49,7 @@ pub fn output_was_closed() -> bool {
 ///
 /// # Errors
 ///
-/// That of the system, if it is closed.
+/// The error of the system, if standard input is closed.
 pub fn own_input() -> io::Result<File> {
     #[cfg(unix)]
     let own = std::os::fd::AsFd::as_fd(&io::stdin()).try_clone_to_owned();
@@ -62,7 +62,7 @@ pub fn own_input() -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// That of the system, if it is closed.
+/// The error of the system, if standard output is closed.
 pub fn own_output() -> io::Result<File> {
     #[cfg(unix)]
     let own = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();

@@ -151,7 +151,7 @@ pub(crate) fn check_folder(path: &Path) -> Result<(), Failure> {
 /// does not exist and cannot be made.
 pub(crate) fn make_folder(path: &Path, mode: u32) -> Result<(), Failure> {
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
-        // The reason for a failure is the one of `check_folder`.
+        // `check_folder` gives the reason for a failure.
         #[allow(unused_mut)] // Windows has no modes.
         let mut builder = std::fs::DirBuilder::new();
         #[cfg(unix)]
@@ -210,7 +210,7 @@ impl Output {
         let exists = made
             .as_ref()
             .is_err_and(|error| error.kind() == ErrorKind::AlreadyExists);
-        // What exists can be told of an open file alone: another one may have the name by now.
+        // Only an open file tells what exists: another file may have the name by now.
         let file = if exists { options.open(path) } else { made };
         let file = file.map_err(|error| refuse(&name, error))?;
         if !exists || file.metadata().is_ok_and(|status| !status.is_file()) {
@@ -294,7 +294,7 @@ impl Output {
         Failure::work(format!("{}: {error}{how_far}", self.name))
     }
 
-    /// Waits for room, if the caller made the output one that does not block.
+    /// Waits for room: the caller may have made the output non-blocking.
     #[cfg(unix)]
     fn wait(&self) -> io::Result<()> {
         use rustix::event::{PollFd, PollFlags, poll};
@@ -315,7 +315,7 @@ impl Output {
 
 // A file from which signals are read.
 
-/// Blocks these signals, for this thread and for those that it starts from now on. They are read from the file.
+/// Blocks these signals, for this thread and for all threads that it starts from now on. They are read from the file.
 #[cfg(target_os = "linux")]
 pub(crate) fn signal_file(signals: &[i32]) -> io::Result<File> {
     // SAFETY: sigemptyset fills the set before it is read; the descriptor is new and becomes one file.

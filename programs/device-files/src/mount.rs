@@ -106,7 +106,7 @@ struct Mounted {
 }
 
 impl Mounted {
-    /// Whether a service mounted it: this one, or one that is dead.
+    /// Whether a service mounted it: this service, or a dead one.
     fn is_ours(&self) -> bool {
         self.kind.starts_with("fuse") && self.source == SOURCE
     }
@@ -189,7 +189,7 @@ impl Guardian {
         })
     }
 
-    /// Tells it which mount it is to unmount: the one that is there now.
+    /// Tells the guardian which mount to unmount: the mount that is there now.
     pub(super) fn guard(&mut self) -> io::Result<()> {
         let mounted = mounted_at(&self.path)?.ok_or(io::ErrorKind::NotFound)?;
         self.device = mounted.device;

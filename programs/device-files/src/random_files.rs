@@ -154,8 +154,8 @@ impl Filesystem for RandomFiles {
                 let meter = state.doors.meter(door);
                 add(&meter.opened, 1);
                 add(&meter.open_now, 1);
-                // A read(2) asks for as many bytes as the program wants, and goes past the page cache. Writes share the
-                // lock of the file (Linux 6.2), but for those with O_APPEND and those behind the size.
+                // A read(2) asks for as many bytes as the program wants, and goes past the page cache. Writes share the lock
+                // of the file (Linux 6.2), except writes with O_APPEND and writes behind the size.
                 reply.opened(
                     FileHandle(0),
                     FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES,
@@ -192,8 +192,8 @@ impl Filesystem for RandomFiles {
         owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        // Linux names the owner of locks in a read for one program, and never in one that fills the page cache, from which
-        // many programs would get the same bytes: sendfile, splice, copy_file_range and private mappings ask so. Programs
+        // Linux names the owner of locks in a read for one program. It names none in a read that fills the page cache, which
+        // would give many programs the same bytes: sendfile, splice, copy_file_range and private mappings ask so. Programs
         // take EINVAL of these calls as the advice to call read(2).
         if owner.is_none() {
             if let Ok((state, door)) = self.door(number) {
@@ -277,7 +277,7 @@ enum Node {
     File(Door),
 }
 
-/// The files, in the order of their numbers, which begin behind that of the folder.
+/// The files, in the order of their numbers, which follow the folder's number.
 const FILES: [Door; 3] = [Door::Random, Door::Urandom, Door::Pseudo];
 
 /// The best size of a read that stat(2) reports. Programs that buffer their input, such as Python, read this much even

@@ -1,4 +1,4 @@
-//! Answers reads: short ones at once, long ones in turns, and those of a user who has drawn its share later.
+//! Answers reads: short ones at once, long ones in turns. A user who has drawn its share gets the answer later.
 //!
 //! The threads of `fuser` take requests from the kernel, in the order in which they came. The thread that takes a short
 //! read answers it. A long read waits for the turn of its user; the thread that took it then answers reads whose turn it

@@ -87,7 +87,7 @@ impl GuestLimits {
         *self.section.write() = section.clone();
     }
 
-    /// The most connections of one user, and of all users as far as the descriptors of the process allow them: who leaves
+    /// The most connections of one user, and of all users as far as the descriptors of the process allow them: one user leaves
     /// half of them to the others, also where few descriptors allow few.
     fn of_connections(&self) -> (u64, u64) {
         let section = self.section.read();

@@ -43,7 +43,7 @@ impl Memory {
         self.regions.guard(|| work(&self.view))
     }
 
-    /// Adds a region, which counts for `pass`. Refused are one that overlaps another, and one beyond a limit.
+    /// Adds a region, which counts for `pass`. Refuses a region that overlaps another, or that exceeds a limit.
     pub(super) fn add(
         &mut self,
         place: VhostUserMemoryRegion,
@@ -251,7 +251,7 @@ thread_local! {
     static CURRENT: Cell<*const Regions> = const { Cell::new(core::ptr::null()) };
 }
 
-/// The action before ours: that of Rust's runtime, which looks for overflows of a stack.
+/// The action before ours. Rust's runtime set it, to look for overflows of a stack.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 impl Regions {
@@ -304,8 +304,8 @@ extern "C" fn on_sigbus(
     _context: *mut libc::c_void,
 ) {
     // SAFETY: the kernel gives a valid `info`, whose address field SIGBUS sets. `CURRENT` is null or points to regions
-    // that `guard` borrows on this thread. The mapping replaces a page of one that this process made for the guest, and
-    // to which no Rust reference exists.
+    // that `guard` borrows on this thread. The new mapping replaces a page of a mapping that this process made for the
+    // guest, and to which no Rust reference exists.
     unsafe {
         let address = (*info).si_addr() as usize;
         if let Some(regions) = CURRENT.get().as_ref() {

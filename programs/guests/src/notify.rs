@@ -29,7 +29,7 @@ pub(super) struct GuestCalls {
 extern "C" fn ignore(_signal: libc::c_int) {}
 
 impl GuestCalls {
-    /// Makes this thread the one that calls.
+    /// Makes this thread the caller, and lets the signal interrupt its calls.
     pub(super) fn answer_here(&self) -> io::Result<()> {
         // SAFETY: an action of zeros is one without flags: no SA_RESTART, so that the signal ends a wait. The handler
         // has the type of a handler without SA_SIGINFO.

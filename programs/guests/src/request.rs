@@ -18,7 +18,7 @@ pub const MAX_BUFFERS: usize = 64;
 /// The fate of the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// There is none.
+    /// No request waits.
     Idle,
     /// It was completed with this number of bytes.
     Done(u32),

@@ -61,10 +61,10 @@ impl KernelModule {
     ///
     /// # Errors
     ///
-    /// `EAGAIN` before the module is seeded, `EPERM` without CAP_SYS_ADMIN, `ENOTTY` or `EINVAL` if the file is that of
-    /// another device.
+    /// `EAGAIN` before the module is seeded, `EPERM` without CAP_SYS_ADMIN, `ENOTTY` or `EINVAL` if the file is another
+    /// device's.
     pub fn save(&self, seed: &mut NodeSeed) -> Result<NodeAnswer, OsError> {
-        // SAFETY: the request reads and writes one `struct wellspring_seed`, any bytes of which are a `NodeSeed`.
+        // SAFETY: the request reads and writes one `struct wellspring_seed`. Any bytes are a valid `NodeSeed`.
         let called = unsafe { libc::ioctl(self.0.as_raw_fd(), SAVE, &raw mut *seed) };
         answer(called, io::Error::last_os_error())
     }
@@ -73,7 +73,7 @@ impl KernelModule {
     ///
     /// # Errors
     ///
-    /// Those of [`save`](Self::save).
+    /// The errors of [`save`](Self::save).
     pub fn restore(&self, seed: &NodeSeed) -> Result<NodeAnswer, OsError> {
         // SAFETY: the request reads one `struct wellspring_seed`.
         let called = unsafe { libc::ioctl(self.0.as_raw_fd(), RESTORE, &raw const *seed) };

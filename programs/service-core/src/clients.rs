@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use wellspring_client::vsock;
 use wellspring_os::trusted_file::other_end;
 
-/// The work of one turn, in bytes: those that come in, are looked at again, and are sent.
+/// The work of one turn: the bytes that come in, are looked at again, and are sent.
 const TURN_BYTES: usize = 64 * 1024;
 
 /// The cost of a request, and of each call of the kernel, besides their bytes.
@@ -29,7 +29,7 @@ const CALL_BYTES: usize = 1024;
 /// The other end has closed the connection, or it broke.
 const GONE: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
 
-/// The number of what is no connection: theirs begin at 1.
+/// The number for everything but connections, whose numbers begin at 1.
 pub const OTHER: u64 = 0;
 
 /// A connection that has turns.
@@ -259,8 +259,8 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Admits a connection. `None`: a limit is reached. `closer` learns of connections that have to give way later to others;
-    /// without it this one never does.
+    /// Admits a connection. `None`: a limit is reached. `closer` learns of connections that have to give way later to others.
+    /// Without `closer` this connection never gives way.
     pub fn admit(
         state: &Arc<State>,
         door: Door,
@@ -324,7 +324,7 @@ impl Admission {
         users.reserve(self.meter.peer, &self.user, bytes, self.state.now_ns())
     }
 
-    /// Counts a request, of which the thread learned at this time.
+    /// Counts a request. The thread learned of it at `since`.
     pub fn count_request(&self, since: Instant) {
         self.note_activity();
         add(&self.meter.requests, 1);
@@ -463,7 +463,7 @@ pub struct EventLoop {
 }
 
 impl EventLoop {
-    /// `end` becomes readable when the loop has to end. `more_flags` go with those of the listeners.
+    /// `end` becomes readable when the loop has to end. The loop adds `more_flags` to the flags of the listeners.
     pub fn new(
         listeners: Arc<[Listener]>,
         more_flags: EventFlags,
@@ -602,7 +602,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Begins a pause. It replaces the one that this connection has.
+    /// Begins a pause, which replaces the connection's present one.
     pub fn begin(&mut self, until: Instant, number: u64) {
         self.cancel(number);
         self.by_number.insert(number, until);

@@ -1,9 +1,9 @@
 //! The connections that are open now: who is behind them, what they have drawn, and which of them gives way when there are
 //! too many; and the descriptors that are kept back for root, for guests and for the service itself.
 //!
-//! When there is no room, the user with the most connections closes the one that has asked for nothing for the longest time,
-//! and a user who holds fewer gets its place. So no number of users keeps a user without a connection out. Root's connections
-//! and guests never give way: a virtual machine does not connect again.
+//! When there is no room, the user with the most connections loses the connection that has been idle for the longest time, and
+//! a user who holds fewer gets its place. So no number of users keeps a user without a connection out. Root's connections and
+//! guests never give way: a virtual machine does not connect again.
 
 use crate::config::LimitsSection;
 use crate::doors::{Door, add, get, greatest, subtract};
@@ -93,7 +93,7 @@ pub(crate) enum Room {
     Enough,
     /// There is one if another connection gives way.
     InExchange,
-    /// There is none.
+    /// There is no descriptor for a new connection.
     Nothing,
 }
 
@@ -102,14 +102,14 @@ pub(crate) enum Room {
 struct Holder {
     /// By the time of their activity as it was when they were put here, which is never too late; with their numbers.
     by_activity: BTreeSet<(u64, u64)>,
-    /// The number of the newest one.
+    /// The number of the newest connection.
     newest: u64,
-    /// All of the user's connections, with those that never give way.
+    /// All of the user's connections, even if they never give way.
     all: u64,
 }
 
 impl Holder {
-    /// Users with as many connections give way in the order in which they connected last.
+    /// If two users have as many connections, the one whose newest connection is older gives way first.
     fn rank(&self, peer: Peer) -> Rank {
         (self.by_activity.len(), Reverse(self.newest), peer)
     }
@@ -154,7 +154,7 @@ impl Table {
         self.open.len() as u64 - self.held(Peer::ROOT)
     }
 
-    /// The user who has to give way to a new connection of `peer`. `None`: there is none who holds more.
+    /// The user who has to give way to a new connection of `peer`. `None` if no user has to.
     fn greatest_holder(&self, peer: Peer) -> Option<Peer> {
         let own = self
             .holders
@@ -212,12 +212,12 @@ impl Table {
 pub struct Connections {
     last: AtomicU64,
     table: Mutex<Table>,
-    /// Those that gave way and are not closed yet: other threads do that.
+    /// The connections that gave way and are not closed yet: other threads close them.
     closing: AtomicU64,
 }
 
 /// The most connections that gave way and are still open. Then the thread that accepts leaves the others time to close them:
-/// what is kept back of descriptors has room for 24.
+/// the descriptors that are kept back have room for 24.
 const MOST_CLOSING: u64 = 8;
 
 impl Connections {
@@ -302,7 +302,7 @@ impl Connections {
     }
 }
 
-// The descriptors of the process: those that are kept back for root and for the service itself, and the share of guests.
+// The descriptors of the process: some are kept back for root and for the service itself, and guests have a share.
 
 /// Kept for the service itself, which opens files and sockets while it runs: seed files, sources, messages to systemd.
 const FOR_SERVICE: u64 = 16;
@@ -313,7 +313,7 @@ const FOR_ROOT: u64 = 48;
 /// The descriptors of a guest: its connection twice, its kick and its call. Its memory keeps none.
 const OF_A_GUEST: u64 = 4;
 
-/// The descriptors of a user who has guests: those of the thread, and 32 that come with one message.
+/// The descriptors of a user who has guests: the thread's, and 32 that come with one message.
 const OF_A_USER_WITH_GUESTS: u64 = 40;
 
 /// The most users who have guests, if there are enough descriptors: each has a thread.
@@ -325,9 +325,9 @@ pub struct Descriptors {
     of_users: u64,
     of_root: u64,
     limit: u64,
-    /// The number of those that were open at the start.
+    /// The number of descriptors that were open at the start.
     at_start: u64,
-    /// The number of those of connections.
+    /// The number of descriptors that connections hold.
     of_connections: AtomicU64,
     /// The most guests of all users but root together.
     guests: u64,
@@ -345,9 +345,9 @@ fn limit() -> u64 {
 const LOG_PAUSE_NS: u64 = 60_000_000_000;
 
 impl Descriptors {
-    /// Those of this process, under the limit that it has now. Call it before there are connections.
+    /// The descriptors of this process, under the limit that it has now. Call it before there are connections.
     pub(crate) fn of_process() -> Self {
-        // All that is open has a lower number than what is opened next.
+        // All open descriptors have a lower number than the next one.
         let next = eventfd(0, EventfdFlags::CLOEXEC);
         Self {
             at_start: next.map_or(0, |next| next.as_raw_fd() as u64),
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!(bench.closed(), [greatest[2].number, greatest[3].number]);
         // What gave way may be closed later: it is no longer counted, and its end takes nothing away.
         bench.connections.remove(greatest[2].number);
-        // 7 and 8 have two each. Of those who hold as many the one who connected least lately gives way.
+        // 7 and 8 have two each. Of users with as many connections, the one who connected least lately gives way.
         bench.enters(Peer::User(11)).unwrap();
         assert_eq!(bench.closed(), [greatest[1].number]);
         bench.enters(Peer::User(12)).unwrap();

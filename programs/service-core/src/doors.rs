@@ -108,7 +108,7 @@ impl Doors {
         result.ok()
     }
 
-    /// Notes that something that was open is not any more, and logs it. Without effect on what is not open.
+    /// Notes the end of something that was open, and logs it. Without effect on what is not open.
     pub fn lost(&self, name: &'static str, place: impl fmt::Display, fault: impl fmt::Display) {
         let place = place.to_string();
         let is_this = |opening: &Opening| (opening.name, &opening.place) == (name, &place);
@@ -186,7 +186,7 @@ impl LatencyCounts {
     }
 }
 
-/// The upper bound of a class in nanoseconds. The last class has none: the value is twice that of the class before.
+/// The upper bound of a class in nanoseconds. The last class has no bound: its value is twice the bound of the class before.
 pub fn upper_bound_ns(class: usize) -> u64 {
     1 << (FIRST_POWER as usize + class)
 }
@@ -200,7 +200,7 @@ pub struct DoorMeter {
     pub mixed_bytes: AtomicU64,
     /// Connections that were accepted, or files that were opened.
     pub opened: AtomicU64,
-    /// Those that are open now.
+    /// The connections or files that are open now.
     pub open_now: AtomicU64,
     /// Connections refused by a limit, and reads of files that would have filled the page cache.
     pub refused: AtomicU64,
@@ -212,7 +212,7 @@ pub struct DoorMeter {
     pub latencies: Latencies,
 }
 
-/// Those that have drawn most, at most `most` of them.
+/// The entries that have drawn most, at most `most` of them.
 pub fn greatest<N: Ord + Copy, M>(
     mut all: Vec<(N, Arc<M>)>,
     bytes: impl Fn(&M) -> &AtomicU64,

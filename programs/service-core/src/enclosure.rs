@@ -104,8 +104,8 @@ impl User {
         }
     }
 
-    /// The user that this process becomes: the one with this name in /etc/passwd. Without a name it is [`DEFAULT_USER`], or
-    /// root where there is no such user. A process that is not root stays who it is.
+    /// The user that this process becomes: the user of this name in /etc/passwd. Without a name it is [`DEFAULT_USER`], or root
+    /// where there is no such user. A process that is not root stays who it is.
     pub fn named(name: &str) -> io::Result<Self> {
         if !geteuid().is_root() {
             return Ok(Self::now());
@@ -123,8 +123,8 @@ impl User {
     }
 }
 
-/// Becomes `user`, and gives up all capabilities but those of `kept` that the process has. Call it before another thread
-/// starts: each thread has its own capabilities, which it inherits from the thread that starts it.
+/// Becomes `user`, and keeps no capabilities except the permitted ones in `kept`. Call it before another thread starts: each
+/// thread has its own capabilities, which it inherits from the thread that starts it.
 pub fn give_up(user: User, kept: CapabilitySet) -> io::Result<()> {
     set_no_new_privs(true)?;
     if !geteuid().is_root() {
@@ -226,8 +226,8 @@ pub fn restrict_files(reach: &Reach) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Forbids all system calls but those that the service makes: any other fails with EPERM. Applies to this thread and
-/// all that it starts.
+/// Allows only the system calls that the service makes: any other fails with EPERM. Applies to this thread and all that it
+/// starts.
 ///
 /// # Errors
 ///
@@ -262,7 +262,7 @@ fn that(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompCondi
     )?)
 }
 
-/// Of these bits of an argument, exactly `set` are set.
+/// Exactly `set` are set of these bits of an argument.
 fn bits(argument: u8, of: libc::c_int, set: libc::c_int) -> Result<SeccompCondition, Fault> {
     let mask = u64::from(of as u32);
     that(argument, SeccompCmpOp::MaskedEq(mask), set as u32)
@@ -287,7 +287,7 @@ fn if_all<const N: usize>(
     Ok(SeccompRule::new(conditions?)?)
 }
 
-/// Rules that allow these values of one 32-bit argument, of which these bits count.
+/// Rules that allow these values of one 32-bit argument, under this mask.
 fn one_of(
     argument: u8,
     mask: libc::c_int,
@@ -341,9 +341,9 @@ fn rules() -> Result<Rules, Fault> {
             libc::SYS_clone,
             vec![if_all([bits(0, thread | NAMESPACES, thread)])?],
         ),
-        // Without those that give a priority, or change a word.
+        // Without the commands that give a priority, or change a word.
         (libc::SYS_futex, one_of(1, FUTEX_COMMAND, &FUTEX_COMMANDS)?),
-        // Without the one that waits for every CPU.
+        // Without the command that waits for every CPU.
         (libc::SYS_membarrier, one_of(0, ALL, &BARRIERS)?),
         // Signals to its own threads: abort(3) sends one, and the engine asks whether a thread lives.
         (libc::SYS_tgkill, one_of(0, ALL, &[process])?),
@@ -435,7 +435,7 @@ const ADVICE: [libc::c_int; 6] = [
     MADV_GUARD_INSTALL,
     MADV_GUARD_REMOVE,
 ];
-/// Of asm-generic/mman-common.h (Linux 6.13), for the stacks of threads from glibc 2.42 on.
+/// From asm-generic/mman-common.h (Linux 6.13), for the stacks of threads from glibc 2.42 on.
 const MADV_GUARD_INSTALL: libc::c_int = 102;
 const MADV_GUARD_REMOVE: libc::c_int = 103;
 
@@ -450,7 +450,7 @@ const FUTEX_COMMANDS: [libc::c_int; 6] = [
     libc::FUTEX_WAKE_BITSET,
 ];
 
-/// Of linux/membarrier.h: the question, the barrier between the threads of one process, and the order for it.
+/// From linux/membarrier.h: the question, the barrier between the threads of one process, and the order for it.
 const BARRIERS: [libc::c_int; 3] = [0, 1 << 3, 1 << 4];
 
 /// The allowed commands of fcntl(2).

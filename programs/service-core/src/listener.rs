@@ -1,4 +1,4 @@
-//! Sockets that accept connections: those that systemd opened, and those of the configuration.
+//! Sockets that accept connections: systemd opened them, or the configuration names them.
 
 use crate::config::Address;
 use crate::doors::Door;

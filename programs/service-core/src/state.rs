@@ -209,8 +209,8 @@ impl Heartbeats {
         heartbeat
     }
 
-    /// Looks at all threads, and returns the names of those that are stuck. Called once a second. It counts looks, not
-    /// time: while the whole process is stopped, there are none.
+    /// Looks at all threads, and returns the names of stuck threads. Called once a second. It counts looks, not time: while the
+    /// whole process is stopped, there are none.
     pub fn look(&self) -> Vec<String> {
         let mut all = self.0.lock();
         for watched in all.iter_mut() {

@@ -16,7 +16,7 @@ pub enum Peer {
     User(u32),
     /// TCP on a loopback address: the kernel does not name the user.
     Loopback,
-    /// The same at the web socket: who floods another door by TCP takes no place and no turn of the metrics.
+    /// The same at the web socket: a flood of another door by TCP takes no place and no turn of the metrics.
     LoopbackWeb,
     /// A machine at the other end of vsock, by its number: all of its users together.
     Machine(u32),
@@ -26,7 +26,7 @@ impl Peer {
     /// The user with the number 0.
     pub const ROOT: Self = Self::User(0);
 
-    /// Whether many people can be behind it, of whom one may hold all connections.
+    /// Whether many people can be behind it. One of them may hold all connections.
     pub(crate) fn is_shared(self) -> bool {
         !matches!(self, Self::User(_))
     }
@@ -59,10 +59,10 @@ pub struct UserMeter {
 /// vsock has 2^32 numbers of machines.
 const REMEMBERED: usize = 1024;
 
-/// The users that are connected, and those that drew most.
+/// The connected users, and the users that drew most.
 #[derive(Debug)]
 pub struct Users {
-    /// Those in force; SIGHUP replaces them.
+    /// The limits in force; SIGHUP replaces them.
     limits: RwLock<LimitsSection>,
     by_peer: Mutex<BTreeMap<Peer, Arc<UserMeter>>>,
 }
@@ -191,7 +191,7 @@ impl RateLimit {
 /// The connections or reads that have something to do.
 #[derive(Debug)]
 pub struct Turns<T> {
-    /// Those of each user, in the order in which they came. No queue is empty.
+    /// The connections or reads of each user, in the order in which they came. No queue is empty.
     waiting: BTreeMap<Peer, VecDeque<T>>,
     /// The user, other than root, that had the last turn.
     last: Peer,
@@ -220,7 +220,7 @@ impl<T> Turns<T> {
         self.waiting.entry(peer).or_default().push_back(one);
     }
 
-    /// Takes the one whose turn it is.
+    /// Takes the connection or read whose turn it is.
     pub fn take(&mut self) -> Option<T> {
         let after = |peer| self.waiting.range((Excluded(peer), Unbounded)).next();
         // Root has the least number: after it come all others.
@@ -284,7 +284,7 @@ mod tests {
         assert!(Arc::ptr_eq(&connected, &users.meter(Peer::User(7))));
     }
 
-    /// Takes this many, each of which is added again.
+    /// Takes this many, and adds each of them again.
     fn took(turns: &mut Turns<usize>, peers: &[Peer], count: usize) -> Vec<usize> {
         let take = |_| {
             let place = turns.take().unwrap();

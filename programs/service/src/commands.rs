@@ -18,12 +18,12 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// The most bytes of an answer. With 50 users and 50 connections it has some 30,000.
 const MAX_BYTES: usize = 1 << 22;
 
-/// The status of the service that this configuration describes. Of a user without a folder of their own in the configuration
-/// it may also be the service of root.
+/// The status of the service that this configuration describes. If the configuration names no folder, a user may also get the
+/// status of root's service.
 ///
 /// # Errors
 ///
-/// The reason why there is none, in a line.
+/// The reason why there is no status, in a line.
 pub fn status(config: &Config) -> Result<Value, String> {
     let mut fault = None;
     for address in addresses(config) {
@@ -32,7 +32,7 @@ pub fn status(config: &Config) -> Result<Value, String> {
                 let value = serde_json::from_slice(&body);
                 return value.map_err(|error| format!("{address}: {error}"));
             }
-            // A socket that is there tells more than one that is not.
+            // The error of a socket on which a process listens tells more.
             Err(error) if fault.is_none() || !is_absence(&error) => {
                 fault = Some(reason(&address, &error));
             }
@@ -68,7 +68,7 @@ fn is_absence(error: &io::Error) -> bool {
     )
 }
 
-/// Whether there is no service, or one that this user may not ask.
+/// Tells a missing service from a service that this user may not ask.
 fn reason(address: &Address, error: &io::Error) -> String {
     match error.kind() {
         _ if is_absence(error) => format!("no service runs: {address}: {error}"),
@@ -177,7 +177,7 @@ pub fn faults(config: &Config) -> Vec<String> {
     faults
 }
 
-/// The service makes this folder, and starts in none that another user can change.
+/// The service makes this folder, and does not start if another user can change it.
 fn is_safe(folder: &Path, user: u32) -> Result<(), String> {
     let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
     let there = folder
@@ -212,7 +212,7 @@ fn is_noise(file: &Path) -> Result<(), String> {
     }
 }
 
-/// The service makes this folder in the one above it.
+/// The service makes this folder in its parent.
 fn is_mount_point(folder: &Path) -> Result<(), String> {
     if folder.as_os_str().is_empty() {
         return Ok(());
@@ -225,7 +225,7 @@ fn is_mount_point(folder: &Path) -> Result<(), String> {
     is_folder(&there).map(drop)
 }
 
-/// The folder of a socket or of the page: the runtime folder, which the service makes, or another one.
+/// The folder of a socket or of the page: the runtime folder, which the service makes, or another folder.
 fn has_folder(config: &Config, file: &Path) -> Result<(), String> {
     let folder = folder_of(&config.runtime_path(file));
     if folder == folder_of(&config.runtime_path(Path::new("x"))) {

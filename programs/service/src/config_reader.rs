@@ -90,7 +90,7 @@ impl Drop for ConfigReader {
 ///
 /// # Errors
 ///
-/// Those of the pipes.
+/// The errors of the pipes.
 pub fn read_again(path: Option<&Path>) -> io::Result<()> {
     let (mut questions, mut answers) = (io::stdin().lock(), io::stdout().lock());
     // It reads what the user that started the service reads, and does nothing else. systemd may have taken the capabilities

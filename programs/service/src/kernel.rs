@@ -19,7 +19,7 @@ use zeroize::Zeroize;
 /// The file of the kernel's pool.
 pub(crate) const POOL_PATH: &str = "/dev/random";
 
-/// The length of one write: that of the kernel's own seeds.
+/// The length of one write. The kernel's own seeds are as long.
 const BYTES: usize = 32;
 
 /// `struct rand_pool_info` of linux/random.h.

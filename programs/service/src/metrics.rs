@@ -11,7 +11,7 @@ use wellspring_service_core::state::State;
 const PREFIX: &str = "wellspring_";
 
 /// Every metric: its name, the place of its values in the status, and its help. A place `doors/bytes` is the key `bytes` of
-/// each door; `-`: a figure that the status has in another form. A name that ends with `total` is that of a counter.
+/// each door; `-`: a figure that the status has in another form. A metric whose name ends with `total` is a counter.
 const METRICS: &str = "\
 build_info - The version of the service.
 door_bytes_total doors/bytes Bytes handed out.

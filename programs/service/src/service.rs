@@ -151,8 +151,8 @@ fn serve_guests(
         .map_err(|error| format!("no thread for guests: {error}"))
 }
 
-/// Makes the folder of sockets and page, or checks the one that is there: who can replace it could play the service to its
-/// clients.
+/// Makes the folder of sockets and page, or checks the existing folder: a user who can replace it could play the service to
+/// its clients.
 fn make_runtime_dir(path: &Path, user: User) -> Result<(), Fault> {
     if let Err(error) = fs::DirBuilder::new()
         .recursive(true)
@@ -366,7 +366,7 @@ impl Service {
 // Messages to systemd, or to another supervisor that gave the service a socket for them: sd_notify(3).
 //
 // The crate sd-notify sends them too, but waits without end for a supervisor that does not read. The thread that would wait
-// is the one that handles signals, so SIGTERM would no longer end the service.
+// handles signals, too, so SIGTERM would no longer end the service.
 
 /// The longest wait for room in the queue of the socket: it has room for 10 messages (net.unix.max_dgram_qlen).
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -376,7 +376,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 struct Supervisor(UnixDatagram);
 
 impl Supervisor {
-    /// Connects to it. `None` if there is none. Call it before the sandbox closes, which forbids that.
+    /// Connects to the supervisor, if there is one. Call it before the sandbox closes, which forbids that.
     pub(crate) fn find() -> Option<Self> {
         let socket = std::env::var_os("NOTIFY_SOCKET")?;
         let connected = connect(&socket);

@@ -41,7 +41,7 @@ pub(crate) fn open(path: Option<&Path>, config: &Config, doors: &Doors) -> Opene
     let mut listeners = Vec::new();
     // First of all: from here on these sockets are closed at exec(2), so that the next two processes do not keep them.
     listeners.extend(activated(doors));
-    // Before anything is opened, of which they would get a copy.
+    // Before anything is opened: the next two processes would get a copy of it.
     let reader = ConfigReader::start(path);
     let mount = &config.files.mount;
     let guardian = (!mount.as_os_str().is_empty()).then(|| Guardian::start(mount));

@@ -10,7 +10,7 @@ use wellspring_service_core::state::State;
 
 // The status as JSON, without secrets. A key ends with its unit.
 
-/// The connections and the users that are listed: those that have drawn most.
+/// The connections and the users that are listed: they have drawn most.
 const LISTED: usize = 50;
 
 /// The whole status.
@@ -18,7 +18,7 @@ pub fn json(state: &State) -> Value {
     with_greatest(state, LISTED)
 }
 
-/// The status with this many users and connections: those that have drawn most.
+/// The status with this many users and connections: they have drawn most.
 pub(crate) fn with_greatest(state: &State, listed: usize) -> Value {
     let stats = state.engine.stats();
     serde_json::json!({
@@ -351,7 +351,7 @@ pub fn text(status: &Value) -> String {
         }
         let columns: Vec<&str> = columns.split(' ').collect();
         let head = columns.iter().map(|column| match *column {
-            // Of an opening, a door, a source.
+            // The name of an opening, a door, a source.
             "name" => key.trim_end_matches('s').into(),
             _ => column.replace('_', " "),
         });

@@ -194,7 +194,7 @@ fn metric_names(expression: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| word.starts_with("wellspring_"))
 }
 
-/// Fails if an expression names no metric, or one that the service does not have. Returns the number of names.
+/// Fails if an expression names no metric, or a metric that the service does not have. Returns the number of names.
 fn check_expressions<'a>(expressions: impl IntoIterator<Item = &'a str>) -> usize {
     let metrics = metrics(&Driver::new(WORKS).state);
     let exists = |name: &str| {

@@ -11,7 +11,7 @@ reproducible arrays    `wellspring.random.Elements`: the same on any number of t
 clusters               `wellspring.dask`
 =====================  ===========================================================================
 
-The package needs no other one. NumPy is needed for bit generators and for calls that return arrays.
+The package needs no other package. NumPy is needed for bit generators and for calls that return arrays.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ class Distribution:
         """If an element is a row: the parameter that says how many numbers it has."""
 
 class Parameter:
-    """A parameter of a distribution. The bounds of a vector are those of its numbers."""
+    """A parameter of a distribution. The bounds of a vector hold for each of its numbers."""
 
     @property
     def name(self) -> str: ...

@@ -9,8 +9,9 @@ or `wellspring generation serve` changes after a clone, at each draw of
 - `ssl` (`RAND_bytes`, and each new connection) and `uuid.uuid1`.
 
 After a change it gives new state to all of them, and to what the program has given to `register`. A generator with a seed,
-or whose state was set, keeps its sequence. So does one that is older than the guard, unless it is registered: whether it
-has a seed is not known. The guard starts no thread, keeps no descriptor, and makes no system call at a draw.
+or whose state was set, keeps its sequence. A generator that is older than the guard keeps its sequence unless it is
+registered: the guard cannot tell whether it has a seed. The guard starts no thread, keeps no descriptor, and makes no
+system call at a draw.
 
     import wellspring.clone_guard
     wellspring.clone_guard.install()                    # before others import `random` and `numpy.random`
@@ -92,7 +93,7 @@ def _map(path: str) -> tuple[int, Any] | None:
 
 
 class _Guard:
-    """What is watched, and what is healed."""
+    """The watched page, and the generators and functions that heal."""
 
     def __init__(self) -> None:
         self.path = DEFAULT_PAGE
@@ -220,7 +221,7 @@ class _Guard:
             self.page = page
 
     def notice(self) -> bool:
-        """Heals if the number is another one. Other threads that draw wait for it."""
+        """Heals if the number has changed. Other threads that draw wait for it."""
         with self.lock:
             number = self.page[0]
             if number == self.handled or self.healer == get_ident():
@@ -247,7 +248,7 @@ class _Guard:
             actions += [(function, None) for function in self.functions]
         if self.numpy_generator is not None and not self.is_numpy_seeded:
             shared = sys.modules["numpy.random.mtrand"]._rand
-            # The program may have put another one in its place.
+            # The program may have replaced it.
             if shared._bit_generator is self.numpy_generator:
                 actions.append((_reseed_legacy, shared))
         if (uuid := sys.modules.get("uuid")) is not None:
@@ -301,7 +302,7 @@ def _say(text: str) -> None:
 
 
 def _named(function: Any, original: Any) -> Any:
-    """Gives a function the name of the one that it calls, under which it is documented and saved."""
+    """Gives a function the name of the function that it calls, for documentation and for pickle."""
     function.__doc__, function.__name__ = original.__doc__, original.__name__
     function.__qualname__ = getattr(original, "__qualname__", original.__name__)
     function.__module__ = getattr(original, "__module__", None)
@@ -365,7 +366,7 @@ def _watched_numpy(kind: Any) -> Any:
 
 
 class _Finder:
-    """Lets the guard see modules when the program imports them: first of the finders, and never the one that finds."""
+    """Stands first among the finders, has another one find a module, and shows it to the guard when the program imports it."""
 
     _WATCHED = ("random", "numpy.random", "ssl", "uuid")
 
@@ -435,7 +436,7 @@ def install(page: str = DEFAULT_PAGE) -> None:
 
 
 def _start(page: str = DEFAULT_PAGE) -> None:
-    """Installs the guard in a program that did not ask for it, such as one of a Python that was built without ctypes."""
+    """Installs the guard in a program that did not ask for it. An error, such as a Python without ctypes, does not end it."""
     try:
         install(page)
     except Exception as error:
@@ -443,7 +444,7 @@ def _start(page: str = DEFAULT_PAGE) -> None:
 
 
 def register(generator: Any) -> None:
-    """Marks a generator as one whose numbers need not repeat: it gets new state at a notice, whatever seed it had.
+    """Marks a generator whose numbers need not repeat: it gets new state at a notice, whatever seed it had.
 
     Takes a `numpy.random.Generator`, `BitGenerator` or `RandomState`, a `random.Random`, or a function, which is then
     called. Draws of NumPy's generators do not compare the page: call `check` before a task that draws on them alone. The
@@ -463,7 +464,7 @@ def register(generator: Any) -> None:
 
 
 def check() -> bool:
-    """Compares the page now, also one that appeared or was replaced since the last look. Returns whether it had changed."""
+    """Compares the page now, even if it appeared or was replaced since the last look. Returns whether it had changed."""
     _guard.look()
     return _guard.notice()
 

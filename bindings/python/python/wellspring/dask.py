@@ -1,8 +1,8 @@
 """Arrays of Dask whose numbers do not depend on their chunks.
 
 Element (i, j, ..) of an array depends on the seed, the path and its place in the whole array. Another cut into chunks, a
-lost worker, a task that runs twice, another number of machines: the array is the same, and the same as that of
-`wellspring.random.Elements`.
+lost worker, a task that runs twice, another number of machines: the array is the same, and `wellspring.random.Elements`
+gives the same array.
 
     >>> from wellspring.dask import Elements
     >>> x = Elements(2026, "3/0").standard_normal((100_000, 1000), chunks=(10_000, 500))
@@ -90,7 +90,7 @@ class Elements:
     poisson = _in_chunks(Arrays.poisson)
 
     def permutation(self, n: int, *, chunks: Any = "auto") -> Any:
-        """Return the numbers 0 to n - 1 in random order as int64. No chunk needs another one."""
+        """Return the numbers 0 to n - 1 in random order as int64. No chunk needs another chunk."""
         (length,) = checked_shape(n, "n")
         return _chunked(_permuted, {"elements": self._elements, "n": length}, (length,), chunks, np.dtype("int64"))
 

@@ -1,9 +1,8 @@
 """Identifiers: UUIDs of versions 4 and 7 (RFC 9562), ULIDs and trace ids.
 
-`uuid4` and `uuid7` return `uuid.UUID`, as the functions of these names in the standard library do; those with `_text` and
-`_bytes` return the text or 16 bytes at once. UUIDs of version 7 and ULIDs begin with the time in
-milliseconds, and those of a thread are in ascending order, also if the clock goes back. They do not repeat in threads
-and in children after a fork.
+`uuid4` and `uuid7` return `uuid.UUID`, as the functions of these names in the standard library do. Functions with `_text`
+and `_bytes` return the text or 16 bytes at once. UUIDs of version 7 and ULIDs begin with the time in milliseconds. A thread
+makes them in ascending order, also if the clock goes back. They do not repeat in threads and in children after a fork.
 """
 
 from uuid import UUID, SafeUUID

@@ -1,7 +1,7 @@
 """The module `secrets` of the standard library, on wellspring's engine.
 
-Names and semantics are those of the standard library. Every function draws on the calling thread's generator, without
-a system call. The numbers are fit for keys, also in a child process after a fork.
+The names and semantics are the standard library's. Every function draws on the calling thread's generator, without a system
+call. The numbers are fit for keys, also in a child process after a fork.
 """
 
 from collections.abc import Sequence

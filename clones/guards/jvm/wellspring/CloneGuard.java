@@ -138,7 +138,7 @@ public final class CloneGuard {
         return true;
     }
 
-    /** Calls a function at a notice, such as one that gives a generator of the program's own new state. */
+    /** Calls a function at a notice. It may give a generator of the program's own new state. */
     public static synchronized void register(Runnable function) {
         functions.add(function);
     }
@@ -312,7 +312,7 @@ public final class CloneGuard {
         }
     }
 
-    /** Gives a generator the state of another one: the fields that are not final, and the seed of Random. */
+    /** Gives a generator another's state: the fields that are not final, and the seed of Random. */
     private static void adopt(Class<?> type, Object generator, Object other) throws ReflectiveOperationException {
         for (Field field : type.getDeclaredFields()) {
             boolean isState = !Modifier.isStatic(field.getModifiers()) && field.getType().isPrimitive();

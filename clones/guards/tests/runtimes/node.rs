@@ -228,7 +228,7 @@ fn pools_of_nanoid_and_uuid_are_thrown_away() {
     if !are_there() || !is_installed("npm") {
         return;
     }
-    // The last versions that `require` loads, and newer ones, of which nanoid is for `import` alone.
+    // The last versions that `require` loads, and newer ones. The newer nanoid is for `import` alone.
     for list in [
         ["nanoid@3.3.11", "uuid@9.0.1"],
         ["nanoid@5.1.5", "uuid@11.1.0"],

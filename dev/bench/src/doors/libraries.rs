@@ -1,4 +1,4 @@
-//! Functions of libraries, in this process: those of `target/release` and those that they replace.
+//! Functions of libraries, in this process: the libraries of `target/release`, and the libraries that they replace.
 
 use super::names::{
     ARC4RANDOM, C_NUMBER, C_OWNED, GETRANDOM, RAND_LARGE, RAND_SMALL, UUID_4, UUID_7, UUID_TEXT,
@@ -80,7 +80,7 @@ pub(super) fn openssl() -> Option<Vec<Pair>> {
     type RandBytes = unsafe extern "C" fn(*mut c_void, *mut u8, usize, c_uint) -> c_int;
     let module = built("libwellspring_openssl.so")?;
     let crypto = Library::open(Path::new("libcrypto.so.3"))?;
-    // SAFETY: the types are those of OpenSSL's headers.
+    // SAFETY: OpenSSL's headers declare these types.
     let (new, load, bytes) = unsafe {
         (
             crypto.function::<NewContext>("OSSL_LIB_CTX_new")?,
@@ -119,12 +119,12 @@ pub(super) fn openssl() -> Option<Vec<Pair>> {
     Some(vec![pair(RAND_SMALL, 16), pair(RAND_LARGE, 1 << 20)])
 }
 
-/// The preload library is only loaded here: its functions stand beside those of the C library.
+/// The preload library is only loaded here: its functions stand beside the C library's.
 pub(super) fn preload() -> Option<Vec<Pair>> {
     type Getrandom = unsafe extern "C" fn(*mut c_void, usize, c_uint) -> isize;
     type Fill = unsafe extern "C" fn(*mut c_void, usize);
     let library = Library::open(&built("libwellspring_preload.so")?)?;
-    // SAFETY: the types are those of the C library's headers.
+    // SAFETY: the C library's headers declare these types.
     let (ours, fill) = unsafe {
         (
             library.function::<Getrandom>("getrandom")?,
@@ -163,7 +163,7 @@ pub(super) fn preload() -> Option<Vec<Pair>> {
     Some(pairs)
 }
 
-/// Identifiers, beside those of the crate uuid.
+/// Identifiers, beside the identifiers of the crate uuid.
 pub(super) fn identifiers() -> [Pair; 3] {
     let first = |id: [u8; 16]| u64::from_le_bytes(std::array::from_fn(|place| id[place]));
     let ours = |make: fn() -> [u8; 16]| number(move || move || first(make()));
@@ -212,7 +212,7 @@ pub(super) fn c_library() -> Option<Vec<Pair>> {
     type Draw = extern "C" fn() -> u64;
     type New = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
     let library = Library::open(&built("libwellspring_c.so")?)?;
-    // SAFETY: the types are those of wellspring.h.
+    // SAFETY: wellspring.h declares these types.
     let (draw, draw_of, new, free) = unsafe {
         (
             library.function::<Draw>("ws_u64")?,

@@ -1,4 +1,4 @@
-//! The doors, each beside the function that it replaces, and the Rust calls beside those that they are made of.
+//! The doors, each beside the function that it replaces, and the Rust calls beside the calls that they are made of.
 //!
 //! ```text
 //! names      the names of rows, and what the project wants of them
@@ -7,8 +7,8 @@
 //! programs   programs of others: Python, Java
 //! ```
 //!
-//! Both sides run in turns. The libraries are those of `target/release`, which `cargo xtask bench` builds first. What is
-//! missing has no row, and a line on stderr says why.
+//! Both sides run in turns. The libraries are in `target/release`, and `cargo xtask bench` builds them first. A missing
+//! library or program has no row, and a line on stderr says why.
 
 mod libraries;
 mod names;

@@ -11,7 +11,7 @@ pub(super) const UUID_TEXT: &str = "the text of ids::uuid4, beside that of Uuid:
 pub(crate) const C_NUMBER: &str = "ws_u64, beside the Rust call";
 pub(super) const C_OWNED: &str = "ws_rng_u64, beside the Rust call";
 
-/// How many times faster than what they replace these are to be at least.
+/// The least speed of these doors, as a multiple of the speed of the functions that they replace.
 pub(crate) const WANTED: [(&str, f64); 5] = [
     (RAND_SMALL, 3.0),
     (RAND_LARGE, 2.0),
@@ -19,7 +19,7 @@ pub(crate) const WANTED: [(&str, f64); 5] = [
     (GETRANDOM, 15.0),
     (JAVA_BYTES, 10.0),
 ];
-/// How many times the time of the Rust call these may take.
+/// The most time of these calls, as a multiple of the time of the Rust call.
 pub(crate) const WANTED_COST: [(&str, f64); 2] = [(C_NUMBER, 1.5), (C_OWNED, 1.5)];
-/// How many nanoseconds these may take.
+/// The most nanoseconds of these calls.
 pub(crate) const WANTED_NS: [(&str, f64); 3] = [(UUID_4, 10.0), (UUID_7, 10.0), (UUID_TEXT, 10.0)];

@@ -1,5 +1,5 @@
 //! Doors that need a program of another language. It measures itself, and prints a line for each round: what, the
-//! nanoseconds of the door, and those of what it replaces, with tabs between them.
+//! nanoseconds of the door, and the nanoseconds of what it replaces, with tabs between them.
 
 use super::names::JAVA_BYTES;
 use super::row::{Row, built};
@@ -18,7 +18,7 @@ pub(super) const ALL: [(&str, Measure); 3] = [
 /// Rounds of programs that measure one side each.
 const TURNS: usize = 7;
 
-/// The name of a row, the door's nanoseconds and those of what it replaces.
+/// The name of a row, the door's nanoseconds, and the nanoseconds of what it replaces.
 type Round = (String, f64, f64);
 
 /// Runs a program, and returns what it prints.
@@ -150,7 +150,7 @@ fn java() -> Result<Vec<Row>, String> {
     let folder = target().join("java");
     let is_jar = |path: &PathBuf| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        // Not those of the sources and of the javadoc.
+        // Neither the sources' jar nor the javadoc's.
         let is_ours = stem.starts_with("wellspring-java-") && stem.ends_with(char::is_numeric);
         is_ours && path.extension().is_some_and(|end| end == "jar")
     };

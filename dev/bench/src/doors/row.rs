@@ -8,7 +8,7 @@ pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) door_ns: f64,
     pub(super) other_ns: f64,
-    /// The time of the other over that of the door.
+    /// The time of the other divided by the time of the door.
     pub(crate) ratio: f64,
 }
 

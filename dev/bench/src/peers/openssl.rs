@@ -14,7 +14,7 @@ struct Rand;
 impl Generate for Rand {
     #[inline(always)]
     fn fill(&mut self, destination: &mut [u8]) {
-        // SAFETY: the pointer and the length are those of one writable slice; no request here has more than 1 MiB.
+        // SAFETY: the pointer and the length of one writable slice; no request here has more than 1 MiB.
         let answer = unsafe { RAND_bytes(destination.as_mut_ptr(), destination.len() as i32) };
         assert_eq!(answer, 1, "OpenSSL's generator does not fail");
     }

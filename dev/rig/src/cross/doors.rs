@@ -50,7 +50,7 @@ const TESTS: &str = "test --quiet --package wellspring-c --package wellspring-pr
     --skip a_key_of_the_terminal_interrupts_the_program_once";
 
 /// Runs a test where all programs are for arm64. `CARGO` builds nothing: what a test would build is there. The magic number
-/// is that of ELF files for arm64, as QEMU's own list has it.
+/// marks ELF files for arm64, as in QEMU's own list.
 const RUNNER: &str = r#"#!/bin/sh
 export QEMU_LD_PREFIX=ROOT PATH=TOOLS:ROOT/usr/bin:ROOT/bin CARGO=ROOT/bin/true
 exec /usr/bin/unshare --user --map-root-user --mount /bin/sh -ec '

@@ -44,22 +44,22 @@ const TESTS: &str = "test --quiet --lib --package wellspring-cipher --package we
 const OPTIMISED: &str =
     "test --quiet --release --package wellspring-cipher --test answers --test residue";
 
-/// Tests of the engine, on aarch64: fork, copies of a machine, reseeds, seed files, modes, sources. Left out are those
-/// that QEMU's user mode cannot run. It has no vDSO getrandom, no ptrace(2) (`faults`, `faults_of_parts`, `hot_path`), and
-/// no VmFlags in smaps (`memory`), gives no limit to memory (`shortage`, `many`), and keeps signals for itself (the test that
-/// is skipped). It refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets`
-/// and `stack_use` take more than 150 s there, and `unload` hung once in a child. `nested`, `abandoned` and `steps` use the
-/// trap flag of x86-64.
+/// Tests of the engine, on aarch64: fork, copies of a machine, reseeds, seed files, modes, sources. QEMU's user mode cannot run
+/// the others. It has no vDSO getrandom, no ptrace(2) (`faults`, `faults_of_parts`, `hot_path`), and no VmFlags in smaps
+/// (`memory`), gives no limit to memory (`shortage`, `many`), and keeps signals for itself (the test that is skipped). It
+/// refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets` and `stack_use`
+/// take more than 150 s there, and `unload` hung once in a child. `nested`, `abandoned` and `steps` use the trap flag of
+/// x86-64.
 const ENGINE: &str = "test --quiet --package wellspring --package wellspring-os --package wellspring-pseudo-thread \
     --package wellspring-interpose --lib \
     --test copies --test core_dump --test fork --test harvester --test hostile_page --test inheritance \
     --test interpreted --test modes --test own_sources --test reseeds --test sandbox --test seed_file \
     --test soundness --test thread_exit -- --skip a_thread_without_signals_still_answers_libc";
 
-/// A processor without RNDR, and with the instructions for AES, as every one that QEMU knows.
+/// A processor without RNDR, and with the instructions for AES, which every processor that QEMU knows has.
 const WITHOUT_RNDR: &str = "neoverse-n1";
 
-/// Runs the command for these processors, or for all if there is none; all parts, or one.
+/// Runs the command for these processors, or for all if no name is given; all parts, or one.
 pub(crate) fn run_all(root: &Path, names: &[String], part: Option<&str>) -> Result {
     let is_named = |(name, _): &Target| names.is_empty() || names.iter().any(|word| word == name);
     let named = TARGETS.into_iter().filter(is_named);

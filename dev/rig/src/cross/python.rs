@@ -26,7 +26,7 @@ const PACKAGES: [&str; 2] = ["numpy", "pytest"];
 /// or draw for minutes.
 const TESTS: [&str; 5] = ["vectors", "secrets", "ids", "bit_generators", "elements"];
 
-/// Those of them that take a minute.
+/// Left out: tests of these files that take a minute.
 const LEFT_OUT: [&str; 2] = ["-k", "not number_of_threads and not 5000001"];
 
 /// Builds the extension and runs these tests.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// The compilers that a module is built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compiler {
-    /// The one that built the kernel.
+    /// The compiler that built the kernel.
     Gcc,
     /// For a kernel that gcc built.
     Clang,

@@ -56,7 +56,7 @@ fn is_trouble(line: &str) -> bool {
 
 /// Runs all of a machine, and again if its kernel ended inside of a NOP of 5 bytes (`0f 1f 44 00 00`), where no program
 /// has an instruction. Linux patches these NOPs while other CPUs run them, in an order that real CPUs allow, and at times
-/// a thread of QEMU runs one that was patched by half. It was seen during a boot, before any module was loaded.
+/// a thread of QEMU runs a half-patched NOP. It was seen during a boot, before any module was loaded.
 pub(crate) fn unless_half_patched<T>(mut run: impl FnMut() -> Result<T>) -> Result<T> {
     const MOST_RUNS: usize = 3;
     for _ in 1..MOST_RUNS {
@@ -70,9 +70,9 @@ pub(crate) fn unless_half_patched<T>(mut run: impl FnMut() -> Result<T>) -> Resu
     run()
 }
 
-/// Whether the report of KCSAN in the first line is on a race of the kernel with itself: none of the two accesses was made
-/// by a function of our modules, or by one that it called. What an interrupt interrupted took no part, and the locks that
-/// are held say nothing.
+/// Whether the report of KCSAN in the first line is on a race of the kernel with itself: neither a function of our modules nor
+/// a function that it called made one of the two accesses. What an interrupt interrupted took no part, and the locks that are
+/// held say nothing.
 fn is_race_of_others(report: &[String]) -> bool {
     let mut is_interrupted = false;
     let mut is_ours = |line: &String| {
@@ -109,7 +109,7 @@ pub(super) fn count_excused(lines: &[String], excuses: &[Excuse]) -> usize {
     lines.iter().filter(is_first).count()
 }
 
-/// The first trouble. The first line of an excused report is none, nor is the list of calls that belongs to it.
+/// The first trouble. The first line of an excused report and the list of calls that belongs to it are no trouble.
 fn first_trouble(lines: &[String], excuses: &[Excuse]) -> Option<usize> {
     let mut excused: Option<&Excuse> = None;
     (0..lines.len()).find(|&at| {
@@ -126,9 +126,9 @@ fn first_trouble(lines: &[String], excuses: &[Excuse]) -> Option<usize> {
     })
 }
 
-/// The first line that tells of trouble, and those after it that explain it.
+/// The first line that tells of trouble, and the lines after it that explain it.
 fn troubles<'a>(lines: &'a [String], excuses: &[Excuse]) -> &'a [String] {
-    // A report of lockdep has about 120 lines, the last of which tell who asked.
+    // A report of lockdep has about 120 lines. The last ones tell who asked.
     const EXPLANATION: usize = 160;
     let first = first_trouble(lines, excuses);
     first.map_or(&[], |first| {

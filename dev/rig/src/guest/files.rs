@@ -43,7 +43,7 @@ impl Files {
         Self::of(Processor::X86_64, cache, name)
     }
 
-    /// Those of a processor.
+    /// The files for a processor.
     pub(crate) fn of(processor: Processor, cache: &Cache, name: &str) -> Result<Self> {
         debug_assert!(INIT.contains(END));
         Self::with_init(

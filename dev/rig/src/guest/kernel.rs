@@ -56,7 +56,7 @@ impl Kernel {
         })
     }
 
-    /// Builds one of ours, from Debian's source or from the one in `folder`.
+    /// Builds one of our kernels, from Debian's source or from the source in `folder`.
     pub(crate) fn from_source(
         cache: &Cache,
         release: Release,
@@ -73,8 +73,7 @@ impl Kernel {
         })
     }
 
-    /// The distribution's modules that `ours` need, and those called `names` with all that they need, in the order to load
-    /// them.
+    /// The distribution's modules that `ours` need, and the modules `names` with all that they need, in the order to load them.
     pub(crate) fn modules(
         &self,
         cache: &Cache,
@@ -254,7 +253,7 @@ fn is_complaint(line: &str) -> bool {
         && !is_about_types
 }
 
-/// Makes the Makefile of unpacked headers name the unpacked files, and not those of an installed package.
+/// Makes the Makefile of unpacked headers name the unpacked files instead of an installed package's.
 fn relocate(headers: &Path) -> Result {
     let makefile = headers.join("Makefile");
     let text = fs::read_to_string(&makefile).map_err(at(makefile.display()))?;

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The names and contents of the distribution's modules that `ours` need, and of those called `names` with all that they
-/// need, in the order to load them. A name that is not among the distribution's is taken for built in. `folder` is as the
-/// unpacked packages of a kernel leave it.
+/// The names and contents of the distribution's modules that `ours` need, and of the modules `names` with all that they need,
+/// in the order to load them. A name that is not among the distribution's is taken for built in. `folder` is as the unpacked
+/// packages of a kernel leave it.
 pub(super) fn in_load_order(
     folder: &Path,
     busybox: &Path,
@@ -45,7 +45,7 @@ pub(super) fn in_load_order(
     wanted(&list, names).into_iter().map(read).collect()
 }
 
-/// The paths in depmod's list that modules in `extra` need, and those of `names` with all that they need, in the order to
+/// The paths in depmod's list that modules in `extra` need, and the paths of `names` with all that they need, in the order to
 /// load them. The list has all that a module needs, the last to be loaded first.
 fn wanted<'a>(list: &'a str, names: &[&str]) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();

@@ -6,8 +6,8 @@ use super::packages::Apt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Fetches OpenSSL 3.5, of Debian 13, and 4.0, of experimental, each with its FIPS provider. Returns a folder as that of a
-/// system's root for each.
+/// Fetches OpenSSL 3.5, of Debian 13, and 4.0, of experimental, each with its FIPS provider. Returns a folder for each, laid
+/// out like a system's root.
 pub(crate) fn openssl(cache: &Cache) -> Result<[PathBuf; 2]> {
     let fetch = |name: &str, suites: &[&str]| {
         cache.once(name, |folder| {

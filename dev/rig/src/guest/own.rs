@@ -13,7 +13,7 @@ use std::process::Command;
 use std::thread;
 
 /// The options added to `tinyconfig`, for a kernel that boots and runs the module. A finished configuration must contain
-/// those with a mark, here and below: without them the kernel does not boot, or its checks find nothing.
+/// the options with a mark, here and below: without them the kernel does not boot, or its checks find nothing.
 const OPTIONS: &str = "\
 64BIT SMP! NUMA! ACPI ACPI_NUMA X86_64_ACPI_NUMA NUMA_BALANCING HOTPLUG_CPU MEMORY_HOTPLUG MEMORY_HOTREMOVE PCI TTY
 SERIAL_8250 SERIAL_8250_CONSOLE! PRINTK PRINTK_TIME BLK_DEV_INITRD BINFMT_ELF BINFMT_SCRIPT MULTIUSER SYSFS PROC_FS

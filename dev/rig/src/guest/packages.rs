@@ -1,8 +1,7 @@
 //! A private apt: Debian packages of any suite, unpacked and not installed.
 //!
-//! The system's sources, lists and packages are not changed. The keys are those of the installed
-//! debian-archive-keyring. Kernel versions change every few weeks, so names are found through the packages that
-//! depend on the newest.
+//! The system's sources, lists and packages are not changed. The keys come from the installed debian-archive-keyring. Kernel
+//! versions change every few weeks, so names are found through the packages that depend on the newest.
 
 use super::cache::{Cache, entry, run};
 use super::outcome::{Result, Stop, at, failed};

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// How often a machine is started until it takes its first command. Nothing of this project runs before that. While
-/// Linux boots, it patches its own instructions, and QEMU's threads ran one that was patched by half: a kernel 6.12 ended
-/// with an invalid opcode at the second byte of a NOP.
+/// Linux boots, it patches its own instructions, and QEMU's threads ran a half-patched one: a kernel 6.12 ended with an
+/// invalid opcode at the second byte of a NOP.
 const MOST_BOOTS: usize = 4;
 
 /// QEMU 10. The QEMU 7.2 of Debian 12 corrupts EFLAGS: 2 of 5 boots of Linux 6.12 failed with it.
@@ -22,12 +22,12 @@ pub(crate) struct Qemu {
 }
 
 impl Qemu {
-    /// Fetches the one for machines of this machine's kind.
+    /// Fetches QEMU for machines of this machine's kind.
     pub(crate) fn fetch(cache: &Cache) -> Result<Self> {
         Self::of(Processor::X86_64, cache, "qemu")
     }
 
-    /// Fetches the one for arm64.
+    /// Fetches QEMU for arm64.
     pub(crate) fn fetch_for_arm64(cache: &Cache) -> Result<Self> {
         Self::of(Processor::Arm64, cache, "qemu-arm64")
     }

@@ -3,14 +3,14 @@
 use super::processor::Processor;
 use std::fmt;
 
-/// A kernel to choose: the newest that its suites offer, or one that we build.
+/// A kernel to choose: the newest that its suites offer, or a kernel that we build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Release {
     /// Its name on the command line.
     pub(crate) name: &'static str,
     /// The suites of its packages.
     pub(super) suites: &'static [&'static str],
-    /// The end of the names of the packages that depend on the newest: those of an image and of headers.
+    /// The end of the names of the packages that depend on the newest image, and on the newest headers.
     pub(super) newest: &'static str,
     /// The end of its packages' names.
     pub(super) flavour: &'static str,
@@ -61,7 +61,7 @@ impl Release {
     /// A kernel that we build, which checks nothing.
     pub(crate) const PLAIN: Self = own("plain");
 
-    /// All, the oldest first, then those that we build.
+    /// All, the oldest first, then the kernels that we build.
     pub(crate) const ALL: [Self; 13] = [
         Self::V6_1,
         Self::V6_1_RT,

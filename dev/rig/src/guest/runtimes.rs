@@ -11,7 +11,7 @@ const PACKAGES: [&str; 4] = ["nodejs", "openjdk-17-jre-headless", "python3.11", 
 /// Folders that no runtime reads.
 const REMOVED: [&str; 4] = ["usr/share/doc", "usr/share/man", "usr/share/locale", "apt"];
 
-/// Fetches them. Returns a folder as that of a system's root, of about 0.5 GB.
+/// Fetches them. Returns a folder laid out like a system's root, of about 0.5 GB.
 pub(crate) fn runtimes(cache: &Cache) -> Result<PathBuf> {
     cache.once("runtimes", |folder| {
         let apt = Apt::new(folder, &["bookworm", "bookworm-security"])?;

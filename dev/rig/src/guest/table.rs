@@ -56,7 +56,7 @@ impl Table {
         self.rows.iter().map(line).collect()
     }
 
-    /// Prints the table. An error if a row failed, or if there is none.
+    /// Prints the table. An error if a row failed, or if there are no rows.
     pub(crate) fn end(&self) -> Result {
         println!("\n{}", self.text());
         match (self.failures, self.rows.len()) {

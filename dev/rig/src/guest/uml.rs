@@ -51,7 +51,7 @@ pub(crate) struct Uml {
 }
 
 impl Uml {
-    /// Builds the kernel once, which takes six minutes of a processor's time; the one with checks too.
+    /// Builds the kernel once, with or without checks. That takes six minutes of a processor's time.
     pub(crate) fn build(cache: &Cache, has_checks: bool) -> Result<Self> {
         for program in PROGRAMS {
             if Command::new(program).arg("--version").output().is_err() {

@@ -97,7 +97,7 @@ struct Counter<'a> {
 }
 
 impl Counter<'_> {
-    /// Instructions of a read, without those of the loop around it.
+    /// Instructions of a read, without the loop around it.
     fn instructions(&mut self, kind: &str, bytes: u64, reads: u64) -> Result<u64> {
         let mut least = |kind: &str| -> Result<u64> {
             let turns = self.turns(kind, bytes, reads, 1)?;

@@ -55,7 +55,7 @@ pub(super) fn drill(cache: &Cache, qemu: &Qemu, vm: Vm) -> Result<String> {
     Ok(format!("{nmis}; {}", compare(&clones)?))
 }
 
-/// The bytes that a clone has from before it was made, and those that it reads after the kernel told the module.
+/// The bytes that a clone has from before it was made, and the bytes that it reads after the kernel told the module.
 struct Reads {
     before: String,
     after: String,

@@ -161,7 +161,7 @@ impl<'a> Rig<'a> {
             Drill::Tests => true,
             Drill::Failures => release == Release::DEBUG,
             _ if release.has_checks() => false,
-            // NMIs, plugged memory and the names of registers are those of x86 there.
+            // They use x86's NMIs, plugged memory and names of registers.
             Drill::Events | Drill::Memory | Drill::Hibernation | Drill::Secrets
                 if self.processor == Processor::Arm64 =>
             {

@@ -292,7 +292,7 @@ fn substitute(byte: u8) -> u8 {
     (0..5).fold(0x63, |sum, turn| sum ^ inverse.rotate_left(turn))
 }
 
-/// The words around a finding, for the one who has to find out what it is.
+/// The words around a finding, to find out what it is.
 fn surroundings(memory: &[u8], place: usize) -> String {
     let from = (place & !7).saturating_sub(128);
     let words = memory[from..].chunks_exact(8).take(48);

@@ -36,8 +36,8 @@ pub(super) fn succeeded(guest: &mut Guest, answer: &Answer) -> Result {
     }
 }
 
-/// Stops kmemleak's own scans, the first of which begins a minute after the start. In an emulator an `insmod` hung for 15
-/// minutes, probably since no grace period of RCU tasks ends before the scan does. The tests ask for their scans.
+/// Stops kmemleak's own scans. The first begins a minute after the start. In an emulator an `insmod` hung for 15 minutes,
+/// probably since no grace period of RCU tasks ends before the scan does. The tests ask for their scans.
 pub(super) fn stop_scans(guest: &mut Guest) -> Result {
     let file = "/sys/kernel/debug/kmemleak";
     guest

@@ -3,8 +3,8 @@
 use crate::guest::{Cache, Result, Uml, failed};
 use std::path::Path;
 
-/// The crypto manager tests the ciphers when their module is loaded, KUnit runs the suites when that of the tests is. Then
-/// all are unloaded, and with kmemleak nothing of theirs may be left.
+/// The crypto manager tests the ciphers when their module is loaded; KUnit runs the suites when their module is loaded. Then all
+/// modules are unloaded, and with kmemleak nothing of theirs may be left.
 const INIT: &str = r#"#!/bin/sh
 export PATH=/bin
 /bin/busybox --install -s /bin

@@ -23,7 +23,7 @@ const LATER: usize = 2 * BUFFER_BYTES / ANSWER_BYTES + 20;
 /// The bytes that each copy is asked for.
 pub(super) const ASKED_BYTES: usize = LATER * ANSWER_BYTES;
 
-/// Starts the reader between two pipes, each of which the shell holds open.
+/// Starts the reader between two pipes, which the shell holds open.
 const READER: &str = "mkfifo /tmp/asks /tmp/answers && \
     { wellspring bytes 64 --hex --each-line </tmp/asks >/tmp/answers & } && exec 3>/tmp/asks 4</tmp/answers";
 

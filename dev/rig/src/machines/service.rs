@@ -39,7 +39,7 @@ const START: &str = "{ wellspringd --config /etc-wellspring.toml >/tmp/log 2>&1 
     n=0; until grep -q 'WORDS' /tmp/log; do sleep 0.2; n=$((n + 1)); [ $n -lt 600 ] || { cat /tmp/log; break; }; done; \
     grep -q 'WORDS' /tmp/log";
 
-/// The parts of which the guests are made.
+/// The parts that the guests are made of.
 pub(super) struct Inputs<'a> {
     pub(super) cache: &'a Cache,
     pub(super) root: &'a Path,

@@ -31,7 +31,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Whether a file holds data or a licence: not written for this one line by line.
+/// Whether a file holds data or a licence: not written line by line for this project.
 pub(super) fn is_data(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_vector =

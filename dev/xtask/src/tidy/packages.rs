@@ -1,5 +1,4 @@
-//! Packages that are published are complete, and those that are not for users say so. No two systemd units have the same
-//! name.
+//! Published packages are complete, and say so if they are not for users. No two systemd units have the same name.
 
 use super::fault::Fault;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use std::collections::BTreeMap;
 
-/// The rooms, from the lowest up; those of a line are at the same height. `dev` and `examples` may use all of them.
+/// The rooms, from the lowest up; the rooms of a line are at the same height. `dev` and `examples` may use all of them.
 const ROOMS: [&[&str]; 5] = [
     &["engine"],
     &["streams"],

@@ -37,7 +37,7 @@ fn postgres_draws_through_pgcrypto() {
     let settings = configuration_in(&folder, |text| text);
     let page = folder.join("counters");
     fs::write(&page, [0; 4096]).unwrap();
-    // Of that user: a page that others can write would not be used.
+    // Give the page to that user: a page that others can write would not be used.
     std::os::unix::fs::chown(&page, Some(65534), Some(65534)).unwrap();
     fs::write(folder.join("script"), SCRIPT).unwrap();
     let script = format!(

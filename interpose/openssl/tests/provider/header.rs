@@ -1,4 +1,4 @@
-//! The numbers and layouts in src/abi.rs are those of OpenSSL's own header. OpenSSL says nothing about a wrong one.
+//! OpenSSL's own header has the numbers and layouts in src/abi.rs. OpenSSL says nothing about a wrong one.
 
 use std::process::{Command, Stdio};
 

@@ -14,7 +14,7 @@ struct OpenSsl {
 }
 
 impl OpenSsl {
-    /// All that are there. Says so if there is none.
+    /// Every unpacked OpenSSL. Says so if the list is empty.
     fn all() -> Vec<Self> {
         let folders = std::env::var_os("WELLSPRING_OPENSSL").unwrap_or_default();
         let all: Vec<Self> = std::env::split_paths(&folders)

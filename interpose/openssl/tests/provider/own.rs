@@ -24,7 +24,7 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("threadstest", "recipes/90-test_threads_data"),
 ];
 
-/// All folders. Says so if there is none.
+/// All folders. Says so if the list is empty.
 fn folders() -> Vec<PathBuf> {
     let named = std::env::var_os("WELLSPRING_OPENSSL").unwrap_or_default();
     let all = std::env::split_paths(&named).filter(|folder| folder.join("test/rand_test").exists());

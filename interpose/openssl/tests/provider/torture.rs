@@ -1,4 +1,4 @@
-//! The provider in harsh programs: those of the C library's tests, which draw from one of its generators here.
+//! The provider in the harsh programs of the C library's tests. They draw from a generator of the provider here.
 
 use crate::common::{
     self, UNDER_LIMITS, compile, configuration, is_long, run, without_proc_and_sys,

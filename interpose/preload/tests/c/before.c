@@ -1,5 +1,5 @@
-/* A library that is preloaded before ours, and stands in for the same functions. Each calls the one behind it, as such libraries
- * do, and draws; `syscall` would never end if our own calls came here. */
+/* A library that is preloaded before ours, and replaces the same functions. Each calls the next library's function, as such
+ * libraries do, and draws; `syscall` would never end if our own calls came here. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

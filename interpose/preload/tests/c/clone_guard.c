@@ -1,4 +1,4 @@
-// Two copies of a process, as those of a cloned machine: what each draws after the page has changed.
+// Two copies of a process, as on cloned machines: what each draws after the page has changed.
 //
 // usage: PROGRAM PAGE HOW, where HOW is
 //   copies  draws at once

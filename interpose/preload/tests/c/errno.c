@@ -1,5 +1,5 @@
 /* A read that fails inside leaves errno alone. The C library gives thread-specific keys after the 32nd their memory by
- * calloc(3), which sets errno when there is none. This program's calloc has none while a thread draws first. */
+ * calloc(3), which sets errno when no memory is left. This program's calloc has none while a thread draws first. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

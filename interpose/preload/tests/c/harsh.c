@@ -77,7 +77,7 @@ static void *draw_once(void *unused) {
     return unused;
 }
 
-/* The first read of the process is that of a thread with the least stack that glibc gives. */
+/* A thread with the least stack that glibc gives makes the first read of the process. */
 static void small_stack(void) {
     pthread_attr_t attributes;
     pthread_t thread;

@@ -175,7 +175,7 @@ static void of_a_vfork_child(void) {
     int status;
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
     CHECK(makes_calls());
-    /* One of fork(2) without the C library has its own. */
+    /* A child of fork(2) without the C library has memory of its own. */
     child = (pid_t)raw(SYS_clone, SIGCHLD, 0, 0);
     if (child == 0) {
         CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);

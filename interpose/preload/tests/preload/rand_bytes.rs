@@ -29,7 +29,7 @@ fn each_module_gets_its_own_openssl_unless_a_program_asks_for_ours() {
     assert_eq!(own.counts(Door::RandBytes).calls, 0);
     let script = format!("exec \"$PROGRAM\" {first} random {second} random");
     let ours = run_asked(&script, &program).succeeds();
-    // Two rounds over two modules, with two functions, each of which draws 1000 bytes three times.
+    // Two rounds over two modules with two functions. Each function draws 1000 bytes three times.
     assert_eq!(ours.counts(Door::RandBytes).calls, 24);
     assert_eq!(ours.counts(Door::RandBytes).bytes, 24_000);
     // The test can fail: a wrong mark is seen.

@@ -86,7 +86,7 @@ fn open_makes_one_call_in_a_sandbox() {
     }
     let script = format!("exec {} opens", testkit::programs::quoted(&program));
     let opened = run_with(ZEROS, &script).succeeds();
-    // The kernel's bytes, not those of the service's file.
+    // The kernel's bytes, not the bytes of the service's file.
     assert_eq!(opened.output.stdout.len(), 64);
     assert_ne!(opened.output.stdout, [0; 64]);
     assert_eq!(opened.counts(Door::File).calls, 0);

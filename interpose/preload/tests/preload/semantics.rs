@@ -9,7 +9,7 @@ fn every_flag_length_and_pointer_gets_the_kernels_answer() {
         return;
     };
     let run = run("exec \"$PROGRAM\"", &program).succeeds();
-    // 17 flags with ten lengths and three good starts: those that are valid were served.
+    // 17 flags with ten lengths and three good starts: valid calls were served.
     assert!(run.counts(Door::Getrandom).calls > 100, "{}", run.text());
     assert!(run.counts(Door::Getentropy).calls >= 1);
 }

@@ -1,4 +1,4 @@
-//! The library in harsh programs: those of the C library's tests, which draw by getrandom here.
+//! The library in the harsh programs of the C library's tests. They draw by getrandom here.
 
 use crate::common::{
     UNDER_LIMITS, compile, compile_library, compile_shared, is_installed, is_long, library, run,

@@ -22,7 +22,7 @@ pub(super) struct Cell {
     means: Vec<f64>,
     /// The fastest reader less the slowest, as a share of the mean: one for each round.
     spreads: Vec<f64>,
-    /// Of all readers in all rounds.
+    /// The reads of all readers in all rounds.
     reads: u64,
     /// The locks in all rounds. `None` for the system's device, or where debugfs cannot be read.
     locks: Option<Locks>,

@@ -26,12 +26,12 @@ const KINDS: [(&str, f64); 11] = [
 /// The figures of one kind.
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// Of a request, or of a block with its numbers.
+    /// The time of a request, or of a block with its numbers.
     pub(super) each_ns: f64,
     pub(super) mb_s: f64,
     /// Context switches of a request.
     pub(super) switches: f64,
-    /// The share of the time that numbers take, of which only the blocks have any.
+    /// The share of the time that numbers take. Only the blocks have numbers.
     pub(super) share: f64,
 }
 

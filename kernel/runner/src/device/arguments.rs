@@ -49,7 +49,7 @@ pub(super) fn bad_pointers() -> Outcome {
     Ok(both.figures())
 }
 
-/// None, 4 GiB of which one MiB can be written, and lengths that are none.
+/// No bytes, 4 GiB with one MiB that can be written, and numbers that are too large for a length.
 pub(super) fn lengths() -> Outcome {
     const MIB: usize = 1 << 20;
     let mut both = Comparison::new(OFlags::RDWR)?;

@@ -136,7 +136,7 @@ fn explained(page: &Path, error: PageError) -> String {
     }
 }
 
-/// Who owns the page, or what is there of its path, and the page of this user's own service if there is one.
+/// The owner of the page, or of the existing part of its path, and the page of this user's own service if there is one.
 fn advice(page: &Path) -> String {
     let facts = |path: &Path| Some((path.to_owned(), path.symlink_metadata().ok()?.uid()));
     let (there, owner) = page.ancestors().find_map(facts).unwrap_or_default();

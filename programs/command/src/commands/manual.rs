@@ -53,7 +53,7 @@ pub(crate) fn man(request: &ManRequest, mut whole: clap::Command) -> Result<(), 
     // The other pages say what `help` prints.
     let whole = whole.mut_subcommand("help", |help| help.hide(true));
     if let Some(folder) = &request.output {
-        // Of a file in its place the system would say that it exists.
+        // If a file is in its place, the system would say that it exists.
         let made = if folder.is_dir() || !folder.exists() {
             std::fs::create_dir_all(folder)
         } else {

@@ -129,7 +129,7 @@ fn a_closed_output_is_an_error_and_never_success_with_lost_bytes() {
         // With stderr closed, too.
         let output = redirected(arguments, ">&- 2>&-");
         assert_eq!(output.status.code(), Some(1), "{arguments}: {output:?}");
-        // Not a closed output, but one that cannot be written.
+        // This output is open, but cannot be written to.
         let output = redirected(arguments, "1</dev/null");
         assert_eq!(output.status.code(), Some(1), "{arguments}: {output:?}");
         assert!(stderr(&output).contains("Bad file descriptor"));

@@ -11,7 +11,7 @@ use testkit::memory::Wanted;
 /// Only a failed test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Of the command: a worker's block.
+/// A worker's block in the command.
 const BLOCK_BYTES: usize = 192 << 10;
 
 /// Ends when none of the values is in the memory of the command, which wipes a buffer a moment after it wrote it.

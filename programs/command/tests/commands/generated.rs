@@ -113,7 +113,7 @@ fn the_man_pages_describe_every_option() {
 #[test]
 fn all_pages_are_written_and_formatters_have_nothing_against_them() {
     let folder = Scratch::new("pages");
-    // A folder that does not exist is made, with those above it.
+    // A missing folder is made, with the folders above it.
     let folder = Scratch(folder.0.join("share/man1"));
     stdout_of(&format!("man --output {}", folder.path()));
     let pages = COMMANDS.map(|command| format!("wellspring-{command}.1"));

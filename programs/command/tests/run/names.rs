@@ -1,5 +1,5 @@
-//! The names that `run` puts into the environment: no other user can come to own one, also after the command has ended; who
-//! outlives the command or becomes another user is served, and nothing repeats any more.
+//! The names that `run` puts into the environment: no other user can come to own one, also after the command has ended. A program
+//! that outlives the command or becomes another user is served, and nothing repeats any more.
 
 use crate::common::{
     self, build_libraries, cannot_repeat, copy_program, is_installed, stderr, user,
@@ -44,8 +44,8 @@ fn has_plain_path() -> bool {
     is_plain
 }
 
-/// Words that make the command a user's who is not root. `None` if this user cannot become another one, or that one cannot reach
-/// the command.
+/// Words that make the command run as a user other than root. `None` if the tests do not run as root, or if that user cannot
+/// reach the command.
 fn as_user() -> Option<Vec<String>> {
     let words = format!("setpriv --reuid={USER} --regid={USER} --clear-groups");
     let reaches = format!("{words} test -x {}", common::quoted_command());
@@ -432,7 +432,7 @@ fn a_program_that_becomes_another_user_is_served_and_told_that_no_report_counts_
     assert_eq!(output.stdout, b"3\n", "{output:?}");
     let error = stderr(&output);
     assert!(error.contains("the report leaves out process"), "{error}");
-    // The processes that were counted are those of root.
+    // Only root's processes were counted.
     assert!(
         error.contains("wellspring: 2 programs loaded the preload library"),
         "{error}"
@@ -456,7 +456,7 @@ fn the_next_command_removes_the_page_of_a_killed_one() {
             .stdout(Stdio::piped());
         command
     };
-    // Root's commands have one folder: the next one may be that of another test, just after the end of the killed one.
+    // All of root's commands share one folder: the next command after the killed one's end may belong to another test.
     for _ in 0..100 {
         let mut killed = with(&["sh", "-c", "echo $WELLSPRING_REPORT; exec cat > /dev/null"]);
         let mut killed = killed.spawn().unwrap();
@@ -525,7 +525,7 @@ fn a_program_built_with_a_sanitizer_starts() {
             testkit::skipped(&format!("the compiler has no {sanitizer} sanitizer"));
             continue;
         }
-        // Also one that another program starts.
+        // Also a program that another program starts.
         for words in [
             &[program.to_str().unwrap()][..],
             &["sh", "-c", &quoted(&program)],
@@ -623,7 +623,7 @@ fn libraries_below_a_folder_like_tmp_are_copied() {
     check_names(&text, user());
 }
 
-/// A sandbox in which root has no number, as those of bubblewrap, and this user none either.
+/// A sandbox like bubblewrap's, in which neither root nor this user has a number.
 #[test]
 fn the_preload_library_is_found_in_a_sandbox() {
     if !has_plain_path() {
@@ -647,7 +647,7 @@ fn the_preload_library_is_found_in_a_sandbox() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.ends_with("preload.so\n"), "{output:?}");
-    // Not one that others can write, itself or its folder: their owner has no number either.
+    // Not a library that others can write, or whose folder they can write: here too the owner has no number.
     for (folder_mode, file_mode) in [(0o755, 0o666), (0o777, 0o644)] {
         let folder = testkit::programs::scratch("open-library");
         let built = Path::new(env!("CARGO_BIN_EXE_wellspring"));

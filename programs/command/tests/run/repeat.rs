@@ -206,7 +206,7 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
             std::fs::read_to_string(&letter).unwrap(),
             "Dear reader".repeat(1000)
         );
-        // Nor with another user's: the reason is not that of root.
+        // Nor with another user's file, which is refused for another reason.
         if std::os::unix::fs::chown(&letter, Some(1234), None).is_ok() {
             let output = Command::new("sh").args(["-c", &line]).output().unwrap();
             refused(&output, 126, "is another user's");

@@ -89,7 +89,7 @@ fn default_runtime_dir() -> PathBuf {
     }
     match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => Path::new(&folder).join("wellspring"),
-        // That variable, on a system with logind.
+        // A system with logind gives that variable this value.
         None => format!(
             "/run/user/{}/wellspring",
             rustix::process::geteuid().as_raw()

@@ -1,7 +1,7 @@
 //! The sockets. `protocols` has EGD, the bulk protocol and HTTP.
 //!
 //! A protocol is a function of the bytes that came in. A connection carries out the step that the function returns. A
-//! worker tells the kernel which event each connection waits for. No connection keeps random bytes: those for which a
+//! worker tells the kernel which event each connection waits for. No connection keeps random bytes: bytes for which a
 //! socket has no room are wiped, and others are made later.
 
 pub mod protocols;
@@ -75,7 +75,7 @@ impl Drop for Workers {
 
 // A thread that serves sockets. All workers accept from the same listeners; each serves the connections it accepted.
 
-/// The pause in which other workers close connections that gave way to those that this one accepts.
+/// The pause in which other workers close connections that gave way to this worker's new connections.
 const CLOSING_PAUSE: Duration = Duration::from_millis(1);
 
 /// One worker.
@@ -344,7 +344,7 @@ impl Connection {
         }
     }
 
-    /// Ends the answer, all of which is sent.
+    /// Ends an answer that was sent completely.
     fn end_answer(&mut self) -> Result<(), Wants> {
         let is_last = self.answer.take().is_some_and(|(answer, _)| answer.is_last);
         if is_last { Err(self.end()) } else { Ok(()) }

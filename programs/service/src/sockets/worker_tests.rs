@@ -25,7 +25,7 @@ const OF_USERS: usize = 1;
 struct Bench {
     worker: Worker,
     address: SocketAddr,
-    /// Of the listener whose connections are named.
+    /// The path of the listener whose connections are named.
     path: PathBuf,
 }
 
@@ -122,7 +122,7 @@ fn connections_that_were_closed_at_once_hold_up_a_request_for_the_rounds_of_one_
     assert_eq!(bench.open_now(), 1);
 }
 
-/// Those of another user, with garbage or a request in them, and those that are over its share.
+/// Connections of another user, with garbage or a request in them, and connections that are over its share.
 #[test]
 fn a_queue_of_another_user_holds_up_a_request_for_the_rounds_of_one_queue() {
     if !rustix::process::geteuid().is_root() {

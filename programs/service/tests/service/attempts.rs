@@ -1,4 +1,4 @@
-//! The things that an attacker would try who has taken over the service, one thing each.
+//! An attacker who has taken over the service would try these things, one by one.
 
 use super::taken_over::{ADDRESS, FOLDER, PORT, VICTIM, told};
 use rustix::net::{
@@ -358,8 +358,8 @@ fn talk() -> io::Result<()> {
     from.read_exact(&mut [0])
 }
 
-// The things that an attacker would try who has taken over the service, by calls that the service makes too, with other
-// arguments, and by calls that are near to them.
+// An attacker who has taken over the service would try these things by calls that the service makes too, with other arguments,
+// and by calls that are near to them.
 
 /// Descriptors that are open before the sandbox closes: a service has listeners, connections and the socket of its supervisor.
 struct Before {
@@ -496,7 +496,7 @@ pub(crate) const BY_ARGUMENT: &[Attempt] = &[
     calls!("make a protection key", SYS_pkey_alloc, [0, 0, 0, 0, 0], libc::EINVAL),
 ];
 
-/// Of linux/fcntl.h: musl's and older C libraries' headers do not have it.
+/// From linux/fcntl.h: musl's and older C libraries' headers do not have it.
 const F_SETSIG: i32 = 10;
 /// The number of the call on every architecture.
 const FCHMODAT2: i64 = 452;

@@ -1,5 +1,5 @@
-//! The ways to the bytes of a device file, those through the kernel's page cache among them. Two programs of two users try
-//! each way at the same time: they get different bytes, or an error.
+//! The ways to the bytes of a device file, also through the kernel's page cache. Two programs of two users try each way at the
+//! same time: they get different bytes, or an error.
 
 use super::common::{PATIENCE, has_fuse, start_with_files};
 use rustix::fs::{Advice, MemfdFlags, Mode, OFlags, memfd_create, open};
@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::ptr;
 use std::time::Instant;
 
-/// In the environment of a program that is one of the two: its way, its user and its file.
+/// In the environment of each of the two programs: its way, its user and its file.
 const MARK: &str = "WELLSPRING_TEST_WAY";
 const NAME: &str = "cache::no_way_gives_two_users_the_same_bytes";
 

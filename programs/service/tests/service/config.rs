@@ -324,7 +324,7 @@ fn a_check_says_which_users_folders_and_files_are_missing() {
     assert_eq!(check(""), expected);
 }
 
-/// A user without rights hears who can do what it asked for.
+/// A user without rights is told which user can do what it asked for.
 #[test]
 fn a_user_without_rights_is_told_to_check_as_the_user_that_starts_the_service() {
     if !is_root() || !is_installed("setpriv") {
@@ -400,7 +400,7 @@ fn keys(config: &toml::Table) -> Vec<String> {
 
 #[test]
 fn the_man_page_and_the_example_have_every_key_and_no_other() {
-    // Root's defaults are those of the page, wherever a test runs: those of the machine are in words there.
+    // The page has root's defaults, wherever a test runs. It describes the defaults that depend on the machine in words.
     let config: toml::Table = printed(&["--print-config"]).parse().unwrap();
     let all = keys(&config);
     let page = include_str!("../../../../packaging/man/wellspring.toml.5");

@@ -132,7 +132,7 @@ fn no_link_in_the_folder_of_the_files_would_be_followed() {
     assert_ne!(flags & 0x2000, 0, "{flags:x}");
 }
 
-/// A reader that a signal ends while it reads, and one that goes on after a signal, as timers send them.
+/// A reader that a signal ends while it reads, and a reader that goes on after a signal, as timers send them.
 #[test]
 fn readers_are_interrupted_and_the_files_go_on() {
     if !has_fuse() {
@@ -254,7 +254,7 @@ fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
     }
 }
 
-/// The processes that this one has started to unmount.
+/// The processes that this process has started to unmount.
 fn children(process: u32) -> Vec<String> {
     let parent = format!("PPid:\t{process}\n");
     let is_child = |folder: &PathBuf| {

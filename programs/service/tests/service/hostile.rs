@@ -114,7 +114,7 @@ pub(crate) const ALL: &[Hostile] = &[
     ),
 ];
 
-/// All, without those of files where there are none.
+/// All floods, or only those without device files.
 pub(crate) fn possible(has_files: bool) -> impl Iterator<Item = &'static Hostile> {
     let is_possible = move |one: &&Hostile| has_files || !one.name.starts_with("file");
     ALL.iter().filter(is_possible)
@@ -234,7 +234,7 @@ fn random(files: &Path) -> io::Result<File> {
         .open(files.join("random"))
 }
 
-/// As many threads as there are connections of other floods, each of which acts at the device files again and again.
+/// Each of as many threads as other floods have connections acts at the device files again and again.
 fn at_files(victim: &Victim<'_>, act: impl Fn(&Path) -> io::Result<usize> + Sync) {
     let Some(files) = victim.files else {
         return;

@@ -24,7 +24,7 @@ enum Then {
     Closes,
     /// It answers on this connection.
     Answers,
-    /// One of the two.
+    /// It closes the connection or answers.
     Any,
     /// It waits for the rest of a message.
     Waits,
@@ -345,7 +345,7 @@ impl FrontEnd {
         self.send(SET_VRING_KICK, &[0], &[kick.as_fd()]);
     }
 
-    /// Waits until the service has handled all messages: it has closed the connection, or answers another one.
+    /// Waits until the service has handled all messages: it has closed the connection, or answers another message.
     pub(crate) fn is_closed(&self) -> bool {
         self.0.set_read_timeout(Some(PATIENCE)).unwrap();
         if !self.send(GET_FEATURES, &[], &[]) {

@@ -97,7 +97,7 @@ impl Hypervisor {
         guest
     }
 
-    /// Another guest, with a copy of this one's memory, whose ring has not started.
+    /// Another guest, with a copy of this guest's memory, whose ring has not started.
     pub(crate) fn twin(&self, service: &Service) -> Self {
         let twin = Self {
             frontend: connect(service),

@@ -1,4 +1,4 @@
-//! Users who hold every connection that there is, and those who come after them.
+//! Users who hold every connection that there is, and users who come after them.
 
 use super::common::{Folder, PATIENCE, Service, is_root};
 use super::hostile::as_user;
@@ -62,7 +62,7 @@ fn four_users_who_hold_every_connection_keep_no_other_user_out() {
     for user in [NEWCOMER, 0, NEWCOMER + 1, NEWCOMER] {
         assert_is_served(&service, user);
     }
-    // Those who hold fewer lose nothing.
+    // A user who holds fewer loses nothing.
     let mut kept = as_user(NEWCOMER, || connect(&service, "egd.sock"));
     for user in 200_000..200_040 {
         assert_is_served(&service, user);
@@ -70,7 +70,7 @@ fn four_users_who_hold_every_connection_keep_no_other_user_out() {
     }
     let gave_way = service.door("egd")["gave_way"].as_u64().unwrap();
     assert!(gave_way >= 1, "{gave_way}");
-    // All that was lost was lost by those who held most, and most of it is still there.
+    // Only the users who held most lost connections, and most of their connections are still there.
     let open = held
         .iter_mut()
         .flatten()

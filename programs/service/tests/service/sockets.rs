@@ -189,7 +189,7 @@ fn a_thousand_clients_at_once_are_all_served_and_each_costs_little() {
             .parse::<usize>()
             .unwrap()
     };
-    // What the first request costs is none of the others' cost.
+    // The first request has a cost of its own, which does not count for the others.
     let mut first = service.socket("bulk.sock");
     first.write_all(&Request::Read(32).head()).unwrap();
     first.read_exact(&mut [0; 40]).unwrap();

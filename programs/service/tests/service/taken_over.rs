@@ -1,4 +1,4 @@
-//! The things that an attacker can do who has taken over the service. A process closes the service's sandbox around
+//! The things that an attacker who has taken over the service can do. A process closes the service's sandbox around
 //! itself, and then tries one thing. The same process without the sandbox shows that the thing is possible here.
 
 use super::attempts::{ATTEMPTS, Attempt, BY_ARGUMENT, By, NEEDS, open_before};

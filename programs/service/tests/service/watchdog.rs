@@ -186,13 +186,13 @@ fn the_service_ends_while_a_source_hangs() {
     wait_for_metric(&service, &state("hanging"));
     service.signal("-TERM");
     service.wait_for_log("the end does not wait for a source");
-    // The kernel keeps a process whose request the stopped service has taken, and one that closes a file of it.
+    // The kernel keeps a process whose request the stopped service has taken, and a process that closes one of its files.
     drop(stopped);
     assert!(service.wait_for_end().success());
 }
 
-// A wall clock that jumps. The clock of a machine is that of all its programs, so a library before the C library gives
-// the service another one.
+// A wall clock that jumps. All programs of a machine share its clock, so a library before the C library gives the service
+// another one.
 
 /// Adds the seconds that are in a file to the wall clock, and to no other.
 const LIBRARY: &str = r#"
@@ -307,7 +307,7 @@ fn a_wall_clock_that_jumps_changes_no_age_no_rate_and_no_sign_of_life() {
         service.signal("-USR1");
         orders += 1;
         service.wait_for_log_lines("an operator's order (SIGUSR1)", orders);
-        // Those that were sent before the jump are gone.
+        // The messages from before the jump are gone.
         service.drop_notices();
         service.wait_for_notice("WATCHDOG=1");
         let mut egd = service.socket("egd.sock");

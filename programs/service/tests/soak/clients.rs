@@ -93,7 +93,7 @@ pub(crate) fn all<'a>(_: &Target<'a>) -> [(&'static str, Run<'a>); 8] {
     ]
 }
 
-/// Makes connections until the end. Errors are those of a service that is being killed.
+/// Makes connections until the end. An error comes from a service that is being killed.
 fn again(target: &Target<'_>, connect: fn(&Target<'_>, &mut Counts) -> io::Result<()>) -> Counts {
     let mut counts = Counts::default();
     while !target.ends.load(Ordering::Relaxed) {
@@ -131,7 +131,7 @@ fn egd(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
         stream.read_exact(&mut bytes)?;
         counts.answered(began);
         target.blocks.add("egd", &bytes);
-        // Garbage of other clients is mixed in, and must change nothing for this one.
+        // Garbage of other clients is mixed in, and must change nothing for this client.
         stream.write_all(&[3, 0, 0, 2, 7, 7])?;
     }
     Ok(())
@@ -160,7 +160,7 @@ fn bulk(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
     Ok(())
 }
 
-/// Fifty connections at once, most of which leave without reading their answer.
+/// Fifty connections at once, and one more that leaves without reading its answer.
 fn crowd(target: &Target<'_>, counts: &mut Counts) -> io::Result<()> {
     let patience = super::common::PATIENCE;
     let path = target.run.join("bulk.sock");

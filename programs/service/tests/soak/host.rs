@@ -14,8 +14,8 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// The rounds of trouble between two kills.
 const ROUNDS: u32 = 24;
 
-/// Descriptors and threads that a service opens and starts a moment after it says that it is ready: those of the device
-/// files. A leak in thousands of connections is more than these.
+/// The descriptors and threads of the device files, which a service opens and starts a moment after it says that it is ready.
+/// A leak in thousands of connections is more than these.
 const MORE: usize = 4;
 
 /// The growth of memory in the last life that is no leak: buffers of the allocator, which depend on how many clients came

@@ -164,7 +164,7 @@ unsafe fn fill_by_copies<const BYTES: usize>(
 }
 
 /// Fills an array with an identifier. `Identifiers.java` numbers the kinds: a UUID of version 4 or 7, the text of a ULID, and
-/// that of a trace id, whose bytes are half as many as its digits.
+/// the text of a trace id, which has half as many random bytes as digits.
 ///
 /// # Safety
 ///

@@ -74,7 +74,7 @@ def fresh_seed() -> int:
 
 
 def words_of(algorithm: str, seed_sequence: Any) -> list[int]:
-    """Return the key or state that a SeedSequence of NumPy names, the same as that of its seed and path.
+    """Return the key or state that a SeedSequence of NumPy names: the same as its seed and path give.
 
     Another object with `generate_state` gives its own words.
     """
@@ -271,7 +271,7 @@ def into(
 ) -> Any:
     """Call make with contiguous memory and the array's shape; return the array, or a number if neither size nor out is given.
 
-    allowed are names of dtypes, the first of which is the default.
+    allowed are names of dtypes. The first is the default.
     """
     if out is not None:
         return _into_out(make, size, dtype, out, allowed)

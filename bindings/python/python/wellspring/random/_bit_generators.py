@@ -36,7 +36,7 @@ class StreamBitGenerator(np.random.BitGenerator):
 
     Notes
     -----
-    The bytes are those of `wellspring bytes --pseudo ALGORITHM --seed SEED --stream PATH`. A word is the next 8 of them. As
+    The bytes are the output of `wellspring bytes --pseudo ALGORITHM --seed SEED --stream PATH`. A word is the next 8 of them. As
     with NumPy's own bit generators, a child made by `fork` repeats its parent: give each process a path of its own.
 
     Examples

@@ -3,8 +3,8 @@
 `xp` stands for such a library: a class of `wellspring.jax` or `wellspring.torch` with a dozen functions. Indices are int64
 and wrap: 2**63 is written -2**63.
 
-Normal numbers are those of the ziggurat of `wellspring.random.Elements`, to the last bit. Every operation rounds once, by IEEE
-754. Compilers break that in two ways, both of which are shut off here: they merge a product and a sum into one operation that
+`wellspring.random.Elements` gives the same normal numbers, by the ziggurat, to the last bit. Every operation rounds once, by
+IEEE 754. Compilers break that in two ways, which are shut off here: they merge a product and a sum into one operation that
 rounds once (`_rounded`), and they divide by a constant as a product with its inverse (`_number`).
 """
 

@@ -199,7 +199,7 @@ class Elements:
 
     @property
     def seed(self) -> int | None:
-        """The seed, also one that was drawn; None if a SeedSequence was given."""
+        """The seed, whether given or drawn; None if a SeedSequence was given."""
         return self._seed
 
     @property
@@ -513,8 +513,8 @@ class Elements:
     ) -> Any:
         """Return elements of a, or integers below a, with the probabilities p or with the same one each.
 
-        Without replacement they are the first of `permutation`, and with p too those with the least
-        ``exponential(size=len(p)) / p`` (Efraimidis and Spirakis, 2006), which have no first but 0.
+        Without replacement they are the first of `permutation`. With p as well, they are the elements with the least
+        ``exponential(size=len(p)) / p`` (Efraimidis and Spirakis, 2006), and first must be 0.
 
         Parameters
         ----------
@@ -606,7 +606,7 @@ class Elements:
     def multinomial(
         self, n: int, pvals: Iterable[float], size: Size = None, out: Any = None, *, first: int = 0
     ) -> Any:
-        """Return rows of counts: how often each result comes in n trials. The last one has what is left to 1.
+        """Return rows of counts: how often each result comes in n trials. The last probability is what the others leave to 1.
 
         Examples
         --------
@@ -838,7 +838,7 @@ def _rows(make: Callable[[Any, int], None], width: int, dtypes: tuple[str, ...],
 
 
 def _shuffle_sequence(native: _native.Elements, x: Any) -> None:
-    """Shuffle what is no array of NumPy."""
+    """Shuffle a sequence that is no array of NumPy."""
     try:
         view = memoryview(x)
     except (TypeError, ValueError, BufferError):

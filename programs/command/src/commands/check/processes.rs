@@ -17,7 +17,7 @@ const DRAW_BYTES: usize = 512;
 /// The most time for a child. It takes microseconds, unless it waits for a lock that is never unlocked.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A child's draws are not those of its parent after the fork.
+/// After a fork the child draws other bytes than its parent.
 pub(super) fn child_differs() -> Outcome {
     are_distinct_across_forks(1, &|bytes| wellspring::fill(bytes))
 }

@@ -38,7 +38,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Finds a folder for files that are no libraries, and makes it if there is none.
+    /// Finds a folder for files that are no libraries, or makes one.
     pub(super) fn find(time: Time) -> Result<Self, Failure> {
         Self::find_usable(time, |_| Ok(())).map_err(|reasons| {
             let advice = if is_for_root() {
@@ -177,8 +177,8 @@ fn make(path: &Path) -> Result<Directory, FileFault> {
     Directory::of(&path.join("any")).map(|(directory, _)| directory)
 }
 
-/// Returns a path of a library that no other user can come to own, and that stands in a list with spaces and colons between its
-/// entries: the library's own, or that of a copy.
+/// Returns a path of the library, or of a copy of it. No other user can come to own the path, and a list whose entries are
+/// separated by spaces and colons can have it.
 pub(super) fn lasting_library(library: &Path) -> Result<PathBuf, Failure> {
     let stands_in_list = |path: &Path| {
         let bytes = path.as_os_str().as_encoded_bytes();

@@ -233,8 +233,8 @@ fn find_library(library: &Library) -> Result<PathBuf, Failure> {
     lasting_library(found)
 }
 
-/// Puts the preload library before the C library of the program. AddressSanitizer's own wants to be the first, and ends a program
-/// in which it is not: but this one replaces nothing that AddressSanitizer must replace.
+/// Puts the preload library before the C library of the program. AddressSanitizer ends a program whose first library is not its
+/// own. The option turns this check off: the preload library replaces nothing that AddressSanitizer must replace.
 fn preload(command: &mut Command) -> Result<(), Failure> {
     command.env("LD_PRELOAD", with_present(&find_library(&PRELOAD)?));
     let mut options = OsString::from("verify_asan_link_order=0");
@@ -246,7 +246,7 @@ fn preload(command: &mut Command) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the value of LD_PRELOAD with the library before those that it has now.
+/// Returns the value of LD_PRELOAD with the library before the libraries that it has now.
 fn with_present(library: &Path) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(present) = env::var_os("LD_PRELOAD").filter(|present| !present.is_empty()) {

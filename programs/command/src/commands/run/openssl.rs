@@ -70,7 +70,7 @@ fn refuse(reason: &str) -> Failure {
     ))
 }
 
-/// The file that the program would read. `None` if there is none, or an empty one.
+/// The file that the program would read. `None` if it does not exist, has an empty name, or is /dev/null.
 fn present(library: &LibCrypto) -> Result<Option<PathBuf>, Failure> {
     // OpenSSL takes an empty name for none.
     let file = library
@@ -107,7 +107,7 @@ type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 struct Addition {
     /// The section of libraries.
     libraries: Vec<u8>,
-    /// The section of providers, and a line there that names it if there is none.
+    /// The name of the section of providers. If the file names no such section, an added line does.
     providers: Vec<u8>,
     /// The lines of each section: the whole addition but the line above all sections.
     sections: Vec<(Vec<u8>, Entries)>,
@@ -366,7 +366,7 @@ macro_rules! function {
 }
 
 impl LibCrypto {
-    /// Loads the library. `None` where there is none. It reads no configuration for itself.
+    /// Loads the library, which reads no configuration for itself. `None` if it is not installed.
     pub(super) fn load() -> Option<Self> {
         let open = |name: &&CStr| {
             // SAFETY: a name. The library stays loaded.

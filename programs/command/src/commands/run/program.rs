@@ -26,7 +26,7 @@ pub(super) enum Kind {
     Static,
     /// Set-user-ID, set-group-ID or with capabilities of its own: the loader ignores the environment.
     Privileged,
-    /// Any other program, or one that cannot be read.
+    /// Any other program, or a file that cannot be read.
     Other,
 }
 
@@ -161,7 +161,7 @@ pub(super) fn outlive_size_limit(command: &mut Command) {
     // SAFETY: to ignore a signal runs no code.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let restore = move || {
-        // SAFETY: the disposition of before, which is none of this command's functions.
+        // SAFETY: this is the disposition of before, and no function of this command.
         unsafe { libc::signal(libc::SIGXFSZ, before) };
         Ok(())
     };

@@ -1,4 +1,4 @@
-//! `sources`: the noise sources of this machine, their health, and recordings of them. `watch` shows those of a running engine.
+//! `sources`: the noise sources of this machine, their health, and recordings of them. `watch` shows a running engine's sources.
 
 #[cfg(target_os = "linux")]
 mod watch;

@@ -18,11 +18,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The file of the native library. A JVM loads libraries from files alone, so the one in the jar is written to a folder that only
- * this user can enter, read back, compared with its hash, loaded and removed.
+ * The file of the native library. A JVM loads libraries from files alone. So the library in the jar is written to a folder that
+ * only this user can enter, read back, compared with its hash, loaded and removed.
  *
- * <p>Nothing here may use a {@code SecureRandom}, as {@code Files.createTempDirectory} does: the JVM may be looking for one, and
- * a thread that waits for that one would wait for this one.
+ * <p>Nothing here may use a {@code SecureRandom}, as {@code Files.createTempDirectory} does: another thread may be looking for
+ * one, and the two would wait for each other.
  */
 final class LibraryFile {
     /** The system property with the path of a library to load in place of the one in the jar. */
@@ -106,7 +106,7 @@ final class LibraryFile {
         }
     }
 
-    /** Makes a folder that only this user can enter, in one that no other user can rename it in. */
+    /** Makes a folder that only this user can enter. No other user can rename it in its parent. */
     private static Path newFolder(Path parent) throws IOException {
         Object user = Files.getAttribute(Path.of("/proc/self"), "unix:uid");
         for (Path each = parent; each != null; each = each.getParent()) {

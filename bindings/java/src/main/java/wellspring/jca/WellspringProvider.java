@@ -91,7 +91,7 @@ public final class WellspringProvider extends Provider {
     }
 
     /**
-     * A provider has no state: what was saved becomes a new one, which loads the library.
+     * A provider has no state: a saved provider is read back as a new one, which loads the library.
      *
      * @return a new provider
      */
