@@ -22,7 +22,7 @@ const REGISTERED: u32 = 2;
 static STATE: AtomicU32 = AtomicU32::new(ABSENT);
 
 /// How long a thread waits while another one registers the handlers, in milliseconds. To register takes a microsecond, but
-/// in a child forked meanwhile nobody finishes it.
+/// in a child forked meanwhile no thread finishes it.
 const MAX_WAIT_MS: u32 = 100;
 
 /// Sees to it that the handlers are registered: by a constructor, and else here. Returns `false` if libc has no memory for

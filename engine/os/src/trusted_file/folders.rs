@@ -75,7 +75,7 @@ pub fn root_has_no_number() -> bool {
 }
 
 /// Checks all folders of an absolute path. Returns whether the last one is like /tmp: all users make files in it, and
-/// nobody removes another's files.
+/// no user removes another's.
 fn is_shared(path: &Path, also: Option<u32>, links: u32) -> Result<bool, FileFault> {
     let mut at = PathBuf::new();
     let mut shared = false;

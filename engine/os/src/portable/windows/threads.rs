@@ -1,4 +1,4 @@
-//! Threads. Nobody asks for their numbers: each thread calls its destructors when it ends.
+//! Threads. Their numbers are not needed: each thread calls its destructors when it ends.
 
 /// The system's number of this thread: none.
 pub(crate) fn number() -> u32 {
