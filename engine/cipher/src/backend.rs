@@ -6,7 +6,7 @@ use crate::{KEY_BYTES, Prf};
 use core::hash::{Hash, Hasher};
 use core::{fmt, ptr};
 
-/// An implementation of a [`Prf`]: one of those in [`Backend::ALL`].
+/// An implementation of a [`Prf`]. [`Backend::ALL`] lists them.
 #[derive(Clone, Copy)]
 pub struct Backend(pub(crate) &'static Implementation);
 

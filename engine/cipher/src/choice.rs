@@ -1,6 +1,6 @@
-//! Which implementations and widths there are, and which of them this CPU runs.
+//! The implementations and widths, and which ones this CPU runs.
 //!
-//! The lists are those of the machine's folder, the best first.
+//! The machine's folder has the lists, the best first.
 
 use crate::sha256::compression::Compression;
 use crate::{Backend, Prf, SimdTask, Width, machine, portable};

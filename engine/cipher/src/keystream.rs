@@ -32,7 +32,7 @@ pub struct Keystream {
 }
 
 impl Keystream {
-    /// Sets up `key`. The first block is that of `counter`.
+    /// Sets up `key`. The first block is the output for `counter`.
     ///
     /// # Panics
     ///
@@ -55,7 +55,7 @@ impl Keystream {
         }
     }
 
-    /// Overwrites `destination` with keystream. The counter steps by one for each block, also for a last
+    /// Overwrites `destination` with keystream. The counter steps by one for each block, even for a last
     /// block that is used in part.
     ///
     /// There is no limit of length: callers limit how much they take from one key.

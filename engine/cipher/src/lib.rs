@@ -9,8 +9,8 @@
 //! features   what a CPU must have
 //! schedule   the key in the form that a backend needs, wiped on drop
 //! backend    an implementation of a function, as a table of data
-//! choice     which implementations there are, and which of them this CPU runs
-//! runs       the carry from the low word of the counter to those above it
+//! choice     the implementations, and which ones this CPU runs
+//! runs       the carry from the low word of the counter to the words above it
 //! stack      wipes what the backends leave on the stack
 //! keystream  a key and a counter: one call by a pointer for each fill
 //! sha256     the hash of pools and seeds, in place

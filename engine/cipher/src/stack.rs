@@ -1,8 +1,8 @@
 //! Wipes what a backend leaves on the stack.
 //!
 //! A wipe starts below the frame of its caller and covers the frames of the functions that the caller
-//! called before. Those must not be inlined into the caller. The sizes are those of optimised code, rounded
-//! up generously; tests search the stack for secrets after each call.
+//! called before. Those functions must not be inlined into the caller. The sizes were measured in optimised
+//! code and rounded up generously; tests search the stack for secrets after each call.
 
 use crate::machine;
 use zeroize::zeroize_stack;
@@ -12,9 +12,9 @@ const UNOPTIMISED_BYTES: usize = 6 << 10;
 
 /// Overwrites the stack with zeros, `BYTES` bytes down from the frame of the caller.
 ///
-/// For a function that has called others with secrets. Those must be `#[inline(never)]`: what is inlined
-/// works in the caller's own frame, which this does not reach. `BYTES` is what they take of the stack in
-/// optimised code; with debug assertions at least 6 KiB are wiped, as the compiler keeps less in
+/// For a function that has called others with secrets. The others must be `#[inline(never)]`: inlined
+/// code works in the caller's own frame, which this does not reach. `BYTES` is the stack that they take
+/// in optimised code; with debug assertions at least 6 KiB are wiped, as the compiler keeps less in
 /// registers then.
 ///
 /// ```

@@ -24,8 +24,8 @@ pub trait SimdTask {
 
     /// Does the work.
     ///
-    /// Implement it, and what it calls, with `#[inline(always)]`: a function that is not inlined
-    /// is compiled for [`Width::Portable`] only, also if a wider one calls it.
+    /// Implement it, and what it calls, with `#[inline(always)]`: a function that is not inlined is
+    /// compiled for [`Width::Portable`] only, even if code for a wider one calls it.
     fn run(self) -> Self::Output;
 }
 

@@ -1,9 +1,9 @@
 //! Adds events to the pools, and hands seeds from the pools to the nodes.
 //!
-//! Every reseed goes to node 0. Once that is ready, every reseed also hands a seed to the node whose turn it is, read or
-//! not: so an old image of a node's memory says nothing about its next output. If that node has three quarters of
-//! [`CAPACITY_BITS`] or more of credit left, another one that has less gets a seed too. The rules are those of the
-//! per-node pools once proposed for Linux.
+//! Every reseed goes to node 0. Once node 0 is ready, every reseed also hands a seed to the node whose turn it is, read
+//! or not: so an old image of a node's memory says nothing about its next output. If that node has three quarters of
+//! [`CAPACITY_BITS`] or more of credit left, another node with less credit gets a seed too. The per-node pools once
+//! proposed for Linux had the same rules.
 //!
 //! Used alone, these rules would weaken recovery. Reseed number r uses pool i when 2^i divides r, so a node that is
 //! served by every second reseed, for example, and gets only that reseed's seed, would never get anything from a pool
@@ -26,7 +26,7 @@ const SERVED_OFTEN_BELOW_BITS: u32 = CAPACITY_BITS / 4 * 3;
 pub struct Distribution {
     accumulator: Accumulator,
     chain: [u8; DIGEST_BYTES],
-    /// A hash over all that was mixed in since the last order.
+    /// A hash over all data that was mixed in since the last order.
     mixed: Sha256,
     /// The node that was served last in its turn; 0 before the first.
     last_node: u32,
@@ -65,8 +65,8 @@ impl Distribution {
         &self.accumulator
     }
 
-    /// The hash over all seeds, and all that was mixed in before the last order. Every node hashes it in after an
-    /// [order](Self::order).
+    /// The hash over all seeds, and all data that was mixed in before the last order. Every node hashes it in
+    /// after an [order](Self::order).
     #[must_use]
     pub const fn chain(&self) -> &[u8; DIGEST_BYTES] {
         &self.chain
@@ -105,8 +105,8 @@ impl Distribution {
         })
     }
 
-    /// The next node that may get a seed: the nodes other than 0, in turn; then again, for one that gets its seed out of
-    /// its turn.
+    /// The next node that may get a seed: all nodes but 0, in turn; then all again, to find a node that gets a seed out
+    /// of its turn.
     pub fn next(&self, round: &mut Round) -> Option<usize> {
         if round.tried == 2 * round.others {
             return None;
@@ -127,7 +127,7 @@ impl Distribution {
         if round.is_in_turn() {
             self.last_node = number as u32;
             round.served = Some(number);
-            // A node with much credit left: another one gets a seed too.
+            // A node with much credit left: another node gets a seed too.
             let is_enough = is_short(inlet);
             round.tried = if is_enough { 2 } else { 1 } * round.others;
         } else {
@@ -142,8 +142,8 @@ impl Distribution {
         self.seed.clear();
     }
 
-    /// Reseeds by order: posts a seed to node 0, whose mailbox the caller has emptied. What was mixed in before goes to
-    /// the chain, also if there is no seed, because the sources yielded too little.
+    /// Reseeds by order: posts a seed to node 0, whose mailbox the caller has emptied. Data mixed in before goes to the
+    /// chain even if there is no seed because the sources yielded too little.
     ///
     /// Returns whether there was a seed. In both cases the caller must let every node take the seed in its mailbox and
     /// then hash in the [chain](Self::chain), before it bumps the generation.
@@ -183,7 +183,7 @@ impl Distribution {
 
 /// The seeds of one reseed for nodes other than 0, made of the chain and credited like the seed of node 0.
 ///
-/// One goes to the node whose turn it is; and if that has much credit left, one to a node with less. A node without room is
+/// The node whose turn it is gets a seed; if it has much credit left, a node with less gets one too. A node without room is
 /// passed over: a reader holds its lock, and takes the seed in its mailbox now.
 #[derive(Debug)]
 pub struct Round {

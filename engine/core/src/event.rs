@@ -1,8 +1,8 @@
-//! An event: some noise and a time stamp, on their way to one pool. And the queue that carries events from those who mix data in
-//! to the one who owns the pools.
+//! An event: some noise and a time stamp, on their way to one pool. A queue carries events from the threads that mix data in to
+//! the owner of the pools.
 //!
 //! A queue is bounded and lossy: a push tries once, gives up when the queue is full or another thread is pushing, and
-//! counts what it dropped. A push never waits, so it may come from anywhere, a signal handler included.
+//! counts the dropped events. A push never waits, so it may come from anywhere, a signal handler included.
 
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, WORD_BYTES};
 use crate::wipe;
@@ -245,10 +245,10 @@ impl<const CAPACITY: usize> Queue<CAPACITY> {
         true
     }
 
-    /// The events in the queue, those whose push is not complete included.
+    /// The events in the queue, unfinished pushes included.
     #[must_use]
     pub fn len(&self) -> usize {
-        // The position of the pop first: it never overtakes that of the push.
+        // The position of the pop first: it never overtakes the position of the push.
         let popped = self.next_pop.load(Ordering::Acquire);
         self.next_push.load(Ordering::Acquire).wrapping_sub(popped) as usize
     }

@@ -69,7 +69,7 @@ impl Generator {
     }
 
     /// One step of a canonical read: makes the first chunk of `destination` under the present key, takes a
-    /// new key from the same keystream, and returns what is still to be filled.
+    /// new key from the same keystream, and returns the rest of `destination`.
     ///
     /// FS&K 9.4.4, PseudoRandomData: "Compute the output. Switch to a new key to avoid later compromises of
     /// this output: K = GenerateBlocks(G, 2)." Call it until nothing is left, and once for an empty
@@ -91,8 +91,8 @@ impl Generator {
     /// Sets `bytes` of output aside for one reader, which makes them after the lock is released.
     ///
     /// FreeBSD's `random_fortuna_read_concurrent`: copy K and C, step C over all the blocks that the request
-    /// will use, take a new K from the keystream there. What the reservation holds is then of no use for any
-    /// other output, past or to come.
+    /// will use, take a new K from the keystream there. The reservation is then of no use for any other
+    /// output, past or to come.
     ///
     /// `reservation` is written in place: a key that moves leaves copies behind.
     #[inline(never)]

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`source`] | the contract of everything that yields noise |
 //! | [`health`] | start-up and continuous tests of the samples, SP 800-90B sections 4.3 and 4.4 |
-//! | [`event`] | some noise on its way to one pool, and the bounded queue for what outsiders mix in |
+//! | [`event`] | some noise on its way to one pool, and the bounded queue for data that outsiders mix in |
 //! | [`pool`] | the 32 pools of Fortuna's accumulator, and when a reseed is due |
 //! | [`distribution`] | which node gets which seed |
 //! | [`generator`] | Fortuna's (K, C): reseed, canonical read, reservation for a concurrent read |
@@ -22,8 +22,8 @@
 //! | [`seed_file`] | secrets that outlive a boot, and their credit |
 //!
 //! Secrets never move: keys, seeds and pools are written, hashed and wiped in place, since a value that moves
-//! leaves copies on the stack. Every type in memory that a fork wipes has a constant `ZERO`, all bytes of
-//! which are zero, so that wiped memory holds a value.
+//! leaves copies on the stack. Every type in memory that a fork wipes has a constant `ZERO`, all bytes zero,
+//! so that wiped memory holds a value.
 //!
 //! Fortuna is bit-exact with FreeBSD's random(4) (`sys/dev/random/fortuna.c`), which follows
 //! Ferguson, Schneier and Kohno, *Cryptography Engineering*, chapter 9 ("FS&K" below).

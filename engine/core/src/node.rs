@@ -72,7 +72,7 @@ impl Node {
         self.credited_bits
     }
 
-    /// How often it was reseeded so far: by seeds, and by what was [stirred](Self::stir) in.
+    /// How often it was reseeded so far: by seeds, and by entropy that was [stirred](Self::stir) in.
     #[must_use]
     pub const fn reseeds(&self) -> u64 {
         self.reseeds

@@ -1,7 +1,7 @@
 //! Fortuna's accumulator: 32 pools that fill at the same pace and are emptied at very different ones.
 //!
 //! An attacker who makes events himself can follow pool 0, and perhaps pool 1, from reseed to reseed. Pool i is used in
-//! every 2^i-th reseed only, so that some pool gathers enough of what the attacker does not know before it is used
+//! every 2^i-th reseed only, so that some pool gathers enough entropy that the attacker does not know before it is used
 //! (FS&K 9.5).
 
 use crate::event::Event;
@@ -23,7 +23,7 @@ pub const RESEED_INTERVAL_MS: u64 = 100;
 /// The most min-entropy that a digest can carry, in bits.
 const POOL_CREDIT_BITS: u32 = 8 * DIGEST_BYTES as u32;
 
-/// When a reseed may happen, and of which pools.
+/// When a reseed may happen, and from which pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// Fortuna's rule: when pool 0 has 64 bytes and the last reseed is 100 ms ago.
@@ -142,7 +142,7 @@ impl Accumulator {
 
     fn is_time(&self, now_ms: u64) -> bool {
         match now_ms.checked_sub(self.last_reseed_ms) {
-            // None so far; or 2^32, and then one that comes too early does no harm.
+            // No reseed so far; or 2^32, and then an early reseed does no harm.
             _ if self.reseeds == 0 => true,
             // The clock went back.
             None => true,

@@ -6,12 +6,11 @@ use core::fmt;
 ///
 /// # The contract
 ///
-/// A source is **cheap and bounded**: one call of [`sample`](Self::sample) ends within about 100
-/// microseconds and never waits for an event, another thread or a lock. One that cannot promise that says
-/// [`Speed::Slow`]: it may take some milliseconds and sleep meanwhile, and only a harvester's thread draws on it,
-/// never a reader's call. A source **may return less** than it was asked for, even nothing, and
-/// it **may fail**; the engine goes on with the others. It **never panics**: a panic counts as a failure, and the engine
-/// stops it before it reaches a reader.
+/// A source is **cheap and bounded**: one call of [`sample`](Self::sample) ends within about 100 microseconds and never
+/// waits for an event, another thread or a lock. A source that cannot promise that says [`Speed::Slow`]: it may take
+/// some milliseconds and sleep meanwhile, and only a harvester's thread draws on it, never a reader's call. A source
+/// **may return less** than it was asked for, even nothing, and it **may fail**; the engine goes on with the others. It
+/// **never panics**: a panic counts as a failure, and the engine stops it before it reaches a reader.
 ///
 /// Threads share it. One engine makes one call at a time, but several engines may share one source. A source that keeps
 /// state guards it with a try-lock and returns [`SourceError::Busy`] when that fails. In a process made by `fork` such a

@@ -135,10 +135,10 @@ impl<const BUFFER_BYTES: usize> Tap<BUFFER_BYTES> {
     }
 }
 
-/// The fields of a tap with a buffer of any size: what is off the hot path is compiled once.
+/// The fields of a tap with a buffer of any size: code off the hot path is compiled once.
 ///
-/// A read off the hot path takes what is [left](Self::take_left). For the rest it [mixes](Self::mix) fresh entropy into the
-/// key; then it [refills](Self::refill) the buffer and takes the rest from there, or, if the rest is
+/// A read off the hot path takes the bytes that are [left](Self::take_left). For the rest it [mixes](Self::mix) fresh
+/// entropy into the key; then it [refills](Self::refill) the buffer and takes the rest from there, or, if the rest is
 /// [long](Self::is_long), makes it in place.
 pub struct TapFields<'a> {
     generation: &'a mut u64,
@@ -165,7 +165,7 @@ impl TapFields<'_> {
         *self.generation = generation;
     }
 
-    /// Erases the rest of the buffer. What was handed out of it is erased already.
+    /// Erases the rest of the buffer. Bytes that were handed out are erased already.
     fn discard(&mut self) {
         let left_bytes = self.buffer.len().min(*self.left_bytes as usize);
         *self.left_bytes = 0;
@@ -174,7 +174,7 @@ impl TapFields<'_> {
         self.buffer[start..].fill(0);
     }
 
-    /// Hands out what is left in the buffer, as far as it goes. Returns the place of the bytes that still lack.
+    /// Hands out the rest of the buffer, as far as it goes. Returns the place of the bytes that are still missing.
     pub fn take_left<'d>(&mut self, destination: &'d mut [u8]) -> &'d mut [u8] {
         let from_buffer = destination.len().min(*self.left_bytes as usize);
         let (head, rest) = destination.split_at_mut(from_buffer);

@@ -149,7 +149,7 @@ impl SystemNode {
     }
 }
 
-/// The node nearest to `node` among those that serve, counted without the others: itself, if it serves.
+/// The nearest node to `node` that serves, as its position among the serving nodes: `node` itself, if it serves.
 fn nearest(node: &SystemNode, nodes: &[SystemNode]) -> usize {
     let (mut nearest, mut least, mut serving) = (0, u64::MAX, 0);
     for (position, other) in nodes.iter().enumerate() {
@@ -176,7 +176,7 @@ pub enum TopologyError {
     Form,
     /// The number of nodes is not 1 to 64.
     Nodes,
-    /// The number of CPUs is below that of nodes or above 4096.
+    /// There are fewer CPUs than nodes, or more than 4096.
     Cpus,
     /// There is no memory for the list of CPUs.
     Memory,

@@ -107,7 +107,7 @@ fn every_node_is_fed_in_its_turn_whichever_is_read() {
     }
 }
 
-/// An attacker has an image of all memory, and then the pools get what the attacker does not know.
+/// An attacker has an image of all memory, and then the pools get entropy that the attacker does not know.
 #[test]
 fn an_old_image_of_an_idle_node_says_nothing_about_its_next_output() {
     let made = [1, 2].map(|unknown| {
@@ -121,7 +121,7 @@ fn an_old_image_of_an_idle_node_says_nothing_about_its_next_output() {
             pipeline.gather(8);
             assert!(pipeline.deliver(4));
         }
-        // The next read takes what is in the mailbox.
+        // The next read takes the seeds in the mailbox.
         pipeline.receive();
         pipeline.keys()
     });

@@ -20,11 +20,11 @@ use wellspring_core::{Backend, Prf};
 /// How much of the stack is searched: more than any call takes, the 16 KiB that are wiped in debug builds included.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Room for the frames of the search, above those that it searches.
+/// Room for the frames of the search, above the frames that it searches.
 const ROOM_BYTES: usize = 16 << 10;
 
-/// Secrets are searched for in pieces of this size at every offset: the compiler may spill them in parts. That 8 bytes
-/// of other memory are equal by chance happens in one of 10^12 runs.
+/// Secrets are searched for in pieces of this size at every offset: the compiler may spill them in parts. In one of
+/// 10^12 runs, 8 bytes of other memory are equal by chance.
 const PIECE_BYTES: usize = 8;
 
 /// Bytes that repeat nowhere: `number` names them.

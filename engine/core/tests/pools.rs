@@ -1,4 +1,4 @@
-//! When the pools give a seed, and what is in it, under a clock that the test sets.
+//! When the pools give a seed, and what it contains, under a clock that the test sets.
 
 #![cfg(not(loom))]
 
@@ -68,7 +68,7 @@ fn after_an_order_every_node_depends_on_its_seed_and_on_what_was_mixed_before() 
         let made = [None, Some(b"seed"), Some(b"data")].map(|differs| {
             let mut pipeline = ready(nodes);
             for number in 0..40 {
-                // Reseeds in between: what was mixed in may have gone to a pool that the order does not use.
+                // Reseeds in between: mixed data may have gone to a pool that the order does not use.
                 let mixed = if differs == Some(b"data") { 1 } else { 2 };
                 pipeline.distribution.mix(&event(1, 0, &[mixed; 32], 0));
                 let noise = if differs == Some(b"seed") { 3 } else { 4 };

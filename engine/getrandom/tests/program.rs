@@ -84,7 +84,7 @@ fn run(folder: &Path, flags: &str) -> Output {
     cargo.output().expect("cargo starts")
 }
 
-/// Whether cargo has all packages of the program on this machine. `cargo tree` asks for those of this platform only.
+/// Whether cargo has all packages of the program on this machine. `cargo tree` asks for this platform's packages only.
 fn can_build_offline(folder: &Path) -> bool {
     let tree = cargo()
         .args(["tree", "--offline"])

@@ -5,7 +5,7 @@ use crate::shared_page::SharedPage;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence, fence};
 
-/// The page that is watched if there is no other: zeros, on their own cache line. Never written.
+/// The page that stands in until another is watched: zeros, on their own cache line. Never written.
 #[repr(align(64))]
 struct Still {
     _zeros: [u64; 8],
@@ -14,11 +14,11 @@ struct Still {
 static STILL: Still = Still { _zeros: [0; 8] };
 const STILL_WORD: *const AtomicU64 = (&raw const STILL).cast();
 
-/// Up to two words that others change, and the sum of them that was last acted upon.
+/// Up to two words that others change, and the last sum of them that was acted upon.
 ///
 /// A read that must not be repeated in a clone loads [`handled`](Self::handled) first, then makes its bytes, and then
 /// compares [`sum`](Self::sum). Code that acts on a change does so *before* it calls
-/// [`set_handled`](Self::set_handled): a reader that sees the new number then sees what was done.
+/// [`set_handled`](Self::set_handled): a reader that sees the new number then sees the result of that action.
 ///
 /// There is no lock: a child that was forked while another thread was in [`watch`](Self::watch) can watch as well.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Word {
             .compare_exchange(none, new, Ordering::AcqRel, Ordering::Acquire);
         let place = match first {
             Ok(_) => page.into_raw(),
-            // SAFETY: a page that is unmapped when this word is dropped, and of which nothing but the word is loaded.
+            // SAFETY: this page is unmapped when this word is dropped, and nothing but the word is loaded from it.
             Err(place) => unsafe { page.take_the_place_of(place) }?,
         };
         let address = place.as_ptr().wrapping_byte_add(offset).cast();
@@ -93,11 +93,11 @@ impl CloneWords {
         }
     }
 
-    /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of the one watched before.
+    /// Watches the word at `offset` of `page` as the first or second (0 or 1), in place of the word watched before.
     ///
     /// # Errors
     ///
-    /// The system's error if it cannot map the page in the place of the one before, which is then still watched.
+    /// The system's error if it cannot map the page in place of the one before, which stays watched.
     ///
     /// # Panics
     ///
@@ -155,7 +155,7 @@ mod tests {
     use std::fs::{File, OpenOptions};
     use std::path::PathBuf;
 
-    /// A file of one page, and the mapping by which it is written.
+    /// A file of one page, and a mapping to write it.
     fn page(name: &str) -> (PathBuf, SharedPageMut) {
         let name = format!("wellspring-words-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);

@@ -4,7 +4,7 @@
 ///
 /// The time stamp counter of x86, the virtual counter of AArch64 (`CNTVCT_EL0`), the time-of-day clock of s390x
 /// (`STCKF`), the `time` register of RISC-V, the stable counter of LoongArch. Elsewhere the nanoseconds since boot.
-/// No system call, except where a kernel lets the clock be read in no other way.
+/// No system call, except where the kernel offers no other way to read the clock.
 ///
 /// After [`prepare`](crate::sandbox::prepare) it is [`now_ms`](crate::os::now_ms) on x86: strict seccomp(2) makes the
 /// instruction end the process.
@@ -83,7 +83,7 @@ mod machine {
     const RDRAND: u8 = 4;
 
     /// CPUID is asked once: in a virtual machine one answer takes tens of microseconds. By hand, since std's
-    /// `is_x86_feature_detected` looks for every instruction there is, in 4 KB of code.
+    /// `is_x86_feature_detected` tests for every known instruction, in 4 KB of code.
     pub(super) fn available(instruction: Instruction) -> bool {
         static FOUND: AtomicU8 = AtomicU8::new(0);
 
@@ -156,7 +156,7 @@ mod machine {
     use super::Instruction;
     use core::arch::asm;
 
-    /// Of the kernel's `asm/hwcap.h`: both registers are there.
+    /// From the kernel's `asm/hwcap.h`: both registers exist.
     const HWCAP2_RNG: libc::c_ulong = 1 << 16;
 
     /// The C library keeps the word that the kernel gave it: no system call.

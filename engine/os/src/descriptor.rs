@@ -1,4 +1,4 @@
-//! Files that are opened by raw system calls where the system has such, and small ones that are read at once.
+//! Opens files by raw system calls where the system has them, and reads small files at once.
 
 use core::mem::ManuallyDrop;
 use rustix::fd::AsRawFd;
@@ -31,7 +31,7 @@ impl Drop for Descriptor {
 ///
 /// # Errors
 ///
-/// Those of openat(2).
+/// The errors of openat(2).
 #[inline(never)]
 pub fn open_at(
     directory: BorrowedFd<'_>,
@@ -42,7 +42,7 @@ pub fn open_at(
     openat(directory, path, flags, mode).map(|file| Descriptor(ManuallyDrop::new(file)))
 }
 
-/// Opens a device to read it, without waiting; `None` if there is none.
+/// Opens a device to read it, without waiting; `None` if that fails.
 #[must_use]
 #[inline]
 pub fn open_device(path: &Path) -> Option<Descriptor> {

@@ -10,10 +10,10 @@ pub enum FileFault {
     Link,
     /// It is no regular file.
     NotAFile,
-    /// It belongs to a user that is neither root nor the one that runs this process.
+    /// It belongs to a user other than root and the user of this process.
     Owner,
-    /// Its owner has no number in this user namespace, as root of the host has none in a container. So nothing tells
-    /// whether it belongs to root or to another user.
+    /// Its owner has no number in this user namespace, like the host's root in a container. So the owner may be root
+    /// or another user.
     Unmapped,
     /// Users other than its owner can write it.
     Exposed,

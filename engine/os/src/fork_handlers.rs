@@ -1,9 +1,9 @@
-//! The handlers of fork(3), of all that this crate does there, in one order.
+//! All handlers of fork(3) in this crate, in one order.
 //!
-//! They are registered when the library is loaded, before a program has registered handlers of its own. fork(3) calls those
-//! for the parent in reverse order and those for the child in order. So the parent draws for its child after all other
-//! handlers, and the child's memory is wiped, and seeded, before all others. libc takes a lock to register handlers, which
-//! the caller of a first read in a signal handler may hold: another reason to do it sooner.
+//! They are registered when the library is loaded, before the program registers handlers. fork(3) calls the handlers
+//! before the fork in reverse order and the child's in order. So the parent draws for its child after all other handlers,
+//! and the child's memory is wiped, and seeded, before all others. libc takes a lock to register handlers, which the
+//! caller of a first read in a signal handler may hold: another reason to do it sooner.
 //!
 //! Until the process has an engine the handlers do nothing.
 
@@ -21,8 +21,8 @@ const REGISTERED: u32 = 2;
 
 static STATE: AtomicU32 = AtomicU32::new(ABSENT);
 
-/// How long a thread waits for another one that registers the handlers, in milliseconds. That takes a microsecond; a child
-/// may have been forked meanwhile.
+/// How long a thread waits while another one registers the handlers, in milliseconds. To register takes a microsecond, but
+/// in a child forked meanwhile no thread finishes it.
 const MAX_WAIT_MS: u32 = 100;
 
 /// Sees to it that the handlers are registered: by a constructor, and else here. Returns `false` if libc has no memory for

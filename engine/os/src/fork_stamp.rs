@@ -4,7 +4,7 @@ use crate::memory::Pages;
 use crate::system_calls;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
-/// The number where there is none yet. A fork wipes the number to this as well.
+/// No number yet. A fork wipes the number to this as well.
 pub(crate) const NONE: u64 = 0;
 
 /// A number in memory that a fork wipes. The child makes another one, which no process before it had.
@@ -19,7 +19,7 @@ impl ForkStamp {
     )]
     pub const ZERO: Self = Self(AtomicU64::new(NONE));
 
-    /// The number, made if there is none yet.
+    /// The number. Makes it if needed.
     pub fn get_or_make(&self) -> u64 {
         /// In ordinary memory: a child goes on from where its parent was.
         static NEXT: AtomicU64 = AtomicU64::new(NONE + 1);
@@ -68,7 +68,7 @@ pub(crate) fn is_current(number: u64) -> bool {
     process().is(number)
 }
 
-/// The number of the process, made if there is none yet. [`NONE`] if the system has no memory that a fork wipes.
+/// The number of the process. Makes it if needed; [`NONE`] if the system has no memory that a fork wipes.
 pub(crate) fn get_or_make() -> u64 {
     if core::ptr::eq(process(), &raw const NO_PAGE) {
         if system_calls::are_forbidden() {

@@ -1,12 +1,12 @@
 //! A secret that fork(3) takes from a parent to its child.
 //!
-//! A fork wipes all secrets in the child. A child to which the system gives no random bytes would then have no secret
-//! at all. So the parent draws 32 bytes at each fork(3) and puts them in ordinary memory, which the fork copies. The
-//! child moves them to memory that is wiped in its own children, and the parent erases its copy. Neither process can
-//! compute what the other one draws later.
+//! A fork wipes all secrets in the child. A child that gets no random bytes from the system either would have no
+//! secret at all. So the parent draws 32 bytes at each fork(3) and puts them in ordinary memory, which the fork
+//! copies. The child moves them to memory that is wiped in its own children, and the parent erases its copy. Neither
+//! process can compute the other's later draws.
 //!
 //! - A fork holds a lock from the moment it draws the secret until it has erased it. So no two children get the same
-//!   secret, and no child has the secret of another one.
+//!   secret, and no child holds another's.
 //! - Signals are blocked for that time, so no handler forks within a fork.
 //! - clone(2), vfork(2) and posix_spawn(3) run none of this code: such a child gets no secret.
 
@@ -95,8 +95,8 @@ pub(crate) fn register(draw: Draw) -> Result<(), MemoryError> {
 
 /// Runs `work` on the secret that this process got from its parent. Returns `None` if it got none.
 ///
-/// `work` must replace the secret by a new one. It must not be possible to compute from the new one what
-/// `work` made of the old one.
+/// `work` must replace the secret by a new one. The new secret must not reveal what `work` made of the
+/// old one.
 pub fn with_secret<R>(work: impl FnOnce(&mut [u8; SECRET_BYTES]) -> R) -> Option<R> {
     let registered = REGISTERED.get()?;
     let signals = SignalsBlocked::new();
@@ -161,7 +161,7 @@ pub(crate) fn before_fork() {
     ON_ITS_WAY.is_there.set(drawn);
 }
 
-/// Runs in the parent after a fork, also after one that failed: erases the secret and releases the lock.
+/// Runs in the parent after a fork, even a failed one: erases the secret and releases the lock.
 pub(crate) fn in_parent() {
     // A write would cost the program a page fault at each fork.
     if HOLDS.get() {

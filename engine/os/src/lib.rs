@@ -22,7 +22,7 @@
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
 //! clone_words   words on such pages, whose sum changes when this machine was cloned
-//! users         of this process, and those without a number
+//! users         of this process, and users without a number
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
@@ -30,7 +30,7 @@
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
 //! os_error      the error for the operating system's numbers
 //! cpu           cycle counter, the processor's random numbers
-//! stack         wipes what a call left on the stack
+//! stack         wipes a call's bytes from the stack
 //! ```
 //!
 //! # Systems
@@ -49,7 +49,7 @@
 //! - `exit_key` calls a function when a thread ends. `fork` calls functions before and after fork(3).
 //! - `os`: `os_random` gives up to 256 bytes of the system's generator, once that is seeded, or an error. Clocks.
 //! - `vdso`: the system's output without a system call, or none.
-//! - `shared_page`, `trusted_file`, `descriptor`, `waker`: as on Linux; or types of which no value exists, and
+//! - `shared_page`, `trusted_file`, `descriptor`, `waker`: as on Linux; or types without a value, and
 //!   [`OsError::UNSUPPORTED`](os_error::OsError::UNSUPPORTED).
 //!
 //! A function that a read calls neither allocates nor locks nor changes `errno`: it may run in a signal handler. Where
@@ -65,8 +65,8 @@
 //!
 //! Every state is in memory that a child finds zeroed. Linux (`MADV_WIPEONFORK`, from 4.14 on) and the BSDs
 //! (`INHERIT_ZERO`) do so for every kind of fork: fork(3), a raw clone(2), a fork in a signal handler. Where the system has
-//! no such memory (macOS, gVisor), a handler of fork(3) wipes it. So zeroed memory must be a valid state, one that was never
-//! used. [`zeroed::Zeroed`] says so for a type; [`lock::Lock`] and [`thread_state::ThreadStates`] need it.
+//! no such memory (macOS, gVisor), a handler of fork(3) wipes it. So zeroed memory must be a valid, unused state.
+//! [`zeroed::Zeroed`] says so for a type; [`lock::Lock`] and [`thread_state::ThreadStates`] need it.
 //!
 //! # Miri
 //!
@@ -93,7 +93,8 @@ compile_error!("wellspring runs on Linux, macOS, FreeBSD, NetBSD and Windows");
 #[cfg(not(target_has_atomic = "64"))]
 compile_error!("wellspring needs a processor with 64-bit atomic operations");
 
-/// With a clear error the compiler prints no other. The name must be `cfg_if`, or rustfmt skips these modules.
+/// Leaves the modules out after an error above, so that the compiler prints that error alone. The name must be `cfg_if`, or
+/// rustfmt skips these modules.
 macro_rules! cfg_if {
     (if #[$condition:meta] { $($item:item)* }) => {
         $(#[$condition] $item)*

@@ -8,7 +8,7 @@ const PARTS: u64 = 8;
 /// The bytes of wiped memory that are not slots, locked or not: a child has as many as its parent.
 static WIPED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// The bytes of locked slots. A child, which has none of its parent's locks, counts them anew when it locks the first.
+/// The bytes of locked slots. A child inherits no locks and counts anew when it locks its first slot.
 static SLOT_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// Counts wiped memory.
@@ -21,12 +21,12 @@ pub(crate) fn remove_wiped(bytes: usize) {
     WIPED_BYTES.fetch_sub(bytes, Ordering::Relaxed);
 }
 
-/// Whether wiped memory may be locked, all of which is counted.
+/// Whether wiped memory may be locked. All of it is counted.
 pub(crate) fn allows_wiped() -> bool {
     allows(SLOT_BYTES.load(Ordering::Relaxed))
 }
 
-/// Whether so many bytes of slots may be locked, and counts them if so.
+/// Whether this number of bytes of slots may be locked, and counts them if so.
 pub(crate) fn allows_slots(bytes: usize) -> bool {
     let is_allowed = allows(bytes);
     if is_allowed {

@@ -12,7 +12,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 use std::alloc::alloc;
 
-/// The system gave no memory, or none that a child process finds wiped.
+/// The system gave no memory, or no memory that a child process finds wiped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryError;
 
@@ -89,7 +89,7 @@ impl Pages {
         })
     }
 
-    /// Maps at least `bytes` bytes, preferably of NUMA node `node`, and locks them. Compiled once, unlike what is generic.
+    /// Maps at least `bytes` bytes, preferably of NUMA node `node`, and locks them. Not generic, so compiled once.
     fn map_locked(bytes: usize, node: Option<u32>) -> Result<Self, MemoryError> {
         let pages = Self::map(bytes.next_multiple_of(4096).max(4096))?;
         if let Some(node) = node {
@@ -172,8 +172,8 @@ pub(crate) unsafe fn erase_used(start: *mut u8, bytes: usize) {
 
 /// A value in pages of its own, wiped on fork and erased on drop.
 ///
-/// `T::ZERO` is what it starts as and what a child process finds. `T` is shared: it
-/// consists of atomics and [locks](crate::lock::Lock).
+/// It starts as `T::ZERO`, and a child process finds `T::ZERO`. `T` is shared: it consists of
+/// atomics and [locks](crate::lock::Lock).
 #[derive(Debug)]
 pub struct Wiped<T> {
     /// Erased when they are unmapped.

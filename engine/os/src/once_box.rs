@@ -27,11 +27,11 @@ impl<T: Send + Sync> OnceBox<T> {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The value, made by `make` if there is none. It is never dropped.
+    /// The value. The first caller makes it by `make`; it is never dropped.
     ///
     /// # Errors
     ///
-    /// That of `make`, or that there is no memory for the value; then the next caller tries again.
+    /// The error of `make`, or no memory for the value; then the next caller tries again.
     #[inline(always)]
     pub fn get_or_try_init<E: From<MemoryError>>(
         &self,
@@ -43,7 +43,7 @@ impl<T: Send + Sync> OnceBox<T> {
         }
     }
 
-    /// Keeps this value, if there is none yet. Returns `None`, and drops this one, if there is one.
+    /// Keeps this value if none was set before. Otherwise drops it and returns `None`.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl<T: Send + Sync> Default for OnceBox<T> {
     }
 }
 
-/// A reference that is set later. Where it leads is one load, where that of a [`OnceBox`] of references is two.
+/// A reference that is set later. To follow it takes one load; a [`OnceBox`] of references takes two.
 pub struct OnceRef<T: 'static>(AtomicPtr<T>);
 
 impl<T: Sync> OnceRef<T> {

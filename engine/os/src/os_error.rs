@@ -37,7 +37,7 @@ impl OsError {
         self.0
     }
 
-    /// Whether a folder of the path is none.
+    /// Whether the path leads through something that is not a folder.
     #[must_use]
     pub const fn is_no_folder(self) -> bool {
         self.0 == NO_FOLDER

@@ -32,8 +32,8 @@ impl<T> OwnedRead<'_, T> {
     /// The state. In a child that was forked since the last read it may be `T::ZERO`, from which nothing must be taken.
     #[inline(always)]
     pub fn state(&mut self) -> &mut T {
-        // SAFETY: in bounds and aligned, as `OwnedState::new` asserts; zeros, which it starts as, and which a fork makes of
-        // it, are a `T`. No other code uses it: nothing but its owner takes its slot again or releases it, and that is
+        // SAFETY: in bounds and aligned, as `OwnedState::new` asserts; the state starts as zeros, a fork wipes it to zeros,
+        // and zeros are a `T`. No other code uses it: only its owner takes its slot again or releases it, and the owner is
         // borrowed.
         unsafe { &mut *self.slot.states::<T>() }
     }
@@ -47,7 +47,7 @@ impl<T> OwnedRead<'_, T> {
 }
 
 impl<T: Zeroed> OwnedState<T> {
-    /// A new state beside those of `threads`, which it may outlive; it takes 4 KiB of memory when it is first used.
+    /// A new state beside the states of `threads`; it may outlive them. Its first use takes 4 KiB of memory.
     #[must_use]
     pub fn new<O: Zeroed, I: Zeroed>(threads: &ThreadStates<O, I>) -> Self {
         const {
@@ -74,10 +74,10 @@ impl<T: Zeroed> OwnedState<T> {
         &mut self,
         threads: &ThreadStates<O, I>,
     ) -> Option<OwnedRead<'_, T>> {
-        // The numbers are unique. So `threads` are those of `new`.
+        // The numbers are unique: if they are equal, `new` got the same `threads`.
         let generation = threads.number_to_compare();
         (generation == self.current).then(|| OwnedRead {
-            // SAFETY: it has a slot, since `mark_current` marks no other state, and it keeps the slot.
+            // SAFETY: it has a slot, since `mark_current` marks only states that have one, and it keeps the slot.
             slot: unsafe { self.slot.some_ref() },
             state: PhantomData,
         })
@@ -126,7 +126,7 @@ impl<T: Zeroed> OwnedLongRead<'_, T> {
     #[inline(always)]
     pub fn state_and_vdso(&mut self) -> (&mut T, VdsoRandom<'_>) {
         let vdso = VdsoRandom::new(slots::vdso_state(&self.owned.slot, 0));
-        // SAFETY: as in `OwnedRead::state`; the slot is one, since it is or was ours.
+        // SAFETY: as in `OwnedRead::state`; `place` is a slot, since it is or was ours.
         (unsafe { &mut *self.place.states::<T>() }, vdso)
     }
 
@@ -145,14 +145,13 @@ impl<T: Zeroed> OwnedLongRead<'_, T> {
         self.owned.current = generation.of(self.owned.owner).unwrap_or(STALE);
     }
 
-    /// Says that the next read is to take the long way.
+    /// Makes the next read take the long way.
     #[inline(always)]
     pub fn mark_stale(&mut self) {
         self.owned.current = STALE;
     }
 
-    /// Ends the read. Returns `false` if the process forked under it, and this is the child: the read is then to be made
-    /// again.
+    /// Ends the read. Returns `false` if the process forked under it, and this is the child: make the read again.
     #[must_use]
     #[inline(always)]
     pub fn end(self) -> bool {
@@ -166,7 +165,7 @@ impl<T: Zeroed> OwnedLongRead<'_, T> {
 }
 
 impl<T> OwnedState<T> {
-    /// Acquires a slot, if there is none or a fork took it: then the same one again, erased.
+    /// Acquires a slot for a state that has none, or the same slot again, erased, if a fork took it.
     #[cold]
     fn acquire(&mut self, node: u32) -> Option<()> {
         let _signals = SignalsBlocked::new();

@@ -1,5 +1,5 @@
-//! A value with several owners on the heap, like `std`'s `Arc`; but where there is no memory for it, that is an error. `Arc`
-//! would end the process, and its fallible constructor is not in stable Rust.
+//! A value with several owners on the heap, like `std`'s `Arc`; but an allocation that fails is an error. `Arc` would end
+//! the process, and its fallible constructor is not in stable Rust.
 
 use crate::memory::{MemoryError, try_box};
 use core::fmt;
@@ -18,7 +18,7 @@ pub struct Weak<T>(NonNull<Inner<T>>);
 struct Inner<T> {
     /// The owners.
     strong: AtomicUsize,
-    /// The other handles, and one for all owners together: the memory lasts until there is none.
+    /// The other handles, and one for all owners together. The last handle frees the memory.
     weak: AtomicUsize,
     value: ManuallyDrop<T>,
 }
@@ -32,7 +32,7 @@ unsafe impl<T: Send + Sync> Send for Weak<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Weak<T> {}
 
-/// A count beyond this is that of a program which leaks handles in a loop: it must not wrap.
+/// Only a program that leaks handles in a loop exceeds this count, which must not wrap.
 const MAX_HANDLES: usize = isize::MAX as usize;
 
 impl<T> Shared<T> {
@@ -90,11 +90,11 @@ impl<T> Drop for Shared<T> {
         if strong.fetch_sub(1, Ordering::Release) != 1 {
             return;
         }
-        // What other owners did with the value comes before its drop.
+        // All that other owners did with the value happens before its drop.
         fence(Ordering::Acquire);
         // The handle of all owners together; dropped by a panic of the value's drop too.
         let _memory = Weak(self.0);
-        // SAFETY: no owner is left, and none comes back: `upgrade` makes none of a count of 0.
+        // SAFETY: no owner is left, and none comes back: `upgrade` fails at a count of 0.
         unsafe { ManuallyDrop::drop(&mut (*self.0.as_ptr()).value) };
     }
 }

@@ -89,7 +89,7 @@ impl Drop for SignalsBlocked {
 }
 
 /// Whether the calling code may be in a signal handler: in one, at least its own signal is blocked, unless the
-/// program asked for `SA_NODEFER`. A system call; "yes" where none may be made.
+/// program asked for `SA_NODEFER`. Makes a system call; "yes" where system calls are forbidden.
 pub(crate) fn may_be_handler() -> bool {
     sandbox::is_prepared() || {
         let mask = signal_mask::block_all();

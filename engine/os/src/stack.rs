@@ -1,8 +1,8 @@
-//! Wipes the bytes that a call left on the stack.
+//! Wipes a call's bytes from the stack.
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
-/// How much [`erase_below`] wipes: more than what it is called after takes. In optimised code that is up to 1.4 KiB,
+/// How much [`erase_below`] wipes: more than the calls before it take. In optimised code they take up to 1.4 KiB,
 /// measured on x86-64; without optimisation more.
 pub const ERASED_BYTES: usize = if cfg!(debug_assertions) { 4096 } else { 2048 };
 

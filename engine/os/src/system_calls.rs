@@ -8,8 +8,8 @@ static FORBIDDEN: AtomicU32 = AtomicU32::new(0);
 /// The time that clocks show after [`forbid`], in milliseconds; 0 if they can be read without a system call.
 static STOPPED_MS: AtomicU64 = AtomicU64::new(0);
 
-/// From now on this process and its children make none. `stopped_ms` is the time that clocks show from now on, if no
-/// clock can be read without a system call.
+/// From now on this process and its children make no system calls. `stopped_ms` is the time that clocks show from
+/// now on, if no clock can be read without a system call.
 pub(crate) fn forbid(stopped_ms: Option<u64>) {
     if let Some(stopped_ms) = stopped_ms {
         STOPPED_MS.store(stopped_ms.max(1), Ordering::Relaxed);

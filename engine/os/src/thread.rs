@@ -5,8 +5,8 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-/// How many [`ThreadStates`](crate::thread_state::ThreadStates) a thread uses at once; one more takes the place of
-/// another, which loses its states. 32 bytes each.
+/// How many [`ThreadStates`](crate::thread_state::ThreadStates) a thread uses at once; a further one takes the
+/// place of another, which loses its states. 32 bytes each.
 pub(crate) const ENTRIES: usize = 16;
 
 /// The value of [`ThreadData::generation`] if the first entry's state is not current.
@@ -22,7 +22,7 @@ pub(crate) const BUSY: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation {
     number: u64,
-    /// Of which states. Those of others must not be marked with it.
+    /// The owner of the states. States of another owner must not be marked with this generation.
     pub(crate) owner: u64,
 }
 
@@ -31,7 +31,7 @@ impl Generation {
         Self { number, owner }
     }
 
-    /// The number of a new generation, which no other has, of no states. A generation every nanosecond takes 584 years to use
+    /// The unique number of a new generation that has no states yet. A generation every nanosecond takes 584 years to use
     /// them up.
     pub(crate) fn next_number() -> u64 {
         /// In ordinary memory: a child goes on from where its parent was.
@@ -39,7 +39,7 @@ impl Generation {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Its number, which no other generation in this process has, of any states. It is never 0.
+    /// Its number. No other generation of any states in this process has it. It is never 0.
     #[must_use]
     #[inline(always)]
     pub fn number(self) -> u64 {
@@ -116,7 +116,7 @@ pub(crate) fn local<'a>() -> &'a ThreadData {
 
 /// The calling thread, found. It never leaves this thread, because it is neither `Send` nor `Sync`.
 ///
-/// A shared library finds its thread by a call of the loader. One that can do better keeps the address.
+/// A shared library finds its thread by a call of the loader. A library that can do better keeps the address.
 #[derive(Clone, Copy, Debug)]
 pub struct CurrentThread(*const ThreadData);
 
@@ -128,7 +128,7 @@ impl CurrentThread {
         Self(local())
     }
 
-    /// The address of its data: not null, and the same as long as the thread lasts, also in a child process that this
+    /// The address of its data: not null, and the same as long as the thread lasts, even in a child process that this
     /// thread forks.
     #[must_use]
     #[inline(always)]
@@ -168,7 +168,7 @@ impl CurrentThread {
         self.local().last_id.set(word);
     }
 
-    /// The sum of the watched words that was handled before the state was made current: that of the last
+    /// The sum of the watched words that was handled before the last
     /// [`mark_current`](crate::thread_state::ThreadRead::mark_current).
     #[must_use]
     #[inline(always)]
@@ -193,7 +193,7 @@ impl ThreadData {
         }
     }
 
-    /// A number that no other running thread has.
+    /// A number that identifies the thread while it runs.
     pub(crate) fn address(&self) -> usize {
         ptr::from_ref(self).addr()
     }
@@ -293,7 +293,7 @@ impl Drop for DepthGuard<'_> {
 }
 
 /// An outermost read on the hot path, until it ends, by a panic too. It stays in two registers, because its address is
-/// not taken, unlike that of [`DepthGuard`].
+/// not taken; the address of a [`DepthGuard`] is.
 pub(crate) struct HotGuard<'a> {
     local: &'a ThreadData,
     generation: u64,

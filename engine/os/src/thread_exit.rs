@@ -1,8 +1,8 @@
 //! Releases a thread's slots when it ends, and all slots when the library is unloaded.
 //!
-//! By a thread-specific key of the C library: its destructor runs after those of `thread_local!` values, which may
-//! still draw. After that the thread gets no slot, because nothing would release it: later reads, in other destructors
-//! and in signal handlers, run without a slot. `slots::freeing` releases the slots of threads that end without this destructor.
+//! A thread-specific key of the C library does that: its destructor runs after the destructors of `thread_local!` values, which
+//! may still draw. After that the thread gets no slot, because nothing would release it: later reads, in other destructors and
+//! in signal handlers, run without a slot. `slots` releases the slots of threads that end without this destructor.
 
 use crate::signals::{self, SignalsBlocked};
 use crate::slots::{self, Slot};
@@ -76,7 +76,7 @@ pub(crate) extern "C" fn unload() {
     if key == NONE || key == GONE {
         return;
     }
-    // `arm` sets it no more.
+    // `arm` no longer sets it.
     exit_key::delete(key);
     let _signals = SignalsBlocked::new();
     slots::release_everything();

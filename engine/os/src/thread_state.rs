@@ -30,10 +30,11 @@ use loom::sync::atomic::AtomicU64 as AtomicGeneration;
 /// # The hot path
 ///
 /// [`try_current`](Self::try_current) begins a read of an outermost state that an earlier read has made *current*, by
-/// [`ThreadRead::mark_current`], in the [`Generation`] that the states are still in. All that must send a read the long way
-/// [bumps](Self::bump) the generation: a reseed, a notice of a clone. A thread's generation is compared with that of the
-/// states, once. Generations are numbers that no two states share, so the comparison fails as well on a thread whose first
-/// entry is of other states, or that is in a read already: then its number is one that no generation has.
+/// [`ThreadRead::mark_current`], in the [`Generation`] that the states are still in. Every event that must send a read the
+/// long way [bumps](Self::bump) the generation: a reseed, a notice of a clone. The read compares the thread's generation
+/// with the generation of the states, once. No two states share a number, so the comparison also fails on a thread whose
+/// first entry belongs to other states. On a thread that is in a read already it fails too: no generation has the number
+/// that the thread has then.
 ///
 /// It does not notice a fork. In a child the state is wiped: `O::ZERO`, which must have nothing to give. A fork under
 /// the read (in a signal handler) is noticed at its end, by the slot's serial.
@@ -121,9 +122,9 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
             return None;
         }
         let guard = HotGuard::new(local, generation);
-        // The first entry is of these states: no handler gives it to others while they live, also not one that runs
-        // between the comparison and the guard. A handler in a forked child may take the slot again under another
-        // serial; so the serial is loaded before the state is looked at.
+        // The first entry belongs to these states: no handler gives it to others while they live, not even between
+        // the comparison and the guard. A handler in a forked child may take the slot again under another serial;
+        // so the serial is loaded before the state is looked at.
         // SAFETY: it has a slot, since it was made current.
         let slot = unsafe { local.entries[0].slot.get().some_ref() };
         compiler_fence(Ordering::SeqCst);
@@ -138,9 +139,9 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     ///
     /// `None`: the thread has no state yet (see [`begin_first`](Self::begin_first)), or is [`DEPTHS`] deep already.
     ///
-    /// Reads of a thread end in the opposite order of their beginning, as those in signal handlers do.
+    /// Reads of a thread end in the opposite order of their beginning, as nested signal handlers do.
     ///
-    /// Inlined, so that few instructions follow the last look at what a fork takes.
+    /// Inlined, so that few instructions follow the last check for a fork.
     #[inline(always)]
     pub fn begin(&self) -> Option<ThreadRead<'_, O, I>> {
         pages::look_for_fork();
@@ -231,14 +232,14 @@ impl<O, I> CurrentRead<'_, O, I> {
     /// must be taken.
     #[inline(always)]
     pub fn state(&mut self) -> &mut O {
-        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; zeros, which it starts as, are an `O`. No other code
-        // uses it: the slot is this thread's, and its depth is taken.
+        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; the state starts as zeros, and zeros are an `O`. No
+        // other code uses it: the slot is this thread's, and its depth is taken.
         unsafe { &mut (*self.slot.states::<States<O, I>>()).outermost }
     }
 
     /// Ends the read.
     ///
-    /// `None` if the process forked under the read (in a signal handler): it is then to be made again, by way of
+    /// `None` if the process forked under the read (in a signal handler). Make the read again by
     /// [`begin`](ThreadStates::begin), which erases what this read wrote.
     #[inline(always)]
     pub fn end(self) -> Option<()> {
@@ -253,8 +254,8 @@ impl<O, I> CurrentRead<'_, O, I> {
 
 /// A read of a thread's state at a depth, until it ends, by a panic too.
 ///
-/// If the process forks under it (in a signal handler), the child finds the state wiped. So [`end`](Self::end) is the last
-/// look at what a fork takes.
+/// If the process forks under it (in a signal handler), the child finds the state wiped. So [`end`](Self::end) checks last
+/// whether a fork took it.
 pub struct ThreadRead<'a, O, I> {
     local: &'a ThreadData,
     guard: DepthGuard<'a>,
@@ -265,13 +266,13 @@ pub struct ThreadRead<'a, O, I> {
 
 /// The state of a depth.
 pub enum State<'a, O, I> {
-    /// Of a read that interrupts none.
+    /// The state of a read that interrupts no other read.
     Outermost(&'a mut O),
-    /// Of a read that interrupts another.
+    /// The state of a read that interrupts another.
     Nested(&'a mut I),
 }
 
-/// The states of a depth and of all deeper ones. Until this is dropped, a read finds none of them.
+/// The states of a depth and of all deeper ones. Until this is dropped, no read finds them.
 pub struct StatesFromHere<'a, O, I> {
     /// The outermost state, if the read is at its depth.
     pub outermost: Option<&'a mut O>,
@@ -285,8 +286,8 @@ impl<O: Zeroed, I: Zeroed> ThreadRead<'_, O, I> {
     #[inline(always)]
     pub fn state(&mut self) -> State<'_, O, I> {
         let states = self.slot.states::<States<O, I>>();
-        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; zeros, which it starts as, are a state. No
-        // other code uses it: the slot is this thread's, and its depth is taken until this read ends.
+        // SAFETY: in bounds and aligned, as `ThreadStates::new` asserts; the states start as zeros, and zeros are a
+        // state. No other code uses them: the slot is this thread's, and its depth is taken until this read ends.
         unsafe {
             match self.guard.depth {
                 0 => State::Outermost(&mut (*states).outermost),
@@ -302,7 +303,7 @@ impl<O: Zeroed, I: Zeroed> ThreadRead<'_, O, I> {
         (self.state(), vdso)
     }
 
-    /// The number of depths from this one on.
+    /// The number of depths from this depth on.
     #[must_use]
     pub fn depths_from_here(&self) -> usize {
         DEPTHS - self.guard.depth
@@ -310,7 +311,7 @@ impl<O: Zeroed, I: Zeroed> ThreadRead<'_, O, I> {
 
     /// The states of this depth and all deeper ones.
     ///
-    /// It is the state of this depth alone where a deeper one may be in use: after
+    /// Only the state of this depth where a deeper one may be in use: after
     /// [`sandbox::prepare`](crate::sandbox::prepare), since handlers run then, and in a read within this one.
     pub fn states_from_here(&mut self, signals: &SignalsBlocked) -> StatesFromHere<'_, O, I> {
         let states = self.slot.states::<States<O, I>>();
@@ -366,12 +367,12 @@ impl<O: Zeroed, I: Zeroed> ThreadRead<'_, O, I> {
         self.guard.depth == 0 && first.is_same_place(&self.slot)
     }
 
-    /// Ends the read. Returns `false` if the process forked under it (in a signal handler), and this is the child: the read
-    /// is then to be made again, and overwrites whatever it did before.
+    /// Ends the read. Returns `false` if the process forked under it (in a signal handler), and this is the child: make the
+    /// read again, which overwrites all that it did before.
     #[must_use]
     #[inline(always)]
     pub fn end(self) -> bool {
-        // Last: a fork after this look is one after the read.
+        // Last: a fork after this check is a fork after the read.
         compiler_fence(Ordering::SeqCst);
         let is_ours = self.slot.is_ours();
         if !is_ours {
@@ -380,8 +381,8 @@ impl<O: Zeroed, I: Zeroed> ThreadRead<'_, O, I> {
         is_ours
     }
 
-    /// In a child that was forked under this read: erases the state. The read went on with what it knew from before and may
-    /// have written that to the state after the wipe; the parent's future output could be made of it.
+    /// In a child that was forked under this read: erases the state. The read went on with values from before and may have
+    /// written them to the state after the wipe; they could give the parent's future output.
     #[cold]
     #[inline(never)]
     fn end_after_fork(mut self) {
@@ -402,7 +403,7 @@ impl<O: Zeroed, I: Zeroed> ThreadRead<'_, O, I> {
         }
     }
 
-    /// Makes the state one that was never used.
+    /// Resets the state to `ZERO`.
     fn erase(&mut self) {
         match self.state() {
             State::Outermost(state) => *state = O::ZERO,
@@ -437,7 +438,7 @@ struct States<O, I> {
 /// This thread's slot for the states of `owner`.
 ///
 /// Inlined: a slot that a call returns in memory is loaded at once, in another width than it was stored in, which costs
-/// 5 ns. The first entry is that of the engine which the thread read first, usually of the only one.
+/// 5 ns. The first entry belongs to the engine that the thread read first, usually the only engine.
 #[inline(always)]
 fn slot_of(local: &ThreadData, owner: u64) -> Option<Slot> {
     let first = &local.entries[0];
@@ -484,7 +485,7 @@ impl StateSlots {
         slot_of(local, self.owner)
     }
 
-    /// Acquires a slot; `lost` again, if that is given and a fork took it from this thread. Without a node no other one.
+    /// Acquires a slot: `lost` again, if a fork took it from this thread. Without a node, only `lost`.
     #[cold]
     #[inline(never)]
     fn acquire(
@@ -527,15 +528,15 @@ impl StateSlots {
         slot
     }
 
-    /// The entry for a slot that is about to be acquired: the one that these states had, or one that is free.
+    /// The entry for a slot that is about to be acquired: the entry of these states, or a free one.
     fn entry(self, local: &ThreadData, depth: usize) -> Option<&Entry> {
         let entries = || local.entries.iter();
         let is_own = |entry: &&Entry| entry.owner.get() == self.owner;
-        // Not one whose slot a fork took: a read that a handler interrupted may still use it.
+        // An entry whose slot a fork took is not free: a read that a handler interrupted may still use it.
         let is_free = |entry: &&Entry| !entry.slot.get().is_ours_or_lost();
         let found = entries().find(is_own).or_else(|| entries().find(is_free));
-        // At the outermost depth no read is interrupted that has marked it. One on the hot path may be about to: the
-        // first entry stays with its states.
+        // At the outermost depth no read that has marked itself is interrupted. A read on the hot path may be about
+        // to do so: the first entry stays with its states.
         let another = || &local.entries[1 + self.owner as usize % (ENTRIES - 1)];
         found.or_else(|| (depth == 0).then(another))
     }

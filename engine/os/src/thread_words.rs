@@ -32,8 +32,8 @@ thread_local! {
 
 /// The words of the calling thread, in use until this ends, by a panic too.
 ///
-/// A signal handler meanwhile finds them in use, and has to do without. One that is left by siglongjmp leaves them in use
-/// for good.
+/// A signal handler meanwhile finds them in use, and has to do without. A handler that leaves by siglongjmp leaves them
+/// in use for good.
 pub struct Words<'a> {
     /// `None`: a stand-in, which stores nothing.
     thread: Option<&'a ThreadWords>,
@@ -51,8 +51,8 @@ impl Words<'_> {
         (thread.stamp.get() == process).then(|| Self::new(thread, process, process))
     }
 
-    /// Takes the place of the words, to store new ones. If they are in use, or if the system has no memory by which a fork is
-    /// noticed, the result is a stand-in, and what is stored is lost.
+    /// Takes the place of the words, to store new ones. If they are in use, or if the system has no memory that a fork wipes,
+    /// the result is a stand-in, which stores nothing.
     #[must_use]
     pub fn take_to_store() -> Self {
         let (thread, process) = (thread_words(), fork_stamp::get_or_make());

@@ -6,8 +6,8 @@
 //! handlers that other code registered before.
 //!
 //! A child that ran no handler (a raw system call made it, or it is in such an earlier handler) keeps the parent's bytes
-//! until [`look`] finds another process number: before a tap takes a key or fills its buffer, and before any lock. What
-//! its parent's taps had in their buffers, it can repeat. `SECURITY.md` says so.
+//! until [`look`] finds another process number: before a tap takes a key or fills its buffer, and before any lock. It
+//! can repeat the bytes in its parent's buffers, as `SECURITY.md` says.
 
 use crate::fork_handlers;
 use crate::os;
@@ -17,12 +17,12 @@ use crate::system_calls;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-/// The most mappings at a time; one more finds no memory. An engine has about five.
+/// The most mappings at a time; a further one finds no memory. An engine has about five.
 const MAX_MAPPINGS: usize = 1 << 14;
 
 /// A mapping to be wiped in a child.
 struct Mapping {
-    /// Null where there is none.
+    /// Null in an unused entry.
     start: AtomicPtr<u8>,
     bytes: AtomicUsize,
 }
@@ -65,7 +65,7 @@ pub(crate) unsafe fn arm(start: NonNull<u8>, bytes: usize) -> bool {
     if !fork_handlers::register() {
         return false;
     }
-    // A child that ran no handler must not wipe later what it maps now.
+    // A child that ran no handler must not wipe its own new mapping later.
     look();
     let (null, relaxed) = (ptr::null_mut(), Ordering::Relaxed);
     let _ = PROCESS.compare_exchange(NONE, process_number(), relaxed, relaxed);
@@ -122,8 +122,8 @@ fn wipe() {
         }
         let bytes = mapping.bytes.load(Ordering::Relaxed);
         // SAFETY: the range is a mapping of ours, which `disarm` has not removed. Where the system has no memory, or may
-        // not be asked, its bytes are overwritten. Other code of this process sees what it would see if the kernel had
-        // wiped it.
+        // not be asked, its bytes are overwritten. Other code of this process sees the same as if the kernel had wiped
+        // the range.
         unsafe {
             if system_calls::are_forbidden() || !pages::renew(start, bytes) {
                 ptr::write_bytes(start, 0, bytes);

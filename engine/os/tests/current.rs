@@ -104,7 +104,7 @@ fn the_first_states_of_a_thread_stay_current_beside_others_until_they_lose_their
     let crowd: Vec<Counters> = (0..64).map(|_| Counters::new()).collect();
     for states in &crowd {
         make_current(states);
-        // None, or its own: never those of another.
+        // No state, or its own: never another's.
         assert!([None, Some(2)].contains(&count(states)));
     }
     assert!([None, Some(3)].contains(&count(&next)));

@@ -1,5 +1,5 @@
-//! The generation under every interleaving that the C++ memory model allows, for a few threads: with the mailbox by which
-//! a node gets the seed that the generation announces.
+//! The generation under every interleaving that the C++ memory model allows, for a few threads: with the mailbox that
+//! brings a node the seed that the generation announces.
 //!
 //! Runs with `RUSTFLAGS="--cfg loom" cargo test --release -p wellspring-os --test loom`.
 
@@ -126,8 +126,7 @@ fn an_owner_that_empties_a_full_mailbox_loses_no_seed_and_no_reader_gets_a_key_w
 }
 
 /// Two threads announce a seed each, at the same time. A reader comes at any moment: it loads the generation first, then
-/// fetches a key, which has the seeds that it sees. If its number is the last one, its key has both seeds, and no other
-/// reads with it.
+/// fetches a key, which has the seeds that it sees. If its number is the last one, its key must have both seeds.
 #[test]
 fn of_two_announcements_at_the_same_time_neither_is_hidden() {
     loom::model(|| {

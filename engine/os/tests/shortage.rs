@@ -106,7 +106,7 @@ fn no_more_than_an_eighth_of_the_limit_is_taken_in_a_child_too() {
     }
 }
 
-/// Whether the program can lock so many bytes of its own.
+/// Whether the program can lock this many bytes.
 fn can_lock(bytes: usize) -> bool {
     let (access, kind) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a new mapping, which nothing uses.
@@ -135,7 +135,7 @@ fn after_a_shortage_of_memory_every_state_gets_its_slot() {
             held.push(owned);
         }
         limit_address_space(None);
-        // Those that were refused, and others.
+        // States that were refused, and the others.
         let served = held.iter_mut().filter_map(count).count();
         i32::from(served != held.len() || count(&mut new()) != Some(1))
     });

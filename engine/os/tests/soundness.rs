@@ -1,4 +1,4 @@
-//! Safe programs that once read freed memory or held two `&mut` to one state. Miri runs those that are quick.
+//! Safe programs that once read freed memory or held two `&mut` to one state. Miri runs the quick ones.
 #![forbid(unsafe_code)]
 
 mod common;

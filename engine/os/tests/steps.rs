@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wellspring_os::thread_state::{CurrentThread, State, ThreadStates};
 
-/// A model of a tap: what it hands out is `key + left`, for a key that no other gets.
+/// A model of a tap: it hands out `key + left`, and no other tap gets the key.
 type Tap = [u64; 2];
 type Taps = ThreadStates<Tap, Tap>;
 
@@ -112,11 +112,11 @@ fn shared_words(count: usize) -> &'static mut [u64] {
     }
 }
 
-/// The length of each process's report: the interrupted read's value, and those of reads after it.
+/// The length of each process's report: the values of the interrupted read and of the reads after it.
 const REPORT: usize = 1 + 2 * BUFFERED as usize;
 const MAX_FORKS: usize = 400;
 
-/// The instructions of a read after its last look at what a fork wipes: on the hot path, and on the long way.
+/// The instructions of a read after its last check for a fork: on the hot path, and on the long way.
 const MAX_LATE_FORKS: [usize; 2] = [24, 80];
 
 fn fork_at_every_step(left: Option<u64>, in_handler: impl Fn(&Taps) + Sync) {

@@ -1,4 +1,4 @@
-//! The engine's results for a line, compared with those in the file.
+//! The engine's results for a line, compared with the file's.
 
 use crate::fields::Fields;
 
@@ -7,7 +7,7 @@ use crate::fields::Fields;
 pub struct Answer {
     /// The line with the engine's results, in the file's format.
     pub text: String,
-    /// How it compares with what the file says.
+    /// How it compares with the file.
     pub comparison: Comparison,
 }
 
@@ -23,7 +23,7 @@ pub enum Comparison {
 }
 
 impl Answer {
-    /// Compares the engine's fields with those of the file, as many as the file has.
+    /// Compares the engine's fields with the file's, as many as the file has.
     pub(crate) fn compare(word: &str, computed: String, expected: &str) -> Self {
         // The length is the question, not the answer.
         let expected = || Fields(expected).iter().filter(|(name, _)| *name != "n");

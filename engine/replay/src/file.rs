@@ -53,7 +53,7 @@ pub fn run(
     Ok(summary)
 }
 
-/// Runs the vectors of one function among those of a file, and reports nothing but the result.
+/// Runs the vectors of a file that use one function, and reports nothing but the result.
 ///
 /// # Errors
 ///

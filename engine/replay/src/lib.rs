@@ -11,7 +11,7 @@
 //!   after STATE                                   the state after the last read
 //! gen cipher=.. concurrent=.. K=HEX C=HEX         a fresh generator with this K and C; read and after follow
 //! end
-//! noise name=N symbol=bit|byte|word claim=C       a source of which nothing is known; it claims C / 256 bits a byte
+//! noise name=N symbol=bit|byte|word claim=C       a fresh source; it claims C / 256 bits a byte
 //! samples data=HEX                                its next samples, judged at once
 //! samples n=N data=HEX                            the same, N times
 //!   health state=S credited=B mixed=B discarded=B repetition=I,P proportion=I,P

@@ -11,7 +11,7 @@ const MAX_SHOWN_BYTES: usize = 300;
 pub(crate) struct Output(pub(crate) Vec<u8>);
 
 impl Output {
-    /// The bytes in the form that a line asks for; if it asks for none, in the form that suits their number.
+    /// The bytes in the form that a line asks for; otherwise in the form that suits their number.
     pub(crate) fn describe(&self, asked: Fields<'_>) -> String {
         let bytes = &self.0;
         let asked = |names: &[&str]| names.iter().any(|name| asked.get(name).is_some());

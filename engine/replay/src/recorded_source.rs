@@ -19,7 +19,7 @@ pub(crate) struct RecordedSource {
 }
 
 impl RecordedSource {
-    /// A source of which nothing is known: `symbol=` and `claim=`.
+    /// A fresh source: `symbol=` and `claim=`.
     pub(crate) fn new(fields: Fields<'_>) -> Result<Self, ReplayError> {
         let symbols = [Symbol::Bit, Symbol::Byte, Symbol::Word];
         let name: String = fields.parsed("symbol")?;

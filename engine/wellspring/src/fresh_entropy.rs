@@ -33,7 +33,7 @@ impl FreshEntropy {
         for instruction in [Instruction::Seed, Instruction::Number] {
             add_words(instruction, &mut hash);
         }
-        // The vDSO reads these two with a system call where the machine's clock allows no other way.
+        // The vDSO makes a system call for these two if it cannot read the machine's clock by itself.
         let has_clocks = !sandbox::is_prepared() && !cfg!(miri);
         if has_clocks {
             hash.update(&wall_clock_ns().to_le_bytes());

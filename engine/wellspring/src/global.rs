@@ -25,7 +25,7 @@ fn thread() -> Reader<'static> {
     Reader::Thread(CurrentThread::find())
 }
 
-/// Draws what a child gets from this process. `false` if there is no seed to draw from.
+/// Draws the secret that a child gets from this process. `false` if there is no seed to draw from.
 fn draw_for_child(secret: &mut [u8; SECRET_BYTES]) -> bool {
     ENGINE
         .get()

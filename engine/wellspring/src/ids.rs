@@ -24,11 +24,11 @@
 //! [`uuid7`] and [`ulid`] share a counter in each thread, by method 1 of RFC 9562 section 6.2: 18 bits after the time, which
 //! begin below 2^17 at random with each millisecond, and go up by one until the next.
 //!
-//! - A thread's identifiers are strictly ascending, also if the clock goes back: then the thread stays at its last
+//! - A thread's identifiers are strictly ascending, even if the clock goes back: then the thread stays at its last
 //!   millisecond and counts on until the clock has passed it. A counter that overflows, which takes more than 130 identifiers
 //!   in a microsecond, continues in the next millisecond.
 //! - Identifiers of several threads and processes are in the order of their milliseconds.
-//! - A signal handler's identifiers may sort before or after those of the interrupted call.
+//! - A signal handler's identifiers may sort before or after the interrupted call's.
 //! - The time is the kernel's coarse clock: up to a tick, 1 to 10 ms, late.
 //!
 //! Everyone who sees an identifier can read its time, and tell which of two came first. Take [`uuid4`] where that must stay

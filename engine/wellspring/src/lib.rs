@@ -14,7 +14,7 @@
 //! thread. A small read takes bytes from the thread's tap, without a lock, a system call or a shared write. It costs
 //! nanoseconds and is as safe as the operating system's generator:
 //!
-//! * **Backtracking resistance.** After a call returns, nothing in the process can recompute what it returned.
+//! * **Backtracking resistance.** After a call returns, nothing in the process can recompute its output.
 //! * **Fork.** A child process never repeats its parent, whatever system call made it. A child of fork(3) also gets a
 //!   secret from the engine of its parent process, and is seeded by it if the system refuses it random bytes.
 //! * **Nested contexts.** Signal handlers may draw. They never get the bytes of the read they interrupt. (The first use
@@ -22,7 +22,7 @@
 //! * **Freshness.** The engine reseeds itself, and with it every tap. Every key of a tap takes the cycle counter in, and
 //!   on Linux 6.11 and later fresh output of the system, so that clones of a machine diverge.
 //!
-//! SECURITY.md of the project says in full what is promised and what is not.
+//! SECURITY.md of the project lists all promises, and their limits.
 //!
 //! | for | use |
 //! |---|---|

@@ -7,7 +7,7 @@ use core::ops::{Bound, RangeBounds};
 use rand_core::Rng;
 pub use shuffle::shuffle;
 
-/// The primitive integers: what `below` and `range` draw. No other type can implement it.
+/// The primitive integers, which `below` and `range` draw. No other type can implement it.
 #[diagnostic::on_unimplemented(
     message = "`below` and `range` draw integers, and `{Self}` is no integer",
     note = "a fraction from low to high is `low + (high - low) * wellspring::f64()`"

@@ -20,7 +20,7 @@ use wellspring_os::thread_state::CurrentThread;
 /// let sum: u64 = (0..1000).map(|_| rng.range(1..=6)).sum();
 /// assert!((1000..=6000).contains(&sum));
 /// ```
-// The compiler shows this line, and that of `ThreadRng`, where it misses a trait of an older rand.
+// The compiler shows this line, and the line of `ThreadRng`, where it misses a trait of an older rand.
 #[rustfmt::skip]
 pub struct LocalRng { // rand 0.9: feature "rand_core_09"; rand 0.8: feature "rand_core_06"
     tap: OwnedTap,

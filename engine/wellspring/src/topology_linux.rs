@@ -35,7 +35,7 @@ impl From<TopologyError> for Fault {
     }
 }
 
-/// Returns what was found, or what stands in for it where the system does not say.
+/// Returns the value, or its stand-in if the system does not say.
 fn or<T>(found: Result<T, Fault>, otherwise: impl FnOnce() -> T) -> Result<T, Fault> {
     match found {
         Err(Fault::Absent) => Ok(otherwise()),
@@ -125,7 +125,7 @@ fn last_cpu(cpus: &[u32]) -> Result<usize, Fault> {
     last.ok_or(Fault::Absent)
 }
 
-/// The kernel's two formats of lists: `0-3,8,10-11` of CPUs and nodes, `10 20 30` of distances; empty for none. Only
+/// The kernel's two formats of lists: `0-3,8,10-11` of CPUs and nodes, `10 20 30` of distances, or nothing. Only
 /// numbers that a topology can describe.
 fn parse_list(text: &[u8]) -> Result<Vec<u32>, Fault> {
     let text = str::from_utf8(text).map_err(|_| Fault::Absent)?;

@@ -1,5 +1,5 @@
-//! Calls that a signal handler leaves by siglongjmp: what they worked on goes on to work. The reads of threads are in
-//! `nested.rs`.
+//! Calls that a signal handler leaves by siglongjmp: their queue or generator goes on to work. The reads of threads
+//! are in `nested.rs`.
 #![cfg(all(target_arch = "x86_64", not(target_env = "musl")))]
 
 mod common;

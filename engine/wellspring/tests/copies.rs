@@ -1,7 +1,7 @@
 //! Copies of a process and of a machine part: by the page, the hypervisor's clock, the kernel's notice, an order.
 //!
-//! The engines here have a seed and no sources: two of one seed are what a snapshot that was restored twice is, and
-//! nothing but the notice makes them differ.
+//! The engines here have a seed and no sources: two engines of one seed are like a snapshot that was restored
+//! twice, and only the notice makes them differ.
 
 mod common;
 

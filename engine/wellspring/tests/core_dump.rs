@@ -1,4 +1,4 @@
-//! From a core dump no past output can be computed.
+//! A core dump gives no past output.
 
 mod common;
 

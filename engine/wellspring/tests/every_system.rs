@@ -1,4 +1,4 @@
-//! Tests for every system: nothing comes twice, memory goes back, and what is absent says so.
+//! Tests for every system: nothing comes twice, memory goes back, and absent parts say so.
 
 use std::collections::HashSet;
 use std::sync::Barrier;

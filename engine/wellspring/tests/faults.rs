@@ -90,7 +90,7 @@ fn run(folder: &Path, report: &mut [u8]) {
     }
 }
 
-/// Runs with one fault, or with none, and checks what holds after every run. Returns how many mappings are left.
+/// Runs with one fault or without a fault, and checks what holds after every run. Returns how many mappings are left.
 fn check(folder: &Folder, choose: tracer::Choose<'_>, what: impl Fn() -> String) -> Option<u64> {
     let mut report = Shared::new(COUNTS_BYTES + READERS * REPORT_BYTES);
     let folder = folder.empty();

@@ -38,7 +38,7 @@ fn with_each_fault(name: &str, max_runs: usize, work: fn(&Path, &mut [u8])) {
             let files = open_files();
             work(folder, report.bytes());
             assert_eq!(open_files(), files, "files are left open");
-            // A process that was killed ends; one that was forgotten does not, and the alarm ends this one.
+            // A process that was killed ends. A forgotten process does not, and the alarm ends this one.
             // SAFETY: the pointer may be null.
             while unsafe { libc::waitpid(-1, core::ptr::null_mut(), 0) } > 0 {}
         };
@@ -112,7 +112,7 @@ fn whatever_call_fails_a_page_is_whole_and_is_served_later() {
     with_each_fault("faults-page", 40, serve_a_page);
 }
 
-/// Three draws, each of which yields bytes or says why not.
+/// Draws three times. Each draw yields bytes or says why not.
 fn draw(source: &dyn Source) {
     for _ in 0..3 {
         let drawn = source.sample(&mut [0; 64]);

@@ -20,15 +20,15 @@ const AFTER_BYTES: usize = 2560;
 
 const REPORT_BYTES: usize = READ_BYTES + AFTER_BYTES;
 
-/// The steps at the end of a read that each get a child: all of a short read. Of the rest of a long one,
-/// keystream for the most part, [`SPREAD_FORKS`] do.
+/// The steps at the end of a read that each get a child: all of a short read. The rest of a long read,
+/// mostly keystream, gets [`SPREAD_FORKS`] children.
 const LAST_STEPS: usize = 160;
 const SPREAD_FORKS: usize = 20;
 const MOST_FORKS: usize = LAST_STEPS + 2 * SPREAD_FORKS;
-/// A read that took fewer, and is not as short as that, was not the one whose steps were counted.
+/// A read with fewer forks than this and than steps is not the read whose steps were counted.
 const FEWEST_FORKS: usize = 101;
 
-/// The instructions from the last look at what a fork wipes to the return of the read: up to 44 in a build with little
+/// The instructions from the last check for a fork to the return of the read: up to 44 in a build with little
 /// optimisation.
 const MOST_LATE_FORKS: usize = 60;
 
@@ -71,8 +71,8 @@ fn count_steps<S>(make: impl Fn() -> S + Sync, read: impl Fn(&mut S, &mut [u8]) 
     })
 }
 
-/// Forks in a read of `steps`. Returns false if this read took fewer, as a first read does whose sources need fewer
-/// samples.
+/// Forks in a read of `steps`. Returns false if the read took fewer steps: the sources of a first read may need
+/// fewer samples.
 fn forks_in_steps<S>(
     what: &str,
     steps: usize,
@@ -120,12 +120,12 @@ fn forks_in_steps<S>(
         }
         let mut parent = vec![0; REPORT_BYTES];
         finish(&mut parent);
-        // Optimised code makes a read from a buffer in 60 steps, each of which is due.
+        // Optimised code reads from a buffer in 60 steps, and each gets a fork.
         if forks < steps.min(FEWEST_FORKS) {
             return false;
         }
         let children = shared.bytes().chunks_exact(REPORT_BYTES).take(forks);
-        // A fork after the last look at what a fork wipes is one after the read: both have what it returned.
+        // A fork after the last check for a fork counts as after the read: both processes have its output.
         let late = children
             .clone()
             .position(|child| child[..READ_BYTES] == parent[..READ_BYTES]);
@@ -165,13 +165,13 @@ fn with_left(mode: Mode, left_bytes: usize) -> Door {
     warm(Door::Engine(engine(mode)), THREAD_BUFFER_BYTES - left_bytes)
 }
 
-/// The same for a tap that someone owns.
+/// The same for an owned tap.
 fn owned_with_left(left_bytes: usize) -> Door {
     let door = Door::Owned(engine(Mode::PerThread).rng());
     warm(door, OWNED_BUFFER_BYTES - left_bytes)
 }
 
-/// Has the door filled a buffer of which `taken_bytes` are gone.
+/// Has the door fill a buffer, and takes `taken_bytes` of it.
 fn warm(mut door: Door, taken_bytes: usize) -> Door {
     // This read seeds the engine, after which the tap's key is of the generation before.
     door.fill(&mut [0; 1]);
@@ -183,7 +183,7 @@ fn warm(mut door: Door, taken_bytes: usize) -> Door {
 /// Has a tap fill all of its buffer and give away one byte of it. The first read under a new key fills a part only.
 fn fill_whole_buffer(fill: &mut dyn FnMut(&mut [u8])) {
     fill(&mut [0; 1]);
-    // What that read left, then bytes that go straight to the destination.
+    // The rest of that buffer, then bytes that go straight to the destination.
     fill(&mut [0; THREAD_BUFFER_BYTES]);
     fill(&mut [0; 1]);
 }
@@ -218,7 +218,7 @@ fn the_first_read_of_an_engine_is_not_repeated() {
 
 #[test]
 fn a_read_of_an_owned_generator_is_not_repeated() {
-    // One that refills is below, in a crowd.
+    // A read that refills is below, in a crowd.
     let buffered = || owned_with_left(64);
     fork_at_every_step("a generator's buffer", buffered, Door::fill, nothing);
     let new = || Door::Owned(engine(Mode::PerThread).rng());

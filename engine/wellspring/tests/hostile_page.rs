@@ -137,7 +137,7 @@ fn nothing_that_happens_to_the_file_of_a_watched_page_stops_reads() {
     hears_a_bump("replaced by a folder");
 }
 
-/// Looks at what is no file, or gives no answer: neither an engine nor the command may wait for it.
+/// Neither an engine nor the command may wait for a page that is no file, or gives no answer.
 #[test]
 fn a_page_that_is_no_file_is_refused_at_once_and_reads_go_on() {
     let scratch = Scratch::new("kinds");

@@ -16,7 +16,7 @@ const MARKER: libc::c_long = 100_000;
 /// A harvest of two sources, every 100 ms; then new keys for the tap.
 const CALLS_PER_HARVEST: usize = 60;
 
-/// Any read may be the one that has to make a step of a harvest. On a slow machine that comes often, but not always.
+/// Any read may have to make a step of a harvest. On a slow machine that happens often, but not always.
 const TRIES: usize = 20;
 
 /// Tries until the result is good, or all tries are made.

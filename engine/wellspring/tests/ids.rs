@@ -41,7 +41,7 @@ fn identifiers_of_threads_all_differ_and_those_of_each_ascend() {
     all_differ(ids::ulid, true, 100_000, 1);
 }
 
-/// Of a block of 64 that comes twice, one is seen.
+/// If a block of 64 identifiers comes twice, the test sees one of them.
 #[test]
 fn a_billion_identifiers_differ() {
     if is_long("it takes two to five minutes and 400 MB") {

@@ -105,7 +105,7 @@ fn a_child_of_a_parent_that_was_not_seeded_is_not_seeded() {
     let mut answer = Shared::new(1);
     start(Fork::Library, || {
         forbid_getrandom(libc::ENOSYS);
-        // By a raw clone, of which libc learns nothing: what the parent left for its child is wiped.
+        // A raw clone, which libc does not notice: the secret that the parent left for its child is wiped.
         start(Fork::RawClone, || {
             assert_eq!(wellspring::try_fill(&mut [0; 16]), Err(Error::NotSeeded));
             start(Fork::Library, || {

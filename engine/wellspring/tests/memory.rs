@@ -41,7 +41,7 @@ fn nothing_that_was_handed_out_is_found_in_the_process() {
     println!("{} values looked for", wanted.count());
 }
 
-/// Two engines of one seed, without sources: what one will hand out the other tells.
+/// Two engines of one seed, without sources: each shows what the other will hand out.
 fn twins(mode: Mode) -> [Engine; 2] {
     [(); 2].map(|()| {
         let builder = Engine::builder().mode(mode).sources([]).seed(&[42; 32]);

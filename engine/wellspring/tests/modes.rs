@@ -292,7 +292,7 @@ fn a_read_without_a_seed_waits_and_a_try_says_so() {
 
 #[test]
 fn a_reseed_moves_every_thread_to_a_fresh_key() {
-    // Two of one seed: what the one would have gone on with, the other tells.
+    // Two engines of one seed: the second shows how the first would have gone on.
     let engines = [(); 2].map(|()| seeded(Mode::PerThread, Prf::ChaCha20));
     let [moved, stays] = &engines;
     let (go, went) = (std::sync::Barrier::new(3), std::sync::Barrier::new(3));

@@ -79,7 +79,7 @@ impl Nested {
         NESTED.set(ptr::null());
     }
 
-    /// The values so far, none of which came twice.
+    /// Asserts that no value came twice. Returns how many came.
     fn check(&self, what: &str) -> usize {
         let count = self.next.load(Ordering::Relaxed).min(self.values.len());
         let mut values: Vec<Value> = self.values[..count].iter().map(Cell::get).collect();
@@ -174,8 +174,8 @@ fn a_handler_at_every_instruction_repeats_nothing_of_what_it_interrupts() {
         let nested = Nested::new(engine, door, 1 << 20);
         nested.draw();
         let (mut reads, mut handlers) = (0, 0);
-        // Short reads, of which each handler takes some of the buffers below, down to a refill. Optimised code makes a
-        // read from a buffer in 60 instructions.
+        // Short reads. Each handler takes bytes from the buffers below, down to a refill. Optimised code reads from a
+        // buffer in 60 instructions.
         while reads < 4 || (handlers <= 500 && reads < 40) {
             reads += 1;
             let mut draw = |number: usize| {

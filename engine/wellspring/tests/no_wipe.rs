@@ -49,7 +49,7 @@ fn enter(kernel: Kernel) -> bool {
     }
 }
 
-/// Runs `work` on each kernel, in a child, with memory for so many reports. Nothing in them may come twice.
+/// Runs `work` on each kernel, in a child, with memory for this many reports. Nothing in them may come twice.
 fn on_each(reports: usize, work: impl Fn(&mut [&mut [u8]])) {
     for kernel in KERNELS {
         let mut shared = Shared::new(1 + reports * REPORT_BYTES);
@@ -134,7 +134,7 @@ fn threads_that_read_while_others_fork_repeat_nothing() {
     });
 }
 
-/// Of the test that forks in a handler: the place of the child's report, and the number of the child.
+/// For the test that forks in a handler: the place of the child's report, and the number of the child.
 static REPORT: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
 static CHILD: AtomicU32 = AtomicU32::new(0);
 

@@ -1,5 +1,5 @@
-//! A source that reads the engine which draws on it, one that ends it, and one that panics; also where it is asked about
-//! itself.
+//! Sources that read the engine which draws on them, that end it, or that panic; also while it asks them about
+//! themselves.
 
 mod common;
 
@@ -11,7 +11,7 @@ use wellspring::{Engine, Error, Harvester, MinEntropy, Mode, Source, SourceError
 
 type Read = fn(&Engine) -> Result<(), Error>;
 
-/// Every read that a source may try, those that panic apart.
+/// Every read that a source may try, except reads that panic.
 const READS: [(&str, Read); 3] = [
     ("try_fill", |engine| engine.try_fill(&mut [0; 5000])),
     ("the try_fill of a LocalRng", |engine| {
@@ -210,7 +210,7 @@ fn a_source_that_drops_the_last_clone_of_its_engine_ends_the_harvester_without_a
     is_done.recv().expect("the engine was dropped");
 }
 
-/// Yields noise. From a moment on, all that it says about itself panics, or reads its engine.
+/// Yields noise. From a moment on, its answers about itself panic or read its engine.
 #[derive(Default)]
 struct Describes {
     engine: OnceLock<Engine>,

@@ -1,8 +1,8 @@
 //! No key of a past read is left in the process: neither right after the reads, nor after 1000 more, nor when the thread
 //! has ended.
 //!
-//! Every 32 bytes of memory are tried as a key, with every counter that the reads can have used. What is made of them must
-//! not be what a read returned.
+//! Every 32 bytes of memory are tried as a key, with every counter that the reads can have used. The results must not
+//! match the output of any read.
 
 mod common;
 
@@ -77,8 +77,8 @@ impl PastReads {
         }
     }
 
-    /// Whether the key makes one of the outputs. ChaCha20's blocks have 64 bytes, of which a tap's next key takes 32:
-    /// pieces of 16 bytes fit both.
+    /// Whether the key makes one of the outputs. ChaCha20's blocks have 64 bytes, and a tap's next key takes 32 of
+    /// them: pieces of 16 bytes fit both.
     fn are_made_by(&self, key: &[u8; KEY_BYTES]) -> bool {
         let mut tried = self.tried.lock().unwrap();
         Keystream::new(self.backend, key, 0).fill(&mut tried);
@@ -107,7 +107,7 @@ fn engine(mode: Mode, prf: Prf) -> Engine {
     builder.build().unwrap()
 }
 
-/// Reads on a thread of its own, and searches from another one, whose frames cover nothing that the reads left.
+/// Reads on a thread of its own, and searches from another thread, whose frames cover no bytes of the reads.
 fn search_beside_reads(past: PastReads, what: &str, fill: impl FnMut(&mut [u8]) + Send) {
     let past = Mutex::new(past);
     let stage = AtomicU64::new(0);

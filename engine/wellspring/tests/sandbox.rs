@@ -90,7 +90,7 @@ fn in_sandbox(calls: &[libc::c_long], prepare: impl FnOnce(), code: impl FnOnce(
     }
 }
 
-/// Reads in many sizes, none of which gives zeros.
+/// Reads in many sizes. No read gives zeros.
 fn read_much(engine: &Engine) {
     let mut bytes = [0; 70_000];
     for length in [16, 32, 100, 3000, 6000, 70_000] {

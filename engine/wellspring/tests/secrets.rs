@@ -1,5 +1,5 @@
-//! From nothing that is left in the process can a past output be computed: not from its stacks, not from its heap, not
-//! from any other page.
+//! Nothing that is left in the process gives a past output: not from its stacks, not from its heap, not from any other
+//! page.
 
 mod common;
 
@@ -177,7 +177,7 @@ fn of_a_given_seed_nothing_is_left_from_which_a_past_output_can_be_computed() {
         let secret = Secret::new();
         let mut wanted = Wanted::default();
         secret.take_all_into(&mut wanted, mode, prf);
-        // Of what the test itself left; nothing after this wipes what the engine leaves.
+        // Wipes the traces of the test itself; nothing after this wipes the traces of the engine.
         erase_stack::<{ 16 << 10 }>();
         let make = || {
             let mut place = Box::new([0; KEY_BYTES]);
@@ -215,7 +215,7 @@ fn of_a_seed_file_nothing_is_left_from_which_a_past_output_can_be_computed() {
             file.read_exact(&mut section).unwrap();
             wanted.take(&mut section);
         }
-        // Of what the test itself left; nothing after this wipes what the engine leaves.
+        // Wipes the traces of the test itself; nothing after this wipes the traces of the engine.
         erase_stack::<{ 16 << 10 }>();
         search_at_every_stage(
             prf,

@@ -352,7 +352,7 @@ fn a_required_file_that_cannot_be_used_is_an_error_of_build() {
     assert_eq!(fault, Error::SeedFile(SeedFileError::NotASeedFile));
     fs::remove_file(folder.file()).unwrap();
     assert_eq!(require(&folder.file()), Ok(SeedFound::Nothing));
-    // Of this boot, so without credit: that is no error.
+    // Written in this boot, so without credit: that is no error.
     assert!(matches!(require(&folder.file()), Ok(SeedFound::Mixed(_))));
 }
 

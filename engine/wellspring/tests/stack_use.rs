@@ -22,7 +22,7 @@ const DISTANCE_BYTES: usize = 128 << 10;
 
 const PAINT: u8 = 0xa5;
 
-/// The bytes that are looked at below all that a read wrote.
+/// How many bytes below a read's lowest write are looked at.
 const LOWEST_BYTES: usize = 1024;
 
 /// The program's code is nearer than this to one of its functions.
@@ -165,7 +165,7 @@ fn no_read_takes_more_stack_than_is_promised() {
     assert!(most <= MAX_BYTES, "{most} bytes of stack: {all:#?}");
 }
 
-/// The last wipe must reach below all that was written before: else the lowest bytes have what a read left there.
+/// The last wipe must reach below every earlier write: else a read's bytes stay at the bottom.
 #[test]
 fn the_wipe_of_a_thread_s_first_read_reaches_below_all_that_the_read_wrote() {
     if cfg!(debug_assertions) {
@@ -182,8 +182,8 @@ fn the_wipe_of_a_thread_s_first_read_reaches_below_all_that_the_read_wrote() {
                 engine.reseed().unwrap();
                 engine.fill(&mut [0; 32]);
             });
-            // The lowest words may be the frame of a function that wipes. Where it calls memset it leaves the address to
-            // return to, below what it wipes.
+            // The lowest words may be the frame of a function that wipes. If it calls memset, it leaves a return address
+            // below the wiped bytes.
             let (words, _) = lowest.lowest[32..].as_chunks();
             let words = words.iter().map(|&word| u64::from_ne_bytes(word));
             let is_code = |word: u64| word.abs_diff(thread_main as *const () as u64) < CODE_BYTES;

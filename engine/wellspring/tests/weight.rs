@@ -1,7 +1,7 @@
 //! The weight of the library in a program that prints one random number: the bytes added, and the crates to build.
 //!
-//! The program is built as a user builds it, with the default release profile, and compared with one that prints a
-//! number of the standard library. docs/start/rust.md has the figures, and says where the bytes are.
+//! The program is built as a user builds it, with the default release profile, and compared with a program that
+//! prints a number of the standard library. docs/start/rust.md has the figures, and says where the bytes are.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -68,7 +68,7 @@ fn build(folder: &Path) -> Output {
         .args(["build", "--release", "--quiet", "--offline", "--target-dir"])
         .arg(folder.join("target"))
         .current_dir(folder);
-    // Those that the caller of this test may have set.
+    // The caller of this test may have set these.
     for name in [
         "CARGO_ENCODED_RUSTFLAGS",
         "CARGO_BUILD_TARGET",
@@ -100,7 +100,7 @@ fn skipped(folder: &Path) -> Option<String> {
             "the figure is one of {MEASURED_WITH}, this is {version}"
         ));
     }
-    // It asks for the packages of this platform only, and for none that are not on this machine.
+    // `cargo tree` asks for this platform's packages only, and fails offline if one is not on this machine.
     let tree = cargo()
         .args(["tree", "--offline"])
         .current_dir(folder)

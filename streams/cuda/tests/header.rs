@@ -101,7 +101,7 @@ fn the_numbers_are_those_of_the_library() {
     }
 }
 
-/// nvcc over the kernels: that of `.ci/run`, from PyPI's nvidia-cuda-nvcc, or else that of the system.
+/// nvcc over the kernels. `.ci/run` installs PyPI's nvidia-cuda-nvcc; without it the system's nvcc serves.
 fn nvcc() -> Option<Command> {
     let own = Path::new(DOOR).join("../../target/cuda/packages/nvidia/cu13/bin/nvcc");
     let nvcc = if own.exists() { own } else { "nvcc".into() };

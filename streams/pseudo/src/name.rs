@@ -29,8 +29,8 @@ pub enum Algorithm {
     Xoshiro256PlusPlusX16,
     /// `xorshift128+`, an engine: see [`Xorshift128Plus`](crate::Xorshift128Plus).
     Xorshift128Plus,
-    /// `philox4x64-10`, a function: see [`philox4x64_10`](crate::philox4x64_10). The stream is that of
-    /// `numpy.random.Philox`.
+    /// `philox4x64-10`, a function: see [`philox4x64_10`](crate::philox4x64_10). `numpy.random.Philox`
+    /// has the same stream.
     Philox4x64,
     /// `chacha8`, a function: ChaCha with 8 rounds (Bernstein, "ChaCha, a variant of Salsa20", 2008).
     ChaCha8,
@@ -351,8 +351,7 @@ impl<const POOL_WORDS: usize> PooledSeedSequence<POOL_WORDS> {
             .fold(Self::from_pool(pool), |parent, &word| parent.child(word))
     }
 
-    /// The sequence whose spawn key is longer by `key`: the one that NumPy's `spawn` returns at
-    /// index `key`.
+    /// The sequence whose spawn key is longer by `key`. NumPy's `spawn` returns it at index `key`.
     ///
     /// NumPy breaks elements of 2^32 and above into their [`coerce`](Self::coerce)d words, so that
     /// its `spawn_key=(2**32 + 5,)` and `spawn_key=(5, 1)` are one and the same sequence. Call this

@@ -62,7 +62,7 @@ fn assert_random(words: &[u64], what: &str) {
         pairs.assert_uniform(&format!("{what}: {name} bits of neighbours"));
     }
 
-    // Of each bit: how often it is set, and how often it differs between neighbours.
+    // For each bit: how often it is set, and how often it differs between neighbours.
     let half = words.len() as f64 / 2.0;
     let allowed = 5.0 * (words.len() as f64).sqrt() / 2.0;
     for bit in 0..64 {

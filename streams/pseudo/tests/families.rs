@@ -104,7 +104,7 @@ fn check_counts<D: Distribution<Number = i64>>(
     Expected::new(&probabilities, draws()).assert_agrees(what, &counts, outside);
 }
 
-/// From which to which count nearly all lie: 9 standard deviations.
+/// The range of nearly all counts: 9 standard deviations.
 fn range(mean: f64, variance: f64) -> (u64, u64) {
     let reach = 9.0 * variance.sqrt() + 9.0;
     ((mean - reach).max(0.0) as u64, (mean + reach) as u64)
@@ -364,7 +364,7 @@ fn rows_of_many_numbers_hold_each_once_and_reach_everywhere() {
 
 #[test]
 fn a_long_and_a_short_way_to_a_row_give_the_same() {
-    // Of 8192 numbers a table is kept, of 8193 a map: the first columns differ only if their words say so.
+    // 8192 numbers are kept in a table, 8193 in a map: the first columns differ only if their words say so.
     let (mut table, mut map) = ([0; 400], [0; 400]);
     elements()
         .draw(&Subsets::new(8192, 200).unwrap(), 3, &mut table)

@@ -1,8 +1,8 @@
 //! Numbers from a generator of the calling thread: fast, and without secrecy.
 //!
 //! For schedulers, sampling, simulations and test data. A few outputs tell all others, past and future: no key, nonce,
-//! token or hash seed may come from here. No type of this crate implements rand_core's `CryptoRng`, so that none does
-//! by accident.
+//! token or hash seed may come from here. No type of this crate implements rand_core's `CryptoRng`, so that no key
+//! comes from here by accident.
 //!
 //! [`u64()`](fn@u64) and [`fill`] draw on a xoshiro256++ (Blackman and Vigna, 2021) of the calling thread, without a
 //! lock, an atomic instruction or a barrier. It is seeded from the thread's tap, so that threads and child processes
@@ -19,7 +19,7 @@
 //!
 //! Numbers that can be repeated come from a stream with a name: the crate [`wellspring_pseudo`].
 //!
-//! The features `rand_core_09` and `rand_core_06` add the traits of rand_core 0.9 and 0.6 to those of 0.10.
+//! The features `rand_core_09` and `rand_core_06` add the traits of rand_core 0.9 and 0.6 to the traits of 0.10.
 
 #![forbid(unsafe_code)]
 

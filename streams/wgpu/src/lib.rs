@@ -57,7 +57,7 @@ pub enum Number {
     U32,
     /// Bytes 8 i to 8 i + 7 of the stream, little-endian: a `vec2<u32>` in a shader, the lower half first.
     U64,
-    /// A uniform number in [0, 1), a multiple of 2^-24: that of `Elements::uniform::<f32>`.
+    /// A uniform number in [0, 1), a multiple of 2^-24, as from `Elements::uniform::<f32>`.
     F32,
 }
 

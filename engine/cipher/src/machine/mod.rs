@@ -24,7 +24,7 @@ mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-// These names hide those of `plain`.
+// These names hide the names that `plain` exports.
 #[cfg(all(
     target_arch = "aarch64",
     target_endian = "little",

@@ -8,7 +8,7 @@ use crate::{Backend, SimdTask, Width};
 /// Every backend, the best of each function first.
 pub(crate) const BACKENDS: &[Backend] = &[Backend(&aes::BACKEND), Backend(&chacha20::BACKEND)];
 
-/// Those for a program that asks for no function, the best first.
+/// The backends for a program that asks for no function, the best first.
 pub(crate) const BEST: &[Backend] = &[Backend(&chacha20::BACKEND)];
 
 /// Every compression function, the fastest first.

@@ -1,13 +1,13 @@
 //! AES-256 in counter mode (FIPS 197), bitsliced: four blocks in eight words of 64 bits.
 //!
 //! Word `p` of a state holds bit `p` of all 64 bytes. Within the word the byte of row `r` and column `c`
-//! of block `b` is bit 16 r + 4 c + b: a rotation by 16 moves all rows of all blocks. The arrangement is
-//! that of Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM" (CHES 2009).
+//! of block `b` is bit 16 r + 4 c + b: a rotation by 16 moves all rows of all blocks. The arrangement
+//! comes from Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM" (CHES 2009).
 //!
 //! ShiftRows is left out, as in Adomnicai and Peyrin, "Fixslicing AES-like Ciphers" (TCHES 2021): after
 //! round `i` the state lacks `i` of them. A byte of row `r` is then `i` times `r` columns to the right of
 //! its place, and MixColumns fetches the bytes below it from `i` columns further right. Four ShiftRows
-//! are none, so there are four forms of the round. The round keys are moved alike when they are made.
+//! cancel out, so there are four forms of the round. The round keys are moved alike when they are made.
 
 use super::sbox::{COMPLEMENT, State, substitute};
 use crate::backend::Implementation;
@@ -226,7 +226,7 @@ fn exchange_index_bits(words: &mut State) {
     }
 }
 
-/// Exchanges the bits of `low` outside `mask` with those of `high` inside, `BITS` further down.
+/// Exchanges the bits of `low` outside `mask` with the bits of `high` inside, `BITS` further down.
 #[inline(always)]
 fn exchange<const BITS: u32>(words: &mut State, low: usize, high: usize, mask: u64) {
     let differ = (words[high] ^ words[low] >> BITS) & mask;

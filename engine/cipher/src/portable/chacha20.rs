@@ -85,7 +85,7 @@ pub(crate) fn double_round(state: &mut [u32; 16]) {
     }
 }
 
-/// Stores the block of a state after the rounds, whose `first` is that before them.
+/// Stores the block: the sum of `state`, after the rounds, and `first`, the state before them.
 #[inline(always)]
 pub(crate) fn store_words(state: &[u32; 16], first: &[u32; 16], block: &mut [u8; BLOCK_BYTES]) {
     let (places, _) = block.as_chunks_mut();

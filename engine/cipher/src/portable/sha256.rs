@@ -55,7 +55,7 @@ fn compress(state: &mut [u32; 8], blocks: &[[u8; BLOCK_BYTES]]) {
     }
 }
 
-/// The two variables that a round changes: those that become E and A of the next.
+/// The two variables that a round changes. They become E and A of the next round.
 #[inline(always)]
 fn round([a, b, c, d, e, f, g, h]: [u32; 8], input: u32) -> (u32, u32) {
     let sum1 = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);

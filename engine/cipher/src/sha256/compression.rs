@@ -4,7 +4,7 @@ use super::constants::BLOCK_BYTES;
 use crate::features::Features;
 use core::{fmt, ptr};
 
-/// An implementation of the compression function: one of those in [`Compression::ALL`]. All give the same digests.
+/// An implementation of the compression function. [`Compression::ALL`] lists them; all give the same digests.
 #[derive(Clone, Copy)]
 pub struct Compression(pub(crate) &'static Implementation);
 

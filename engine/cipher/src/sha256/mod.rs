@@ -27,9 +27,9 @@ const LENGTH_AT: usize = BLOCK_BYTES - 8;
 
 /// A SHA-256 computation in place: 104 bytes, wiped on drop.
 ///
-/// All bytes zero is the empty hash: memory that was zeroed, by the system on a fork for example, is a
-/// value of this type. When a call returns, what was hashed is in this struct and in the digest only: the
-/// message schedule and the working variables are wiped from the stack, and on x86-64 and arm64 from the registers.
+/// All bytes zero is the empty hash: memory that was zeroed, by the system on a fork for example, is a value of
+/// this type. When a call returns, the input is left in this struct and in the digest only: the message schedule
+/// and the working variables are wiped from the stack, and on x86-64 and arm64 from the registers.
 ///
 /// A message may have up to 2^61 - 1 bytes (FIPS 180-4, 1); this is not checked.
 ///

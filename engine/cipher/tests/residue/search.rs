@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 
 /// How much of the stack is searched.
 pub(crate) const STACK_BYTES: usize = 64 << 10;
-/// Room for the frames of the search itself, above those that it searches.
+/// Room for the frames of the search itself, above the frames that it searches.
 const ROOM_BYTES: usize = 16 << 10;
 
 /// Runs `action` on a part of the stack that the search will not write to.
@@ -19,7 +19,7 @@ pub(crate) fn with_room(action: impl FnOnce()) {
     black_box(&room);
 }
 
-/// In a frame of its own: what is inlined may have its variables above the room.
+/// In a frame of its own: an inlined function may have its variables above the room.
 #[inline(never)]
 fn below(action: impl FnOnce()) {
     action();

@@ -1,8 +1,8 @@
 //! Whether a source's samples are used and credited: start-up and continuous tests (SP 800-90B sections 4.3 and 4.4),
 //! pure functions of the samples.
 //!
-//! They catch a source that has died, got stuck or lost its noise, not one that is slightly weaker than it claims. The
-//! credit follows the source's claim; these tests tell when the claim can no longer be true.
+//! They catch a source that has died, got stuck or lost its noise, not a source that is slightly weaker than it
+//! claims. The credit follows the source's claim; these tests tell when the claim can no longer be true.
 //!
 //! ```text
 //! cutoffs      from a claim and a chance of false alarm to the counts that fail; the table is computed
@@ -661,7 +661,7 @@ mod tests {
         let mut health = active();
         assert!(fails(&mut health, MinEntropy::FULL, Symbol::Byte, &[7; 5]));
         let mut health = active();
-        // 8 bits a byte are 64 a word, of which two may not be the same, and one a bit.
+        // A claim of 8 bits a byte is 64 bits a word, so no two words may be equal, and 1 bit a bit.
         assert!(fails(&mut health, MinEntropy::FULL, Symbol::Word, &[6; 16]));
         let mut health = active();
         assert!(!fails(&mut health, MinEntropy::FULL, Symbol::Bit, &[1; 30]));
@@ -713,7 +713,6 @@ mod tests {
 
     /// A window that starts with 7 and holds it `count` times, spread evenly.
     fn window(count: u64) -> impl Iterator<Item = u64> {
-        // Of 16 places each, as many hold 7 as make `count` of 512.
         (0..512u64).map(move |place| {
             let of_before = (place * count).div_ceil(512);
             let of_here = ((place + 1) * count).div_ceil(512);

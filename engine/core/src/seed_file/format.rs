@@ -11,7 +11,7 @@ const VERSION: u16 = 1;
 const HEADER_BYTES: usize = 72;
 const SECTION_BYTES: usize = DIGEST_BYTES;
 
-/// The credit of a seed in bits: that of a section.
+/// The credit of a seed in bits: the size of a section.
 pub const FULL_CREDIT_BITS: u32 = 8 * SECTION_BYTES as u32;
 
 /// The longest seed file in bytes: 64 sections.
@@ -20,7 +20,7 @@ pub const MAX_BYTES: usize = HEADER_BYTES + (MAX_NODES + 1) * SECTION_BYTES;
 /// The identity of a file: a hash of the machine, the file system and the file itself, which no copy shares.
 pub type FileId = [u8; 32];
 
-/// The identity of a file of which copies cannot be told apart.
+/// The identity of a file that cannot be told from its copies.
 pub const UNKNOWN_FILE: FileId = [0; 32];
 
 /// The identity of a boot: Linux's `/proc/sys/kernel/random/boot_id`, as 16 bytes.
@@ -80,7 +80,7 @@ impl SeedFile {
     /// The first fault found in them.
     pub fn parse(bytes: &[u8]) -> Result<Self, Damage> {
         if bytes.len() < HEADER_BYTES + 2 * SECTION_BYTES || bytes.len() > MAX_BYTES {
-            // A file that was cut, even to nothing, is told from one that never was a seed file.
+            // Tells a seed file that was cut, even to nothing, from a file that never was a seed file.
             let known = bytes.len().min(MAGIC.len());
             return Err(if bytes[..known] == MAGIC[..known] {
                 Damage::Length
@@ -135,7 +135,7 @@ impl SeedFile {
         bytes
     }
 
-    /// The file to write next, from a fresh secret for each node, up to 64 of them, and from what the file held
+    /// The file to write next, from a fresh secret for each node, up to 64 of them, and from the file's content
     /// until now. One way: neither can be computed from it.
     ///
     /// `credit_bits` is the credit of the fresh secrets alone, at most 256: an old secret is never credited again.
@@ -159,8 +159,8 @@ impl SeedFile {
         }
     }
 
-    /// Writes to `seed` what is mixed into the first node of an engine, from which all others are initialised: every
-    /// section has a part in it. It shares nothing with the [`successor`](Self::successor).
+    /// Writes the seed for the first node of an engine, which initialises all others, to `seed`. It depends on every
+    /// section, and shares nothing with the [`successor`](Self::successor).
     pub fn seed_into(&self, seed: &mut [u8; 32]) {
         let sections = self.sections.as_flattened();
         sha_d256_into(&[b"wellspring seed file use", sections], seed);

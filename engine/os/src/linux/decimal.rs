@@ -1,6 +1,7 @@
 //! Decimal numbers in the files of a system.
 
-/// Takes a decimal number off the beginning of a text. `None` if there is none, or one above `u32::MAX`.
+/// Takes a decimal number off the beginning of a text. `None` if the text does not begin with a number up to
+/// `u32::MAX`.
 #[inline(never)]
 pub(super) fn take_number(text: &mut &[u8]) -> Option<u32> {
     let mut number = None;

@@ -99,7 +99,7 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
     #[cfg(all(target_pointer_width = "64", not(miri)))]
     let time = vdso::clock::time(clock);
     #[cfg(not(all(target_pointer_width = "64", not(miri))))]
-    // SAFETY: the pointer is to a `timespec`, of which all zeros is one.
+    // SAFETY: the pointer is to a `timespec`, and all zeros is a valid one.
     let time = unsafe {
         let mut time: libc::timespec = core::mem::zeroed();
         libc::clock_gettime(clock, &raw mut time);
@@ -185,7 +185,7 @@ pub fn cpu_count() -> usize {
     1
 }
 
-/// Kills a process group, that of the process `leader`. Does nothing if there is none.
+/// Kills the process group of the process `leader`. Does nothing if it does not exist.
 pub fn kill_process_group(leader: u32) {
     let _ = signal_process_group(leader, libc::SIGKILL);
 }

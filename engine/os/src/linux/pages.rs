@@ -39,14 +39,14 @@ pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
 unsafe fn advise(start: *mut c_void, bytes: usize) -> bool {
     // SAFETY: the caller's promise, and neither advice changes what this process reads there.
     unsafe {
-        // Kernels without core dumps may refuse; then there is nothing to be left out of.
+        // Kernels without core dumps may refuse; then nothing is dumped.
         let _ = madvise(start, bytes, Advice::LinuxDontDump);
         madvise(start, bytes, Advice::LinuxWipeOnFork).is_ok()
     }
 }
 
 /// Whether the kernel looks at an advice before it agrees. The user mode of QEMU 7.2 and some filters of system calls agree
-/// to all. Asked once, by an advice that there is not.
+/// to all. Asked once, by an advice that does not exist.
 ///
 /// # Safety
 ///
@@ -84,8 +84,8 @@ pub(crate) unsafe fn renew(start: *mut u8, bytes: usize) -> bool {
     }
 }
 
-/// Wipes what a parent left, if this process is a child in which neither the kernel nor a handler of fork(3) has. Where the
-/// kernel wipes, this is one load.
+/// Wipes the parent's bytes, if this process is a child where neither the kernel nor a handler of fork(3) has wiped them.
+/// If the kernel wipes, this is one load.
 #[inline(always)]
 pub(crate) fn look_for_fork() {
     if wipe_at_fork::is_in_use() {

@@ -14,8 +14,8 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// The first page of a file, shared with all processes that map it.
 ///
-/// If another process truncates the file below what is read here, the kernel ends this process with a SIGBUS. So map
-/// only a file that no other user can write, and that its owner replaces and never truncates.
+/// If another process truncates the file below the bytes that are read here, the kernel ends this process with a
+/// SIGBUS. So map only a file that no other user can write, and that its owner replaces and never truncates.
 #[derive(Debug)]
 pub struct SharedPage(NonNull<u8>);
 
@@ -68,9 +68,9 @@ impl SharedPage {
     /// When the offset is no multiple of 8 within the page.
     #[must_use]
     pub fn word(&self, offset: usize) -> u64 {
-        // SAFETY: in bounds and aligned, see `address`; mapped for as long as `self` lives. Every change is
-        // of the whole word at once, and every value is one. Of memory that this process cannot write, Rust defines
-        // relaxed loads alone: so the fence comes extra.
+        // SAFETY: in bounds and aligned, see `address`; mapped for as long as `self` lives. Every change writes the
+        // whole word at once, and every value is a valid word. Rust defines only relaxed loads of memory that this
+        // process cannot write: so the fence is separate.
         let word = unsafe { (*self.address(offset)).load(Ordering::Relaxed) };
         fence(Ordering::Acquire);
         word
@@ -102,8 +102,8 @@ impl SharedPage {
         Self(start)
     }
 
-    /// Maps the page at the addresses of another one, which is no more then. At no time are these addresses unmapped: the
-    /// kernel does both under the lock that page faults wait for.
+    /// Maps the page in place of another one, which it unmaps. The addresses stay mapped at all times: the kernel does
+    /// both under the lock that page faults wait for.
     ///
     /// # Safety
     ///

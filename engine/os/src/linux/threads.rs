@@ -3,7 +3,7 @@
 use crate::os_error::{OsError, raw_call};
 use rustix::thread::{MembarrierCommand, membarrier};
 
-/// The system's number of this thread: that of the process for its first thread; 0 where a filter refuses it.
+/// The system's number of this thread: the process number for its first thread; 0 where a filter refuses it.
 pub(crate) fn number() -> u32 {
     // SAFETY: gettid(2) takes nothing.
     let answer = raw_call(|| unsafe { libc::syscall(libc::SYS_gettid) });
@@ -17,8 +17,8 @@ pub(crate) fn is_gone(process: u32, thread: u32) -> bool {
     answer == Err(OsError::new(libc::ESRCH))
 }
 
-/// Sees to it that every thread of the process sees what this one stored before, before what it stores later. Returns
-/// whether the system can.
+/// Makes every thread of the process see what this thread stored before the call, before what it stores later.
+/// Returns whether the system can.
 pub(crate) fn order_all() -> bool {
     membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
         && membarrier(MembarrierCommand::PrivateExpedited).is_ok()

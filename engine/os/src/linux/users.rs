@@ -4,7 +4,8 @@ use super::decimal::take_number;
 use crate::descriptor::read_file;
 use crate::os_error::raw_call;
 
-/// The user whose rights this process has. Not libc's answer: fakeroot(1) replaces that, and not what files say.
+/// The user whose rights this process has. Not from libc: fakeroot(1) replaces its answer, but not the owners that
+/// files have.
 #[must_use]
 pub fn effective_user() -> u32 {
     // The older call of these processors knows 16 bits only.

@@ -33,7 +33,7 @@ impl Waker {
         descriptor.ok().map(own).map(Self)
     }
 
-    /// Wakes the thread that waits, or the next one that will. Any number of calls wake it once.
+    /// Wakes the waiting thread, or the next thread to wait. Any number of calls wake it once.
     pub fn wake(&self) {
         // Fails only after 2^64 - 2 calls without a wait between them.
         let _ = write(&self.0, &1u64.to_ne_bytes());

@@ -1,12 +1,12 @@
-//! All systems but Linux. Beside what they share, each has a folder with the same modules.
+//! All systems but Linux. They share the modules here, and each has a folder with the same modules.
 //!
 //! ```text
 //! unix          macOS and the BSDs; Linux too where tests say so
 //! windows       Windows
 //! os            the system's generator, clocks
 //! waker         wakes a thread that sleeps
-//! vdso          there is none
-//! shared_page   there is none
+//! vdso          a stand-in: no generator without a system call
+//! shared_page   a stand-in without pages
 //! ```
 
 pub mod os;

@@ -5,7 +5,7 @@ use core::convert::Infallible;
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;
 
-/// The bytes of a page that there is not: tests on Linux build what uses it.
+/// The size of a page that does not exist: tests on Linux build code that uses it.
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) const PAGE_BYTES: usize = 4096;
 

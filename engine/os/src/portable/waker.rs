@@ -32,7 +32,7 @@ impl Waker {
         })
     }
 
-    /// Wakes the thread that waits, or the next one that will. Any number of calls wake it once.
+    /// Wakes the waiting thread, or the next thread to wait. Any number of calls wake it once.
     pub fn wake(&self) {
         *self.is_woken.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_one();

@@ -2,9 +2,9 @@
 //!
 //! Locking slots one by one would cut the mapping in pieces, and a process has at most 65,530 mappings
 //! (`vm.max_map_count`). Pages are locked when they are first touched (`MLOCK_ONFAULT`), so that a chunk costs the
-//! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, usually 8 MiB, counts all of it:
-//! so the first chunks are small, and each is twice as large as the one before it. Of the usual limit's eighth, which
-//! `lock_limit` takes at most, 120 threads have locked slots.
+//! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, usually 8 MiB, counts all of it: so
+//! the first chunks are small, and each is twice as large as the one before it. `lock_limit` takes an eighth of the
+//! usual limit at most: locked slots for 120 threads.
 //!
 //! Which thread or value has a slot, a [`Holder`] says, in ordinary memory, which a fork copies.
 
@@ -37,8 +37,8 @@ pub(super) struct Chunk {
     /// Its holders.
     first: AtomicU32,
     count: AtomicU32,
-    /// How many slots are free, and where to look first. A fork may leave them wrong by those that other threads were
-    /// acquiring.
+    /// How many slots are free, and where to look first. A fork may leave both wrong by the slots that other threads
+    /// were acquiring.
     free: AtomicU32,
     hint: AtomicU32,
     start: AtomicPtr<u8>,
@@ -107,7 +107,7 @@ pub(super) fn map_chunk(kind: Kind, node: u32) -> Option<()> {
         return None;
     };
     let chunk = &CHUNKS[number];
-    // Those of the outermost depth first: a thread in which no signal handler reads touches one state alone.
+    // The states for the outermost depth come first: a thread without reads in signal handlers touches one state alone.
     for (index, holder) in range(first, count).iter().enumerate() {
         holder.join(number, states.get(index));
     }
@@ -234,7 +234,7 @@ impl Chunk {
 }
 
 /// Runs `work` on all slots that are held, or were when a fork wiped them. Not generic: there are several such loops, and
-/// none is in a hurry.
+/// speed does not matter in them.
 #[inline(never)]
 pub(super) fn for_each_held(work: &mut dyn FnMut(Slot)) {
     chunks().for_each(|chunk| chunk.for_each_held(work));
@@ -278,7 +278,7 @@ pub(super) const ACQUIRING: u64 = u64::MAX - 1;
 /// [`ThreadStates::begin_first`](crate::thread_state::ThreadStates::begin_first).
 const MAX_HOLDERS: usize = 1 << 16;
 
-/// The holder of a slot, also after a fork wiped the slot. 40 bytes.
+/// The holder of a slot, even after a fork wiped the slot. 40 bytes.
 #[derive(Debug)]
 pub(super) struct Holder {
     serial: AtomicU64,
@@ -390,12 +390,12 @@ impl Holder {
         usize::from(self.used_bytes.load(Ordering::Relaxed))
     }
 
-    /// The thread that has it, by the system's number: 0 for none, see [`Thread`].
+    /// The system's number of the thread that has it; 0 without one, see [`Thread`].
     pub(super) fn thread(&self) -> u32 {
         self.thread.load(Ordering::Relaxed)
     }
 
-    /// The address of what that thread knows of itself.
+    /// The address of that thread's data.
     pub(super) fn address(&self) -> usize {
         self.address.load(Ordering::Relaxed)
     }
@@ -407,7 +407,7 @@ pub(super) struct Thread {
     pub(super) address: usize,
     /// The system's number; 0 for an owned state, and where the system may not be asked.
     pub(super) number: u32,
-    /// The system's number of its process; 0 likewise.
+    /// The system's number of its process, or 0 as for `number`.
     pub(super) process: u32,
 }
 

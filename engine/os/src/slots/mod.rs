@@ -3,7 +3,7 @@
 //! ```text
 //! acquire  a slot is acquired
 //! Slot     its memory, and the serial under which it is held
-//! release  slots are given back, also those of threads that ended without doing so
+//! release  slots are given back, even if their thread ended without doing so
 //! chunk    8 to 512 slots in one mapping, and which thread has which slot
 //! ```
 //!
@@ -166,7 +166,7 @@ pub(crate) struct Header {
     chunk_lock: AtomicU32,
 }
 
-/// The header of [`Slot::NONE`]: its serial is one that no slot has. Never written.
+/// The header of [`Slot::NONE`]. No slot has its serial. Never written.
 static NO_HEADER: Header = Header {
     serial: AtomicU64::new(LEAVING),
     process: AtomicU32::new(0),
@@ -186,7 +186,7 @@ pub(crate) struct Slot {
 /// The part of a slot that the hot path needs. It fits into two registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotRef {
-    /// Not null, so that no place takes no third register.
+    /// Not null: the compiler writes `None` as null, and an `Option` of this needs no third register.
     header: NonNull<Header>,
     serial: u64,
 }
@@ -195,7 +195,7 @@ impl SlotRef {
     /// Whether the slot is still held under this serial, and no fork wiped it.
     #[inline(always)]
     pub(crate) fn is_ours(self) -> bool {
-        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`.
+        // SAFETY: within a mapping that is never unmapped, where all zeros is a valid header; or `NO_HEADER`.
         let header = unsafe { self.header.as_ref() };
         header.serial.load(Ordering::Relaxed) == self.serial
     }
@@ -219,7 +219,7 @@ impl Slot {
 
     #[inline(always)]
     fn header(&self) -> &'static Header {
-        // SAFETY: within a mapping that is never unmapped, and of which all zeros is a header; or `NO_HEADER`.
+        // SAFETY: within a mapping that is never unmapped, where all zeros is a valid header; or `NO_HEADER`.
         unsafe { self.place().header.as_ref() }
     }
 
@@ -300,7 +300,7 @@ impl Slot {
 }
 
 /// Erases a slot and gives it back, if it is still held under its serial, or was when a fork wiped it. Signals are
-/// blocked. Not inlined: callers go through several slots, and none is in a hurry.
+/// blocked. Not inlined: callers go through several slots, and speed does not matter in them.
 #[inline(never)]
 pub(crate) fn release(slot: Slot) {
     if let Some(holder) = retire(slot) {
@@ -330,15 +330,15 @@ pub(crate) fn release_all(owner: u64) {
     });
 }
 
-/// How many slots `owner` has in this process, without those that a fork took.
+/// How many slots `owner` has in this process, not counting slots that a fork took.
 pub(crate) fn count(owner: u64) -> usize {
     let mut count = 0;
     chunk::for_each_held(&mut |slot| count += usize::from(slot.is_of(owner) && slot.is_ours()));
     count
 }
 
-/// Looks at `count` holders, after those that were looked at last, and releases slots whose thread is gone. Returns
-/// how many it released. `own` is the address of the calling thread's data.
+/// Looks at the next `count` holders, and releases slots whose thread is gone. Returns how many it released. `own`
+/// is the address of the calling thread's data.
 ///
 /// A thread releases its slots when it ends, by a thread-specific key (see `thread_exit`). It does not where the C
 /// library calls no destructor: for a read in a handler or destructor after the last call, for a raw clone(2), and
@@ -396,7 +396,7 @@ fn slot_of_the_gone(
         // Wiped by a fork: the thread was the parent's.
         is_first && own != 0 && holder.address() != own
     };
-    // It is released only if its serial is still the one that was read before all this.
+    // It is released only if its serial has not changed since it was read above.
     is_gone.then_some(slot)
 }
 
@@ -407,9 +407,9 @@ fn held(holder: &'static Holder) -> Option<Slot> {
 
 /// Erases every slot, at the last moment: the library is unloaded, or the process ends.
 ///
-/// In a process that ends, other threads may still read. A read whose slot is erased under it ends as one whose slot
-/// a fork wiped: it compares the serial last, finds it gone, and is made again with another slot. No thread gets the
-/// erased slot: the hot path of the thread that had it would use it too.
+/// In a process that ends, other threads may still read. A read whose slot is erased under it ends like a read whose
+/// slot a fork wiped: it compares the serial last, finds it gone, and is made again with another slot. No thread
+/// gets the erased slot: the hot path of the thread that had it would use it too.
 pub(crate) fn release_everything() {
     let mut last = 0;
     chunk::for_each_held(&mut |slot| last = last.max(slot.serial));

@@ -59,8 +59,8 @@ impl Directory {
         Ok(check_owner(status.st_uid).is_ok() && !writable)
     }
 
-    /// Takes the lock that the file `name` stands for, without waiting. The file is made if there is none, readable
-    /// by its owner alone: every process that can open a file can lock it. It is empty and is never removed.
+    /// Takes the lock that the file `name` stands for, without waiting. Makes the file if needed, readable by its
+    /// owner alone: every process that can open a file can lock it. It is empty and is never removed.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Directory {
     }
 }
 
-/// Gives a file this mode, if it has another one. A sandbox may refuse fchmod(2), with which any program could be made
+/// Gives a file this mode, if it has another mode. A sandbox may refuse fchmod(2), which can make any program
 /// set-user-ID.
 pub(super) fn set_mode(file: impl AsFd, mode: Mode) -> rustix::io::Result<()> {
     if Mode::from_raw_mode(fstat(&file)?.st_mode) == mode {

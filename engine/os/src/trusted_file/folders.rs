@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 /// As many as the kernel follows.
 const MAX_LINKS: u32 = 40;
 
-/// Refuses a folder in which a user other than root, this user and `also` can make, remove or replace files, or which such
-/// a user can replace. All folders and links on the way to it count. What this function accepts, such a user cannot change
-/// later: there is no gap between the check and the use.
+/// Refuses a folder if a user other than root, this user and `also` can make, remove or replace files in it, or can
+/// replace the folder. All folders and links on the way to it count. Such a user cannot change an accepted folder later:
+/// there is no gap between the check and the use.
 ///
 /// # Errors
 ///
 /// [`FileFault::Owner`], [`Unmapped`](FileFault::Unmapped), [`Exposed`](FileFault::Exposed); [`Link`](FileFault::Link) for a
-/// link in a folder like /tmp; [`NotAFile`](FileFault::NotAFile) for what is no folder; [`System`](FileFault::System).
+/// link in a folder like /tmp; [`NotAFile`](FileFault::NotAFile) for anything but a folder; [`System`](FileFault::System).
 pub fn check_folders(folder: &Path, also: Option<u32>) -> Result<(), FileFault> {
     let folder = std::path::absolute(folder);
     let folder = folder.map_err(|_| FileFault::System(OsError::new(libc::ENOENT)))?;
@@ -29,15 +29,15 @@ pub fn check_folders(folder: &Path, also: Option<u32>) -> Result<(), FileFault> 
     }
 }
 
-/// Like [`check_folders`], for a name that must stay ours: also refuses a folder below one like /tmp, where another user can
-/// take the name as soon as we have removed the folder.
+/// Like [`check_folders`], for a name that must stay ours: also refuses a folder below a shared one like /tmp, where another
+/// user can take the name as soon as we have removed the folder.
 ///
-/// In a user namespace in which root has no number, as that of a sandbox, a folder above may have an owner without a number:
-/// what cannot be told from root's.
+/// In a user namespace without a number for root, such as a sandbox, a folder above may have an owner without a number, who
+/// may be root.
 ///
 /// # Errors
 ///
-/// Those of [`check_folders`].
+/// The errors of [`check_folders`].
 pub fn check_lasting_folders(folder: &Path) -> Result<(), FileFault> {
     let is_sandbox = root_has_no_number();
     match check_folders(folder, None) {
@@ -67,15 +67,15 @@ pub fn check_lasting_folders(folder: &Path) -> Result<(), FileFault> {
     own
 }
 
-/// Whether this process is in a user namespace in which root has no number, as that of a sandbox: [`FileFault::Unmapped`] is
-/// then also the fault of what belongs to root.
+/// Whether this process is in a user namespace without a number for root, such as a sandbox: root's files then give
+/// [`FileFault::Unmapped`] too.
 #[must_use]
 pub fn root_has_no_number() -> bool {
     !root_has_number()
 }
 
-/// Checks all folders of an absolute path. Returns whether the last one is like /tmp: all users make files in it, and none
-/// removes those of others.
+/// Checks all folders of an absolute path. Returns whether the last one is like /tmp: all users make files in it, and
+/// no user removes another's.
 fn is_shared(path: &Path, also: Option<u32>, links: u32) -> Result<bool, FileFault> {
     let mut at = PathBuf::new();
     let mut shared = false;

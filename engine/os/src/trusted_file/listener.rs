@@ -9,12 +9,12 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Refuses a Unix socket that another user may have put at `path`. Accepted is one on which root or this user listens; and
-/// one in a folder that no other user can change, so that root or this user vouches for it.
+/// Refuses a Unix socket that another user may have put at `path`. Accepts a socket if root or this user listens on it, or
+/// if no other user can change its folder, so that root or this user vouches for it.
 ///
 /// # Errors
 ///
-/// Those of [`check_folders`].
+/// The errors of [`check_folders`].
 pub fn check_listener(connected: impl AsFd, path: &Path) -> Result<(), FileFault> {
     let (user, _) = other_end(connected).map_err(FileFault::System)?;
     if check_owner(user).is_ok() {
@@ -24,12 +24,12 @@ pub fn check_listener(connected: impl AsFd, path: &Path) -> Result<(), FileFault
     check_folders(Path::new(OsStr::from_bytes(folder)), None)
 }
 
-/// The user and the process at the other end of a Unix socket: those who connected it, or made it listen. The process is 0
-/// where this one cannot see it, in a PID namespace of its own.
+/// The user and the process that connected the other end of a Unix socket, or made it listen. The process is 0 if its PID
+/// namespace hides it from this process.
 ///
 /// # Errors
 ///
-/// Those of getsockopt(2).
+/// The errors of getsockopt(2).
 pub fn other_end(connected: impl AsFd) -> Result<(u32, i32), OsError> {
     let mut peer = MaybeUninit::<libc::ucred>::uninit();
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;

@@ -16,7 +16,7 @@ const WAIT_MS: u32 = 1000;
 /// The file that will replace another, `.NAME.next`, and the right to replace it: a lock on it. Dropped without
 /// [`replace`](Self::replace), it is removed.
 ///
-/// A process that is killed leaves the file behind, but not the lock; the next process removes what was left.
+/// A process that is killed leaves the file behind, but not the lock; the next process removes the file.
 #[derive(Debug)]
 pub struct NextFile<'a> {
     directory: &'a Directory,

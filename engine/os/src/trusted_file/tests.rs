@@ -278,7 +278,7 @@ fn a_folder_that_another_user_can_change_or_replace_is_refused() {
     let found = |path: &Path| check_folders(path, None).err();
     assert_eq!(found(&inner), None);
     assert_eq!(found(&folder.0.join("inner/../inner")), None);
-    // In a folder like /tmp a folder of ours stays ours, and what is made in it may be another user's.
+    // In a folder like /tmp a folder of ours stays ours, and a new file in it may be another user's.
     for (mode, of_inner, of_itself) in [
         (0o777, Some(FileFault::Exposed), Some(FileFault::Exposed)),
         (0o720, Some(FileFault::Exposed), Some(FileFault::Exposed)),
@@ -351,7 +351,7 @@ fn a_name_that_another_user_can_come_to_own_is_refused() {
     );
 }
 
-/// The first to listen has the name: what a client gets there may be what an attacker has chosen.
+/// The first to listen has the name: an attacker may choose what a client gets there.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_socket_on_which_another_user_listens_is_refused_unless_its_folder_vouches_for_it() {
@@ -363,7 +363,7 @@ fn a_socket_on_which_another_user_listens_is_refused_unless_its_folder_vouches_f
     assert_eq!(check(), Ok(()));
     fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o1777)).unwrap();
     assert_eq!(check(), Ok(()), "ours, in any folder");
-    // listen(2) by another user, which is what the kernel notes.
+    // listen(2) by another user: the kernel notes the user who listens.
     // SAFETY: the child makes system calls and no allocation, and ends with _exit.
     let status = unsafe {
         use std::os::fd::AsRawFd;

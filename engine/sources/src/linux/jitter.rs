@@ -5,13 +5,13 @@ use std::sync::Mutex;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 use wellspring_os::stack::erase_below;
 
-/// How long a fixed piece of work takes: 256 reads and writes in 64 KiB, each at a place that depends on what
-/// the last one held.
+/// How long a fixed piece of work takes: 256 reads and writes in 64 KiB, each at a place that depends on the
+/// content of the last.
 ///
-/// A sample is a byte: the time of one such walk in steps of the counter, modulo 256. Nothing is conditioned:
-/// health tests and assessments get what the counter said. The noise is that of caches, buses, refresh and
-/// everything else that runs on this machine; the idea is Stephan Müller's (*CPU Time Jitter Based Non-Physical True
-/// Random Number Generator*), with raw samples in place of his conditioned ones.
+/// A sample is a byte: the time of one such walk in steps of the counter, modulo 256. Nothing is conditioned: health
+/// tests and assessments get the counter's values. The noise comes from caches, buses, refresh and everything else
+/// that runs on this machine; the idea is Stephan Müller's (*CPU Time Jitter Based Non-Physical True Random Number
+/// Generator*), with raw samples in place of his conditioned ones.
 ///
 /// A byte takes about 3 microseconds. It is still a slow source: its state is behind a lock, and noise of this kind
 /// is no reason to make a reader wait.

@@ -7,10 +7,10 @@ use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
 use wellspring_os::os::sleep_ns;
 use wellspring_os::stack::erase_below;
 
-/// How late a thread wakes that asked to sleep for a microsecond.
+/// How late a thread wakes after it asked to sleep for a microsecond.
 ///
 /// A sample is a byte: the time from one wake-up to the next in steps of the cycle counter, modulo 256. The
-/// noise is that of the timer hardware, of the idle states that the processor leaves, of other threads and of
+/// noise comes from the timer hardware, the idle states that the processor leaves, other threads and
 /// interrupts. A byte takes some 60 to 80 microseconds, nearly all of it asleep.
 #[derive(Debug, Default)]
 pub struct Wakeups {

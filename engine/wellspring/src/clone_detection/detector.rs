@@ -68,7 +68,7 @@ pub enum PageState {
     Absent,
     /// It is compared on every read.
     Watched,
-    /// There is one, and it is not trusted, for this reason.
+    /// A page exists, and is not trusted for this reason.
     Refused(PageError),
 }
 
@@ -85,7 +85,7 @@ impl CloneDetector {
         }
     }
 
-    /// Watches what is there now. All that happened before is handled: a new engine has made nothing yet.
+    /// Watches the pages that exist now. Earlier changes count as handled: a new engine has made nothing yet.
     pub(crate) fn start(&self, now_ms: u64) {
         self.look_for_pages(now_ms);
         self.words.set_handled(self.words.sum());
@@ -94,7 +94,7 @@ impl CloneDetector {
     /// Looks at the clocks, and once a minute for pages that were not there before. Returns whether the machine was
     /// suspended.
     ///
-    /// Without system calls neither can be done; what is watched goes on to be watched.
+    /// Does neither without system calls. Pages that are watched stay watched.
     pub(crate) fn look(&self, now_ms: u64) -> bool {
         if sandbox::is_prepared() {
             return false;
@@ -117,7 +117,7 @@ impl CloneDetector {
                 Err(error) if !error.is_absent() && !error.is_unsupported() => {
                     PageState::Refused(error)
                 }
-                // If there is one now, it will be watched within a minute.
+                // A page that exists now will be watched within a minute.
                 _ => PageState::Absent,
             }
         };

@@ -1,5 +1,5 @@
-//! Notices that the machine was cloned, for a thread that waits for them: the kernel's log, in which the kernel says that it
-//! reseeded its generator because the machine was cloned (vmgenid), the hypervisor's page, and the clocks.
+//! Notices that the machine was cloned, for a thread that waits for that. It watches the kernel's log, where the kernel says
+//! that it reseeded its generator because the machine was cloned (vmgenid), the hypervisor's page, and the clocks.
 //!
 //! No other sign of vmgenid reaches user space: Linux 6.12 and 7.3 of Debian send no device event (measured in the rig).
 
@@ -107,8 +107,8 @@ impl KernelLog {
     }
 }
 
-/// Whether a record is the kernel's own, `PRIORITY,NUMBER,TIME,FLAGS;TEXT`, and tells of a clone. What a process writes
-/// to the log has a priority from 8 on: Linux lets none claim to be the kernel.
+/// Whether a record is the kernel's own, `PRIORITY,NUMBER,TIME,FLAGS;TEXT`, and tells of a clone. A process's record
+/// has a priority from 8 on: Linux lets no process claim to be the kernel.
 fn is_clone(record: &[u8]) -> bool {
     let is_of_kernel = matches!(record, [b'0'..=b'7', b',', ..]);
     let line = record.split(|&byte| byte == b'\n').next();
@@ -184,7 +184,7 @@ mod tests {
         for other in [
             &b""[..],
             b"5,412,4220639,-",
-            // A process wrote it: the facility is that of users.
+            // A process wrote it: its facility is "user".
             b"13,412,4220639,-;random: crng reseeded due to virtual machine fork\n",
             b"5,412,4220639,-;random: crng init done\n",
             b"5,412,4220639,-;usb: random: crng reseeded due to virtual machine fork\n",

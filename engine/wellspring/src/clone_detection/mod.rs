@@ -4,12 +4,12 @@
 //! detector  watches for signs of a copy, and counts which of them the engine has handled
 //! page      the generation page: one word for all processes of a host; and the page that a hypervisor changes before a
 //!           clone runs
-//! events    for a thread that waits: the kernel's log, which tells of vmgenid, and all else but the generation page
+//! events    for a thread that waits: the kernel's log, which tells of vmgenid, the hypervisor's page and the clocks
 //! ```
 //!
-//! The generation page is a small file in a runtime directory, by default [`DEFAULT_PATH`]. Every engine maps it if it is
-//! there when the engine is built, or within a minute after it appears, and compares a word of it on every read. A
-//! program that learns of a clone changes the word once, for everyone: [`bump`], or `wellspring generation serve`.
+//! The generation page is a small file in a runtime directory, by default [`DEFAULT_PATH`]. Every engine maps it when the
+//! engine is built, or within a minute after it appears, and compares a word of it on every read. A program that learns
+//! of a clone changes the word once, for everyone: [`bump`], or `wellspring generation serve`.
 //!
 //! An engine believes the page only if it belongs to root or to the reader's own user and other users cannot write it.
 //! Its writer replaces it and never truncates it: the system ends a process that reads a truncated page.

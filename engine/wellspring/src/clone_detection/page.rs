@@ -1,7 +1,7 @@
-//! The generation page: one word, by which all taps of all processes take fresh keys. And the page of the hypervisor's
-//! clock, which changes before a clone of the machine runs.
+//! The generation page has one word; when it changes, all taps of all processes take fresh keys. The page of the
+//! hypervisor's clock changes before a clone of the machine runs.
 //!
-//! Both have a layout in common: Linux's vmclock, version 1. Magic number, size, flags and offsets are those of
+//! Both have the layout of Linux's vmclock, version 1. Magic number, size, flags and offsets come from
 //! `include/uapi/linux/vmclock-abi.h`. All fields are little endian.
 
 use crate::fresh_entropy::FreshEntropy;
@@ -24,7 +24,7 @@ const PAGE_MODE: u32 = 0o644;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PageError {
-    /// Another process serves it: the one with this id, as far as its lock file says.
+    /// Another process serves it. The lock file says that it has this id.
     Held(u32),
     /// It does not have the format of a page.
     NotAPage,
@@ -128,7 +128,7 @@ pub fn bump(path: &Path) -> Result<u64, PageError> {
     Ok(change(&open_or_make(path)?))
 }
 
-/// Changes the word, and wakes those who wait for that. Returns the new word.
+/// Changes the word, and wakes the threads that wait for a change. Returns the new word.
 fn change(page: &SharedPageMut) -> u64 {
     let number = page.add(CLONES_OFFSET, 1);
     page.wake_waiters(CLONES_OFFSET);
@@ -183,12 +183,12 @@ fn is_cut(path: &Path) -> Result<bool, PageError> {
 
 /// Puts a new page at `path`, in one step.
 fn make(path: &Path) -> Result<(), PageError> {
-    // Not the word of a page that was here before: a process that watches that one must see another.
+    // Not the word of a page that was here before: a process that watches the old page must see a new word.
     let (mut entropy, mut number) = (FreshEntropy::EMPTY, [0; 8]);
     number.copy_from_slice(&entropy.gather()[..8]);
     let (directory, name) = Directory::of(path)?;
     let mut next = directory.begin_next(name)?;
-    // Another process may have made one while this one waited for its turn.
+    // Another process may have made a page while this one waited for its turn.
     if map(path).is_ok() {
         return Ok(());
     }
@@ -237,7 +237,8 @@ fn counter(page: &SharedPage) -> Option<usize> {
     (counts_clones && size >= CLONES_OFFSET + 8).then_some(CLONES_OFFSET)
 }
 
-/// The offset of the word that changes when the machine is cloned or moved, which is all that older hypervisors count.
+/// The offset of the word that changes when the machine is cloned or moved, the only event that older hypervisors
+/// count.
 fn disruption_marker(page: &SharedPage) -> Option<usize> {
     size(page).map(|_| DISRUPTION_OFFSET)
 }

@@ -132,8 +132,8 @@ impl EngineBuilder {
     /// A file that carries seeds over a reboot: see [`seed_file`](crate::seed_file). Default: none.
     ///
     /// [`build`](Self::build) reads, replaces and mixes it in. That takes as long as the disk needs to make a file and
-    /// its directory durable: milliseconds. No engine fails because of this file; the [`Stats`](crate::Stats) say
-    /// what it was.
+    /// its directory durable: milliseconds. No engine fails because of this file; the [`Stats`](crate::Stats) have the
+    /// reason.
     pub fn seed_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.seed_file = Some((path.into(), start_seed_file));
         self
@@ -246,7 +246,7 @@ impl EngineBuilder {
     }
 }
 
-/// Reads the seed file, replaces it, and mixes in what it held.
+/// Reads the seed file, replaces it, and mixes its content in.
 fn start_seed_file(
     path: PathBuf,
     identity: Option<Identity>,

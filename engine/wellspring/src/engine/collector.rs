@@ -52,8 +52,8 @@ pub(super) struct Round {
     pub(super) events: u64,
     /// The queue of mixed data was half full.
     pub(super) is_flooded: bool,
-    /// A read has emptied the mailbox of a node since the last seed was posted there. `true` also if the round could not
-    /// look.
+    /// A read has emptied the mailbox of a node since the last seed was posted there. `true` as well if the round could
+    /// not look.
     pub(super) is_read: bool,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Collector {
     /// The events of slow sources that were dropped. In ordinary memory: a child process continues the count.
     pub(super) dropped_events: AtomicU64,
     pub(super) memory: Wiped<CollectorMemory>,
-    /// In its own place: a new engine moves over the stack, of which the first read of a process promises to take little.
+    /// In a box: a new engine moves over the stack, and the first read of a process must take little stack.
     pub(super) pool_meters: Box<PoolMeters>,
 }
 
@@ -102,7 +102,7 @@ impl Collector {
         }
     }
 
-    /// A round of the harvester: takes what was mixed in, and reseeds if that is due. If `draws` is true, it draws on the
+    /// A round of the harvester: takes mixed data in, and reseeds if that is due. If `draws` is true, it draws on the
     /// fast sources first.
     ///
     /// Until the engine is ready, its readers seed it, and this does nothing: they may hold the lock of the pools now.
@@ -219,7 +219,7 @@ impl Collector {
     }
 
     /// Draws on all fast sources and reseeds every node now, because an operator ordered it. The caller announces it,
-    /// also after an error: what was mixed in before has reached the nodes.
+    /// even after an error: data mixed in before has reached the nodes.
     pub(super) fn reseed(&self, target: SeedTarget<'_>) -> Result<(), Error> {
         self.refuse_own_sources()?;
         let signals = SignalsBlocked::new();
@@ -295,7 +295,7 @@ impl Collector {
             if left == 0 {
                 return;
             }
-            // Another thread is in the middle of its push, and what came after it waits behind.
+            // Another thread is in the middle of its push, and later events wait behind it.
             os::pause();
         }
     }
@@ -305,7 +305,7 @@ impl Collector {
         self.sources.iter().any(SourceEntry::may_yield_credit)
     }
 
-    /// Starts a source again; returns whether there is one of this name.
+    /// Starts a source again; returns whether a source has this name.
     pub(super) fn restart_source(&self, name: &str) -> bool {
         let source = self.sources.iter().find(|source| source.name == name);
         source.inspect(|source| source.restart()).is_some()
@@ -388,8 +388,8 @@ pub(super) const SEEDING_SAMPLE_BYTES: usize = 256;
 /// The bytes asked of a source in a round of the harvester: 2 events.
 pub(super) const SAMPLE_BYTES: usize = 64;
 
-/// The draws that take a source twice around the 32 pools: from whatever pool it goes on, pool 0 gets two events of 32
-/// bytes, which suffice for a reseed, if the source yields all that it is asked for.
+/// The draws that take a source twice around the 32 pools: wherever it starts, pool 0 gets two events of 32 bytes,
+/// which suffice for a reseed, if the source yields all bytes it is asked for.
 pub(super) const ROUND_DRAWS: usize = 2 * POOLS * Event::MAX_BYTES / SEEDING_SAMPLE_BYTES;
 
 /// After a minute without a reseed, a harvest makes the next reseed due.
@@ -409,7 +409,7 @@ pub(super) struct CollectorMemory {
     pub(super) inline_steps: AtomicU64,
     /// When a reseed was last made, or tried because it was overdue; 0 for never.
     pub(super) reseeded_ms: AtomicU64,
-    /// The thread that is inside a source now, by [`this_thread`]; 0 for none.
+    /// The thread that is inside a source now, by [`this_thread`]; 0 for no thread.
     pub(super) drawing_thread: AtomicU64,
     /// 1 after the fast sources did not suffice for a seed.
     pub(super) fast_sources_insufficient: AtomicU32,
@@ -444,7 +444,7 @@ pub(super) struct CollectorState {
     pub(super) event: Event,
     /// The source that the next inline harvest draws on.
     pub(super) next_source: u64,
-    /// The length of the sample that waits for its tests, 0 if none does; and its source.
+    /// The length of the sample that waits for its tests, 0 if no sample waits; and its source.
     pub(super) waiting_bytes: u64,
     pub(super) waiting_source: u64,
     /// The events that the pools took so far.
@@ -472,7 +472,7 @@ pub(super) struct Due {
     pub(super) clock_went_back: bool,
 }
 
-/// A number that no other thread alive has.
+/// A number that identifies this thread among the living ones.
 pub(super) fn this_thread() -> u64 {
     thread_local!(static MARK: u8 = const { 0 });
     MARK.with(|mark| core::ptr::from_ref(mark).addr() as u64)

@@ -186,7 +186,7 @@ pub(super) struct Worker {
     slow_due_ms: Vec<u64>,
     /// The time between two rounds at present.
     pace_ms: u64,
-    /// The time of the next look at what was mixed in.
+    /// The time of the next look for mixed data.
     round_due_ms: u64,
     /// The time of the next draw on the fast sources.
     draw_due_ms: u64,
@@ -246,7 +246,7 @@ impl Worker {
         }
     }
 
-    /// Does what is due, and returns the time of what is due next.
+    /// Does the work that is due, and returns the time when more is due.
     fn work(&mut self, engine: &EngineInner, reason: WakeReason) -> u64 {
         let now_ms = self.look_at_clock(engine);
         if now_ms >= self.round_due_ms {
@@ -297,7 +297,7 @@ impl Worker {
     }
 
     /// Draws once on each slow source that is due; returns the time of the next. Without reads the intervals
-    /// grow, like those of the rounds.
+    /// grow, as between rounds.
     fn draw_on_slow_sources(&mut self, engine: &EngineInner, now_ms: u64) -> u64 {
         if !engine.collector.is_left_to_harvester(&engine.nodes) {
             return self.round_due_ms;
@@ -448,9 +448,9 @@ impl Zeroed for HarvesterStatus {
 pub struct HarvesterStats {
     /// Whether it keeps its pace. If not (it panicked, or a source or a disk keeps it waiting), readers harvest inline.
     pub alive: bool,
-    /// How often it looked at what was mixed in and at sources.
+    /// How often it looked for mixed data and at sources.
     pub rounds: u64,
-    /// The events it moved to the pools: of fast sources, and of what was mixed in.
+    /// The events it moved to the pools: from fast sources, and of mixed data.
     pub events: u64,
     /// The time it has spent on a CPU, in microseconds.
     pub cpu_time_us: u64,

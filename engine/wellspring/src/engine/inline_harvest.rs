@@ -8,11 +8,12 @@
 //! admit    test it, and hash it into a pool
 //! sample   the same with the next fast source
 //! admit
-//! deliver  at most 4 events of what was mixed in to the pools; and a seed if one is due
+//! deliver  at most 4 events of mixed data to the pools; and a seed if one is due
 //! ```
 //!
-//! The reader that sets the time of the next step makes this one. The others go on. If no reseed happened for a minute,
-//! or the clock went back, one reader makes a whole harvest: it draws 8 times on all fast sources, and reseeds.
+//! The reader that sets the time of the next step makes the step that is due. The others go on. If no reseed happened
+//! for a minute, or the clock went back, one reader makes a whole harvest: it draws 8 times on all fast sources, and
+//! reseeds.
 //!
 //! A read that fetches a key or fills a buffer leaves the step to the next read of its thread, which has ready bytes: so
 //! no read makes both. It does so for 4 ms. After that, any read off the hot path makes the step.
@@ -37,7 +38,7 @@ pub(super) enum HarvestStep {
 /// The fate of the step that was due when a read began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HarvestedStep {
-    /// None was due, or another thread has made it.
+    /// No step was due, or another thread has made it.
     None,
     /// The read made it, and is late.
     Made,
@@ -62,12 +63,12 @@ const STEP_INTERVAL_MS: u64 = RESEED_INTERVAL_MS / ROUND.len() as u64;
 const LEAVE_MS: u64 = 4;
 
 /// The most events of mixed data that a step moves to the pools: SHA-256 takes about 200 ns for each, which goes to its
-/// pool and to what the next order takes in.
+/// pool and to the hash for the next order.
 const STEP_EVENTS: usize = 4;
 
 impl EngineInner {
     /// Makes the step of a harvest that is due, or leaves it to the next read. `was_current`: the last read made its tap
-    /// current. That this read is off the hot path then means that it fetches a key or fills a buffer.
+    /// current. If so, a read off the hot path fetches a key or fills a buffer.
     #[inline]
     pub(super) fn harvest_if_due(&self, was_current: bool) -> HarvestedStep {
         match self.collector.inline_harvest_due() {
@@ -161,7 +162,7 @@ impl Collector {
         match step {
             HarvestStep::Look => {}
             HarvestStep::Sample => {
-                // One that still waits, because the lock was busy when it was to be admitted, comes first.
+                // A sample that still waits, because the lock was busy when it was to be admitted, comes first.
                 if !samples.admit_waiting(&mut state) {
                     samples.sample_next_source(&mut state);
                 }
@@ -198,7 +199,7 @@ mod tests {
     use wellspring_core::source::{MinEntropy, Source, SourceError};
     use wellspring_os::os;
 
-    /// Counts its draws and remembers the most that one asked for.
+    /// Counts its draws and remembers the longest draw asked for.
     #[derive(Default)]
     struct Counts {
         draws: AtomicU64,
@@ -391,7 +392,7 @@ mod tests {
         let fill = || {
             not_due();
             engine.inner.taps.announce();
-            // Of 512 bytes that follow a key, one is left.
+            // One byte is left of the 512 that follow a key.
             (0..2).for_each(|_| engine.fill(&mut [0; 1]));
             engine.fill(&mut [0; 509]);
         };

@@ -60,7 +60,7 @@ impl EngineInner {
     pub(super) fn diverge(&self) -> u64 {
         match SignalsBlocked::try_first() {
             Some(signals) => self.diverge_blocked(&signals),
-            // In a handler of a process without system calls. What it interrupted may hold a node.
+            // In a handler of a process without system calls. The interrupted code may hold the lock of a node.
             None => self.taps.announce(),
         }
     }
@@ -305,7 +305,7 @@ pub struct SourceStats {
     pub last_error: Option<SourceError>,
     /// The draws in a row, up to the last, that yielded nothing: they failed, or returned no byte.
     pub empty_draws: u64,
-    /// The time since the draw began that has not ended yet, in milliseconds; 0 if there is none.
+    /// How long the present draw has run, in milliseconds; 0 if no draw runs.
     pub drawing_for_ms: u64,
     /// The bytes that were tested and thrown away: during start-ups, and after failures.
     pub discarded_bytes: u64,

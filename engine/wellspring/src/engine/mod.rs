@@ -6,7 +6,7 @@
 //! read            every read, from the call to the bytes; a key and a buffer for each thread and nesting depth
 //! nodes           one generator for each NUMA node, and how far they are seeded
 //! samples         from a source to the pools
-//! collector       the pools, what was mixed in, and the seeds for the nodes
+//! collector       the pools, mixed data, and the seeds for the nodes
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
 //! harvester       a thread that gathers noise, so that no reader has to
 //! ```
@@ -115,8 +115,8 @@ impl Engine {
     }
 
     /// Like [`fill`](Self::fill), on a thread that the caller has found: for the C library, which finds its thread sooner
-    /// than `thread_local!` does in a shared library. It waits for the first seed only as long as a source may bring it. A
-    /// child of a raw clone(2) where getrandom(2) is forbidden has none that may.
+    /// than `thread_local!` does in a shared library. It waits for the first seed only as long as a source may bring it.
+    /// If getrandom(2) is forbidden, a child of a raw clone(2) has no such source, and the call fails.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl Engine {
         self.inner.fill_or_fail(Reader::Thread(thread), destination)
     }
 
-    /// `N` ready bytes of the thread's tap, in registers: the hot path alone. If there are none, the caller takes
+    /// `N` ready bytes of the thread's tap, in registers: the hot path alone. If that fails, the caller takes
     /// [`fill_or_fail_with_thread`](Self::fill_or_fail_with_thread).
     #[doc(hidden)]
     #[must_use]
@@ -206,7 +206,7 @@ impl Engine {
 
     numbers!([&self,] => &mut &*self, "as good as those of [`fill`](Self::fill)");
 
-    /// `N` random bytes, as good as those of [`fill`](Self::fill). Waits and panics like it.
+    /// `N` random bytes, as secure as from [`fill`](Self::fill). Waits and panics like `fill`.
     #[must_use]
     #[inline]
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
@@ -264,22 +264,22 @@ impl Engine {
     /// - Sources that [make system calls](crate::Source::makes_system_calls) are not drawn on: the processor's
     ///   instructions remain. Reseeds go on from them, and take in what [`mix`](Self::mix) gets. So an attacker who reads
     ///   all memory is locked out again only if the attacker does not know the processor's output or the mixed data.
-    ///   Without the instructions no reseed becomes due; [`reseed`](Self::reseed) still takes in what was mixed.
+    ///   Without the instructions no reseed becomes due; [`reseed`](Self::reseed) still takes in mixed data.
     /// - Keys of taps take in the processor's output (RDRAND, RNDR) in place of the system's and of the cycle counter: strict
     ///   seccomp(2) makes the instruction that reads the counter end the process. Without RDRAND, on x86, they take in the
     ///   clock's milliseconds.
     /// - The clock is read by the kernel's vDSO, which makes no system call for it. Where the kernel gives a process no
     ///   vDSO, time stands still: reads go on and take fresh keys from their node, but no reseed becomes due.
-    /// - Suspends, and generation pages that appear later, are not noticed. A page that is watched already still is.
+    /// - Suspends, and generation pages that appear later, are not noticed. A page that is watched already stays watched.
     /// - A thread that has not read before gets a tap only if memory for one is mapped already: up to 8 threads share the
     ///   first mapping. Others, and a [`LocalRng`](crate::LocalRng) that has not read before, may be served by their
     ///   node, without a system call but more slowly.
     /// - Threads that wait for a lock spin.
     /// - A signal handler may read in [`Mode::PerThread`] up to 4 levels deep, and not in other modes. It must not be left
     ///   by `siglongjmp`.
-    /// - A child process that is made afterwards has no source that is credited. If fork(3) makes it, it is seeded by its
-    ///   parent; if a raw clone(2) does, it is not seeded.
-    /// - A harvester is a thread that makes system calls: use a filter for the reading threads alone, or none.
+    /// - A child process that is made afterwards has no credited source. The parent seeds a child of fork(3); a child of
+    ///   a raw clone(2) is not seeded.
+    /// - A harvester is a thread that makes system calls: use a filter for the reading threads alone, or no harvester.
     ///
     /// # Errors
     ///
@@ -306,7 +306,7 @@ impl Engine {
     }
 
     /// Starts a source again that its health tests quarantined or disabled: its next 1024 samples are a start-up test.
-    /// For an operator who knows what was wrong. Returns whether there is a source of this name.
+    /// For an operator who knows what was wrong. Returns whether a source has this name.
     pub fn restart_source(&self, name: &str) -> bool {
         self.inner.collector.restart_source(name)
     }

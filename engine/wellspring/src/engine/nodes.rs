@@ -21,8 +21,8 @@ use wellspring_os::zeroed::Zeroed;
 pub enum Phase {
     /// No seed yet. Every read waits, or says [`Error::NotSeeded`](crate::Error::NotSeeded).
     Empty,
-    /// Node 0 has a seed, and none had 128 bits of credit. Only [`Engine::fill_early`](crate::Engine::fill_early) reads,
-    /// from node 0. An engine whose sources yield less than that at once gets here by its first `fill_early`.
+    /// Node 0 has a seed, but no seed had 128 bits of credit. Only [`Engine::fill_early`](crate::Engine::fill_early)
+    /// reads, from node 0. An engine whose sources yield less than that at once gets here by its first `fill_early`.
     Early,
     /// One seed brought node 0 128 bits of credit or more, and every node has a seed of its own.
     Ready,
@@ -72,7 +72,7 @@ struct NodeMemory {
     phase: PhaseWord,
     _reserved_too: u32,
     fetches: AtomicU64,
-    /// Of the engine. Used in node 0 only.
+    /// The stamp of the engine. Used in node 0 only.
     fork_stamp: ForkStamp,
     _reserved_more: [u64; 2],
     node: Lock<LockedNode>,
@@ -234,7 +234,7 @@ impl Nodes {
         memory.inlet.is_empty()
     }
 
-    /// Gives node 0 a seed, after the one that was posted before.
+    /// Gives node 0 a seed, after any seed that was posted before.
     pub(super) fn mix_into_root(&self, seed: &Seed) {
         let signals = SignalsBlocked::new();
         self.receive_root(&signals);
@@ -242,8 +242,8 @@ impl Nodes {
         self.receive_root(&signals);
     }
 
-    /// Lets every node take the seed in its mailbox and then hash `entropy` in, each in its own way. Afterwards no node
-    /// gives a byte that does not depend on it; the caller then bumps the generation, and taps follow.
+    /// Lets every node take the seed in its mailbox and then hash `entropy` in, each in its own way. Afterwards every
+    /// byte that a node gives depends on it; the caller then bumps the generation, and taps follow.
     ///
     /// For an order to reseed, and for a moment when a copy of these nodes may exist.
     pub(super) fn stir_all(&self, entropy: &[u8; 32], signals: &SignalsBlocked) {

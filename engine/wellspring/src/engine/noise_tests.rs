@@ -13,7 +13,7 @@ use wellspring_core::topology::Topology;
 use wellspring_os::os;
 use wellspring_os::signals::SignalsBlocked;
 
-/// Yields all that it is asked for, and counts it.
+/// Yields as many bytes as it is asked for, and counts them.
 #[derive(Default)]
 struct Yields(AtomicU64);
 
@@ -170,7 +170,7 @@ fn a_flood_of_mixed_data_takes_no_sample_away_and_neither_makes_nor_delays_a_res
         assert!(expected.1 > 3, "{by:?}: the engine reseeds");
         let mut subject = Subject::new(Mode::PerThread, 1, 2);
         let engine = subject.engine.clone();
-        // The queue is full at the beginning of each round, also if the threads get no CPU.
+        // The queue is full at the beginning of each round, even if the threads get no CPU.
         let found = flooded(&engine, || run(&mut subject, MIXED_EVENTS));
         assert_eq!(found, expected, "{by:?}");
         assert_eq!(subject.pooled(), subject.yielded(), "{by:?}");
@@ -213,7 +213,7 @@ fn every_node_gets_new_material_in_its_turn_while_readers_are_on_one_node() {
             }
             let last = subject.reseeds();
             for number in 0..nodes {
-                // The seed of its first turn took the place of the one that it was initialised with.
+                // The seed of its first turn replaced the seed that it was initialised with.
                 let fed = last[number] - first[number];
                 assert!(fed >= 3, "{by:?}: node {number} of {nodes}: {fed} seeds");
             }
@@ -235,8 +235,8 @@ fn every_node_gets_new_material_in_its_turn_while_nothing_is_read() {
     );
 }
 
-/// Bytes of each node before and after `order` on the first of two engines of one seed. What the second gives is what an
-/// attacker expects who has an image of the first one's memory.
+/// Bytes of each node before and after `order` on the first of two engines of one seed. An attacker with an image of the
+/// first engine's memory expects the bytes of the second.
 fn expected_and_given(nodes: usize, order: impl Fn(&Engine)) -> Vec<[[u8; 32]; 2]> {
     let twins = [(); 2].map(|()| Subject::new(Mode::PerNode, nodes, 1));
     let both = |number| twins.each_ref().map(|twin| twin.read_node(number));
@@ -261,7 +261,7 @@ fn after_one_order_every_node_gives_bytes_that_depend_on_the_new_seed() {
 
 #[test]
 fn an_order_takes_in_what_was_mixed_before_it() {
-    // Without sources the order fails, and the mixed data is all that differs.
+    // Without sources the order fails, and only the mixed data differs.
     let mixed = |engine: &Engine| {
         engine.mix(b"additional input");
         assert!(engine.reseed().is_err());

@@ -9,7 +9,7 @@
 //!                       -> read_from_node                      bytes of the node's key
 //! ```
 //!
-//! A [`Reader`] says whose tap: that of a thread, or an owned one. A [`Sink`] says where ready bytes go: to memory, or to
+//! A [`Reader`] names the tap: a thread's, or an owned one. A [`Sink`] says where ready bytes go: to memory, or to
 //! registers.
 //!
 //! # Why one comparison is enough on the hot path
@@ -28,8 +28,8 @@
 //! - **Another engine**: no two engines ever have the same generation.
 //! - **Another mode**: its reads put no bytes into a tap.
 //!
-//! A copy of the machine that is made during the read is the one event that a second comparison finds, after the bytes were
-//! taken: the sum of the watched words is no longer the one that was handled before the tap was made current.
+//! Only a copy of the machine during the read needs a second comparison, after the bytes were taken: the sum of the watched
+//! words has changed since it was handled, before the tap was made current.
 
 use super::collector::next_secret;
 use super::inline_harvest::HarvestedStep;
@@ -61,8 +61,8 @@ const MAX_READS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unseeded {
     Wait,
-    /// Waits for sources that may yield later: the system's generator, early in the boot of a machine. Fails if none of them
-    /// can, as where a filter of system calls refuses getrandom(2).
+    /// Waits for sources that may yield later: the system's generator, early in the boot of a machine. Fails if no source
+    /// can, for example if a filter of system calls refuses getrandom(2).
     WaitForSources,
     Fail,
 }
@@ -282,7 +282,7 @@ impl EngineInner {
     /// watched word tells of a copy of the machine.
     ///
     /// The words are compared after the bytes were taken, with the sum that was handled before the tap was made current: so a
-    /// copy that is made during the read is noticed too, also if another thread has handled it by then.
+    /// copy during the read is noticed too, even if another thread has handled it by then.
     #[inline(always)]
     pub(crate) fn read_ready<S: Sink>(
         &self,
@@ -312,7 +312,7 @@ impl EngineInner {
     #[inline(never)]
     fn read_when_ready(&self, reader: Reader<'_>, destination: &mut [u8]) {
         if let Err(error) = self.read_slowly(reader, destination, Unseeded::Wait) {
-            // Waiting would never end: this thread is the one that must seed the engine.
+            // Waiting would never end: this thread itself must seed the engine.
             panic!("wellspring: {error}");
         }
     }
@@ -637,7 +637,7 @@ impl EngineInner {
             let thread = Reader::Thread(CurrentThread::find());
             self.read_slowly(thread, secret, Unseeded::Fail).is_ok()
         } else {
-            // A child that has drawn nothing yet passes on what it has from its own parent.
+            // A child that has drawn nothing yet passes on the secret from its own parent.
             next_secret(secret)
         }
     }
@@ -673,8 +673,8 @@ impl<const BUFFER_BYTES: usize> Zeroed for TapMemory<BUFFER_BYTES> {
     const ZERO: Self = Self(Tap::ZERO);
 }
 
-/// The tap of a read that interrupts no other one. Its buffer is as large as 8 KiB for all depths allow: so the fixed
-/// cost of a refill, about 100 ns for a key and fresh entropy, is spread over 104 blocks of 64 bytes.
+/// The tap of a read that interrupts no other read. Its buffer is as large as 8 KiB for all depths allow: so the
+/// fixed cost of a refill, about 100 ns for a key and fresh entropy, is spread over 104 blocks of 64 bytes.
 pub(super) type OutermostTap = TapMemory<6656>;
 
 /// The tap of a read in a signal handler that interrupts another read. A handler draws few bytes, so the buffer is

@@ -38,7 +38,7 @@ pub(super) struct SourceEntry {
     /// The reason why the last draw yielded nothing, as [`encode`] writes it; 0 if it yielded something.
     last_error: AtomicU64,
     empty_draws: AtomicU64,
-    /// When the draw began that has not ended yet; 0 if there is none.
+    /// When the present draw began; 0 if no draw runs.
     drawing_since_ms: AtomicU64,
     /// A [`SourceHealth`]. A disabled source stays disabled in a child process, whose tests start from nothing.
     health: AtomicU32,
@@ -77,7 +77,7 @@ impl Deref for AnySource {
     }
 }
 
-/// The part of a source that only the owner of the pools changes. All zeros is a source of which nothing is known.
+/// The part of a source that only the owner of the pools changes. All zeros is a fresh source.
 #[repr(C)]
 pub(super) struct SourceState {
     health: Health,
@@ -260,7 +260,7 @@ fn add(count: &AtomicU64, more: u64) {
 
 const SYSTEM: u64 = 1 << 32;
 
-/// The errors that are not the system's. The first one also stands for those that later versions add.
+/// The errors that are not the system's. The first also stands for errors that later versions add.
 const ERRORS: [SourceError; 5] = [
     SourceError::Busy,
     SourceError::Absent,
@@ -286,10 +286,10 @@ fn decode(number: u64) -> Option<SourceError> {
     ERRORS.get((number as usize).checked_sub(1)?).copied()
 }
 
-/// The draws in a row on a source during its start-up: enough for one that yields 32 bytes at a time, and one more.
+/// The draws in a row on a source during its start-up: enough for a source that yields 32 bytes at a time, and one more.
 const START_UP_DRAWS: u32 = START_UP_SYMBOLS / Event::MAX_BYTES as u32 + 1;
 
-/// The sources of an engine, and what else a sample meets on its way to the pools.
+/// The sources of an engine, and all that a sample meets on its way to the pools.
 ///
 /// No queue is on that way, so nothing that comes from elsewhere can take the sample's place.
 pub(super) struct Samples<'a> {

@@ -8,7 +8,7 @@ use wellspring_os::descriptor::AsFd;
 use wellspring_os::trusted_file::{Access, Directory, FileFault};
 use zeroize::Zeroizing;
 
-/// A seed file as it was found, whatever it says.
+/// A seed file as it was found, not judged yet.
 pub(super) struct Found {
     pub(super) bytes: Zeroizing<Vec<u8>>,
     file_id: FileId,

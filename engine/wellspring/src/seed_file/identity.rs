@@ -7,7 +7,7 @@ use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_os::descriptor::BorrowedFd;
 use wellspring_os::os::read_file;
 
-/// Files in which firmware or a hypervisor names the machine. They are not on a disk, so not copied with one.
+/// Files in which firmware or a hypervisor names the machine. They are not on a disk, so a copy of the disk does not have them.
 const HARDWARE: [&[u8]; 4] = [
     b"/sys/class/dmi/id/product_uuid",
     b"/sys/hypervisor/uuid",
@@ -57,8 +57,8 @@ impl Identity {
         }
     }
 
-    /// A machine whose identity is `machine`, of any length, in the boot `boot`. No copy of the machine may have
-    /// the same identity, and no other boot the same `boot`.
+    /// A machine with the identity `machine`, of any length, in the boot `boot`. A copy of the machine must have
+    /// another identity, and each boot another `boot`.
     #[must_use]
     pub fn new(machine: &[u8], boot: [u8; 16]) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Identity {
         }
     }
 
-    /// The identity of an open file on this machine. A copy of the file has another one.
+    /// The identity of an open file on this machine. A copy of the file has another identity.
     pub(super) fn file_id(&self, file: BorrowedFd<'_>) -> FileId {
         self.known_file_id(file).unwrap_or(UNKNOWN_FILE)
     }

@@ -54,8 +54,8 @@ impl SeedStore {
         }
     }
 
-    /// Reads the file and replaces it. Writes to `seed` what is to be mixed into the first node; it stays empty if
-    /// there was nothing.
+    /// Reads the file and replaces it. Writes the bytes to mix into the first node to `seed`, which stays empty if
+    /// there was no file to use.
     pub fn take(&mut self, nodes: usize, seed: &mut Seed) {
         let mut entropy = FreshEntropy::EMPTY;
         // The same for each node: the successor hashes the number of the node in.

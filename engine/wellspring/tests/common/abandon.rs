@@ -4,7 +4,7 @@ use super::stepping::{self, Next, step};
 use core::cell::Cell;
 use core::ptr;
 
-/// The context that a handler jumps to instead of returning, and the one in which the code runs.
+/// The context that a handler jumps to instead of returning, and the context of the code.
 struct Contexts {
     back: libc::ucontext_t,
     abandoned: libc::ucontext_t,

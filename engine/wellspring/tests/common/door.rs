@@ -3,7 +3,7 @@
 use rand_core::Rng as _;
 use wellspring::{Engine, LocalRng, Mode, ThreadRng};
 
-/// A way to draw that no other repeats.
+/// A way to draw. No two of them repeat a byte.
 pub(crate) enum Door {
     Engine(Engine),
     Global,

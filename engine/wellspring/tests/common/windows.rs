@@ -36,14 +36,13 @@ impl FirstOutputs {
         self.outputs.push(output);
     }
 
-    /// The places in `bytes`, such as the content of a file, of 32 bytes from which one of the outputs can be computed:
-    /// at every fourth byte. And how many windows were tried.
+    /// Tries every window of 32 bytes in `bytes`, such as the content of a file, at every fourth byte. Returns the
+    /// places of windows that give one of the outputs, and how many windows were tried.
     pub(crate) fn search_in(&self, bytes: &[u8]) -> (Vec<usize>, usize) {
         search_bytes(bytes, &mut |window| self.can_be_computed_from(window))
     }
 
-    /// The places in this process of 32 bytes from which one of the outputs can be computed. And how many windows were
-    /// tried.
+    /// The same in the memory of this process.
     pub(crate) fn search(&self) -> (Vec<usize>, usize) {
         search_memory(&mut |window| self.can_be_computed_from(window))
     }
@@ -78,7 +77,7 @@ impl FirstOutputs {
 /// Whether something secret can be computed from these bytes.
 type Tells<'a> = &'a mut dyn FnMut(&[u8; KEY_BYTES]) -> bool;
 
-/// The places in `bytes`, of every fourth, at which a window of 32 bytes tells something. And how many were tried.
+/// The places in `bytes`, at every fourth byte, where a window of 32 bytes tells something; and how many windows were tried.
 fn search_bytes(bytes: &[u8], tells: Tells<'_>) -> (Vec<usize>, usize) {
     let (mut found, mut tried) = (Vec::new(), 0);
     for (number, window) in bytes.windows(KEY_BYTES).step_by(4).enumerate() {

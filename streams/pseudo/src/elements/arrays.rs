@@ -11,7 +11,7 @@ use crate::name::MixedSeed;
 /// The bytes of words that are made at a time: they stay in the first cache of any CPU.
 const CHUNK_BYTES: usize = 1024;
 
-/// The same of ChaCha in long arrays: the first batch of a request costs more than those behind it.
+/// The same of ChaCha in long arrays: the first batch of a request costs more than the later ones.
 const LONG_CHUNK_BYTES: usize = 4096;
 
 /// Arrays of random numbers, named by an algorithm, a seed and a path. It takes at most 1200 bytes.
@@ -308,8 +308,8 @@ impl<'a> Words<'a> {
 }
 
 impl Elements {
-    /// Fills `out` with elements from index `first` on. `draw` gets the words of each in turn, with a head of so many bytes:
-    /// a power of two, at most 64.
+    /// Fills `out` with elements from index `first` on. `draw` gets the words of each in turn, with a head of this many
+    /// bytes: a power of two, at most 64.
     #[inline(always)]
     pub(super) fn fill_each<const HEAD_BYTES: usize, T>(
         &self,

@@ -21,7 +21,7 @@ pub(super) fn sqrt(x: f64) -> f64 {
 /// The natural logarithm of a normal number `x` > 0, to within 2 units in the last place.
 #[inline(always)]
 pub(super) fn ln(x: f64) -> f64 {
-    // x = 2^n m with m from the root of 1/2 to that of 2.
+    // x = 2^n m with m from sqrt(1/2) to sqrt(2).
     let above = x.to_bits().wrapping_sub(SQRT_2_OVER_2);
     let exponent = ((above as i64) >> 52) as f64;
     let m = f64::from_bits((above & MANTISSA) + SQRT_2_OVER_2);
@@ -49,7 +49,7 @@ pub(super) fn ln_1p(x: f64) -> f64 {
 /// e^`x`, to within 2 units in the last place; infinite or 0 where that is the nearest number.
 #[inline(always)]
 pub(super) fn exp(x: f64) -> f64 {
-    // Numbers of this size are integers: their lowest bits are those of n.
+    // Floats of this size are integers: the lowest bits of `rounded` are n.
     const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
     let x = x.clamp(-746.0, 710.0);
     let rounded = x * core::f64::consts::LOG2_E + TO_INTEGER;
@@ -116,7 +116,7 @@ pub(super) fn ln_poisson(k: f64, mean: f64) -> f64 {
 /// The logarithm of the probability of `k` out of `n` for the binomial distribution with 0 < `p` < 1 and q = 1 - p; without
 /// the terms that n alone decides.
 pub(super) fn ln_binomial(k: f64, n: f64, p: f64, q: f64) -> f64 {
-    // Of two Poisson numbers with the means n p and n q, given their sum.
+    // From two Poisson numbers with the means n p and n q, given their sum.
     ln_poisson(k, n * p) + ln_poisson(n - k, n * q)
 }
 

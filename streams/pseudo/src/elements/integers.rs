@@ -6,7 +6,7 @@ use wellspring_cipher::SimdTask;
 
 use super::arrays::{ElementError, Elements, Kind, Words};
 
-/// Elements that are converted before one looks for those that need another word.
+/// How many elements are converted before a search for the ones that need another word.
 const GROUP: usize = 64;
 
 /// The integers of arrays: signed and unsigned, 8 to 64 bits.

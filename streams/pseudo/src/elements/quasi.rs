@@ -10,7 +10,7 @@ use direction_numbers::{INITIAL, POLYNOMIALS};
 /// The most dimensions of a sequence.
 pub(super) const MAX_DIMENSIONS: usize = 256;
 
-/// Checks that `out` holds whole points, and that there are so many from `first` on.
+/// Checks that `out` holds whole points, and that this many points exist from `first` on.
 fn check_points(dimensions: usize, first: u64, out: &[f64]) -> Result<(), ElementError> {
     if !out.len().is_multiple_of(dimensions) {
         return Err(ElementError::Parameter("out does not hold whole rows"));
@@ -345,7 +345,7 @@ mod tests {
         assert!(Sobol::plain(0).is_err() && Sobol::plain(257).is_err());
     }
 
-    /// Of base^2 points one lies in each of as many parts.
+    /// Each of base^2 equal parts has one of base^2 points.
     #[test]
     fn points_of_halton_are_as_even_with_scrambling_as_without() {
         let elements = Elements::new(Algorithm::ChaCha8, 7, &[1]).unwrap();

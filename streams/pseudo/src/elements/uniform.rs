@@ -36,7 +36,7 @@ pub(super) mod private {
         /// Rounds to the nearest number of this type.
         fn from_f64(number: f64) -> Self;
         fn is_finite(self) -> bool;
-        /// Whether this is the mark of an element that one word was not enough for.
+        /// Whether this marks an element that needs more than one word.
         fn is_nan(self) -> bool;
         /// See [`Elements::uniform`].
         fn uniform(elements: &Elements, first: u64, out: &mut [Self]) -> Result<(), ElementError>;

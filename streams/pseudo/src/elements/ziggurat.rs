@@ -13,7 +13,7 @@ use super::uniform::Float;
 
 const LAYERS: usize = 1024;
 
-/// Elements that are converted before one looks for those that need more words.
+/// How many elements are converted before a search for the ones that need more words.
 const GROUP: usize = 64;
 
 const LAST_BIT: f64 = 1.0 / (1u64 << 53) as f64;

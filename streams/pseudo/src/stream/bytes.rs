@@ -60,7 +60,7 @@ impl Bytes {
                 return;
             }
             let cached = self.cached_from(position);
-            // Up to a block boundary if the request is long, else all that there is.
+            // Up to a block boundary if the request is long, else the whole rest.
             let until = if rest.len() >= CACHE_BYTES {
                 (block_bytes - position % block_bytes) as usize
             } else {

@@ -34,13 +34,12 @@ use words::Words;
 ///
 /// # From the name to the bytes
 ///
-/// The name gives the words of a state or a key: NumPy's `SeedSequence(seed, spawn_key=path)`, of
-/// which `generate_state(n, np.uint64)` are the n words. AES-256 and ChaCha have keys of 256 bits, and
-/// use `SeedSequence(seed, spawn_key=path, pool_size=8)`.
+/// The name gives the words of a state or a key: the n words that NumPy's `SeedSequence(seed,
+/// spawn_key=path).generate_state(n, np.uint64)` returns. AES-256 and ChaCha have keys of 256 bits,
+/// and use `SeedSequence(seed, spawn_key=path, pool_size=8)`.
 ///
-/// - `xoshiro256++` (n = 4) and `xorshift128+` (n = 2): the words are the state; should they all be
-///   zero, the state is that of `seed_from_u64(0)`. The stream is the engine's words as little-endian
-///   bytes.
+/// - `xoshiro256++` (n = 4) and `xorshift128+` (n = 2): the words are the state; if all are zero, the
+///   state is `seed_from_u64(0)`'s. The stream is the engine's words as little-endian bytes.
 /// - `xoshiro256++x16`: lane 0 has the state of the `xoshiro256++` stream of the same seed and path,
 ///   and lane i lies i [jumps](crate::Xoshiro256PlusPlus::jump) of 2^128 words ahead. Word k of the
 ///   stream is word k div 16 of lane k mod 16.
@@ -175,7 +174,7 @@ impl Stream {
         self.end.wrapping_sub(self.left as u128)
     }
 
-    /// The number of jumps from the stream of its name to this one.
+    /// The number of jumps from the stream of its name to this stream.
     #[must_use]
     pub const fn jumps(&self) -> u64 {
         self.jumps
@@ -355,7 +354,7 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// A stream lies less than 2^63 jumps ahead of the one of its name.
+/// A stream lies less than 2^63 jumps ahead of the stream of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyJumps;
 

@@ -5,7 +5,7 @@ use crate::{Algorithm, Xorshift128Plus, Xoshiro256PlusPlus, Xoshiro256PlusPlusX1
 /// The bytes of a word.
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// An engine and what is left of its last word.
+/// An engine and the rest of its last word.
 #[derive(Clone)]
 pub(super) struct Words {
     engine: Engine,

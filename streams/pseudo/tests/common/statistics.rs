@@ -46,8 +46,8 @@ impl Expected {
         Self { counts, draws }
     }
 
-    /// Panics if `counts` differ from what is expected, in one case of about 10^6 by chance. `outside` is how many results
-    /// were none of those.
+    /// Panics if `counts` differ from the expected ones, in one case of about 10^6 by chance. `outside` is how many
+    /// results are not in `counts`.
     #[track_caller]
     pub(crate) fn assert_agrees(&self, what: &str, counts: &[u64], outside: u64) {
         let expected_outside = self.draws - self.counts.iter().sum::<f64>();

@@ -28,7 +28,7 @@ fn expected() -> Vec<u32> {
         .collect()
 }
 
-/// Answers one request, and returns what a POST sent.
+/// Answers one request, and returns the body of a POST.
 fn serve(stream: TcpStream, page: &str) -> std::io::Result<Option<String>> {
     let mut reader = BufReader::new(stream);
     let mut request = String::new();
@@ -67,7 +67,7 @@ fn functions_in_a_browser_give_the_numbers_of_the_library() {
     );
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
-        // A new profile: Chromium ends if a container of another name has left the profile locked.
+    // A new profile: Chromium ends if a container of another name has left the profile locked.
     let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chromium");
     let _ = std::fs::remove_dir_all(&profile);
     // Chromium's own sandbox does not run as root. The page loads nothing but itself.

@@ -17,7 +17,7 @@ fn draws() -> u64 {
     draws.map_or(10_000_000, |draws| draws.parse().unwrap())
 }
 
-/// A device, or `None` where there is none; says so.
+/// A device, or `None` if the machine has none; says so.
 fn device() -> Option<(wgpu::Device, wgpu::Queue)> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
@@ -38,7 +38,7 @@ fn output(device: &wgpu::Device, bytes: u64) -> wgpu::Buffer {
     })
 }
 
-/// Runs what was recorded, and reads a buffer.
+/// Runs the recorded commands, and reads a buffer.
 fn bytes_after(
     (device, queue): &(wgpu::Device, wgpu::Queue),
     mut encoder: wgpu::CommandEncoder,
@@ -221,6 +221,6 @@ fn wrong_arguments_are_refused() {
     assert_eq!(fill(Number::F32, 0, &not_storage, 1), Err(NotStorage));
     assert_eq!(fill(Number::F32, u64::MAX, &buffer, 1), Ok(()));
     assert_eq!(fill(Number::U64, 0, &buffer, 8), Ok(()));
-    // wgpu finds nothing to object to in what was recorded: it would panic.
+    // wgpu would panic if it rejected the recorded commands.
     queue.submit([encoder.finish()]);
 }

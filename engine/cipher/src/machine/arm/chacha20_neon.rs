@@ -100,7 +100,7 @@ fn rotate_left_16(words: Vector) -> Vector {
     vreinterpretq_u32_u16(vrev32q_u16(vreinterpretq_u16_u32(words)))
 }
 
-/// Shifts, and inserts what was shifted out.
+/// Rotates: shifts, and inserts the bits that were shifted out.
 #[inline]
 #[target_feature(enable = "neon")]
 fn rotate_left_12(words: Vector) -> Vector {

@@ -34,7 +34,7 @@ fn fill_cache() -> Features {
     features
 }
 
-/// Linux tells each program in its auxiliary vector (`AT_HWCAP`), which the C library keeps. The numbers are those of the
+/// Linux tells each program in its auxiliary vector (`AT_HWCAP`), which the C library keeps. The numbers come from the
 /// kernel's `linux/auxvec.h` and `asm/hwcap.h`.
 #[cfg(target_os = "linux")]
 fn ask() -> Features {
@@ -47,7 +47,7 @@ fn ask() -> Features {
     const HWCAP_AES: c_ulong = 1 << 3;
     const HWCAP_SHA2: c_ulong = 1 << 6;
 
-    // SAFETY: it only looks the value up, and its type is that of sys/auxv.h.
+    // SAFETY: the function only looks the value up, and is declared here as in sys/auxv.h.
     let found = unsafe { getauxval(AT_HWCAP) };
     of(found & HWCAP_AES != 0, found & HWCAP_SHA2 != 0)
 }

@@ -38,7 +38,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
     Backend(&chacha20::BACKEND),
 ];
 
-/// Those for a program that asks for no function, the best first. Miri runs no instructions of arm64: it takes the last.
+/// The backends for a program that asks for no function, the best first. Miri runs no instructions of arm64: it takes the last.
 pub(crate) const BEST: &[Backend] = &[
     Backend(&aes_ce::BACKEND),
     Backend(&chacha20_neon::BACKEND),

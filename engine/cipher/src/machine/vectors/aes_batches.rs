@@ -2,8 +2,8 @@
 
 /// Writes `fill` for one width.
 ///
-/// The file that uses it imports `Schedule`, `Row` and the functions of the width, such as those of `x86/zmm.rs`. It defines
-/// `encrypt::<N>`: `N` registers of encrypted counters, the first of them the one that it gets.
+/// The file that uses it imports `Schedule`, `Row` and the functions of the width, from `x86/zmm.rs` for example. It defines
+/// `encrypt::<N>`: `N` registers of encrypted counters, starting with its argument.
 macro_rules! aes_batches {
     ($features:literal) => {
         /// Overwrites `destination` with the encrypted counters from `counter` on; the low half of

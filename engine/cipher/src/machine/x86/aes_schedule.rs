@@ -5,7 +5,7 @@ use crate::schedule::{Row, Schedule};
 use core::arch::x86_64::*;
 use core::mem::transmute;
 
-/// Rounds of AES-256; one more round key than that.
+/// The rounds of AES-256, which takes one round key more.
 pub(super) const ROUNDS: usize = 14;
 
 /// Expands `key` to fifteen round keys of 128 bits, a row each; nothing reads the last row.

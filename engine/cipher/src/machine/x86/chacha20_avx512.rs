@@ -1,6 +1,6 @@
 //! ChaCha20 on AVX-512: batches of sixteen blocks, rotations in one instruction.
 //!
-//! A batch is 971 instructions on vectors, of which two start in a cycle: 0.47 cycles a byte is the bound. On Sapphire Rapids
+//! A batch is 971 vector instructions, and the CPU starts two in a cycle: the bound is 0.47 cycles a byte. On Sapphire Rapids
 //! and its successors a long request takes 0.52.
 
 use super::features;
@@ -96,7 +96,7 @@ fn first_round_of_a_block(key: &[Row; 2], counter: u128, rows: &mut [[u8; VECTOR
     }
 }
 
-/// The first column after its quarter round: the only one that differs between the blocks of a request.
+/// The first column after its quarter round. Only this column differs between the blocks of a request.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 fn first_quarter_round(key: &[Row; 2], counter: &Row) -> Rows<1> {
@@ -105,7 +105,7 @@ fn first_quarter_round(key: &[Row; 2], counter: &Row) -> Rows<1> {
     column
 }
 
-/// The state of a batch after its first round: the first column is its own, the others are those of every block.
+/// The state of a batch after its first round: the first column is its own, every block shares the others.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 fn after_first_round(common: &[[u8; VECTOR_BYTES]; 4], column: Rows<1>) -> Rows<4> {
@@ -121,8 +121,8 @@ fn after_first_round(common: &[[u8; VECTOR_BYTES]; 4], column: Rows<1>) -> Rows<
 
 /// Stores a row of a batch: register i has that row of block 4 l + i in lane l.
 ///
-/// Each lane is stored alone. A store takes none of the two ports of the rounds; to shuffle lanes would take one of them for
-/// 32 cycles of a batch.
+/// Each lane is stored alone. A store leaves the two ports of the rounds free; to shuffle lanes would take one port for 32
+/// cycles of a batch.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn store_row(registers: [Vector; 4], row: usize, batch: &mut [u8; BATCH_BYTES]) {

@@ -59,7 +59,7 @@ fn ask() -> Features {
         // SAFETY: OSXSAVE says that XGETBV exists and user code may run it.
         unsafe { saved_registers() }
     } else {
-        // The operating system saves none of the wide registers.
+        // The operating system does not save the wide registers.
         0
     };
     of(basic.ecx, extended.ebx, extended.ecx, saved).and(SSE2)

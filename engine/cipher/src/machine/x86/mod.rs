@@ -49,7 +49,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
     Backend(&chacha20::BACKEND),
 ];
 
-/// Those for a program that asks for no function, the best first.
+/// The backends for a program that asks for no function, the best first.
 ///
 /// A CPU with AVX2 has instructions for AES too, unless a hypervisor hides them. So the backends of ChaCha20 for wider
 /// registers are not here. Miri runs no instructions of x86-64: it takes the last.

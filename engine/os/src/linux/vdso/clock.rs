@@ -27,7 +27,7 @@ static CPU: Function = if cfg!(target_arch = "s390x") {
 /// A function of the vDSO, looked up once.
 struct Function {
     name: &'static CStr,
-    /// Null before the lookup, [`ABSENT`] if there is none.
+    /// Null before the lookup, [`ABSENT`] if the vDSO has no such function.
     address: AtomicPtr<u8>,
 }
 

@@ -1,5 +1,5 @@
-//! Sleep until a word changes. These systems have such calls, and each has another one, of which Apple's is private. Here
-//! the thread that waits looks again after 50 microseconds: it waits for a lock that is held for less than one.
+//! Sleep until a word changes. Each of these systems has its own call for that, and Apple's is private. Here the waiting
+//! thread looks again after 50 microseconds: it waits for a lock that is held for less than a microsecond.
 
 use super::threads::keep_errno;
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -107,8 +107,8 @@ pub(crate) unsafe fn lock_when_touched(start: *mut u8, bytes: usize) -> bool {
 /// None is needed.
 pub(crate) unsafe fn prefer_node(_: *mut u8, _: usize, _: u32) {}
 
-/// Wipes what a parent left, if this process is a child in which nothing has. To be called before a state is used that
-/// was not found current, and before a lock is taken.
+/// Wipes the parent's bytes, if this process is a child where nothing has wiped them. Call it before you use a state
+/// that was not found current, and before you take a lock.
 #[inline]
 pub(crate) fn look_for_fork() {
     wipe::look();

@@ -1,6 +1,6 @@
 //! Processes that are killed together.
 
-/// Kills a process group, that of the process `leader`. Does nothing if there is none.
+/// Kills the process group of the process `leader`. Does nothing if it does not exist.
 pub fn kill_process_group(leader: u32) {
     signal_process_group(leader, libc::SIGKILL);
 }

@@ -1,4 +1,4 @@
-//! Threads have no number here by which another one could ask for them.
+//! Threads have no number here that another thread could ask about.
 
 /// The system's number of this thread: none.
 pub(crate) fn number() -> u32 {
@@ -10,8 +10,8 @@ pub(crate) fn is_gone(_: u32, _: u32) -> bool {
     false
 }
 
-/// Sees to it that every thread of the process sees what this one stored before, before what it stores later: the
-/// system cannot.
+/// Makes every thread of the process see what this thread stored before the call, before what it stores later:
+/// the system cannot.
 pub(crate) fn order_all() -> bool {
     false
 }

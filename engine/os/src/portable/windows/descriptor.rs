@@ -39,13 +39,13 @@ impl<T: AsFd> AsFd for &T {
 /// A file that is open.
 pub type Descriptor = OwnedFd;
 
-/// Opens a device to read it: there is none.
+/// Returns `None`: this system has no device to read.
 #[must_use]
 pub fn open_device(_: &Path) -> Option<Descriptor> {
     None
 }
 
-/// Reads the beginning of a small file of the system: there is none.
+/// Returns `None`: this system has no small files to read.
 pub fn read_file<'a>(_: &[u8], _: &'a mut [u8]) -> Option<&'a [u8]> {
     None
 }

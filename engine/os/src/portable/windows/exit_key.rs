@@ -36,7 +36,7 @@ pub(crate) fn set(index: u32) -> bool {
     unsafe { FlsSetValue(index, ptr::dangling()) != 0 }
 }
 
-/// Whether [`set`] may allocate memory in a signal handler, of which there are none.
+/// Whether [`set`] may allocate memory in a signal handler. Windows has no signal handlers.
 pub(crate) fn may_allocate(_: u32) -> bool {
     false
 }

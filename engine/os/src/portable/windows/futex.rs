@@ -18,7 +18,7 @@ unsafe extern "system" {
 /// Sleeps while the word has this value, until [`wake_one`] or the end of the time.
 pub(crate) fn wait(word: &AtomicU32, value: u32, timeout_ms: u32) {
     let (word, compared) = (ptr::from_ref(word).cast(), ptr::from_ref(&value).cast());
-    // SAFETY: both pointers are to 4 bytes, of which the system reads the first ones as a word of that size.
+    // SAFETY: both pointers are to 4 bytes, and the system reads the first as a word of that size.
     unsafe { WaitOnAddress(word, compared, size_of::<u32>(), timeout_ms) };
 }
 

@@ -4,9 +4,9 @@
 //! pages         memory that is locked
 //! signal_mask   nothing to block
 //! futex         sleep until a word changes
-//! threads       their numbers are not asked for
+//! threads       no numbers: a thread calls its destructors when it ends
 //! exit_key      calls a function when a thread ends
-//! fork          there is none
+//! fork          a stand-in: nothing forks
 //! random        the system's generator
 //! clock         clocks
 //! descriptor    no file is read

@@ -1,4 +1,4 @@
-//! Threads, whose numbers are not asked for: each that ends calls its destructors.
+//! Threads. Their numbers are not needed: each thread calls its destructors when it ends.
 
 /// The system's number of this thread: none.
 pub(crate) fn number() -> u32 {
@@ -10,8 +10,8 @@ pub(crate) fn is_gone(_: u32, _: u32) -> bool {
     false
 }
 
-/// Sees to it that every thread of the process sees what this one stored before, before what it stores later: not needed,
-/// since nothing unloads the library.
+/// Makes every thread of the process see what this thread stored before the call, before what it stores later: not
+/// needed, since nothing unloads the library.
 pub(crate) fn order_all() -> bool {
     false
 }

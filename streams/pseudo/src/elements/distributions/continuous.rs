@@ -1,4 +1,4 @@
-//! Numbers with a density: uniform, normal and exponential ones with a scale, and what is made of them.
+//! Numbers with a density: uniform, normal and exponential numbers with a scale, and the distributions made from them.
 
 use wellspring_cipher::SimdTask;
 
@@ -110,7 +110,7 @@ impl<T: Float> Sealed for Scaled<T> {
         match self.form {
             Form::Uniform => self.scaled(first, out, |i, out| elements.uniform(i, out)),
             Form::Normal => self.scaled(first, out, |i, out| elements.standard_normal(i, out)),
-            // None of the numbers is -0, which a sum with 0 would change.
+            // No number is -0, which a sum with 0 would change.
             Form::Exponential if self.step == T::from_f64(1.0) => {
                 elements.standard_exponential(first, out)
             }
@@ -308,8 +308,8 @@ pub(super) struct StandardGamma {
     c: f64,
 }
 
-/// The factor of all shapes where quotients of gamma numbers are drawn. If the largest shape is that small, the
-/// logarithms of all numbers would be infinite, and to 10^-268 the quotients depend on those of the shapes alone.
+/// The factor of all shapes for quotients of gamma numbers. If the largest shape is below 10^-270, the logarithms
+/// of all numbers would be infinite; and to 10^-268 the quotients depend only on the quotients of the shapes.
 pub(super) fn common_factor(largest_shape: f64) -> f64 {
     if largest_shape < 1e-270 { 1e60 } else { 1.0 }
 }
@@ -459,7 +459,7 @@ pub struct TruncatedNormal {
     proposal: Proposal,
 }
 
-/// From which distribution numbers are proposed.
+/// The distribution that proposes numbers.
 #[derive(Clone, Copy, Debug)]
 enum Proposal {
     /// The normal one; numbers outside of the bounds are rejected.
@@ -473,8 +473,8 @@ enum Proposal {
 }
 
 impl TruncatedNormal {
-    /// Numbers of the normal distribution with this mean and standard deviation that lie between `low` and `high`, of which
-    /// either may be infinite.
+    /// Numbers of the normal distribution with this mean and standard deviation that lie between `low` and `high`. Either
+    /// bound may be infinite.
     ///
     /// # Errors
     ///

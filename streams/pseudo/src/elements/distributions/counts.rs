@@ -17,7 +17,7 @@ const INVERTED_BELOW: f64 = 10.0;
 /// Beyond it lies less than 10^-70 of a distribution with a mean below 10.
 const LAST_INVERTED: f64 = 110.0;
 
-/// The trials up to the first success, that one included: at least 1.
+/// The trials up to and including the first success: at least 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometric {
     /// -ln(1 - p).
@@ -25,7 +25,7 @@ pub struct Geometric {
 }
 
 impl Geometric {
-    /// Each trial succeeds with the probability `p`. Numbers above 2^63 - 1 are made this one.
+    /// Each trial succeeds with the probability `p`. Numbers above 2^63 - 1 become 2^63 - 1.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ struct Hat {
 
 impl Hat {
     /// An integer from 0 to `last`. Most are accepted without `ln_probability`, the logarithm of an integer's probability, and
-    /// `ln_height`, that of the hat's height beside it.
+    /// `ln_height`, the logarithm of the hat's height beside it.
     #[inline(always)]
     fn draw(
         &self,
@@ -276,10 +276,10 @@ pub struct Choice {
     columns: Vec<Column>,
 }
 
-/// Each column stands for 1 of n indices as probable: it has an index of its own, and another one from `share` on.
+/// Each of n columns has the probability 1 / n. It has its own index below `share`, and another index from `share` on.
 #[derive(Clone, Copy, Debug)]
 struct Column {
-    /// Of 2^64.
+    /// In units of 2^-64.
     share: u64,
     other: u64,
 }
@@ -298,7 +298,7 @@ impl Choice {
         }
         let count = weights.len() as f64;
         let mut parts: Vec<f64> = weights.iter().map(|weight| weight / sum * count).collect();
-        // Columns that are not full, and those that have more than they need.
+        // Columns that are not full, and columns that have more than they need.
         let (mut short, mut long) = (Vec::new(), Vec::new());
         for (index, part) in parts.iter().enumerate() {
             if *part < 1.0 { &mut short } else { &mut long }.push(index);
@@ -320,7 +320,7 @@ impl Choice {
                 short.push(above);
             }
         }
-        // What is left is full but for roundings. A weight of 0 is not among it, unless roundings used up all others.
+        // The remaining columns are full but for roundings. A weight of 0 is among them only if roundings used up all others.
         let heaviest = (0..weights.len()).fold(0, |best, index| {
             if weights[index] > weights[best] {
                 index

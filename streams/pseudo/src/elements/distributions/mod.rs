@@ -1,4 +1,4 @@
-//! Distributions with parameters: element i depends on the name of the array, the distribution and i alone, also where
+//! Distributions with parameters: element i depends on the name of the array, the distribution and i alone, even where
 //! numbers are rejected.
 //!
 //! ```text
@@ -88,7 +88,7 @@ impl Elements {
         if width == 0 || !out.len().is_multiple_of(width) {
             return Err(ElementError::Parameter("out does not hold whole rows"));
         }
-        // Past this index a number of the row would have no index of its own.
+        // Past this index some number of the row would have no index.
         let index = first.checked_mul(width as u64);
         let index = index.ok_or(ElementError::PastTheEnd)?;
         distribution.fill(self, index, out)

@@ -10,14 +10,14 @@ use super::{ElementError, Elements};
 use crate::elements::arrays::Kind;
 use crate::elements::functions::{exp, ln, sqrt};
 
-/// Up to so many numbers stand in a table, of 64 KiB; of more a map holds those that have moved.
+/// Up to this many numbers stand in a table of 64 KiB. With more numbers, a map holds the ones that have moved.
 const TABLE_LENGTH: u64 = 1 << 13;
 
 /// Rows of k of the numbers 0 to n - 1, in random order: all rows have the same probability. With k = n they are orders of n
 /// numbers.
 ///
-/// Of a long row the first numbers are those of a shorter one only if the whole array is one row: take
-/// [`Elements::permutation`] for an order of which parts are needed.
+/// A long row starts with the numbers of a shorter row only if the whole array is one row: to get
+/// parts of an order, take [`Elements::permutation`].
 #[derive(Clone, Copy, Debug)]
 pub struct Subsets {
     n: u64,
@@ -49,7 +49,7 @@ impl Subsets {
     }
 }
 
-/// The shuffle of Fisher and Yates, of which the first steps are made.
+/// The first steps of Fisher and Yates's shuffle.
 enum Numbers {
     Table(Vec<u64>),
     /// Each number that is not at its own place.
@@ -68,7 +68,7 @@ impl Numbers {
         }
     }
 
-    /// The number at `place`, which gets that of `column`.
+    /// The number at `place`. The number at `column` moves to `place`.
     fn take(&mut self, column: u64, place: u64) -> u64 {
         match self {
             Self::Table(numbers) => {
@@ -120,7 +120,7 @@ impl Dirichlet {
     ///
     /// # Errors
     ///
-    /// [`ElementError::Parameter`] if `alpha` is empty, or one of it is not above 0 or not finite.
+    /// [`ElementError::Parameter`] if `alpha` is empty, or one value is not above 0 or not finite.
     pub fn new(alpha: &[f64]) -> Result<Self, ElementError> {
         DIRICHLET.check_vector(0, alpha)?;
         if alpha.is_empty() {
@@ -179,12 +179,12 @@ pub struct Multinomial {
 }
 
 impl Multinomial {
-    /// The counts of each result in `n` trials, where result j has the probability `p[j]`. The last result has what is left
-    /// to 1, as in NumPy.
+    /// The counts of each result in `n` trials, where result j has the probability `p[j]`. The last result has the rest to
+    /// 1, as in NumPy.
     ///
     /// # Errors
     ///
-    /// [`ElementError::Parameter`] if `n` is below 0, `p` is empty, one of it is not from 0 to 1, or the sum without the last
+    /// [`ElementError::Parameter`] if `n` is below 0, `p` is empty, one value is not from 0 to 1, or the sum without the last
     /// is above 1 + 10^-12.
     pub fn new(n: i64, p: &[f64]) -> Result<Self, ElementError> {
         let Some((_, before_last)) = p.split_last() else {
@@ -223,7 +223,7 @@ impl Sealed for Multinomial {
             let chance = self.chances[column];
             column += 1;
             let count = match chance {
-                // Of more than 2^53 trials, rounding may make it one too many.
+                // With more than 2^53 trials, rounding may make it one too many.
                 Some(chance) if left > 0 => {
                     let count = Binomial::of(left as f64, chance);
                     (count.draw(words, || count.ln_height()) as i64).min(left)
@@ -329,7 +329,7 @@ pub struct Sphere {
 }
 
 impl Sphere {
-    /// Points in so many dimensions: on a circle in 2, and 1 or -1 in 1.
+    /// Points in this many dimensions: on a circle in 2, and 1 or -1 in 1.
     ///
     /// # Errors
     ///

@@ -22,13 +22,14 @@ use crate::elements::quasi::MAX_DIMENSIONS;
 pub struct Entry {
     /// The method of Python: NumPy's name, if NumPy has the distribution.
     pub python: &'static str,
-    /// The function of C behind `ws_elements_`. Each further type of numbers has one with that type behind its name.
+    /// The function of C behind `ws_elements_`. Each further type of numbers has a function with that type at the end of its
+    /// name.
     pub c: Option<&'static str>,
     /// The parameters in the order of C. In Python those without a default come first.
     pub parameters: &'static [Parameter],
     /// The types of numbers, the default first.
     pub numbers: &'static [Number],
-    /// If an element is a row of numbers: the parameter that says how many, as a number or as a vector with so many.
+    /// If an element is a row of numbers: the parameter that gives its length, as a number or as a vector of this length.
     pub row: Option<usize>,
     make: Option<Make>,
 }

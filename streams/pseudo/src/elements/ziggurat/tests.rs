@@ -84,7 +84,7 @@ fn word_in_wedge<D: Density>(layer: usize, place: f64) -> u64 {
     ((uniform * (1u64 << 53) as f64) as u64) << 11 | layer as u64
 }
 
-/// Of places in the wedge of a layer, one part is accepted, with the density above the layer's lower
+/// A part of the places in a layer's wedge is accepted, with the density above the layer's lower
 /// edge; the others become numbers of the whole distribution.
 fn check_wedge<D: Density>(
     layer: usize,
@@ -107,7 +107,7 @@ fn check_wedge<D: Density>(
         let in_wedge = under(x.clamp(near, far)) / under(far);
         cells.count(accepted * in_wedge + (1.0 - accepted) * below(x));
     }
-    // The places are evenly spaced, so that the counts vary less than those of random places.
+    // The places are evenly spaced, so that the counts vary less than at random places.
     assert!(cells.kolmogorov_smirnov() < 2.7, "layer {layer}");
     assert!(cells.chi_square_deviations() < 5.0, "layer {layer}");
 }
