@@ -30,7 +30,7 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
   tidy, book, targets, link, systems, windows, dist, deny, bench, loom, miri, asan, tsan, rig, runtimes, kernel-test, openssl,
   cross
-CONTRIBUTING.md says what each of them does, and has those that are one command of cargo.";
+CONTRIBUTING.md and docs/how-to/checks.md say what each of them does.";
 
 fn main() -> ExitCode {
     let mut words = env::args().skip(1);

@@ -24,6 +24,8 @@
 //! clone_words   words on such pages, whose sum changes when this machine was cloned
 //! users         of this process, and users without a number
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
+//! file_fault    why a file is not trusted
+//! descriptor    files that are opened by raw system calls
 //! waker         wakes a thread that sleeps
 //! once_box      a value made once for a process, without a lock
 //! shared        a value with several owners

@@ -44,7 +44,8 @@
 //! How many bytes a number takes, and in what order, may change with a version: for numbers that can be repeated there is
 //! `wellspring_pseudo::Stream`.
 //!
-//! Linux 3.17 or later. Before 4.14 a child of a raw clone(2) may repeat a buffer of its parent: see SECURITY.md.
+//! Linux 3.17 or later; macOS, Windows, FreeBSD and NetBSD with less. Before Linux 4.14 a child of a raw clone(2) may repeat a
+//! buffer of its parent. SECURITY.md has both.
 
 #![forbid(unsafe_code)]
 

@@ -5,9 +5,9 @@
 //! claims. The credit follows the source's claim; these tests tell when the claim can no longer be true.
 //!
 //! ```text
-//! cutoffs      from a claim and a chance of false alarm to the counts that fail; the table is computed
-//! continuous   the repetition count and the adaptive proportion test, both grades of each
-//! state        start-up, active, quarantined, disabled
+//! Health       the state of a source: start-up, active, quarantined, disabled
+//! Continuous   the repetition count and the adaptive proportion test, both grades of each
+//! Cutoffs      from a claim and a chance of false alarm to the counts that fail; `table.rs` is computed
 //! ```
 //!
 //! ```

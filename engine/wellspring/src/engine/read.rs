@@ -20,7 +20,7 @@
 //! - **A reseed, by the engine, after a copy of the machine or by an operator**: each ends with [`Taps::announce`], which
 //!   bumps the generation when the new seed can be seen. A read off the hot path uses the opposite order: it loads the
 //!   generation, then fetches a key, and marks its tap with the generation that it loaded. So a current tap has a key that
-//!   was drawn after every seed announced so far (`wellspring-os/tests/loom.rs`).
+//!   was drawn after every seed announced so far (`engine/os/tests/loom.rs`).
 //! - **A fork**: the child's tap is wiped and has no bytes. A fork during the read, by a signal handler, changes the
 //!   serial of the slot, which the read compares after it took the bytes.
 //! - **A nested read**, in a signal handler: during a read the thread's taps are marked with a number that no generation
