@@ -108,7 +108,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
     use vmm_sys_util::sock_ctrl_msg::ScmSocket;
-    use wellspring_service_core::enclosure::restrict_calls;
+    use wellspring_service_core::sandbox::restrict_calls;
 
     #[test]
     fn a_call_that_waits_is_interrupted_and_a_full_counter_is_not_called() {

@@ -10,7 +10,7 @@
 //! process      orders by signals, panics, bounds, memory that is wiped            [unsafe: signals]
 //! listener     a socket that accepts connections                                  [unsafe: setsockopt]
 //! clients      the connections of one thread: let in, served in turns, paused
-//! enclosure    gives up privileges, and closes the sandbox
+//! sandbox      gives up privileges, and closes the sandbox
 //! ```
 //!
 //! Each reads only what stands above it.
@@ -19,8 +19,8 @@ pub mod clients;
 pub mod config;
 pub mod connections;
 pub mod doors;
-pub mod enclosure;
 pub mod listener;
 pub mod process;
+pub mod sandbox;
 pub mod state;
 pub mod users;

@@ -193,7 +193,7 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::enclosure::restrict_calls;
+    use crate::sandbox::restrict_calls;
     use std::env::{current_exe, var_os};
     use std::os::unix::process::ExitStatusExt;
     use std::process::Command;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use wellspring_client::unix_socket::connect_within;
 use wellspring_os::trusted_file::{check_folders, check_listener};
 use wellspring_service_core::config::{Address, Config, ROOT_FOLDER, ServiceSection};
-use wellspring_service_core::enclosure::User;
+use wellspring_service_core::sandbox::User;
 
 /// The longest wait for an answer. A service that works answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);

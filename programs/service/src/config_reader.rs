@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use wellspring_service_core::config::{Config, load};
-use wellspring_service_core::enclosure::{Reach, User, give_up, restrict_calls, restrict_files};
+use wellspring_service_core::sandbox::{Reach, User, give_up, restrict_calls, restrict_files};
 
 /// The option by which the service starts itself as a reader.
 const OPTION: &str = "--read-config-again";

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! service        the service from its start to its end
-//! startup        opens what the configuration asks for; then `enclosure` of the core closes the sandbox
+//! startup        opens what the configuration asks for; then `sandbox` of the core closes the sandbox
 //! config_reader  a process that reads the configuration again
 //! sockets        EGD, the bulk protocol, HTTP
 //! status         the status as JSON and text; metrics: for Prometheus

@@ -34,9 +34,9 @@ use wellspring_guests::Guests;
 use wellspring_os::trusted_file::check_folders;
 use wellspring_service_core::config::{Config, Level};
 use wellspring_service_core::doors::Doors;
-use wellspring_service_core::enclosure::{User, enclose};
 use wellspring_service_core::listener::Listener;
 use wellspring_service_core::process::{Order, Signals, set_bounds};
+use wellspring_service_core::sandbox::{User, enclose};
 use wellspring_service_core::state::State;
 use wellspring_service_core::users::Users;
 

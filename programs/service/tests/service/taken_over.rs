@@ -14,7 +14,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::{Child, Command};
 use wellspring_service_core::config;
-use wellspring_service_core::enclosure::{self, User};
+use wellspring_service_core::sandbox::{self, User};
 
 const TEST: &str = "taken_over::what_a_taken_over_service_tries_is_refused";
 const ATTEMPT: &str = "WELLSPRING_ATTEMPT";
@@ -132,15 +132,15 @@ fn attempt(name: &str) -> ! {
         Layer::Nothing => {}
         Layer::Whole => {
             let user = User::named(&config.service.user).unwrap();
-            enclosure::enclose(&config, user).unwrap();
+            sandbox::enclose(&config, user).unwrap();
         }
         Layer::Files => {
             set_no_new_privs(true).unwrap();
-            enclosure::restrict_files(&enclosure::reach(&config)).unwrap();
+            sandbox::restrict_files(&sandbox::reach(&config)).unwrap();
         }
         Layer::Calls => {
             set_no_new_privs(true).unwrap();
-            enclosure::restrict_calls().unwrap();
+            sandbox::restrict_calls().unwrap();
         }
     }
     let all = attempts().map(|one| (one.name, one.run)).chain(NEEDS);

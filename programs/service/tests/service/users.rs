@@ -153,7 +153,7 @@ fn the_unit_and_the_file_of_users_name_the_user_that_the_service_becomes() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/");
     let unit = fs::read_to_string(format!("{root}systemd/wellspringd.service")).unwrap();
     let users = fs::read_to_string(format!("{root}sysusers.d/wellspring.conf")).unwrap();
-    let name = wellspring_service_core::enclosure::DEFAULT_USER;
+    let name = wellspring_service_core::sandbox::DEFAULT_USER;
     assert!(unit.contains(&format!("\nUser={name}\n")), "{unit}");
     assert!(users.contains(&format!("\nu {name} ")), "{users}");
     if !is_root() || !is_installed("systemd-sysusers") {
