@@ -22,7 +22,7 @@ fn run(program: &Path, configuration: &Path, choose: Choose<'_>) -> End {
 
 #[test]
 fn a_call_that_fails_once_or_always_in_a_first_draw_ends_no_program() {
-    let Some(program) = compile("tests/c/first.c", &[]) else {
+    let Some(program) = compile("../../bindings/c/tests/c/first.c", &[]) else {
         return;
     };
     let configuration = configuration(|text| text);

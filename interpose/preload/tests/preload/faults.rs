@@ -2,7 +2,7 @@
 
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
-use crate::common::{compile, library};
+use crate::common::{compile_shared, library};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn run(program: &Path, choose: Choose<'_>) -> End {
 
 #[test]
 fn a_call_that_fails_in_a_first_read_ends_no_program() {
-    let Some(program) = compile("first.c", &[]) else {
+    let Some(program) = compile_shared("first.c", &[]) else {
         return;
     };
     let mut calls = Vec::new();
@@ -41,7 +41,7 @@ fn a_call_that_fails_in_a_first_read_ends_no_program() {
 
 #[test]
 fn a_call_that_always_fails_ends_no_program() {
-    let Some(program) = compile("first.c", &[]) else {
+    let Some(program) = compile_shared("first.c", &[]) else {
         return;
     };
     let mut calls = Vec::new();

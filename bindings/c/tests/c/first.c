@@ -1,5 +1,5 @@
-/* The first reads of a process, of a thread and of a child. The tracer makes calls between two markers fail, so a read may
- * return the kernel's error; it never ends the process. With the word "check" every read succeeds. */
+/* The first reads of a process, of a thread and of a child, by getrandom or by OpenSSL. The tracer makes calls between two
+ * markers fail, so a read may return an error; it never ends the process. With the word "check" every read succeeds. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef DOOR_OPENSSL
+#include <openssl/crypto.h>
+#include <openssl/provider.h>
+#include <openssl/rand.h>
+#else
+#include <sys/random.h>
+#endif
 
 enum { MARKER = 100000, LONG = 6000 };
 
@@ -34,6 +40,30 @@ static void fail(const char *what) {
 
 /* Bytes that came before: a read that succeeds returns others. */
 static unsigned char last[LONG];
+
+#ifdef DOOR_OPENSSL
+static void draw(int (*source)(unsigned char *, int), int length) {
+    unsigned char bytes[LONG] = {0};
+    bool is_served = source(bytes, length) == 1;
+    if (is_served && memcmp(bytes, last, 16) != 0)
+        memcpy(last, bytes, (size_t)length);
+    else if (is_served || is_checked)
+        fail("RAND_bytes");
+}
+
+static void read_all(void) {
+    draw(RAND_bytes, 16);
+    draw(RAND_priv_bytes, 32);
+    draw(RAND_bytes, LONG);
+}
+
+/* The provider is loaded before calls fail. */
+static void load(void) {
+    if (!OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CONFIG, NULL) || !OSSL_PROVIDER_available(NULL, "wellspring"))
+        fail("the provider is not loaded");
+}
+#else
+static void load(void) {}
 
 static void read_some(size_t length) {
     unsigned char bytes[LONG] = {0};
@@ -65,6 +95,8 @@ static void read_all(void) {
         fail("open");
 }
 
+#endif
+
 static void *counted_reads(void *unused) {
     mark();
     read_all();
@@ -74,6 +106,7 @@ static void *counted_reads(void *unused) {
 
 int main(int count, char **words) {
     is_checked = count > 1 && strcmp(words[1], "check") == 0;
+    load();
     (void)counted_reads(NULL);
     pthread_t thread;
     if (pthread_create(&thread, NULL, counted_reads, NULL) != 0 || pthread_join(thread, NULL) != 0)
