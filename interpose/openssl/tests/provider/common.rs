@@ -1,6 +1,6 @@
 //! Runs programs under a configuration with the provider.
 
-#[path = "../../../shared/tests/common/counted.rs"]
+#[path = "../../../common/tests/common/counted.rs"]
 mod counted;
 
 pub(crate) use counted::Run;

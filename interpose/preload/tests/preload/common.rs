@@ -1,6 +1,6 @@
 //! Runs programs with the library preloaded.
 
-#[path = "../../../shared/tests/common/counted.rs"]
+#[path = "../../../common/tests/common/counted.rs"]
 mod counted;
 
 pub(crate) use counted::Run;

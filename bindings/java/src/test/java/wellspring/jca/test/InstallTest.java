@@ -258,7 +258,7 @@ class InstallTest {
         command.environment().put("WELLSPRING_REPORT", file.toString());
         assertWellspring(Program.succeeds(command));
         ByteBuffer counters = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.nativeOrder());
-        // interpose/shared/src/door_counters.rs: calls, bytes and threads of the last door. The UUID is one call.
+        // interpose/common/src/door_counters.rs: calls, bytes and threads of the last door. The UUID is one call.
         assertEquals(List.of(1L, 16L, 1L), List.of(counters.getLong(288), counters.getLong(296), counters.getLong(304)));
     }
 
