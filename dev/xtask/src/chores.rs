@@ -22,7 +22,8 @@ pub(crate) const CHORES: [Chore; 9] = [
         environment: &[("RUSTFLAGS", "--cfg loom")],
         lines: &[
             "test --release --locked --test loom --target-dir target/loom \
-                  --package wellspring-core --package wellspring-os",
+                  --package wellspring-core --features wellspring-core/loom \
+                  --package wellspring-os --features wellspring-os/loom",
         ],
     },
     // Undefined behaviour in what runs without system calls, by interpretation. Randomised tests draw many cases; one is

@@ -1,6 +1,6 @@
 //! The lock-free parts under every interleaving that the C++ memory model allows, for a few threads.
 //!
-//! Runs with `RUSTFLAGS="--cfg loom" cargo test --release -p wellspring-core --test loom`.
+//! Runs with `RUSTFLAGS="--cfg loom" cargo test --release -p wellspring-core --features loom --test loom`.
 
 #![cfg(loom)]
 

@@ -1,7 +1,7 @@
 //! The generation under every interleaving that the C++ memory model allows, for a few threads: with the mailbox that
 //! brings a node the seed that the generation announces.
 //!
-//! Runs with `RUSTFLAGS="--cfg loom" cargo test --release -p wellspring-os --test loom`.
+//! Runs with `RUSTFLAGS="--cfg loom" cargo test --release -p wellspring-os --features loom --test loom`.
 
 #![cfg(loom)]
 

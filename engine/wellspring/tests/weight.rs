@@ -15,6 +15,10 @@ const MEASURED_WITH: &str = "rustc 1.95.0 ";
 /// The most crates that cargo builds for it, the library included.
 const MOST_CRATES: usize = 11;
 
+/// The most packages in that program's Cargo.lock, for all systems together. The models under `cfg(loom)` need 27 more, which
+/// an optional dependency keeps out.
+const MOST_PACKAGES: usize = 14;
+
 const WORKSPACE: &str = "[workspace]\nmembers = [\"random\", \"number\"]\nresolver = \"3\"\n";
 
 const PACKAGE: &str = "[package]\nname = \"NAME\"\nversion = \"0.0.0\"\nedition = \"2024\"\n";
@@ -32,8 +36,8 @@ fn library() -> &'static Path {
 }
 
 /// Writes both programs. They have the versions that this workspace is locked to.
-fn programs() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("weight");
+fn programs(folder: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let dependency = format!(
         "[dependencies]\nwellspring = {{ path = {:?} }}\n",
         library()
@@ -112,7 +116,7 @@ fn skipped(folder: &Path) -> Option<String> {
 
 #[test]
 fn a_program_that_draws_a_number_is_no_heavier_than_the_documents_say() {
-    let folder = programs();
+    let folder = programs("weight");
     if let Some(reason) = skipped(&folder) {
         return println!("SKIPPED: {reason}");
     }
@@ -161,4 +165,34 @@ fn a_program_that_draws_a_number_builds_no_more_crates_than_the_documents_say() 
     crates.dedup();
     assert!(crates.contains(&"wellspring-core"), "{text}");
     assert!(crates.len() <= MOST_CRATES, "{}: {crates:?}", crates.len());
+}
+
+#[test]
+fn the_lock_file_of_a_program_has_no_more_packages_than_the_documents_say() {
+    let folder = programs("packages");
+    let mut tree = cargo();
+    // Cargo takes out of the copied file what these two programs do not need.
+    let output = tree
+        .args(["tree", "--offline"])
+        .current_dir(&folder)
+        .output();
+    let output = output.expect("cargo starts");
+    if !output.status.success() {
+        let reason = String::from_utf8_lossy(&output.stderr);
+        return println!("SKIPPED: cargo tree: {reason}");
+    }
+    let lock = std::fs::read_to_string(folder.join("Cargo.lock")).unwrap();
+    let own = ["random", "number"];
+    let packages: Vec<&str> = lock
+        .lines()
+        .filter_map(|line| line.strip_prefix("name = "))
+        .map(|name| name.trim_matches('"'))
+        .filter(|name| !own.contains(name))
+        .collect();
+    assert!(packages.contains(&"wellspring-core"), "{lock}");
+    assert!(
+        packages.len() <= MOST_PACKAGES,
+        "{}: {packages:?}",
+        packages.len()
+    );
 }
