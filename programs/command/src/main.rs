@@ -74,7 +74,6 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
 #[command(
     name = "wellspring",
     version,
-    arg_required_else_help = false,
     after_help = "\
 Exit status:
   0  success, also when the reader of a pipe has closed it
@@ -117,18 +116,18 @@ fn definitions() -> clap::Command {
     Arguments::command()
 }
 
-/// Reads the command line. Prints help and version itself, and then returns `None`.
+/// Reads the command line. Prints help and version itself, and then returns `None`; without a word there is help too.
 fn parse() -> Result<Option<Command>, Failure> {
     let error = match Arguments::try_parse() {
         Ok(arguments) => return Ok(Some(arguments.command)),
         Err(error) => error,
     };
     let message = error.render().to_string();
-    if is_shown(&error) {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if is_shown(&error) || words.is_empty() {
         Output::standard()?.print(&message)?;
         return Ok(None);
     }
-    let words: Vec<_> = std::env::args_os().skip(1).collect();
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let line = one_line(&message, &command_of(&words));
     Err(Failure::Input(line))

@@ -71,7 +71,9 @@ fn is_absence(error: &io::Error) -> bool {
 /// Tells a missing service from a service that this user may not ask.
 fn reason(address: &Address, error: &io::Error) -> String {
     match error.kind() {
-        _ if is_absence(error) => format!("no service runs: {address}: {error}"),
+        _ if is_absence(error) => format!(
+            "no service runs: {address}: {error}; start it with `systemctl start wellspringd`, or `wellspring serve` in a terminal"
+        ),
         ErrorKind::PermissionDenied if error.raw_os_error().is_some() => format!(
             "no permission to ask the service: {address}: {error}; ask as the user that started it, or set [web] mode"
         ),

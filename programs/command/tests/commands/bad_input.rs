@@ -23,7 +23,7 @@ fn refuses(words: &[&str], reason: &str) {
 
 #[test]
 fn unknown_commands() {
-    is_refused("", "subcommand");
+    is_refused("seed", "subcommand");
     is_refused("frob", "'frob'");
     is_refused("--frob", "'--frob'");
     is_refused("byte", "'bytes'");

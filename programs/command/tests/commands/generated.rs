@@ -18,6 +18,11 @@ const COMMANDS: [&str; 11] = [
 ];
 
 #[test]
+fn the_command_alone_prints_its_help() {
+    assert_eq!(text_of(""), text_of("-h"));
+}
+
+#[test]
 fn shells_accept_their_completions() {
     for shell in ["bash", "zsh", "fish"] {
         let script = Scratch::new(shell);

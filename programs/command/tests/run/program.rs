@@ -42,7 +42,7 @@ fn number(report: &str, door: &str, word: &str) -> u64 {
         .unwrap_or_default();
     let words: Vec<&str> = line.split_whitespace().collect();
     let place = words.iter().position(|found| *found == word);
-    place.map_or(0, |place| words[place - 1].parse().unwrap())
+    place.map_or(0, |place| words[place + 1].parse().unwrap())
 }
 
 #[test]

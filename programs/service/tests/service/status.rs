@@ -100,6 +100,7 @@ fn status_tells_no_service_from_no_permission() {
     ask.arg("status").arg("--config").arg(&config);
     let said = failed_status(&mut ask);
     assert!(said.starts_with("wellspringd: no service runs: "), "{said}");
+    assert!(said.contains("; start it with "), "{said}");
     // The file of a socket on which no process listens any more.
     let web = folder.path("run/web.sock");
     std::fs::create_dir(folder.path("run")).unwrap();

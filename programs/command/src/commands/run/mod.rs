@@ -377,7 +377,7 @@ impl Report {
             if counts.calls > 0 {
                 is_used = true;
                 say(&format!(
-                    "wellspring: {:<24} {:>10} calls {:>14} bytes {:>5} threads",
+                    "wellspring: {:<24} calls {:>10}  bytes {:>14}  threads {:>5}",
                     door.name(),
                     counts.calls,
                     counts.bytes,
@@ -391,7 +391,7 @@ impl Report {
                     _ => "the program got an error",
                 };
                 say(&format!(
-                    "wellspring: {:<24} {:>10} calls that wellspring could not serve: {instead}. `wellspring check` in the \
+                    "wellspring: {:<24} could not serve {:>10}: {instead}. `wellspring check` in the \
                      program's place says why",
                     door.name(),
                     counts.failures
