@@ -198,7 +198,7 @@ impl Chunk {
         self.count.load(Ordering::Relaxed) as usize * vdso::stride_bytes()
     }
 
-    /// The header of a slot, which stands behind its states.
+    /// The header of a slot, which follows its states.
     fn header(&self, index: usize) -> *mut Header {
         let kind = self.kind();
         let slot = self

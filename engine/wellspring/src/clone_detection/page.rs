@@ -144,7 +144,7 @@ pub fn current(path: &Path) -> Result<u64, PageError> {
     map(path).map(|(page, _)| page.word(CLONES_OFFSET))
 }
 
-/// Maps the page to be watched; also returns what tells it from a page that replaces it.
+/// Maps the page to be watched; also returns what distinguishes it from a page that replaces it.
 pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
     let file = TrustedFile::open(path, Access::Read)?;
     if file.bytes() != PAGE_BYTES as u64 {
@@ -208,7 +208,7 @@ fn holder(directory: &Directory, lock_name: &OsStr) -> u32 {
 /// `VCLK`.
 const MAGIC: [u8; 4] = *b"VCLK";
 const VERSION: u16 = 1;
-/// The page tells no time.
+/// The page contains no time.
 const COUNTER_INVALID: u8 = 0xff;
 /// `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT`.
 const COUNTS_CLONES: u64 = 1 << 8;
