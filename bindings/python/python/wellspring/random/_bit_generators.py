@@ -30,7 +30,7 @@ class StreamBitGenerator(np.random.BitGenerator):
     TypeError
         If NumPy takes no such seed, or a path goes with a SeedSequence, which has its own.
     ValueError
-        If the path is none.
+        If the path is not valid.
     RuntimeError
         If `__init__` is called a second time: generators have the address of the state. Set `state`.
 

@@ -153,7 +153,7 @@ class Elements:
     Raises
     ------
     ValueError
-        If the seed, the path or the algorithm is none of these.
+        If the seed, the path or the algorithm is not valid.
     TypeError
         If an argument is of another type, or a path goes with a SeedSequence, which has its own.
 
@@ -781,7 +781,7 @@ class Elements:
         return into(make, size, dtype, out, line.dtypes)
 
     def _thread_count(self) -> int:
-        # 0 stands for all.
+        # 0 means all.
         return 0 if self._threads is None else self._threads
 
     def __reduce__(self) -> tuple[Any, ...]:
