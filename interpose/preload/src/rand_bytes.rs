@@ -96,7 +96,7 @@ unsafe fn answer(
         // SAFETY: the same contract.
         Some(function) => unsafe { function(destination, length) },
         None if is_asked => NO,
-        // No OpenSSL that we could find: bytes from here do the caller no harm, an error might.
+        // We found no OpenSSL: the caller can use bytes from here, and might not expect an error.
         // SAFETY: the same contract.
         None => unsafe { serve(destination, length) }.unwrap_or(NO),
     }
