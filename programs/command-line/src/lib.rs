@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 // Closed streams. On Unix, before `main`, the Rust runtime opens /dev/null in place of a standard stream that is closed. From
-// then on a write to it succeeds and the bytes are lost, and nothing tells it from `> /dev/null`: some programs open that for
-// reading and writing too. So this file looks before the runtime does.
+// then on a write to it succeeds and the bytes are lost, as with `> /dev/null`, from which it cannot be distinguished: some
+// programs open that for reading and writing too. So this file looks before the runtime does.
 
 static INPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 static OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);

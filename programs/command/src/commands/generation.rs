@@ -1,4 +1,4 @@
-//! `generation show`, `generation bump`, `generation serve`: the page that tells all processes to take new keys.
+//! `generation show`, `generation bump`, `generation serve`: the page that makes all processes take new keys.
 
 use crate::streams::{Failure, Output, make_folder, signal_file};
 use clap::{Args, Subcommand};

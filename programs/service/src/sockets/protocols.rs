@@ -245,8 +245,8 @@ fn last(response: Vec<u8>) -> Answer {
     }
 }
 
-/// No document has a script or a picture, or fetches anything: a browser that is told so runs nothing that a name might
-/// smuggle in.
+/// No document has a script or a picture, or fetches anything. The header that says so keeps a browser from running
+/// what a name might smuggle in.
 fn response(status: u16, reason: &str, document: &Document, is_head: bool) -> Vec<u8> {
     let mut response = format!(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\

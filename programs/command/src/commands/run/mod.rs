@@ -283,7 +283,7 @@ fn replace_devices(files: &Path) -> Result<(), Failure> {
 
 fn mount_over_devices(files: &Path) -> Result<(), Errno> {
     // SAFETY: no other thread runs in this command, and it uses no file that it found before, apart from the libraries
-    // of the doors, which are outside of /dev.
+    // of the doors, which are outside /dev.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
     mount_change(
         "/",
