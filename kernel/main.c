@@ -53,8 +53,8 @@ static void diverge_from_clones(void)
 }
 
 /*
- * The first thing after a resume, with one CPU and interrupts off: no task gets a byte
- * of a tap's old buffer. What the kernel's own generator gathers comes later, with the
+ * The first thing after a resume, with one CPU and interrupts off: no task gets a byte of a
+ * tap's old buffer. Fresh output of the kernel's own generator comes later, with the
  * notifier.
  */
 static void system_resumed(void)
