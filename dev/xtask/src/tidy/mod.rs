@@ -5,7 +5,7 @@
 //! lines     long lines, white space, promises, paths of one machine, unsafe, names of C functions
 //! links     links in Markdown lead to files and headings that exist
 //! packages  packages that are published are complete; no two systemd units have the same name
-//! rooms     no package depends on one of a higher room
+//! rooms     no package depends on a package of a higher room
 //! promises  each promise of SECURITY.md names tests that exist
 //! threats   so does each threat of the threat model
 //! fault     a breach of a rule
