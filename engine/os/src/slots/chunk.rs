@@ -6,7 +6,7 @@
 //! the first chunks are small, and each is twice as large as the one before it. `lock_limit` takes an eighth of the
 //! usual limit at most: locked slots for 120 threads.
 //!
-//! Which thread or value has a slot, a [`Holder`] says, in ordinary memory, which a fork copies.
+//! A [`Holder`] says which thread or value has a slot. It is in ordinary memory, which a fork copies.
 
 use super::{Header, Kind, Slot};
 use crate::memory::Pages;
