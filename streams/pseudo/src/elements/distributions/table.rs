@@ -61,7 +61,7 @@ pub enum Kind {
     U64,
     /// An integer that is a size in C.
     Size,
-    /// Numbers. In C their number stands behind the last vector.
+    /// Numbers. In C their number follows the last vector.
     Vector,
     /// The rows of a square matrix, one after the other.
     Matrix,
