@@ -1,5 +1,5 @@
-//! The edges that the programs `wellspring` and `wellspringd` have alike: whether the caller closed a standard stream,
-//! wrong arguments as one line, lines that do not command a terminal, and tables for people.
+//! The edges that the programs `wellspring` and `wellspringd` share: whether the caller closed a standard stream, wrong
+//! arguments as one line, lines that do not command a terminal, and tables for people.
 
 use std::fs::File;
 use std::io::{self, Write};
