@@ -11,8 +11,8 @@
 //! fault     a breach of a rule
 //! ```
 //!
-//! Tried on 2026-11-24, and not used: lychee and vale are no packages of Debian 12, and lychee is built from 380 crates.
-//! codespell 2.2.2 finds single words, and most turns in the list are phrases.
+//! Tried on 2026-11-24, and not used: Debian 12 has no packages of lychee and vale, and lychee needs 380 crates to
+//! build. codespell 2.2.2 finds single words, and most turns in the list are phrases.
 
 mod fault;
 mod lines;
