@@ -67,7 +67,7 @@ impl Word {
         let address = NonNull::new(self.address.load(Ordering::Acquire))?;
         // SAFETY: `STILL`, or a word of the page, which is unmapped when this is dropped. It is only loaded from, as
         // `STILL` requires. The page cannot be written by this process, and of such memory Rust defines relaxed loads
-        // alone: so the fence comes extra. On x86-64 it is no instruction.
+        // alone: so the fence comes extra. On x86-64 it compiles to no instruction.
         let word = unsafe { address.as_ref().load(Ordering::Relaxed) };
         fence(Ordering::Acquire);
         Some(word)
@@ -101,7 +101,7 @@ impl CloneWords {
     ///
     /// # Panics
     ///
-    /// When `number` is above 1, or `offset` is no multiple of 8 within the page.
+    /// When `number` is above 1, or `offset` is not a multiple of 8 within the page.
     pub fn watch(&self, number: usize, page: SharedPage, offset: usize) -> Result<(), OsError> {
         assert!(SharedPage::has_word(offset));
         self.words[number].watch(page, offset)?;

@@ -16,7 +16,7 @@
 //!
 //! Each keeps the contract of [`wellspring_core::source::Source`]: it never waits without a bound and never panics. A raw
 //! sample is in the destination alone when a call returns; copies on the stack are wiped. How the claims were assessed
-//! is in `docs/explanation/entropy.md`. Bytes that users mix in and seed files are no sources: an engine takes them as events.
+//! is in `docs/explanation/entropy.md`. Bytes that users mix in and seed files are not sources: an engine takes them as events.
 
 #![forbid(unsafe_code)]
 

@@ -672,7 +672,7 @@ mod tests {
     fn words_are_compared_as_words() {
         let mut health = Health::ZERO;
         let claim = MinEntropy::per_byte_256ths(32);
-        // 1 bit a word: bytes that repeat in different words are no repetition.
+        // 1 bit a word: bytes that repeat in different words are not a repetition.
         let words: Vec<u8> = (0..200u64).flat_map(u64::to_le_bytes).collect();
         assert!(
             health

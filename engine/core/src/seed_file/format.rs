@@ -42,7 +42,7 @@ pub struct SeedFile {
     sections: Vec<[u8; SECTION_BYTES]>,
 }
 
-/// The reason why bytes are no seed file.
+/// The reason why bytes are not a seed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Damage {

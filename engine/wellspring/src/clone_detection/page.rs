@@ -155,7 +155,7 @@ pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
     Ok((page, file.identity().inode))
 }
 
-/// Maps the page to be written, and makes it if it is missing. A file that is no page stays as it is; only a page that
+/// Maps the page to be written, and makes it if it is missing. A file that is not a page stays as it is; only a page that
 /// was cut, or an empty file, is replaced.
 fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
     const TRIES: usize = 10;
@@ -230,7 +230,7 @@ fn new_page(number: [u8; 8]) -> [u8; PAGE_BYTES] {
     page
 }
 
-/// The offset of the word that changes when the machine is cloned, or `None` if this is no such page.
+/// The offset of the word that changes when the machine is cloned, or `None` if this is not such a page.
 fn counter(page: &SharedPage) -> Option<usize> {
     let size = size(page)?;
     let counts_clones = u64::from_le(page.word(FLAGS_OFFSET)) & COUNTS_CLONES != 0;
