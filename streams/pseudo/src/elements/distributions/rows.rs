@@ -251,7 +251,7 @@ impl MultivariateNormal {
     ///
     /// # Errors
     ///
-    /// [`ElementError::Parameter`] if `mean` is empty, a number is not finite, or `covariance` is no symmetric matrix of this
+    /// [`ElementError::Parameter`] if `mean` is empty, a number is not finite, or `covariance` is not a symmetric matrix of this
     /// size, or has an eigenvalue below 0: within 10^-8 of its largest variance.
     pub fn new(mean: &[f64], covariance: &[f64]) -> Result<Self, ElementError> {
         let k = mean.len();
