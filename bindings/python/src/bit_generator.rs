@@ -32,7 +32,7 @@ struct BitGen {
 
 /// Writes into the struct that a capsule of NumPy points to.
 fn install(capsule: &Bound<'_, PyAny>, functions: BitGen) -> PyResult<()> {
-    // SAFETY: PyCapsule_GetPointer takes any object, and fails for what is no capsule of this name.
+    // SAFETY: PyCapsule_GetPointer takes any object, and fails for what is not a capsule of this name.
     let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), c"BitGenerator".as_ptr()) };
     if pointer.is_null() {
         return Err(PyErr::fetch(capsule.py()));

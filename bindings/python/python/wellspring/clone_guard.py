@@ -321,7 +321,7 @@ def _reseed_legacy(generator: Any) -> None:
 
 
 def _heal_uuid(uuid: Any) -> None:
-    # A node that is no address of a network card was drawn at random: RFC 9562, section 6.10.
+    # A node that is not an address of a network card was drawn at random: RFC 9562, section 6.10.
     if (uuid._node or 0) & 1 << 40:
         uuid._node = None
     uuid._last_timestamp = None

@@ -232,13 +232,13 @@ class Philox4x64(StreamBitGenerator):
 
 
 class Xoshiro256PlusPlus(StreamBitGenerator):
-    """The engine with 256 bits of state. To seek takes 0.1 ms."""
+    """xoshiro256++: a linear generator with 256 bits of state. A seek takes 0.1 ms."""
 
     algorithm = "xoshiro256++"
 
 
 class Xoshiro256PlusPlusX16(StreamBitGenerator):
-    """Sixteen engines side by side: the fastest one to read from its beginning. To seek takes 0.1 ms."""
+    """Sixteen xoshiro256++ side by side: the fastest to read from its beginning. A seek takes 0.1 ms."""
 
     algorithm = "xoshiro256++x16"
 

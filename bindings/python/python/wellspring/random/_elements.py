@@ -69,7 +69,7 @@ class _Line:
 
 _TABLE = {name: _Line(distribution) for name, distribution in _native.distributions().items()}
 
-# What methods say of the arguments that are no parameters of their distribution.
+# What methods say of the arguments that are not parameters of their distribution.
 _COMMON = {
     "size": "int or tuple of ints, optional\n    The shape. Without it, and without out, {one} is returned.",
     "dtype": "{dtypes}, optional\n    The type of the numbers.",
