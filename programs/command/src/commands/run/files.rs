@@ -38,7 +38,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Finds a folder for files that are no libraries, or makes one.
+    /// Finds a folder for files that are not libraries, or makes one.
     pub(super) fn find(time: Time) -> Result<Self, Failure> {
         Self::find_usable(time, |_| Ok(())).map_err(|reasons| {
             let advice = if is_for_root() {
