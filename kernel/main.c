@@ -264,7 +264,7 @@ static void debugfs_exit(void)
  * Linux frees a module whose init function fails, also if a program holds its
  * device or a file in debugfs, or another module its rng. So all that users see
  * comes last, and nothing can fail once a user can see something: first the
- * device, then parts whose failure is no error.
+ * device, then parts whose failure is not an error.
  */
 static const struct part {
 	int (*init)(void);
