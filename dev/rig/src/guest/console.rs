@@ -109,7 +109,7 @@ pub(super) fn count_excused(lines: &[String], excuses: &[Excuse]) -> usize {
     lines.iter().filter(is_first).count()
 }
 
-/// The first trouble. The first line of an excused report and the list of calls that belongs to it are no trouble.
+/// The first trouble. The first line of an excused report and the list of calls that belongs to it are not trouble.
 fn first_trouble(lines: &[String], excuses: &[Excuse]) -> Option<usize> {
     let mut excused: Option<&Excuse> = None;
     (0..lines.len()).find(|&at| {
