@@ -23,7 +23,7 @@ def rotate_left(x, k):
 
 class Engine:
     outputs_shown = 16
-    # Of streams, in bytes, besides the jumps that all linear generators have.
+    # Of streams, in bytes, besides the lengths that all linear generators have.
     lengths = ()
     words_meaning = "      the first outputs of the engine from that state"
     state_meaning = "the state"
