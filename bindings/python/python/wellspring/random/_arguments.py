@@ -349,7 +349,7 @@ def _checked_dtype(np: Any, dtype: Any) -> Any:
     try:
         return np.dtype(dtype)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"dtype is none of NumPy: {error}") from None
+        raise TypeError(f"dtype is not a dtype of NumPy: {error}") from None
 
 
 def _check_size(size: int | Iterable[int] | None, shape: Shape) -> None:

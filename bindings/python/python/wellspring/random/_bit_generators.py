@@ -59,7 +59,7 @@ class StreamBitGenerator(np.random.BitGenerator):
                 seed = np.random.SeedSequence(fresh_seed() if seed is None else seed, spawn_key=spawn_key)
         except (TypeError, ValueError) as error:
             kind = ValueError if isinstance(error, ValueError) else TypeError
-            raise kind(f"seed is not one that NumPy takes: {error}") from None
+            raise kind(f"NumPy does not take this seed: {error}") from None
         stream = _native.Stream(self.algorithm, words_of(self.algorithm, seed))
         # Generators have copied the address of the state and the lock: NumPy's __init__ would replace both under them.
         if self.__dict__.setdefault("_stream", stream) is not stream:
@@ -88,7 +88,7 @@ class StreamBitGenerator(np.random.BitGenerator):
         if not isinstance(value, dict):
             raise TypeError("state must be a dict")
         if value.get("bit_generator") != type(self).__name__:
-            raise ValueError(f"state must be that of a {type(self).__name__}")
+            raise ValueError(f"state must come from a {type(self).__name__}")
         try:
             inner = value["state"]
             half = value["uinteger"] if value["has_uint32"] else None
