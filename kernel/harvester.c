@@ -2,9 +2,9 @@
 /*
  * The harvester.
  *
- * The thread never waits for a reader: it posts seeds to mailboxes, and takes a node's
- * lock only if it is free. For the pools it waits its turn: only operators hold them
- * besides, for one order each.
+ * The thread never waits for a reader: it posts seeds to mailboxes, and takes a node's lock
+ * only if it is free. For the pools it waits its turn: besides it only operators hold them,
+ * for one order each.
  *
  * Samples that the harvester draws go straight to the pools. Queues are for hooks, which
  * cannot take the pools' lock. What users write is kept apart (ws_mix()).

@@ -537,7 +537,7 @@ void ws_pseudo_jump(struct ws_pseudo *state);
 
 enum ws_health_state {
 	WS_HEALTH_ACTIVE,	/* samples are used */
-	WS_HEALTH_QUARANTINED,	/* it failed: samples are tested and thrown away */
+	WS_HEALTH_QUARANTINED,	/* it failed: samples are tested and discarded */
 	WS_HEALTH_DISABLED,	/* it failed too often */
 };
 

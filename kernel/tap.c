@@ -512,7 +512,7 @@ int wellspring_wait_until_seeded(void)
 EXPORT_SYMBOL_GPL(wellspring_wait_until_seeded);
 
 /*
- * Numbers below a bound. Those of 32 and of 64 bits are in wellspring.h.
+ * Numbers below a bound. Numbers of 32 and of 64 bits are in wellspring.h.
  */
 
 /**
