@@ -275,7 +275,7 @@ static int harvester_thread(void *unused)
 	unsigned int pause_ms = WS_RESEED_INTERVAL_MS;
 	u64 since_ns;
 
-	/* ws_harvester_exit() ends the wait by this signal, or has said before that no wait is needed. */
+	/* ws_harvester_exit() ends the wait by this signal, or has said that none is needed. */
 	allow_signal(SIGTERM);
 	if (random_get_entropy() && !READ_ONCE(is_leaving))
 		wait_for_random_bytes();
