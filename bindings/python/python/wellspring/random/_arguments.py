@@ -207,7 +207,7 @@ def checked_matrix(values: Any, name: str) -> list[float]:
 
 
 def checked_weights(p: Any, count: int) -> list[float]:
-    """Return a probability for each of so many elements."""
+    """Return a probability for each of `count` elements."""
     weights = checked_numbers(p, "p")
     if len(weights) != count:
         raise ValueError("a and p must have same size")

@@ -20,7 +20,7 @@ class StreamBitGenerator(np.random.BitGenerator):
     Parameters
     ----------
     seed : int, sequence of ints, SeedSequence or None
-        None stands for 128 fresh bits of the engine.
+        None means 128 fresh bits of the engine.
     path : int, sequence of ints or str, default ()
         The place of the stream under an integer seed: integers below 2**32, or text such as '3/0/17'. It is the `spawn_key`
         of NumPy's `SeedSequence`, so that `spawn` makes the path longer.
@@ -137,7 +137,7 @@ class StreamBitGenerator(np.random.BitGenerator):
         return other
 
     def jumped(self, jumps: int = 1) -> Self:
-        """Return a bit generator that lies so many jumps ahead, at the same position: from 0 to 2**63 - 1.
+        """Return a bit generator `jumps` jumps ahead, from 0 to 2**63 - 1, at the same position.
 
         A path does the same and says what it means.
 
@@ -220,7 +220,7 @@ class ChaCha20(StreamBitGenerator):
 
 
 class Aes256Ctr(StreamBitGenerator):
-    """AES-256 in counter mode: the fastest one on a CPU with AES instructions, slow on one without."""
+    """AES-256 in counter mode: the fastest on a CPU with AES instructions, slow on others."""
 
     algorithm = "aes256-ctr"
 
